@@ -142,8 +142,8 @@ test-long: $(TORCH_VENV)/.installed $(BERTSCORE_VENV)/.installed
 # Under each variable that moves a bit on this processor, which is tried first.
 test-isa: $(VENV)/.test-tools $(TORCH_VENV)/.installed
 	$(BIN)/nlgauge models pull minilm mpnet spacy-en
-	$(BIN)/python -m benchmarks.isa test onnx -q -m "$(FIRST)" tests/metrics tests/transport tests/clouds \
-		tests/transforms tests/stats tests/meta tests/sensitivity tests/test_readme.py src
+	$(BIN)/python -m benchmarks.isa test onnx -q -m "$(FIRST)" tests/metrics tests/vectors tests/stats \
+		tests/studies/meta tests/studies/sensitivity tests/test_readme.py src
 	$(TORCH_BIN)/python -m benchmarks.isa test torch -q -m "$(TORCH)" tests/encoders/engines tests/parity
 
 lint: $(VENV)/.test-tools

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from nlgauge.stats.corpus_counts import CorpusCounts
     from nlgauge.stats.resampling import Interval
 
-#: Fewer resamples can give an interval that leaves out the mean.
-LEAST_RESAMPLES = 100
 
 _NOTES_OF_SOME_METRICS = ("unconverged", "unknown", "windows", "no_noun", "no_focus", "no_ties")
 
@@ -181,12 +179,13 @@ class Score:
         if len(self) < 2:
             msg = f"an interval needs at least 2 segments, got {len(self)} of {self.metric}"
             raise InputError(msg)
+        from nlgauge.stats.corpus_counts import bootstrap_corpus_score
+        from nlgauge.stats.numeric import LEAST_RESAMPLES
+        from nlgauge.stats.resampling import bootstrap_mean
+
         if resamples < LEAST_RESAMPLES:
             msg = f"resamples must be at least {LEAST_RESAMPLES} for an interval, got {resamples!r}"
             raise RecipeError(msg)
-        from nlgauge.stats.corpus_counts import bootstrap_corpus_score
-        from nlgauge.stats.resampling import bootstrap_mean
-
         options: dict[str, Any] = {"clusters": documents, "level": level, "resamples": resamples, "seed": seed}
         if name in self.corpus and self.statistics is not None:
             return bootstrap_corpus_score(self.statistics, **options)

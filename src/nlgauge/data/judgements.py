@@ -27,8 +27,8 @@ from nlgauge.io.formats import HtmlCell, html_table
 FloatArray = NDArray[np.float64]
 
 #: Columns of texts, names and marked errors; the optional ones may be None.
-_OPTIONAL_COLUMNS = ("source", "topic", "document", "hypothesis_errors", "source_errors")
-_COLUMNS = ("segment", "system", "langpair", "hypothesis", "references", *_OPTIONAL_COLUMNS)
+OPTIONAL_COLUMNS = ("source", "topic", "document", "hypothesis_errors", "source_errors")
+_COLUMNS = ("segment", "system", "langpair", "hypothesis", "references", *OPTIONAL_COLUMNS)
 
 #: Rows that a notebook shows.
 _SHOWN_ROWS = 5
@@ -103,7 +103,7 @@ class JudgementTable:
         freeze = object.__setattr__
         for column in _COLUMNS:
             values = getattr(self, column)
-            if values is None and column in _OPTIONAL_COLUMNS:
+            if values is None and column in OPTIONAL_COLUMNS:
                 continue
             if isinstance(values, str):
                 msg = f"{self.name}: column {column!r} must hold a value per row, got the text {values!r}"

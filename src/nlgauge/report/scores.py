@@ -32,10 +32,11 @@ import numpy as np
 
 from nlgauge._version import __version__
 from nlgauge.core.saved_scores import SavedScores
-from nlgauge.core.score import LEAST_RESAMPLES, Score
+from nlgauge.core.score import Score
 from nlgauge.errors import InputError, RecipeError
 from nlgauge.io.formats import json_text
 from nlgauge.report.table import Cell, Span, Table
+from nlgauge.stats.numeric import LEAST_RESAMPLES
 
 if TYPE_CHECKING:
     from nlgauge.stats.resampling import Interval

@@ -23,14 +23,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from nlgauge.errors import InputError
 from nlgauge.stats.correlation import correlate, rho, tau_b
-from nlgauge.stats.numeric import SAME
+from nlgauge.stats.numeric import BLOCK_CELLS, MOST_KENDALL, SAME
 from nlgauge.stats.resampling import Units, bootstrap_counts, unit_numbers
 from nlgauge.stats.validation import Vector, check_level, check_resampling, numbers, vector
-
-#: Cells of a block of pairs (float32: 16 MB).
-_CELLS = 4_000_000
-#: Longest list whose pairs are multiplied out; sorting every resample costs as much there.
-_MOST_KENDALL = 16_384
 
 
 class CorrelationDraws(NamedTuple):
@@ -113,7 +108,7 @@ def bootstrap_correlations(
     draws = np.empty((resamples, len(table)))
     resample = _PearsonResampler(table, gold) if kind == "pearson" else _RankResampler(table, gold, kind)
     done = 0
-    for counts in bootstrap_counts(count, resamples, seed, block=max(1, _CELLS // gold.size)):
+    for counts in bootstrap_counts(count, resamples, seed, block=max(1, BLOCK_CELLS // gold.size)):
         draws[done : done + len(counts)] = resample(counts if clusters is None else counts.take(units, axis=1))
         done += len(counts)
         if advance is not None:
@@ -185,7 +180,7 @@ class _RankResampler:
 
     def __call__(self, counts: NDArray[np.int64]) -> Vector:
         """Correlations (resamples x metrics) from how often each row was drawn (resamples x rows); nan for none."""
-        if self._kind == "kendall" and self._gold.size > _MOST_KENDALL:
+        if self._kind == "kendall" and self._gold.size > MOST_KENDALL:
             drawn = (np.repeat(np.arange(self._gold.size), often) for often in counts)
             return np.array([[self._sorted(metric, rows) for metric in self._table] for rows in drawn])
         found = np.empty((len(counts), len(self._table)))
@@ -201,7 +196,7 @@ class _RankResampler:
     def _agreeing(self, metric: Vector, counts: NDArray[np.float32]) -> Vector:
         gold = self._gold
         total = np.zeros(len(counts))
-        step = max(1, _CELLS // gold.size)
+        step = max(1, BLOCK_CELLS // gold.size)
         for start in range(0, gold.size, step):
             part = slice(start, start + step)
             orders = [np.sign(x[part, None] - x).astype(np.float32) for x in (metric, gold)]

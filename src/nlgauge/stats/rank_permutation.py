@@ -23,6 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from nlgauge.errors import InputError, RecipeError
 from nlgauge.stats.correlation import correlate, correlate_rows, rho, tau_b
+from nlgauge.stats.numeric import BLOCK_CELLS, MOST_KENDALL
 from nlgauge.stats.permutation import (
     PairwisePermutation,
     all_pairs,
@@ -38,10 +39,6 @@ from nlgauge.stats.validation import Vector, check_resampling
 Floats = NDArray[np.float32]
 Swapped = tuple[Vector, Vector]
 
-#: Cells of a block of matrices (float32: 16 MB).
-_CELLS = 4_000_000
-#: Longest list whose pairs are multiplied out; sorting every draw costs as much there.
-_MOST_KENDALL = 16_384
 _MOST_SPEARMAN = 512
 
 
@@ -78,7 +75,7 @@ def permutation_both_ranks(
         raise RecipeError(msg)
     table, gold = metrics_and_human(scores, human)
     z = z_scores(table)
-    batches, skipped = _batches(gold, rows_by_group(groups, gold.size), most=max(1, _CELLS // (resamples + 1)))
+    batches, skipped = _batches(gold, rows_by_group(groups, gold.size), most=max(1, BLOCK_CELLS // (resamples + 1)))
     if not batches:
         msg = f"human scores are constant in each of {skipped} group(s), so no correlation is defined"
         raise InputError(msg)
@@ -128,7 +125,7 @@ def permutation_both_of_systems(
     keep = (_all_signs(systems * segments, resamples, seed) > 0).reshape(-1, systems, segments)
     first, second = np.triu_indices(metrics, 1)
     means = np.empty((2, resamples + 1, first.size))
-    block = max(1, _CELLS // (systems * segments))
+    block = max(1, BLOCK_CELLS // (systems * segments))
     for pair, (i, j) in enumerate(zip(first, second, strict=True)):
         for start in range(0, resamples + 1, block):
             kept = keep[start : start + block]
@@ -174,7 +171,7 @@ class _Swapper:
     def __init__(self, batch: _Batch, signs: NDArray[np.int8], kind: str) -> None:
         self._gold, self._kind = batch.gold, kind
         size = batch.rows.shape[1]
-        self._long = size > (_MOST_KENDALL if kind == "kendall" else _MOST_SPEARMAN)
+        self._long = size > (MOST_KENDALL if kind == "kendall" else _MOST_SPEARMAN)
         own = np.ascontiguousarray(signs[:, batch.rows].transpose(1, 0, 2))  # groups x draws x rows
         self._keep = own > 0 if self._long else np.empty(0, dtype=np.bool_)
         self._signs: Floats = np.empty(0, dtype=np.float32) if self._long else own.astype(np.float32)
@@ -241,7 +238,7 @@ def _spearman_by_counts(a: Floats, b: Floats, gold: Floats, keep: NDArray[np.boo
     before, upto = (np.searchsorted(ordered, merged, side=side) for side in ("left", "right"))
     ranks_gold = _doubled_ranks(gold)
     sides: tuple[Vector, Vector] = (np.empty(len(keep)), np.empty(len(keep)))
-    block = max(1, _CELLS // (2 * n))
+    block = max(1, BLOCK_CELLS // (2 * n))
     for start in range(0, len(keep), block):
         kept = keep[start : start + block]
         counts = np.zeros((len(kept), 2 * n + 1), dtype=np.int32)
@@ -273,7 +270,7 @@ def _doubled_ranks(values: Floats) -> Vector:
 
 
 def _row_blocks(groups: int, n: int) -> Iterator[slice]:
-    step = max(1, _CELLS // (groups * n))
+    step = max(1, BLOCK_CELLS // (groups * n))
     for start in range(0, n, step):
         yield slice(start, min(start + step, n))
 

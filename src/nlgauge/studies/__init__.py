@@ -11,6 +11,7 @@ _MODULES = (
     "explain",
     "factors",
     "meta",
+    "paired_evaluation",
     "published",
     "sensitivity",
     "stress",

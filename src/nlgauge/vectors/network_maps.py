@@ -2,7 +2,7 @@
 
 A map takes rows of one width. Where the two sides are of different widths, the wider one is first brought to the
 other's along its principal directions (`Reduction`), and the file holds that step too. Applying a map takes numpy
-only; `studies/alignment/flow_fit.py` fits one.
+only.
 
 `FlowMap` is two normalising flows that meet in one latent space (dissertation, chapter 10, section 3):
 

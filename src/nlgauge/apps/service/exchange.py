@@ -32,7 +32,7 @@ TOO_LARGE = 413
 BUSY = (429, 503)
 
 #: States that a job stays in.
-_ENDED = ("done", "failed", "cancelled", "interrupted")
+ENDED = ("done", "failed", "cancelled", "interrupted")
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ class JobState(NamedTuple):
     @property
     def ended(self) -> bool:
         """Whether it stays in this state."""
-        return self.state in _ENDED
+        return self.state in ENDED
 
     @classmethod
     def read(cls, content: bytes) -> JobState:

@@ -13,8 +13,9 @@ from fastapi.sse import EventSourceResponse, ServerSentEvent
 from starlette.responses import Response
 
 from nlgauge.apps.service.calls import check_annotator, check_options, check_pairs, check_size
+from nlgauge.apps.service.exchange import ENDED
 from nlgauge.apps.service.guard import ProblemError
-from nlgauge.apps.service.jobs import ENDED, Job
+from nlgauge.apps.service.jobs import Job
 from nlgauge.apps.service.routes import TSV, Used, json_body, service_of
 from nlgauge.apps.service.schemas import CompareRequest, JobProgress, JobStatus, ScoreRequest
 from nlgauge.apps.service.service import Service

@@ -28,6 +28,7 @@ from nlgauge.apps.service.answers import (
     summary_results,
 )
 from nlgauge.apps.service.calls import KINDS, Caller, JobContext
+from nlgauge.apps.service.exchange import ENDED
 from nlgauge.apps.service.guard import ProblemError, library_problem
 from nlgauge.apps.service.inference import InferenceThread, before_batch
 from nlgauge.apps.service.settings import Limits, Monitor, log
@@ -41,9 +42,6 @@ from nlgauge.apps.service.study_schemas import (
 from nlgauge.core.run_options import ticking, watched
 from nlgauge.encoders.pool import hosted
 from nlgauge.errors import InputError, NlgaugeError
-
-#: States that a job stays in.
-ENDED = ("done", "failed", "cancelled", "interrupted")
 
 _TABLES = """
 CREATE TABLE IF NOT EXISTS jobs (

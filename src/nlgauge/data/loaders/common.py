@@ -13,13 +13,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from nlgauge.data.judgements import UNKNOWN_SYSTEM, ErrorSpan, JudgementTable
+from nlgauge.data.judgements import OPTIONAL_COLUMNS, UNKNOWN_SYSTEM, ErrorSpan, JudgementTable
 from nlgauge.errors import FileFormatError, InputError
 from nlgauge.io.lines import read_bytes
 from nlgauge.io.packages import require
 from nlgauge.io.tables import Row
-
-_OPTIONAL = ("source", "topic", "document", "hypothesis_errors", "source_errors")
 
 
 class TableBuilder:
@@ -27,7 +25,7 @@ class TableBuilder:
 
     def __init__(self) -> None:
         self._columns: dict[str, list[Any]] = {
-            name: [] for name in ("segment", "system", "langpair", "hypothesis", "references", *_OPTIONAL)
+            name: [] for name in ("segment", "system", "langpair", "hypothesis", "references", *OPTIONAL_COLUMNS)
         }
         self._scores: dict[str, dict[str, list[float]]] = {"human": {}, "released": {}}
         self._places: dict[tuple[str, str, str], str] = {}
@@ -74,7 +72,7 @@ class TableBuilder:
     def table(self, name: str, *, default_criterion: str | None, **details: Any) -> JudgementTable:
         """The table of all rows; `details` are further fields of it."""
         columns: dict[str, Any] = {column: tuple(values) for column, values in self._columns.items()}
-        for optional in _OPTIONAL:
+        for optional in OPTIONAL_COLUMNS:
             absent = [value is None for value in columns[optional]]
             if all(absent):
                 del columns[optional]

@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from nlgauge.stats.numeric import SAME, orient
+from nlgauge.stats.numeric import BLOCK_CELLS, SAME, orient
 from nlgauge.stats.paired_tests import centred_p, t_statistics
 from nlgauge.stats.resampling import (
     FEW,
@@ -36,9 +36,6 @@ from nlgauge.studies.compare.system_scores import Matrix, SystemScores
 
 #: float32 holds whole and half numbers of this size exactly.
 _Counts: TypeAlias = NDArray[np.float32]
-
-#: Numbers held at once, of differences, outcomes or win matrices (32 MB).
-_CELLS = 4_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,7 +101,7 @@ def bootstrap_scores(samples: Sequence[Sample], *, resamples: int, seed: int) ->
 def bootstrap_p(draws: Matrix, observed: Matrix, *, units: int) -> Matrix:
     """Paired bootstrap: two-sided p for all pairs of systems from their scores in resamples of that many units."""
     rows, columns = pair_indices(observed.size)
-    step = max(1, _CELLS // len(draws))
+    step = max(1, BLOCK_CELLS // len(draws))
     found = [
         centred_p(draws[:, i] - draws[:, j], observed[i] - observed[j])
         for start in range(0, rows.size, step)
@@ -147,7 +144,7 @@ def strength_draws(table: SystemScores, settings: CompareSettings) -> Matrix:
     counts = np.concatenate([block.astype(np.uint16) for block in blocks])
     found = []
     # Outcomes of many pairs take longer to find than draws to hold; so few blocks of draws, each of all pairs.
-    draws, matrices = max(1, 8 * _CELLS // table.k**2), max(1, _CELLS // table.k**2)
+    draws, matrices = max(1, 8 * BLOCK_CELLS // table.k**2), max(1, BLOCK_CELLS // table.k**2)
     for start in range(0, len(counts), draws):
         wins, losses = _resampled_wins(table, counts[start : start + draws], sizes, settings)
         for at in range(0, len(wins), matrices):
@@ -164,7 +161,7 @@ def _resampled_wins(
     shape = (len(counts), rows.size)
     wins, losses = np.empty(shape, dtype=np.float32), np.empty(shape, dtype=np.float32)
     tie = 0.5 if settings.ties == "half" else 0.0
-    step = max(1, _CELLS // table.n)
+    step = max(1, BLOCK_CELLS // table.n)
     for start in range(0, rows.size, step):
         here = slice(start, start + step)
         first, second = (pair_columns(table.oriented, at[here]) for at in (rows, columns))
@@ -180,7 +177,7 @@ def _resampled_wins(
 def _products(counts: NDArray[np.uint16], won: NDArray[Any], table: SystemScores) -> _Counts:
     """Sums of wins over resamples."""
     columns = sum_by_unit(won, table.documents).astype(np.float32)
-    step = max(1, _CELLS // counts.shape[1])
+    step = max(1, BLOCK_CELLS // counts.shape[1])
     blocks = (counts[at : at + step].astype(np.float32) @ columns for at in range(0, len(counts), step))
     return np.concatenate(list(blocks))
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from nlgauge.stats.numeric import BLOCK_CELLS
 from nlgauge.stats.paired_tests import (
     holm,
     mood,
@@ -35,8 +36,6 @@ from nlgauge.studies.compare.system_scores import Matrix
 #: Below this many instances (or documents) no difference is called significant.
 LEAST_FOR_A_VERDICT = 10
 
-#: Differences held at once (32 MB).
-_CELLS = 4_000_000
 _POWER = 0.8
 
 
@@ -82,7 +81,7 @@ class _Block:
 def pair_statistics(sample: Sample, draws: Matrix | None, settings: CompareSettings) -> PairStatistics:
     """All pairs of a sample's systems; `draws` are their scores in resamples, for intervals and the bootstrap."""
     rows, columns = pair_indices(sample.table.k)
-    step = max(1, _CELLS // sample.table.n)
+    step = max(1, BLOCK_CELLS // sample.table.n)
     blocks = [
         _block(sample, rows[at : at + step], columns[at : at + step], settings) for at in range(0, rows.size, step)
     ]
@@ -181,7 +180,7 @@ def _bounds(
         reach = t_reach(errors, level=settings.level, units=sample.units)
         return difference - reach, difference + reach, errors
     low, high, spread = (np.empty(rows.size) for _ in range(3))
-    step = max(1, _CELLS // len(draws))
+    step = max(1, BLOCK_CELLS // len(draws))
     for at in range(0, rows.size, step):
         here = slice(at, at + step)
         drawn = draws[:, rows[here]] - draws[:, columns[here]]

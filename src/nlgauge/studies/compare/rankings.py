@@ -23,6 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from nlgauge.errors import InputError
 from nlgauge.stats.correlation import kendall
+from nlgauge.stats.numeric import BLOCK_CELLS
 from nlgauge.stats.summaries import paired_order
 from nlgauge.studies.compare.settings import TiePolicy
 from nlgauge.studies.compare.system_scores import Matrix
@@ -119,10 +120,6 @@ def _order_p(
     return paired_order(first, second, clusters=clusters, resamples=resamples, seed=seed).p
 
 
-#: Comparisons held at once.
-_CELLS = 4_000_000
-
-
 class Wins(NamedTuple):
     """Who beats whom on how many instances, systems x systems."""
 
@@ -182,7 +179,7 @@ def count_wins(matrix: Matrix, *, tolerance: float = 1e-9) -> Wins:
     n, k = matrix.shape
     strict, ties = (np.zeros((k, k), dtype=np.int64) for _ in range(2))
     rows, columns = pair_indices(k)
-    step = max(1, _CELLS // n)
+    step = max(1, BLOCK_CELLS // n)
     for start in range(0, rows.size, step):
         i, j = rows[start : start + step], columns[start : start + step]
         found = outcomes(pair_columns(matrix, i), pair_columns(matrix, j), tolerance=tolerance)

@@ -7,6 +7,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from nlgauge._version import __version__
 from nlgauge.errors import RecipeError
+from nlgauge.stats.numeric import LEAST_RESAMPLES
 
 TiePolicy: TypeAlias = Literal["half", "second", "drop"]
 TestName: TypeAlias = Literal["bootstrap", "randomisation", "t", "wilcoxon", "sign", "sign-ties-in", "mood"]
@@ -14,9 +15,6 @@ RankBy: TypeAlias = Literal["mean", "median", "bt"]
 
 #: Tests between two systems, by the names that settings, signatures and results have for them.
 TESTS: tuple[TestName, ...] = get_args(TestName)
-
-#: Fewer resamples can give an interval that leaves out the estimate.
-_LEAST_RESAMPLES = 100
 
 
 @dataclass(frozen=True)
@@ -60,8 +58,8 @@ class CompareSettings:
         for name in ("alpha", "level"):
             _check_number(name, getattr(self, name), above=0, below=1)
         for name in ("resamples", "permutations"):
-            if getattr(self, name) < _LEAST_RESAMPLES:
-                msg = f"{name} must be at least {_LEAST_RESAMPLES}, got {getattr(self, name)!r}"
+            if getattr(self, name) < LEAST_RESAMPLES:
+                msg = f"{name} must be at least {LEAST_RESAMPLES}, got {getattr(self, name)!r}"
                 raise RecipeError(msg)
         for name in ("seed", "shuffles", "tie_tolerance", "smallest_difference"):
             if not getattr(self, name) >= 0:

@@ -2,7 +2,7 @@
 
 An instance is what systems are compared on: a segment, a summary, a dialogue turn. Rows are instances, columns are
 systems, and `oriented` negates a distance once, so that all later code may take higher for better. Scores of other
-tools are aligned with the systems and segments of texts; saved runs are joined, and runs that must not be compared are
+tools are aligned with the systems and segments of texts. Saved runs are joined; those that must not be compared are
 refused with what differs. A budget file adds what was spent on each system.
 """
 

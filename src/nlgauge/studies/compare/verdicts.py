@@ -25,6 +25,7 @@ from nlgauge.data.score_files import ROLES, ScoreSpec, read_score_rows
 from nlgauge.errors import FileFormatError, InputError, RecipeError
 from nlgauge.io.formats import HtmlCell, html_table
 from nlgauge.io.tables import Row
+from nlgauge.stats.numeric import BLOCK_CELLS
 from nlgauge.stats.paired_tests import holm, sign_test
 from nlgauge.stats.resampling import FEW, Interval, bootstrap_counts
 from nlgauge.studies.compare.draws import LEAST_UNITS, NARROW, strength_intervals
@@ -34,7 +35,6 @@ from nlgauge.studies.compare.settings import CompareSettings, TiePolicy
 from nlgauge.studies.compare.strengths import bradley_terry, newman
 from nlgauge.studies.compare.system_scores import Matrix
 
-_CELLS = 4_000_000
 #: From this share of reversed verdicts on, a judge mostly looks at places.
 _SHAKY = 0.25
 
@@ -264,7 +264,7 @@ def _strength_draws(verdicts: Sequence[Verdict], systems: Sequence[str], setting
     """Strengths in resamples of instances, each with all its verdicts."""
     games, k = _games_by_instance(verdicts, systems, settings), len(systems)
     found = []
-    step = max(1, _CELLS // k**2)
+    step = max(1, BLOCK_CELLS // k**2)
     for counts in bootstrap_counts(games.shape[0], settings.resamples, settings.seed):
         for at in range(0, len(counts), step):
             wins = (games.T @ counts[at : at + step].T).T.reshape(-1, k, k)

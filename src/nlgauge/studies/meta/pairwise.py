@@ -43,7 +43,7 @@ from numpy.typing import ArrayLike, NDArray
 from nlgauge.data.judgements import JudgementTable, RankedPairs
 from nlgauge.errors import InputError
 from nlgauge.stats.correlation import RelativeRanking, Ties, Undefined, relative_ranking
-from nlgauge.stats.numeric import SAME
+from nlgauge.stats.numeric import BLOCK_CELLS, SAME
 from nlgauge.stats.resampling import Units, sum_by_unit, unit_numbers
 from nlgauge.stats.validation import Vector, check_resampling, numbers
 from nlgauge.studies.meta.metric_scores import (
@@ -54,9 +54,6 @@ from nlgauge.studies.meta.metric_scores import (
     human_scores,
     judged_systems,
 )
-
-#: Signs held at once.
-_CELLS = 4_000_000
 
 
 class TieAccuracy(NamedTuple):
@@ -224,7 +221,7 @@ def pairwise_p_values(
     least = observed[:, first] - observed[:, second] - SAME * (size[:, first] + size[:, second])
     reached = np.zeros((count, first.size), dtype=np.int64)
     rng = np.random.default_rng(seed)
-    block = max(1, _CELLS // units)
+    block = max(1, BLOCK_CELLS // units)
     for start in range(0, resamples, block):
         random = rng.random(size=(min(block, resamples - start), units), dtype=np.float32)
         signs = 2.0 * np.rint(random).astype(np.float64) - 1.0

@@ -13,10 +13,10 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from nlgauge.core.score import LEAST_RESAMPLES
 from nlgauge.data.judgements import JudgementTable, RankedPairs
 from nlgauge.errors import InputError, RecipeError
 from nlgauge.stats.correlation import correlate
+from nlgauge.stats.numeric import LEAST_RESAMPLES
 from nlgauge.stats.resampling import unit_numbers
 from nlgauge.stats.summaries import roc_auc
 from nlgauge.studies.meta.levels import aggregated, grouped_level, segment_level

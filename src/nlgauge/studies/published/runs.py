@@ -1,4 +1,4 @@
-"""A published table recomputed: each printed value next to ours, the reason where they differ, and the data behind it."""
+"""A published table recomputed: each printed value next to ours, the reason for a difference, and the data."""
 
 from __future__ import annotations
 

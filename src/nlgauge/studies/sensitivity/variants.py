@@ -40,6 +40,7 @@ from nlgauge.studies.sensitivity.study import RELATIVE_LISTS, Setting, Study, Sw
 from nlgauge.text.idf import IdfTable
 from nlgauge.text.stopwords import load_stopwords
 from nlgauge.text.tokenizer import TextTokenizer
+from nlgauge.vectors.points import SUBWORDS
 
 _LEVELS = ("segment", "topic", "system")
 
@@ -125,7 +126,6 @@ DEFAULT_METRICS = ("moverscore", "bertscore:idf=refs")
 #: Random corpora of the published study.
 _RANDOM = 4
 
-_SUBWORDS = ("first", "all", "average")
 _PUNCTUATION = ("drop-ascii", "keep")
 
 
@@ -186,9 +186,9 @@ def published_sweep(
         "idf": {"idf": ("original", "none")},
         "idf-random": {"idf": ("original", *(f"random-{number}" for number in range(1, _RANDOM + 1)))},
         "idf-large": {"idf": ("original", *(f"corpus:{path}" for path in idf_corpora))},
-        "subwords": {"subwords": _SUBWORDS},
+        "subwords": {"subwords": SUBWORDS},
         "punctuation": {"punctuation": _PUNCTUATION},
-        "subwords-x-punctuation": {"subwords": _SUBWORDS, "punctuation": _PUNCTUATION},
+        "subwords-x-punctuation": {"subwords": SUBWORDS, "punctuation": _PUNCTUATION},
     }
     return Sweep(factors[name], name)
 
