@@ -12,7 +12,7 @@ import pyarrow as arrow
 import pyarrow.parquet as parquet
 import pytest
 
-from nlgauge.errors import InputError
+from nlgauge.errors import FileFormatError, InputError
 from nlgauge.io.large_tables import Unreadable, open_table
 
 NAMES = ("mt", "ref")
@@ -158,3 +158,10 @@ def test_text_files_of_unequal_length(tmp_path: Path) -> None:
         table.count()
     with pytest.raises(InputError, match="'ref' ends"):
         list(table.rows(NAMES))
+
+
+def test_a_tsv_column_that_stands_twice_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.tsv").write_text("hyp\tref\thyp\na\tb\tc\n", encoding="utf-8")
+    table = open_table(tmp_path / "a.tsv")
+    with pytest.raises(FileFormatError, match="line 1, column 'hyp': there are 2 of that name"):
+        list(table.rows(["hyp", "ref"]))

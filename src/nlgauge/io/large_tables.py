@@ -19,7 +19,7 @@ from typing import Any, Protocol, TypeAlias, TypeVar
 from nlgauge.errors import FileFormatError, InputError
 from nlgauge.io.lines import count_lines, first_line, line_text, lines_from
 from nlgauge.io.packages import require
-from nlgauge.io.tables import check_count, json_object
+from nlgauge.io.tables import check_count, check_header, json_object
 
 
 class Unreadable(str):
@@ -180,6 +180,7 @@ class TabSeparated(_Lines):
         return super().count() - 1
 
     def _parser(self, names: Sequence[str]) -> Callable[[bytes], Sequence[Any]]:
+        check_header(self.names, names, str(self.paths[0]))
         places = [self.names.index(name) for name in names]
 
         def parse(line: bytes) -> list[str]:
