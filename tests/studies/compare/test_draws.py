@@ -64,7 +64,7 @@ def test_blocks_do_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
         return [draws, bootstrap_p(draws, sample.observed, units=30), swapped, strength_draws(sample.table, settings)]
 
     whole = everything()
-    monkeypatch.setattr("nlgauge.studies.compare.draws._CELLS", 70)
+    monkeypatch.setattr("nlgauge.studies.compare.draws.BLOCK_CELLS", 70)
     monkeypatch.setattr("nlgauge.stats.resampling._CELLS", 70)
     for one, other in zip(whole, everything(), strict=True):
         assert one == pytest.approx(other)
