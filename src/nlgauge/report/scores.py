@@ -36,7 +36,6 @@ from nlgauge.core.score import Score
 from nlgauge.errors import InputError, RecipeError
 from nlgauge.io.formats import json_text
 from nlgauge.report.table import Cell, Span, Table
-from nlgauge.stats.numeric import LEAST_RESAMPLES
 
 if TYPE_CHECKING:
     from nlgauge.stats.resampling import Interval
@@ -55,6 +54,8 @@ class Confidence:
     """The document of each segment; whole documents are drawn then."""
 
     def __post_init__(self) -> None:
+        from nlgauge.stats.numeric import LEAST_RESAMPLES  # which scores without intervals do not need
+
         for name, value, fits, expected in (
             ("level", self.level, 0 < self.level < 1, "between 0 and 1"),
             ("resamples", self.resamples, self.resamples >= LEAST_RESAMPLES, f"at least {LEAST_RESAMPLES}"),
