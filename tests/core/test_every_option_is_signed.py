@@ -13,7 +13,8 @@ import pytest
 import nlgauge
 import nlgauge.testing
 from nlgauge.core.annotation import AnnotatorName
-from nlgauge.core.options import Choice, JoinedNames, JoinedNumbers, Number, Option, Whole
+from nlgauge.core.kinds import Choice, Float, Int, NameList, NumberList
+from nlgauge.core.options import Option
 from nlgauge.core.registry import built_in_metrics
 from nlgauge.core.resources import IdfChoice, LanguageModelName, SentenceModelName, StopwordList, TransformFiles
 from nlgauge.core.vector_metric import VectorMetric
@@ -45,11 +46,11 @@ def other_values(about: Option, folder: Path) -> Iterator[Any]:
         yield from OTHERS[about.name]
     elif isinstance(kind, Choice):
         yield from kind.words
-    elif isinstance(kind, Whole):
+    elif isinstance(kind, Int):
         yield from (max(kind.least, 1), max(kind.least, 1) + 1, 5)
-    elif isinstance(kind, Number):
+    elif isinstance(kind, Float):
         yield from (0.25, 0.5)
-    elif isinstance(kind, JoinedNames):
+    elif isinstance(kind, NameList):
         yield from (*kind.names[:3], "+".join(kind.names[:2]))
     elif isinstance(kind, IdfChoice):
         yield from ("none", "refs", "both")
@@ -62,7 +63,7 @@ def other_values(about: Option, folder: Path) -> Iterator[Any]:
         (folder / "vectors.txt").write_text("cat 1 0\ndog 1 0.1\nbird 0 1\n", encoding="utf-8")
         yield str(folder / "vectors.txt")
     else:  # models of whole texts are another folder's test; numbers joined by + are named above
-        assert isinstance(kind, LanguageModelName | SentenceModelName | JoinedNumbers | AnnotatorName), (
+        assert isinstance(kind, LanguageModelName | SentenceModelName | NumberList | AnnotatorName), (
             f"no other value for {about.name}"
         )
 

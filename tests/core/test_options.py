@@ -13,20 +13,9 @@ import numpy as np
 import pytest
 
 import nlgauge
+from nlgauge.core.kinds import Choice, Float, Int, Kind, NameList, NumberList, Pattern, Text
 from nlgauge.core.metric import Metric, SystemResult, TextMetric
-from nlgauge.core.options import (
-    BY_PROFILE,
-    Choice,
-    JoinedNames,
-    JoinedNumbers,
-    Kind,
-    Number,
-    Option,
-    Pattern,
-    Text,
-    Whole,
-    option,
-)
+from nlgauge.core.options import BY_PROFILE, Option, option
 from nlgauge.core.registry import METRICS, parse_metric
 from nlgauge.errors import RecipeError
 
@@ -38,13 +27,13 @@ from nlgauge.errors import RecipeError
         (Choice("yes", "no"), True, "yes"),
         (Pattern(r"layer-\d+", "layer-N"), "layer-4", "layer-4"),
         (Text("a name"), Path("x/y"), str(Path("x/y"))),
-        (Whole(0, word="default"), "default", None),
-        (Whole(1, also=["sentence"]), "sentence", "sentence"),
-        (Whole(1), np.int64(3), 3),
-        (Number(0, 1), ".25", 0.25),
-        (JoinedNames("a", "b"), "all", "a+b"),
-        (JoinedNumbers(finite=False), "-inf+1+inf", "-inf+1+inf"),
-        (JoinedNumbers(word="equal"), "equal", "equal"),
+        (Int(0, word="default"), "default", None),
+        (Int(1, also=["sentence"]), "sentence", "sentence"),
+        (Int(1), np.int64(3), 3),
+        (Float(0, 1), ".25", 0.25),
+        (NameList("a", "b"), "all", "a+b"),
+        (NumberList(finite=False), "-inf+1+inf", "-inf+1+inf"),
+        (NumberList(word="equal"), "equal", "equal"),
     ],
 )
 def test_a_kind_reads_its_values(kind: Kind, text: object, value: object) -> None:
@@ -61,16 +50,16 @@ def test_a_kind_reads_its_values(kind: Kind, text: object, value: object) -> Non
         (Pattern(r"layer-\d+", "layer-N"), "layer-x"),
         (Text("a name"), ""),
         (Text("a name"), 3),
-        (Whole(1), 0),
-        (Whole(1), True),
-        (Whole(1), 1.5),
-        (Whole(0), None),
-        (Number(0, 1), 1.0),
-        (Number(), float("nan")),
-        (JoinedNames("a", "b"), "a+a"),
-        (JoinedNames("a", "b"), "c"),
-        (JoinedNumbers(), "1+inf"),
-        (JoinedNumbers(word="equal"), "1+x"),
+        (Int(1), 0),
+        (Int(1), True),
+        (Int(1), 1.5),
+        (Int(0), None),
+        (Float(0, 1), 1.0),
+        (Float(), float("nan")),
+        (NameList("a", "b"), "a+a"),
+        (NameList("a", "b"), "c"),
+        (NumberList(), "1+inf"),
+        (NumberList(word="equal"), "1+x"),
     ],
 )
 def test_a_kind_refuses_what_is_none_of_its_values(kind: Kind, bad: object) -> None:
@@ -138,7 +127,7 @@ def test_the_default_of_a_language_is_a_language() -> None:
 
 @pytest.mark.parametrize("value", [0.1, 0.3, 0.12345671, 0.30000001, 1e-9])
 def test_a_number_is_signed_to_its_last_digit(value: float) -> None:
-    kind = Number()
+    kind = Float()
     assert kind.parse(kind.show(value)) == value
 
 

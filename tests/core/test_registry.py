@@ -18,7 +18,7 @@ FOO = '''
 from dataclasses import dataclass
 from typing import ClassVar
 import numpy as np
-from nlgauge.core.options import Whole
+from nlgauge.core.kinds import Int
 from nlgauge.core.metric import Pair
 from nlgauge.core.vector_metric import VectorMetric
 from nlgauge.core.options import option
@@ -29,7 +29,7 @@ class Foo(VectorMetric):
     name: ClassVar[str] = "foo"
     components: ClassVar[tuple[str, ...]] = ("score",)
     main: ClassVar[str] = "score"
-    layer: int = option(0, Whole(0), help="layer", short="l")
+    layer: int = option(0, Int(0), help="layer", short="l")
     def layers(self, encoder):
         return (self.layer,)
     def represent(self, text, state):

@@ -223,14 +223,14 @@ def test_the_texts_of_a_run_are_let_go_with_it(metric: str, monkeypatch: pytest.
 
 
 def test_a_score_of_the_whole_corpus_is_kept_for_metrics_of_vectors() -> None:
-    class Whole(BERTScore):
+    class Int(BERTScore):
         def finish(self, comparisons: Any, state: Any) -> dict[str, SystemResult]:
             return {
                 system: replace(found, corpus={"f1": 0.25}, run={"seen": "1"})
                 for system, found in super().finish(comparisons, state).items()
             }
 
-    score = Whole().score(["a cat"], ["the cat"])
+    score = Int().score(["a cat"], ["the cat"])
     assert score.system_score == 0.25
     assert score.signature.run["seen"] == "1"
 

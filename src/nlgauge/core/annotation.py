@@ -15,8 +15,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from nlgauge.core.kinds import Choice
 from nlgauge.core.metric import Metric, TextMetric
-from nlgauge.core.options import Choice, option
+from nlgauge.core.options import option
 from nlgauge.core.resources import LoadContext, Loaded, Resource
 from nlgauge.core.vector_metric import VectorMetric
 from nlgauge.errors import RecipeError

@@ -19,8 +19,9 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from nlgauge.core.kinds import Kind, as_text
 from nlgauge.core.metric import Metric, SystemResult
-from nlgauge.core.options import Kind, Option, as_text, option
+from nlgauge.core.options import Option, option
 from nlgauge.core.signature import RUNNER_FIELDS, Signature, member_fields, member_key
 from nlgauge.errors import RecipeError
 

@@ -1,43 +1,29 @@
-"""Options of a recipe: each is described once, with the values it takes.
+"""Options: each declares all there is to know about it, once.
 
     idf: str = option("none", IdfChoice("none", "refs", "both"), help="weights of tokens", short="i")
 
-Parsing, checks and their messages, flags and help of the command line, fields of a signature in and out, what the
-short signature calls them, and the tables in the documentation follow from it.
-
-A `Kind` is how values are read from text, checked, and written in a signature, so nothing else lists the values
-again. A file or a model that an option names is a kind of its own (`core/resources.py`).
+Parsing, checks and their messages, flags and help of the command line, request models of the service, fields of a
+signature in and out, what the short signature calls them, and the tables in the documentation follow from it. Options
+of a metric are fields of its recipe (`core/metric.py`); those of a run, a study, a command or the service are fields
+of an `OptionSet`.
 """
 
 from __future__ import annotations
 
 import difflib
-import math
-import os
-import re
-from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
-from dataclasses import MISSING, Field, dataclass, field
-from typing import Any
+from collections.abc import Iterable, Mapping
+from dataclasses import MISSING, Field, dataclass, field, fields
+from functools import cache
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, ClassVar
 
+from nlgauge.core.kinds import Int, Kind
 from nlgauge.errors import RecipeError
 
-__all__ = [
-    "BY_PROFILE",
-    "Choice",
-    "JoinedNames",
-    "JoinedNumbers",
-    "Kind",
-    "Number",
-    "Option",
-    "Pattern",
-    "Text",
-    "Whole",
-    "did_you_mean",
-    "joined_by_or",
-    "option",
-]
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
+__all__ = ["BY_PROFILE", "Option", "OptionSet", "did_you_mean", "option", "seed_option"]
 
 #: Letters that the start of a name must have to stand for it.
 _LEAST_START = 3
@@ -56,216 +42,6 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     if not near and len(name) >= _LEAST_START:
         near = [one for one in spellings if one.startswith(name.casefold())]
     return f"; did you mean {spellings[near[0]]!r}?" if near else ""
-
-
-class Kind(ABC):
-    """Values of one kind."""
-
-    @property
-    @abstractmethod
-    def values(self) -> str:
-        """The values in words, as they stand after "must be"."""
-
-    def parse(self, text: str) -> Any:
-        """A value from text; a ValueError where the text is none."""
-        return text
-
-    @abstractmethod
-    def check(self, value: Any) -> Any:
-        """The value as a recipe keeps it; a ValueError where it is none."""
-
-    def show(self, value: Any) -> str:
-        """The value in a signature."""
-        return str(value)
-
-    def read(self, name: str, text: str) -> dict[str, str]:
-        """The options behind what a signature says under `name`: `show` backwards."""
-        return {name: text}
-
-
-class Choice(Kind):
-    """One of a few words."""
-
-    def __init__(self, *words: str) -> None:
-        self.words = words
-
-    @property
-    def values(self) -> str:
-        """The words."""
-        return joined_by_or(self.words) if len(self.words) < 3 else f"one of {', '.join(self.words)}"
-
-    def check(self, value: Any) -> str:
-        """One of the words; True and False read well in Python where they are yes and no."""
-        if isinstance(value, bool) and {"yes", "no"} <= set(self.words):
-            return "yes" if value else "no"
-        if not isinstance(value, str) or value not in self.words:
-            raise ValueError
-        return value
-
-
-class Pattern(Kind):
-    """A word of a certain form, such as `layer-4`."""
-
-    def __init__(self, pattern: str, values: str) -> None:
-        self._pattern = re.compile(pattern)
-        self._values = values
-
-    @property
-    def values(self) -> str:
-        """The forms."""
-        return self._values
-
-    def check(self, value: Any) -> str:
-        """A text of the form."""
-        if not isinstance(value, str) or not self._pattern.fullmatch(value):
-            raise ValueError
-        return value
-
-
-class Text(Kind):
-    """Any text, such as the name of a model; a path is taken as its text."""
-
-    def __init__(self, values: str, *, empty: bool = False, lower: bool = False) -> None:
-        self._values = values
-        self._empty = empty
-        self._lower = lower
-
-    @property
-    def values(self) -> str:
-        """What the text says."""
-        return self._values
-
-    def check(self, value: Any) -> str:
-        """The text."""
-        text = as_text(value)
-        if not text and not self._empty:
-            raise ValueError
-        return text.lower() if self._lower else text
-
-
-class Whole(Kind):
-    """A whole number, or a word (kept as None) that leaves the choice to something else."""
-
-    def __init__(self, least: int, *, word: str = "", note: str = "", also: Sequence[str] = ()) -> None:
-        self.least = least
-        self.word = word
-        self._note = note
-        self._also = tuple(also)
-        """Words that are values of their own."""
-
-    @property
-    def values(self) -> str:
-        """The range and the words."""
-        number = f"a whole number from {self.least}{f' ({self._note})' if self._note else ''}"
-        return joined_by_or([number, *(repr(word) for word in (*self._also, self.word) if word)])
-
-    def parse(self, text: str) -> int | str | None:
-        """A number, or the word."""
-        if text == self.word:
-            return None
-        return text if text in self._also else int(text)
-
-    def check(self, value: Any) -> int | str | None:
-        """The number as a plain int."""
-        if (value is None and self.word) or (isinstance(value, str) and value in self._also):
-            return value
-        if isinstance(value, bool) or not hasattr(value, "__index__") or value.__index__() < self.least:
-            raise ValueError
-        return int(value)
-
-    def show(self, value: int | str | None) -> str:
-        """The number or the word."""
-        return self.word if value is None else str(value)
-
-
-class Number(Kind):
-    """A finite number in a range."""
-
-    def __init__(self, low: float = -math.inf, below: float = math.inf) -> None:
-        self._low, self._below = low, below
-
-    @property
-    def values(self) -> str:
-        """The range."""
-        if math.isinf(self._low) and math.isinf(self._below):
-            return "a finite number"
-        return f"a number from {self._low:g}, below {self._below:g}"
-
-    def parse(self, text: str) -> float:
-        """A number."""
-        return float(text)
-
-    def check(self, value: Any) -> float:
-        """The number as a plain float."""
-        if isinstance(value, bool | str) or not math.isfinite(value) or not self._low <= value < self._below:
-            raise ValueError
-        return float(value)
-
-    def show(self, value: float) -> str:
-        """As short as it can be without being another number."""
-        short = f"{value:g}"
-        return short if float(short) == value else repr(value)
-
-
-class JoinedNames(Kind):
-    """Some of a list of names, each once, joined by +; or `all`."""
-
-    def __init__(self, *names: str) -> None:
-        self.names = names
-
-    @property
-    def values(self) -> str:
-        """The names."""
-        return f"some of {', '.join(self.names)}, each once, joined by +; or all"
-
-    def check(self, value: Any) -> str:
-        """The names, `all` spelt out."""
-        if value == "all":
-            return "+".join(self.names)
-        chosen = as_text(value).split("+")
-        if not set(chosen) <= set(self.names) or len(set(chosen)) < len(chosen):
-            raise ValueError
-        return "+".join(chosen)
-
-
-class JoinedNumbers(Kind):
-    """Numbers joined by +, or a word that stands for some."""
-
-    def __init__(self, *, word: str = "", finite: bool = True) -> None:
-        self._word = word
-        self._finite = finite
-
-    @property
-    def values(self) -> str:
-        """What may be joined."""
-        numbers = "numbers" if self._finite else "numbers, inf or -inf,"
-        return joined_by_or([*([repr(self._word)] if self._word else []), f"{numbers} joined by +"])
-
-    def check(self, value: Any) -> str:
-        """The text, its numbers looked at."""
-        text = as_text(value)
-        if text != self._word or not text:
-            for number in map(float, text.split("+")):
-                if math.isnan(number) or (self._finite and math.isinf(number)):
-                    raise ValueError
-        return text
-
-
-def joined_by_or(words: Sequence[str]) -> str:
-    """Words as a sentence lists them.
-
-    >>> joined_by_or(["v1", "v2", "web"])
-    'v1, v2 or web'
-    """
-    return " or ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
-
-
-def as_text(value: Any) -> str:
-    """A string, or a path as one."""
-    text = os.fspath(value) if isinstance(value, os.PathLike) else value
-    if not isinstance(text, str):
-        raise TypeError
-    return text
 
 
 _KEY = "option"
@@ -307,6 +83,14 @@ class Option:
     """What an empty default stands for, in words."""
     required: bool = False
     """Whether nothing can be computed with the default."""
+    needs: str = ""
+    """Another option without which this one means nothing."""
+    hidden: bool = False
+    """Whether only `--help-all` shows its flag."""
+    flag: str = ""
+    """A short flag, such as `-o`."""
+    metavar: str = ""
+    """The name of the value in help."""
 
     @property
     def values(self) -> str:
@@ -355,9 +139,19 @@ def option(
     in_profile: bool = True,
     unset: str = "",
     required: bool = False,
+    needs: str = "",
+    hidden: bool = False,
+    flag: str = "",
+    metavar: str = "",
 ) -> Any:
-    """A field of a recipe that can be set from text: `bertscore:layer=4`, `--layer 4`."""
-    about = Option("", default, kind, help, short, signed, optional, in_profile, unset, required)
+    """A field of a recipe or of an `OptionSet` that can be set from text: `bertscore:layer=4`, `--layer 4`."""
+    about = Option(
+        *("", default, kind, help, short, signed, optional, in_profile, unset, required),
+        needs=needs,
+        hidden=hidden,
+        flag=flag,
+        metavar=metavar,
+    )
     return field(default=default, metadata={_KEY: about})
 
 
@@ -369,3 +163,51 @@ def option_of(entry: Field[Any]) -> Option | None:
     default = about.default if entry.default is MISSING else entry.default
     values = {name: getattr(about, name) for name in about.__dataclass_fields__}
     return Option(**(values | {"name": entry.name, "default": default}))
+
+
+def seed_option() -> Any:
+    """The option `seed`, the same wherever something is drawn."""
+    return option(12345, Int(0), help="random seed", hidden=True)
+
+
+@dataclass(frozen=True, kw_only=True)
+class OptionSet:
+    """Base of frozen dataclasses whose fields are options."""
+
+    title: ClassVar[str] = "options"
+    """What messages and help call them."""
+
+    @classmethod
+    @cache
+    def options(cls) -> Mapping[str, Option]:
+        """The options by name, in the order of their declaration."""
+        known = {entry.name: option_of(entry) for entry in fields(cls)}
+        return MappingProxyType({name: entry for name, entry in known.items() if entry is not None})
+
+    @classmethod
+    def of(cls, values: Mapping[str, Any]) -> Self:
+        """From keywords; text is parsed, and an unknown name is an error."""
+        options = cls.options()
+        for name in values:
+            if name not in options:
+                msg = f"unknown option {name!r}; {cls.title} are: {', '.join(options)}{did_you_mean(name, options)}"
+                raise RecipeError(msg)
+        return cls(**values)
+
+    def __post_init__(self) -> None:
+        for name, entry in self.options().items():
+            value = getattr(self, name)
+            if value is not None or entry.default is not None:
+                object.__setattr__(self, name, entry.check(value))
+        self.check()
+
+    def check(self) -> None:
+        """Refuse values that do not go together."""
+
+    def signed(self) -> dict[str, str]:
+        """The options that belong to a signature, as text."""
+        return {
+            name: entry.kind.show(getattr(self, name))
+            for name, entry in self.options().items()
+            if entry.signed and (entry.default is not None or getattr(self, name) is not None)
+        }

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any, ClassVar
 
+from nlgauge.core.kinds import Choice
 from nlgauge.core.metric import Metric, TextMetric, about_default
-from nlgauge.core.options import BY_PROFILE, Choice, option
+from nlgauge.core.options import BY_PROFILE, option
 from nlgauge.core.vector_metric import Representation, State, VectorMetric
 
 

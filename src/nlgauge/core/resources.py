@@ -13,7 +13,8 @@ from abc import abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from nlgauge.core.options import Kind, as_text, joined_by_or, option
+from nlgauge.core.kinds import Kind, as_text, joined_by_or
+from nlgauge.core.options import option
 from nlgauge.core.run_options import RunOptions
 from nlgauge.core.tokens import TokenizedCorpus, idf_tables
 from nlgauge.encoders.base import vectors_digest

@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from nlgauge.core.kinds import Choice, Int, Text
 from nlgauge.core.metric import Comparison, Metric, Pair, SystemResult
-from nlgauge.core.options import Choice, Text, Whole, option
+from nlgauge.core.options import option
 from nlgauge.core.resources import LoadContext, Loaded, Resource, TransformFiles
 from nlgauge.core.run_options import RunOptions
 from nlgauge.core.tokens import COUNTED, IdfTables, TextView, TokenizedCorpus
@@ -243,7 +244,7 @@ class VectorMetric(Metric, Generic[Representation]):
     )
     max_tokens: int | None = option(
         None,
-        Whole(1, word="model"),
+        Int(1, word="model"),
         help="longest text in tokens, below the model's own limit",
         short="mt",
         optional=True,
@@ -251,7 +252,7 @@ class VectorMetric(Metric, Generic[Representation]):
     )
     window: int | str = option(
         NO_WINDOWS,
-        Whole(1, also=[NO_WINDOWS, MODEL_WINDOW]),
+        Int(1, also=[NO_WINDOWS, MODEL_WINDOW]),
         help="texts longer than so many tokens are read in overlapping windows of that size; model: its limit",
         short="wi",
         optional=True,
@@ -259,7 +260,7 @@ class VectorMetric(Metric, Generic[Representation]):
     )
     stride: int | None = option(
         None,
-        Whole(1, word="half"),
+        Int(1, word="half"),
         help="tokens of a text from one window to the next; half: half of those in a window",
         short="sr",
         optional=True,

@@ -31,8 +31,9 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from nlgauge.core.kinds import NameList
 from nlgauge.core.metric import Pair
-from nlgauge.core.options import BY_PROFILE, JoinedNames, option
+from nlgauge.core.options import BY_PROFILE, option
 from nlgauge.core.profiles import Profile, profile_option
 from nlgauge.core.resources import idf_option
 from nlgauge.core.run_options import between_pairs
@@ -74,7 +75,7 @@ class BaryScore(TransportMetric):
     profile: str = profile_option("corrected", PROFILES)
     measures: str = option(
         "W",
-        JoinedNames(*MEASURES),
+        NameList(*MEASURES),
         help="W (exact), SD_r (entropic)",
         short="ms",
         in_profile=False,

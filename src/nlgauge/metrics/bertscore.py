@@ -32,8 +32,9 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from nlgauge.core.kinds import Choice, Int
 from nlgauge.core.metric import Comparison, Pair, SystemResult
-from nlgauge.core.options import Choice, Whole, option
+from nlgauge.core.options import option
 from nlgauge.core.resources import StopwordList, idf_option
 from nlgauge.core.tokens import TextView, token_spans
 from nlgauge.core.vector_metric import State, VectorMetric, chosen_layer
@@ -67,7 +68,7 @@ class BERTScore(VectorMetric[Cloud]):
 }"""
 
     layer: int | None = option(
-        None, Whole(0, word="default", note="the embeddings"), help="layer whose vectors are compared", short="l"
+        None, Int(0, word="default", note="the embeddings"), help="layer whose vectors are compared", short="l"
     )
     idf: str = idf_option("none")
     multiref: str = option(

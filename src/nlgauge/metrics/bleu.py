@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, ClassVar
 
-from nlgauge.core.options import Choice, Text, option
+from nlgauge.core.kinds import Choice, Text
+from nlgauge.core.options import option
 from nlgauge.errors import MissingExtraError, RecipeError
 from nlgauge.io.packages import require
 from nlgauge.metrics.parts.sacrebleu_metric import SacreBLEUMetric

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from nlgauge.core.options import Whole, option
+from nlgauge.core.kinds import Int
+from nlgauge.core.options import option
 from nlgauge.io.packages import require
 from nlgauge.metrics.parts.sacrebleu_metric import SacreBLEUMetric
 
@@ -26,9 +27,9 @@ class ChrF(SacreBLEUMetric):
   url       = {https://aclanthology.org/W15-3049}
 }"""
 
-    chars: int = option(6, Whole(1), help="longest character n-gram", short="nc")
-    words: int = option(0, Whole(0), help="longest word n-gram; 2 makes it chrF++", short="nw")
-    beta: int = option(2, Whole(1), help="weight of recall", short="b")
+    chars: int = option(6, Int(1), help="longest character n-gram", short="nc")
+    words: int = option(0, Int(0), help="longest word n-gram; 2 makes it chrF++", short="nw")
+    beta: int = option(2, Int(1), help="weight of recall", short="b")
 
     @property
     def _formula(self) -> str:

@@ -21,8 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlgauge.core.annotation import AnnotatedTextMetric
+from nlgauge.core.kinds import Choice, Float
 from nlgauge.core.metric import SystemResult
-from nlgauge.core.options import BY_PROFILE, Choice, Number, option
+from nlgauge.core.options import BY_PROFILE, option
 from nlgauge.core.profiles import Profile, ProfiledTextMetric, profile_option
 from nlgauge.core.resources import LoadContext, Loaded, Resource
 from nlgauge.core.run_options import ticked
@@ -258,7 +259,7 @@ class LexicalGraph(EntityGraph):
         in_profile=False,
         required=True,
     )
-    threshold: float = option(0.7, Number(-1, 1), help="cosine above which two nouns are one entity", short="th")
+    threshold: float = option(0.7, Float(-1, 1), help="cosine above which two nouns are one entity", short="th")
 
     @property
     def word_vectors(self) -> WordVectors:

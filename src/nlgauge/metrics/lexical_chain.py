@@ -15,8 +15,9 @@ from typing import ClassVar
 import numpy as np
 
 from nlgauge.core.annotation import AnnotatedTextMetric
+from nlgauge.core.kinds import Choice
 from nlgauge.core.metric import SystemResult
-from nlgauge.core.options import Choice, option
+from nlgauge.core.options import option
 from nlgauge.core.run_options import ticked
 from nlgauge.metrics.cohesion import Foci, foci_of
 

@@ -39,8 +39,9 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from nlgauge.core.kinds import Int
 from nlgauge.core.metric import Pair
-from nlgauge.core.options import Whole, option
+from nlgauge.core.options import option
 from nlgauge.core.profiles import profile_option
 from nlgauge.core.tokens import TextView, token_spans
 from nlgauge.core.vector_metric import State
@@ -76,7 +77,7 @@ class MoverScore(NGramMetric):
 
     profile: str = profile_option("v1", PROFILES)
     n: int | str = option(
-        1, Whole(1, also=["sentence"]), help="tokens per n-gram; sentence: one point per text", in_profile=False
+        1, Int(1, also=["sentence"]), help="tokens per n-gram; sentence: one point per text", in_profile=False
     )
 
     def represent(self, text: TextView, state: State) -> Cloud | None:

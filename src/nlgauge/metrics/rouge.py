@@ -10,8 +10,9 @@ from typing import ClassVar
 
 import numpy as np
 
+from nlgauge.core.kinds import Choice
 from nlgauge.core.metric import SystemResult, TextMetric
-from nlgauge.core.options import Choice, option
+from nlgauge.core.options import option
 from nlgauge.core.run_options import ticked
 from nlgauge.io.packages import package_version, require
 

@@ -27,8 +27,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from nlgauge.core.kinds import Choice, Int, NameList, NumberList
 from nlgauge.core.metric import Comparison, Pair, SystemResult
-from nlgauge.core.options import Choice, JoinedNames, JoinedNumbers, Whole, option
+from nlgauge.core.options import option
 from nlgauge.core.resources import SentenceModelName
 from nlgauge.core.run_options import RunOptions
 from nlgauge.core.tokens import TextView, TokenizedCorpus
@@ -180,8 +181,8 @@ class SentSim(VectorMetric[tuple[Any, ...]]):
         help="what a text is compared with",
         signed=False,
     )
-    combine: str = option("sss+wmd", JoinedNames(*PARTS), help="parts that are joined", short="co")
-    weighting: str = option("equal", JoinedNumbers(word="equal"), help="weight of each part", short="wt")
+    combine: str = option("sss+wmd", NameList(*PARTS), help="parts that are joined", short="co")
+    weighting: str = option("equal", NumberList(word="equal"), help="weight of each part", short="wt")
     distance_as: str = option(
         "one-minus",
         Choice("one-minus", "negative"),
@@ -195,7 +196,7 @@ class SentSim(VectorMetric[tuple[Any, ...]]):
         short="wm",
     )
     solver: str = solver_option()
-    layer: int | None = option(None, Whole(0, word="default"), help="layer whose vectors are compared", short="l")
+    layer: int | None = option(None, Int(0, word="default"), help="layer whose vectors are compared", short="l")
     sentence: str = option("", SentenceModelName(), help="model of sentence vectors", short="se", unset="the model")
     bounds: str = option("corpus", BoundsChoice(), help="what parts are scaled by", short="bo")
 

@@ -16,8 +16,9 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from nlgauge.core.kinds import Choice
 from nlgauge.core.metric import Pair
-from nlgauge.core.options import Choice, option
+from nlgauge.core.options import option
 from nlgauge.metrics.moverscore import MoverScore
 from nlgauge.metrics.parts.transport_metric import Alone, Problem
 from nlgauge.vectors.cloud import Cloud

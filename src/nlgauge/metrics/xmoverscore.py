@@ -28,8 +28,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
+from nlgauge.core.kinds import Choice, Float, Int
 from nlgauge.core.metric import Pair
-from nlgauge.core.options import BY_PROFILE, Choice, Number, Whole, option
+from nlgauge.core.options import BY_PROFILE, option
 from nlgauge.core.profiles import profile_option
 from nlgauge.core.resources import LanguageModelName, SentenceModelName
 from nlgauge.core.run_options import RunOptions
@@ -91,15 +92,15 @@ class XMoverScore(MoverScore):
         short="un",
         in_profile=False,
     )
-    n: int | str = option(BY_PROFILE, Whole(1), help="tokens per n-gram", in_profile=False)
+    n: int | str = option(BY_PROFILE, Int(1), help="tokens per n-gram", in_profile=False)
     trim: float = option(
-        BY_PROFILE, Number(0, 1), help="share of the flow's smallest masses that is dropped", short="tm"
+        BY_PROFILE, Float(0, 1), help="share of the flow's smallest masses that is dropped", short="tm"
     )
     sentence: str = option(
         "", SentenceModelName(), help="model of sentence vectors", short="se", unset="the model", in_profile=False
     )
     lm: str = option("none", LanguageModelName(), help="language model of the fluency term", in_profile=False)
-    lm_weight: float = option(0.1, Number(), help="weight of the fluency term, .1 by the authors", short="lw")
+    lm_weight: float = option(0.1, Float(), help="weight of the fluency term, .1 by the authors", short="lw")
 
     def check(self) -> None:
         """Trimming is of an exact flow."""

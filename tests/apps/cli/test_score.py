@@ -32,7 +32,8 @@ from tests.apps.cli.conftest import (
 )
 
 import nlgauge
-from nlgauge.core.options import Whole, option
+from nlgauge.core.kinds import Int
+from nlgauge.core.options import option
 from nlgauge.core.registry import METRICS
 from nlgauge.io.store.resolve import resolve
 
@@ -183,7 +184,7 @@ def second_metric(monkeypatch: pytest.MonkeyPatch) -> None:
     @dataclass(frozen=True, kw_only=True)
     class Sharpened(nlgauge.BERTScore):
         name: ClassVar[str] = "sharpened"
-        power: int = option(1, Whole(1), help="a power")
+        power: int = option(1, Int(1), help="a power")
 
     monkeypatch.setitem(METRICS._found, "sharpened", Sharpened)
 

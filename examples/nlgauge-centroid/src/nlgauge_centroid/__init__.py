@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import nlgauge
-from nlgauge.core.options import Choice, Whole
+from nlgauge.core.kinds import Choice, Int
 
 __all__ = ["Centroid"]
 
@@ -26,7 +26,7 @@ class Centroid(nlgauge.VectorMetric[NDArray[np.float64]]):
     components: ClassVar[tuple[str, ...]] = ("score",)
     main: ClassVar[str] = "score"
 
-    layer: int = nlgauge.option(0, Whole(0), help="layer whose vectors are averaged", short="l")
+    layer: int = nlgauge.option(0, Int(0), help="layer whose vectors are averaged", short="l")
     weigh: str = nlgauge.option(
         "equal", Choice("equal", "squared-length"), help="what a token's vector counts", short="wg"
     )

@@ -21,8 +21,9 @@ from typing import Any
 
 from nlgauge.core.annotation import AnnotatedTextMetric, AnnotatorName
 from nlgauge.core.composite import CompositeMetric
+from nlgauge.core.kinds import NumberList
 from nlgauge.core.metric import Metric, TextMetric
-from nlgauge.core.options import JoinedNumbers, Option
+from nlgauge.core.options import Option
 from nlgauge.core.prepare import Prepared, PreparedMetric
 from nlgauge.core.resources import LanguageModelName, Resource, SentenceModelName, StopwordList
 from nlgauge.core.vector_metric import VectorMetric
@@ -133,7 +134,7 @@ class Policy:
         elif isinstance(kind, Resource):
             if value not in kind.words:
                 raise _refusal(name, " or ".join(kind.words), value)
-        elif isinstance(kind, JoinedNumbers):
+        elif isinstance(kind, NumberList):
             if value.count("+") >= _MOST:
                 raise _excess(name, f"at most {_MOST} numbers", value)
         elif recipe.name == "chrf" and name in {"chars", "words"}:

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from nlgauge.core.annotation import annotator_option, sentences_option
-from nlgauge.core.options import BY_PROFILE, Choice, JoinedNames, Number, Whole, option
+from nlgauge.core.kinds import Choice, Float, Int, NameList
+from nlgauge.core.options import BY_PROFILE, option
 from nlgauge.core.profiles import Profile, ProfiledMetric
 from nlgauge.core.resources import LoadContext, Loaded, Resource
 from nlgauge.core.tokens import TextView
@@ -70,7 +71,7 @@ def threshold_option(*, short: str = "th", of: str = "") -> Any:
     """The option that says which nouns are one entity."""
     return option(
         BY_PROFILE,
-        Number(-1, 1),
+        Float(-1, 1),
         help=f"nouns whose word vectors have a cosine above it are one entity{of}",
         short=short,
     )
@@ -102,7 +103,7 @@ class DiscoMetric(ProfiledMetric[Representation]):
     sentences: str = sentences_option()
     layer: int | None = option(
         None,
-        Whole(0, word="two-thirds"),
+        Int(0, word="two-thirds"),
         help="layer whose vectors are compared; two-thirds: layer 8 of 12, as published",
         short="l",
         in_profile=False,
@@ -190,7 +191,7 @@ def unmatched_option() -> Any:
 
 def min_mentions_option() -> Any:
     """The option that leaves out what is mentioned seldom."""
-    return option(1, Whole(1), help="mentions in a text from which on a focus counts", short="mm", in_profile=False)
+    return option(1, Int(1), help="mentions in a text from which on a focus counts", short="mm", in_profile=False)
 
 
 def measure_option() -> Any:
@@ -239,7 +240,7 @@ class SentOptions(DiscoMetric[Representation]):
     )
     statistics: str = option(
         "mean+max+min+sum",
-        JoinedNames("mean", "max", "min", "sum"),
+        NameList("mean", "max", "min", "sum"),
         help="what is taken over the sentences of a text",
         short="sx",
         in_profile=False,

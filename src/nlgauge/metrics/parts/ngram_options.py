@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nlgauge.core.options import BY_PROFILE, Choice, JoinedNumbers, Number, Pattern, option
+from nlgauge.core.kinds import Choice, Float, NumberList, Pattern
+from nlgauge.core.options import BY_PROFILE, option
 from nlgauge.core.profiles import Profile
 from nlgauge.core.resources import StopwordList, idf_option
 from nlgauge.core.tokens import TextView
@@ -84,15 +85,15 @@ class NGramMetric(TransportMetric):
     )
     exponents: str = option(
         "-inf+1+inf",
-        JoinedNumbers(finite=False),
+        NumberList(finite=False),
         help="exponents of the power means (-inf the smallest, 1 the mean, inf the largest)",
         short="ex",
     )
     routing_step: float = option(
-        1.0, Number(1e-6, 1e6), help="how fast layers near the routed vector gain (alpha, D5.11)", short="rst"
+        1.0, Float(1e-6, 1e6), help="how fast layers near the routed vector gain (alpha, D5.11)", short="rst"
     )
     routing_epsilon: float = option(
-        0.05, Number(1e-12, 1e6), help="change of the agreement below which routing stops (D5.11)", short="rep"
+        0.05, Float(1e-12, 1e6), help="change of the agreement below which routing stops (D5.11)", short="rep"
     )
     idf: str = idf_option(BY_PROFILE)
     subwords: str = option(BY_PROFILE, Choice(*SUBWORDS), help="pieces of a word that are kept", short="sw")

@@ -15,8 +15,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from nlgauge.core.kinds import Choice, Float, Kind, as_text
 from nlgauge.core.metric import Comparison, Pair, SystemResult
-from nlgauge.core.options import Choice, Kind, Number, as_text, option
+from nlgauge.core.options import option
 from nlgauge.core.profiles import ProfiledMetric
 from nlgauge.core.run_options import between_pairs
 from nlgauge.core.vector_metric import State
@@ -49,7 +50,7 @@ class SolverName(Kind):
         solver = as_text(value)
         if solver in (EXACT, RELAXED):
             return solver
-        return f"{SINKHORN}{Number().show(regularisation(solver))}"
+        return f"{SINKHORN}{Float().show(regularisation(solver))}"
 
 
 def solver_option() -> Any:

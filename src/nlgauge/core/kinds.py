@@ -1,0 +1,320 @@
+"""Kinds of option values: how each is read from text, checked, and written in a signature.
+
+A kind is all that `--help`, messages, signatures, request models and documentation need to know about an option's
+values, so none of them lists the values again. A kind also knows whether it names a file to read or to write. Kinds
+that load what they name, such as a model or an idf table, are resources (`core/resources.py`).
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+
+class Kind(ABC):
+    """Values of one kind."""
+
+    @property
+    @abstractmethod
+    def values(self) -> str:
+        """The values in words, as they stand after "must be"."""
+
+    def parse(self, text: str) -> Any:
+        """A value from text; a ValueError where the text is none."""
+        return text
+
+    @abstractmethod
+    def check(self, value: Any) -> Any:
+        """The value as a recipe keeps it; a ValueError where it is none."""
+
+    def show(self, value: Any) -> str:
+        """The value in a signature."""
+        return str(value)
+
+    def read(self, name: str, text: str) -> dict[str, str]:
+        """The options behind what a signature says under `name`: `show` backwards."""
+        return {name: text}
+
+    def words_of(self) -> tuple[str, ...]:
+        """Values that a shell can complete."""
+        return ()
+
+
+class Choice(Kind):
+    """One of a few words."""
+
+    def __init__(self, *words: str) -> None:
+        self.words = words
+
+    @property
+    def values(self) -> str:
+        """The words."""
+        return joined_by_or(self.words) if len(self.words) < 3 else f"one of {', '.join(self.words)}"
+
+    def check(self, value: Any) -> str:
+        """One of the words; True and False read well in Python where they are yes and no."""
+        if isinstance(value, bool) and {"yes", "no"} <= set(self.words):
+            return "yes" if value else "no"
+        if not isinstance(value, str) or value not in self.words:
+            raise ValueError
+        return value
+
+    def words_of(self) -> tuple[str, ...]:
+        """The words."""
+        return self.words
+
+
+class Pattern(Kind):
+    """A word of a certain form, such as `layer-4`."""
+
+    def __init__(self, pattern: str, values: str) -> None:
+        self._pattern = re.compile(pattern)
+        self._values = values
+
+    @property
+    def values(self) -> str:
+        """The forms."""
+        return self._values
+
+    def check(self, value: Any) -> str:
+        """A text of the form."""
+        if not isinstance(value, str) or not self._pattern.fullmatch(value):
+            raise ValueError
+        return value
+
+
+class Text(Kind):
+    """Any text, such as the name of a model; a path is taken as its text."""
+
+    def __init__(self, values: str, *, empty: bool = False, lower: bool = False) -> None:
+        self._values = values
+        self._empty = empty
+        self._lower = lower
+
+    @property
+    def values(self) -> str:
+        """What the text says."""
+        return self._values
+
+    def check(self, value: Any) -> str:
+        """The text."""
+        text = as_text(value)
+        if not text and not self._empty:
+            raise ValueError
+        return text.lower() if self._lower else text
+
+
+class Int(Kind):
+    """A whole number, or a word (kept as None) that leaves the choice to something else."""
+
+    def __init__(
+        self, least: int, most: int | None = None, *, word: str = "", note: str = "", also: Sequence[str] = ()
+    ) -> None:
+        self.least, self.most = least, most
+        self.word = word
+        self._note = note
+        self._also = tuple(also)
+        """Words that are values of their own."""
+
+    @property
+    def values(self) -> str:
+        """The range and the words."""
+        top = "" if self.most is None else f" to {self.most}"
+        number = f"a whole number from {self.least}{top}{f' ({self._note})' if self._note else ''}"
+        return joined_by_or([number, *(repr(word) for word in (*self._also, self.word) if word)])
+
+    def parse(self, text: str) -> int | str | None:
+        """A number, or the word."""
+        if text == self.word:
+            return None
+        return text if text in self._also else int(text)
+
+    def check(self, value: Any) -> int | str | None:
+        """The number as a plain int."""
+        if (value is None and self.word) or (isinstance(value, str) and value in self._also):
+            return value
+        if isinstance(value, bool) or not hasattr(value, "__index__") or value.__index__() < self.least:
+            raise ValueError
+        if self.most is not None and value > self.most:
+            raise ValueError
+        return int(value)
+
+    def show(self, value: int | str | None) -> str:
+        """The number or the word."""
+        return self.word if value is None else str(value)
+
+
+class Float(Kind):
+    """A finite number in a range whose upper end is left out, and the lower one too where it is `above`."""
+
+    def __init__(self, low: float = -math.inf, below: float = math.inf, *, above: float = -math.inf) -> None:
+        self.low, self.below, self.above = low, below, above
+
+    @property
+    def values(self) -> str:
+        """The range."""
+        lower = f"from {self.low:g}" if math.isfinite(self.low) else ""
+        lower = f"above {self.above:g}" if math.isfinite(self.above) else lower
+        upper = f"below {self.below:g}" if math.isfinite(self.below) else ""
+        ends = [end for end in (lower, upper) if end]
+        return " ".join(["a number", ", ".join(ends)]) if ends else "a finite number"
+
+    def parse(self, text: str) -> float:
+        """A number."""
+        return float(text)
+
+    def check(self, value: Any) -> float:
+        """The number as a plain float."""
+        if isinstance(value, bool | str) or not math.isfinite(value):
+            raise ValueError
+        if not self.low <= value < self.below or value <= self.above:
+            raise ValueError
+        return float(value)
+
+    def show(self, value: float) -> str:
+        """As short as it can be without being another number."""
+        short = f"{value:g}"
+        return short if float(short) == value else repr(value)
+
+
+class Flag(Kind):
+    """Yes or no."""
+
+    @property
+    def values(self) -> str:
+        """Both values."""
+        return "True or False"
+
+    def parse(self, text: str) -> bool:
+        """From the words of a signature or a settings file."""
+        return {"yes": True, "no": False, "true": True, "false": False}[text.lower()]
+
+    def check(self, value: Any) -> bool:
+        """A plain bool; numpy's and 0 and 1 count."""
+        if value not in (True, False) or isinstance(value, float):
+            raise ValueError
+        return bool(value)
+
+    def show(self, value: bool) -> str:
+        """As in other fields of a signature."""
+        return "yes" if value else "no"
+
+
+class Many(Kind):
+    """Several values of one kind, kept as a tuple."""
+
+    def __init__(self, kind: Kind, *, least: int = 0) -> None:
+        self.kind = kind
+        self._least = least
+
+    @property
+    def values(self) -> str:
+        """What each value must be."""
+        return f"a list, each {self.kind.values}"
+
+    def parse(self, text: str) -> tuple[Any, ...]:
+        """One value is a list of one."""
+        return (self.kind.parse(text),)
+
+    def check(self, value: Any) -> tuple[Any, ...]:
+        """Each value checked."""
+        if isinstance(value, str) or not isinstance(value, Iterable):
+            raise TypeError
+        items = tuple(self.kind.check(self.kind.parse(item) if isinstance(item, str) else item) for item in value)
+        if len(items) < self._least:
+            raise ValueError
+        return items
+
+    def show(self, value: Sequence[Any]) -> str:
+        """Joined by +."""
+        return "+".join(self.kind.show(item) for item in value)
+
+    def words_of(self) -> tuple[str, ...]:
+        """Those of one value."""
+        return self.kind.words_of()
+
+
+class InputFile(Text):
+    """A file, or column of a file, that is read."""
+
+    def __init__(self, values: str = "a file") -> None:
+        super().__init__(values)
+
+
+class OutputFile(Text):
+    """A file that is written."""
+
+    def __init__(self, values: str = "a file to write") -> None:
+        super().__init__(values)
+
+
+class Folder(Text):
+    """A folder."""
+
+    def __init__(self, values: str = "a folder") -> None:
+        super().__init__(values)
+
+
+class NameList(Kind):
+    """Some of a list of names, each once, joined by +; or `all`."""
+
+    def __init__(self, *names: str) -> None:
+        self.names = names
+
+    @property
+    def values(self) -> str:
+        """The names."""
+        return f"some of {', '.join(self.names)}, each once, joined by +; or all"
+
+    def check(self, value: Any) -> str:
+        """The names, `all` spelt out."""
+        if value == "all":
+            return "+".join(self.names)
+        chosen = as_text(value).split("+")
+        if not set(chosen) <= set(self.names) or len(set(chosen)) < len(chosen):
+            raise ValueError
+        return "+".join(chosen)
+
+
+class NumberList(Kind):
+    """Numbers joined by +, or a word that stands for some."""
+
+    def __init__(self, *, word: str = "", finite: bool = True) -> None:
+        self._word = word
+        self._finite = finite
+
+    @property
+    def values(self) -> str:
+        """What may be joined."""
+        numbers = "numbers" if self._finite else "numbers, inf or -inf,"
+        return joined_by_or([*([repr(self._word)] if self._word else []), f"{numbers} joined by +"])
+
+    def check(self, value: Any) -> str:
+        """The text, its numbers looked at."""
+        text = as_text(value)
+        if text != self._word or not text:
+            for number in map(float, text.split("+")):
+                if math.isnan(number) or (self._finite and math.isinf(number)):
+                    raise ValueError
+        return text
+
+
+def joined_by_or(words: Sequence[str]) -> str:
+    """Words as a sentence lists them.
+
+    >>> joined_by_or(["v1", "v2", "web"])
+    'v1, v2 or web'
+    """
+    return " or ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
+
+
+def as_text(value: Any) -> str:
+    """A string, or a path as one."""
+    text = os.fspath(value) if isinstance(value, os.PathLike) else value
+    if not isinstance(text, str):
+        raise TypeError
+    return text
