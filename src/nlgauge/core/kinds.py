@@ -258,6 +258,13 @@ class Folder(Text):
     def __init__(self, values: str = "a folder") -> None:
         super().__init__(values)
 
+    def check(self, value: Any) -> str:
+        """A path without a NUL character."""
+        text = super().check(value)
+        if "\0" in text:
+            raise ValueError
+        return text
+
 
 class NameList(Kind):
     """Some of a list of names, each once, joined by +; or `all`."""

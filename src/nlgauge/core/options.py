@@ -91,6 +91,8 @@ class Option:
     """A short flag, such as `-o`."""
     metavar: str = ""
     """The name of the value in help."""
+    limit: float | None = None
+    """The largest number that a service takes from a request."""
 
     @property
     def values(self) -> str:
@@ -143,6 +145,7 @@ def option(
     hidden: bool = False,
     flag: str = "",
     metavar: str = "",
+    limit: float | None = None,
 ) -> Any:
     """A field of a recipe or of an `OptionSet` that can be set from text: `bertscore:layer=4`, `--layer 4`."""
     about = Option(
@@ -151,6 +154,7 @@ def option(
         hidden=hidden,
         flag=flag,
         metavar=metavar,
+        limit=limit,
     )
     return field(default=default, metadata={_KEY: about})
 
@@ -167,14 +171,14 @@ def option_of(entry: Field[Any]) -> Option | None:
 
 def seed_option() -> Any:
     """The option `seed`, the same wherever something is drawn."""
-    return option(12345, Int(0), help="random seed", hidden=True)
+    return option(12345, Int(0), help="random seed", hidden=True, limit=2**32 - 1)
 
 
 @dataclass(frozen=True, kw_only=True)
 class OptionSet:
     """Base of frozen dataclasses whose fields are options."""
 
-    title: ClassVar[str] = "options"
+    called: ClassVar[str] = "options"
     """What messages and help call them."""
 
     @classmethod
@@ -190,9 +194,13 @@ class OptionSet:
         options = cls.options()
         for name in values:
             if name not in options:
-                msg = f"unknown option {name!r}; {cls.title} are: {', '.join(options)}{did_you_mean(name, options)}"
+                msg = f"unknown option {name!r}; {cls.called} are: {', '.join(options)}{did_you_mean(name, options)}"
                 raise RecipeError(msg)
         return cls(**values)
+
+    def with_options(self, **changes: Any) -> Self:
+        """The same options with other values."""
+        return self.of({name: getattr(self, name) for name in self.options()} | changes) if changes else self
 
     def __post_init__(self) -> None:
         for name, entry in self.options().items():
@@ -205,9 +213,14 @@ class OptionSet:
         """Refuse values that do not go together."""
 
     def signed(self) -> dict[str, str]:
-        """The options that belong to a signature, as text."""
+        """The options that belong to a signature, as text; one that needs another is left out without it."""
         return {
             name: entry.kind.show(getattr(self, name))
             for name, entry in self.options().items()
-            if entry.signed and (entry.default is not None or getattr(self, name) is not None)
+            if entry.signed and getattr(self, name) is not None and (not entry.needs or getattr(self, entry.needs))
         }
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, as JSON has them."""
+        values = {name: getattr(self, name) for name in self.options()}
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}

@@ -6,20 +6,18 @@ for a run may look at it between two pairs, or inside a long iteration, and end 
 
 from __future__ import annotations
 
-import math
-import numbers
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, fields
-from typing import Any, Literal, TypeVar
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, TypeVar
 
-import numpy as np
-
-from nlgauge.encoders.base import DEFAULT_PRECISION, check_precision
+from nlgauge.core.kinds import Choice, Flag, Float, Folder, Int, Text
+from nlgauge.core.options import OptionSet, option
+from nlgauge.encoders.base import DEFAULT_PRECISION, PRECISIONS
 from nlgauge.encoders.cache import DEFAULT_GIGABYTES
-from nlgauge.errors import RecipeError
+from nlgauge.encoders.engines.available import engine_names
 
 Item = TypeVar("Item")
 
@@ -39,69 +37,63 @@ _STAGE: ContextVar[str] = ContextVar("stage", default="")
 _TICK: ContextVar[Callable[[int], None] | None] = ContextVar("tick", default=None)
 
 
+class EngineName(Text):
+    """The name of an engine; packages may add some."""
+
+    @property
+    def values(self) -> str:
+        """The engines that are installed or known."""
+        return f"one of {', '.join(engine_names())}"
+
+    def words_of(self) -> tuple[str, ...]:
+        """The engines."""
+        return tuple(engine_names())
+
+
 @dataclass(frozen=True, kw_only=True)
-class RunOptions:
+class RunOptions(OptionSet):
     """How to compute, and what to refuse.
 
     Only the first three move a score: engine and device within 1e-5, a lower precision by more. `long="windows"` says
     `window="model"` in every recipe of the run that names no window; as a part of the recipe it is signed.
     """
 
-    engine: str = "onnx"
-    precision: str = DEFAULT_PRECISION
-    device: str = "auto"
-    threads: int | None = None
-    batch_tokens: int = 4096
-    long: Literal["truncate", "error", "windows"] = "truncate"
-    empty: Literal["error", "zero"] = "error"
-    alignments: bool = False
-    progress: bool = False
-    cache: str | os.PathLike[str] | None = None
-    """Folder that keeps layer vectors for the next run; None keeps nothing."""
-    cache_size: float = DEFAULT_GIGABYTES
-    """Most that the folder may hold, in GB; what was used least recently goes first."""
+    called: ClassVar[str] = "options of a run"
 
-    def __post_init__(self) -> None:
-        for name in ("engine", "device", "long", "empty"):
-            if not isinstance(getattr(self, name), str):
-                msg = f"{name} must be a text, got {getattr(self, name)!r}"
-                raise RecipeError(msg)
-        for name in ("alignments", "progress"):
-            if not isinstance(getattr(self, name), bool | np.bool_ | int):
-                msg = f"{name} must be True or False, got {getattr(self, name)!r}"
-                raise RecipeError(msg)
-        if not isinstance(self.batch_tokens, int) or self.batch_tokens < 1:
-            msg = f"batch_tokens must be a whole number, at least 1, got {self.batch_tokens!r}"
-            raise RecipeError(msg)
-        for name, allowed in (("long", LONG), ("empty", ("error", "zero"))):
-            if getattr(self, name) not in allowed:
-                msg = f"{name} must be one of {', '.join(allowed)}, got {getattr(self, name)!r}"
-                raise RecipeError(msg)
-        check_precision(self.precision)
-        size = self.cache_size
-        if isinstance(size, bool) or not isinstance(size, numbers.Real) or not 0 < size < math.inf:
-            msg = f"cache_size must be a number of gigabytes above 0, got {size!r}"
-            raise RecipeError(msg)
-        if self.cache is not None and (
-            not isinstance(self.cache, str | os.PathLike) or "\0" in os.fsdecode(self.cache)
-        ):
-            msg = f"cache must be a folder, got {self.cache!r}"
-            raise RecipeError(msg)
+    engine: str = option("onnx", EngineName("an engine"), help="inference backend")
+    precision: str = option(
+        DEFAULT_PRECISION, Choice(*PRECISIONS), help="numeric precision, if the engine supports it"
+    )
+    device: str = option("auto", Text("auto, cpu or cuda"), help="auto, cpu or cuda; engine torch only", hidden=True)
+    threads: int | None = option(None, Int(1), help="number of threads", unset="all available cores")
+    batch_tokens: int = option(4096, Int(1), help="tokens per batch", hidden=True)
+    long: Literal["truncate", "error", "windows"] = option(
+        "truncate",
+        Choice(*LONG),
+        help="text over the model's limit: cut and counted, refused, or read in overlapping windows",
+        hidden=True,
+    )
+    empty: Literal["error", "zero"] = option(
+        "error", Choice("error", "zero"), help="pair whose two sides are empty: refused, or scored 0", hidden=True
+    )
+    alignments: bool = option(False, Flag(), help="keep what was matched with what")
+    progress: bool = option(False, Flag(), help="show a progress bar")
+    cache: str | os.PathLike[str] | None = option(
+        None, Folder(), help="keep layer vectors in this folder for the next run", hidden=True
+    )
+    cache_size: float = option(
+        DEFAULT_GIGABYTES,
+        Float(above=0),
+        help="largest size of the cache in GB; what was used least recently goes first",
+        needs="cache",
+        hidden=True,
+        metavar="GB",
+    )
 
     @property
     def loading(self) -> dict[str, Any]:
         """What a model is loaded with."""
         return {name: getattr(self, name) for name in ("engine", "precision", "threads", "device", "progress")}
-
-    @classmethod
-    def of(cls, given: Mapping[str, Any]) -> RunOptions:
-        """From keywords, with an error that lists what there is."""
-        known = [f.name for f in fields(cls)]
-        for name in given:
-            if name not in known:
-                msg = f"unknown option {name!r}; options of a run are: {', '.join(known)}"
-                raise RecipeError(msg)
-        return cls(**given)
 
 
 @contextmanager

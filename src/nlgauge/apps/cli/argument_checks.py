@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import math
 import os
 import re
 import warnings
@@ -11,7 +10,8 @@ from collections.abc import Sequence
 from dataclasses import fields
 from functools import cache
 
-from nlgauge.apps.cli.common import flag_of, metric_options
+from nlgauge.apps.cli.common import metric_options
+from nlgauge.apps.cli.flags import flag_of, read_options
 from nlgauge.apps.cli.outputs import check_outputs
 from nlgauge.core.composite import leaves
 from nlgauge.core.registry import METRICS, metric_name
@@ -57,26 +57,15 @@ def check_arguments(args: argparse.Namespace) -> None:
             raise RecipeError(msg)
     for name, (least, most) in _NUMBERS.items():
         value = getattr(args, name, None)
-        if value is not None and (value < least or (most is not None and value > most)):
+        if isinstance(value, int) and (value < least or (most is not None and value > most)):
             wanted = f"{least} or more" if most is None else f"a number of decimals from {least} to {most}"
             msg = f"{flag_of(name)} must be {wanted}, got {value}"
             raise RecipeError(msg)
-    _check_cache(args)
+    for options in getattr(args, "declared_sets", ()):
+        read_options(args, options)
     if getattr(args, "metric", None):
         args.metric = [pasted_signature(text) for text in args.metric]
     check_outputs(args)
-
-
-def _check_cache(args: argparse.Namespace) -> None:
-    size = getattr(args, "cache_size", None)
-    if size is None:
-        return
-    if not (math.isfinite(size) and size > 0):
-        msg = f"--cache-size must be a number of gigabytes above 0, got {size:g}"
-        raise RecipeError(msg)
-    if args.cache is None:
-        msg = "--cache-size belongs to --cache FOLDER, which was not given"
-        raise RecipeError(msg)
 
 
 def check_metrics(metrics: Sequence[str], args: argparse.Namespace, *, command: str) -> None:

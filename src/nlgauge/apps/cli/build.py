@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from typing import Any
 
 from nlgauge.apps.cli.common import (
-    add_option_flag,
     add_run_options,
     add_text_inputs,
     add_text_options,
@@ -17,6 +16,7 @@ from nlgauge.apps.cli.common import (
     run_options,
     text_source,
 )
+from nlgauge.apps.cli.flags import flag_help, flag_of
 from nlgauge.apps.cli.outputs import check_writable, write_output
 from nlgauge.core.run_options import RunOptions
 from nlgauge.core.scoring import score_systems
@@ -148,7 +148,12 @@ def add_sentsim_commands(commands: Any) -> None:
     calibrate.add_argument("--combine", default="all", help=f"parts, of {', '.join(PARTS)} (%(default)s)")
     recipe = SentSim.options()
     for name in _OPTIONS:
-        add_option_flag(calibrate, name, help=recipe[name].help)
+        calibrate.add_argument(
+            flag_of(name),
+            dest=f"option_{name}",
+            metavar=name.upper(),
+            help=flag_help(recipe[name]).replace("%", "%%"),
+        )
     add_run_options(calibrate)
     add_text_options(calibrate)
     calibrate.add_help_all()

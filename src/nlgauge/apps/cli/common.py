@@ -7,16 +7,17 @@ the lines of a document are joined and scored as one text, and each of these cou
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
 
+from nlgauge.apps.cli.flags import add_flags, flag_of, given_options, read_options
 from nlgauge.apps.cli.parsing import CommandParser, add_hidden
 from nlgauge.apps.cli.project_file import DefaultMetrics
 from nlgauge.core.corpus import document_rows, join_documents
-from nlgauge.core.registry import METRICS
-from nlgauge.core.run_options import LONG, RunOptions
-from nlgauge.encoders.base import PRECISIONS
-from nlgauge.encoders.engines.available import engine_names
+from nlgauge.core.kinds import Choice
+from nlgauge.core.options import OptionSet, option
+from nlgauge.core.run_options import RunOptions
 from nlgauge.errors import FileFormatError, InputError, RecipeError
 from nlgauge.io.textfiles import Inputs, ParallelTexts, parse_source, read_parallel
 from nlgauge.text.words import WORD_RULES
@@ -25,92 +26,39 @@ FORMATS = ("text", "json", "tsv", "latex", "markdown")
 
 #: Said below the help of every command that scores.
 METRIC_FLAGS = """\
-every option of a metric is also a flag: nlgauge metrics show NAME
+other options of a metric: -m NAME:option=value; nlgauge metrics show NAME lists them
 """
 
-#: Options of metrics that stand in `--help`; what they say there holds for all metrics.
+#: Options of metrics that are flags too; the help holds for all metrics.
 _COMMON = {
     "model": "minilm, mpnet, muse, a folder or a hub id",
-    "layer": "of the model (default: the tuned one)",
-    "idf": "none, refs, both or an idf file (by metric)",
-    "lang": "language; sets default model and BLEU's tokenizer",
+    "layer": "model layer (default: tuned per model)",
+    "idf": "none, refs, both or an idf file (default: by metric)",
+    "lang": "language of the texts; sets the default model and BLEU's tokenizer (default: en)",
 }
 
 
-def flag_of(name: str) -> str:
-    """The flag of an option.
-
-    >>> flag_of("src_lang")
-    '--src-lang'
-    """
-    return f"--{name.replace('_', '-')}"
+#: Options of a run that every command which encodes texts has, those of the cache, and those about texts.
+_RUN = ("engine", "precision", "threads", "device", "batch_tokens")
+_CACHE = ("cache", "cache_size")
+_TEXTS = ("long", "empty")
 
 
 def add_run_options(parser: argparse.ArgumentParser, *, cache: bool = True) -> None:
     """How to compute; only engine, device (within 1e-5) and precision move a score. Not all need a cache."""
-    defaults = RunOptions()
-    group = parser.add_argument_group("run")
-    group.add_argument(
-        "--engine",
-        choices=engine_names(),
-        default=None,
-        metavar="NAME",
-        help=f"{', '.join(engine_names())}; what computes ({defaults.engine})",
-    )
-    group.add_argument(
-        "--precision",
-        choices=PRECISIONS,
-        default=None,
-        metavar="NAME",
-        help=f"{', '.join(PRECISIONS)}; what the engine has ({defaults.precision})",
-    )
-    group.add_argument("--threads", type=int, metavar="N", help="default: the processors at hand")
+    group = add_flags(parser, RunOptions, title="run", only=(*_RUN, *(_CACHE if cache else ())))
     group.add_argument("-q", "--quiet", action="store_true", help="no progress bar and no warnings on stderr")
-    add_hidden(group, "--device", default=defaults.device, help="auto, cpu or cuda; engine torch only (%(default)s)")
-    add_hidden(
-        group,
-        "--batch-tokens",
-        type=int,
-        default=defaults.batch_tokens,
-        metavar="N",
-        help="tokens per batch (%(default)s)",
-    )
-    if cache:
-        add_hidden(group, "--cache", metavar="FOLDER", help="keep layer vectors there for the next run (default: no)")
-        add_hidden(
-            group,
-            "--cache-size",
-            type=float,
-            metavar="GB",
-            help=f"most that the cache may hold ({defaults.cache_size:g})",
-        )
 
 
 def add_text_options(parser: argparse.ArgumentParser) -> None:
     """What to do with texts that cannot be scored as they are."""
-    texts = parser.add_argument_group("texts")
-    add_hidden(
-        texts,
-        "--long",
-        choices=LONG,
-        default="truncate",
-        help="text over the model's limit: %(default)s (counted), error, or windows (read in overlapping ones)",
-    )
-    add_hidden(
-        texts, "--empty", choices=("error", "zero"), default="error", help="both sides of a pair empty: %(default)s"
-    )
+    add_flags(parser, RunOptions, title="texts", only=_TEXTS)
 
 
 def run_options(args: argparse.Namespace) -> dict[str, Any]:
     """The values of `add_run_options` and `add_text_options` as keywords of a run."""
-    names = ("device", "threads", "batch_tokens", "cache", "long", "empty")
-    values = {name: getattr(args, name) for name in names if hasattr(args, name)}
-    given = {
-        name: value
-        for name in ("engine", "precision", "cache_size")
-        if (value := getattr(args, name, None)) is not None
-    }
-    return values | {"progress": not args.quiet} | given
+    given = given_options(args, RunOptions)
+    return {name: given[name] for name in (*_RUN, *_CACHE, *_TEXTS) if name in given} | {"progress": not args.quiet}
 
 
 def add_metric_options(
@@ -118,12 +66,8 @@ def add_metric_options(
     *,
     default: str | None = "bertscore",
     shown: str = "",
-    also: Mapping[str, str] | None = None,
 ) -> None:
-    """Which metrics, and a flag for each of their options; `shown` is a default that the command sets later.
-
-    `also` says what else a flag means to the command.
-    """
+    """Which metrics, and flags for the options that most metrics have; `shown` is a default that is set later."""
     group = parser.add_argument_group("metrics")
     group.add_argument(
         "-m",
@@ -134,40 +78,7 @@ def add_metric_options(
         help=f"NAME, NAME:option=value or a signature ({shown or default})",
     )
     for name, text in _COMMON.items():
-        add_option_flag(group, name, help=text)
-    # The other flags take all metrics to be loaded.
-    parser.put_off(lambda: _add_hidden_options(group, also or {}))
-    if METRICS.offered:  # a package's metric that cannot be loaded is reported at once
-        parser.complete()
-
-
-def _add_hidden_options(group: Any, also: Mapping[str, str]) -> None:
-    """A flag for each option that does not stand in `--help`."""
-    knowing: dict[str, list[str]] = {}
-    for metric in METRICS.values():
-        for name in metric.options():
-            knowing.setdefault(name, []).append(metric.name)
-    for name, metrics in knowing.items():
-        if name not in _COMMON:
-            text = f"{METRICS[metrics[0]].options()[name].help} ({', '.join(metrics)})"
-            add_option_flag(group, name, help=f"{also[name]}; {text}" if name in also else text, hidden=True)
-
-
-def add_option_flag(
-    group: Any,
-    name: str,
-    *,
-    help: str,  # noqa: A002 - as argparse has it
-    hidden: bool = False,
-) -> None:
-    """A flag for an option of a recipe."""
-    dest, flag, metavar = f"option_{name}", flag_of(name), name.upper()
-    if flag in group._option_string_actions:  # a flag of the command; NAME:option=value sets the option of a metric
-        return
-    if hidden:
-        add_hidden(group, flag, dest=dest, metavar=metavar, help=help.replace("%", "%%"))
-    else:
-        group.add_argument(flag, dest=dest, metavar=metavar, help=help.replace("%", "%%"))
+        group.add_argument(flag_of(name), dest=f"option_{name}", metavar=name.upper(), help=text)
 
 
 def metric_options(args: argparse.Namespace) -> dict[str, str]:
@@ -270,16 +181,21 @@ def add_document_option(group: Any, *, line: str = "segment") -> None:
     )
 
 
-#: What `--unit`, an option of XMoverScore, also means to commands that score texts.
-UNIT = {"unit": "segment or document: score lines as they are, or those of a document joined (--document-ids)"}
+@dataclass(frozen=True, kw_only=True)
+class UnitOptions(OptionSet):
+    """What is scored as one text."""
+
+    unit: Literal["segment", "document"] = option(
+        "segment",
+        Choice("segment", "document"),
+        help="text to score: each line, or the joined lines of a document (--document-ids)",
+        hidden=True,
+    )
 
 
 def read_unit(args: argparse.Namespace) -> None:
-    """Set `args.joined`: are lines joined to documents? Other values of `--unit` are the metric's."""
-    unit = getattr(args, "option_unit", None)  # not there where no flag of a single metric was given
-    args.joined = unit == "document"
-    if unit in ("segment", "document"):
-        args.option_unit = None
+    """Set `args.joined`: are lines joined to documents?"""
+    args.joined = read_options(args, UnitOptions).unit == "document"
     if args.joined and args.document_ids is None:
         msg = (
             "--unit document joins the lines of a document, which --document-ids FILE names; "

@@ -5,28 +5,30 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
-from dataclasses import fields, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, get_args
 
 from nlgauge.apps.cli.argument_checks import in_flags
 from nlgauge.apps.cli.common import (
     METRIC_FLAGS,
-    UNIT,
+    UnitOptions,
     add_document_option,
     add_metric_options,
     add_output_options,
     add_run_options,
     add_text_inputs,
     add_text_options,
-    flag_of,
     metric_options,
     read_unit,
 )
 from nlgauge.apps.cli.compare_inputs import Inputs, add_score_file_options, read_inputs
+from nlgauge.apps.cli.flags import add_flags, flag_of, given_options, read_options
 from nlgauge.apps.cli.outputs import check_writable, saving, write_output
 from nlgauge.apps.cli.parsing import add_hidden
 from nlgauge.apps.cli.score import check_systems_first
+from nlgauge.core.kinds import Choice, Flag, Int, OutputFile, Text
+from nlgauge.core.options import OptionSet, option
 from nlgauge.errors import NlgaugeError, RecipeError
 from nlgauge.report.comparison import (
     Compared,
@@ -39,7 +41,7 @@ from nlgauge.report.comparison import (
 )
 from nlgauge.studies.compare.comparison import GateResult, SystemComparison, gate
 from nlgauge.studies.compare.repeated_runs import compare_run_tables
-from nlgauge.studies.compare.settings import TESTS, CompareSettings, RankBy, TiePolicy
+from nlgauge.studies.compare.settings import CompareSettings
 from nlgauge.studies.compare.system_scores import Budgets, read_budgets
 from nlgauge.studies.compare.systems import compare_systems
 from nlgauge.studies.compare.verdicts import compare_verdicts
@@ -55,11 +57,10 @@ def check_command(args: argparse.Namespace) -> None:
     if texts and not (args.refs or args.source):
         msg = "nlgauge compare needs references (--refs REF) or a source (--source SRC) to score texts with"
         raise RecipeError(msg)
-    _check_companions(args)
     if args.joined and not texts:
         msg = "--unit document joins lines of texts that are scored, and there are none; leave it out"
         raise RecipeError(msg)
-    if args.table != "ranking" and args.format != "tsv":
+    if args.table and args.format != "tsv":
         msg = "--table chooses the table of --format tsv; the other formats have all of them"
         raise RecipeError(msg)
     if args.runs:
@@ -75,26 +76,6 @@ def check_command(args: argparse.Namespace) -> None:
         check_figure(Path(args.plot))
     if args.report:
         check_writable(args.report)
-
-
-#: Flags by the one that they belong to.
-_COMPANIONS = {
-    "base": "gate",
-    "new": "gate",
-    "gate_metric": "gate",
-    "strict": "gate",
-    "title": "report",
-    "report_alignments": "report",
-    "shuffles": "ratings",
-}
-
-
-def _check_companions(args: argparse.Namespace) -> None:
-    for name, owner in _COMPANIONS.items():
-        given = getattr(args, name) not in (None, 0) if name == "shuffles" else getattr(args, name) is not None
-        if given and not getattr(args, owner):
-            msg = f"{flag_of(name)} belongs to {flag_of(owner)}, which was not given"
-            raise RecipeError(msg)
 
 
 def _check_scores_alone(args: argparse.Namespace) -> None:
@@ -115,11 +96,9 @@ def _check_scores_alone(args: argparse.Namespace) -> None:
 
 def _check_runs(args: argparse.Namespace) -> None:
     """Flags that are about segments, or about two systems on them, say nothing about runs."""
-    defaults = CompareSettings()
-    about = ("test", "correction", "smallest_difference", "ranking", "ties", "tie_tolerance", "resamples", "ratings")
-    given = [name for name in about if getattr(args, name) != getattr(defaults, name)]
+    settings = [name for name in given_options(args, CompareSettings) if name not in _SETTINGS_OF_RUNS]
     segments = () if args.joined else ("document_ids",)
-    given += [name for name in ("gate", "report", "plot", *segments) if getattr(args, name)]
+    given = settings + [name for name in ("gate", "report", "plot", *segments) if getattr(args, name)]
     if given:
         msg = f"{flag_of(given[0])} is about segments, and --runs compares the scores of whole runs; leave one out"
         raise RecipeError(msg)
@@ -130,8 +109,52 @@ GATE_FAILED = 3
 #: Exit status with --strict when the test cannot decide.
 GATE_UNDECIDED = 4
 
-#: Segments of a report that have alignments.
-_ALIGNMENTS = 500
+#: Settings that the comparison of runs reads too.
+_SETTINGS_OF_RUNS = ("alpha", "level", "permutations", "seed", "tests_shown")
+
+
+@dataclass(frozen=True, kw_only=True)
+class GateOptions(OptionSet):
+    """When the exit status reports a regression."""
+
+    gate: bool = option(
+        False, Flag(), help=f"exit status {GATE_FAILED} if the second system is significantly worse than the first"
+    )
+    strict: bool = option(False, Flag(), help=f"exit status {GATE_UNDECIDED} if the gate is undecided", needs="gate")
+    base: str | None = option(
+        None, Text("a system"), help="system to compare with (default: the first of two)", needs="gate", hidden=True
+    )
+    new: str | None = option(
+        None, Text("a system"), help="system that is tested (default: the second of two)", needs="gate", hidden=True
+    )
+    gate_metric: str | None = option(
+        None,
+        Text("a metric"),
+        help="the only metric that decides (default: each can fail the gate)",
+        needs="gate",
+        hidden=True,
+        metavar="METRIC",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompareFiles(OptionSet):
+    """Files that a comparison writes, and which table TSV holds."""
+
+    report: str | None = option(None, OutputFile(), help="HTML report in one file, with all segments")
+    plot: str | None = option(None, OutputFile(), help="figure of the ranking with intervals: .png, .svg or .pdf")
+    table: TableName = option("ranking", Choice(*get_args(TableName)), help="table in TSV output", hidden=True)
+    title: str | None = option(
+        None, Text("a title"), help="report title", needs="report", hidden=True, metavar="TEXT"
+    )
+    report_alignments: int = option(
+        500,
+        Int(0),
+        help="number of segments with alignments in the report, those that differ most",
+        needs="report",
+        hidden=True,
+    )
+
 
 _EXAMPLES = f"""\
 examples:
@@ -156,31 +179,14 @@ def add_commands(commands: Any) -> None:
     )
     add_text_inputs(parser)
     _add_score_files(parser)
-    add_metric_options(parser, default=None, shown="bertscore; of saved runs all", also=UNIT)
+    add_metric_options(parser, default=None, shown="bertscore; of saved runs all")
     _add_test_options(parser)
-    _add_gate(parser)
+    add_flags(parser, GateOptions, title="gate")
     add_run_options(parser)
     add_text_options(parser)
+    add_flags(parser, UnitOptions)
     output = add_output_options(parser, formats=get_args(CompareFormat))
-    output.add_argument("--report", metavar="FILE", help="one HTML file with all of it, and the segments")
-    output.add_argument("--plot", metavar="FILE", help="ranking with intervals: .png, .svg or .pdf")
-    add_hidden(
-        output,
-        "--table",
-        choices=get_args(TableName),
-        default="ranking",
-        metavar="NAME",
-        help=f"what TSV holds: {', '.join(get_args(TableName))} (%(default)s)",
-    )
-    add_hidden(output, "--title", default=None, metavar="TEXT", help="of the report")
-    add_hidden(
-        output,
-        "--report-alignments",
-        type=int,
-        default=None,
-        metavar="N",
-        help=f"segments of the report with alignments, those that differ most ({_ALIGNMENTS})",
-    )
+    add_flags(output, CompareFiles)
     parser.add_help_all()
     parser.set_defaults(run=_run)
 
@@ -200,104 +206,15 @@ def _add_score_files(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_test_options(parser: argparse.ArgumentParser) -> None:
-    defaults = CompareSettings()
-    tests = parser.add_argument_group("tests and rankings")
-    tests.add_argument("--test", choices=TESTS, default=defaults.test, metavar="NAME", help=f"{', '.join(TESTS)}")
+    tests = add_flags(parser, CompareSettings, title="tests and rankings")
     add_document_option(tests)
-    tests.add_argument(
-        "--alpha", type=float, default=defaults.alpha, metavar="P", help="significant below (%(default)s)"
-    )
-    add_hidden(
-        tests,
-        "--correction",
-        choices=("holm", "none"),
-        default=defaults.correction,
-        help="for all pairs (%(default)s)",
-    )
-    add_hidden(
-        tests,
-        "--smallest-difference",
-        type=float,
-        default=defaults.smallest_difference,
-        metavar="X",
-        help="smaller ones do not count (%(default)s)",
-    )
-    add_hidden(
-        tests,
-        "--ranking",
-        choices=get_args(RankBy),
-        default=defaults.ranking,
-        metavar="NAME",
-        help=f"{', '.join(get_args(RankBy))} (%(default)s)",
-    )
-    add_hidden(
-        tests,
-        "--ties",
-        choices=get_args(TiePolicy),
-        default=defaults.ties,
-        metavar="NAME",
-        help=f"for Bradley-Terry: {', '.join(get_args(TiePolicy))} (%(default)s)",
-    )
-    add_hidden(
-        tests,
-        "--tie-tolerance",
-        type=float,
-        default=defaults.tie_tolerance,
-        metavar="X",
-        help="scores closer than this share tie (%(default)s)",
-    )
-    add_hidden(tests, "--level", type=float, default=defaults.level, metavar="P", help="of intervals (%(default)s)")
-    add_hidden(
-        tests, "--resamples", type=int, default=defaults.resamples, metavar="N", help="for intervals (%(default)s)"
-    )
-    add_hidden(
-        tests, "--permutations", type=int, default=defaults.permutations, metavar="N", help="for tests (%(default)s)"
-    )
-    add_hidden(tests, "--seed", type=int, default=defaults.seed, metavar="N", help="of all draws (%(default)s)")
-    add_hidden(tests, "--ratings", action="store_true", help="Elo and TrueSkill as well")
-    add_hidden(
-        tests,
-        "--shuffles",
-        type=int,
-        default=defaults.shuffles,
-        metavar="N",
-        help="random orders of games to average these two over (%(default)s: the order of systems and segments)",
-    )
-
-
-def _add_gate(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("gate")
-    group.add_argument(
-        "--gate",
-        action="store_true",
-        help=f"exit status {GATE_FAILED} if the second system is significantly worse than the first",
-    )
-    group.add_argument(
-        "--strict",
-        action="store_true",
-        default=None,
-        help=f"exit status {GATE_UNDECIDED} if the gate is undecided",
-    )
-    add_hidden(
-        group,
-        "--base",
-        metavar="NAME",
-        help="the system that counts as the first (default, of two systems: the first)",
-    )
-    add_hidden(
-        group, "--new", metavar="NAME", help="the system that counts as the second (default, of two: the second)"
-    )
-    add_hidden(
-        group,
-        "--gate-metric",
-        metavar="METRIC",
-        help="the only metric that decides (default: each can fail the gate)",
-    )
 
 
 def _run(args: argparse.Namespace) -> int:
     read_unit(args)
     settings = _settings(args)
+    read_options(args, GateOptions)
+    files = read_options(args, CompareFiles)
     check_command(args)
     try:
         found, inputs = _compared(args, settings)
@@ -308,7 +225,7 @@ def _run(args: argparse.Namespace) -> int:
         raise
     status = _gate_status(found.gate, strict=bool(args.strict))
     try:
-        _write(found, inputs, args)
+        _write(found, inputs, args, files)
     except (NlgaugeError, OSError) as error:
         if not status:
             raise
@@ -328,8 +245,8 @@ def _gate_status(result: GateResult | None, *, strict: bool) -> int:
     return GATE_UNDECIDED if strict else 0
 
 
-def _write(found: Compared, inputs: Inputs, args: argparse.Namespace) -> None:
-    write_output(args.output, render_comparison(found, format=args.format, table=args.table, width=args.width))
+def _write(found: Compared, inputs: Inputs, args: argparse.Namespace, files: CompareFiles) -> None:
+    write_output(args.output, render_comparison(found, format=args.format, table=files.table, width=args.width))
     if args.plot and found.comparison is not None:
         from nlgauge.report.figures.comparison import plot_comparison
 
@@ -337,7 +254,7 @@ def _write(found: Compared, inputs: Inputs, args: argparse.Namespace) -> None:
             plot_comparison(found.comparison, target)
     if args.report and found.comparison is not None:
         with saving(args.report) as target:
-            _write_report(target, found, inputs, args)
+            _write_report(target, found, inputs, files)
 
 
 def _seen(args: argparse.Namespace) -> bool:
@@ -346,16 +263,9 @@ def _seen(args: argparse.Namespace) -> bool:
 
 
 def _settings(args: argparse.Namespace) -> CompareSettings:
-    given = vars(args)
-    chosen = {one.name: given[one.name] for one in fields(CompareSettings) if one.name in given}
-    if args.format not in ("json", "tsv") and not args.report:
-        chosen["tests_shown"] = ()  # tables for people have the p value of the test that decides
-    try:
-        return CompareSettings(**chosen)
-    except RecipeError as error:  # it speaks of its fields: "alpha must lie ..."
-        name, blank, rest = str(error).partition(" ")
-        msg = f"{flag_of(name) if name in chosen else name}{blank}{rest}"
-        raise RecipeError(msg) from error
+    # Tables for people have the p value of the test that decides.
+    for_people = args.format not in ("json", "tsv") and not args.report and args.tests_shown is None
+    return read_options(args, CompareSettings, {"tests_shown": ()} if for_people else {})
 
 
 def _compared(args: argparse.Namespace, settings: CompareSettings) -> tuple[Compared, Inputs]:
@@ -383,19 +293,21 @@ def _compared(args: argparse.Namespace, settings: CompareSettings) -> tuple[Comp
             raise RecipeError(msg)
         return Compared(verdicts=verdicts), inputs
     comparison = compare_systems(inputs.tables, settings=settings)
-    decision = _gate(comparison, inputs.tables[0].systems, args) if args.gate else None
+    decision = _gate(comparison, inputs.tables[0].systems, args, settings) if args.gate else None
     return Compared(comparison, verdicts=verdicts, gate=decision, budgets=budgets), inputs
 
 
-def _gate(comparison: SystemComparison, systems: Sequence[str], args: argparse.Namespace) -> GateResult:
+def _gate(
+    comparison: SystemComparison, systems: Sequence[str], args: argparse.Namespace, settings: CompareSettings
+) -> GateResult:
     base, new = _gate_systems(systems, args)
     return gate(
         comparison,
         base=base,
         new=new,
         metric=args.gate_metric,
-        alpha=args.alpha,
-        smallest_difference=args.smallest_difference,
+        alpha=settings.alpha,
+        smallest_difference=settings.smallest_difference,
     )
 
 
@@ -418,21 +330,20 @@ def _gate_systems(systems: Sequence[str], args: argparse.Namespace) -> tuple[str
     return chosen
 
 
-def _write_report(path: Path, found: Compared, inputs: Inputs, args: argparse.Namespace) -> None:
+def _write_report(path: Path, found: Compared, inputs: Inputs, files: CompareFiles) -> None:
     """The HTML file, with alignments of the segments that differ most where their texts are at hand."""
     from nlgauge.report.html.alignments import explain_for_report
     from nlgauge.report.html.document import write_report
     from nlgauge.report.html.inputs import ReportOptions, ReportTexts, differing_segments
 
     assert found.comparison is not None
-    kept = _ALIGNMENTS if args.report_alignments is None else args.report_alignments
-    options = ReportOptions(alignments=kept, notes=gate_lines(found))
-    if args.title is not None:
-        options = replace(options, title=args.title)
+    options = ReportOptions(alignments=files.report_alignments, notes=gate_lines(found))
+    if files.title is not None:
+        options = replace(options, title=files.title)
     texts, explanations = None, []
     if inputs.texts is not None:
         texts = ReportTexts(inputs.texts.systems, inputs.texts.references, inputs.texts.sources)
-        segments = differing_segments(inputs.tables, kept)
+        segments = differing_segments(inputs.tables, files.report_alignments)
         explanations = explain_for_report(inputs.scores, segments)
     write_report(
         path,

@@ -105,8 +105,9 @@ def _values(place: str, action: argparse.Action) -> Iterable[Any]:
         "nlgauge data info": DATA_CARDS,
     }
     by_flag: dict[str, Iterable[str]] = {"--metric": METRICS, "--data": DATA_CARDS, "--model": encoder_names()}
-    if action.choices:
-        return action.choices
+    kind = getattr(action, "kind", None)
+    if choices := action.choices or (kind.words_of() if kind is not None else ()):
+        return choices
     if not action.option_strings:
         return by_place.get(place, ())
     if place == "nlgauge serve":  # its --data is a folder
@@ -116,7 +117,6 @@ def _values(place: str, action: argparse.Action) -> Iterable[Any]:
 
 def _places(name: str, parser: CommandParser) -> Iterator[tuple[str, CommandParser]]:
     """Every command with the words that lead to it, and all of its flags."""
-    parser.complete()
     yield name, parser
     for word, command in _commands(parser).items():
         yield from _places(f"{name} {word}", command)

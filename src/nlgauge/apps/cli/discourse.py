@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from nlgauge.apps.cli.common import (
+    UnitOptions,
     add_output_options,
     joined_texts,
     read_documents,
@@ -15,6 +16,7 @@ from nlgauge.apps.cli.common import (
     read_unit,
     text_source,
 )
+from nlgauge.apps.cli.flags import add_flags
 from nlgauge.apps.cli.outputs import write_output
 from nlgauge.apps.cli.parsing import add_hidden
 from nlgauge.apps.cli.score import check_systems_first
@@ -61,13 +63,7 @@ def add_commands(commands: Any) -> None:
         help="format of all inputs, instead of by their suffix",
     )
     add_hidden(parser, "--document-ids", metavar="FILE", help="the document of each line, with --unit document")
-    add_hidden(
-        parser,
-        "--unit",
-        dest="option_unit",
-        choices=("segment", "document"),
-        help="document: the lines of each document are joined (--document-ids)",
-    )
+    add_flags(parser, UnitOptions)
     group = parser.add_argument_group("annotation")
     group.add_argument(
         "--annotator", default="spacy-en", metavar="NAME", help="spacy-en, a spaCy folder, or CoNLL-U files"

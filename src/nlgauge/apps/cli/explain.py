@@ -20,7 +20,6 @@ from nlgauge.apps.cli.common import (
     add_text_inputs,
     add_text_options,
     add_word_options,
-    flag_of,
     metric_options,
     read_texts,
     run_options,
@@ -28,6 +27,7 @@ from nlgauge.apps.cli.common import (
 )
 from nlgauge.apps.cli.datasets import add_data_options, load_data
 from nlgauge.apps.cli.explain_factors import add_factors
+from nlgauge.apps.cli.flags import flag_of
 from nlgauge.apps.cli.outputs import saving, write_output
 from nlgauge.apps.cli.parsing import add_hidden
 from nlgauge.core.metric import looks_alone

@@ -14,11 +14,11 @@ from nlgauge.apps.cli.common import (
     add_output_options,
     add_run_options,
     add_text_options,
-    flag_of,
     metric_options,
     run_options,
 )
 from nlgauge.apps.cli.datasets import add_data_options, load_data
+from nlgauge.apps.cli.flags import flag_of
 from nlgauge.apps.cli.outputs import saving, write_output
 from nlgauge.apps.cli.parsing import add_hidden
 from nlgauge.core.run_options import RunOptions

@@ -7,7 +7,8 @@ import json
 import sys
 from typing import Any
 
-from nlgauge.apps.cli.common import flag_of, text_source
+from nlgauge.apps.cli.common import text_source
+from nlgauge.apps.cli.flags import flag_of
 from nlgauge.core.registry import METRICS, metric_class
 from nlgauge.errors import DigestError
 from nlgauge.io.packages import install_command

@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 import shutil
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from nlgauge.core.options import did_you_mean
@@ -47,21 +47,6 @@ class CommandParser(argparse.ArgumentParser):
         options.setdefault("allow_abbrev", False)
         options.setdefault("formatter_class", _Formatter)
         super().__init__(*args, **options)
-        self._put_off: list[tuple[int, Callable[[], None]]] = []
-
-    def put_off(self, add: Callable[[], None]) -> None:
-        """Add hidden flags later: when an argument is none of the flags that are here, or when all are shown."""
-        self._put_off.append((len(self._actions), add))
-
-    def complete(self) -> None:
-        """Add the flags that were put off, in the order in which they would have come at once."""
-        while self._put_off:
-            place, add = self._put_off.pop()
-            before = len(self._actions)
-            add()
-            added = self._actions[before:]
-            del self._actions[before:]
-            self._actions[place:place] = added
 
     def short_usage(self) -> str:
         """One line: what must be there."""
@@ -98,20 +83,24 @@ class CommandParser(argparse.ArgumentParser):
         self, args: Sequence[str] | None = None, namespace: Any = None
     ) -> tuple[Any, list[str]]:
         """As argparse has it, but a sub-command complains of unknown flags itself, with its own usage."""
-        words = sys.argv[1:] if args is None else args
-        flags = {word.partition("=")[0] for word in words if word.startswith("-") and word != "-"}
-        if not flags <= self._option_string_actions.keys():
-            self.complete()
-        found, extra = super().parse_known_args(words, namespace)
+        found, extra = super().parse_known_args(args, namespace)
         if extra:
-            self.error(f"unrecognized arguments: {' '.join(extra)}{self._hint(extra[0])}")
+            self.error(f"unrecognized arguments: {' '.join(extra)}{self._hint(extra)}")
+        # What `flags.py` noted: the kind of each argument, and the sets of options that arguments belong to.
+        noted: list[Any] = [action for action in self._actions if hasattr(action, "kind")]
+        if noted:
+            found.kinds = {action.dest: action.kind for action in noted}
+            found.declared_sets = list(dict.fromkeys(action.option_set for action in noted))
         return found, []
 
-    def _hint(self, text: str) -> str:
+    def _hint(self, extra: Sequence[str]) -> str:
+        text = extra[0]
         if text.startswith("-"):
-            flags = (flag for action in self._actions for flag in action.option_strings)
-            names = [flag.removeprefix("--") for flag in flags if flag.startswith("--")]
-            return did_you_mean(text.partition("=")[0].lstrip("-"), names).replace(" '", " '--")
+            name = text.partition("=")[0].lstrip("-")
+            if "--metric" in self._option_string_actions and (hint := _metric_option_hint(name, extra)):
+                return hint
+            names = [flag.removeprefix("--") for flag in self._option_string_actions if flag.startswith("--")]
+            return did_you_mean(name, names).replace(" '", " '--")
         takes_files = any(not action.option_strings and action.nargs in {"*", "+"} for action in self._actions)
         return f"; files come first, right after '{self.prog}'" if takes_files else ""
 
@@ -125,20 +114,31 @@ class CommandParser(argparse.ArgumentParser):
             (file or sys.stderr).write(message)
 
 
+def _metric_option_hint(name: str, extra: Sequence[str]) -> str:
+    """How an option of a metric is written, where a flag has its name."""
+    from nlgauge.core.registry import METRICS  # which a command that is right does not wait for
+
+    option = name.replace("-", "_")
+    owners = [metric.name for metric in METRICS.values() if option in metric.options()]
+    if not owners:
+        return ""
+    value = extra[0].partition("=")[2] or (extra[1] if len(extra) > 1 else "VALUE")
+    return f"; an option of a metric is written -m {owners[0]}:{option}={value}"
+
+
 class _HelpAll(argparse.Action):
     def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
-        if isinstance(parser, CommandParser):
-            parser.complete()
         for action in parser._actions:
             action.help = vars(action).get(_FULL_HELP, action.help)
         parser.print_help()
         parser.exit()
 
 
-def add_hidden(target: Any, *flags: str, help: str, **options: Any) -> None:  # noqa: A002 - as argparse has it
+def add_hidden(target: Any, *flags: str, help: str, **options: Any) -> Any:  # noqa: A002 - as argparse has it
     """Add a flag to a parser or group that only `--help-all` shows."""
     action = target.add_argument(*flags, help=argparse.SUPPRESS, **options)
     vars(action)[_FULL_HELP] = help
+    return action
 
 
 def is_shown(action: argparse.Action) -> bool:

@@ -10,7 +10,8 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from nlgauge.apps.cli.common import add_output_options, add_run_options, add_text_options, flag_of, run_options
+from nlgauge.apps.cli.common import add_output_options, add_run_options, add_text_options, run_options
+from nlgauge.apps.cli.flags import flag_of
 from nlgauge.apps.cli.outputs import saving, write_output
 from nlgauge.errors import InputError, RecipeError
 from nlgauge.report.figures.canvas import check_figure

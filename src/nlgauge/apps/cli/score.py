@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, get_args
 from nlgauge.apps.cli.argument_checks import check_metrics
 from nlgauge.apps.cli.common import (
     METRIC_FLAGS,
-    UNIT,
+    UnitOptions,
     add_document_option,
     add_metric_options,
     add_output_options,
@@ -21,7 +21,6 @@ from nlgauge.apps.cli.common import (
     add_text_inputs,
     add_text_options,
     check_documents,
-    flag_of,
     joined_texts,
     metric_options,
     read_documents,
@@ -29,6 +28,7 @@ from nlgauge.apps.cli.common import (
     read_unit,
     run_options,
 )
+from nlgauge.apps.cli.flags import add_flags, flag_of
 from nlgauge.apps.cli.outputs import write_output
 from nlgauge.apps.cli.parsing import add_hidden
 from nlgauge.core.registry import metric_class, metric_name
@@ -91,9 +91,10 @@ def add_commands(commands: Any) -> None:
         epilog=_EXAMPLES,
     )
     add_text_inputs(parser)
-    add_metric_options(parser, also=UNIT)
+    add_metric_options(parser)
     add_run_options(parser)
     add_text_options(parser)
+    add_flags(parser, UnitOptions)
     output = add_output_options(parser, formats=get_args(Format))
     output.add_argument("--segments", action="store_true", help="scores of each segment too")
     output.add_argument("--confidence", action="store_true", help="interval beside the mean (t or bootstrap)")

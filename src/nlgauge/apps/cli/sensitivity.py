@@ -19,13 +19,13 @@ from nlgauge.apps.cli.common import (
     add_text_inputs,
     add_text_options,
     check_documents,
-    flag_of,
     metric_options,
     read_documents,
     read_texts,
     run_options,
 )
 from nlgauge.apps.cli.datasets import add_data_options, load_data, with_documents
+from nlgauge.apps.cli.flags import flag_of
 from nlgauge.apps.cli.outputs import saving, write_output
 from nlgauge.apps.cli.parsing import add_hidden
 from nlgauge.apps.cli.score import check_systems_first

@@ -18,6 +18,7 @@ from typing import Any, Protocol
 from nlgauge.apps.service.answers import comparison_results, score_results, sensitivity_results
 from nlgauge.apps.service.guard import ProblemError
 from nlgauge.apps.service.policy import Policy
+from nlgauge.apps.service.request_models import requested
 from nlgauge.apps.service.schemas import CompareRequest, OneRecipe, ScoreRequest, Sized, TextsRequest
 from nlgauge.apps.service.settings import Settings, flag_of_limit
 from nlgauge.apps.service.study_schemas import (
@@ -347,9 +348,7 @@ def _compare(request: bytes, context: JobContext) -> dict[str, bytes]:
 
 def compare_settings(asked: CompareRequest) -> CompareSettings:
     """How a request wants systems compared."""
-    names = ("test", "correction", "alpha", "level", "resamples", "permutations", "seed", "ranking")
-    given = {name: getattr(asked, name) for name in names}
-    return CompareSettings(**given, smallest_difference=asked.smallest_difference)
+    return CompareSettings.of(requested(asked, CompareSettings))
 
 
 def _scores(call: ScoreCall, context: JobContext) -> list[Score]:

@@ -7,6 +7,9 @@ from typing import Annotated, Any, Literal, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictFloat, StrictInt, StrictStr
 
+from nlgauge.apps.service.request_models import with_options
+from nlgauge.studies.compare.settings import CompareSettings
+
 #: A value of an option, as JSON has it.
 OptionValue = StrictBool | StrictInt | StrictFloat | StrictStr
 
@@ -115,22 +118,11 @@ class ScoreRequest(TextsRequest):
     segments: StrictBool = Field(True, description="Whether the answer has scores of segments, or of systems only.")
 
 
+@with_options(CompareSettings)
 class CompareRequest(ScoreRequest):
     """Systems to score and to compare."""
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [_COMPARED]})
-
-    test: Literal["bootstrap", "randomisation", "t", "wilcoxon", "sign", "sign-ties-in", "mood"] = Field(
-        "bootstrap", description="What decides whether two systems differ."
-    )
-    correction: Literal["holm", "none"] = Field("holm", description="For the number of pairs of systems.")
-    alpha: float = Field(0.05, gt=0, lt=1, description="Significant below.")
-    level: float = Field(0.95, gt=0, lt=1, description="Of intervals.")
-    resamples: StrictInt = Field(1000, ge=100, le=10_000, description="Draws for intervals.")
-    permutations: StrictInt = Field(10_000, ge=100, le=20_000, description="Draws for tests.")
-    seed: StrictInt = Field(12345, ge=0, le=2**32 - 1)
-    ranking: Literal["mean", "median", "bt"] = Field("mean", description="What systems are ranked by.")
-    smallest_difference: float = Field(0.0, ge=0, le=1e6, description="Smaller ones are not called significant.")
 
 
 class CompareAnswer(BaseModel):

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any, Literal, TypeAlias, get_args
+from dataclasses import dataclass
+from typing import ClassVar, Literal, TypeAlias, get_args
 
 from nlgauge._version import __version__
-from nlgauge.errors import RecipeError
+from nlgauge.core.kinds import Choice, Flag, Float, Int, Many
+from nlgauge.core.options import OptionSet, option, seed_option
+from nlgauge.core.signature import Signature
 from nlgauge.stats.numeric import LEAST_RESAMPLES
 
 TiePolicy: TypeAlias = Literal["half", "second", "drop"]
@@ -17,54 +19,59 @@ RankBy: TypeAlias = Literal["mean", "median", "bt"]
 TESTS: tuple[TestName, ...] = get_args(TestName)
 
 
-@dataclass(frozen=True)
-class CompareSettings:
-    """The choices behind a comparison; `signature` has them all."""
+@dataclass(frozen=True, kw_only=True)
+class CompareSettings(OptionSet):
+    """The choices behind a comparison; `signature` has all that can change a verdict."""
 
-    test: TestName = "bootstrap"
-    """Decides whether two systems differ."""
-    tests_shown: tuple[TestName, ...] = ("bootstrap", "t", "wilcoxon", "sign")
-    """Tests whose p values are given as well, uncorrected."""
-    correction: Literal["holm", "none"] = "holm"
-    """For the number of pairs of systems, within a metric."""
-    alpha: float = 0.05
-    level: float = 0.95
-    """Of intervals."""
-    resamples: int = 1000
-    """Draws for intervals of strengths."""
-    permutations: int = 10_000
-    """Draws for tests, and for intervals of scores and differences: so that the two do not contradict each other."""
-    seed: int = 12345
-    ties: TiePolicy = "half"
-    """A tie on an instance is half a win for both, a win for the later column, or nothing (Bradley-Terry, Elo)."""
-    tie_tolerance: float = 1e-9
-    """Scores tie if they differ by no more than this share of the larger one; 0: only equal ones, as in the paper."""
-    ranking: RankBy = "mean"
-    """What systems are ranked by; the mean is that of the metric, so for BLEU and chrF the score of the corpus."""
-    smallest_difference: float = 0.0
-    """Smaller differences are not called significant, whatever their p value."""
-    ratings: bool = False
-    """Elo and TrueSkill as well; they take instances and systems one after another, and time."""
-    shuffles: int = 0
-    """Random orders of games to average Elo and TrueSkill over; 0: the order of columns and rows, as in the paper."""
+    called: ClassVar[str] = "settings of a comparison"
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "tests_shown", tuple(self.tests_shown))
-        for test in (self.test, *self.tests_shown):
-            _check_choice("test", test, TESTS)
-        _check_choice("correction", self.correction, ("holm", "none"))
-        _check_choice("ties", self.ties, get_args(TiePolicy))
-        _check_choice("ranking", self.ranking, get_args(RankBy))
-        for name in ("alpha", "level"):
-            _check_number(name, getattr(self, name), above=0, below=1)
-        for name in ("resamples", "permutations"):
-            if getattr(self, name) < LEAST_RESAMPLES:
-                msg = f"{name} must be at least {LEAST_RESAMPLES}, got {getattr(self, name)!r}"
-                raise RecipeError(msg)
-        for name in ("seed", "shuffles", "tie_tolerance", "smallest_difference"):
-            if not getattr(self, name) >= 0:
-                msg = f"{name} must be 0 or more, got {getattr(self, name)!r}"
-                raise RecipeError(msg)
+    test: TestName = option("bootstrap", Choice(*TESTS), help="test that decides whether two systems differ")
+    tests_shown: tuple[TestName, ...] = option(
+        ("bootstrap", "t", "wilcoxon", "sign"),
+        Many(Choice(*TESTS)),
+        help="further tests whose p values are reported, uncorrected",
+        signed=False,
+        hidden=True,
+    )
+    correction: Literal["holm", "none"] = option(
+        "holm", Choice("holm", "none"), help="correction for the number of pairs of systems", hidden=True
+    )
+    alpha: float = option(0.05, Float(above=0, below=1), help="significance level", metavar="P")
+    level: float = option(0.95, Float(above=0, below=1), help="confidence level", metavar="P", hidden=True)
+    resamples: int = option(
+        1000, Int(LEAST_RESAMPLES), help="bootstrap resamples for intervals of strengths", hidden=True, limit=10_000
+    )
+    # As many for tests as for intervals of scores and differences, so that the two do not contradict each other.
+    permutations: int = option(
+        10_000,
+        Int(LEAST_RESAMPLES),
+        help="draws for tests, and for intervals of scores and differences",
+        hidden=True,
+        limit=20_000,
+    )
+    seed: int = seed_option()
+    ties: TiePolicy = option(
+        "half",
+        Choice(*get_args(TiePolicy)),
+        help="a tied segment counts as half a win for each system, a win for the second, or not at all",
+        hidden=True,
+    )
+    tie_tolerance: float = option(
+        1e-9, Float(0), help="scores tie if they differ by at most this share of the larger one", hidden=True, limit=1
+    )
+    ranking: RankBy = option("mean", Choice(*get_args(RankBy)), help="statistic that ranks systems", hidden=True)
+    smallest_difference: float = option(
+        0.0, Float(0), help="smaller differences are never called significant", hidden=True, limit=1e6
+    )
+    ratings: bool = option(False, Flag(), help="report Elo and TrueSkill as well", signed=False, hidden=True)
+    shuffles: int = option(
+        0,
+        Int(0),
+        help="random orders of games to average Elo and TrueSkill over; 0 keeps the order of systems and segments",
+        needs="ratings",
+        hidden=True,
+        limit=1000,
+    )
 
     @property
     def tests(self) -> tuple[TestName, ...]:
@@ -82,47 +89,5 @@ class CompareSettings:
         >>> CompareSettings(ties="drop").signature()[:54]
         'compare|test:bootstrap|correction:holm|alpha:0.05|leve'
         """
-        fields: dict[str, object] = {name: getattr(self, name) for name in _SIGNED}
-        if self.ratings:  # which depend on the order of games
-            fields["shuffles"] = self.shuffles
-        fields["unit"] = unit
-        if documents:
-            fields["documents"] = documents
-        fields["nlgauge"] = __version__
-        shown = (
-            f"{name}:{value:.15g}" if isinstance(value, float) else f"{name}:{value}"
-            for name, value in fields.items()
-        )
-        return "|".join(["compare", *shown])
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        return asdict(self) | {"tests_shown": list(self.tests_shown)}
-
-
-#: What a signature names, in this order; which other p values are shown changes no verdict.
-_SIGNED = (
-    "test",
-    "correction",
-    "alpha",
-    "level",
-    "resamples",
-    "permutations",
-    "seed",
-    "ties",
-    "tie_tolerance",
-    "ranking",
-    "smallest_difference",
-)
-
-
-def _check_choice(name: str, value: object, choices: tuple[str, ...]) -> None:
-    if value not in choices:
-        msg = f"{name} must be one of {', '.join(choices)}, got {value!r}"
-        raise RecipeError(msg)
-
-
-def _check_number(name: str, value: float, *, above: float, below: float) -> None:
-    if not above < value < below:
-        msg = f"{name} must lie between {above} and {below}, got {value!r}"
-        raise RecipeError(msg)
+        drawn = {"unit": unit} | ({"documents": documents} if documents else {})
+        return str(Signature("compare", self.signed() | drawn | {"nlgauge": __version__}))

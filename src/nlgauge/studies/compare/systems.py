@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from nlgauge.core.composite import member_signatures
 from nlgauge.core.signature import Signature
 from nlgauge.encoders.blas import one_blas_thread
-from nlgauge.errors import RecipeError, SignatureError
+from nlgauge.errors import SignatureError
 from nlgauge.io.storage import short_digest, text_digest
 from nlgauge.stats.numeric import orient
 from nlgauge.stats.resampling import FEW, Interval, unit_numbers
@@ -232,12 +232,7 @@ def compare_systems(scores: Scores, *, settings: CompareSettings | None = None, 
     >>> found.metric("bleu").pair("a", "b").wins
     1
     """
-    unknown = [name for name in options if name not in CompareSettings.__dataclass_fields__]
-    if unknown:
-        known = ", ".join(CompareSettings.__dataclass_fields__)
-        msg = f"a comparison has no setting {unknown[0]!r}; it has {known}"
-        raise RecipeError(msg)
-    settings = replace(settings or CompareSettings(), **options)
+    settings = (settings or CompareSettings()).with_options(**options)
     tables = score_tables(scores)
     # One BLAS thread, so that the last bits do not depend on the number of processors.
     with one_blas_thread:
