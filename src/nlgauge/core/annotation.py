@@ -78,7 +78,7 @@ def check_annotator(
     if not language:
         msg = (
             f"{metric.name}: {reads}, and the language of the sources is not given; "
-            f"use src_lang={known[0]} (--src-lang {known[0]}) if that is their language, otherwise {conllu}"
+            f"use src_lang={known[0]} if that is their language, otherwise {conllu}"
         )
         raise RecipeError(msg)
     if base_language(language) not in known:

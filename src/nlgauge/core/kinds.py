@@ -151,8 +151,11 @@ class Int(Kind):
 class Float(Kind):
     """A finite number in a range whose upper end is left out, and the lower one too where it is `above`."""
 
-    def __init__(self, low: float = -math.inf, below: float = math.inf, *, above: float = -math.inf) -> None:
+    def __init__(
+        self, low: float = -math.inf, below: float = math.inf, *, above: float = -math.inf, unit: str = ""
+    ) -> None:
         self.low, self.below, self.above = low, below, above
+        self._number = f"a number of {unit}" if unit else "a number"
 
     @property
     def values(self) -> str:
@@ -161,7 +164,7 @@ class Float(Kind):
         lower = f"above {self.above:g}" if math.isfinite(self.above) else lower
         upper = f"below {self.below:g}" if math.isfinite(self.below) else ""
         ends = [end for end in (lower, upper) if end]
-        return " ".join(["a number", ", ".join(ends)]) if ends else "a finite number"
+        return " ".join([self._number, ", ".join(ends)]) if ends else "a finite number"
 
     def parse(self, text: str) -> float:
         """A number."""
@@ -191,7 +194,10 @@ class Flag(Kind):
 
     def parse(self, text: str) -> bool:
         """From the words of a signature or a settings file."""
-        return {"yes": True, "no": False, "true": True, "false": False}[text.lower()]
+        words = {"yes": True, "no": False, "true": True, "false": False}
+        if text.lower() not in words:
+            raise ValueError
+        return words[text.lower()]
 
     def check(self, value: Any) -> bool:
         """A plain bool; numpy's and 0 and 1 count."""

@@ -83,7 +83,7 @@ class RunOptions(OptionSet):
     )
     cache_size: float = option(
         DEFAULT_GIGABYTES,
-        Float(above=0),
+        Float(above=0, unit="gigabytes"),
         help="largest size of the cache in GB; what was used least recently goes first",
         needs="cache",
         hidden=True,

@@ -27,8 +27,11 @@ STUDY = ("sensitivity", "a.txt", "b.txt", "--refs", "ref.txt", "--preset", "punc
         (("--cache", "c", "--cache-size", "nan"), "--cache-size must be a number of gigabytes above 0"),
         (("--cache", "c", "--cache-size", "-1"), "--cache-size must be a number of gigabytes above 0"),
         (("--metric", "bertscore:layer=4", "--layer", "5"), "say it once"),
-        (("--metric", "bertscore", "--src-lang", "de"), "--src-lang is read by metrics that compare with the source"),
-        (("--metric", "bertscore", "--rescale", "true"), "--rescale takes yes, no or a baseline file, got 'true'"),
+        (("--metric", "bertscore:src_lang=de"), "src_lang is read by metrics that compare with the source"),
+        (
+            ("--metric", "bertscore:rescale=true"),
+            "rescale must be no, yes or a file made by 'nlgauge baseline build'",
+        ),
         (("--metric", "bertscor"), "did you mean 'bertscore'?"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
@@ -68,17 +71,15 @@ def test_an_option_of_a_data_set_is_given_once(refused: Refusal) -> None:
 
 
 def test_a_study_takes_model_and_layer_as_score_does(run: Run) -> None:
-    result = run(
-        *STUDY, "--metric", "moverscore", "--model", "minilm", "--aggregation", "layer-3", "-q", "-f", "json"
-    )
+    result = run(*STUDY, "--metric", "moverscore:aggregation=layer-3", "--model", "minilm", "-q", "-f", "json")
     assert result.status == 0, result.err
-    assert "moverscore:model=minilm,aggregation=layer-3" in result.out
+    assert "moverscore:aggregation=layer-3,model=minilm" in result.out
     assert "|aggregation:layer-3|" in result.out
 
 
 def test_a_flag_that_no_metric_of_a_study_knows_is_refused(refused: Refusal) -> None:
-    assert "option 'chars' is not known" in refused(2, *STUDY, "--metric", "moverscore", "--chars", "4")
-    assert "--chars is not an option of moverscore, bertscore" in refused(2, *STUDY, "--chars", "4")
+    assert "option 'layer' is not known" in refused(2, *STUDY, "--metric", "moverscore", "--layer", "4")
+    assert "--layer is not an option of moverscore" in refused(2, *STUDY, "--metric", "moverscore", "--layer", "4")
 
 
 def test_a_study_takes_no_signature(refused: Refusal) -> None:
@@ -115,7 +116,10 @@ def test_messages_name_flags(refused: Refusal, folder: Path) -> None:
         ("say idf=PATH", "say --idf PATH"),
         ("in 'bertscore:layer=4,idf=refs'", "in 'bertscore:layer=4,idf=refs'"),
         ("signature 'bertscore|layer:4'", "signature 'bertscore|layer:4'"),
-        ("src_lang must be a language", "--src-lang must be a language"),
+        ("lang must be a language", "--lang must be a language"),
+        ("src_lang must be a language", "src_lang must be a language"),
+        ("score it 0 (unknown='zero')", "score it 0 (unknown=zero)"),
+        ("and pass rescale=FILE", "and pass rescale=FILE"),
     ],
 )
 def test_keywords_become_flags_outside_of_recipes(message: str, shown: str) -> None:

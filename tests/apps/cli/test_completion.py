@@ -37,7 +37,7 @@ def script() -> str:
         (["score", "--metric", "chrf", "--quie"], {"--quiet"}),
         (["score", "--format", "text", "bertsc"], set()),
         (["idf", "bui"], {"build"}),
-        (["score", "--multi"], {"--multiref"}),
+        (["score", "--batch-t"], {"--batch-tokens"}),
         (["score", "a.t"], set()),
         (["completion", ""], {"bash", "zsh"}),
         (["idf", ""], {"build"}),

@@ -80,7 +80,7 @@ def test_what_is_wrong_is_said(refused: Refusal, files: Path) -> None:
         said = refused(1, *score, *more, "--document-ids", "few.txt")
         assert "'few.txt' names 4 documents, one per line, for 6 segments; the file ends with document 'b'" in said
     assert "belongs to --confidence or to --unit document" in refused(2, *score, "--document-ids", "docs.txt")
-    assert "option 'unit' is not known" in refused(2, *score, "--unit", "sentence")
+    assert "--unit must be segment or document, got 'sentence'" in refused(2, *score, "--unit", "sentence")
     compare = ("compare", "sys.txt", "other.txt", "--refs", "r1.txt", "-m", "chrf", "-q", "--unit", "document")
     assert "names 4 documents" in refused(1, *compare, "--document-ids", "few.txt")
     assert "there are none" in refused(

@@ -21,9 +21,7 @@ def test_norms_of_saved_scores_make_an_ensemble(run: Run) -> None:
     assert "norms:file[" in found["signature"]
     shown = run("signature", "show", found["signature"]).out
     assert "2.stemmer" in shown
-    compared = run(
-        "compare", "a.txt", "b.txt", "--refs", "ref.txt", "-m", "ensemble:chrf+rouge1", "--norms", "n.json"
-    )
+    compared = run("compare", "a.txt", "b.txt", "--refs", "ref.txt", "-m", "ensemble:chrf+rouge1,norms=n.json")
     assert (compared.status, "ensemble" in compared.out) == (0, True)
 
 

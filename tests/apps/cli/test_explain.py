@@ -76,7 +76,10 @@ def test_what_cannot_be_explained_is_said(refused: Refusal) -> None:
             ("--source-text", "Katze", "-m", "lc"),
             "--source-text is not read: lc reads the hypothesis alone; leave it out",
         ),
-        (("--against", "source", "--source-text", "Katze"), "--ref-text is not read: bertscore compares with the"),
+        (
+            ("-m", "bertscore:against=source", "--source-text", "Katze"),
+            "--ref-text is not read: bertscore compares with the source; leave it out, or use -m bertscore:against=refs",
+        ),
     ],
 )
 def test_a_flag_that_would_not_be_read_is_refused(refused: Refusal, flags: tuple[str, ...], message: str) -> None:
@@ -85,8 +88,8 @@ def test_a_flag_that_would_not_be_read_is_refused(refused: Refusal, flags: tuple
 
 def test_the_source_alone_names_the_flag_that_reads_it(refused: Refusal) -> None:
     said = refused(2, *PAIR[:4], "--source-text", "Eine Katze.")
-    assert "give --ref-text TEXT instead, or add --against source" in said
-    source = ("--source-text", "Katze", "--against", "source", "--side", "reference", "--shapley")
+    assert "give --ref-text TEXT instead, or use -m bertscore:against=source" in said
+    source = ("--source-text", "Katze", "-m", "bertscore:against=source", "--side", "reference", "--shapley")
     assert "bertscore compares with the source; --side source" in refused(2, *PAIR[:4], *source)
 
 
@@ -177,7 +180,10 @@ def test_evaluation_says_what_is_missing(refused: Refusal, folder: Path) -> None
         (("--data", "mqm-ted", "--samples", "9"), "--samples belongs to --method shapley"),
         (("--data", "mqm-ted", "--component", "f1"), "--component belongs to --method leave-one-out or shapley"),
         (("--data", "mqm-ted", "--method", "shapley", "--pieces", "max"), "--pieces belongs to --method match"),
-        (("--data", "mqm-ted", "--at", ".", "--side", "source"), "which bertscore does not read; add --against"),
+        (
+            ("--data", "mqm-ted", "--at", ".", "--side", "source"),
+            "which bertscore does not read; use -m bertscore:against=source",
+        ),
     ],
 )
 def test_an_evaluation_refuses_flags_that_would_not_be_read(

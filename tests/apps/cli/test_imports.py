@@ -118,7 +118,7 @@ def test_a_command_loads_only_its_own_rooms_and_packages(tmp_path: Path, command
     [
         (SCORE, {"bertscore"}),
         (f"{SCORE} --metric bertscore:idf=refs chrf --layer 3", {"bertscore", "chrf"}),
-        (f"{SCORE} --multiref mean", None),
+        (f"{SCORE} --metric bertscore:multiref=mean", {"bertscore"}),
     ],
 )
 def test_scoring_loads_only_the_metrics_that_it_names(tmp_path: Path, command: str, metrics: set[str] | None) -> None:

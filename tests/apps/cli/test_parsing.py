@@ -10,13 +10,11 @@ from tests.apps.cli.conftest import Refusal, Run
 
 from nlgauge.apps.cli import _parser_for, build_parser, main
 from nlgauge.apps.cli.parsing import CommandParser
-from nlgauge.core.registry import METRICS
 
 SCORE = ("score", "a.txt", "--refs", "ref.txt")
 
 
 def all_parsers(parser: CommandParser) -> Iterator[CommandParser]:
-    parser.complete()
     yield parser
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
@@ -54,8 +52,8 @@ def test_an_abbreviation_that_used_to_work_is_refused(run: Run) -> None:
 def test_commands_that_score_take_the_same_options(command: str) -> None:
     (parser,) = [one for one in PARSERS if one.prog == f"nlgauge {command}"]
     flags = set(parser._option_string_actions)
-    options = {f"--{name.replace('_', '-')}" for metric in METRICS.values() for name in metric.options()}
-    assert options <= flags
+    assert {"--model", "--layer", "--idf", "--lang"} <= flags
+    assert not {"--rescale", "--multiref", "--src-lang", "--max-tokens"} & flags
     assert {
         "--precision",
         "--metric",
@@ -93,7 +91,7 @@ def test_help_fits_a_screen(run: Run, monkeypatch: pytest.MonkeyPatch, command: 
     assert result.status == 0
     assert len(result.out.splitlines()) <= most
     assert "examples:" in result.out
-    assert "every option of a metric is also a flag: nlgauge metrics show NAME" in result.out
+    assert "other options of a metric: -m NAME:option=value" in result.out
     assert "--multiref" not in result.out
     assert "--model" in result.out
 
@@ -101,15 +99,37 @@ def test_help_fits_a_screen(run: Run, monkeypatch: pytest.MonkeyPatch, command: 
 def test_what_help_hides_is_shown_on_request_and_taken(run: Run) -> None:
     result = run("score", "--help-all")
     assert result.status == 0
-    for flag in ("--multiref", "--src-lang", "--cache-size", "--alignments", "--confidence-level", "--long"):
+    for flag in ("--unit", "--device", "--cache-size", "--alignments", "--confidence-level", "--long"):
         assert flag in result.out
-    assert "--src_lang" not in result.out
-    assert run(*SCORE, "--multiref", "mean", "--long", "error", "-q").status == 0
+    assert "--cache_size" not in result.out
+    assert run(*SCORE, "--batch-tokens", "64", "--long", "error", "-q").status == 0
 
 
 def test_a_flag_with_an_underscore_is_refused_with_a_hint(run: Run) -> None:
-    result = run(*SCORE, "--src_lang", "de")
-    assert (result.status, "did you mean '--src-lang'?" in result.err) == (2, True)
+    result = run(*SCORE, "--batch_tokens", "64")
+    assert (result.status, "did you mean '--batch-tokens'?" in result.err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    "command", [SCORE, ("meta", "--data", "custom"), ("sensitivity", "a.txt", "--refs", "r.txt")]
+)
+@pytest.mark.parametrize(
+    ("words", "spelling"),
+    [
+        (("--rescale", "base.tsv"), "-m bertscore:rescale=base.tsv"),
+        (("--rescale=yes", "-m", "chrf", "bertscore:idf=refs"), "-m bertscore:idf=refs,rescale=yes"),
+        (("--max-tokens", "40", "-m", "moverscore"), "-m moverscore:max_tokens=40"),
+        (("--chars", "4", "-m", "bleu"), "-m chrf:chars=4"),
+        (("--multiref",), "-m bertscore:multiref=VALUE"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
+)
+def test_an_option_of_a_metric_that_is_no_flag_is_refused_with_its_spelling(
+    run: Run, command: tuple[str, ...], words: tuple[str, ...], spelling: str
+) -> None:
+    result = run(*command, *words)
+    assert (result.status, result.out) == (2, "")
+    assert result.err.endswith(f"; an option of a metric is written {spelling}\n")
 
 
 def test_a_usage_error_is_a_line_of_usage_and_the_error(run: Run) -> None:

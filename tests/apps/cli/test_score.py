@@ -190,17 +190,33 @@ def second_metric(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("second_metric")
-def test_a_flag_applies_to_the_metrics_that_know_it(run: Run) -> None:
-    result = run("score", "a.txt", "--refs", "ref.txt", "--metric", "bertscore", "sharpened", "--power", "3", *JSON)
+def test_each_metric_has_its_own_options(run: Run) -> None:
+    result = run("score", "a.txt", "--refs", "ref.txt", "--metric", "bertscore", "sharpened:power=3", *JSON)
     assert result.status == 0, result.err
     plain, sharpened = (record["signature"] for record in result.scores)
     assert "power" not in plain
     assert "|power:3|" in sharpened
 
 
-@pytest.mark.usefixtures("second_metric")
+def test_a_flag_applies_to_the_metrics_that_know_it(run: Run) -> None:
+    result = run("score", "a.txt", "--refs", "ref.txt", "--metric", "bertscore", "chrf", "--layer", "3", *JSON)
+    assert result.status == 0, result.err
+    neural, lexical = (record["signature"] for record in result.scores)
+    assert "|layer:3|" in neural
+    assert "layer" not in lexical
+
+
 def test_a_flag_that_no_metric_of_the_call_knows_is_refused(refused: Refusal) -> None:
-    message = refused(2, "score", "a.txt", "--refs", "ref.txt", "--metric", "bertscore", "--power", "3")
+    message = refused(2, "score", "a.txt", "--refs", "ref.txt", "--metric", "chrf", "--layer", "3")
+    assert "'layer'" in message
+    assert "chrf" in message
+    for known in METRICS["chrf"].options():
+        assert known in message
+
+
+@pytest.mark.usefixtures("second_metric")
+def test_an_option_of_another_metric_is_refused(refused: Refusal) -> None:
+    message = refused(2, "score", "a.txt", "--refs", "ref.txt", "--metric", "bertscore:power=3")
     assert "'power'" in message
     assert "bertscore" in message
     for known in METRICS["bertscore"].options():
@@ -552,9 +568,9 @@ def test_a_text_over_the_limit_in_windows(run: Run, folder: Path) -> None:
     (cut,) = run("score", "long.txt", "--refs", "ref.txt", *JSON).scores
     assert f1_of(record)[:5] == f1_of(cut)[:5]
     assert f1_of(record)[5] != f1_of(cut)[5]
-    flags = ("--window", "512", "--stride", "255")
-    (flagged,) = run("score", "long.txt", "--refs", "ref.txt", *flags, *JSON).scores
-    assert flagged == record
+    metric = ("-m", "bertscore:window=512,stride=255")
+    (again,) = run("score", "long.txt", "--refs", "ref.txt", *metric, *JSON).scores
+    assert again == record
 
 
 def test_a_model_that_is_not_here(refused: Refusal, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -574,8 +590,8 @@ def test_the_embedded_model_before_it_was_pulled(
 
 
 def test_rescaling_without_a_baseline_names_the_command_that_builds_one(refused: Refusal) -> None:
-    command = ("score", "a.txt", "--refs", "ref.txt", "--model", "minilm", "--rescale", "yes", "--lang", "fi", "-q")
-    message = refused(1, *command)
+    flags = ("--model", "minilm", "--lang", "fi", "-m", "bertscore:rescale=yes", "-q")
+    message = refused(1, "score", "a.txt", "--refs", "ref.txt", *flags)
     assert "'minilm'" in message
     assert "'fi'" in message
     assert "nlgauge baseline build --corpus" in message
@@ -594,7 +610,7 @@ def test_rescaling_without_a_baseline_names_the_command_that_builds_one(refused:
         (["--layer", "four"], ["--layer must be", "'four'"]),
         (["--layer=-1"], ["layer", "-1"]),
         (["--layer", "7"], ["--layer must be 0 to 6", "got 7"]),
-        (["--multiref", "worst"], ["'worst'", "best-f"]),
+        (["--metric", "bertscore:multiref=worst"], ["'worst'", "best-f"]),
         (["--idf", ""], ["--idf must be", "refs"]),
         (["--threads", "0"], ["threads", "0"]),
         (["--batch-tokens", "0"], ["--batch-tokens", "0"]),
@@ -837,11 +853,11 @@ def test_texts_of_unknown_tokens_are_refused_unless_the_command_says_how_they_sc
     command = ("score", "thai.txt", "--refs", "other.txt")
     refused = run(*command)
     assert (refused.status, refused.out) == (1, "")
-    assert "score these pairs 0 (--unknown zero) or as they are (--unknown score)" in refused.err
-    (record,) = run(*command, "--unknown", "zero", *JSON).scores
+    assert "score these pairs 0 (unknown=zero) or as they are (unknown=score)" in refused.err
+    (record,) = run(*command, "-m", "bertscore:unknown=zero", *JSON).scores
     assert record["score"] == 0
     assert record["noted_segments"] == {"unknown": [0]}
-    assert run(*command, "--unknown", "perhaps").status == 2
+    assert run(*command, "-m", "bertscore:unknown=perhaps").status == 2
 
 
 @pytest.mark.parametrize("option", ["--lang", "--model"])

@@ -21,7 +21,9 @@ HASH = "roberta-large_L17_no-idf_version=0.3.12(hug_trans=4.30.2)-rescaled_fast-
 @pytest.fixture
 def signature(run: Run) -> str:
     """Of a run with every option away from its default."""
-    (record,) = run(*SCORE, "ref2.txt", "--layer", "3", "--idf", "refs", "--multiref", "mean", *JSON).scores
+    (record,) = run(
+        *SCORE, "ref2.txt", "--layer", "3", "--idf", "refs", "-m", "bertscore:multiref=mean", *JSON
+    ).scores
     text: str = record["signature"]
     return text
 
@@ -171,10 +173,10 @@ def test_diff_refuses_what_is_no_signature(refused: Refusal, signature: str) -> 
     "options",
     [
         [],
-        ["--layer", "2", "--multiref", "mean"],
-        ["--idf", "refs", "--multiref", "best-each"],
+        ["--layer", "2", "--metric", "bertscore:multiref=mean"],
+        ["--idf", "refs", "--metric", "bertscore:multiref=best-each"],
         ["--metric", "bertscore:layer=0,idf=refs"],
-        ["--rescale", "yes"],
+        ["--metric", "bertscore:rescale=yes"],
     ],
     ids=" ".join,
 )

@@ -63,13 +63,7 @@ def test_options_of_reading(run: Run, source: str) -> None:
         "-s",
         source,
         "-m",
-        "xmoverscore",
-        "--lowercase",
-        "yes",
-        "--max-tokens",
-        "40",
-        "--src-lang",
-        "de",
+        "xmoverscore:lowercase=yes,max_tokens=40,src_lang=de",
         *JSON,
     ).scores
     assert "|lowercase:yes|max_tokens:40|" in record["signature"]
@@ -78,7 +72,7 @@ def test_options_of_reading(run: Run, source: str) -> None:
 
 
 def test_a_language_that_muse_does_not_know_is_warned_of(run: Run, source: str) -> None:
-    result = run("score", "a.txt", "-s", source, "-m", "xmoverscore", "--src-lang", "fi")
+    result = run("score", "a.txt", "-s", source, "-m", "xmoverscore:src_lang=fi")
     assert result.status == 0
     assert result.err.count("not trained on language 'fi'") == 1
 
@@ -97,7 +91,7 @@ def test_mistakes(refused: Refusal, folder: Path, source: str) -> None:
     write_lines(folder / "one-source.txt", SOURCE[:1])
     says = refused(1, "score", "one.txt", "-s", "one-source.txt", "-m", "sentsim", "--quiet")
     assert "it needs at least 2 pairs, got 1" in says
-    assert "--bounds FILE" in says
+    assert "bounds=FILE" in says
 
 
 # --- bounds --------------------------------------------------------------------------------------------
@@ -186,7 +180,7 @@ def test_files_of_align_are_steps(run: Run, source: str) -> None:
         moved = run(*score, f"xmoverscore:unit={unit},transforms={unit}s.npz").scores[0]
         assert "|transforms:umd[" in moved["signature"]
         assert moved["score"] > plain[unit], "fitted on these very texts"
-    languages = ("--src-lang", "de", "--lang", "en")
-    (centred,) = run(*score, "bertscore", "--against", "source", "--transforms", "means.npz", *languages).scores
+    centring = "bertscore:against=source,transforms=means.npz,src_lang=de"
+    (centred,) = run(*score, centring, "--lang", "en").scores
     assert ",de>en]|refs:source|" in centred["signature"]
     assert "fitted on sentence vectors" in run(*score, "xmoverscore:unit=word,transforms=sentences.npz").err

@@ -18,6 +18,7 @@ from nlgauge.metrics.parts.baseline import Baseline
 
 JSON = ("--format", "json", "--segments", "--quiet")
 SCORE = ("score", "a.txt", "--refs", "ref.txt")
+RESCALED = ("--metric", "bertscore:rescale=base.tsv")
 COMPONENTS = ("precision", "recall", "f1")
 
 
@@ -211,7 +212,7 @@ def test_a_baseline_is_the_mean_of_pairs_of_different_sentences(run: Run, folder
 @pytest.mark.parametrize("layer", [4, 6])
 def test_rescaling_is_s_minus_b_over_one_minus_b(run: Run, baseline: Path, layer: int) -> None:
     raw = segments(run, *SCORE, "--layer", str(layer))
-    rescaled = segments(run, *SCORE, "--layer", str(layer), "--rescale", "base.tsv")
+    rescaled = segments(run, *SCORE, "--layer", str(layer), *RESCALED)
     for component, base in zip(COMPONENTS, rows_of(baseline)[layer], strict=True):
         expected = (np.array(values(raw, component)) - base) / (1 - base)
         assert values(rescaled, component) == pytest.approx(expected, abs=1e-12)
@@ -219,7 +220,7 @@ def test_rescaling_is_s_minus_b_over_one_minus_b(run: Run, baseline: Path, layer
 
 def test_an_empty_text_scores_0_before_rescaling(run: Run, folder: Path, baseline: Path) -> None:
     write_lines(folder / "gap.txt", [*SYSTEM_A[:5], ""])
-    rescaled = segments(run, "score", "gap.txt", "--refs", "ref.txt", "--rescale", "base.tsv")
+    rescaled = segments(run, "score", "gap.txt", "--refs", "ref.txt", *RESCALED)
     base = rows_of(baseline)[4][2]
     assert rescaled[5]["f1"] == pytest.approx(-base / (1 - base), abs=1e-12)
 
@@ -229,17 +230,17 @@ def test_the_digest_of_a_baseline_is_said_and_signed(run: Run) -> None:
     assert (result.status, result.out) == (0, "")
     assert "7 layers" in result.err
     digest = result.err.split()[-1]
-    (record,) = run(*SCORE, "--rescale", "base.tsv", *JSON).scores
+    (record,) = run(*SCORE, *RESCALED, *JSON).scores
     assert f"|rescale:file[{digest}]|" in record["signature"]
 
 
 def test_a_rescaled_signature_gives_the_same_bytes_with_its_file(run: Run, refused: Refusal, baseline: Path) -> None:
-    first = run(*SCORE, "--rescale", "base.tsv", *JSON)
+    first = run(*SCORE, *RESCALED, *JSON)
     signature = first.scores[0]["signature"]
-    assert "--rescale PATH" in refused(2, *SCORE, "--metric", signature)
-    assert run(*SCORE, "--metric", signature, "--rescale", str(baseline), *JSON).out == first.out
+    assert "rescale=PATH" in refused(2, *SCORE, "--metric", signature)
+    assert run(*SCORE, "--metric", signature, f"rescale={baseline}", *JSON).out == first.out
     with_rows(baseline, {4: (0.1, 0.1, 0.1)})
-    assert "rescale: asked file[" in refused(2, *SCORE, "--metric", signature, "--rescale", "base.tsv")
+    assert "rescale: asked file[" in refused(2, *SCORE, "--metric", signature, "rescale=base.tsv")
 
 
 def test_a_baseline_is_seeded(run: Run, folder: Path, baseline: Path) -> None:
@@ -258,7 +259,7 @@ def test_a_baseline_to_standard_output(run: Run, baseline: Path) -> None:
 
 @pytest.mark.usefixtures("baseline")
 def test_a_baseline_of_another_model_is_refused(refused: Refusal) -> None:
-    message = refused(1, *SCORE, "--rescale", "base.tsv", "--model", "mpnet")
+    message = refused(1, *SCORE, *RESCALED, "--model", "mpnet")
     assert "'base.tsv'" in message
     assert "'minilm'" in message
     assert "'mpnet'" in message
@@ -267,7 +268,7 @@ def test_a_baseline_of_another_model_is_refused(refused: Refusal) -> None:
 
 def test_a_baseline_without_the_layer_is_refused(refused: Refusal, baseline: Path) -> None:
     with_rows(baseline, {4: None})
-    message = refused(1, *SCORE, "--rescale", "base.tsv")
+    message = refused(1, *SCORE, *RESCALED)
     assert "layer 4" in message
     assert "[0, 1, 2, 3, 5, 6]" in message
 
@@ -278,17 +279,17 @@ def test_a_baseline_without_the_layer_is_refused(refused: Refusal, baseline: Pat
 )
 def test_a_damaged_baseline_is_refused(refused: Refusal, baseline: Path, row: str) -> None:
     baseline.write_text(re.sub(r"(?m)^4\t.*", row.replace(" ", "\\t"), baseline.read_text()))
-    assert "'base.tsv'" in refused(1, *SCORE, "--rescale", "base.tsv")
+    assert "'base.tsv'" in refused(1, *SCORE, *RESCALED)
 
 
 @pytest.mark.parametrize("content", [b"", b"\xff", b"The cat sat.\n", b"# nlgauge baseline 1\n"])
 def test_a_file_that_is_no_baseline_is_refused(refused: Refusal, folder: Path, content: bytes) -> None:
     (folder / "base.tsv").write_bytes(content)
-    assert "'base.tsv'" in refused(1, *SCORE, "--rescale", "base.tsv")
+    assert "'base.tsv'" in refused(1, *SCORE, *RESCALED)
 
 
 def test_a_missing_baseline_comes_with_the_command(refused: Refusal) -> None:
-    message = refused(1, *SCORE, "--rescale", "nothing.tsv")
+    message = refused(1, *SCORE, "-m", "bertscore:rescale=nothing.tsv")
     assert "nlgauge baseline build --corpus SENTENCES -o nothing.tsv" in message
 
 
@@ -319,7 +320,7 @@ def test_a_note_of_two_lines_does_not_break_the_file(run: Run) -> None:
     command = ("baseline", "build", "--corpus", "ref.txt", "--pairs", "6", "-o", "base.tsv", "--quiet")
     result = run(*command, "--note", "two\nlines")
     assert result.status == 0, result.err
-    assert run(*SCORE, "--rescale", "base.tsv").status == 0
+    assert run(*SCORE, *RESCALED).status == 0
 
 
 def test_a_baseline_into_a_missing_folder(refused: Refusal) -> None:

@@ -6,11 +6,10 @@ import argparse
 import os
 import re
 import warnings
-from collections.abc import Sequence
-from dataclasses import fields
+from collections.abc import Iterable, Sequence
 from functools import cache
 
-from nlgauge.apps.cli.common import metric_options
+from nlgauge.apps.cli.common import COMMON_OPTIONS, metric_options
 from nlgauge.apps.cli.flags import flag_of, read_options
 from nlgauge.apps.cli.outputs import check_outputs
 from nlgauge.core.composite import leaves
@@ -29,7 +28,6 @@ _NAMES = (
     "target_lang",
     "option_model",
     "option_lang",
-    "option_src_lang",
 )
 
 #: Whole numbers, by argument: the least and the greatest that are taken.
@@ -44,8 +42,8 @@ _NUMBERS = {
 }
 
 
-#: Keywords of the library that are flags of some commands, and options of no metric.
-_OF_COMMANDS = frozenset({"level", "method", "released", "translations", "word_vectors"})
+#: Keywords of the library that are flags of some commands, and no options of a run.
+_OF_COMMANDS = ("annotator", "level", "method", "released", "translations", "word_vectors")
 
 
 def check_arguments(args: argparse.Namespace) -> None:
@@ -65,7 +63,18 @@ def check_arguments(args: argparse.Namespace) -> None:
         read_options(args, options)
     if getattr(args, "metric", None):
         args.metric = [pasted_signature(text) for text in args.metric]
+        _set_options_of_signatures(args)
     check_outputs(args)
+
+
+def _set_options_of_signatures(args: argparse.Namespace) -> None:
+    """`-m SIGNATURE rescale=FILE`: a signature knows a file by its digest, and the command says where it is."""
+    if not isinstance(args.metric, list) or not any("|" in text for text in args.metric):
+        return
+    for text in [text for text in args.metric if re.match(r"[a-z_]+=", text)]:
+        name, _, value = text.partition("=")
+        setattr(args, f"option_{name}", value)
+        args.metric.remove(text)
 
 
 def check_metrics(metrics: Sequence[str], args: argparse.Namespace, *, command: str) -> None:
@@ -79,17 +88,15 @@ def check_metrics(metrics: Sequence[str], args: argparse.Namespace, *, command: 
             )
             raise RecipeError(msg)
     options = metric_options(args)
-    if options.get("rescale", "").lower() in {"true", "false", "on", "off"}:
-        msg = f"--rescale takes yes, no or a baseline file, got {options['rescale']!r}"
-        raise RecipeError(msg)
     recipes, _ = recipes_and_run(metrics, options)
     check_overridden(metrics, options)
     if any(getattr(recipe, "against", "refs") == "source" for recipe in leaves(recipes)):
         return
+    for recipe in leaves(recipes):
+        if getattr(recipe, "src_lang", ""):
+            msg = f"src_lang is read by metrics that compare with the source (against=source), not by {recipe.name}"
+            raise RecipeError(msg)
     names = ", ".join(dict.fromkeys(recipe.name for recipe in recipes))
-    if "src_lang" in options:
-        msg = f"--src-lang is read by metrics that compare with the source (--against source), not by {names}"
-        raise RecipeError(msg)
     if getattr(args, "source", None) and args.refs:
         msg = f"--source is not read: {names} {'compares' if len(recipes) == 1 else 'compare'} with references"
         warnings.warn(msg, NlgaugeWarning, stacklevel=2)
@@ -104,26 +111,35 @@ def pasted_signature(text: str) -> str:
     return re.sub(r"^\s*(% )?signature( of .+)?:\s+", "", text)
 
 
+def _any_of(names: Iterable[str]) -> str:
+    """A pattern of names that stand alone: not inside a recipe, a signature or quotes."""
+    return rf"(?<![\w:,=\-'|])({'|'.join(sorted(names, key=len, reverse=True))})"
+
+
 @cache
-def _keywords() -> str:
-    names = {name for metric in METRICS.values() for name in metric.options()} | {f.name for f in fields(RunOptions)}
-    names |= _OF_COMMANDS
-    return "|".join(sorted(names, key=len, reverse=True))
+def _keywords() -> tuple[str, str]:
+    """Patterns of the keywords that are flags, and of other options of metrics."""
+    flags = {*COMMON_OPTIONS, *RunOptions.options(), *_OF_COMMANDS}
+    options = {name for metric in METRICS.values() for name in metric.options()}
+    return _any_of(flags), _any_of(options - flags)
 
 
 def in_flags(message: str) -> str:
-    """A message of the library with flags in the place of Python's keywords.
+    """A message of the library with flags in the place of Python's keywords, and without Python's quotes.
 
     >>> in_flags("remove the segment, or score it 0 (empty='zero')")
     'remove the segment, or score it 0 (--empty zero)'
+    >>> in_flags("score these pairs 0 (unknown='zero')")
+    'score these pairs 0 (unknown=zero)'
     """
-    alone = rf"(?<![\w:,=\-'|])({_keywords()})"  # not inside a recipe, a signature or quotes
+    flags, options = _keywords()
 
     def flag(match: re.Match[str]) -> str:
         value = match[2] if match.lastindex == 2 else ""
         return f"{flag_of(match[1])} {value}".rstrip()
 
-    message = re.sub(alone + r"='([^']*)'", flag, message)
-    message = re.sub(alone + r"=(FILE|PATH)\b", flag, message)
-    message = re.sub(alone + r"=(?=[\s;,.)]|$)", flag, message)
-    return re.sub(rf"^({_keywords()})(?= must )", flag, message)
+    message = re.sub(flags + r"='([^']*)'", flag, message)
+    message = re.sub(flags + r"=(FILE|PATH)\b", flag, message)
+    message = re.sub(flags + r"=(?=[\s;,.)]|$)", flag, message)
+    message = re.sub(options + r"='([^']*)'", r"\1=\2", message)
+    return re.sub(rf"^{flags}(?= must )", flag, message)

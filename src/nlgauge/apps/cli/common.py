@@ -30,7 +30,7 @@ other options of a metric: -m NAME:option=value; nlgauge metrics show NAME lists
 """
 
 #: Options of metrics that are flags too; the help holds for all metrics.
-_COMMON = {
+COMMON_OPTIONS = {
     "model": "minilm, mpnet, muse, a folder or a hub id",
     "layer": "model layer (default: tuned per model)",
     "idf": "none, refs, both or an idf file (default: by metric)",
@@ -77,7 +77,7 @@ def add_metric_options(
         metavar="METRIC",
         help=f"NAME, NAME:option=value or a signature ({shown or default})",
     )
-    for name, text in _COMMON.items():
+    for name, text in COMMON_OPTIONS.items():
         group.add_argument(flag_of(name), dest=f"option_{name}", metavar=name.upper(), help=text)
 
 

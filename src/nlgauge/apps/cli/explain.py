@@ -57,12 +57,16 @@ def check_pair(args: argparse.Namespace) -> None:
     if args.source_text is not None and not with_source:
         fix = "leave it out" if args.ref_text else "give --ref-text TEXT instead"
         if "against" in recipe.options():
-            fix += ", or give it alone with --against source" if args.ref_text else ", or add --against source"
+            alone = "give it alone with" if args.ref_text else "use"
+            fix += f", or {alone} -m {recipe.name}:against=source"
         reads = "reads the hypothesis alone" if looks_alone([recipe]) else "compares with references"
         msg = f"--source-text is not read: {recipe.name} {reads}; {fix}"
         raise RecipeError(msg)
     if args.ref_text and with_source:
-        msg = f"--ref-text is not read: {recipe.name} compares with the source; leave it out, or add --against refs"
+        msg = (
+            f"--ref-text is not read: {recipe.name} compares with the source; leave it out, or use "
+            f"-m {recipe.name}:against=refs"
+        )
         raise RecipeError(msg)
     other = "reference" if with_source else "source"
     if args.side == other:
@@ -111,7 +115,7 @@ def check_source_side(args: argparse.Namespace, metrics: Sequence[str]) -> None:
     recipes, _ = recipes_and_run(metrics, metric_options(args))
     names = [recipe.name for recipe in recipes if getattr(recipe, "against", "refs") != "source"]
     if names and args.side not in (None, "hypothesis"):
-        msg = f"--side {args.side} is of the source, which {names[0]} does not read; add --against source"
+        msg = f"--side {args.side} is of the source, which {names[0]} does not read; use -m {names[0]}:against=source"
         raise RecipeError(msg)
 
 

@@ -57,7 +57,7 @@ def _add_flag(group: Any, entry: Option, options: type[OptionSet]) -> None:
     if isinstance(entry.kind, Flag):
         settings |= {"action": "store_const", "const": True}
     else:
-        settings["metavar"] = entry.metavar or _metavar(entry.kind)
+        settings["metavar"] = _value_name(entry)
     if isinstance(entry.kind, Many):
         settings["nargs"] = "+"
     if entry.required:
@@ -75,14 +75,18 @@ def flag_help(entry: Option) -> str:
     return f"{entry.help}{words}" + (f" (default: {default})" if default else "")
 
 
-def _metavar(kind: Kind) -> str:
-    inner = kind.kind if isinstance(kind, Many) else kind
+def _value_name(entry: Option) -> str:
+    """The name of the value in help and messages."""
+    if entry.metavar:
+        return entry.metavar
+    inner = entry.kind.kind if isinstance(entry.kind, Many) else entry.kind
     return next(name for known, name in _METAVARS if isinstance(inner, known))
 
 
 def given_options(args: argparse.Namespace, options: type[OptionSet]) -> dict[str, Any]:
-    """The options that the command sets."""
-    values = {name: getattr(args, name, None) for name in options.options()}
+    """The options that the command sets; a flag of the same name that is no option of the set does not count."""
+    declared = getattr(args, "kinds", {})
+    values = {name: getattr(args, name) for name in options.options() if name in declared}
     return {name: value for name, value in values.items() if value is not None}
 
 
@@ -94,7 +98,9 @@ def read_options(
     for name in given:
         needed = options.options()[name].needs
         if needed and not getattr(args, needed, None):
-            msg = f"{flag_of(name)} belongs to {flag_of(needed)}, which was not given"
+            value = options.options()[needed]
+            owner = " ".join([flag_of(needed), *([] if isinstance(value.kind, Flag) else [_value_name(value)])])
+            msg = f"{flag_of(name)} belongs to {owner}, which was not given"
             raise RecipeError(msg)
     try:
         return options.of(given | dict(changes or {}))

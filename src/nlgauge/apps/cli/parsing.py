@@ -85,7 +85,8 @@ class CommandParser(argparse.ArgumentParser):
         """As argparse has it, but a sub-command complains of unknown flags itself, with its own usage."""
         found, extra = super().parse_known_args(args, namespace)
         if extra:
-            self.error(f"unrecognized arguments: {' '.join(extra)}{self._hint(extra)}")
+            hint = self._hint(extra, getattr(found, "metric", None) or ())
+            self.error(f"unrecognized arguments: {' '.join(extra)}{hint}")
         # What `flags.py` noted: the kind of each argument, and the sets of options that arguments belong to.
         noted: list[Any] = [action for action in self._actions if hasattr(action, "kind")]
         if noted:
@@ -93,11 +94,11 @@ class CommandParser(argparse.ArgumentParser):
             found.declared_sets = list(dict.fromkeys(action.option_set for action in noted))
         return found, []
 
-    def _hint(self, extra: Sequence[str]) -> str:
+    def _hint(self, extra: Sequence[str], metrics: Sequence[str]) -> str:
         text = extra[0]
         if text.startswith("-"):
             name = text.partition("=")[0].lstrip("-")
-            if "--metric" in self._option_string_actions and (hint := _metric_option_hint(name, extra)):
+            if "--metric" in self._option_string_actions and (hint := _metric_option_hint(name, extra, metrics)):
                 return hint
             names = [flag.removeprefix("--") for flag in self._option_string_actions if flag.startswith("--")]
             return did_you_mean(name, names).replace(" '", " '--")
@@ -114,16 +115,17 @@ class CommandParser(argparse.ArgumentParser):
             (file or sys.stderr).write(message)
 
 
-def _metric_option_hint(name: str, extra: Sequence[str]) -> str:
-    """How an option of a metric is written, where a flag has its name."""
-    from nlgauge.core.registry import METRICS  # which a command that is right does not wait for
+def _metric_option_hint(name: str, extra: Sequence[str], metrics: Sequence[str]) -> str:
+    """How an option of a metric is written, where a flag has its name; a metric of the command is the example."""
+    from nlgauge.core.registry import METRICS, metric_name  # which a command that is right does not wait for
 
     option = name.replace("-", "_")
     owners = [metric.name for metric in METRICS.values() if option in metric.options()]
     if not owners:
         return ""
+    recipe = next((text for text in metrics if "|" not in text and metric_name(text) in owners), owners[0])
     value = extra[0].partition("=")[2] or (extra[1] if len(extra) > 1 else "VALUE")
-    return f"; an option of a metric is written -m {owners[0]}:{option}={value}"
+    return f"; an option of a metric is written -m {recipe}{',' if ':' in recipe else ':'}{option}={value}"
 
 
 class _HelpAll(argparse.Action):

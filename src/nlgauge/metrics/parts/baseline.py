@@ -171,8 +171,11 @@ class BaselineChoice(Resource):
         super().__init__("no", "yes", file="a file made by 'nlgauge baseline build'")
 
     def check(self, value: Any) -> str:
-        """True and False read well in Python."""
-        return super().check({True: "yes", False: "no"}.get(value, value) if isinstance(value, bool) else value)
+        """True and False read well in Python; as text they would name a file."""
+        text = super().check({True: "yes", False: "no"}.get(value, value) if isinstance(value, bool) else value)
+        if text.lower() in {"true", "false", "on", "off"}:
+            raise ValueError
+        return text
 
     def load(self, value: str, context: LoadContext) -> Loaded:
         """The baseline with a row for the layer, or None."""
