@@ -131,7 +131,7 @@ REPORTS: dict[str, list[str]] = {
         "nlgauge score gap.txt --refs gap.txt --empty zero",
         "nlgauge score system.en --source source.de --metric sentsim xmoverscore --segments",
         "nlgauge score a.txt --refs ref.txt -o run.json",
-        "nlgauge score a.txt --refs ref.txt --idf refs --lowercase yes --max-tokens 8 --quiet",
+        "nlgauge score a.txt --refs ref.txt --idf refs --metric bertscore:lowercase=yes,max_tokens=8 --quiet",
         "nlgauge score a.txt --refs ref.txt --metric 'bertscore|layer:4|idf:none|multiref:best-f|rescale:no|refs:1"
         "|model:minilm|weights:53aa51172d14|tokenizer:be50c3628f2b|config:f90758c9ccb5|maxlen:512'",
         "nlgauge score a.txt --refs ref.txt --metric 'bertscore|layer:4|idf:none|multiref:best-f|rescale:no|refs:1"
@@ -232,7 +232,7 @@ REPORTS: dict[str, list[str]] = {
     "baseline": [
         "nlgauge baseline build --corpus sentences.txt --pairs 200 --note 'example sentences'",
         "cat en.minilm.tsv",
-        "nlgauge score a.txt --refs ref.txt --rescale en.minilm.tsv",
+        "nlgauge score a.txt --refs ref.txt --metric bertscore:rescale=en.minilm.tsv",
     ],
     "align": [
         "nlgauge align means --texts de=source.de en=ref.txt -o means.npz",
@@ -240,7 +240,7 @@ REPORTS: dict[str, list[str]] = {
         "nlgauge align fit --parallel source.de ref.txt --method umd --source-lang de --target-lang en -o map.npz",
         "nlgauge align centroids --texts de=source.de en=ref.txt --transforms map.npz",
         "nlgauge align evaluate --parallel source.de ref.txt --maps map.npz",
-        "nlgauge score a.txt --source source.de --src-lang de --metric xmoverscore:transforms=map.npz",
+        "nlgauge score a.txt --source source.de --metric xmoverscore:transforms=map.npz,src_lang=de",
     ],
 }
 

@@ -14,6 +14,22 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+__all__ = [
+    "Choice",
+    "Flag",
+    "Float",
+    "Folder",
+    "InputFile",
+    "Int",
+    "Kind",
+    "Many",
+    "NameList",
+    "NumberList",
+    "OutputFile",
+    "Pattern",
+    "Text",
+]
+
 
 class Kind(ABC):
     """Values of one kind."""

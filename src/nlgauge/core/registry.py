@@ -241,7 +241,7 @@ def recipe_from_signature(signature: str | Signature, **replace: Any) -> Metric:
     _refuse_blank(replace)
     for key, value in options.items():
         if value == "file" and key not in replace and isinstance(metric.options()[key].kind, Resource):
-            msg = f"the signature names its {key} file by digest only ({recipe[key]}); say {key}=PATH"
+            msg = f"the signature names its {key} file by digest only ({recipe[key]}); say {key}=PATH beside it"
             raise SignatureError(msg)
     return metric.from_options(options | replace)
 
