@@ -60,21 +60,19 @@ class RunOptions(OptionSet):
 
     called: ClassVar[str] = "options of a run"
 
-    engine: str = option("onnx", EngineName("an engine"), help="inference backend")
-    precision: str = option(
-        DEFAULT_PRECISION, Choice(*PRECISIONS), help="numeric precision, if the engine supports it"
-    )
+    engine: str = option("onnx", EngineName("an engine"), help="backend")
+    precision: str = option(DEFAULT_PRECISION, Choice(*PRECISIONS), help="precision")
     device: str = option("auto", Text("auto, cpu or cuda"), help="auto, cpu or cuda; engine torch only", hidden=True)
     threads: int | None = option(None, Int(1), help="number of threads", unset="all available cores")
     batch_tokens: int = option(4096, Int(1), help="tokens per batch", hidden=True)
     long: Literal["truncate", "error", "windows"] = option(
         "truncate",
         Choice(*LONG),
-        help="text over the model's limit: cut and counted, refused, or read in overlapping windows",
+        help="cut, refuse, or read in windows a text over the model's limit",
         hidden=True,
     )
     empty: Literal["error", "zero"] = option(
-        "error", Choice("error", "zero"), help="pair whose two sides are empty: refused, or scored 0", hidden=True
+        "error", Choice("error", "zero"), help="refuse a pair of two empty texts, or score it 0", hidden=True
     )
     alignments: bool = option(False, Flag(), help="keep what was matched with what")
     progress: bool = option(False, Flag(), help="show a progress bar")

@@ -77,9 +77,11 @@ def test_a_study_takes_model_and_layer_as_score_does(run: Run) -> None:
     assert "|aggregation:layer-3|" in result.out
 
 
-def test_a_flag_that_no_metric_of_a_study_knows_is_refused(refused: Refusal) -> None:
+def test_a_flag_that_no_metric_of_a_study_knows_is_refused(refused: Refusal, folder: Path) -> None:
     assert "option 'layer' is not known" in refused(2, *STUDY, "--metric", "moverscore", "--layer", "4")
-    assert "--layer is not an option of moverscore" in refused(2, *STUDY, "--metric", "moverscore", "--layer", "4")
+    (folder / "mine.toml").write_text('metrics = ["moverscore"]\n[[sweep]]\nstopwords = ["none", "iso-en"]\n')
+    own = ("sensitivity", "a.txt", "b.txt", "--refs", "ref.txt", "--study", "mine.toml", "--layer", "4")
+    assert "--layer is not an option of moverscore" in refused(2, *own)
 
 
 def test_a_study_takes_no_signature(refused: Refusal) -> None:

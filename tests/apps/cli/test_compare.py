@@ -570,7 +570,7 @@ def test_names_that_come_twice(refused: Refusal) -> None:
         ("compare --scores none.tsv --source refs.txt", 2, "--source is for texts that are scored"),
         ("compare --scores none.tsv --runs", 2, "--runs takes several files of a system (NAME=FILE ...)"),
         ("compare --scores base.json", 1, "without --scores: nlgauge compare base.json OTHER.json"),
-        ("compare base.json --title Mine", 2, "--title belongs to --report, which was not given"),
+        ("compare base.json --title Mine", 2, "--title belongs to --report FILE, which was not given"),
         ("compare base.json --report-alignments 3", 2, "--report-alignments belongs to --report"),
         ("compare base.json --shuffles 3", 2, "--shuffles belongs to --ratings, which was not given"),
         ("compare base.json --ratings --shuffles -1", 2, "--shuffles must be a whole number from 0, got '-1'"),

@@ -28,6 +28,7 @@ _NAMES = (
     "target_lang",
     "option_model",
     "option_lang",
+    "option_src_lang",
 )
 
 #: Whole numbers, by argument: the least and the greatest that are taken.

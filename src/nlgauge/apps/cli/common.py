@@ -33,8 +33,8 @@ other options of a metric: -m NAME:option=value; nlgauge metrics show NAME lists
 COMMON_OPTIONS = {
     "model": "minilm, mpnet, muse, a folder or a hub id",
     "layer": "model layer (default: tuned per model)",
-    "idf": "none, refs, both or an idf file (default: by metric)",
-    "lang": "language of the texts; sets the default model and BLEU's tokenizer (default: en)",
+    "idf": "none, refs, both or an idf file (by metric)",
+    "lang": "language; sets default model and BLEU's tokenizer",
 }
 
 
@@ -188,7 +188,7 @@ class UnitOptions(OptionSet):
     unit: Literal["segment", "document"] = option(
         "segment",
         Choice("segment", "document"),
-        help="text to score: each line, or the joined lines of a document (--document-ids)",
+        help="score each line, or the joined lines of a document (--document-ids)",
         hidden=True,
     )
 

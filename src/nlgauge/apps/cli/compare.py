@@ -142,7 +142,7 @@ class CompareFiles(OptionSet):
     """Files that a comparison writes, and which table TSV holds."""
 
     report: str | None = option(None, OutputFile(), help="HTML report in one file, with all segments")
-    plot: str | None = option(None, OutputFile(), help="figure of the ranking with intervals: .png, .svg or .pdf")
+    plot: str | None = option(None, OutputFile(), help="figure of the ranking: .png, .svg or .pdf")
     table: TableName = option("ranking", Choice(*get_args(TableName)), help="table in TSV output", hidden=True)
     title: str | None = option(
         None, Text("a title"), help="report title", needs="report", hidden=True, metavar="TEXT"

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 
 from nlgauge.apps.cli.parsing import add_hidden
-from nlgauge.core.kinds import Choice, Flag, Float, Folder, InputFile, Int, Kind, Many, OutputFile
+from nlgauge.core.kinds import Flag, Float, Folder, InputFile, Int, Kind, Many, OutputFile
 from nlgauge.core.options import Option, OptionSet
 from nlgauge.errors import RecipeError
 
@@ -69,7 +69,7 @@ def _add_flag(group: Any, entry: Option, options: type[OptionSet]) -> None:
 def flag_help(entry: Option) -> str:
     """The help of a flag: what the option is, its words where there are few, and its default."""
     kind = entry.kind.kind if isinstance(entry.kind, Many) else entry.kind
-    words = f": {', '.join(kind.words)}" if isinstance(kind, Choice) else ""
+    words = f": {', '.join(kind.words_of())}" if kind.words_of() else ""
     silent = entry.required or entry.default in (None, False, ())
     default = entry.unset if entry.unset else "" if silent else entry.default_text
     return f"{entry.help}{words}" + (f" (default: {default})" if default else "")

@@ -123,7 +123,8 @@ def _metric_option_hint(name: str, extra: Sequence[str], metrics: Sequence[str])
     owners = [metric.name for metric in METRICS.values() if option in metric.options()]
     if not owners:
         return ""
-    recipe = next((text for text in metrics if "|" not in text and metric_name(text) in owners), owners[0])
+    recipe = next((text for text in metrics if "|" not in text and metric_name(text) in owners), "")
+    recipe = recipe or ("bertscore" if "bertscore" in owners else owners[0])
     value = extra[0].partition("=")[2] or (extra[1] if len(extra) > 1 else "VALUE")
     return f"; an option of a metric is written -m {recipe}{',' if ':' in recipe else ':'}{option}={value}"
 
