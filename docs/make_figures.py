@@ -171,7 +171,7 @@ def draw_newsroom(path: Path, at: str) -> None:
 
 
 def draw_sensitivity(path: Path, at: str) -> None:
-    """nlgauge sensitivity --study grids.toml --data wmt17 --level segment on the seven pairs to English, --plot"""
+    """nlgauge sensitivity --study grids.toml --data wmt17 --levels segment on the seven pairs to English, --plot"""
     from nlgauge.apps.cli import main as nlgauge
 
     with tempfile.TemporaryDirectory() as folder:

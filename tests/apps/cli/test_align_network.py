@@ -136,11 +136,11 @@ def test_options_of_training_are_refused_before_anything_is_read(
     monkeypatch.setitem(sys.modules, "torch", sys)
     parallel = (*PARALLEL, "-o", "m.npz", "--method", "flow")
     texts = ("align", "fit", "--unsupervised", "left.txt", "right.txt", "-o", "m.npz", "--method", "gan-flow")
-    assert "hidden must be 1 or more, got 0" in refused(2, *parallel, "--hidden", "0")
+    assert "--hidden must be a whole number from 1, got '0'" in refused(2, *parallel, "--hidden", "0")
     assert "rounds belong to fits without parallel text" in refused(2, *parallel, "--rounds", "2")
     assert "rounds find pairs for a constraint" in refused(2, *texts, "--rounds", "2")
     assert "needs pairs that are known" in refused(2, *texts, "--validation", "error")
-    assert "learning_rate must be 0 or more, got nan" in refused(2, *parallel, "--learning-rate", "nan")
+    assert "--learning-rate must be a number from 0, got 'nan'" in refused(2, *parallel, "--learning-rate", "nan")
     monkeypatch.setitem(sys.modules, "torch", None)
     assert "pip install 'nlgauge[torch]'" in refused(1, *parallel)
     del folder

@@ -67,5 +67,5 @@ def test_without_links_and_with_two_languages(run: Run, refused: Refusal, texts:
 def test_refusals(refused: Refusal, texts: Path) -> None:
     two = ("--parallel", "left.txt", "right.txt")
     assert "one for each, got 1 and 2" in refused(2, *TRAIN, *two, "--alignments", "links.txt", "-o", "m")
-    assert "epochs must be 1 or more" in refused(2, *TRAIN, "--epochs", "0", "-o", "m")
+    assert "--epochs must be a whole number from 1" in refused(2, *TRAIN, "--epochs", "0", "-o", "m")
     assert not (texts / "m").exists()

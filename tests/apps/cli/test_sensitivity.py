@@ -106,7 +106,7 @@ def test_data_with_human_scores(run: Run, data_folder: Path) -> None:
         (("--data", "wmt17", "--preset", "idf", "--at", ".", "--set", "level"), "KEY=VALUE"),
         (("--data", "wmt17", "--preset", "idf", "--at", ".", "--set", "colour=red"), "colour"),
         (("a.txt", "--refs", "ref.txt", "--preset", "all", "--rows", "5"), "--rows"),
-        (("a.txt", "--refs", "ref.txt", "--preset", "all", "--level", "segment"), "--level"),
+        (("a.txt", "--refs", "ref.txt", "--preset", "all", "--levels", "segment"), "--levels"),
         (("a.txt", "--refs", "ref.txt", "--preset", "all", "--agreement", "kendall"), "--agreement"),
         (("a.txt", "--refs", "ref.txt", "--preset", "idf", "--metric", "bleu"), "bleu"),
         (("a.txt", "--refs", "ref.txt", "--preset", "stopwords", "--idf-corpus", "ref.txt"), "idf"),

@@ -208,9 +208,9 @@ def test_refusals() -> None:
     with pytest.raises(RecipeError, match="constraint must be one of none, graph"):
         FlowOptions(constraint="rope")
     for wrong, why in (
-        ({"epochs": 0}, "epochs must be 1 or more"),
-        ({"couplings": 1}, "couplings must be 2 or more, so that each half is moved"),
-        ({"seed": -1}, "seed must be 0 or more"),
+        ({"epochs": 0}, "epochs must be a whole number from 1"),
+        ({"couplings": 1}, "couplings must be a whole number from 2"),
+        ({"seed": -1}, "seed must be a whole number from 0"),
     ):
         with pytest.raises(RecipeError, match=why):
             FlowOptions(**wrong)  # type: ignore[arg-type]

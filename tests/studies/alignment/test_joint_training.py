@@ -246,8 +246,8 @@ def test_refusals(tmp_path: Path, model: Path) -> None:
     assert not (tmp_path / "few").exists(), "nothing is made before there is something to write"
     for options, why in (
         ({"hold": "pivot"}, "hold must be one of target, source, both"),
-        ({"epochs": 0}, "epochs must be 1 or more"),
-        ({"learning_rate": float("nan")}, "learning_rate must be 0 or more"),
+        ({"epochs": 0}, "epochs must be a whole number from 1"),
+        ({"learning_rate": float("nan")}, "learning_rate must be a number from 0"),
     ):
         with pytest.raises(RecipeError, match=why):
             JointOptions(**options)

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from nlgauge.errors import RecipeError
-from nlgauge.studies.explain.word_level import WordView, check_pieces, lowered_spans
+from nlgauge.studies.explain.options import ExplainOptions
+from nlgauge.studies.explain.word_level import WordView, lowered_spans
 from nlgauge.text.words import split_words
 
 WORDS = split_words("ofgem sat.")  # 0-5, 6-9, 9-10
@@ -37,7 +38,7 @@ def test_one_value_stands_for_the_pieces_that_count(rule: str, value: float) -> 
 
 def test_another_rule_is_refused() -> None:
     with pytest.raises(RecipeError, match="max, mean, first, got 'last'"):
-        check_pieces("last")
+        ExplainOptions(pieces="last")
 
 
 def test_places_in_lower_case_are_those_of_the_text() -> None:

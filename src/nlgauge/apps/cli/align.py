@@ -8,14 +8,13 @@ import sys
 import tempfile
 import warnings
 from contextlib import ExitStack
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 from nlgauge.apps.cli.align_fit import add_fit, add_model, chosen_layer, parallel_texts, warn_of_languages
 from nlgauge.apps.cli.common import run_options, text_source
+from nlgauge.apps.cli.flags import add_flags, read_options
 from nlgauge.apps.cli.outputs import check_has_name, saving
-from nlgauge.apps.cli.parsing import add_hidden
 from nlgauge.core.run_options import Progress, RunOptions
 from nlgauge.encoders.base import Encoder, vectors_digest
 from nlgauge.encoders.load import load_encoder
@@ -31,7 +30,7 @@ from nlgauge.studies.alignment.evaluation import (
     xmoverscore_correlation,
 )
 from nlgauge.studies.alignment.from_texts import centroids_of_texts, check_enough, moments_of_texts, words_of_texts
-from nlgauge.studies.alignment.joint_texts import HELD, Bitext, JointAligned, JointOptions
+from nlgauge.studies.alignment.joint_texts import Bitext, JointAligned, JointOptions
 from nlgauge.studies.alignment.word_alignment import read_alignments
 from nlgauge.vectors.remap import METHODS, fit_remapping
 from nlgauge.vectors.transforms import NORM_MODES, FittedTransform, LanguageMeans, load_map
@@ -43,17 +42,6 @@ examples:
       --parallel b.fr b.en --alignments b.links -o mbert-de-fr
   nlgauge score output.en -s source.de -m xmoverscore:aggregation=last --model ./xlmr-de
 """
-
-#: Options that are numbers: what `--help` says of them.
-_NUMBERS: dict[str, tuple[Any, str]] = {
-    "epochs": (int, "times through the texts"),
-    "batch": (int, "pairs of texts of a step"),
-    "learning_rate": (float, "of Adam"),
-    "warm_up": (int, "steps until the learning rate is reached"),
-    "hold_weight": (float, "of the term that holds a side where it was"),
-    "save_every": (int, "steps between checkpoints, beside one after each epoch"),
-    "seed": (int, "of the order of texts"),
-}
 
 
 def add_train(actions: Any) -> None:
@@ -87,34 +75,15 @@ def add_train(actions: Any) -> None:
     )
     train.add_argument("-o", "--output", dest="folder", required=True, metavar="FOLDER", help="the trained model")
     train.add_argument("--sentences", type=int, default=0, metavar="N", help="first pairs of each, 0 for all (0)")
-    _add_training(train)
+    add_flags(train, JointOptions, title="training")
+    run = add_flags(train, RunOptions, title="run", only=("threads", "device"))
+    run.add_argument("-q", "--quiet", action="store_true", help="no progress bar and no warnings on stderr")
     train.add_help_all()
     train.set_defaults(run=_train)
 
 
-def _add_training(train: argparse.ArgumentParser) -> None:
-    group = train.add_argument_group("training")
-    defaults = JointOptions()
-    group.add_argument("--layer", type=int, metavar="N", help="whose vectors are brought together (the last)")
-    group.add_argument(
-        "--hold", choices=HELD, default=defaults.hold, help="side that stays where it was (%(default)s)"
-    )
-    for name, (kind, text) in _NUMBERS.items():
-        group.add_argument(
-            f"--{name.replace('_', '-')}",
-            type=kind,
-            default=getattr(defaults, name),
-            metavar="N" if kind is int else "X",
-            help=f"{text} (%(default)s)",
-        )
-    run = train.add_argument_group("run")
-    run.add_argument("--threads", type=int, metavar="N", help="default: the processors at hand")
-    run.add_argument("-q", "--quiet", action="store_true", help="no progress bar and no warnings on stderr")
-    add_hidden(run, "--device", default="auto", help="auto, cpu or cuda (%(default)s)")
-
-
 def _train(args: argparse.Namespace) -> int:
-    options = JointOptions(**{field.name: getattr(args, field.name) for field in fields(JointOptions)})
+    options = read_options(args, JointOptions)
     if args.links is not None and len(args.links) != len(args.bitexts):
         msg = f"--alignments goes with --parallel, one for each, got {len(args.links)} and {len(args.bitexts)}"
         raise RecipeError(msg)
@@ -148,7 +117,7 @@ def _with_bars(args: argparse.Namespace, bitexts: list[Bitext], options: JointOp
             Path(args.folder),
             options=options,
             threads=args.threads,
-            device=args.device,
+            device=args.device or "auto",
             reading=reading,
             start=start,
             advance=lambda count: advance[0](count),

@@ -10,7 +10,7 @@ import argparse
 import json
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import fields
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,7 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlgauge.apps.cli.common import add_run_options, run_options, text_source
+from nlgauge.apps.cli.flags import add_flags, given_options, read_options
 from nlgauge.apps.cli.outputs import check_has_name, saving, write_output
+from nlgauge.core.kinds import OutputFile
+from nlgauge.core.options import OptionSet, option
 from nlgauge.core.run_options import Progress, RunOptions
 from nlgauge.core.vector_metric import default_layer
 from nlgauge.encoders.load import load_encoder
@@ -31,9 +34,7 @@ from nlgauge.io.textfiles import Inputs, file_label, parse_source
 from nlgauge.report.figures.canvas import check_figure
 from nlgauge.report.figures.comparison import plot_curves
 from nlgauge.studies.alignment.flow_losses import (
-    CONSTRAINTS,
     FCNN_HIDDEN,
-    VALIDATIONS,
     Fitted,
     FlowOptions,
 )
@@ -97,32 +98,24 @@ def parallel_texts(specs: Sequence[str], *, most: int = 0) -> tuple[list[str], l
 
 NETWORK_METHODS = ("flow", "gan-flow", "fcnn")
 
-#: Fields of the options that are flags, and what `--help` says of them.
-_NUMBERS: dict[str, tuple[Any, str]] = {
-    "epochs": (int, "in each round (20)"),
-    "rounds": (int, "of bootstrapping; gan-flow with a constraint (3)"),
-    "patience": (int, "epochs without a better criterion (5)"),
-    "batch": (int, "pairs of a step (256)"),
-    "couplings": (int, "layers of each of the two flows (2)"),
-    "hidden": (int, "width inside a layer (32; fcnn 128)"),
-    "learning_rate": (float, "(1e-3; gan-flow 5e-5)"),
-    "likelihood": (float, "weight of the likelihood (0.1)"),
-    "constraint_weight": (float, "(1)"),
-}
-_FILES = ("state", "curves", "plot")
+#: Options of a fit that are no flags.
+_WITHOUT_FLAG = ("critic_steps", "penalty", "seed")
+
+
+@dataclass(frozen=True, kw_only=True)
+class FitFiles(OptionSet):
+    """Files next to the map."""
+
+    state: str | None = option(None, OutputFile(), help="keeps what is done, so that an interrupted fit goes on")
+    curves: str | None = option(None, OutputFile(), help="loss and criterion of each epoch, as JSON")
+    plot: str | None = option(None, OutputFile(), help="the same as a figure: .png, .svg or .pdf")
 
 
 def add_network_options(fit: argparse.ArgumentParser) -> None:
     """Flags of training, all without a default: what is not given is that of the method."""
-    group = fit.add_argument_group("with --method flow, gan-flow (--unsupervised) or fcnn; needs nlgauge[torch]")
-    group.add_argument("--constraint", choices=CONSTRAINTS, help="on paired words (none)")
-    group.add_argument("--validation", choices=VALIDATIONS, help="what chooses the state that is kept (semantic)")
-    for name, (kind, text) in _NUMBERS.items():
-        metavar = "N" if kind is int else "X"
-        group.add_argument(f"--{name.replace('_', '-')}", type=kind, metavar=metavar, help=text)
-    group.add_argument("--state", metavar="FILE", help="keeps what is done, so that an interrupted fit goes on")
-    group.add_argument("--curves", metavar="FILE", help="loss and criterion of each epoch, as JSON")
-    group.add_argument("--plot", metavar="FILE", help="the same as a figure (.png, .svg, .pdf)")
+    title = "with --method flow, gan-flow (--unsupervised) or fcnn; needs nlgauge[torch]"
+    group = add_flags(fit, FlowOptions, title=title, without=_WITHOUT_FLAG)
+    add_flags(group, FitFiles)
 
 
 def check_network_options(args: argparse.Namespace) -> None:
@@ -133,10 +126,13 @@ def check_network_options(args: argparse.Namespace) -> None:
     if args.parallel and args.method == "gan-flow":
         msg = "--method gan-flow is for texts that are not parallel; give --unsupervised, or take --method flow"
         raise RecipeError(msg)
-    given = [name for name in (*_NUMBERS, "constraint", "validation", *_FILES) if getattr(args, name) is not None]
+    files = tuple(FitFiles.options())
+    given = [
+        name for name in (*FlowOptions.options(), *files) if name != "seed" and getattr(args, name, None) is not None
+    ]
     useless = given if args.method not in NETWORK_METHODS else []
     if args.method == "fcnn":
-        own = {"epochs", "patience", "batch", "hidden", "learning_rate", "validation", *_FILES}
+        own = {"epochs", "patience", "batch", "hidden", "learning_rate", "validation", *files}
         useless = [name for name in given if name not in own]
     if useless:
         msg = f"--{useless[0].replace('_', '-')} has no meaning with this method; leave it out"
@@ -149,14 +145,14 @@ def check_network_options(args: argparse.Namespace) -> None:
 
 def flow_options(args: argparse.Namespace) -> FlowOptions:
     """The options that were given, and the method's own."""
-    names = {field.name for field in fields(FlowOptions)}
-    given = {name: value for name, value in vars(args).items() if name in names and value is not None}
+    own: dict[str, Any] = {}
     if args.method == "gan-flow":
-        constrained = given.get("constraint", "none") != "none"
-        given = {"learning_rate": 5e-5, "rounds": 3 if constrained else 1} | given
+        constrained = args.constraint not in (None, "none")
+        own = {"learning_rate": 5e-5, "rounds": 3 if constrained else 1}
     if args.method == "fcnn":
-        given = {"hidden": FCNN_HIDDEN} | given
-    return FlowOptions(**given)
+        own = {"hidden": FCNN_HIDDEN}
+    given = given_options(args, FlowOptions)
+    return read_options(args, FlowOptions, {name: value for name, value in own.items() if name not in given})
 
 
 def fit_network(

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 
 from nlgauge.apps.cli.common import COMMON_OPTIONS, metric_options
-from nlgauge.apps.cli.flags import flag_of, read_options
+from nlgauge.apps.cli.flags import flag_of, given_options, read_options
 from nlgauge.apps.cli.outputs import check_outputs
 from nlgauge.core.composite import leaves
 from nlgauge.core.registry import METRICS, metric_name
@@ -60,8 +60,10 @@ def check_arguments(args: argparse.Namespace) -> None:
             wanted = f"{least} or more" if most is None else f"a number of decimals from {least} to {most}"
             msg = f"{flag_of(name)} must be {wanted}, got {value}"
             raise RecipeError(msg)
-    for options in getattr(args, "declared_sets", ()):
-        read_options(args, options)
+    for options in dict.fromkeys(getattr(args, "declared", {}).values()):
+        values = read_options(args, options)
+        for name in given_options(args, options):  # from here on they are numbers, not texts
+            setattr(args, name, getattr(values, name))
     if getattr(args, "metric", None):
         args.metric = [pasted_signature(text) for text in args.metric]
         _set_options_of_signatures(args)

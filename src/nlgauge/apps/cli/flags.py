@@ -84,10 +84,9 @@ def _value_name(entry: Option) -> str:
 
 
 def given_options(args: argparse.Namespace, options: type[OptionSet]) -> dict[str, Any]:
-    """The options that the command sets; a flag of the same name that is no option of the set does not count."""
-    declared = getattr(args, "kinds", {})
-    values = {name: getattr(args, name) for name in options.options() if name in declared}
-    return {name: value for name, value in values.items() if value is not None}
+    """The options that the command sets; another flag of the command may have the name of an option."""
+    flags = [name for name, owner in getattr(args, "declared", {}).items() if owner is options]
+    return {name: getattr(args, name) for name in flags if getattr(args, name) is not None}
 
 
 def read_options(

@@ -91,7 +91,7 @@ class CommandParser(argparse.ArgumentParser):
         noted: list[Any] = [action for action in self._actions if hasattr(action, "kind")]
         if noted:
             found.kinds = {action.dest: action.kind for action in noted}
-            found.declared_sets = list(dict.fromkeys(action.option_set for action in noted))
+            found.declared = {action.dest: action.option_set for action in noted}
         return found, []
 
     def _hint(self, extra: Sequence[str], metrics: Sequence[str]) -> str:

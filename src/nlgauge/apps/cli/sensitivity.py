@@ -25,7 +25,7 @@ from nlgauge.apps.cli.common import (
     run_options,
 )
 from nlgauge.apps.cli.datasets import add_data_options, load_data, with_documents
-from nlgauge.apps.cli.flags import flag_of
+from nlgauge.apps.cli.flags import add_flags, flag_of, read_options
 from nlgauge.apps.cli.outputs import saving, write_output
 from nlgauge.apps.cli.parsing import add_hidden
 from nlgauge.apps.cli.score import check_systems_first
@@ -50,7 +50,7 @@ examples:
 {METRIC_FLAGS}"""
 
 #: Arguments that only data with human judgements has a use of.
-_OF_DATA = ("at", "langpairs", "set", "without_humans", "rows", "documents", "level", "agreement", "criterion")
+_OF_DATA = ("at", "langpairs", "set", "without_humans", "rows", "documents", "levels", "agreement", "criterion")
 
 
 def add_commands(commands: Any) -> None:
@@ -85,37 +85,7 @@ def add_commands(commands: Any) -> None:
 
 
 def _add_measures(parser: argparse.ArgumentParser) -> None:
-    defaults = StudyOptions()
-    measured = parser.add_argument_group("what is measured")
-    levels = ("segment", "topic", "system")
-    add_hidden(measured, "--level", nargs="+", choices=levels, help=f"of judgements ({' '.join(defaults.levels)})")
-    add_hidden(
-        measured,
-        "--agreement",
-        choices=("pearson", "spearman", "kendall"),
-        help=f"with judgements ({defaults.agreement})",
-    )
-    add_hidden(measured, "--criterion", help="human criterion; default: the data set's")
-    add_hidden(
-        measured,
-        "--ddof",
-        type=int,
-        choices=(0, 1),
-        default=defaults.ddof,
-        help="degrees of freedom that the coefficient of variation takes off (%(default)s)",
-    )
-    add_hidden(
-        measured,
-        "--alpha",
-        type=float,
-        default=defaults.alpha,
-        metavar="P",
-        help="significance level of the flip test (%(default)s)",
-    )
-    add_hidden(
-        measured, "--resamples", type=int, default=defaults.resamples, metavar="N", help="of that test (%(default)s)"
-    )
-    add_hidden(measured, "--seed", type=int, default=defaults.seed, metavar="N", help="of that test (%(default)s)")
+    measured = add_flags(parser, StudyOptions, title="what is measured", without=("documents", "lang"))
     add_document_option(measured)
 
 
@@ -126,18 +96,8 @@ def _run(args: argparse.Namespace) -> int:
     if bool(args.hyps) == bool(args.data):
         msg = "give either files of systems with --refs, or --data NAME --at PATH"
         raise RecipeError(msg)
-    defaults = StudyOptions()
-    options = StudyOptions(
-        agreement=args.agreement or defaults.agreement,
-        criterion=args.criterion,
-        levels=tuple(args.level or defaults.levels),
-        ddof=args.ddof,
-        alpha=args.alpha,
-        resamples=args.resamples,
-        seed=args.seed,
-        documents=args.documents or args.document_ids is not None,
-        lang=args.option_lang or "",
-    )
+    documents = args.documents or args.document_ids is not None
+    options = read_options(args, StudyOptions, {"documents": documents, "lang": args.option_lang or ""})
     if args.plot:
         check_figure(Path(args.plot))
     study = _study(args)

@@ -18,12 +18,14 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
-from typing import Any, Generic, Literal, NamedTuple, TypeAlias, TypeVar
+from dataclasses import dataclass
+from typing import Any, ClassVar, Generic, Literal, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from nlgauge.core.kinds import Choice, Float, Int
+from nlgauge.core.options import OptionSet, option, seed_option
 from nlgauge.errors import RecipeError
 from nlgauge.studies.alignment.linear import csls_pairs
 from nlgauge.vectors.cloud import unit_rows
@@ -38,54 +40,37 @@ FCNN_HIDDEN = 128
 Ended: TypeAlias = Literal["epochs", "patience", "diverged"]
 
 
-@dataclass(frozen=True)
-class FlowOptions:
+@dataclass(frozen=True, kw_only=True)
+class FlowOptions(OptionSet):
     """Sizes, weights and lengths of a fit."""
 
-    couplings: int = 2
-    """Layers of each of the two flows, 2 or more, for each moves one half; a vector goes through both flows."""
-    hidden: int = 32
-    """Width inside a layer; what applying costs grows with it."""
-    epochs: int = 20
-    batch: int = 256
-    learning_rate: float = 1e-3
-    likelihood: float = 0.1
-    """Weight of the negative log-likelihood beside the squared error, both per entry of a vector."""
-    constraint: str = "none"
-    constraint_weight: float = 1.0
-    rounds: int = 1
-    """Of bootstrapping (Algorithm 1): pairs of words are found anew at the start of each."""
-    validation: str = "semantic"
-    """What good states are told by; `error`, the squared error of pairs kept apart, needs parallel text."""
-    patience: int = 5
-    """Epochs without a better criterion after which the fit ends."""
-    critic_steps: int = 5
-    penalty: float = 10.0
-    """Weight of the critic's gradient penalty (WGAN-GP)."""
-    seed: int = 0
+    called: ClassVar[str] = "options of a fit"
 
-    def __post_init__(self) -> None:
-        for name, value, known in (
-            ("constraint", self.constraint, CONSTRAINTS),
-            ("validation", self.validation, VALIDATIONS),
-        ):
-            if value not in known:
-                msg = f"{name} must be one of {', '.join(known)}, got {value!r}"
-                raise RecipeError(msg)
-        if self.couplings < 2:
-            msg = f"couplings must be 2 or more, so that each half is moved, got {self.couplings}"
-            raise RecipeError(msg)
-        for name in ("hidden", "epochs", "batch", "rounds", "patience", "critic_steps"):
-            if getattr(self, name) < 1:
-                msg = f"{name} must be 1 or more, got {getattr(self, name)}"
-                raise RecipeError(msg)
-        if self.seed < 0:
-            msg = f"seed must be 0 or more, got {self.seed}"
-            raise RecipeError(msg)
-        for name in ("learning_rate", "likelihood", "constraint_weight", "penalty"):
-            if not 0 <= getattr(self, name) < float("inf"):
-                msg = f"{name} must be 0 or more, got {getattr(self, name)}"
-                raise RecipeError(msg)
+    constraint: str = option("none", Choice(*CONSTRAINTS), help="constraint on paired words")
+    validation: str = option(
+        "semantic",
+        Choice(*VALIDATIONS),
+        help="criterion for the state that is kept; error, on pairs kept apart, needs parallel text",
+    )
+    epochs: int = option(20, Int(1), help="epochs in each round")
+    rounds: int = option(
+        1, Int(1), help="rounds of bootstrapping, each with new word pairs", unset="1; gan-flow with a constraint 3"
+    )
+    patience: int = option(5, Int(1), help="epochs without a better criterion after which the fit ends")
+    batch: int = option(256, Int(1), help="pairs per step")
+    # Each coupling moves one half of a vector, so two move all of it.
+    couplings: int = option(2, Int(2), help="layers of each of the two flows")
+    hidden: int = option(
+        32, Int(1), help="width inside a layer; the cost of applying the map grows with it", unset="32; fcnn 128"
+    )
+    learning_rate: float = option(1e-3, Float(0), help="learning rate", unset="0.001; gan-flow 5e-05")
+    likelihood: float = option(
+        0.1, Float(0), help="weight of the negative log-likelihood compared with the squared error"
+    )
+    constraint_weight: float = option(1.0, Float(0), help="weight of the constraint")
+    critic_steps: int = option(5, Int(1), help="steps of the critic per step of the flow")
+    penalty: float = option(10.0, Float(0), help="weight of the critic's gradient penalty (WGAN-GP)")
+    seed: int = seed_option(0)
 
     def check_method(self, method: str) -> None:
         """Refuse what a fit of that method has no pairs for, before anything is encoded."""
@@ -104,10 +89,6 @@ class FlowOptions:
     def total_epochs(self) -> int:
         """Of all rounds."""
         return self.epochs * self.rounds
-
-    def as_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        return asdict(self)
 
 
 class Epoch(NamedTuple):

@@ -17,21 +17,22 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-import math
 import os
 import re
 import shutil
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from nlgauge.core.kinds import Choice, Float, Int
+from nlgauge.core.options import OptionSet, option, seed_option
 from nlgauge.encoders.base import Encoder
 from nlgauge.encoders.engines.torch_engine import quiet
-from nlgauge.errors import InputError, RecipeError
+from nlgauge.errors import InputError
 from nlgauge.io.storage import write_atomic
 from nlgauge.io.store.hub import file_names, tokenizer_files
 from nlgauge.io.store.resolve import ModelFiles
@@ -43,38 +44,22 @@ HELD = ("target", "source", "both")
 
 
 @dataclass(frozen=True, kw_only=True)
-class JointOptions:
+class JointOptions(OptionSet):
     """Weights and lengths of a training."""
 
-    layer: int | None = None
-    """Whose vectors are brought together; None: the last one, as in print."""
-    epochs: int = 3
-    batch: int = 8
-    """Pairs of texts of a step."""
-    learning_rate: float = 5e-5
-    warm_up: int = 100
-    """Steps over which the rate rises to that; it is constant afterwards."""
-    hold: str = "target"
-    """The side whose words are tied to where they were (Eq. 2): the pivot as in Cao et al., or by the letter of the
-    print the other one (D9.2)."""
-    hold_weight: float = 1.0
-    """Of that term; with 0 nothing keeps all words from falling together."""
-    save_every: int = 500
-    """Steps between checkpoints; there is one after each epoch too."""
-    seed: int = 0
+    called: ClassVar[str] = "options of a training"
 
-    def __post_init__(self) -> None:
-        if self.hold not in HELD:
-            msg = f"hold must be one of {', '.join(HELD)}, got {self.hold!r}"
-            raise RecipeError(msg)
-        for name, least in (("epochs", 1), ("batch", 1), ("save_every", 1), ("warm_up", 0), ("seed", 0)):
-            if getattr(self, name) < least:
-                msg = f"{name} must be {least} or more, got {getattr(self, name)}"
-                raise RecipeError(msg)
-        for name in ("learning_rate", "hold_weight"):
-            if not 0 <= getattr(self, name) < math.inf:
-                msg = f"{name} must be 0 or more, got {getattr(self, name)}"
-                raise RecipeError(msg)
+    layer: int | None = option(None, Int(0), help="layer whose vectors are aligned", unset="the last, as in print")
+    epochs: int = option(3, Int(1), help="passes over the pairs of texts")
+    batch: int = option(8, Int(1), help="pairs of texts per step")
+    learning_rate: float = option(5e-5, Float(0), help="learning rate after the warm-up")
+    warm_up: int = option(100, Int(0), help="steps over which the learning rate rises; it is constant afterwards")
+    # Equation 2: the pivot as in Cao et al., or by the letter of the print the other one (D9.2).
+    hold: str = option("target", Choice(*HELD), help="side whose words are tied to where they were")
+    # With 0 nothing keeps all words from falling together.
+    hold_weight: float = option(1.0, Float(0), help="weight of that term")
+    save_every: int = option(500, Int(1), help="steps between checkpoints; each epoch ends with one too")
+    seed: int = seed_option(0)
 
     def rate(self, step: int) -> float:
         """The learning rate of a step, from 1.
@@ -83,10 +68,6 @@ class JointOptions:
         [0.25, 1.0, 1.0]
         """
         return self.learning_rate * min(1.0, step / self.warm_up) if self.warm_up else self.learning_rate
-
-    def as_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        return asdict(self)
 
 
 class JointEpoch(NamedTuple):

@@ -209,7 +209,7 @@ class JointTraining:
 
     def _digest(self, model: str) -> str:
         """Names what a training depends on; how long it runs and how often it saves may change on the way."""
-        told = self._options.as_dict() | {"model": model, "pairs": pairs_digest(self._pairs)}
+        told = self._options.to_dict() | {"model": model, "pairs": pairs_digest(self._pairs)}
         told = {name: value for name, value in told.items() if name not in {"epochs", "save_every"}}
         return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
 
@@ -321,7 +321,7 @@ class JointTraining:
             "method": "joint-align",
             "model": self._files.name,
             "model_weights": self._files.weights_digest,
-            "options": self._options.as_dict(),
+            "options": self._options.to_dict(),
             "inputs": self._inputs,
         }
         report = told | {name: value for name, value in made.as_dict().items() if name != "weights"}

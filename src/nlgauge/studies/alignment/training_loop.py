@@ -132,7 +132,7 @@ def _say_diverged(number: int, best: int) -> None:
 
 def _inputs_digest(inputs: Iterable[NDArray[Any]], options: FlowOptions, method: str) -> str:
     """Names what a fit depends on; how long it runs may change between one run and the next."""
-    told = options.as_dict() | {"method": method}
+    told = options.to_dict() | {"method": method}
     if options.rounds == 1:
         told.pop("epochs")
     hashed = hashlib.sha256(json.dumps(told, sort_keys=True).encode())

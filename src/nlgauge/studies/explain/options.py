@@ -9,54 +9,53 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 from nlgauge.core.compare import Comparisons
 from nlgauge.core.corpus import Corpus
+from nlgauge.core.kinds import Choice, Flag, Int, Text
 from nlgauge.core.metric import Comparison, Metric, TextMetric
+from nlgauge.core.options import OptionSet, option, seed_option
 from nlgauge.core.prepare import Prepared
 from nlgauge.errors import RecipeError
 from nlgauge.studies.explain.explanation import ReferenceRule, SeveralReferences, Side
-from nlgauge.studies.explain.word_level import check_pieces
+from nlgauge.studies.explain.word_level import PIECES
 from nlgauge.text.words import WORD_RULES
 
 
 @dataclass(frozen=True, kw_only=True)
-class ExplainOptions:
+class ExplainOptions(OptionSet):
     """What is computed, and how words are made."""
 
-    words: str = "words"
-    """words: at blanks and punctuation; blanks: at blanks only."""
-    pieces: str = "max"
-    """What stands for a word of several pieces: max (the worst matched), mean, or first."""
-    shapley: bool | None = None
-    """Shapley values; None: where the score is no sum over words."""
-    leave_one_out: bool = False
-    """What the score loses without each word."""
-    side: Side = "hypothesis"
-    """Whose words are left out for the two above."""
-    component: str | None = None
-    """The number that the two above explain; None: the metric's main component."""
-    samples: int = 25
-    """Orders of words that Shapley values are sampled over, for texts of more than ten words."""
-    seed: int = 12345
-    beside: bool = False
-    """The other kind of alignment too: transport beside greedy matches, or greedy matches beside transport."""
+    called: ClassVar[str] = "options of an explanation"
 
-    def __post_init__(self) -> None:
-        if self.words not in WORD_RULES:
-            msg = f"words must be one of {', '.join(WORD_RULES)}, got {self.words!r}"
-            raise RecipeError(msg)
-        check_pieces(self.pieces)
-        if self.side not in ("hypothesis", "reference"):
-            msg = f"side must be hypothesis or reference (which may be the source), got {self.side!r}"
-            raise RecipeError(msg)
-        if not isinstance(self.samples, int) or self.samples < 2:
-            msg = f"samples must be a whole number of orders, at least 2, got {self.samples!r}"
-            raise RecipeError(msg)
-        if not isinstance(self.seed, int) or self.seed < 0:
-            msg = f"seed must be a whole number, at least 0, got {self.seed!r}"
-            raise RecipeError(msg)
+    words: str = option(
+        "words",
+        Choice(*WORD_RULES),
+        help="words end at blanks and punctuation (words), or at blanks only",
+        hidden=True,
+    )
+    pieces: str = option(
+        "max",
+        Choice(*PIECES),
+        help="score of a word of several pieces: that of the worst matched piece (max), the mean, or the first",
+        hidden=True,
+    )
+    shapley: bool | None = option(None, Flag(), help="Shapley values", unset="where the score is no sum over words")
+    leave_one_out: bool = option(False, Flag(), help="what the score loses without each word")
+    side: Side = option(
+        "hypothesis",
+        Choice("hypothesis", "reference"),
+        help="text whose words are left out; the reference may be the source",
+    )
+    component: str | None = option(
+        None, Text("a component"), help="component to explain", unset="the main one", hidden=True
+    )
+    samples: int = option(
+        25, Int(2), help="orders of words to sample, for texts of more than ten words", hidden=True, limit=1000
+    )
+    seed: int = seed_option()
+    beside: bool = option(False, Flag(), help="the other kind of alignment too, greedy or transport")
 
     def component_of(self, metric: Metric) -> str:
         """The component that words are left out for."""

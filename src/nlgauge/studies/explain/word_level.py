@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from nlgauge.errors import FileFormatError, RecipeError
+from nlgauge.errors import FileFormatError
 from nlgauge.io.lines import read_lines
 from nlgauge.io.tables import read_jsonl
 from nlgauge.io.textfiles import parse_source
@@ -19,13 +19,6 @@ from nlgauge.vectors.cloud import PointSpans
 
 #: What stands for a word of several pieces: the worst matched one, the mean, or the first.
 PIECES = ("max", "mean", "first")
-
-
-def check_pieces(rule: str) -> None:
-    """Refuse an unknown rule."""
-    if rule not in PIECES:
-        msg = f"pieces must be one of {', '.join(PIECES)}, got {rule!r}"
-        raise RecipeError(msg)
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,11 +22,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from nlgauge.core.kinds import Choice, Flag, Float, Int, Many, Text
 from nlgauge.core.metric import Metric
+from nlgauge.core.options import OptionSet, option, seed_option
 from nlgauge.core.registry import parse_metric
 from nlgauge.core.run_options import RunOptions
 from nlgauge.core.vector_metric import VectorMetric
@@ -35,7 +37,6 @@ from nlgauge.encoders.load import load_encoder
 from nlgauge.errors import MissingExtraError, ModelError, RecipeError
 from nlgauge.io.lines import stream_lines
 from nlgauge.io.storage import file_digest
-from nlgauge.stats.validation import check_resampling
 from nlgauge.studies.sensitivity.study import RELATIVE_LISTS, Setting, Study, Sweep, refused_value, with_setting
 from nlgauge.text.idf import IdfTable
 from nlgauge.text.stopwords import load_stopwords
@@ -46,33 +47,33 @@ _LEVELS = ("segment", "topic", "system")
 
 
 @dataclass(frozen=True, kw_only=True)
-class StudyOptions:
+class StudyOptions(OptionSet):
     """What is measured of the settings."""
 
-    agreement: Literal["pearson", "spearman", "kendall"] = "pearson"
-    criterion: str | None = None
-    levels: tuple[str, ...] = ("segment", "system")
-    ddof: int = 1
-    alpha: float = 0.05
-    resamples: int = 1000
-    seed: int = 12345
-    documents: bool = False
-    """Draw whole documents (the table's column `document`) in the test of flips, instead of segments."""
-    lang: str = ""
-    """Language of the texts, for lists of stop words; default: the target of each language pair."""
+    called: ClassVar[str] = "options of a study"
 
-    def __post_init__(self) -> None:
-        for name, allowed in (("agreement", ("pearson", "spearman", "kendall")), ("ddof", (0, 1))):
-            if getattr(self, name) not in allowed:
-                msg = f"{name} must be one of {', '.join(map(str, allowed))}, got {getattr(self, name)!r}"
-                raise RecipeError(msg)
-        if not self.levels or not set(self.levels) <= set(_LEVELS):
-            msg = f"levels are some of {', '.join(_LEVELS)}, got {self.levels!r}"
-            raise RecipeError(msg)
-        check_resampling(self.resamples, self.seed)
-        if not 0 < self.alpha < 1:
-            msg = f"alpha must lie between 0 and 1, got {self.alpha!r}"
-            raise RecipeError(msg)
+    agreement: Literal["pearson", "spearman", "kendall"] = option(
+        "pearson", Choice("pearson", "spearman", "kendall"), help="correlation with human judgements", hidden=True
+    )
+    criterion: str | None = option(
+        None, Text("a criterion"), help="human rating to compare with", unset="set by the data set", hidden=True
+    )
+    levels: tuple[str, ...] = option(
+        ("segment", "system"), Many(Choice(*_LEVELS), least=1), help="levels of scores", hidden=True
+    )
+    ddof: int = option(1, Int(0, 1), help="1 for the standard deviation of a sample, 0 of a population", hidden=True)
+    alpha: float = option(0.05, Float(above=0, below=1), help="significance level", metavar="P", hidden=True)
+    resamples: int = option(1000, Int(100), help="draws of the test of rankings", hidden=True, limit=10_000)
+    seed: int = seed_option()
+    documents: bool = option(
+        False, Flag(), help="resample whole documents (column document of the table) instead of segments"
+    )
+    lang: str = option(
+        "",
+        Text("a language", empty=True),
+        help="language of the texts, for lists of stop words",
+        unset="the target of each language pair",
+    )
 
 
 #: Segments of a random corpus in the published study.
