@@ -11,6 +11,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from nlgauge.core.kinds import InputFile, Kind, OutputFile
 from nlgauge.errors import InputError
 from nlgauge.io.storage import write_atomic
 from nlgauge.io.textfiles import parse_source
@@ -69,7 +70,7 @@ def check_outputs(args: argparse.Namespace) -> None:
         raise InputError(msg)
     inputs = _input_paths(args)
     taken: dict[str, str] = {}
-    for name in _OUTPUTS:
+    for name in dict.fromkeys([*_OUTPUTS, *_named_by(args, OutputFile)]):
         path = getattr(args, name, None)
         if not path or path == "-":
             continue
@@ -94,6 +95,11 @@ def check_outputs(args: argparse.Namespace) -> None:
                 raise InputError(msg)
 
 
+def _named_by(args: argparse.Namespace, kind: type[Kind]) -> list[str]:
+    """Arguments of a kind, among those that are declared as options."""
+    return [name for name, declared in getattr(args, "kinds", {}).items() if isinstance(declared, kind)]
+
+
 def _is_device(path: str) -> bool:
     """Such as /dev/null, which takes everything."""
     return os.path.exists(path) and not os.path.isfile(path)
@@ -101,8 +107,9 @@ def _is_device(path: str) -> bool:
 
 def _input_paths(args: argparse.Namespace) -> list[str]:
     found: list[str] = []
+    declared = set(_named_by(args, InputFile))
     for name, value in vars(args).items():
-        if name in _INPUTS or name.startswith("option_"):
+        if name in _INPUTS or name in declared or name.startswith("option_"):
             found += [one for one in _flat(value) if one]
     for recipe in getattr(args, "metric", None) or ():
         found += recipe.split(":", 1)[-1].split(",")  # sentsim:bounds=FILE
