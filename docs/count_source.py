@@ -132,7 +132,6 @@ def count_flags() -> dict[str, tuple[int, int]]:
     counts = {}
 
     def visit(parser: CommandParser) -> None:
-        parser.complete()  # with the flags that only --help-all shows
         flags = [action for action in parser._actions if action.option_strings and action.dest != "help"]
         counts[parser.prog] = (
             sum(action.help is not argparse.SUPPRESS for action in flags),
