@@ -258,7 +258,7 @@ def _check_known(shared: Mapping[str, Any], recipes: Sequence[Metric], run_names
 def _check_reproduced(asked: Signature, got: Signature, unused: Collection[str]) -> None:
     """A score asked for by signature is that score, or an error. What the signature does not pin is said.
 
-    `unused` are options that mean nothing in the recipe: older versions signed their defaults.
+    `unused` are options that mean nothing in the recipe, so a signature that names their defaults is the same score.
     """
     differences = [d for d in asked.difference(got) if d.part == "recipe" and d.key not in unused]
     loose = [d for d in differences if d.left is None and d.field not in _NAMES_ONLY]

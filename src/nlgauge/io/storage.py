@@ -167,7 +167,7 @@ def _recall(memo: Path, stat: os.stat_result) -> str | None:
     if not isinstance(entry, dict):
         return None
     digest = entry.pop("sha256", None)
-    if entry != _state(stat):  # also one that an earlier version wrote, with fewer entries
+    if entry != _state(stat):
         return None
     return digest if isinstance(digest, str) and re.fullmatch(r"[0-9a-f]{64}", digest) else None
 
