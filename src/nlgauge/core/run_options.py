@@ -62,7 +62,9 @@ class RunOptions(OptionSet):
 
     engine: str = option("onnx", EngineName("an engine"), help="backend")
     precision: str = option(DEFAULT_PRECISION, Choice(*PRECISIONS), help="precision")
-    device: str = option("auto", Text("auto, cpu or cuda"), help="auto, cpu or cuda; engine torch only", hidden=True)
+    device: str = option(
+        "auto", Text("auto, cpu, cuda or cuda:NUMBER"), help="auto, cpu or cuda; engine torch only", hidden=True
+    )
     threads: int | None = option(None, Int(1), help="number of threads", unset="all available cores")
     batch_tokens: int = option(4096, Int(1), help="tokens per batch", hidden=True)
     long: Literal["truncate", "error", "windows"] = option(

@@ -147,7 +147,7 @@ def test_same_seed_same_bytes(tmp_path: Path, model: Path) -> None:
     first, again = (train(model, tmp_path / name, texts) for name in ("first", "again"))
     assert weights(first.folder) == weights(again.folder)
     assert first.curve[1:] == again.curve[1:]
-    other = train(model, tmp_path / "other", texts, JointOptions(**(SHORT.as_dict() | {"seed": 1})))
+    other = train(model, tmp_path / "other", texts, SHORT.with_options(seed=1))
     assert weights(other.folder) != weights(first.folder)
 
 
@@ -175,11 +175,11 @@ def test_an_interrupted_training_goes_on_to_the_same_bytes(tmp_path: Path, model
 
 def test_more_epochs_go_on(tmp_path: Path, model: Path) -> None:
     texts = bitext(60)
-    train(model, tmp_path / "on", texts, JointOptions(**(SHORT.as_dict() | {"epochs": 1})))
+    train(model, tmp_path / "on", texts, SHORT.with_options(epochs=1))
     on = train(model, tmp_path / "on", texts)
     assert weights(on.folder) == weights(train(model, tmp_path / "whole", texts).folder)
     with pytest.raises(RecipeError, match="2 epochs are done already, and 1 were asked for"):
-        train(model, tmp_path / "on", texts, JointOptions(**(SHORT.as_dict() | {"epochs": 1})))
+        train(model, tmp_path / "on", texts, SHORT.with_options(epochs=1))
     with pytest.raises(InputError, match="a checkpoint of a training with another model, texts or options"):
         train(model, tmp_path / "on", bitext(60, seed=1))
     (next((tmp_path / "on" / "checkpoints").iterdir()) / "training.pt").write_bytes(b"no")
