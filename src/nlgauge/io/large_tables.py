@@ -10,6 +10,7 @@ from __future__ import annotations
 import glob
 import json
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
@@ -123,7 +124,7 @@ def _numbered(batch: Any, names: Sequence[str], start: int, wanted: int) -> Iter
         yield (number,), values
 
 
-class _Lines:
+class _Lines(ABC):
     """A file of lines, a row each."""
 
     names: tuple[str, ...]
@@ -140,9 +141,9 @@ class _Lines:
         for start, line in lines_from(str(self.paths[0]), (mark or (self._start,))[0]):
             yield (start,), _readable(parse, line)
 
+    @abstractmethod
     def _parser(self, names: Sequence[str]) -> Callable[[bytes], Sequence[Any]]:
-        """Reads the values of some columns from a line."""
-        raise NotImplementedError
+        """A function that reads the values of some columns from a line."""
 
 
 def _readable(parse: Callable[[T], Sequence[Any]], content: T) -> Row:

@@ -28,18 +28,14 @@ _NAMES = (
     "target_lang",
     "option_model",
     "option_lang",
-    "option_src_lang",
 )
 
 #: Whole numbers, by argument: the least and the greatest that are taken.
 _NUMBERS = {
     "width": (0, 17),
     "resamples": (100, None),
-    "permutations": (100, None),
     "seed": (0, None),
     "sentences": (0, None),
-    "report_alignments": (0, None),
-    "shuffles": (0, None),
 }
 
 
@@ -48,7 +44,7 @@ _OF_COMMANDS = ("annotator", "level", "method", "released", "translations", "wor
 
 
 def check_arguments(args: argparse.Namespace) -> None:
-    """Refuse what no command takes, alike for all of them."""
+    """Refuse arguments that are invalid in every command, and replace texts by the values of declared options."""
     for name in _NAMES:
         if getattr(args, name, None) == "":
             flag = flag_of(name.removeprefix("option_"))
@@ -62,7 +58,7 @@ def check_arguments(args: argparse.Namespace) -> None:
             raise RecipeError(msg)
     for options in dict.fromkeys(getattr(args, "declared", {}).values()):
         values = read_options(args, options)
-        for name in given_options(args, options):  # from here on they are numbers, not texts
+        for name in given_options(args, options):
             setattr(args, name, getattr(values, name))
     if getattr(args, "metric", None):
         args.metric = [pasted_signature(text) for text in args.metric]
@@ -71,7 +67,7 @@ def check_arguments(args: argparse.Namespace) -> None:
 
 
 def _set_options_of_signatures(args: argparse.Namespace) -> None:
-    """`-m SIGNATURE rescale=FILE`: a signature knows a file by its digest, and the command says where it is."""
+    """`-m SIGNATURE rescale=FILE`: a signature has the digest of a file, and the command gives its path."""
     if not isinstance(args.metric, list) or not any("|" in text for text in args.metric):
         return
     for text in [text for text in args.metric if re.match(r"[a-z_]+=", text)]:

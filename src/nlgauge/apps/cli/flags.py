@@ -67,7 +67,7 @@ def _add_flag(group: Any, entry: Option, options: type[OptionSet]) -> None:
 
 
 def flag_help(entry: Option) -> str:
-    """The help of a flag: what the option is, its words where there are few, and its default."""
+    """The help of a flag: what the option is, its values where they can be listed, and its default."""
     kind = entry.kind.kind if isinstance(entry.kind, Many) else entry.kind
     words = f": {', '.join(kind.words_of())}" if kind.words_of() else ""
     silent = entry.required or entry.default in (None, False, ())

@@ -117,7 +117,7 @@ class CommandParser(argparse.ArgumentParser):
 
 def _metric_option_hint(name: str, extra: Sequence[str], metrics: Sequence[str]) -> str:
     """How an option of a metric is written, where a flag has its name; a metric of the command is the example."""
-    from nlgauge.core.registry import METRICS, metric_name  # which a command that is right does not wait for
+    from nlgauge.core.registry import METRICS, metric_name  # not needed by a correct command
 
     option = name.replace("-", "_")
     owners = [metric.name for metric in METRICS.values() if option in metric.options()]
