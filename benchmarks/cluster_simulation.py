@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from nlgauge.report.figures.canvas import finish_figure, new_figure, save_figure
+from nlgauge.io.canvas import finish_figure, new_figure, save_figure
 
 __all__ = ["Cluster", "Outcome", "main", "simulate"]
 

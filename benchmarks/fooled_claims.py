@@ -20,7 +20,7 @@ from benchmarks.factor_claims import CACHE_SIZE, DATA, add_shared_options, judge
 from nlgauge.core.run_options import RunOptions
 from nlgauge.data.cards import load
 from nlgauge.errors import NlgaugeWarning
-from nlgauge.report.table import Cell, Table
+from nlgauge.io.table import Cell, Table
 from nlgauge.studies.factors.surrogate import Intervals, explain_factors
 from nlgauge.studies.stress.triples import released_wins, score_triples, triples_of_table
 

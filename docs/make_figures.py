@@ -115,8 +115,8 @@ def draw_sentsim(path: Path, at: str) -> None:
 
 def draw_sentence_graph(path: Path, at: str) -> None:
     """sentences of the page's pair that share a noun, as nlgauge.metrics.parts.foci has them"""
+    from nlgauge.io.canvas import COLOURS, finish_figure, new_panels, save_figure
     from nlgauge.metrics.parts.foci import adjacency, noun_sentences
-    from nlgauge.report.figures.canvas import COLOURS, finish_figure, new_panels, save_figure
     from nlgauge.text.annotators import load_annotator
 
     annotated = load_annotator("spacy-en").annotate([FERRY, STORM])

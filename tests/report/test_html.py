@@ -15,11 +15,11 @@ import pytest
 from tests.report.report_samples import HOSTILE, Sample, explained, hostile, made, sample, unpacked
 
 import nlgauge
+from nlgauge.io.table import Table
 from nlgauge.report.html.alignments import explain_for_report
 from nlgauge.report.html.document import html_report, write_report
 from nlgauge.report.html.figures import pair_table, ranking_table
 from nlgauge.report.html.inputs import PairExplanation, ReportOptions, ReportTexts, differing_segments
-from nlgauge.report.table import Table
 from nlgauge.studies.compare.system_scores import SystemScores
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
@@ -17,28 +17,28 @@ from nlgauge.core.notes import count_fields
 from nlgauge.core.pair_scores import PairComparer, PairNotes
 from nlgauge.core.pair_texts import Block, PairPlan, prepare_pairs
 from nlgauge.core.prepare import SignatureCheck, prepare_composite
+from nlgauge.core.result import Result
 from nlgauge.core.run_options import RunOptions
 from nlgauge.core.score import SegmentNotes, joined_notes
 from nlgauge.core.scoring import one_metric, resolved_call
 from nlgauge.core.signature import Signature
 from nlgauge.errors import InputError
-from nlgauge.io.formats import html_table
-
-#: Fields of a matrix that are plain values already.
-_PLAIN = ("metric", "main", "higher_is_better")
+from nlgauge.io.table import Cell, Table
 
 #: Rows and columns of a matrix that a notebook shows.
 _SHOWN = 20
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class ScoreMatrix:
+class ScoreMatrix(Result):
     """Scores of every text of one list against every text of another.
 
     `scores` is the array (hypotheses, references) of the main component, and what `numpy.asarray` takes it for;
     `components` has all of them, each an attribute too (`found.precision`). The arrays cannot be changed; copy one to
     work on it.
     """
+
+    format = "nlgauge-matrix-1"
 
     metric: str
     components: Mapping[str, NDArray[np.float64]]
@@ -98,51 +98,21 @@ class ScoreMatrix:
         msg = f"{self.__dict__.get('metric', 'ScoreMatrix')} has no component {name!r}; it has {list(components)}"
         raise AttributeError(msg)
 
-    def _repr_html_(self) -> str:
-        """The main component; of a large matrix the first rows and columns."""
-        shown = self.scores[:_SHOWN, :_SHOWN]
+    def tables(self, form: str = "text") -> list[Table]:
+        """The main component, a row per hypothesis; in a notebook the first rows and columns of a large matrix."""
+        shown = self.scores[:_SHOWN, :_SHOWN] if form == "html" else self.scores
         notes = [f"{self.metric}, {self.main}: {' x '.join(map(str, self.shape))}", f"signature: {self.signature}"]
-        rows = [[number, *row] for number, row in enumerate(shown.tolist())]
-        return html_table(["", *map(str, range(shown.shape[1]))], rows, notes=notes)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Everything as plain Python values, ready for JSON."""
-        noted = {"hypotheses": self.hypothesis_notes, "references": self.reference_notes}
-        return {
-            **{name: getattr(self, name) for name in _PLAIN},
-            "distances": list(self.distances),
-            "signature": str(self.signature),
-            "counts": dict(self.counts),
-            "noted": {
-                side: {kind: list(at) for kind, at in vars(notes).items() if at} for side, notes in noted.items()
-            },
-            "components": {name: values.tolist() for name, values in self.components.items()},
-        }
-
-    @classmethod
-    def from_dict(cls, record: Mapping[str, Any]) -> ScoreMatrix:
-        """A matrix from what `to_dict` made of it; JSON between the two changes nothing."""
-        try:
-            rows, columns = (
-                SegmentNotes(**{kind: tuple(at) for kind, at in record["noted"][side].items()})
-                for side in ("hypotheses", "references")
-            )
-            return cls(
-                **{name: record[name] for name in _PLAIN},
-                components={name: np.array(values, dtype=float) for name, values in record["components"].items()},
-                signature=Signature.parse(record["signature"]),
-                counts=record["counts"],
-                hypothesis_notes=rows,
-                reference_notes=columns,
-                distances=tuple(record["distances"]),
-            )
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            msg = f"the dict is not one of ScoreMatrix.to_dict(): {error!r}"
-            raise InputError(msg) from error
+        rows: list[list[Cell]] = [[number, *row] for number, row in enumerate(shown.tolist())]
+        return [Table(["hypothesis", *map(str, range(shown.shape[1]))], rows, notes=notes)]
 
     def __repr__(self) -> str:
         rows, columns = self.shape
         return f"<{self.metric}: {self.main} of {rows} x {columns} pairs | {self.signature}>"
+
+
+def count_pairs(a: Sequence[str], b: Sequence[str] | None = None) -> int:
+    """Pairs of texts that `matrix` compares."""
+    return len(a) * len(a if b is None else b)
 
 
 def matrix(

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import accumulate
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,17 +24,37 @@ from nlgauge.core.pair_scores import PairComparer
 from nlgauge.core.pair_texts import Block, PairPlan, prepare_pairs
 from nlgauge.core.pipeline import run_metrics
 from nlgauge.core.prepare import SignatureCheck, prepare_composite
+from nlgauge.core.result import Result
 from nlgauge.core.run_options import RunOptions
 from nlgauge.core.scoring import one_metric, resolved_call
 from nlgauge.core.signature import Signature
 from nlgauge.core.vector_metric import VectorMetric
 from nlgauge.errors import InputError, RecipeError
-from nlgauge.io.formats import html_table
+from nlgauge.io.table import Cell, Marked, Table
+
+
+class RankedSegment(NamedTuple):
+    """Candidates of a segment in their order."""
+
+    segment: int
+    best: int
+    """The number of the best candidate."""
+    chosen: str
+    """The best candidate."""
+    order: tuple[int, ...]
+    """Numbers of the candidates, the best first; of equals the one that was given first."""
+    utilities: tuple[float, ...]
+    """By candidate, its mean score against the others, or its score against the references.
+
+    nan for a candidate that has no others.
+    """
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Ranking:
+class Ranking(Result):
     """Candidates of each segment, in the order of their utility."""
+
+    format = "nlgauge-ranking-1"
 
     metric: str
     main: str
@@ -45,82 +65,105 @@ class Ranking:
     signature: Signature
     """Of the scores behind the utilities; its counts are of pairs."""
     counts: Mapping[str, int]
+    segments: tuple[RankedSegment, ...]
     candidates: tuple[tuple[str, ...], ...]
-    utilities: tuple[NDArray[np.float64], ...]
-    """By segment, a number per candidate: the mean score against the others, or the score against the references.
-
-    nan for a candidate that has no others.
-    """
+    systems: tuple[str, ...] | None = None
+    """Names of the candidates, where the same systems made those of every segment."""
 
     def __len__(self) -> int:
         return len(self.candidates)
 
     @property
     def orders(self) -> list[list[int]]:
-        """By segment, the numbers of the candidates, the best first; of equals the one that was given first."""
-        sign = -1 if self.higher_is_better else 1
-        return [np.argsort(sign * values, kind="stable").tolist() for values in self.utilities]
+        """By segment, the numbers of the candidates, the best first."""
+        return [list(row.order) for row in self.segments]
+
+    @property
+    def utilities(self) -> list[NDArray[np.float64]]:
+        """By segment, the utility of each candidate."""
+        return [np.array(row.utilities) for row in self.segments]
 
     @property
     def best(self) -> list[int]:
         """By segment, the number of the best candidate."""
-        return [order[0] for order in self.orders]
+        return [row.best for row in self.segments]
 
     @property
     def chosen(self) -> list[str]:
         """By segment, the best candidate."""
-        return [texts[at] for texts, at in zip(self.candidates, self.best, strict=True)]
+        return [row.chosen for row in self.segments]
 
-    def rows(self) -> Iterator[dict[str, Any]]:
-        """One plain record per segment; None stands for a utility that is not defined."""
-        for segment, (texts, values, order) in enumerate(
-            zip(self.candidates, self.utilities, self.orders, strict=True)
-        ):
-            utilities = [None if math.isnan(value) else value for value in values.tolist()]
-            yield {
-                "segment": segment,
-                "best": order[0],
-                "chosen": texts[order[0]],
-                "order": order,
-                "utilities": utilities,
-            }
+    def render(self, form: str = "text", *, decimals: int | None = None) -> str:
+        """As text the best candidate of each segment, a line each and nothing else, so that it can be piped."""
+        if form != "text":
+            return super().render(form, decimals=decimals)
+        for row in self.segments:
+            if "\n" in row.chosen:
+                msg = (
+                    f"segment {row.segment}, candidate {row.best}: there is a line end in it, and the text format "
+                    "has a line per segment; use the format json"
+                )
+                raise InputError(msg)
+        return "".join(f"{text}\n" for text in self.chosen)
 
-    def to_dict(self, *, candidates: bool = False) -> dict[str, Any]:
-        """Everything as plain Python values, ready for JSON; the candidates that were not chosen where asked for."""
-        return {
-            "metric": self.metric,
-            "main": self.main,
-            "higher_is_better": self.higher_is_better,
-            "against": self.against,
-            "signature": str(self.signature),
-            "counts": dict(self.counts),
-            "segments": list(self.rows()),
-            **({"candidates": [list(group) for group in self.candidates]} if candidates else {}),
-        }
-
-    @classmethod
-    def from_dict(cls, record: Mapping[str, Any]) -> Ranking:
-        """A ranking from what `to_dict(candidates=True)` made of it; JSON between the two changes nothing."""
-        try:
-            return cls(
-                **{name: record[name] for name in ("metric", "main", "higher_is_better", "against", "counts")},
-                signature=Signature.parse(record["signature"]),
-                candidates=tuple(map(tuple, record["candidates"])),
-                utilities=tuple(np.array(row["utilities"], dtype=np.float64) for row in record["segments"]),
-            )
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            msg = f"the dict is not one of Ranking.to_dict(candidates=True): {error!r}"
-            raise InputError(msg) from error
-
-    def _repr_html_(self) -> str:
-        shown = [[row["segment"], row["chosen"], row["utilities"][row["best"]]] for row in self.rows()]
-        return html_table(["segment", "chosen", "utility"], shown, notes=[f"signature: {self.signature}"])
+    def tables(self, form: str = "text") -> list[Table]:
+        """A row per candidate, the best of a segment first; for people with its text, for programs with signature."""
+        people = form in ("markdown", "html", "latex")
+        better = "higher" if self.higher_is_better else "lower"
+        named = [] if self.systems is None else ["system"]
+        rows: list[list[Cell]] = []
+        for row in self.segments:
+            for rank, candidate in enumerate(row.order, start=1):
+                value = row.utilities[candidate]
+                utility: Cell = None if math.isnan(value) else value
+                names: list[Cell] = [] if self.systems is None else [self.systems[candidate]]
+                if people:
+                    text = self.candidates[row.segment][candidate]
+                    mark = Marked(value) if rank == 1 and utility is not None else utility
+                    rows.append([row.segment, rank, candidate, *names, text, mark])
+                else:
+                    fixed: list[Cell] = [self.metric, better, self.against, row.segment, rank, candidate]
+                    rows.append([*fixed, *names, utility, str(self.signature)])
+        if not people:
+            columns = ["metric", "better", "against", "segment", "rank", "candidate", *named, "utility", "signature"]
+            return [Table(columns, rows)]
+        columns = ["segment", "rank", "candidate", *named, "text", "utility"]
+        caption = f"{self.metric} against {self.against}: {better} is better, the best of a segment in bold"
+        return [Table(columns, rows, caption, [f"signature: {self.signature}"])]
 
     def __repr__(self) -> str:
         count = len(self)
         return (
             f"<{self.metric}: best of {count} segment{'s' * (count != 1)} against {self.against} | {self.signature}>"
         )
+
+
+def _ranking(
+    recipe: Metric,
+    against: str,
+    signature: Signature,
+    counts: Mapping[str, int],
+    groups: tuple[tuple[str, ...], ...],
+    utilities: Sequence[NDArray[np.float64]],
+) -> Ranking:
+    sign = -1 if recipe.higher_is_better else 1
+    segments = []
+    for segment, (texts, values) in enumerate(zip(groups, utilities, strict=True)):
+        order = tuple(np.argsort(sign * values, kind="stable").tolist())
+        segments.append(RankedSegment(segment, order[0], texts[order[0]], order, tuple(values.tolist())))
+    return Ranking(
+        recipe.name, recipe.main, recipe.higher_is_better, against, signature, counts, tuple(segments), groups
+    )
+
+
+def count_pairs(candidates: Sequence[Sequence[str]], refs: References | None = None, sources: object = None) -> int:
+    """Pairs of texts that `rank` compares."""
+    alone = refs is None and sources is None
+    others = [len(group) - 1 if alone else 1 for group in candidates]
+    for segment, group in enumerate(refs or ()):
+        if segment < len(others) and not isinstance(group, str):
+            others[segment] = len(list(group))
+    return sum(len(group) * most for group, most in zip(candidates, others, strict=True))
 
 
 def rank(
@@ -175,15 +218,7 @@ def _joined(
     kinds = dict.fromkeys(kind for member in found for kind in member.counts)
     counts = {kind: max(member.counts.get(kind, 0) for member in found) for kind in kinds}
     signature = Signature(recipe.name, one.signature.recipe, count_fields(counts))
-    return replace(
-        found[0],
-        metric=recipe.name,
-        main=recipe.main,
-        higher_is_better=recipe.higher_is_better,
-        signature=signature,
-        counts=counts,
-        utilities=utilities,
-    )
+    return _ranking(recipe, "candidates", signature, counts, groups, utilities)
 
 
 def checked_candidates(candidates: Iterable[Iterable[str]]) -> tuple[tuple[str, ...], ...]:
@@ -214,16 +249,7 @@ def _by_each_other(
     for segment, scores in _by_block(comparer, recipe.main, spans):
         utilities[segment] = _mean_of_others(scores)
     found = comparer.finish()
-    return Ranking(
-        recipe.name,
-        recipe.main,
-        recipe.higher_is_better,
-        "candidates",
-        found.signature,
-        found.counts,
-        groups,
-        tuple(utilities),
-    )
+    return _ranking(recipe, "candidates", found.signature, found.counts, groups, utilities)
 
 
 def _names(groups: Sequence[Sequence[str]]) -> TextNames:
@@ -287,13 +313,5 @@ def _by_references(
     (found,) = run_metrics([recipe], corpus, run, check_signature=check, names=_names(groups))
     ends = list(accumulate(map(len, groups)))
     utilities = np.split(found.segments[found.main], ends[:-1])
-    return Ranking(
-        recipe.name,
-        recipe.main,
-        recipe.higher_is_better,
-        "sources" if against == "source" else "references",
-        found.signature,
-        found.counts,
-        groups,
-        tuple(utilities),
-    )
+    other_side = "sources" if against == "source" else "references"
+    return _ranking(recipe, other_side, found.signature, found.counts, groups, utilities)

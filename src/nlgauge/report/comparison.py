@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 from nlgauge._version import __version__
 from nlgauge.errors import InputError, RecipeError
 from nlgauge.io.formats import json_text
-from nlgauge.report.table import Cell, Marked, Probability, Table, counted, escape_markdown, visible
+from nlgauge.io.table import Cell, Marked, Probability, Table, counted, escape_markdown, visible
 from nlgauge.report.verdicts import metric_verdict, on_the_winner, plain, test_name
 
 if TYPE_CHECKING:

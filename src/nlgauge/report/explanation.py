@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal, TextIO
 
 from nlgauge._version import __version__
-from nlgauge.report.table import Cell, Table, escape_markdown, visible
+from nlgauge.io.table import Cell, Table, escape_markdown, visible
 
 if TYPE_CHECKING:
     from nlgauge.studies.explain.explanation import Explanation, Link, Side, Word

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from nlgauge._version import __version__
+from nlgauge.io.table import LINE, Cell, Table
 from nlgauge.report.metrics import deviation_notes
-from nlgauge.report.table import LINE, Cell, Table
 from nlgauge.studies.published.tables import Column, PaperTable
 
 if TYPE_CHECKING:

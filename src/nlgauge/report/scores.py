@@ -35,7 +35,7 @@ from nlgauge.core.saved_scores import SavedScores
 from nlgauge.core.score import Score
 from nlgauge.errors import InputError, RecipeError
 from nlgauge.io.formats import json_text
-from nlgauge.report.table import Cell, Span, Table
+from nlgauge.io.table import Cell, Span, Table
 
 if TYPE_CHECKING:
     from nlgauge.stats.resampling import Interval

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 from nlgauge._version import __version__
-from nlgauge.report.table import LINE, Cell, Table
+from nlgauge.io.table import LINE, Cell, Table
 
 if TYPE_CHECKING:
     from nlgauge.studies.sensitivity.results import Sensitivity, SettingEffect, SettingInfo

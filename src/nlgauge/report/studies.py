@@ -20,7 +20,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 from nlgauge._version import __version__
-from nlgauge.report.table import LINE, Cell, Marked, Probability, Table, counted
+from nlgauge.io.table import LINE, Cell, Marked, Probability, Table, counted
 from nlgauge.studies.meta.questions import Question
 
 if TYPE_CHECKING:

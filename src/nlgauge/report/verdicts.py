@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from nlgauge.report.table import decimals_for, level_text, number, p_text
+from nlgauge.io.table import decimals_for, level_text, number, p_text
 
 if TYPE_CHECKING:
     from nlgauge.studies.compare.comparison import MetricComparison, PairRow, SystemComparison

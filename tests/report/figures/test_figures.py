@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 
 from nlgauge.errors import InputError, MissingExtraError, RecipeError
-from nlgauge.report.figures.bars import Bar, BarPanel, draw_bar_panels
-from nlgauge.report.figures.canvas import (
+from nlgauge.io.canvas import (
     WIDEST,
     check_figure,
     finish_figure,
@@ -20,6 +19,7 @@ from nlgauge.report.figures.canvas import (
     new_figure,
     series_styles,
 )
+from nlgauge.report.figures.bars import Bar, BarPanel, draw_bar_panels
 from nlgauge.report.figures.comparison import plot_agreement
 from nlgauge.report.figures.sensitivity import plot_ranks, plot_variation
 from nlgauge.studies.compare.rankings import Flip

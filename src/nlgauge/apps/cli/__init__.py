@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 from nlgauge._startup import OUT_OF_MEMORY, is_out_of_memory, loading_is_over
 from nlgauge._version import __version__
 from nlgauge.apps.cli.parsing import CommandParser, protect_stdin_columns
+from nlgauge.apps.operations import operations
 from nlgauge.errors import NlgaugeError, NlgaugeWarning, RecipeError
 
 __all__ = ["build_parser", "main"]
@@ -35,7 +36,6 @@ class _Command(NamedTuple):
 _COMMANDS = {
     "score": _Command("score", "score one or more systems against references, or their source"),
     "compare": _Command("compare", "say which system is better, with intervals and tests"),
-    "rank": _Command("rank", "choose the best of several candidates for each segment"),
     "explain": _Command("explain", "why a text got its score; explanations beside marked errors"),
     "discourse": _Command("discourse", "discourse features of documents beside their references"),
     "stress": _Command("stress", "how far metrics fall when texts are perturbed, and whether triples fool them"),
@@ -68,7 +68,12 @@ _ALONE = {"-h", "--help", "--version"}
 def build_parser(command: str | None = None) -> CommandParser:
     """The parser of one command with its options, or of all of them."""
     parser, commands = _front_parser()
-    wanted = _COMMANDS if command is None else {command: _COMMANDS[command]}
+    wanted = _COMMANDS if command is None else {command: _COMMANDS[command]} if command in _COMMANDS else {}
+    for operation in operations().values():
+        if operation.command and command in (None, operation.name):
+            from nlgauge.apps.cli.operations import add_operation
+
+            add_operation(commands, operation)
     for module, add in dict.fromkeys((known.module, known.add) for known in wanted.values()):
         getattr(importlib.import_module(f"nlgauge.apps.cli.{module}"), add)(commands)
     return parser
@@ -86,13 +91,14 @@ def _front_parser() -> tuple[CommandParser, Any]:
 def _parser_for(words: Sequence[str]) -> CommandParser:
     """A parser that reads these words, with no more commands than they need."""
     first = words[0] if words else ""
-    if first in _COMMANDS:
+    if first in _COMMANDS or first in operations():
         return build_parser(first)
     if first.startswith("-") and first not in _ALONE:
         return build_parser()  # such as `--`, after which a command may come
     parser, commands = _front_parser()
-    for name, known in _COMMANDS.items():  # to list them, or to say that the word is none of them
-        commands.add_parser(name, help=known.help)
+    for known in (_COMMANDS, operations()):  # to list them, or to say that the word is none of them
+        for name, command in known.items():
+            commands.add_parser(name, help=command.help)
     return parser
 
 

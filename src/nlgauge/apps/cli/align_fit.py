@@ -28,10 +28,10 @@ from nlgauge.core.vector_metric import default_layer
 from nlgauge.encoders.load import load_encoder
 from nlgauge.encoders.whole_text.sentences import load_sentence_encoder
 from nlgauge.errors import InputError, RecipeError
+from nlgauge.io.canvas import check_figure
 from nlgauge.io.packages import require
 from nlgauge.io.storage import short_digest
 from nlgauge.io.textfiles import Inputs, file_label, parse_source
-from nlgauge.report.figures.canvas import check_figure
 from nlgauge.report.figures.comparison import plot_curves
 from nlgauge.studies.alignment.flow_losses import (
     FCNN_HIDDEN,

@@ -111,12 +111,30 @@ def add_text_inputs(parser: argparse.ArgumentParser, *, systems: str = "*") -> N
         metavar="HYP",
         help="a system's output, a segment per line; also FILE.tsv:COLUMN, .csv, .jsonl, - (stdin), .gz",
     )
-    parser.add_argument(
-        "-r", "--refs", nargs="+", type=text_source, metavar="REF", help="references, likewise; several are allowed"
-    )
-    parser.add_argument(
-        "-s", "--source", type=text_source, metavar="SRC", help="what was translated (sentsim, xmoverscore)"
-    )
+    add_refs_and_source(parser)
+    add_input_format(parser)
+
+
+def add_refs_and_source(parser: argparse.ArgumentParser, *, refs: bool = True, source: bool = True) -> None:
+    """What outputs are compared with; what a command does not read is None."""
+    parser.set_defaults(refs=None, source=None)
+    if refs:
+        parser.add_argument(
+            "-r",
+            "--refs",
+            nargs="+",
+            type=text_source,
+            metavar="REF",
+            help="references, likewise; several are allowed",
+        )
+    if source:
+        parser.add_argument(
+            "-s", "--source", type=text_source, metavar="SRC", help="what was translated (sentsim, xmoverscore)"
+        )
+
+
+def add_input_format(parser: argparse.ArgumentParser) -> None:
+    """The format of files whose suffix does not say it."""
     add_hidden(
         parser,
         "--input-format",

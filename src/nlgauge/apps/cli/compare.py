@@ -71,7 +71,7 @@ def check_command(args: argparse.Namespace) -> None:
     if not args.hyps:
         _check_scores_alone(args)
     if args.plot:
-        from nlgauge.report.figures.canvas import check_figure
+        from nlgauge.io.canvas import check_figure
 
         check_figure(Path(args.plot))
     if args.report:

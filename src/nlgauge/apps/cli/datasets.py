@@ -13,7 +13,7 @@ from nlgauge.apps.cli.common import check_documents, read_documents
 from nlgauge.data.cards import DATA_CARDS, find_data_card, load
 from nlgauge.data.integrity import DataCheck, check, recognise
 from nlgauge.errors import InputError, RecipeError
-from nlgauge.report.table import Table
+from nlgauge.io.table import Table
 
 if TYPE_CHECKING:
     from nlgauge.data.card import DataCard

@@ -21,7 +21,7 @@ from nlgauge.apps.cli.outputs import write_output
 from nlgauge.apps.cli.parsing import add_hidden
 from nlgauge.apps.cli.score import check_systems_first
 from nlgauge.errors import RecipeError
-from nlgauge.report.figures.canvas import check_figure
+from nlgauge.io.canvas import check_figure
 from nlgauge.report.figures.explanation import check_discourse_plot, plot_discourse
 from nlgauge.report.studies import render_discourse
 from nlgauge.studies.discourse import discourse

@@ -360,7 +360,7 @@ def _pair(args: argparse.Namespace) -> int:
         raise RecipeError(msg)
     check_pair(args)
     if args.plot:
-        from nlgauge.report.figures.canvas import check_figure
+        from nlgauge.io.canvas import check_figure
 
         check_figure(Path(args.plot))
     found = explain_pair(

@@ -109,7 +109,7 @@ def _add_intervals(parser: argparse.ArgumentParser) -> None:
 
 
 def _factors(args: argparse.Namespace) -> int:
-    from nlgauge.report.figures.canvas import check_figure
+    from nlgauge.io.canvas import check_figure
     from nlgauge.report.studies import render_factors
 
     if (args.table is None) == (args.data is None):

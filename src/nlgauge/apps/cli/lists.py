@@ -16,9 +16,9 @@ from nlgauge.io.storage import short_digest
 from nlgauge.io.store.catalog import CARDS, ModelCard
 from nlgauge.io.store.fetch import cached_card, card_folder
 from nlgauge.io.store.resolve import resolve
+from nlgauge.io.table import LINE, Table
 from nlgauge.io.textfiles import Inputs, file_label, parse_source
 from nlgauge.report.metrics import describe_metric, describe_option, deviation_notes, metric_equation
-from nlgauge.report.table import LINE, Table
 
 
 def add_commands(commands: Any) -> None:

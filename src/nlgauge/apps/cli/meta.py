@@ -29,10 +29,10 @@ from nlgauge.apps.cli.parsing import add_hidden
 from nlgauge.core.run_options import RunOptions
 from nlgauge.data.cards import find_data_card
 from nlgauge.data.judgements import JudgementTable, document_table
-from nlgauge.report.figures.canvas import check_figure
+from nlgauge.io.canvas import check_figure
+from nlgauge.io.table import Marked, Table
 from nlgauge.report.figures.comparison import plot_agreement
 from nlgauge.report.studies import render_agreement
-from nlgauge.report.table import Marked, Table
 from nlgauge.studies.meta.evaluation import evaluate
 from nlgauge.studies.meta.metric_scores import ScoreTable, imported_rows
 from nlgauge.studies.meta.questions import AGREEMENTS, LEVELS, Question, Significance, check_question

@@ -14,7 +14,7 @@ from nlgauge.apps.cli.common import add_output_options, add_run_options, add_tex
 from nlgauge.apps.cli.flags import flag_of
 from nlgauge.apps.cli.outputs import saving, write_output
 from nlgauge.errors import InputError, RecipeError
-from nlgauge.report.figures.canvas import check_figure
+from nlgauge.io.canvas import check_figure
 from nlgauge.report.figures.reproduction import check_plotted, plot_reproduction
 from nlgauge.report.reproduction import ListedTable, render_reproduction, render_tables
 from nlgauge.studies.paired_evaluation.options import RankingOptions

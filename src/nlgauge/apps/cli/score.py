@@ -35,8 +35,8 @@ from nlgauge.core.registry import metric_class, metric_name
 from nlgauge.core.saved_scores import digests_of_texts
 from nlgauge.core.scoring import score_systems
 from nlgauge.errors import RecipeError
+from nlgauge.io.table import Cell, Table
 from nlgauge.report.scores import Confidence, Format, render
-from nlgauge.report.table import Cell, Table
 
 if TYPE_CHECKING:
     from nlgauge.apps.cluster.driver import Run

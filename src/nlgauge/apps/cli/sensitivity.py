@@ -32,7 +32,7 @@ from nlgauge.apps.cli.score import check_systems_first
 from nlgauge.core.registry import metric_class, metric_name, with_options
 from nlgauge.core.run_options import RunOptions
 from nlgauge.errors import RecipeError
-from nlgauge.report.figures.canvas import check_figure
+from nlgauge.io.canvas import check_figure
 from nlgauge.report.figures.sensitivity import plot_ranks, plot_variation
 from nlgauge.report.sensitivity import sensitivity_report
 from nlgauge.studies.sensitivity.measure import run_study, systems_table

@@ -14,7 +14,7 @@ from nlgauge.core.registry import METRICS, check_signature_fields, metric_class,
 from nlgauge.core.signature import MEANINGS, VERSION_FIELDS, FieldDifference, Signature, plain_key
 from nlgauge.encoders.base import signed_precision
 from nlgauge.errors import SignatureError
-from nlgauge.report.table import Table
+from nlgauge.io.table import Table
 
 
 def add_commands(commands: Any) -> None:

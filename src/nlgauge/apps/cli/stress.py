@@ -23,8 +23,8 @@ from nlgauge.core.composite import leaves
 from nlgauge.core.scoring import recipes_and_run
 from nlgauge.data.cards import find_data_card, load
 from nlgauge.errors import InputError, RecipeError
+from nlgauge.io.canvas import check_figure
 from nlgauge.io.textfiles import Inputs, file_label, parse_source
-from nlgauge.report.figures.canvas import check_figure
 from nlgauge.report.figures.sensitivity import plot_stress, plot_triples
 from nlgauge.report.sensitivity import render_stress, render_triples
 from nlgauge.studies.stress.suite import PERTURBATIONS, stress

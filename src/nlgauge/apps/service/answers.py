@@ -15,11 +15,9 @@ from nlgauge.report.comparison import Compared, render_comparison
 from nlgauge.report.html.alignments import alignment_record, explain_for_report
 from nlgauge.report.html.document import html_report
 from nlgauge.report.html.inputs import ReportTexts, differing_segments
-from nlgauge.report.ranking import render_ranking
 from nlgauge.report.scores import render
 from nlgauge.report.sensitivity import sensitivity_report
 from nlgauge.report.studies import render_corpus, render_discourse
-from nlgauge.report.table import Cell, Table
 from nlgauge.report.verdicts import comparison_verdicts, plain
 from nlgauge.studies.compare.comparison import SystemComparison
 from nlgauge.studies.compare.sources import system_scores
@@ -114,20 +112,18 @@ def matrix_json(found: ScoreMatrix, warnings: Sequence[str]) -> bytes:
 
 def matrix_tsv(found: ScoreMatrix) -> bytes:
     """The main component: a row per hypothesis, a column per reference, with all digits."""
-    names = ["hypothesis", *map(str, range(found.shape[1]))]
-    rows: list[list[Cell]] = [[at, *row] for at, row in enumerate(found.scores.tolist())]
-    return Table(names, rows).to_tsv(width=17).encode()
+    return found.render("tsv", decimals=17).encode()
 
 
 def ranking_json(found: Ranking, warnings: Sequence[str]) -> bytes:
     """The answer to a request to rank."""
-    record = {"ranking": found.to_dict(candidates=True), "warnings": list(warnings)}
+    record = {"ranking": found.to_dict(), "warnings": list(warnings)}
     return compact_json({"nlgauge": __version__, **record})
 
 
 def ranking_tsv(found: Ranking) -> bytes:
     """A row per candidate, the best of a segment first."""
-    return render_ranking(found, format="tsv", width=17).encode()
+    return found.render("tsv", decimals=17).encode()
 
 
 def explanations_results(found: Sequence[Explanation], warnings: Sequence[str], *, matrix: bool) -> dict[str, bytes]:

@@ -1,6 +1,6 @@
 """Figures (extra `nlgauge[plot]`)."""
 
-from nlgauge.report.figures.canvas import check_figure
+from nlgauge.io.canvas import check_figure
 from nlgauge.report.figures.comparison import plot_agreement, plot_comparison, plot_curves
 from nlgauge.report.figures.explanation import plot_factors, plot_surrogates
 from nlgauge.report.figures.reproduction import check_plotted, plot_reproduction, plot_study

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any
 
-from nlgauge.report.figures.canvas import WIDEST, SeriesStyle, finish_figure, legend_entries, new_panels, shorten
+from nlgauge.io.canvas import WIDEST, SeriesStyle, finish_figure, legend_entries, new_panels, shorten
 
 #: Bars and groups that can be told apart across a page.
 _MOST_BARS = 48

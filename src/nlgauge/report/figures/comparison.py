@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nlgauge.report.figures.bars import Bar, BarPanel, draw_bar_panels
-from nlgauge.report.figures.canvas import (
+from nlgauge.io.canvas import (
     COLOURS,
     WIDEST,
     finish_figure,
@@ -17,6 +16,7 @@ from nlgauge.report.figures.canvas import (
     series_styles,
     shorten,
 )
+from nlgauge.report.figures.bars import Bar, BarPanel, draw_bar_panels
 
 if TYPE_CHECKING:
     from nlgauge.stats.resampling import Interval

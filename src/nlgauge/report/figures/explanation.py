@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nlgauge.errors import InputError, NlgaugeWarning, RecipeError
-from nlgauge.report.figures.canvas import (
+from nlgauge.io.canvas import (
     COLOURS,
     WIDEST,
     SeriesStyle,

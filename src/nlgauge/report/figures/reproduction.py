@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nlgauge.errors import InputError, RecipeError
-from nlgauge.report.figures.bars import Bar, BarPanel, draw_bar_panels
-from nlgauge.report.figures.canvas import (
+from nlgauge.io.canvas import (
     WIDEST,
     finish_figure,
     legend_entries,
@@ -18,6 +17,7 @@ from nlgauge.report.figures.canvas import (
     save_figure,
     series_styles,
 )
+from nlgauge.report.figures.bars import Bar, BarPanel, draw_bar_panels
 from nlgauge.studies.paired_evaluation.options import RankingOptions
 from nlgauge.studies.published.tables import PaperTable
 

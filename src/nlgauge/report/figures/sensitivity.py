@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nlgauge.errors import InputError
-from nlgauge.report.figures.bars import Bar, BarPanel, draw_bar_panels
-from nlgauge.report.figures.canvas import (
+from nlgauge.io.canvas import (
     WIDEST,
     SeriesStyle,
     finish_figure,
@@ -27,6 +26,7 @@ from nlgauge.report.figures.canvas import (
     series_styles,
     shorten,
 )
+from nlgauge.report.figures.bars import Bar, BarPanel, draw_bar_panels
 
 if TYPE_CHECKING:
     from nlgauge.studies.sensitivity.results import Ranking, Sensitivity, SettingEffect

@@ -32,7 +32,7 @@ from nlgauge.report.html.figures import distributions, ranking, significance_mat
 from nlgauge.report.html.inputs import PairExplanation, ReportOptions, ReportTexts, check_inputs, most_differing
 
 if TYPE_CHECKING:
-    from nlgauge.report.table import Table
+    from nlgauge.io.table import Table
     from nlgauge.studies.compare.comparison import MetricComparison, SystemComparison
     from nlgauge.studies.compare.system_scores import SystemScores
 

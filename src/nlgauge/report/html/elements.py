@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from nlgauge.report.verdicts import Emphasis, MetricName, SystemName, metric_verdict, on_the_winner
 
 if TYPE_CHECKING:
-    from nlgauge.report.table import Table
+    from nlgauge.io.table import Table
     from nlgauge.studies.compare.comparison import MetricComparison, SystemComparison
     from nlgauge.studies.compare.settings import CompareSettings
 

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from nlgauge.io.table import Cell, Table, level_text, number, p_text, signed, ticks
 from nlgauge.report.comparison import ends, p_cell
 from nlgauge.report.html.elements import Html, export, hidden, joined, name_of, scrolling, tag
-from nlgauge.report.table import Cell, Table, level_text, number, p_text, signed, ticks
 from nlgauge.report.verdicts import metric_decimals, test_name
 
 if TYPE_CHECKING:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from nlgauge.io.table import Cell, Table, counted, level_text, number
 from nlgauge.report.html.elements import (
     Html,
     agreement_on_the_winner,
@@ -16,7 +17,6 @@ from nlgauge.report.html.elements import (
     tag,
     verdict,
 )
-from nlgauge.report.table import Cell, Table, counted, level_text, number
 from nlgauge.report.verdicts import metric_decimals, test_name
 
 if TYPE_CHECKING:

@@ -1,7 +1,8 @@
-r"""A small table that writes itself as aligned text, TSV, LaTeX or Markdown; and numbers in sentences.
+r"""A small table that writes itself as aligned text, TSV, CSV, LaTeX, Markdown or HTML; and numbers in sentences.
 
     text    caption, header, a rule of dashes, rows, notes; columns two spaces apart, numbers to the right
     TSV     the header and the rows only: exactly one line each, cells between tabs, no quoting
+    CSV     the same cells between commas, quoted where RFC 4180 asks for it
     LaTeX   a booktabs `tabular` (needs \usepackage{booktabs}); caption above and notes below as % comments
     Markdown  a pipe table, for a pull request; caption above and notes below as paragraphs
 
@@ -15,6 +16,8 @@ Numbers in sentences have decimals by the size of a metric's scores, true minus 
 
 from __future__ import annotations
 
+import csv
+import io
 import math
 import re
 import textwrap
@@ -24,6 +27,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeGuard
 
 from nlgauge.errors import InputError, RecipeError
+from nlgauge.io.formats import html_table
 
 
 def counted(count: int, noun: str) -> str:
@@ -212,12 +216,28 @@ class Table:
 
     def to_tsv(self, *, width: int = 4) -> str:
         """One header line, then one line per row."""
-        numbers = [
-            [f"{cell.value:.3g}" if _too_small(cell, width) else cell for cell in row]  # for programs
-            for row in self.rows
-        ]
+        return _joined(["\t".join(row) for row in self._plain_cells(width)])
+
+    def to_csv(self, *, width: int = 4) -> str:
+        """The cells of `to_tsv` between commas.
+
+        >>> Table(["system", "f1"], [["a, b", 0.5]]).to_csv(width=1)
+        'system,f1\\n"a, b",0.5\\n'
+        """
+        text = io.StringIO()
+        csv.writer(text, lineterminator="\n").writerows(self._plain_cells(width))
+        return text.getvalue()
+
+    def to_html(self, *, width: int = 4) -> str:
+        """For a notebook."""
+        rows = [[cell.value if isinstance(cell, Marked | Probability) else cell for cell in row] for row in self.rows]
+        return html_table(self._labels(), rows, caption=self.caption or "", notes=self.notes, width=width)
+
+    def _plain_cells(self, width: int) -> list[list[str]]:
+        """Header and rows for programs, which want p values as numbers."""
+        numbers = [[f"{cell.value:.3g}" if _too_small(cell, width) else cell for cell in row] for row in self.rows]
         grid = [self._labels(), *([_formatted(cell, width) for cell in row] for row in numbers)]
-        return _joined(["\t".join(map(visible, row)) for row in grid])
+        return [[visible(cell) for cell in row] for row in grid]
 
     def to_latex(self, *, width: int = 4) -> str:
         """A booktabs tabular with the text of all cells escaped."""
@@ -267,7 +287,13 @@ class Table:
         """
         if format == "text":
             return self.to_text(width=width, line=line)
-        writers = {"tsv": self.to_tsv, "latex": self.to_latex, "markdown": self.to_markdown}
+        writers = {
+            "tsv": self.to_tsv,
+            "csv": self.to_csv,
+            "latex": self.to_latex,
+            "markdown": self.to_markdown,
+            "html": self.to_html,
+        }
         if format not in writers:
             msg = f"format must be one of text, json, {', '.join(writers)}, got {format!r}"
             raise RecipeError(msg)

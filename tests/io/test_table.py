@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nlgauge.errors import InputError, RecipeError
-from nlgauge.report.table import Marked, Span, Table, display_width, escape_latex, visible
+from nlgauge.io.table import Marked, Span, Table, display_width, escape_latex, visible
 
 ANY_TEXT = st.text(st.one_of(st.sampled_from("\t\n\r\x0b\x0c\x1c\x85\u2028\u2029\\\"'&%$[*"), st.characters()))
 CELL = st.one_of(ANY_TEXT, st.integers(-9, 9), st.floats(-10, 10, allow_nan=False, allow_infinity=False), st.none())

@@ -1,0 +1,174 @@
+"""Operations: functions of the library that the command line, the service and its clients offer.
+
+    Operation(
+        name="rank",
+        function="nlgauge.core.rank:rank",
+        inputs=CANDIDATES,
+        result="nlgauge.core.rank:Ranking",
+        help="choose the best of several candidates for each segment",
+    )
+
+From this follow the command `nlgauge rank`, `POST /v1/rank` and `/v1/jobs/rank` with answers in JSON and TSV,
+`Client.rank` and `AsyncClient.rank`, completion and the reference page. The function takes the inputs by name, then
+`metric=` and the options of the metric, of the run and of the operation as keywords, and returns a `Result`.
+A package adds operations by the entry point `nlgauge.operations`.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import entry_points
+from typing import TYPE_CHECKING, Any, Literal
+
+from nlgauge.errors import RecipeError
+
+if TYPE_CHECKING:  # the list of commands waits for neither
+    from nlgauge.core.options import OptionSet
+    from nlgauge.core.result import Result
+
+#: text: one text. texts: a text per segment. references: a text or several per segment. groups: several texts per
+#: segment. systems: texts by the name of a system.
+Shape = Literal["text", "text-or-several", "texts", "references", "groups", "systems"]
+
+
+@dataclass(frozen=True)
+class Input:
+    """Texts that a function takes under a name."""
+
+    name: str
+    shape: Shape
+    help: str
+    required: bool = False
+
+    def places(self, value: Any) -> Iterator[tuple[str, str]]:
+        """All texts of a value, each with its place in words, as messages name it."""
+        if value is None:
+            return
+        if isinstance(value, str):
+            yield self.name, value
+        elif self.shape == "systems":
+            for system, texts in value.items():
+                name = f"system {system!r}, segment " if system else "hyps, segment "
+                yield from ((f"{name}{segment}", text) for segment, text in enumerate(texts))
+        elif self.shape == "groups":
+            for segment, group in enumerate(value):
+                yield from ((f"{self.name}[{segment}][{number}]", text) for number, text in enumerate(group))
+        else:
+            for segment, group in enumerate(value):
+                texts = [group] if isinstance(group, str) else group
+                yield from ((f"{self.name}, segment {segment}", text) for text in texts)
+
+
+_REFS = Input("refs", "references", "references per segment: a text, or several")
+_SOURCES = Input("sources", "texts", "source texts, one per segment, for metrics that compare with the source")
+
+#: The inputs of operations; an operation of a package uses one of these, so that every surface can read them.
+SYSTEMS = (Input("systems", "systems", "outputs of systems by name", required=True), _REFS, _SOURCES)
+SEGMENTS = (Input("hyps", "texts", "outputs of one system, a text per segment", required=True), _REFS, _SOURCES)
+CANDIDATES = (Input("candidates", "groups", "by segment, texts to choose from", required=True), _REFS, _SOURCES)
+DOCUMENTS = (Input("systems", "systems", "documents of systems by name", required=True), _REFS)
+LISTS = (
+    Input("a", "texts", "hypotheses: a row each", required=True),
+    Input("b", "texts", "references, or sources: a column each (default: the same texts)"),
+)
+PAIR = (
+    Input("hyp", "text", "the output of a system", required=True),
+    Input("ref", "text-or-several", "its reference, or several"),
+    Input("source", "text", "its source text"),
+)
+
+
+def _load(reference: Any) -> Any:
+    """An object, or what `module:name` names."""
+    if not isinstance(reference, str):
+        return reference
+    module, _, name = reference.partition(":")
+    return getattr(importlib.import_module(module), name)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Operation:
+    """A function of the library with all that its surfaces need to know.
+
+    Function, options and result may be given as `module:name`; they are imported when they are first used, so that
+    listing the operations imports none of them.
+    """
+
+    name: str
+    """In commands, in addresses of the service and, with underscores, as a method of clients."""
+    function: Callable[..., Any] | str
+    inputs: tuple[Input, ...]
+    result: type[Result] | str
+    help: str
+    """One line: an imperative phrase."""
+    options: tuple[type[OptionSet] | str, ...] = ()
+    metric: Literal["one", "several", "none"] = "one"
+    """How many metrics it takes."""
+    group: str = ""
+    """The group of its command, such as `study`."""
+    at_once: bool = True
+    """Whether the service answers without a job too."""
+    pairs: Callable[..., int] | str | None = None
+    """From the inputs, the number of pairs of texts that are compared, where that is more than one per segment."""
+    command: bool = True
+    """Whether the command follows from this, or is written by hand."""
+    example: str = ""
+    """A command as an example, for its help."""
+
+    @property
+    def call(self) -> Callable[..., Any]:
+        """The function."""
+        function: Callable[..., Any] = _load(self.function)
+        return function
+
+    @property
+    def result_class(self) -> type[Result]:
+        """What the function returns."""
+        result: type[Result] = _load(self.result)
+        return result
+
+    @property
+    def option_sets(self) -> tuple[type[OptionSet], ...]:
+        """The options that are its own."""
+        return tuple(map(_load, self.options))
+
+    @property
+    def method(self) -> str:
+        """The name of the function in Python, and of the client's method."""
+        function = self.function
+        return function.rpartition(":")[2] if isinstance(function, str) else function.__name__
+
+    def places(self, inputs: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+        """All texts of a call, each with its place."""
+        for entry in self.inputs:
+            yield from entry.places(inputs.get(entry.name))
+
+    def count_pairs(self, inputs: Mapping[str, Any]) -> int:
+        """Pairs of texts that a call compares, where it says so."""
+        count = _load(self.pairs)
+        return 0 if count is None else count(**{entry.name: inputs.get(entry.name) for entry in self.inputs})
+
+
+@cache
+def added_operations() -> tuple[Operation, ...]:
+    """Operations of installed packages."""
+    loaded = []
+    for point in entry_points(group="nlgauge.operations"):
+        operation = point.load()
+        if not isinstance(operation, Operation):
+            msg = f"the entry point {point.name!r} of nlgauge.operations must be an Operation, got {operation!r}"
+            raise RecipeError(msg)
+        loaded.append(operation)
+    return tuple(loaded)
+
+
+def check_names(operations: Sequence[Operation]) -> None:
+    """Refuse two operations of one name."""
+    names = [operation.name for operation in operations]
+    for name in names:
+        if names.count(name) > 1:
+            msg = f"there are two operations named {name!r}; uninstall one of the packages that bring them"
+            raise RecipeError(msg)

@@ -1,0 +1,180 @@
+"""Dataclasses as plain values, back again, and as a JSON Schema: all three follow the types of their fields.
+
+A field may hold text, numbers, arrays, signatures, options, other dataclasses and named tuples, and lists or mappings
+of them. A number that is not defined (nan) is null in JSON.
+"""
+
+from __future__ import annotations
+
+import math
+import types
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import MISSING, fields, is_dataclass
+from functools import cache
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+
+import numpy as np
+
+from nlgauge.core.options import OptionSet
+from nlgauge.core.signature import Signature
+from nlgauge.errors import InputError
+
+_SIMPLE = {str: "string", int: "integer", bool: "boolean"}
+_UNIONS = (Union, types.UnionType)
+
+
+def to_plain(value: Any) -> Any:
+    """The value as JSON has it.
+
+    >>> to_plain({"score": np.array([0.5, np.nan]), "n": (1, 2)})
+    {'score': [0.5, None], 'n': [1, 2]}
+    """
+    if isinstance(value, float | np.floating):
+        return None if math.isnan(value) else float(value)
+    if isinstance(value, np.ndarray):
+        return to_plain(value.tolist())
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, Signature):
+        return str(value)
+    if isinstance(value, OptionSet):
+        return value.to_dict()
+    if is_record(type(value)):
+        return {name: to_plain(getattr(value, name)) for name in _written(value.__class__)}
+    if isinstance(value, Mapping):
+        return {str(key): to_plain(entry) for key, entry in value.items()}
+    return [to_plain(entry) for entry in value] if isinstance(value, list | tuple) else value
+
+
+def from_plain(kind: Any, value: Any) -> Any:
+    """The value of a type from what `to_plain` made of it; a TypeError, KeyError or ValueError if it is not."""
+    origin, inner = get_origin(kind), get_args(kind)
+    if origin in _UNIONS:
+        return _from_union(inner, value)
+    if _is_array(kind):
+        return np.array(value, dtype=_number_type(kind))
+    if kind is float or kind is np.float64:
+        return math.nan if value is None else float(value)
+    if kind is Signature:
+        return Signature.parse(value)
+    if isinstance(kind, type) and issubclass(kind, OptionSet):
+        return kind.of(value)
+    if is_record(kind):
+        return _from_fields(kind, value)
+    if origin is tuple:
+        kinds = (inner[0],) * len(value) if inner[-1] is Ellipsis else inner
+        return tuple(from_plain(part, entry) for part, entry in zip(kinds, value, strict=True))
+    if origin is not None and issubclass(origin, Mapping):
+        return {from_plain(inner[0], key): from_plain(inner[1], entry) for key, entry in value.items()}
+    if origin is not None and issubclass(origin, Sequence):
+        return tuple(from_plain(inner[0], entry) for entry in value)
+    return int(value) if kind is int else value
+
+
+def schema_of(kind: Any) -> dict[str, Any]:
+    """The JSON Schema (2020-12) of what `to_plain` makes of values of a type.
+
+    >>> schema_of(tuple[int, ...])
+    {'type': 'array', 'items': {'type': 'integer'}}
+    """
+    origin, inner = get_origin(kind), get_args(kind)
+    if origin in _UNIONS:
+        return {"anyOf": [schema_of(part) for part in inner]}
+    if origin is Literal:
+        return {"enum": list(inner)}
+    if kind in _SIMPLE:
+        return {"type": _SIMPLE[kind]}
+    if kind is type(None):
+        return {"type": "null"}
+    if kind is float:
+        return {"type": ["number", "null"]}
+    if kind is Signature:
+        return {"type": "string"}
+    if _is_array(kind):
+        return {"type": "array"}
+    if is_record(kind):
+        hints, known = _hints(kind), _written(kind)
+        properties = {name: schema_of(hints[name]) for name in known}
+        return {"type": "object", "properties": properties, "required": list(known), "additionalProperties": False}
+    if origin is tuple and inner[-1] is not Ellipsis:
+        return {"type": "array", "prefixItems": [schema_of(part) for part in inner], "minItems": len(inner)}
+    if origin is not None and issubclass(origin, Mapping):
+        return {"type": "object", "additionalProperties": schema_of(inner[1])}
+    if origin is not None and issubclass(origin, Sequence | tuple):
+        return {"type": "array", "items": schema_of(inner[0])}
+    return {"type": "object"} if isinstance(kind, type) and issubclass(kind, OptionSet) else {}
+
+
+def is_record(kind: Any) -> bool:
+    """Whether values of a type have named fields: a dataclass or a named tuple, but not a set of options."""
+    if not isinstance(kind, type) or issubclass(kind, OptionSet):
+        return False
+    return is_dataclass(kind) or (issubclass(kind, tuple) and hasattr(kind, "_fields"))
+
+
+def _names(kind: type) -> tuple[str, ...]:
+    return tuple(entry.name for entry in fields(kind)) if is_dataclass(kind) else kind._fields  # type: ignore[attr-defined]
+
+
+@cache
+def _written(kind: type) -> tuple[str, ...]:
+    """Fields and properties that are in JSON: `computed` adds properties, `unwritten` leaves fields out."""
+    left_out = getattr(kind, "unwritten", ())
+    return (*(name for name in _names(kind) if name not in left_out), *getattr(kind, "computed", ()))
+
+
+@cache
+def _hints(kind: type) -> Mapping[str, Any]:
+    """Types of fields, and of the properties that are written."""
+    hints = get_type_hints(kind)
+    for name in getattr(kind, "computed", ()):
+        hints[name] = get_type_hints(getattr(kind, name).fget)["return"]
+    return hints
+
+
+def _from_fields(kind: Any, record: Mapping[str, Any]) -> Any:
+    hints = _hints(kind)
+    return kind(**{name: from_plain(hints[name], record[name]) for name in _read(kind, record)})
+
+
+def _read(kind: Any, record: Mapping[str, Any]) -> Iterator[str]:
+    """Fields to be read: all that are written; one with a default may be missing."""
+    optional = _optional(kind)
+    for name in _names(kind):
+        if name in record or name not in optional:
+            yield name
+
+
+def _optional(kind: Any) -> set[str]:
+    """Fields with a default."""
+    if not is_dataclass(kind):
+        return set(kind._field_defaults)
+    return {e.name for e in fields(kind) if e.default is not MISSING or e.default_factory is not MISSING}
+
+
+def _from_union(kinds: Sequence[Any], value: Any) -> Any:
+    if value is None and type(None) in kinds:
+        return None
+    rest = [kind for kind in kinds if kind is not type(None)]
+    if len(rest) == 1:
+        return from_plain(rest[0], value)
+    simple = [kind for kind in rest if isinstance(kind, type) and isinstance(value, kind)]
+    if simple:
+        return value
+    for kind in rest:
+        try:
+            return from_plain(kind, value)
+        except (KeyError, TypeError, ValueError, InputError):
+            continue
+    msg = f"{value!r} is none of {', '.join(map(str, kinds))}"
+    raise TypeError(msg)
+
+
+def _is_array(kind: Any) -> bool:
+    return get_origin(kind) is np.ndarray or kind is np.ndarray
+
+
+def _number_type(kind: Any) -> Any:
+    """The type of the numbers of `NDArray[np.int64]`."""
+    parts = get_args(kind)
+    return get_args(parts[1])[0] if len(parts) == 2 and isinstance(get_args(parts[1])[0], type) else np.float64

@@ -1,0 +1,106 @@
+"""The base of results: a frozen dataclass that knows its tables and, where one makes sense, its figure.
+
+Everything that shows or stores a result follows from these: text, TSV, CSV, LaTeX, Markdown, JSON, notebooks, the
+answers of the service, `to_dict` and `from_dict`, and the JSON Schema.
+
+    @dataclass(frozen=True)
+    class Ranking(Result):
+        format = "nlgauge-ranking-1"
+        metric: str
+        utilities: tuple[NDArray[np.float64], ...]
+
+        def tables(self, form: str = "text") -> list[Table]:
+            return [Table(["segment", "utility"], ...)]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from nlgauge._version import __version__
+from nlgauge.core.records import from_plain, schema_of, to_plain
+from nlgauge.errors import FileFormatError, InputError, RecipeError
+from nlgauge.io.formats import json_text
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+    from nlgauge.io.table import Table
+
+#: Formats that every result can be written in.
+FORMATS = ("text", "json", "tsv", "csv", "latex", "markdown")
+
+
+class Result:
+    """Base of frozen dataclasses that a function of the library returns."""
+
+    format: ClassVar[str] = ""
+    """The name and version of its JSON, such as `nlgauge-ranking-1`."""
+    decimals: ClassVar[int] = 4
+    """Decimals in tables for people."""
+    line: ClassVar[int | None] = None
+    """Letters of a line at which texts of tables are wrapped."""
+    computed: ClassVar[tuple[str, ...]] = ()
+    """Properties that JSON has next to the fields; they are not read back."""
+    unwritten: ClassVar[tuple[str, ...]] = ()
+    """Fields that JSON leaves out; they need a default."""
+
+    def tables(self, form: str = "text") -> Sequence[Table]:
+        """The result as tables; `form` is text, tsv, csv, latex, markdown or html, for tables that differ by it."""
+        raise NotImplementedError
+
+    def figure(self) -> Any:
+        """The result as a matplotlib figure."""
+        msg = f"there is no figure of {type(self).__name__}"
+        raise RecipeError(msg)
+
+    def render(self, form: str = "text", *, decimals: int | None = None) -> str:
+        """The result as one text that ends with a newline."""
+        if form == "json":
+            return json_text({"nlgauge": __version__, **self.to_dict()})
+        width = self.decimals if decimals is None else decimals
+        return "\n".join(table.write(form, width=width, line=self.line) for table in self.tables(form))
+
+    def save_figure(self, path: str | Path) -> None:
+        """Write the figure as .png, .svg or .pdf (extra `nlgauge[plot]`)."""
+        from nlgauge.io.canvas import check_figure, save_figure
+
+        check_figure(Path(path))
+        save_figure(self.figure(), Path(path))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, ready for JSON; the same input gives the same bytes."""
+        return {"format": self.format, **to_plain(self)}
+
+    @classmethod
+    def from_dict(cls, record: Mapping[str, Any]) -> Self:
+        """A result from what `to_dict` made of it; JSON between the two changes nothing."""
+        name = record.get("format") if isinstance(record, Mapping) else None
+        if name != cls.format:
+            msg = f"the format of a {cls.__name__} must be {cls.format!r}, got {name!r}"
+            raise FileFormatError(msg)
+        try:
+            result: Self = from_plain(cls, record)
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            msg = f"the dict is not one of {cls.__name__}.to_dict(): {error!r}"
+            raise InputError(msg) from error
+        return result
+
+    @classmethod
+    def schema(cls) -> dict[str, Any]:
+        """The JSON Schema of `to_dict`, and of JSON files, which name the version of nlgauge too."""
+        schema = schema_of(cls)
+        head = {"format": {"const": cls.format}, "nlgauge": {"type": "string"}, "warnings": schema_of(list[str])}
+        return {
+            "$schema": "https://json-schema.org/draft/2020-12/schema",
+            "title": cls.__name__,
+            "description": (cls.__doc__ or "").partition("\n")[0],
+            **schema,
+            "properties": head | schema["properties"],
+            "required": ["format", *schema["required"]],
+        }
+
+    def _repr_html_(self) -> str:
+        return "".join(table.to_html(width=self.decimals) for table in self.tables("html"))
