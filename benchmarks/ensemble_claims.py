@@ -1,6 +1,6 @@
 """Which two metrics complete each other, released ones too (`python -m benchmarks.ensemble_claims --at DATA`).
 
-The search of `nlgauge ensemble search`, on the rows of `wmt17-testset` with the scores that were released for them
+The search of `nlgauge study ensemble`, on the rows of `wmt17-testset` with the scores that were released for them
 (see `benchmarks.factor_claims`), and with metrics of ours beside them where some are named. Figures stand in
 docs/findings.md.
 """

@@ -4,9 +4,9 @@ Generated scores of 3,000 segments x 15 systems for ten metrics. The bar is on a
 PERM-BOTH on Pearson (segment level) plus soft pairwise accuracy of every metric, 1,000 resamples each. The
 other levels, acc_eq and hybrid super-sampling are timed apart.
 
-A second bar is on what `nlgauge meta --agreement pearson kendall spearman` does after scoring on a table of the usual
-size (13 metrics, 8 language pairs of 36 rows: 78 pairs of metrics tested in each, with intervals). Ranks of longer
-lists are timed apart.
+A second bar is on what `nlgauge study meta --agreement pearson kendall spearman` does after scoring on a table of the
+usual size (13 metrics, 8 language pairs of 36 rows: 78 pairs of metrics tested in each, with intervals). Ranks of
+longer lists are timed apart.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ _EXAMPLES = Path(__file__).parents[1] / "examples"
 _COMMANDS = {
     "score, one pair": ("score", "hyp.txt", "--refs", "ref.txt", "--quiet"),
     "score, 12 segments": ("score", str(_EXAMPLES / "system-a.txt"), "--refs", str(_EXAMPLES / "reference.txt")),
-    "metrics list": ("metrics", "list"),
+    "list": ("list",),
     "--version": ("--version",),
 }
 

@@ -152,7 +152,7 @@ def _arc(axes: Any, first: float, second: float, high: float, colour: str) -> No
 
 
 def draw_newsroom(path: Path, at: str) -> None:
-    """nlgauge.discourse on the data set newsroom, as nlgauge discourse --plot draws it"""
+    """nlgauge.discourse on the data set newsroom, as nlgauge study discourse --plot draws it"""
     import nlgauge
     from nlgauge.data.cards import load
     from nlgauge.report.figures.explanation import plot_discourse
@@ -171,13 +171,13 @@ def draw_newsroom(path: Path, at: str) -> None:
 
 
 def draw_sensitivity(path: Path, at: str) -> None:
-    """nlgauge sensitivity --study grids.toml --data wmt17 --levels segment on the seven pairs to English, --plot"""
+    """nlgauge study sensitivity --study grids.toml --data wmt17 --levels segment on seven pairs to English, --plot"""
     from nlgauge.apps.cli import main as nlgauge
 
     with tempfile.TemporaryDirectory() as folder:
         study = Path(folder, "grids.toml")
         study.write_text(GRIDS, encoding="utf-8")
-        words = ["sensitivity", "--study", str(study), "--data", "wmt17", "--at", at, "--level", "segment"]
+        words = ["study", "sensitivity", "--study", str(study), "--data", "wmt17", "--at", at, "--level", "segment"]
         pairs = [f"{language}-en" for language in ("cs", "de", "fi", "lv", "ru", "tr", "zh")]
         status = nlgauge([*words, "--langpairs", *pairs, "--plot", str(path), "--output", f"{folder}/out"])
     if status:
@@ -253,7 +253,7 @@ FIGURES = {
         ),
         Figure(
             "wmt17-mpnet",
-            ["meta", "--data", "wmt17", "--at", "DATA", "--model", "mpnet", "--metric", *META],
+            ["study", "meta", "--data", "wmt17", "--at", "DATA", "--model", "mpnet", "--metric", *META],
             needs=["data"],
             takes="long",
         ),

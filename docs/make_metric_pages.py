@@ -153,7 +153,7 @@ def signature(run: Run) -> str:
 
 
 def cite(names: str) -> str:
-    """Citations, each once; `nlgauge metrics show NAME` prints the same."""
+    """Citations, each once; `nlgauge show NAME` prints the same."""
     entries = dict.fromkeys(built_in_metrics()[name].citation.strip() for name in names.split(", "))
     return "```bibtex\n" + "\n\n".join(entries) + "\n```\n"
 

@@ -4,7 +4,7 @@
 
 DATA holds wmt17, wmt17/testset (the same judgements, texts lower-cased and tokenised), mlqe-pe and wmt18. All is
 fitted on the first 2,000 sources and references of wmt18, never on what is tested. Steps (files made in FOLDER) are
-those of `nlgauge align fit` and `nlgauge align means`.
+those of `nlgauge align fit` and `nlgauge build means`.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def fit(at: Path, work: Path, langpair: str, files: str) -> tuple[dict[str, str]
         words[mode] = str(path)
         if not path.exists():
             given = [f"{language}={file}" for language, file in zip((source, target), texts, strict=True)]
-            run("align", "means", "--texts", *given, "--mode", mode, "-o", path)
+            run("build", "means", "--texts", *given, "--mode", mode, "-o", path)
     return words, sentences
 
 

@@ -127,8 +127,8 @@ def test_the_installed_wheel_scores_as_the_source_tree_does(scripts: Path, tmp_p
 def test_a_metric_of_another_package_works_like_one_of_ours(with_metric: Path, tmp_path: Path) -> None:
     write_texts(tmp_path)
     nlgauge_ = with_metric / "nlgauge"
-    assert "centroid" in run(nlgauge_, "metrics", "list", folder=tmp_path)
-    shown = run(nlgauge_, "metrics", "show", "centroid", folder=tmp_path)
+    assert "centroid" in run(nlgauge_, "list", folder=tmp_path)
+    shown = run(nlgauge_, "show", "centroid", folder=tmp_path)
     assert "--weigh" in shown
     assert "squared-length" in shown
     files = ["hyp.txt", "--refs", "ref.txt"]
@@ -142,7 +142,18 @@ def test_a_metric_of_another_package_works_like_one_of_ours(with_metric: Path, t
     (tmp_path / "study.toml").write_text(
         'metrics = ["centroid"]\n[[sweep]]\nweigh = ["equal", "squared-length"]\n', encoding="utf-8"
     )
-    study = ["sensitivity", "hyp.txt", "ref.txt", "--refs", "ref.txt", "--study", "study.toml", "--format", "json"]
+    study = [
+        "study",
+        "sensitivity",
+        "hyp.txt",
+        "ref.txt",
+        "--refs",
+        "ref.txt",
+        "--study",
+        "study.toml",
+        "--format",
+        "json",
+    ]
     found = json.loads(run(nlgauge_, *study, folder=tmp_path))
     assert {one["setting"] for one in found["settings"]} == {"equal", "squared-length"}
 

@@ -34,7 +34,7 @@ def test_the_command_on_a_table_of_ones_own_runs(
     page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """On the file of docs/data.md, with metrics that need no model."""
-    line = next(line for line in page.splitlines() if line.startswith("    nlgauge meta --data custom"))
+    line = next(line for line in page.splitlines() if line.startswith("    nlgauge study meta --data custom"))
     code = TEXT.split("```python\n")[1].partition("```\n")[0]
     monkeypatch.setattr("tempfile.mkdtemp", lambda: str(tmp_path))
     with contextlib.redirect_stdout(io.StringIO()):

@@ -55,7 +55,7 @@ def test_what_is_not_understood_is_refused(name: str, texts: list[str], message:
 
 
 def test_the_command_line_refuses_an_unknown_flag_and_a_repeated_key(capsys: pytest.CaptureFixture[str]) -> None:
-    command = ["meta", "--data", "tac2008", "--at", "nowhere", "--metric", "rouge1", "--set"]
+    command = ["study", "meta", "--data", "tac2008", "--at", "nowhere", "--metric", "rouge1", "--set"]
     assert main([*command, "humans=nein"]) == 2
     assert "humans must be true or false" in capsys.readouterr().err
     assert main([*command, "humans=no", "--set", "humans=yes"]) == 2

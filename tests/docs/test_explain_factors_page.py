@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import nlgauge
-from nlgauge.apps.cli import build_parser
+from nlgauge.apps.cli import parser_for
 
 ROOT = next(folder for folder in Path(__file__).resolve().parents if (folder / "pyproject.toml").is_file())
 PAGE = (ROOT / "docs" / "explain-factors.md").read_text(encoding="utf-8")
@@ -20,7 +20,7 @@ COMMANDS = re.findall(r"^    (nlgauge [^\n]*)\n", PAGE, re.M)
 @pytest.mark.parametrize("command", COMMANDS)
 def test_commands_are_understood(command: str) -> None:
     words = shlex.split(command)[1:]
-    assert build_parser(words[0]).parse_args(words).run
+    assert parser_for(words).parse_args(words).run
 
 
 def test_names_are_there() -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from tests.docs.tutorial_runner import difference
 
-from nlgauge.apps.cli import build_parser, main
+from nlgauge.apps.cli import main, parser_for
 
 ROOT = next(folder for folder in Path(__file__).resolve().parents if (folder / "pyproject.toml").is_file())
 PAGE = (ROOT / "docs" / "explain.md").read_text(encoding="utf-8")
@@ -31,7 +31,7 @@ def test_the_example_prints_what_the_page_shows() -> None:
 @pytest.mark.parametrize("command", COMMANDS)
 def test_commands_are_understood(command: str) -> None:
     words = shlex.split(command.replace("\\\n", " "))[1:]
-    assert build_parser(words[0]).parse_args(words).run
+    assert parser_for(words).parse_args(words).run
 
 
 def test_the_sentence_on_several_references_is_what_the_command_prints(capsys: pytest.CaptureFixture[str]) -> None:

@@ -16,7 +16,7 @@ import yaml
 from tests.apps.cli.conftest import REFERENCE, SYSTEM_A, SYSTEM_B, write_lines
 
 import nlgauge
-from nlgauge.apps.cli import build_parser, main
+from nlgauge.apps.cli import main, parser_for
 from nlgauge.apps.cli.project_file import find_settings
 from nlgauge.io.storage import cache_dir
 
@@ -271,7 +271,7 @@ def test_the_hook_of_the_page_is_a_command_that_parses() -> None:
     assert used["id"] == hook["id"]
     command, *words = [*hook["entry"].split(), *used["args"]]
     assert command == "nlgauge"
-    args = build_parser(words[0]).parse_args(words)
+    args = parser_for(words).parse_args(words)
     assert (args.gate, args.hyps, args.refs) == (True, ["released.txt", "candidate.txt"], ["reference.txt"])
 
 

@@ -12,7 +12,7 @@ from docs.make_figures import BOAT, FIGURES, GRIDS, IMAGES, KANU, SENTSIM_WMD
 from docs.make_metric_pages import DOCS, INDEX, PAGES, Run, made, metrics_of, pages_in_order
 
 import nlgauge
-from nlgauge.apps.cli import build_parser
+from nlgauge.apps.cli import parser_for
 from nlgauge.core.profiles import ProfiledMetric, ProfiledTextMetric
 from nlgauge.core.registry import built_in_metrics
 from nlgauge.core.signature import VERSION_FIELDS, Signature
@@ -108,7 +108,7 @@ def test_the_signature_is_that_of_the_example(name: str) -> None:
 )
 def test_commands_behind_the_choice_of_a_metric_are_understood(command: str) -> None:
     words = shlex.split(command.replace("\\\n", " "))[1:]
-    assert build_parser(words[0]).parse_args(words).run
+    assert parser_for(words).parse_args(words).run
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -131,7 +131,7 @@ def test_every_picture_of_the_site_is_made_by_the_script_and_shown() -> None:
 
 def test_commands_of_pictures_are_understood(tmp_path: Path) -> None:
     for words in (one.command for one in FIGURES.values() if one.command):
-        assert build_parser(words[0]).parse_args([*words, "--plot", "figure.png", "--output", "out", "--quiet"]).run
+        assert parser_for(words).parse_args([*words, "--plot", "figure.png", "--output", "out", "--quiet"]).run
     (tmp_path / "grids.toml").write_text(GRIDS, encoding="utf-8")
     assert len(load_study(tmp_path / "grids.toml").sweeps) == 4
 

@@ -10,7 +10,7 @@ import pytest
 
 import nlgauge
 import nlgauge.studies.ensembles
-from nlgauge.apps.cli import build_parser
+from nlgauge.apps.cli import parser_for
 from nlgauge.metrics.parts.norms import load_norms
 from nlgauge.studies.stress.perturbations import antonyms
 from nlgauge.studies.stress.suite import PERTURBATIONS
@@ -23,7 +23,7 @@ COMMANDS = [command for page in PAGES.values() for command in re.findall(r"^    
 @pytest.mark.parametrize("command", COMMANDS)
 def test_commands_are_understood(command: str) -> None:
     words = shlex.split(command)[1:]
-    assert build_parser(words[0]).parse_args(words).run
+    assert parser_for(words).parse_args(words).run
 
 
 def test_the_table_has_every_perturbation() -> None:

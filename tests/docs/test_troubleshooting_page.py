@@ -49,7 +49,7 @@ def lay_out(folder: Path) -> None:
     for name, layer, lines in (("layer4", 4, 3), ("layer5", 5, 3), ("shorter", 4, 2)):
         scores = nlgauge.score_systems({name: texts["hyp"][:lines]}, refs[:lines], metrics=f"bertscore:layer={layer}")
         nlgauge.save_scores(folder / f"{name}.json", scores, references=refs[:lines])
-    assert main(["idf", "build", "sentences.txt", "-o", "other.idf", "--quiet"]) == 0
+    assert main(["build", "idf", "sentences.txt", "-o", "other.idf", "--quiet"]) == 0
     table = IdfTable.load(folder / "other.idf")
     replace(table, tokenizer="0" * 64).save(folder / "other.idf")
 

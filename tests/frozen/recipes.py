@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tests.frozen.inputs import SOURCES, VECTORS
 
-#: Files that recipes name: bounds of SentSim as `nlgauge sentsim calibrate` wrote them, and word vectors.
+#: Files that recipes name: bounds of SentSim as `nlgauge build bounds` wrote them, and word vectors.
 FILES = Path(__file__).parent / "files"
 
 #: Contract tests: recipes that look at a pair only.

@@ -36,6 +36,7 @@ from tests.frozen.inputs import ROOT
 from tests.frozen.workplace import DIGITS, Workplace, call, page_text, short_json, workplace
 
 import nlgauge
+from nlgauge.apps.cli import build_parser
 
 OUTPUTS = Path(__file__).parent / "outputs"
 
@@ -109,21 +110,20 @@ def record_reports(place: Workplace) -> Files:
 def record_help(place: Workplace) -> Files:
     """`--help` and `--help-all` of every command and sub-command, one file for each command."""
     files: dict[str, list[str]] = {}
-    for command in [[], *_command_tree([])]:
+    for command in _command_tree(build_parser()):
         name = command[0] if command else "nlgauge"
         for flag in ("--help", "--help-all"):
             files.setdefault(f"{name}.txt", []).append(place.run(" ".join(["nlgauge", *command, flag])))
     return {name: "\n".join(blocks) for name, blocks in files.items()}
 
 
-def _command_tree(command: list[str]) -> Iterator[list[str]]:
-    """Commands and sub-commands, as help lists them."""
-    _, text, _ = call([*command, "--help"])
-    if not text.split("\n", 1)[0].endswith(" ..."):
-        return
-    for match in re.finditer(r"^    (\w[\w-]*)(?: .*)?$", text.partition("\noptions:")[0], re.MULTILINE):
-        yield [*command, match[1]]
-        yield from _command_tree([*command, match[1]])
+def _command_tree(parser: argparse.ArgumentParser) -> Iterator[list[str]]:
+    """A command and its sub-commands, as words behind the program's name."""
+    yield parser.prog.split()[1:]
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for child in action.choices.values():
+                yield from _command_tree(child)
 
 
 # README and pages
@@ -364,15 +364,17 @@ def record_reproduce(place: Workplace) -> Files:
     """The list of published tables, and of each its printed values, recipes and notes."""
     (place.folder / "empty").mkdir()
     at = "--at empty"
-    files = {"list.txt": place.transcript([f"nlgauge reproduce list {at} --format {name}" for name in commands.FEW])}
+    files = {
+        "list.txt": place.transcript([f"nlgauge study reproduce list {at} --format {name}" for name in commands.FEW])
+    }
     papers: dict[str, list[str]] = {}
     for name in _published(place):
         more = f" {_QUICK_ROWS[name]}" if name in _QUICK_ROWS else ""
-        command = f"nlgauge reproduce {name} {at} --format json{more}"
+        command = f"nlgauge study reproduce {name} {at} --format json{more}"
         papers.setdefault(name.partition("-")[0], []).append(place.run(command, masks=_NO_VALUE))
     files |= {f"{paper}.txt": "\n".join(blocks) for paper, blocks in papers.items()}
     formats = [name for name in commands.ALL if name != "json"]
-    shown = [f"nlgauge reproduce {name} {at} --format {form}" for name in _IN_ALL_FORMATS for form in formats]
+    shown = [f"nlgauge study reproduce {name} {at} --format {form}" for name in _IN_ALL_FORMATS for form in formats]
     return files | {"formats.txt": place.transcript(shown)}
 
 
@@ -388,7 +390,7 @@ _IN_ALL_FORMATS = (
 
 
 def _published(place: Workplace) -> list[str]:
-    status, out, err = call(["reproduce", "list", "--at", "empty", "--format", "json"])
+    status, out, err = call(["study", "reproduce", "list", "--at", "empty", "--format", "json"])
     assert status == 0, err
     return [entry["id"] for entry in json.loads(out) if entry["id"]]
 
@@ -411,7 +413,7 @@ def record_computed(place: Workplace) -> Files:
     data = os.environ["NLGAUGE_FROZEN_DATA"]
     place.replaced[data] = "DATA"
     (place.folder / "DATA").symlink_to(data)
-    words = [f"nlgauge reproduce {table} --at DATA --format json" for table in COMPUTED]
+    words = [f"nlgauge study reproduce {table} --at DATA --format json" for table in COMPUTED]
     return {"tables.txt": place.transcript(words, masks=_NO_VALUE)}
 
 

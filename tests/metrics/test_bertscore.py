@@ -280,7 +280,7 @@ def test_idf_file_is_counted_with_a_space_where_texts_are_read_with_one(
 ) -> None:
     hyps, refs = map(list, zip(*roberta_space["pairs"], strict=True))
     (tmp_path / "refs.txt").write_text("\n".join(refs) + "\n", encoding="utf-8")
-    build = ["idf", "build", str(tmp_path / "refs.txt"), "--model", roberta, "--quiet", "-o"]
+    build = ["build", "idf", str(tmp_path / "refs.txt"), "--model", roberta, "--quiet", "-o"]
     assert main([*build, str(tmp_path / "with.idf")]) == 0
     assert main([*build, str(tmp_path / "without.idf"), "--prefix-space", "no"]) == 0
     recipe = f"bertscore:layer={roberta_space['layer']},idf="

@@ -63,9 +63,9 @@ def test_orientations_are_shown_wherever_the_metric_is(capsys: pytest.CaptureFix
     assert render([score]).startswith("discoscore (lower is better: ds_focus)")
     header, row = render([score], format="tsv").splitlines()
     assert dict(zip(header.split("\t"), row.split("\t"), strict=True))["better"] == "higher, lower: ds_focus"
-    assert main(["metrics", "show", "discoscore"]) == 0
+    assert main(["show", "discoscore"]) == 0
     assert "(reported: ds_sent); lower is better: ds_focus" in capsys.readouterr().out
-    assert main(["metrics", "show", "ds-focus"]) == 0
+    assert main(["show", "ds-focus"]) == 0
     assert "\nlower is better; components: precision, recall, f (reported: precision)\n" in capsys.readouterr().out
 
 

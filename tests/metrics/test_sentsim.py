@@ -226,7 +226,7 @@ def test_files_that_are_no_bounds(tmp_path: Path) -> None:
     path = Path(frozen(tmp_path, "combine=sss+wmd"))
     with pytest.raises(InputError, match="has no part 'smd'; it has sss, wmd"):
         sentsim(f"combine=smd,bounds={path}")
-    with pytest.raises(InputError, match=r"'none\.json' does not exist; make one with 'nlgauge sentsim calibrate "):
+    with pytest.raises(InputError, match=r"'none\.json' does not exist; make one with 'nlgauge build bounds "):
         sentsim("bounds=none.json")
     content = json.loads(path.read_text())
     content["bounds"]["wmd"][0] += 0.01

@@ -58,7 +58,7 @@ def test_a_file_that_is_no_table_is_refused(tmp_path: Path, content: str) -> Non
 
 
 def test_missing_file_and_foreign_tokenizer(table: IdfTable, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="idf build"):
+    with pytest.raises(InputError, match="build idf"):
         IdfTable.load(tmp_path / "none.json")
     with pytest.raises(InputError, match="build it again"):
         table.check_tokenizer("other", vocabulary_size=10, path="idf.json")

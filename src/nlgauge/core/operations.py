@@ -20,7 +20,6 @@ import importlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any, Literal
 
 from nlgauge.errors import RecipeError
@@ -155,6 +154,8 @@ class Operation:
 @cache
 def added_operations() -> tuple[Operation, ...]:
     """Operations of installed packages."""
+    from importlib.metadata import entry_points  # which takes a while, and most commands do without
+
     loaded = []
     for point in entry_points(group="nlgauge.operations"):
         operation = point.load()

@@ -199,7 +199,7 @@ def prepare_pairs(recipe: Metric, plan: PairPlan, options: RunOptions, check: Si
 
 def _refuse(recipe: Metric, options: RunOptions) -> None:
     if recipe.whole_corpus:
-        frozen = "freeze them: bounds=FILE ('nlgauge sentsim calibrate' makes it)"
+        frozen = "freeze them: bounds=FILE ('nlgauge build bounds' makes it)"
         what = f"; {frozen}" if "bounds" in recipe.options() else ""
         msg = (
             f"{recipe.name} scales the score of a pair by the lowest and highest values of a corpus, "

@@ -54,7 +54,7 @@ PAPER_LAYERS = {
 }
 
 #: Layer of models that the paper does not have. The two embedded ones: best average Pearson of F without idf on the
-#: four language pairs of WMT15 (`nlgauge tune-layer --model NAME --data wmt15`: .699 and .762). The others: the
+#: four language pairs of WMT15 (`nlgauge study tune-layer --model NAME --data wmt15`: .699 and .762). The others: the
 #: table `model2layers` of bert-score 0.3.13, tuned by its authors on WMT16 (the Turkish one on WMT18).
 LAYERS = {
     "minilm": 4,

@@ -52,7 +52,7 @@ class Ensemble(CompositeMetric):
             if member.whole_corpus:
                 msg = (
                     f"{member.name} scales its scores over the corpus at hand, so that no frozen mean fits it; "
-                    f"freeze it first: {member.name}(bounds=bounds.json), made by 'nlgauge sentsim calibrate'"
+                    f"freeze it first: {member.name}(bounds=bounds.json), made by 'nlgauge build bounds'"
                 )
                 raise RecipeError(msg)
 

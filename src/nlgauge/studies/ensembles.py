@@ -82,7 +82,7 @@ def _refuse_whole_corpus(recipe: Metric) -> None:
     if recipe.whole_corpus:
         msg = (
             f"{recipe.name} scales its scores over the corpus at hand, so that no frozen mean fits it; "
-            "freeze its bounds first ('nlgauge sentsim calibrate')"
+            "freeze its bounds first ('nlgauge build bounds')"
         )
         raise InputError(msg)
 

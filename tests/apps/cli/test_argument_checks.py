@@ -10,8 +10,8 @@ from tests.apps.cli.conftest import SYSTEM_A, Refusal, Run, write_lines
 from nlgauge.apps.cli.argument_checks import in_flags
 
 SCORE = ("score", "a.txt", "--refs", "ref.txt")
-META = ("meta", "--data", "custom", "--at", "own.tsv")
-STUDY = ("sensitivity", "a.txt", "b.txt", "--refs", "ref.txt", "--preset", "punctuation")
+META = ("study", "meta", "--data", "custom", "--at", "own.tsv")
+STUDY = ("study", "sensitivity", "a.txt", "b.txt", "--refs", "ref.txt", "--preset", "punctuation")
 
 
 @pytest.mark.parametrize("command", [SCORE, META, STUDY], ids=lambda command: command[0])
@@ -30,7 +30,7 @@ STUDY = ("sensitivity", "a.txt", "b.txt", "--refs", "ref.txt", "--preset", "punc
         (("--metric", "bertscore:src_lang=de"), "src_lang is read by metrics that compare with the source"),
         (
             ("--metric", "bertscore:rescale=true"),
-            "rescale must be no, yes or a file made by 'nlgauge baseline build'",
+            "rescale must be no, yes or a file made by 'nlgauge build baseline'",
         ),
         (("--metric", "bertscor"), "did you mean 'bertscore'?"),
     ],
@@ -44,7 +44,7 @@ def test_a_wrong_value_is_refused_alike(
 
 def test_other_commands_refuse_empty_names_too(refused: Refusal) -> None:
     assert "--lang is empty" in refused(2, "normalise", "a.txt", "--rules", "remove-punctuation", "--lang", "")
-    assert "--model is empty" in refused(2, "idf", "build", "a.txt", "-o", "x.idf", "--model", "")
+    assert "--model is empty" in refused(2, "build", "idf", "a.txt", "-o", "x.idf", "--model", "")
 
 
 def test_a_flag_that_one_of_two_metrics_sets_itself_is_used_by_the_other(run: Run) -> None:
@@ -80,7 +80,7 @@ def test_a_study_takes_model_and_layer_as_score_does(run: Run) -> None:
 def test_a_flag_that_no_metric_of_a_study_knows_is_refused(refused: Refusal, folder: Path) -> None:
     assert "option 'layer' is not known" in refused(2, *STUDY, "--metric", "moverscore", "--layer", "4")
     (folder / "mine.toml").write_text('metrics = ["moverscore"]\n[[sweep]]\nstopwords = ["none", "iso-en"]\n')
-    own = ("sensitivity", "a.txt", "b.txt", "--refs", "ref.txt", "--study", "mine.toml", "--layer", "4")
+    own = ("study", "sensitivity", "a.txt", "b.txt", "--refs", "ref.txt", "--study", "mine.toml", "--layer", "4")
     assert "--layer is not an option of moverscore" in refused(2, *own)
 
 

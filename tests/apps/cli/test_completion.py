@@ -36,20 +36,20 @@ def script() -> str:
         (["score", "--metric", "chrf", "bertsc"], {"bertscore"}),
         (["score", "--metric", "chrf", "--quie"], {"--quiet"}),
         (["score", "--format", "text", "bertsc"], set()),
-        (["idf", "bui"], {"build"}),
+        (["build", "id"], {"idf"}),
         (["score", "--batch-t"], {"--batch-tokens"}),
         (["score", "a.t"], set()),
         (["completion", ""], {"bash", "zsh"}),
-        (["idf", ""], {"build"}),
+        (["build", ""], {"idf", "baseline", "bounds", "norms", "means", "int8"}),
         # Where a file is meant the shell completes it, also before its first letter.
         (["score", ""], set()),
         (["score", "a.txt", "--refs", ""], set()),
         (["serve", "--data", ""], set()),
         # Names that other commands list.
-        (["metrics", "show", "bert"], {"bertscore"}),
-        (["reproduce", "repro-table1"], {"repro-table1", *(f"repro-table1{number}" for number in range(6))}),
-        (["reproduce", "repro-table3", "--langp"], {"--langpairs"}),
-        (["meta", "--data", "wmt17"], {"wmt17", "wmt17-testset"}),
+        (["show", "bert"], {"bertscore"}),
+        (["study", "reproduce", "repro-table1"], {"repro-table1", *(f"repro-table1{number}" for number in range(6))}),
+        (["study", "reproduce", "repro-table3", "--langp"], {"--langpairs"}),
+        (["study", "meta", "--data", "wmt17"], {"wmt17", "wmt17-testset"}),
         (["data", "info", "mlq"], {"mlqe-pe"}),
         (["score", "--model", "mp"], {"mpnet"}),
         (["models", "pull", "mu"], {"muse"}),
@@ -122,9 +122,9 @@ def test_a_tab_completes_at_a_terminal(tmp_path: Path, words: list[str], before:
             ("nlgauge score outp", "nlgauge score outputs.txt"),
             ("nlgauge score a.txt --format mark", "nlgauge score a.txt --format markdown"),
             ("nlgauge score --metric chrf berts", "nlgauge score --metric chrf bertscore"),
-            ("nlgauge idf bui", "nlgauge idf build"),
+            ("nlgauge build id", "nlgauge build idf"),
             ("nlgauge score --refs ", "nlgauge score --refs outputs.txt"),
-            ("nlgauge reproduce repro-table3 --langp", "nlgauge reproduce repro-table3 --langpairs"),
+            ("nlgauge study reproduce repro-table3 --langp", "nlgauge study reproduce repro-table3 --langpairs"),
         ):
             # Control-A goes to the start of the line, so that what Tab made of it is an argument of echo.
             assert shell.type(f"{typed}\t\x01echo :\n", r"\n:([^\r\n]*)[\r\n]") == expected

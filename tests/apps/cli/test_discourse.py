@@ -1,4 +1,4 @@
-"""`nlgauge discourse`: tables, JSON, TSV, a figure, and what is refused."""
+"""`nlgauge study discourse`: tables, JSON, TSV, a figure, and what is refused."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def run(*words: str) -> int:
-    return main(["discourse", *words, "--annotator", "parses.conllu", "--sentences", "annotator"])
+    return main(["study", "discourse", *words, "--annotator", "parses.conllu", "--sentences", "annotator"])
 
 
 @pytest.mark.usefixtures("folder")
@@ -91,7 +91,7 @@ def test_what_is_refused(words: list[str], status: int, message: str, capsys: py
     command = [*words, "--annotator", "parses.conllu"]
     if "--sentences" not in words:
         command += ["--sentences", "annotator"]
-    assert main(["discourse", *command]) == status
+    assert main(["study", "discourse", *command]) == status
     captured = capsys.readouterr()
     assert message in captured.err
     assert not captured.out

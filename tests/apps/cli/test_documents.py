@@ -100,7 +100,21 @@ def judged(path: Path) -> Path:
 
 def test_agreement_at_the_level_of_documents(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = judged(tmp_path / "judged.tsv")
-    command = ["meta", "--data", "custom", "--at", str(path), "-m", "chrf", "-q", "-f", "json", "--resamples", "100"]
+    command = [
+        "study",
+        "meta",
+        "--data",
+        "custom",
+        "--at",
+        str(path),
+        "-m",
+        "chrf",
+        "-q",
+        "-f",
+        "json",
+        "--resamples",
+        "100",
+    ]
     command += ["--level", "document", "--agreement", "kendall"]
     found = []
     for more in (["--set", "document=doc"], ["--document-ids", f"{path}:doc"]):
@@ -121,5 +135,5 @@ def test_agreement_at_the_level_of_documents(tmp_path: Path, capsys: pytest.Capt
 
 def test_segments_whose_documents_nobody_names_are_refused(tmp_path: Path, refused: Refusal) -> None:
     write_lines(tmp_path / "sts_en.tsv", ["5\tA plane.\tAn air plane.", "1\tx\ty"])
-    said = refused(1, "meta", "--data", "sts", "--at", str(tmp_path), "--level", "document", "-m", "chrf")
+    said = refused(1, "study", "meta", "--data", "sts", "--at", str(tmp_path), "--level", "document", "-m", "chrf")
     assert "sts does not say which document a row is of; name the document of each row (--document-ids FILE)" in said

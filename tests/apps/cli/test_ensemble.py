@@ -1,4 +1,4 @@
-"""`nlgauge ensemble`: norms of members, and a search for pairs."""
+"""`nlgauge build norms` and `nlgauge study ensemble`: norms of members, and a search for pairs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import nlgauge
 
 def test_norms_of_saved_scores_make_an_ensemble(run: Run) -> None:
     run("score", "a.txt", "b.txt", "--refs", "ref.txt", "-m", "chrf", "rouge1", "-o", "s.json")
-    assert run("ensemble", "fit", "--scores", "s.json", "-o", "n.json").status == 0
+    assert run("build", "norms", "--scores", "s.json", "-o", "n.json").status == 0
     result = run("score", "a.txt", "--refs", "ref.txt", "-m", "ensemble:chrf+rouge1,norms=n.json", "--format", "json")
     score = nlgauge.score(SYSTEM_A, REFERENCE, metric="ensemble:chrf+rouge1,norms=n.json")
     (found,) = json.loads(result.out)["scores"]
@@ -31,7 +31,7 @@ def test_a_search_over_a_data_set(run: Run, folder: Path) -> None:
     header = "hypothesis\treference\tscore\tone\ttwo"
     (folder / "mine.tsv").write_text("\n".join([header, *rows]) + "\n", encoding="utf-8")
     args = ("--data", "custom", "--at", "mine.tsv", "--set", "released=one,two", "--released", "one", "two")
-    result = run("ensemble", "search", *args, "-m", "chrf", "--splits", "2", "--format", "json")
+    result = run("study", "ensemble", *args, "-m", "chrf", "--splits", "2", "--format", "json")
     assert result.status == 1  # what disagrees with people has no gain
     assert "no metric of an ensemble agrees with people" in result.err
 
@@ -39,17 +39,17 @@ def test_a_search_over_a_data_set(run: Run, folder: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("fit", "-o", "n.json"), "needs a data set with metrics"),
-        (("fit", "-o", "n.json", "--data", "wmt17-testset"), "needs the members"),
-        (("fit", "-o", "n.json", "--scores", "s.json", "-m", "chrf"), "--metric is not read with --scores"),
+        (("-o", "n.json"), "needs a data set with metrics"),
+        (("-o", "n.json", "--data", "wmt17-testset"), "needs the members"),
+        (("-o", "n.json", "--scores", "s.json", "-m", "chrf"), "--metric is not read with --scores"),
     ],
 )
 def test_what_is_missing_is_said(refused: Refusal, words: tuple[str, ...], message: str) -> None:
-    assert message in refused(2, "ensemble", *words)
+    assert message in refused(2, "build", "norms", *words)
 
 
 def test_one_system_alone_has_no_deviation(run: Run, refused: Refusal, folder: Path) -> None:
     (folder / "one.txt").write_text("A cat.\n")
     (folder / "oneref.txt").write_text("The cat.\n")
     run("score", "one.txt", "--refs", "oneref.txt", "-m", "chrf", "-o", "one.json")
-    assert "at least 2 scores, got 1 of chrf" in refused(1, "ensemble", "fit", "--scores", "one.json", "-o", "n.json")
+    assert "at least 2 scores, got 1 of chrf" in refused(1, "build", "norms", "--scores", "one.json", "-o", "n.json")

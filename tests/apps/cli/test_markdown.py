@@ -34,14 +34,14 @@ COMMANDS: dict[str, tuple[tuple[str, ...], str | None]] = {
         "coefficient",
     ),
     "explain evaluate": (("explain", "evaluate", "--gold", "tags", "--scores", "values"), "AUC"),
-    "discourse": (("discourse", "d.txt", "--annotator", "d.conllu", "--sentences", "annotator"), "mean"),
-    "stress": (("stress", "a.txt", "-m", "chrf", "--perturbations", "typo", "casing"), "fall"),
-    "stress --triples": (("stress", "--triples", "t.tsv", "-m", "chrf"), "B wins"),
-    "meta": (("meta", *DATA, "-m", "chrf", "--resamples", "100", "-q"), "und"),
-    "tune-layer": (("tune-layer", *DATA, "-q"), "und"),
-    "sensitivity": (("sensitivity", *TEXTS, "--study", "mine.toml", "-q"), "CV %"),
-    "reproduce list": (("reproduce", "list"), None),
-    "metrics list": (("metrics", "list"), None),
+    "discourse": (("study", "discourse", "d.txt", "--annotator", "d.conllu", "--sentences", "annotator"), "mean"),
+    "stress": (("study", "stress", "a.txt", "-m", "chrf", "--perturbations", "typo", "casing"), "fall"),
+    "stress --triples": (("study", "stress", "--triples", "t.tsv", "-m", "chrf"), "B wins"),
+    "meta": (("study", "meta", *DATA, "-m", "chrf", "--resamples", "100", "-q"), "und"),
+    "tune-layer": (("study", "tune-layer", *DATA, "-q"), "und"),
+    "sensitivity": (("study", "sensitivity", *TEXTS, "--study", "mine.toml", "-q"), "CV %"),
+    "reproduce list": (("study", "reproduce", "list"), None),
+    "list": (("list",), None),
     "data list": (("data", "list"), None),
 }
 
@@ -119,7 +119,7 @@ def test_what_text_and_latex_mark_is_bold(run: Run) -> None:
 @pytest.mark.skipif(os.name == "nt", reason="no file there has such a name")
 def test_a_name_with_a_pipe_stays_in_its_cell(run: Run, files: Path) -> None:
     (files / "a|b_c.txt").write_text((files / "a.txt").read_text(encoding="utf-8"), encoding="utf-8")
-    words = ("sensitivity", "a|b_c.txt", "b.txt", "--refs", "ref.txt", "--study", "mine.toml", "-q")
+    words = ("study", "sensitivity", "a|b_c.txt", "b.txt", "--refs", "ref.txt", "--study", "mine.toml", "-q")
     tables = pipe_tables(run(*words, "--format", "markdown").out)
     assert [row[0] for row in tables[1].rows] == [r"a\|b\_c.txt", "b.txt", "average"]
 

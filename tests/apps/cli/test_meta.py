@@ -1,4 +1,4 @@
-"""`nlgauge meta` and `nlgauge tune-layer` on a small table of one's own."""
+"""`nlgauge study meta` and `nlgauge study tune-layer` on a small table of one's own."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def own(tmp_path: Path) -> Path:
 
 def command(own: Path, *more: str) -> list[str]:
     data = ["--data", "custom", "--at", str(own), "--set", *COLUMNS, "released=other"]
-    return ["meta", *data, "--metric", "bertscore", "chrf", "--resamples", "100", "--quiet", *more]
+    return ["study", "meta", *data, "--metric", "bertscore", "chrf", "--resamples", "100", "--quiet", *more]
 
 
 def test_a_table_in_every_format(own: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -77,7 +77,7 @@ def test_a_mistake_is_named(
 
 def test_the_best_layer(own: Path, capsys: pytest.CaptureFixture[str]) -> None:
     options = ["--data", "custom", "--at", str(own), "--set", *COLUMNS, "--quiet"]
-    assert main(["tune-layer", *options, "--format", "json"]) == 0
+    assert main(["study", "tune-layer", *options, "--format", "json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert len(found["layers"]) == 7
     assert found["best"] == max(found["layers"], key=lambda row: row["average"])["layer"]
@@ -90,7 +90,7 @@ def test_scores_of_another_tool_are_rows_like_ours(own: Path, capsys: pytest.Cap
     ]
     judge.write_text("\n".join(["system,segment,score", *rows]) + "\n")
     data = ["--data", "custom", "--at", str(own), "--set", *COLUMNS]
-    alone = ["meta", *data, "--scores", str(judge), "--no-sentinels", "--quiet", "--format", "json"]
+    alone = ["study", "meta", *data, "--scores", str(judge), "--no-sentinels", "--quiet", "--format", "json"]
     assert main(alone) == 0
     (table,) = json.loads(capsys.readouterr().out)["tables"]
     assert [row["metric"] for row in table["metrics"]] == ["judge"]
@@ -115,7 +115,19 @@ def test_a_data_set_without_texts_shows_the_scores_that_it_has(
         file = tmp_path / f"{name}.csv"
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text("\n".join(("M0,M1,M2", *rows)) + "\n", encoding="utf-8")
-    command = ["meta", "--data", "tac08-scores", "--at", str(tmp_path), "--level", "topic", "--test", "none", "-q"]
+    command = [
+        "study",
+        "meta",
+        "--data",
+        "tac08-scores",
+        "--at",
+        str(tmp_path),
+        "--level",
+        "topic",
+        "--test",
+        "none",
+        "-q",
+    ]
     assert main([*command, "--format", "json"]) == 0
     (result,) = json.loads(capsys.readouterr().out)["tables"]
     found = {row["metric"]: row["average"] for row in result["metrics"]}
@@ -139,7 +151,7 @@ def judged(tmp_path: Path) -> Path:
 
 
 def test_documents_of_the_data_or_of_a_file(judged: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    data = ["meta", "--data", "custom", "--at", str(judged), "--set", "released=first,second", "-m", "chrf"]
+    data = ["study", "meta", "--data", "custom", "--at", str(judged), "--set", "released=first,second", "-m", "chrf"]
     command = [*data, "--released", "first", "second", "--no-sentinels", "--resamples", "100", "-q", "-f", "json"]
     ids = f"{judged}:doc"
     found = []
@@ -179,7 +191,7 @@ def test_soft_accuracy_that_cannot_be_computed_does_not_lose_pearson(
     path.write_text("\n".join(lines) + "\n")
     columns = ("references=reference", "system=system", "segment=segment", "human=human")
     data = ["--data", "custom", "--at", str(path), "--set", *columns]
-    asked = ["meta", *data, "--metric", "chrf", "rouge1", "--level", "system", "--quiet", "--agreement"]
+    asked = ["study", "meta", *data, "--metric", "chrf", "rouge1", "--level", "system", "--quiet", "--agreement"]
     assert main([*asked, "pearson", "spa"]) == 0
     pearson, spa = capsys.readouterr().out.split("\n\n", 1)
     assert "Pearson's r" in pearson
@@ -190,7 +202,7 @@ def test_soft_accuracy_that_cannot_be_computed_does_not_lose_pearson(
 
 
 def test_metric_that_cannot_be_computed_at_all_is_an_error(own: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    asked = ["meta", "--data", "custom", "--at", str(own), "--set", *COLUMNS, "released=other", "--quiet"]
+    asked = ["study", "meta", "--data", "custom", "--at", str(own), "--set", *COLUMNS, "released=other", "--quiet"]
     assert main([*asked, "--metric", "bertscore:layer=99"]) == 2
     assert "layer must be" in capsys.readouterr().err
     assert main([*asked, "--metric", "bertscore:layer=99", "chrf"]) == 0

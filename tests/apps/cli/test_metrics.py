@@ -1,4 +1,4 @@
-"""`nlgauge metrics list|show`."""
+"""`nlgauge list` and `nlgauge show`."""
 
 from __future__ import annotations
 
@@ -14,34 +14,34 @@ from nlgauge.core.registry import METRICS
 
 
 def test_list_has_a_line_per_metric(run: Run) -> None:
-    result = run("metrics", "list")
+    result = run("list")
     assert (result.status, result.err) == (0, "")
     rows = result.out.splitlines()[2:]
     assert [row.split()[0] for row in rows] == list(METRICS)
     (bary,) = [row for row in rows if row.startswith("baryscore")]
     assert bary.split()[1] == "lower"
-    described = json.loads(run("metrics", "list", "-f", "json").out)
+    described = json.loads(run("list", "-f", "json").out)
     assert [one["name"] for one in described] == list(METRICS)
     assert described[1]["components"] == ["precision", "recall", "f1"]
 
 
 @pytest.mark.parametrize("name", METRICS)
 def test_show_has_every_option_the_equation_and_the_citation(run: Run, name: str) -> None:
-    result = run("metrics", "show", name)
+    result = run("show", name)
     assert (result.status, result.err) == (0, "")
     metric = METRICS[name]
     for option, about in metric.options().items():
         assert f"--{option.replace('_', '-')}  {about.help}" in result.out
         assert about.values in result.out
     assert metric.citation.strip() in result.out
-    record = json.loads(run("metrics", "show", name, "-f", "json").out)
+    record = json.loads(run("show", name, "-f", "json").out)
     assert [one["name"] for one in record["options"]] == list(metric.options())
     assert record["equation"] in result.out
 
 
 def test_defaults_are_those_of_the_metric(run: Run) -> None:
     def default(metric: str, option: str) -> object:
-        options = json.loads(run("metrics", "show", metric, "-f", "json").out)["options"]
+        options = json.loads(run("show", metric, "-f", "json").out)["options"]
         return {one["name"]: one["default"] for one in options}[option]
 
     assert default("bertscore", "multiref") == "best-f"
@@ -52,17 +52,17 @@ def test_defaults_are_those_of_the_metric(run: Run) -> None:
 
 
 def test_equations_are_shown(run: Run) -> None:
-    assert "P = sum_i idf(x_i) max_j x_i.y_j / sum_i idf(x_i)" in run("metrics", "show", "bertscore").out
-    assert "min_F <C, F>" in run("metrics", "show", "MoverScore").out
+    assert "P = sum_i idf(x_i) max_j x_i.y_j / sum_i idf(x_i)" in run("show", "bertscore").out
+    assert "min_F <C, F>" in run("show", "MoverScore").out
 
 
 def test_an_unknown_metric_is_refused(refused: Refusal) -> None:
-    assert "did you mean 'moverscore'?" in refused(2, "metrics", "show", "movescore")
+    assert "did you mean 'moverscore'?" in refused(2, "show", "movescore")
 
 
 def test_numbers_of_deviations_are_explained(run: Run) -> None:
-    assert "numbers such as D5.1 are rows of docs/deviations.md" in run("metrics", "show", "moverscore").out
-    assert "docs/deviations.md" not in run("metrics", "show", "bleu").out
+    assert "numbers such as D5.1 are rows of docs/deviations.md" in run("show", "moverscore").out
+    assert "docs/deviations.md" not in run("show", "bleu").out
 
 
 @pytest.mark.parametrize("name", ["ds-focus", "ds-sent"])
@@ -73,6 +73,6 @@ def test_profile_released_is_shown_to_read_texts_as_given(run: Run, tmp_path: Pa
     nlgauge.score([text_of(short)], [text_of(short)], metric=f"{name}:profile=released,{options}")
     with pytest.raises(nlgauge.InputError, match="does not have the document 'cats sat"):
         nlgauge.score([text_of(short)], [text_of(short)], metric=f"{name}:profile=released,{options},lowercase=yes")
-    shown = run("metrics", "show", name).out
+    shown = run("show", name).out
     assert "released   lower case" not in shown
     assert "All profiles tag and encode the texts as given" in shown

@@ -151,13 +151,13 @@ def test_quantise_makes_a_plan_that_int8_goes_by(run: Run, tmp_path: Path, empty
     words = ["cat", "dog", "ferry", "storm", "red"]
     corpus = tmp_path / "corpus.txt"
     corpus.write_text("".join(f"the {a} sat on a {b} {c}\n" for a in words for b in words for c in words))
-    made = run("models", "quantise", model, "--corpus", str(corpus), "--note", "cats and dogs")
+    made = run("build", "int8", model, "--corpus", str(corpus), "--note", "cats and dogs")
     assert made.status == 0
     assert "24 products in eight bits, min-max, smoothed by 0.7" in made.err
     assert "ranges from cats and dogs" in made.err
     texts = [str(corpus), "--refs", str(corpus), "--model", model, "--layer", "2", "--precision", "int8"]
     assert f"-int8@{made.out.strip()}.onnx." in run("score", *texts).out
-    assert run("models", "quantise", model, "--corpus", str(corpus), "-q").err == ""
-    back = run("models", "quantise", model)
+    assert run("build", "int8", model, "--corpus", str(corpus), "-q").err == ""
+    back = run("build", "int8", model)
     assert back.status == 1
     assert "'tiny' has no int8 plan yet" in back.err

@@ -22,8 +22,9 @@ def test_score_writes_the_same_bytes_to_a_file(run: Run, folder: Path, form: str
 def test_meta_and_sensitivity_write_to_a_file(run: Run, folder: Path) -> None:
     rows = ["hypothesis\treference\tscore", "a b c\ta b d\t1", "a b\tc d e\t2", "x y z\tx y z\t3", "e f\tf g\t1"]
     (folder / "own.tsv").write_text("\n".join(rows) + "\n", encoding="utf-8")
-    meta = ("meta", "--data", "custom", "--at", "own.tsv", "-m", "chrf", "--resamples", "100", "-q")
+    meta = ("study", "meta", "--data", "custom", "--at", "own.tsv", "-m", "chrf", "--resamples", "100", "-q")
     study = (
+        "study",
         "sensitivity",
         "a.txt",
         "b.txt",
@@ -45,22 +46,22 @@ def test_meta_and_sensitivity_write_to_a_file(run: Run, folder: Path) -> None:
 @pytest.mark.parametrize(
     "command",
     [
-        ("idf", "build", "a.txt", "-o", "a.txt"),
-        ("idf", "build", "ref.txt", "a.txt", "-o", "./a.txt"),
+        ("build", "idf", "a.txt", "-o", "a.txt"),
+        ("build", "idf", "ref.txt", "a.txt", "-o", "./a.txt"),
         ("normalise", "a.txt", "--rules", "remove-punctuation", "-o", "a.txt"),
-        ("baseline", "build", "--corpus", "a.txt", "-o", "a.txt"),
+        ("build", "baseline", "--corpus", "a.txt", "-o", "a.txt"),
         ("align", "fit", "--parallel", "a.txt", "ref.txt", "--model", "minilm", "-o", "a.txt"),
         ("align", "fit", "--parallel", "ref.txt", "b.txt", "-o", "x.npz", "--alignments", "a.txt",
          "--save-alignments", "a.txt"),
         ("align", "fit", "--unsupervised", "ref.txt", "a.txt", "--model", "minilm", "-o", "a.txt"),
         ("align", "fit", "--parallel", "a.txt", "ref.txt", "--method", "flow", "-o", "x.npz", "--curves", "a.txt"),
         ("align", "fit", "--parallel", "a.txt", "ref.txt", "--method", "flow", "-o", "x.npz", "--state", "a.txt"),
-        ("align", "means", "--texts", "en=a.txt", "de=ref.txt", "--model", "minilm", "-o", "a.txt"),
-        ("sentsim", "calibrate", "a.txt", "--refs", "ref.txt", "-o", "a.txt"),
+        ("build", "means", "--texts", "en=a.txt", "de=ref.txt", "--model", "minilm", "-o", "a.txt"),
+        ("build", "bounds", "a.txt", "--refs", "ref.txt", "-o", "a.txt"),
         ("score", "a.txt", "--refs", "ref.txt", "-o", "a.txt"),
         ("score", "b.txt", "--refs", "ref.txt", "--idf", "a.txt", "-o", "a.txt"),
         ("score", "b.txt", "--refs", "ref.txt", "-m", "bertscore:idf=a.txt", "-o", "a.txt"),
-        ("sensitivity", "a.txt", "--refs", "ref.txt", "--preset", "idf", "-o", "a.txt"),
+        ("study", "sensitivity", "a.txt", "--refs", "ref.txt", "--preset", "idf", "-o", "a.txt"),
     ],
     ids=lambda command: " ".join(command[:2]),
 )  # fmt: skip
@@ -80,14 +81,14 @@ def test_a_link_to_an_input_and_a_column_of_one_are_refused(refused: Refusal, fo
 UNWRITABLE = [
     (*SCORE, "-o"),
     ("align", "fit", "--parallel", "a.txt", "ref.txt", "--model", "minilm", "-o"),
-    ("align", "means", "--texts", "en=a.txt", "de=ref.txt", "--model", "minilm", "-o"),
+    ("build", "means", "--texts", "en=a.txt", "de=ref.txt", "--model", "minilm", "-o"),
     ("align", "fit", "--parallel", "a.txt", "ref.txt", "--method", "flow", "-o", "x.npz", "--curves"),
     ("align", "fit", "--parallel", "a.txt", "ref.txt", "--method", "flow", "-o", "x.npz", "--state"),
     ("align", "fit", "--unsupervised", "a.txt", "ref.txt", "-o"),
-    ("sentsim", "calibrate", "a.txt", "--refs", "ref.txt", "-o"),
-    ("baseline", "build", "--corpus", "a.txt", "--pairs", "4", "-o"),
-    ("sensitivity", "a.txt", "--refs", "ref.txt", "--preset", "punctuation", "--plot"),
-    ("reproduce", "figure2", "--plot"),
+    ("build", "bounds", "a.txt", "--refs", "ref.txt", "-o"),
+    ("build", "baseline", "--corpus", "a.txt", "--pairs", "4", "-o"),
+    ("study", "sensitivity", "a.txt", "--refs", "ref.txt", "--preset", "punctuation", "--plot"),
+    ("study", "reproduce", "figure2", "--plot"),
 ]
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 from tests.apps.cli.conftest import Refusal, Run
 
-from nlgauge.apps.cli import _parser_for, build_parser, main
+from nlgauge.apps.cli import build_parser, parser_for
 from nlgauge.apps.cli.parsing import CommandParser
 
 SCORE = ("score", "a.txt", "--refs", "ref.txt")
@@ -43,12 +43,12 @@ def test_every_help_can_be_printed(parser: argparse.ArgumentParser) -> None:
 
 
 def test_an_abbreviation_that_used_to_work_is_refused(run: Run) -> None:
-    result = run("reproduce", "list", "--form", "json")
+    result = run("study", "reproduce", "list", "--form", "json")
     assert (result.status, result.out) == (2, "")
     assert "did you mean '--format'?" in result.err
 
 
-@pytest.mark.parametrize("command", ["score", "meta", "sensitivity"])
+@pytest.mark.parametrize("command", ["score", "study meta", "study sensitivity"])
 def test_commands_that_score_take_the_same_options(command: str) -> None:
     (parser,) = [one for one in PARSERS if one.prog == f"nlgauge {command}"]
     flags = set(parser._option_string_actions)
@@ -67,7 +67,7 @@ def test_commands_that_score_take_the_same_options(command: str) -> None:
     assert {"--long", "--empty", "--format", "--output", "--width", "--quiet", "-f", "-o", "-w", "-m", "-q"} <= flags
 
 
-@pytest.mark.parametrize("command", ["reproduce", "tune-layer"])
+@pytest.mark.parametrize("command", ["study reproduce", "study tune-layer"])
 def test_other_commands_that_score_print_alike(command: str) -> None:
     (parser,) = [one for one in PARSERS if one.prog == f"nlgauge {command}"]
     assert {
@@ -84,10 +84,12 @@ def test_other_commands_that_score_print_alike(command: str) -> None:
     } <= set(parser._option_string_actions)
 
 
-@pytest.mark.parametrize(("command", "most"), [("score", 40), ("compare", 61), ("meta", 50), ("sensitivity", 50)])
+@pytest.mark.parametrize(
+    ("command", "most"), [("score", 40), ("compare", 61), ("study meta", 50), ("study sensitivity", 50)]
+)
 def test_help_fits_a_screen(run: Run, monkeypatch: pytest.MonkeyPatch, command: str, most: int) -> None:
     monkeypatch.setenv("COLUMNS", "80")
-    result = run(command, "--help")
+    result = run(*command.split(), "--help")
     assert result.status == 0
     assert len(result.out.splitlines()) <= most
     assert "examples:" in result.out
@@ -111,7 +113,7 @@ def test_a_flag_with_an_underscore_is_refused_with_a_hint(run: Run) -> None:
 
 
 @pytest.mark.parametrize(
-    "command", [SCORE, ("meta", "--data", "custom"), ("sensitivity", "a.txt", "--refs", "r.txt")]
+    "command", [SCORE, ("study", "meta", "--data", "custom"), ("study", "sensitivity", "a.txt", "--refs", "r.txt")]
 )
 @pytest.mark.parametrize(
     ("words", "spelling"),
@@ -144,7 +146,7 @@ def test_a_usage_error_is_a_line_of_usage_and_the_error(run: Run) -> None:
     ("command", "usage", "hint"),
     [
         ((*SCORE, "--segmets"), "usage: nlgauge score ", "did you mean '--segments'?"),
-        (("idf", "build", "a.txt", "-o", "x", "--quite"), "usage: nlgauge idf build ", "did you mean '--quiet'?"),
+        (("build", "idf", "a.txt", "-o", "x", "--quite"), "usage: nlgauge build idf ", "did you mean '--quiet'?"),
         (("score", "a.txt", "--threads", "1", "b.txt"), "usage: nlgauge score ", "files come first"),
     ],
 )
@@ -163,27 +165,51 @@ def test_systems_behind_the_references_are_found(refused: Refusal) -> None:
     assert "--refs took 'ref.txt' and 'a.txt'; put the systems first: nlgauge score a.txt --refs ref.txt" in says
 
 
-@pytest.mark.parametrize("command", ["score", "sensitivity"])
+@pytest.mark.parametrize("command", ["score", "study sensitivity"])
 def test_systems_behind_the_metrics_are_found(refused: Refusal, command: str) -> None:
-    says = refused(2, command, "--refs", "ref.txt", "-m", "bertscore", "a.txt")
+    says = refused(2, *command.split(), "--refs", "ref.txt", "-m", "bertscore", "a.txt")
     assert f"--metric took 'a.txt', which is a file; put the systems first: nlgauge {command} a.txt" in says
 
 
-@pytest.mark.parametrize("command", [[], ["models"], ["signature"]])
-def test_without_a_command_the_commands_are_named(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(command) == 2
-    message = capsys.readouterr().err.splitlines()[-1]
-    assert "is missing, one of" in message
-    assert {"score", "pull", "diff"} & set(message.replace(",", "").replace(";", "").split())
+@pytest.mark.parametrize("command", [[], ["study"], ["build"], ["models"], ["signature"]], ids=" ".join)
+def test_a_command_that_only_has_sub_commands_prints_its_help(run: Run, command: list[str]) -> None:
+    result = run(*command)
+    assert (result.status, result.err) == (0, "")
+    assert result.out == run(*command, "--help").out
+    assert result.out.startswith(" ".join(["usage: nlgauge", *command]))
 
 
-def test_the_list_of_commands_says_what_each_command_says_of_itself() -> None:
-    """`nlgauge --help` is made from a table, so that it need not load the commands."""
+def test_the_list_of_commands_has_a_line_for_each_and_fits_a_screen(run: Run) -> None:
+    lines = run("--help").out.splitlines()
+    assert len(lines) <= 45
+    assert max(map(len, lines)) <= 80
+    leaves = {parser.prog for parser in PARSERS if parser._subparsers is None}
+    for prog in sorted(leaves):
+        words = prog.split()[1:]
+        line = " ".join(words if words[0] in {"study", "build"} else words[:1])
+        assert sum(one.startswith(f"  {line}  ") for one in lines) == 1, prog
 
-    def told(parser: argparse.ArgumentParser) -> list[tuple[str, str | None]]:
-        (actions,) = [one for one in parser._actions if isinstance(one, argparse._SubParsersAction)]
-        return [(one.dest, one.help) for one in actions._choices_actions]
 
-    assert told(_parser_for(["--help"])) == told(build_parser())
-    assert _parser_for(["--help"]).format_help() == build_parser().format_help()
-    assert _parser_for(["score"]).format_usage() == build_parser().format_usage()
+@pytest.mark.parametrize(
+    ("command", "hint"),
+    [
+        ("scor", "did you mean 'nlgauge score'?"),
+        ("metas", "did you mean 'nlgauge study meta'?"),
+        ("meta --data wmt17", "did you mean 'nlgauge study meta'?"),
+        ("idf build a.txt", "did you mean 'nlgauge build idf'?"),
+        ("study mta", "did you mean 'nlgauge study meta'?"),
+        ("models pul", "did you mean 'nlgauge models pull'?"),
+        ("nosuch", "see 'nlgauge --help'"),
+    ],
+)
+def test_an_unknown_command_is_refused_with_the_nearest_one(run: Run, command: str, hint: str) -> None:
+    result = run(*command.split())
+    assert (result.status, result.out) == (2, "")
+    assert "error: unknown command " in result.err
+    assert result.err.endswith(f"; {hint}\n")
+
+
+def test_the_parser_of_one_command_is_that_of_all() -> None:
+    """Help and usage do not depend on which commands were loaded."""
+    assert parser_for(["--help"]).format_help() == build_parser().format_help()
+    assert parser_for(["score"]).format_help() == build_parser().format_help()

@@ -1,4 +1,4 @@
-"""`nlgauge reproduce list` and `nlgauge reproduce NAME`."""
+"""`nlgauge study reproduce list` and `nlgauge study reproduce NAME`."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def bagel(folder: Path) -> None:
 
 
 def test_list_says_which_data_is_here(run: Run, folder: Path) -> None:
-    result = run("reproduce", "list")
+    result = run("study", "reproduce", "list")
     assert (result.status, result.err) == (0, "")
     entries, _, left_out = result.out.partition("\nIn print, and not here:\n")
     assert [line.split()[0] for line in entries.splitlines()[2:] if line[0] != " "] == list(PAPER_TABLES)
@@ -44,8 +44,8 @@ def test_list_says_which_data_is_here(run: Run, folder: Path) -> None:
     assert "MoverScore-1 and BERTScore's recall; only shown; reproducibility study, Table 8" in in_print
     assert "not here: bagel, sfhotel" in result.out
     bagel(folder)
-    assert "bagel; not here: sfhotel" in run("reproduce", "list", "--at", ".").out
-    listed = json.loads(run("reproduce", "list", "--format", "json").out)
+    assert "bagel; not here: sfhotel" in run("study", "reproduce", "list", "--at", ".").out
+    listed = json.loads(run("study", "reproduce", "list", "--format", "json").out)
     described = {entry["id"]: entry for entry in listed if entry["id"] is not None}
     assert list(described) == list(PAPER_TABLES)
     # What has no entry is in both lists, with its reason.
@@ -62,7 +62,7 @@ def test_list_says_which_data_is_here(run: Run, folder: Path) -> None:
 
 
 def test_without_data_the_print_and_what_is_missing_are_shown(run: Run) -> None:
-    result = run("reproduce", "moverscore-table1", "-q")
+    result = run("study", "reproduce", "moverscore-table1", "-q")
     assert result.status == 1, "nothing was computed"
     assert result.err == "nlgauge: nothing of moverscore-table1 could be computed here; see what is missing\n"
     assert "WMD-1 + BERT + MNLI + PMEANS" in result.out
@@ -71,7 +71,7 @@ def test_without_data_the_print_and_what_is_missing_are_shown(run: Run) -> None:
     assert (
         "missing: data set wmt17: no folder of data was given (--at PATH); published at www.statmt.org" in result.out
     )
-    captions = run("reproduce", "repro-table8", "-q").out
+    captions = run("study", "reproduce", "repro-table8", "-q").out
     assert "0.851" in captions
     assert "cocodataset.org" in captions
 
@@ -80,49 +80,52 @@ def test_every_table_prints_without_data(run: Run) -> None:
     for name, table in PAPER_TABLES.items():
         if not (table.data or table.unavailable):
             continue  # scores are drawn: the test below
-        result = run("reproduce", name, "-q")
+        result = run("study", "reproduce", name, "-q")
         assert result.status == 1, "nothing was computed"
         assert name in result.out
 
 
 def test_rankings_of_drawn_scores_need_no_data(run: Run, folder: Path, refused: Refusal) -> None:
-    result = run("reproduce", "bt-figure2", "--plot", "pairings.png", "--seed", "3")
+    result = run("study", "reproduce", "bt-figure2", "--plot", "pairings.png", "--seed", "3")
     assert (result.status, result.err) == (0, "")
     assert "three types, S as 1 3 2" in result.out
     assert "note: other than the defaults: seed=3" in result.out
     assert (folder / "pairings.png").read_bytes().startswith(b"\x89PNG")
-    assert " needs none  " in run("reproduce", "list").out
-    assert "bt-figure2 has no use of ties=half" in refused(2, "reproduce", "bt-figure2", "--ties", "half")
-    assert "options of rankings (ties, full" in refused(2, "reproduce", "table3", "--full")
-    assert "options of sensitivity studies" in refused(2, "reproduce", "bt-table1", "--state", "s")
+    assert " needs none  " in run("study", "reproduce", "list").out
+    assert "bt-figure2 has no use of ties=half" in refused(2, "study", "reproduce", "bt-figure2", "--ties", "half")
+    assert "options of rankings (ties, full" in refused(2, "study", "reproduce", "table3", "--full")
+    assert "options of sensitivity studies" in refused(2, "study", "reproduce", "bt-table1", "--state", "s")
 
 
 def test_rankings_on_frames(run: Run, folder: Path) -> None:
     write_frames(folder)
-    command = ("reproduce", "bt-table1", "--at", ".", "--data", "topicalchat-scores", "--format", "json")
+    command = ("study", "reproduce", "bt-table1", "--at", ".", "--data", "topicalchat-scores", "--format", "json")
     second, half = (json.loads(run(*command, "--ties", ties).out) for ties in ("second", "half"))
     assert second["rows"][1]["reason"] == "8 of 296 setups"
     cells = [found["rows"][1]["cells"]["disagree"]["ours"] for found in (second, half)]
     assert cells[0] != cells[1]
     assert half["options"]["ties"] == "half"
-    assert "topicalchat-scores, personachat-scores; not here: tac08" in run("reproduce", "list", "--at", ".").out
+    assert (
+        "topicalchat-scores, personachat-scores; not here: tac08"
+        in run("study", "reproduce", "list", "--at", ".").out
+    )
 
 
 def test_a_folder_of_data_that_is_not_there_is_refused(refused: Refusal) -> None:
-    assert "'/nowhere' does not exist" in refused(1, "reproduce", "repro-table3", "--at", "/nowhere")
-    assert "'/nowhere' does not exist" in refused(1, "reproduce", "list", "--at", "/nowhere")
+    assert "'/nowhere' does not exist" in refused(1, "study", "reproduce", "repro-table3", "--at", "/nowhere")
+    assert "'/nowhere' does not exist" in refused(1, "study", "reproduce", "list", "--at", "/nowhere")
 
 
 @pytest.mark.parametrize(
     "option", [("--rows", "x"), ("--langpairs", "cs-en"), ("--model", "none"), ("--draws", "3"), ("--plot", "f.png")]
 )
 def test_the_list_takes_no_options_of_a_table(refused: Refusal, option: tuple[str, str]) -> None:
-    assert f"{option[0]} goes with a table's name" in refused(2, "reproduce", "list", *option)
+    assert f"{option[0]} goes with a table's name" in refused(2, "study", "reproduce", "list", *option)
 
 
 def test_formats_and_the_json_file(run: Run, folder: Path) -> None:
     bagel(folder)
-    command = ("reproduce", "moverscore-table3", "--at", ".", "--model", "none", "-q")
+    command = ("study", "reproduce", "moverscore-table3", "--at", ".", "--model", "none", "-q")
     text = run(*command)
     assert run(*command, "-f", "json", "-o", "out.json")[:2] == (0, "")
     written = json.loads((folder / "out.json").read_text(encoding="utf-8"))
@@ -143,10 +146,10 @@ def test_formats_and_the_json_file(run: Run, folder: Path) -> None:
 
 
 def test_names_that_are_wrong(refused: Refusal) -> None:
-    assert "known are repro-table1" in refused(2, "reproduce", "table99")
-    assert "language pair 'xx-en' is not here" in refused(2, "reproduce", "table2", "--langpairs", "xx-en")
-    assert "row 'nothing' is not here" in refused(2, "reproduce", "table2", "--rows", "nothing")
-    says = refused(2, "reproduce", "disco-table7", "--vectors", "glove.txt")
+    assert "known are repro-table1" in refused(2, "study", "reproduce", "table99")
+    assert "language pair 'xx-en' is not here" in refused(2, "study", "reproduce", "table2", "--langpairs", "xx-en")
+    assert "row 'nothing' is not here" in refused(2, "study", "reproduce", "table2", "--rows", "nothing")
+    says = refused(2, "study", "reproduce", "disco-table7", "--vectors", "glove.txt")
     assert "no row of disco-table7 reads word vectors; leave out vectors" in says
 
 
@@ -167,7 +170,7 @@ def test_a_study_with_its_figure(run: Run, folder: Path, refused: Refusal) -> No
         judged += [f"cs-en newstest2017 {system} {line} {next(human)}" for line in (1, 2, 3)]
     write_lines(folder / "DA-seglevel.csv", judged)
     limits = ("--at", ".", "--data", "wmt17", "--levels", "segment", "--langpairs", "cs-en", "-q")
-    result = run("reproduce", "figure2", *limits, "--state", "s", "--plot", "f.png", "--format", "json")
+    result = run("study", "reproduce", "figure2", *limits, "--state", "s", "--plot", "f.png", "--format", "json")
     assert (result.status, result.err) == (0, "")
     found = json.loads(result.out)
     assert found["id"] == "repro-figure2"
@@ -177,5 +180,5 @@ def test_a_study_with_its_figure(run: Run, folder: Path, refused: Refusal) -> No
     }
     assert (folder / "f.png").read_bytes().startswith(b"\x89PNG")
     assert (folder / "s").stat().st_size > 100
-    assert "repro-table2 has no figure" in refused(2, "reproduce", "table2", "--plot", "f.png")
-    assert "repro-table2 is not a sensitivity study" in refused(2, "reproduce", "table2", "--state", "s")
+    assert "repro-table2 has no figure" in refused(2, "study", "reproduce", "table2", "--plot", "f.png")
+    assert "repro-table2 is not a sensitivity study" in refused(2, "study", "reproduce", "table2", "--state", "s")

@@ -594,7 +594,7 @@ def test_rescaling_without_a_baseline_names_the_command_that_builds_one(refused:
     message = refused(1, "score", "a.txt", "--refs", "ref.txt", *flags)
     assert "'minilm'" in message
     assert "'fi'" in message
-    assert "nlgauge baseline build --corpus" in message
+    assert "nlgauge build baseline --corpus" in message
 
 
 # --- status 2: the command was wrong -------------------------------------------------------------------

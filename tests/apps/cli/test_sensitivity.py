@@ -1,4 +1,4 @@
-"""`nlgauge sensitivity`: files or data sets in, tables out."""
+"""`nlgauge study sensitivity`: files or data sets in, tables out."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from tests.apps.cli.conftest import Refusal, Run, write_lines
 
-FILES = ("sensitivity", "a.txt", "b.txt", "--refs", "ref.txt", "ref2.txt", "--quiet")
+FILES = ("study", "sensitivity", "a.txt", "b.txt", "--refs", "ref.txt", "ref2.txt", "--quiet")
 
 
 def test_text_says_what_moves_and_who_flips(run: Run) -> None:
@@ -34,7 +34,7 @@ def test_text_names_the_systems_that_flip(run: Run, folder: Path) -> None:
     write_lines(folder / "right.txt", [f"the {one} is in the {other} of the town" for one, other in pairs])
     write_lines(folder / "stop.txt", ["the", "is", "in", "of"])
     write_lines(folder / "mine.toml", ['metrics = ["bertscore"]', "[[sweep]]", 'stopwords = ["none", "stop.txt"]'])
-    systems = ("sensitivity", "terse.txt", "fluent.txt", "--refs", "right.txt", "--quiet")
+    systems = ("study", "sensitivity", "terse.txt", "fluent.txt", "--refs", "right.txt", "--quiet")
     out = run(*systems, "--study", "mine.toml").out
     assert "Pairs of systems whose order flips" in out
     assert "No pair of systems flips" not in out
@@ -117,15 +117,15 @@ def test_a_wrong_command_says_what_is_missing(
     refused: Refusal, words: tuple[str, ...], named: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("NLGAUGE_DATA", raising=False)  # it stands in for --at
-    assert named in refused(2, "sensitivity", *words, "--quiet")
+    assert named in refused(2, "study", "sensitivity", *words, "--quiet")
 
 
 def test_a_missing_study_file(refused: Refusal) -> None:
-    assert "mine.toml" in refused(1, "sensitivity", "a.txt", "--refs", "ref.txt", "--study", "mine.toml")
+    assert "mine.toml" in refused(1, "study", "sensitivity", "a.txt", "--refs", "ref.txt", "--study", "mine.toml")
 
 
 def test_what_the_settings_start_from_is_signed(run: Run) -> None:
-    out = run("sensitivity", "a.txt", "b.txt", "--refs", "ref.txt", "--preset", "punctuation", "--quiet").out
+    out = run("study", "sensitivity", "a.txt", "b.txt", "--refs", "ref.txt", "--preset", "punctuation", "--quiet").out
     signed = [line for line in out.splitlines() if line.startswith("signature of ")]
     assert [line.partition(": ")[0] for line in signed] == ["signature of moverscore (punctuation drop-ascii)"]
     assert "|punctuation:drop-ascii|" in signed[0]
@@ -150,7 +150,7 @@ def test_documents_of_data(run: Run, refused: Refusal, folder: Path) -> None:
     rows = [f"{texts[at % 4]}\t{texts[at // 2 % 4]}\t{at}\t{at // 2}\ts{at % 2}\td{at // 4}" for at in range(12)]
     write_lines(folder / "own.tsv", ["hypothesis\treference\tscore\tsegment\tsystem\tdoc", *rows])
     data = ("--data", "custom", "--at", "own.tsv", "--set", "system=system", "segment=segment")
-    command = ("sensitivity", *data, "--preset", "punctuation", "--metric", "moverscore", "-q", "-f", "json")
+    command = ("study", "sensitivity", *data, "--preset", "punctuation", "--metric", "moverscore", "-q", "-f", "json")
     of_data = run(*command, "--set", "document=doc", "--documents")
     assert json.loads(of_data.out)["notes"][-1].endswith("not of segments: 3 (und)")
     assert run(*command, "--document-ids", "own.tsv:doc").out == of_data.out

@@ -139,19 +139,25 @@ def files(folder: Path) -> Path:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("meta", *DATA), "metrics=chrf bertscore:layer=3, model=minilm, threads=1"),
-        (("meta", *DATA, "-m", "rouge1"), "threads=1"),
-        (("stress", "a.txt", "--perturbations", "typo"), "metrics=chrf bertscore:layer=3, model=minilm, threads=1"),
+        (("study", "meta", *DATA), "metrics=chrf bertscore:layer=3, model=minilm, threads=1"),
+        (("study", "meta", *DATA, "-m", "rouge1"), "threads=1"),
+        (
+            ("study", "stress", "a.txt", "--perturbations", "typo"),
+            "metrics=chrf bertscore:layer=3, model=minilm, threads=1",
+        ),
         (("rank", "a.txt", "b.txt", "ref2.txt"), "metrics=chrf (the first of 2), threads=1"),
         (("explain", "pair", "--hyp-text", "a", "--ref-text", "b"), "metrics=chrf (the first of 2), threads=1"),
         (("explain", "factors", *DATA, "--factor", "LEX"), "metrics=chrf bertscore:layer=3, model=minilm, threads=1"),
         # What varies, and what is joined, are questions of their own.
-        (("sensitivity", "a.txt", "--refs", "ref.txt", "--preset", "punctuation"), "model=minilm, threads=1"),
-        (("ensemble", "fit", *DATA, "-m", "bertscore", "chrf", "-o", "n.json"), "model=minilm, threads=1"),
-        (("tune-layer", *DATA), "model=minilm, threads=1"),
-        (("idf", "build", "a.txt", "-o", "a.idf"), "model=minilm, threads=1"),
+        (
+            ("study", "sensitivity", "a.txt", "--refs", "ref.txt", "--preset", "punctuation"),
+            "model=minilm, threads=1",
+        ),
+        (("build", "norms", *DATA, "-m", "bertscore", "chrf", "-o", "n.json"), "model=minilm, threads=1"),
+        (("study", "tune-layer", *DATA), "model=minilm, threads=1"),
+        (("build", "idf", "a.txt", "-o", "a.idf"), "model=minilm, threads=1"),
     ],
-    ids=lambda value: value[0] if isinstance(value, tuple) else "",
+    ids=lambda value: " ".join(value[:2]) if isinstance(value, tuple) else "",
 )
 def test_commands_that_score_read_them(run: Run, words: tuple[str, ...], said: str) -> None:
     done = run(*words)
@@ -166,7 +172,7 @@ def test_commands_that_score_read_them(run: Run, words: tuple[str, ...], said: s
         ("explain", "evaluate", "--gold", "tags", "--scores", "values"),
         ("explain", "factors", "--table", "own.tsv", "--metric-column", "score", "--factor", "other"),
         ("explain", "factors", *DATA, "--released", "other", "--factor", "LEX"),
-        ("sensitivity", "a.txt", "--refs", "ref.txt", "--study", "mine.toml"),
+        ("study", "sensitivity", "a.txt", "--refs", "ref.txt", "--study", "mine.toml"),
     ],
     ids=lambda words: " ".join(words[:3]),
 )
@@ -178,7 +184,7 @@ def test_where_scores_or_metrics_come_from_files_only_threads_are_taken(run: Run
 
 def test_a_table_is_frozen_for_the_model_that_will_score(run: Run, folder: Path) -> None:
     settings(folder, 'model = "mpnet"\n')
-    assert run("idf", "build", "a.txt", "-o", "a.idf").status == 0
+    assert run("build", "idf", "a.txt", "-o", "a.idf").status == 0
     done = run("score", "a.txt", "--refs", "ref.txt", "--idf", "a.idf", "--format", "json")
     assert done.status == 0, done.err
     assert "|model:mpnet|" in done.scores[0]["signature"]
@@ -187,13 +193,13 @@ def test_a_table_is_frozen_for_the_model_that_will_score(run: Run, folder: Path)
 def test_a_baseline_is_made_for_the_language_or_the_model(run: Run, folder: Path) -> None:
     (folder / "corpus.txt").write_text("".join(f"Sentence {n} is here.\n" for n in range(12)), encoding="utf-8")
     settings(folder, 'model = "mpnet"\n')
-    build = ("baseline", "build", "--corpus", "corpus.txt", "--pairs", "5", "-o", "-", "--threads", "1")
+    build = ("build", "baseline", "--corpus", "corpus.txt", "--pairs", "5", "-o", "-", "--threads", "1")
     assert "model: mpnet" in run(*build).out
     assert "model: minilm" in run(*build, "--lang", "en").out
 
 
 @pytest.mark.usefixtures("files")
-@pytest.mark.parametrize("words", [("reproduce", "list"), ("models", "list"), ("metrics", "list")], ids=" ".join)
+@pytest.mark.parametrize("words", [("study", "reproduce", "list"), ("models", "list"), ("list",)], ids=" ".join)
 def test_other_commands_do_not_read_them(run: Run, folder: Path, words: tuple[str, ...]) -> None:
     settings(folder, "this is no TOML\n")
     assert run(*words).status == 0

@@ -222,14 +222,14 @@ def test_another_version_is_said_and_scored(run: Run, signature: str) -> None:
 
 
 def test_a_signature_with_an_idf_file_needs_the_file(run: Run, refused: Refusal, folder: Path) -> None:
-    assert run("idf", "build", "ref.txt", "-o", "idf.json", "--quiet").status == 0
+    assert run("build", "idf", "ref.txt", "-o", "idf.json", "--quiet").status == 0
     first = run(*SCORE, "--idf", "idf.json", *JSON)
     text = first.scores[0]["signature"]
     message = refused(2, *SCORE, "--metric", text)
     assert "--idf PATH" in message
     (folder / "idf.json").rename(folder / "moved.json")
     assert run(*SCORE, "--metric", text, "--idf", "moved.json", *JSON).out == first.out
-    assert run("idf", "build", "a.txt", "-o", "other.json", "--quiet").status == 0
+    assert run("build", "idf", "a.txt", "-o", "other.json", "--quiet").status == 0
     assert "idf: asked file[" in refused(2, *SCORE, "--metric", text, "--idf", "other.json")
 
 

@@ -1,4 +1,4 @@
-"""Translations beside their source: `nlgauge score --source`, `nlgauge sentsim calibrate`, and `nlgauge meta`."""
+"""Translations beside their source: `nlgauge score --source`, `nlgauge build bounds`, and `nlgauge study meta`."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def test_mistakes(refused: Refusal, folder: Path, source: str) -> None:
 
 def test_bounds_let_a_pair_be_scored_alone(run: Run, folder: Path, source: str) -> None:
     (whole,) = run("score", "a.txt", "-s", source, "-m", "sentsim:combine=sss+bertscore+wmd", *JSON).scores
-    result = run("sentsim", "calibrate", "a.txt", "--source", source, "-o", "bounds.json")
+    result = run("build", "bounds", "a.txt", "--source", source, "-o", "bounds.json")
     assert result.status == 0
     ranges = {name: (float(low), float(high)) for name, low, high in map(str.split, result.out.splitlines())}
     assert list(ranges) == ["sss", "bertscore", "wmd", "wmdo", "smd"]
@@ -117,9 +117,7 @@ def test_bounds_let_a_pair_be_scored_alone(run: Run, folder: Path, source: str) 
 
 @pytest.mark.usefixtures("folder")
 def test_bounds_of_references_and_of_several_systems(run: Run) -> None:
-    result = run(
-        "sentsim", "calibrate", "a.txt", "b.txt", "--refs", "ref.txt", "--combine", "sss+smd", "-o", "b.json"
-    )
+    result = run("build", "bounds", "a.txt", "b.txt", "--refs", "ref.txt", "--combine", "sss+smd", "-o", "b.json")
     assert "bounds of 12 pairs" in result.err
     metric = "sentsim:against=refs,combine=smd+sss"
     (record,) = run("score", "a.txt", "-r", "ref.txt", "-m", f"{metric},bounds=b.json", *JSON).scores
@@ -128,7 +126,7 @@ def test_bounds_of_references_and_of_several_systems(run: Run) -> None:
 
 
 def test_bounds_that_cannot_be_made(refused: Refusal, source: str) -> None:
-    calibrate = ("sentsim", "calibrate", "a.txt", "--quiet")
+    calibrate = ("build", "bounds", "a.txt", "--quiet")
     assert "either the source (--source SRC) or references" in refused(2, *calibrate, "-o", "b.json")
     both = ("--source", source, "--refs", "ref.txt")
     assert "either the source" in refused(2, *calibrate, *both, "-o", "b.json")
@@ -174,7 +172,7 @@ def test_files_of_align_are_steps(run: Run, source: str) -> None:
     parallel = ("--parallel", source, "a.txt", "--quiet", "--method", "umd")
     assert run("align", "fit", *parallel, "-o", "words.npz").status == 0
     assert run("align", "fit", *parallel, "--level", "sentence", "-o", "sentences.npz").status == 0
-    assert run("align", "means", "--texts", f"de={source}", "en=a.txt", "-o", "means.npz", "--quiet").status == 0
+    assert run("build", "means", "--texts", f"de={source}", "en=a.txt", "-o", "means.npz", "--quiet").status == 0
     plain = {unit: run(*score, f"xmoverscore:unit={unit}").scores[0]["score"] for unit in ("word", "sentence")}
     for unit in plain:
         moved = run(*score, f"xmoverscore:unit={unit},transforms={unit}s.npz").scores[0]

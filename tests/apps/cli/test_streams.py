@@ -36,7 +36,7 @@ def test_a_closed_stdout_is_said_before_the_work(folder: Path) -> None:
     written = shell("nlgauge score a.txt --refs ref.txt -m chrf -o out.txt >&-", folder)
     assert (written.returncode, written.stderr) == (0, "")
     assert "chrf" in (folder / "out.txt").read_text()
-    listing = shell("nlgauge metrics list >&-", folder)
+    listing = shell("nlgauge list >&-", folder)
     assert (listing.returncode, listing.stderr) == (1, "nlgauge: error: standard output is closed\n")
 
 

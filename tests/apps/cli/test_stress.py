@@ -1,4 +1,4 @@
-"""`nlgauge stress`: perturbed outputs and adversarial triples."""
+"""`nlgauge study stress`: perturbed outputs and adversarial triples."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from nlgauge.studies.stress.suite import stress
 
 
 def test_a_row_for_each_metric_and_perturbation(run: Run) -> None:
-    result = run("stress", "a.txt", "--metric", "chrf", "rouge1", "--paraphrases", "ref2.txt", "--format", "json")
+    result = run(
+        "study", "stress", "a.txt", "--metric", "chrf", "rouge1", "--paraphrases", "ref2.txt", "--format", "json"
+    )
     assert result.status == 0
     record = json.loads(result.out)
     expected = stress(SYSTEM_A, ["chrf", "rouge1"], paraphrases=SECOND_REFERENCE, name="a.txt").to_dict()
@@ -22,28 +24,28 @@ def test_a_row_for_each_metric_and_perturbation(run: Run) -> None:
 
 def test_only_some_perturbations_against_references(run: Run) -> None:
     args = ("--refs", "ref.txt", "ref2.txt", "--perturbations", "typo", "casing", "--format", "tsv")
-    rows = run("stress", "a.txt", "-m", "chrf", *args).rows
+    rows = run("study", "stress", "a.txt", "-m", "chrf", *args).rows
     assert [row["perturbation"] for row in rows] == ["typo", "casing"]
     assert rows[1]["changed"] == str(len(SYSTEM_A))
 
 
 def test_another_language_leaves_what_has_english_rules(run: Run, refused: Refusal) -> None:
-    rows = run("stress", "a.txt", "-m", "chrf", "--lang", "de", "--format", "tsv").rows
+    rows = run("study", "stress", "a.txt", "-m", "chrf", "--lang", "de", "--format", "tsv").rows
     assert "negation" not in {row["perturbation"] for row in rows}
-    message = refused(2, "stress", "a.txt", "-m", "chrf", "--lang", "de", "--perturbations", "negation")
+    message = refused(2, "study", "stress", "a.txt", "-m", "chrf", "--lang", "de", "--perturbations", "negation")
     assert "negation has English rules" in message
 
 
 def test_triples_of_a_file(run: Run, folder: Path) -> None:
     (folder / "t.tsv").write_text("anchor\tparaphrase\tlookalike\na cat sat\ta kitten rested\tsat a cat\n")
-    result = run("stress", "--triples", "t.tsv", "--metric", "chrf", "rouge1", "--save-triples", "again.tsv")
+    result = run("study", "stress", "--triples", "t.tsv", "--metric", "chrf", "rouge1", "--save-triples", "again.tsv")
     assert result.status == 0
     assert "adversarial triples: t.tsv" in result.out
     assert (folder / "again.tsv").read_text() == (folder / "t.tsv").read_text()
 
 
 def test_released_scores_of_known_triples(run: Run, data_folder: Path) -> None:
-    rows = run("stress", "--triples", "paws", "--released", "--at", str(data_folder), "--format", "tsv").rows
+    rows = run("study", "stress", "--triples", "paws", "--released", "--at", str(data_folder), "--format", "tsv").rows
     assert {row["metric"]: row["B wins"] for row in rows}["laser"] == "0.653"
 
 
@@ -60,4 +62,4 @@ def test_released_scores_of_known_triples(run: Run, data_folder: Path) -> None:
     ],
 )
 def test_what_does_not_go_together_is_refused(refused: Refusal, words: tuple[str, ...], message: str) -> None:
-    assert message in refused(2, "stress", *words)
+    assert message in refused(2, "study", "stress", *words)

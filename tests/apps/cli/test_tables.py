@@ -1,4 +1,4 @@
-"""`nlgauge idf build` and `nlgauge baseline build`, and scores that use their files."""
+"""`nlgauge build idf` and `nlgauge build baseline`, and scores that use their files."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def values(rows: list[dict[str, Any]], component: str = "f1") -> list[float]:
 @pytest.fixture
 def idf(run: Run) -> str:
     """An idf file of the references."""
-    assert run("idf", "build", "ref.txt", "-o", "idf.json", "--quiet") == (0, "", "")
+    assert run("build", "idf", "ref.txt", "-o", "idf.json", "--quiet") == (0, "", "")
     return "idf.json"
 
 
@@ -49,7 +49,7 @@ def test_the_file_of_the_references_scores_as_the_references(run: Run, idf: str)
 
 
 def test_the_digest_of_the_file_is_said_and_signed(run: Run) -> None:
-    result = run("idf", "build", "ref.txt", "-o", "idf.json")
+    result = run("build", "idf", "ref.txt", "-o", "idf.json")
     assert (result.status, result.out) == (0, "")
     assert "6 documents" in result.err
     digest = result.err.split()[-1]
@@ -74,15 +74,15 @@ def test_the_digest_is_of_the_documents_not_of_their_file(run: Run, folder: Path
     write_lines(folder / "rest.txt", REFERENCE[2:])
     digests = set()
     for corpus in (["ref.txt"], ["ref.txt.gz"], ["ref.tsv:ref"], ["ref.jsonl:ref"], ["-"], ["rest.txt", "first.txt"]):
-        result = run("idf", "build", *corpus, "-o", "idf.json", stdin=text)
+        result = run("build", "idf", *corpus, "-o", "idf.json", stdin=text)
         assert result.status == 0, result.err
         digests.add(result.err.split()[-1])
     assert len(digests) == 1
-    assert run("idf", "build", "a.txt", "-o", "idf.json").err.split()[-1] not in digests
+    assert run("build", "idf", "a.txt", "-o", "idf.json").err.split()[-1] not in digests
 
 
 def test_an_idf_file_of_another_tokenizer_is_refused(run: Run, refused: Refusal) -> None:
-    assert run("idf", "build", "ref.txt", "--model", "mpnet", "-o", "mpnet.json", "--quiet").status == 0
+    assert run("build", "idf", "ref.txt", "--model", "mpnet", "-o", "mpnet.json", "--quiet").status == 0
     message = refused(1, *SCORE, "--idf", "mpnet.json")
     assert "'mpnet.json'" in message
     assert "tokenizer" in message
@@ -92,7 +92,7 @@ def test_an_idf_file_of_another_tokenizer_is_refused(run: Run, refused: Refusal)
 def test_a_missing_idf_file_comes_with_the_command(run: Run) -> None:
     result = run(*SCORE, "--idf", "nothing.json")
     assert (result.status, result.out) == (1, "")
-    assert re.fullmatch(r"nlgauge: error: .*'nothing.json'.*nlgauge idf build CORPUS -o nothing.json'\n", result.err)
+    assert re.fullmatch(r"nlgauge: error: .*'nothing.json'.*nlgauge build idf CORPUS -o nothing.json'\n", result.err)
 
 
 @pytest.mark.parametrize(
@@ -136,20 +136,20 @@ def test_a_file_that_is_no_idf_file_is_refused(refused: Refusal, folder: Path, c
 
 
 def test_idf_of_a_missing_corpus(refused: Refusal) -> None:
-    assert "'nothing.txt'" in refused(1, "idf", "build", "nothing.txt", "-o", "idf.json")
+    assert "'nothing.txt'" in refused(1, "build", "idf", "nothing.txt", "-o", "idf.json")
 
 
 def test_idf_into_a_missing_folder(refused: Refusal, folder: Path) -> None:
-    assert "'no/idf.json'" in refused(1, "idf", "build", "ref.txt", "-o", "no/idf.json")
+    assert "'no/idf.json'" in refused(1, "build", "idf", "ref.txt", "-o", "no/idf.json")
     assert not [name for name in folder.iterdir() if ".part" in name.name]
 
 
 def test_idf_into_a_folder(refused: Refusal) -> None:
-    assert "'.'" in refused(1, "idf", "build", "ref.txt", "-o", ".")
+    assert "'.'" in refused(1, "build", "idf", "ref.txt", "-o", ".")
 
 
 def test_idf_needs_an_output(run: Run) -> None:
-    result = run("idf", "build", "ref.txt")
+    result = run("build", "idf", "ref.txt")
     assert (result.status, result.out) == (2, "")
     assert "--output" in result.err
 
@@ -164,7 +164,7 @@ def built_baseline(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     write_lines(folder / "ref.txt", REFERENCE)
     write_lines(folder / "b.txt", SYSTEM_B)
     corpus = [str(folder / "ref.txt"), str(folder / "b.txt")]
-    assert main(["baseline", "build", "--corpus", *corpus, "--pairs", "30", "-o", f"{folder}/out", "--quiet"]) == 0
+    assert main(["build", "baseline", "--corpus", *corpus, "--pairs", "30", "-o", f"{folder}/out", "--quiet"]) == 0
     return (folder / "out").read_bytes()
 
 
@@ -202,7 +202,7 @@ def test_a_baseline_has_every_layer_and_says_how_it_was_made(baseline: Path) -> 
 def test_a_baseline_is_the_mean_of_pairs_of_different_sentences(run: Run, folder: Path) -> None:
     first, second = "The cat sat on the mat.", "Prices rose again in March, the bank said."
     write_lines(folder / "two.txt", [first, second, first, first, f" {second} "])
-    assert run("baseline", "build", "--corpus", "two.txt", "--pairs", "8", "-o", "base.tsv", "--quiet").status == 0
+    assert run("build", "baseline", "--corpus", "two.txt", "--pairs", "8", "-o", "base.tsv", "--quiet").status == 0
     rows = rows_of(folder / "base.tsv")
     for layer in (0, 4, 6):
         pair = nlgauge.score([first, second], [second, first], layer=layer)
@@ -226,7 +226,7 @@ def test_an_empty_text_scores_0_before_rescaling(run: Run, folder: Path, baselin
 
 
 def test_the_digest_of_a_baseline_is_said_and_signed(run: Run) -> None:
-    result = run("baseline", "build", "--corpus", "ref.txt", "--pairs", "6", "-o", "base.tsv")
+    result = run("build", "baseline", "--corpus", "ref.txt", "--pairs", "6", "-o", "base.tsv")
     assert (result.status, result.out) == (0, "")
     assert "7 layers" in result.err
     digest = result.err.split()[-1]
@@ -244,7 +244,7 @@ def test_a_rescaled_signature_gives_the_same_bytes_with_its_file(run: Run, refus
 
 
 def test_a_baseline_is_seeded(run: Run, folder: Path, baseline: Path) -> None:
-    command = ("baseline", "build", "--corpus", "ref.txt", "b.txt", "--pairs", "30", "--quiet", "-o")
+    command = ("build", "baseline", "--corpus", "ref.txt", "b.txt", "--pairs", "30", "--quiet", "-o")
     assert run(*command, "again.tsv").status == 0
     assert (folder / "again.tsv").read_bytes() == baseline.read_bytes()
     assert run(*command, "other.tsv", "--seed", "1").status == 0
@@ -252,7 +252,7 @@ def test_a_baseline_is_seeded(run: Run, folder: Path, baseline: Path) -> None:
 
 
 def test_a_baseline_to_standard_output(run: Run, baseline: Path) -> None:
-    result = run("baseline", "build", "--corpus", "ref.txt", "b.txt", "--pairs", "30", "-o", "-")
+    result = run("build", "baseline", "--corpus", "ref.txt", "b.txt", "--pairs", "30", "-o", "-")
     assert result.status == 0
     assert result.out == baseline.read_text()
 
@@ -263,7 +263,7 @@ def test_a_baseline_of_another_model_is_refused(refused: Refusal) -> None:
     assert "'base.tsv'" in message
     assert "'minilm'" in message
     assert "'mpnet'" in message
-    assert "nlgauge baseline build" in message
+    assert "nlgauge build baseline" in message
 
 
 def test_a_baseline_without_the_layer_is_refused(refused: Refusal, baseline: Path) -> None:
@@ -290,19 +290,19 @@ def test_a_file_that_is_no_baseline_is_refused(refused: Refusal, folder: Path, c
 
 def test_a_missing_baseline_comes_with_the_command(refused: Refusal) -> None:
     message = refused(1, *SCORE, "-m", "bertscore:rescale=nothing.tsv")
-    assert "nlgauge baseline build --corpus SENTENCES -o nothing.tsv" in message
+    assert "nlgauge build baseline --corpus SENTENCES -o nothing.tsv" in message
 
 
 def test_a_baseline_needs_two_sentences(refused: Refusal, folder: Path) -> None:
     write_lines(folder / "one.txt", ["The same.", "", " The same. "])
-    message = refused(1, "baseline", "build", "--corpus", "one.txt", "-o", "base.tsv")
+    message = refused(1, "build", "baseline", "--corpus", "one.txt", "-o", "base.tsv")
     assert "at least 2 different sentences, got 1" in message
     assert not (folder / "base.tsv").exists()
 
 
 @pytest.mark.parametrize(("option", "value"), [("pairs", "0"), ("pairs", "-5"), ("seed", "-1")])
 def test_numbers_that_a_baseline_cannot_use(refused: Refusal, option: str, value: str) -> None:
-    command = ("baseline", "build", "--corpus", "ref.txt", "-o", "base.tsv", f"--{option}={value}")
+    command = ("build", "baseline", "--corpus", "ref.txt", "-o", "base.tsv", f"--{option}={value}")
     message = refused(2, *command)
     assert option in message
     assert value in message
@@ -311,26 +311,26 @@ def test_numbers_that_a_baseline_cannot_use(refused: Refusal, option: str, value
 def test_sentences_without_a_token_are_no_sentences(run: Run, folder: Path) -> None:
     write_lines(folder / "odd.txt", [*SYSTEM_B, "\u200b", "\x01"])
     for corpus, output in (("b.txt", "plain.tsv"), ("odd.txt", "odd.tsv")):
-        result = run("baseline", "build", "--corpus", corpus, "--pairs", "24", "-o", output, "--quiet")
+        result = run("build", "baseline", "--corpus", corpus, "--pairs", "24", "-o", output, "--quiet")
         assert result.status == 0, result.err
     assert rows_of(folder / "odd.tsv") == rows_of(folder / "plain.tsv")
 
 
 def test_a_note_of_two_lines_does_not_break_the_file(run: Run) -> None:
-    command = ("baseline", "build", "--corpus", "ref.txt", "--pairs", "6", "-o", "base.tsv", "--quiet")
+    command = ("build", "baseline", "--corpus", "ref.txt", "--pairs", "6", "-o", "base.tsv", "--quiet")
     result = run(*command, "--note", "two\nlines")
     assert result.status == 0, result.err
     assert run(*SCORE, *RESCALED).status == 0
 
 
 def test_a_baseline_into_a_missing_folder(refused: Refusal) -> None:
-    command = ("baseline", "build", "--corpus", "ref.txt", "--pairs", "6", "--quiet", "-o")
+    command = ("build", "baseline", "--corpus", "ref.txt", "--pairs", "6", "--quiet", "-o")
     assert "'no/base.tsv'" in refused(1, *command, "no/base.tsv")
     assert "'.'" in refused(1, *command, ".")
 
 
 def test_a_baseline_is_named_by_language_and_model(run: Run, folder: Path) -> None:
-    result = run("baseline", "build", "--corpus", "ref.txt", "--pairs", "2")
+    result = run("build", "baseline", "--corpus", "ref.txt", "--pairs", "2")
     assert result.status == 0
     assert (folder / "en.minilm.tsv").is_file()
     assert "en.minilm.tsv" in result.err
@@ -338,16 +338,16 @@ def test_a_baseline_is_named_by_language_and_model(run: Run, folder: Path) -> No
 
 def test_idf_counts_what_it_cuts(run: Run, folder: Path) -> None:
     (folder / "long.txt").write_text("short\n" + "bread " * 700 + "\n")
-    result = run("idf", "build", "long.txt", "-o", "long.idf")
+    result = run("build", "idf", "long.txt", "-o", "long.idf")
     assert "1 documents (the first is line 2) were truncated to 512 tokens" in result.err
 
 
 def test_few_sentences_and_blank_lines_are_warned_of(run: Run, folder: Path) -> None:
     write_lines(folder / "blank.txt", [""] * 12)
-    counted = run("idf", "build", "blank.txt", "-o", "idf.json")
+    counted = run("build", "idf", "blank.txt", "-o", "idf.json")
     assert counted.status == 0
     assert "warning: 12 of 12 documents hold no token" in counted.err
-    made = run("baseline", "build", "--corpus", "ref.txt", "--pairs", "6", "-o", "base.tsv")
+    made = run("build", "baseline", "--corpus", "ref.txt", "--pairs", "6", "-o", "base.tsv")
     assert made.status == 0
     assert "warning: a baseline of 6 sentences and 6 pairs is uncertain" in made.err
 
@@ -366,7 +366,7 @@ def test_a_text_file_is_not_an_idf_file(refused: Refusal) -> None:
 
 
 def test_idf_refuses_a_device_that_it_cannot_use(refused: Refusal) -> None:
-    assert "device 'mean'" in refused(2, "idf", "build", "a.txt", "-o", "idf.json", "--device", "mean")
-    assert "threads must be" in refused(2, "idf", "build", "a.txt", "-o", "idf.json", "--threads", "0").replace(
+    assert "device 'mean'" in refused(2, "build", "idf", "a.txt", "-o", "idf.json", "--device", "mean")
+    assert "threads must be" in refused(2, "build", "idf", "a.txt", "-o", "idf.json", "--threads", "0").replace(
         "--", ""
     )

@@ -111,7 +111,7 @@ def test_rescaling_takes_the_shipped_baseline_or_one_of_bert_score(tmp_path: Pat
 
 @pytest.mark.filterwarnings("ignore::nlgauge.LanguageWarning")
 def test_a_missing_baseline_is_built_as_the_message_says_and_given_by_its_path(tmp_path: Path) -> None:
-    with pytest.raises(nlgauge.BaselineError, match=r"'nlgauge baseline build .* and pass baseline_path=FILE"):
+    with pytest.raises(nlgauge.BaselineError, match=r"'nlgauge build baseline .* and pass baseline_path=FILE"):
         score(CANDS, REFS, "minilm", lang="de", rescale_with_baseline=True)
     raw = np.asarray(score(CANDS, REFS, "minilm", 4)[2])
     encoder = load_encoder("minilm")

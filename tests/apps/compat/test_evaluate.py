@@ -73,7 +73,7 @@ def test_metrics_that_only_evaluate_has_are_left_to_it(name: str) -> None:
 
 
 def test_unknown_name_points_to_the_list_of_metrics() -> None:
-    with pytest.raises(nlgauge.RecipeError, match="nlgauge metrics list") as error:
+    with pytest.raises(nlgauge.RecipeError, match="nlgauge list") as error:
         evaluate.load("no_such_metric")
     assert "lexical-chain" not in str(error.value), "no list of all names"
 

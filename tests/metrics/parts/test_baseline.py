@@ -37,7 +37,7 @@ def test_a_changed_baseline_is_refused(path: Path, change: tuple[str, str]) -> N
 def test_a_baseline_without_a_digest_is_refused(path: Path) -> None:
     lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
     path.write_text("".join(line for line in lines if not line.startswith("# digest")), encoding="utf-8")
-    with pytest.raises(FileFormatError, match=r"is damaged: 'digest' is missing.*nlgauge baseline build"):
+    with pytest.raises(FileFormatError, match=r"is damaged: 'digest' is missing.*nlgauge build baseline"):
         Baseline.load(path)
 
 

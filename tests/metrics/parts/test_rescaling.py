@@ -51,7 +51,7 @@ def test_an_empty_side_is_zero_before_rescaling() -> None:
 
 @pytest.mark.filterwarnings("ignore::nlgauge.LanguageWarning")
 def test_no_baseline_is_an_error_not_a_label() -> None:
-    with pytest.raises(nlgauge.BaselineError, match="baseline build"):
+    with pytest.raises(nlgauge.BaselineError, match="build baseline"):
         nlgauge.score(HYP, REFS[:1], rescale=True, metric="bertscore:lang=de,model=minilm")
 
 

@@ -12,94 +12,150 @@ import io
 import os
 import sys
 import warnings
+from argparse import SUPPRESS
 from collections.abc import Sequence
+from functools import cache
 from typing import Any, NamedTuple
 
 from nlgauge._startup import OUT_OF_MEMORY, is_out_of_memory, loading_is_over
 from nlgauge._version import __version__
 from nlgauge.apps.cli.parsing import CommandParser, protect_stdin_columns
-from nlgauge.apps.operations import operations
 from nlgauge.errors import NlgaugeError, NlgaugeWarning, RecipeError
 
-__all__ = ["build_parser", "main"]
+__all__ = ["build_parser", "main", "parser_for"]
 
 
 class _Command(NamedTuple):
     module: str
     help: str
-    """The same as in the module's own parser, so that listing the commands imports no module."""
-    add: str = "add_commands"
-    """The function of the module that adds the command."""
+    """One line for the lists of commands, which import no module."""
+    add: str = "add_command"
+    """Function of the module that adds the options."""
 
 
-#: Only the module of the command at hand is imported, so that none waits for the others.
-_COMMANDS = {
-    "score": _Command("score", "score one or more systems against references, or their source"),
-    "compare": _Command("compare", "say which system is better, with intervals and tests"),
-    "explain": _Command("explain", "why a text got its score; explanations beside marked errors"),
-    "discourse": _Command("discourse", "discourse features of documents beside their references"),
-    "stress": _Command("stress", "how far metrics fall when texts are perturbed, and whether triples fool them"),
-    "meta": _Command("meta", "correlate metrics with human judgements"),
-    "tune-layer": _Command("meta", "find the layer that agrees best with people"),
-    "sensitivity": _Command("sensitivity", "how far scores, correlations and ranks move with preprocessing"),
-    "reproduce": _Command(
-        "reproduce", "a published table or figure: values in print, ours, and why they differ; 'list' shows all"
-    ),
-    "metrics": _Command("lists", "the metrics, their options, equations and citations"),
-    "models": _Command("lists", "list, fetch, find or quantise models", "add_model_commands"),
-    "data": _Command("datasets", "data sets with human judgements: what is known, what is here"),
-    "idf": _Command("build", "freeze inverse document frequencies to a file"),
-    "baseline": _Command("build", "make a baseline for rescaling"),
-    "sentsim": _Command("build", "bounds for SentSim", "add_sentsim_commands"),
-    "ensemble": _Command("ensemble", "join metrics: norms of members, and a search for the best pair"),
-    "align": _Command("align", "bring the vectors of languages together"),
-    "normalise": _Command(
-        "build", "split contractions, change word order, remove punctuation", "add_normalise_commands"
-    ),
-    "signature": _Command("signatures", "explain a signature, or compare two"),
-    "serve": _Command("serve", "the service over HTTP"),
-    "completion": _Command("completion", "print a script for the shell that completes commands and flags"),
+#: All commands by their spelling, in the groups of `nlgauge --help`. Only the module of the one in use is imported.
+_GROUPS = {
+    "Score and compare": {
+        "score": _Command("score", "score systems against references or sources"),
+        "compare": _Command("compare", "test which system is better, with confidence intervals"),
+        "explain": _Command("explain", "explain scores by words, parts of speech or factors"),
+        "serve": _Command("serve", "run the web page and the HTTP service"),
+    },
+    "Study metrics": {
+        "study meta": _Command("meta", "correlate metrics with human judgements", "add_meta"),
+        "study tune-layer": _Command("meta", "find the layer that correlates best with judgements", "add_tune_layer"),
+        "study sensitivity": _Command("sensitivity", "measure how preprocessing changes scores and ranks"),
+        "study stress": _Command("stress", "test metrics on perturbed texts and adversarial triples"),
+        "study discourse": _Command("discourse", "compare discourse features of documents and references"),
+        "study ensemble": _Command("ensemble", "search for the best pair of metrics to join", "add_search"),
+        "study reproduce": _Command("reproduce", "recompute published tables and figures; 'list' shows all"),
+    },
+    "Build resources": {
+        "build idf": _Command("build", "count inverse document frequencies in a corpus", "add_idf"),
+        "build baseline": _Command("build", "compute a baseline for rescaling", "add_baseline"),
+        "build bounds": _Command("build", "find the bounds of SentSim's parts over a corpus", "add_bounds"),
+        "build norms": _Command("ensemble", "compute means and deviations for ensembles", "add_norms"),
+        "build means": _Command("align", "compute mean and variance of each language's vectors", "add_means"),
+        "build int8": _Command("lists", "calibrate a model for eight bits (--precision int8)", "add_int8"),
+        "align": _Command("align", "fit, train and evaluate maps between languages"),
+    },
+    "Look up and manage": {
+        "list": _Command("lists", "list the metrics", "add_list"),
+        "show": _Command("lists", "show a metric's options, equation and citation", "add_show"),
+        "signature": _Command("signatures", "explain a signature, or compare two"),
+        "models": _Command("lists", "list, download or locate models", "add_models"),
+        "data": _Command("datasets", "list, describe or check data sets with human judgements"),
+        "normalise": _Command("build", "split contractions, change word order, remove punctuation", "add_normalise"),
+        "completion": _Command("completion", "print a completion script for the shell"),
+    },
 }
+
+#: Titles of the groups that operations are in, by the first word of their command.
+_TITLES = {"": "Score and compare", "study": "Study metrics", "build": "Build resources"}
+
+
+@cache
+def _all_groups() -> dict[str, dict[str, _Command]]:
+    """The groups with the commands of operations, also of installed packages."""
+    from nlgauge.apps.operations import operations  # which most commands need not wait for
+
+    groups = {title: dict(commands) for title, commands in _GROUPS.items()}
+    for operation in operations().values():
+        if operation.command:
+            spelling = f"{operation.group} {operation.name}".strip()
+            groups[_TITLES[operation.group]][spelling] = _Command("operations", operation.help, operation.name)
+    return groups
+
+
+def _commands(*, added: bool = True) -> dict[str, _Command]:
+    """Commands by their spelling; those of operations are left out unless they are wanted."""
+    groups = _all_groups() if added else _GROUPS
+    return {spelling: command for commands in groups.values() for spelling, command in commands.items()}
+
 
 #: What is answered without any command.
 _ALONE = {"-h", "--help", "--version"}
 
 
-def build_parser(command: str | None = None) -> CommandParser:
-    """The parser of one command with its options, or of all of them."""
-    parser, commands = _front_parser()
-    wanted = _COMMANDS if command is None else {command: _COMMANDS[command]} if command in _COMMANDS else {}
-    for operation in operations().values():
-        if operation.command and command in (None, operation.name):
-            from nlgauge.apps.cli.operations import add_operation
-
-            add_operation(commands, operation)
-    for module, add in dict.fromkeys((known.module, known.add) for known in wanted.values()):
-        getattr(importlib.import_module(f"nlgauge.apps.cli.{module}"), add)(commands)
-    return parser
-
-
-def _front_parser() -> tuple[CommandParser, Any]:
-    """What is there before any command, and where commands are added."""
-    parser = CommandParser(
-        prog="nlgauge", description="Measure generated text so that anyone can get the same number again."
-    )
+def build_parser(*spellings: str, options: bool = True) -> CommandParser:
+    """The parser of these commands, or of all; without options, their modules are not imported."""
+    about = "Measure generated text so that anyone can get the same number again."
+    listing = "" if spellings else f"\n\n{_format_groups()}"
+    parser = CommandParser(prog="nlgauge", description=f"{about}{listing}")
     parser.add_argument("--version", action="version", version=f"nlgauge {__version__}")
-    return parser, parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
-
-
-def _parser_for(words: Sequence[str]) -> CommandParser:
-    """A parser that reads these words, with no more commands than they need."""
-    first = words[0] if words else ""
-    if first in _COMMANDS or first in operations():
-        return build_parser(first)
-    if first.startswith("-") and first not in _ALONE:
-        return build_parser()  # such as `--`, after which a command may come
-    parser, commands = _front_parser()
-    for known in (_COMMANDS, operations()):  # to list them, or to say that the word is none of them
-        for name, command in known.items():
-            commands.add_parser(name, help=command.help)
+    # The description lists the commands, in their groups.
+    listed: dict[str, Any] = {"metavar": "COMMAND", "required": True, "help": SUPPRESS}
+    commands = parser.add_subparsers(**listed)
+    groups = {"": commands}
+    known = _commands(added=not set(spellings) <= set(_commands(added=False)) or not spellings)
+    for spelling in spellings or known:
+        first = spelling.rpartition(" ")[0]
+        if first not in groups:
+            group = commands.add_parser(first, description="" if spellings else _format_groups(first))
+            groups[first] = group.add_subparsers(**listed)
+        _add_command(groups[first], spelling, known[spelling], options=options)
     return parser
+
+
+def _add_command(commands: Any, spelling: str, command: _Command, *, options: bool) -> None:
+    def add_parser(**about: Any) -> CommandParser:
+        description = f"{command.help[0].upper()}{command.help[1:]}."
+        name = spelling.rpartition(" ")[2]
+        parser: CommandParser = commands.add_parser(name, **({"description": description} | about))
+        parser.set_defaults(command=spelling)
+        return parser
+
+    if not options:
+        add_parser()
+        return
+    module = importlib.import_module(f"nlgauge.apps.cli.{command.module}")
+    if command.module == "operations":
+        module.add_operation(add_parser, command.add)
+    else:
+        getattr(module, command.add)(add_parser)
+
+
+def _format_groups(first: str = "") -> str:
+    """The commands with a line each, or only those that start with a word."""
+    width = max(map(len, _commands()))
+    blocks = []
+    for title, commands in _all_groups().items():
+        lines = [f"  {name:{width}}  {command.help}" for name, command in commands.items() if name.startswith(first)]
+        blocks += ["\n".join([f"{title}:", *lines])] if lines else []
+    return "\n\n".join(blocks)
+
+
+def parser_for(words: Sequence[str]) -> CommandParser:
+    """A parser that reads these words, with no more commands than they need."""
+    if list(words[:1]) == ["--version"]:
+        return build_parser("completion", options=False)  # any one of them: it need not list the others
+    for added in (False, True):
+        for spelling in (" ".join(words[:1]), " ".join(words[:2])):
+            if spelling in _commands(added=added):
+                return build_parser(spelling)
+    if words and words[0].startswith("-") and words[0] not in _ALONE:
+        return build_parser()  # such as `--`, after which a command may come
+    return build_parser(options=False)  # to list the commands, or to suggest one
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -134,7 +190,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(words: Sequence[str]) -> int:
-    args = _parser_for(words).parse_args(words)
+    args = parser_for(words).parse_args(words)
     from nlgauge.apps.cli.argument_checks import (
         check_arguments,  # which neither the version nor the list of commands waits for
     )

@@ -15,6 +15,7 @@ from nlgauge.apps.cli.align_fit import add_fit, add_model, chosen_layer, paralle
 from nlgauge.apps.cli.common import run_options, text_source
 from nlgauge.apps.cli.flags import add_flags, read_options
 from nlgauge.apps.cli.outputs import check_has_name, saving
+from nlgauge.apps.cli.parsing import AddParser
 from nlgauge.core.run_options import Progress, RunOptions
 from nlgauge.encoders.base import Encoder, vectors_digest
 from nlgauge.encoders.load import load_encoder
@@ -285,19 +286,19 @@ def _report_links(args: argparse.Namespace, words: HeldOut, quality: MapQuality)
     )
 
 
-def add_commands(commands: Any) -> None:
+def add_command(add_parser: AddParser) -> None:
     """Add the command to the parser."""
-    parser = commands.add_parser("align", help="bring the vectors of languages together")
+    parser = add_parser()
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
-    _add_means(actions)
     _add_centroids(actions)
     add_fit(actions)
     add_evaluate(actions)
     add_train(actions)
 
 
-def _add_means(actions: Any) -> None:
-    means = actions.add_parser("means", help="freeze the mean and variance of each language's vectors to a file")
+def add_means(add_parser: AddParser) -> None:
+    """Add the command to the parser."""
+    means = add_parser()
     _add_texts(means)
     means.add_argument("-o", "--output", required=True, metavar="FILE", help="the means, an .npz file")
     means.add_argument("--mode", choices=NORM_MODES, default="centre", help="(%(default)s)")
@@ -309,7 +310,7 @@ def _add_centroids(actions: Any) -> None:
     centroids = actions.add_parser("centroids", help="how far languages sit from each other, before and after steps")
     _add_texts(centroids)
     centroids.add_argument(
-        "--transforms", default="none", help="files of 'align fit' or 'align means', joined by + (%(default)s)"
+        "--transforms", default="none", help="files of 'align fit' or 'build means', joined by + (%(default)s)"
     )
     centroids.add_argument("--source-lang", metavar="LANG", help="that a re-mapping moves (the first)")
     add_model(centroids)

@@ -1,11 +1,10 @@
-"""Commands that build files: `idf build`, `baseline build`, `sentsim calibrate`, and `normalise` for texts."""
+"""`nlgauge build idf|baseline|bounds`, and `nlgauge normalise`."""
 
 from __future__ import annotations
 
 import argparse
 import sys
 from collections.abc import Iterator
-from typing import Any
 
 from nlgauge.apps.cli.common import (
     add_run_options,
@@ -18,6 +17,7 @@ from nlgauge.apps.cli.common import (
 )
 from nlgauge.apps.cli.flags import flag_help, flag_of
 from nlgauge.apps.cli.outputs import check_writable, write_output
+from nlgauge.apps.cli.parsing import AddParser
 from nlgauge.core.run_options import RunOptions
 from nlgauge.core.scoring import score_systems
 from nlgauge.core.vector_metric import model_for_language
@@ -33,12 +33,9 @@ from nlgauge.text.idf import IdfTable
 from nlgauge.text.normalise import RULES, TREE_RULES, check_rules, normalise_sentence, remove_punctuation
 
 
-def add_commands(commands: Any) -> None:
-    """Add the commands to the parser."""
-    idf = commands.add_parser("idf", help="freeze inverse document frequencies to a file")
-    build = idf.add_subparsers(dest="action", metavar="ACTION", required=True).add_parser(
-        "build", help="count documents (one per line) under a model's tokenizer"
-    )
+def add_idf(add_parser: AddParser) -> None:
+    """Add the command to the parser."""
+    build = add_parser(description="Count the documents (one per line) in which each token of a model occurs.")
     build.add_argument(
         "corpus",
         nargs="+",
@@ -64,10 +61,10 @@ def add_commands(commands: Any) -> None:
     build.add_help_all()
     build.set_defaults(run=_build_idf)
 
-    baseline = commands.add_parser("baseline", help="make a baseline for rescaling")
-    make = baseline.add_subparsers(dest="action", metavar="ACTION", required=True).add_parser(
-        "build", help="score random pairs of sentences at every layer"
-    )
+
+def add_baseline(add_parser: AddParser) -> None:
+    """Add the command to the parser."""
+    make = add_parser(description="Score random pairs of sentences at every layer of a model.")
     make.add_argument(
         "--corpus", nargs="+", type=text_source, required=True, metavar="FILE", help="sentences, one per line"
     )
@@ -136,13 +133,9 @@ _OPTIONS = (
 )
 
 
-def add_sentsim_commands(commands: Any) -> None:
+def add_bounds(add_parser: AddParser) -> None:
     """Add the command to the parser."""
-    parser = commands.add_parser("sentsim", help="bounds for SentSim")
-    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
-    calibrate = actions.add_parser(
-        "calibrate", help="keep the lowest and highest value of each part over a corpus in a file"
-    )
+    calibrate = add_parser(description="Find the lowest and highest value of each part of SentSim over a corpus.")
     add_text_inputs(calibrate, systems="+")
     calibrate.add_argument("-o", "--output", required=True, metavar="FILE", help="the bounds, a JSON file")
     calibrate.add_argument("--combine", default="all", help=f"parts, of {', '.join(PARTS)} (%(default)s)")
@@ -162,7 +155,7 @@ def add_sentsim_commands(commands: Any) -> None:
 
 def _calibrate(args: argparse.Namespace) -> int:
     if (args.source is None) == (args.refs is None):
-        msg = "nlgauge sentsim calibrate needs either the source (--source SRC) or references (--refs REF)"
+        msg = "nlgauge build bounds needs either the source (--source SRC) or references (--refs REF)"
         raise RecipeError(msg)
     texts = read_texts(args)
     against = "refs" if texts.sources is None else "source"
@@ -182,11 +175,9 @@ def _calibrate(args: argparse.Namespace) -> int:
     return 0
 
 
-def add_normalise_commands(commands: Any) -> None:
+def add_normalise(add_parser: AddParser) -> None:
     """Add the command to the parser."""
-    parser = commands.add_parser(
-        "normalise",
-        help="split contractions, change word order, remove punctuation",
+    parser = add_parser(
         description="Text out, one sentence per line. The rules of word order are our reading of a paper "
         "whose authors did not release theirs; they follow the tree and know no exceptions of a language.",
     )

@@ -26,7 +26,7 @@ FORMATS = ("text", "json", "tsv", "latex", "markdown")
 
 #: Said below the help of every command that scores.
 METRIC_FLAGS = """\
-other options of a metric: -m NAME:option=value; nlgauge metrics show NAME lists them
+other options of a metric: -m NAME:option=value; nlgauge show NAME lists them
 """
 
 #: Options of metrics that are flags too; the help holds for all metrics.

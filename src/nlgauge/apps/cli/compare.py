@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, get_args
+from typing import get_args
 
 from nlgauge.apps.cli.argument_checks import in_flags
 from nlgauge.apps.cli.common import (
@@ -25,7 +25,7 @@ from nlgauge.apps.cli.common import (
 from nlgauge.apps.cli.compare_inputs import Inputs, add_score_file_options, read_inputs
 from nlgauge.apps.cli.flags import add_flags, flag_of, given_options, read_options
 from nlgauge.apps.cli.outputs import check_writable, saving, write_output
-from nlgauge.apps.cli.parsing import add_hidden
+from nlgauge.apps.cli.parsing import AddParser, add_hidden
 from nlgauge.apps.cli.score import check_systems_first
 from nlgauge.core.kinds import Choice, Flag, Int, OutputFile, Text
 from nlgauge.core.options import OptionSet, option
@@ -168,12 +168,10 @@ status: 0 success, 1 runtime error, 2 usage error, {GATE_FAILED} gate failed, {G
 {METRIC_FLAGS}"""
 
 
-def add_commands(commands: Any) -> None:
+def add_command(add_parser: AddParser) -> None:
     """Add the command to the parser."""
-    parser = commands.add_parser(
-        "compare",
+    parser = add_parser(
         usage="nlgauge compare [NAME=]HYP ... --refs REF ... [options]",
-        help="say which system is better, with intervals and tests",
         description="Compare systems on the same segments: texts, saved runs (FILE.json) or scores of other tools.",
         epilog=_EXAMPLES,
     )

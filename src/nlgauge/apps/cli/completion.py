@@ -11,7 +11,7 @@ import shlex
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from nlgauge.apps.cli.parsing import CommandParser, is_shown
+from nlgauge.apps.cli.parsing import AddParser, CommandParser, is_shown
 from nlgauge.core.registry import METRICS
 
 SHELLS = ("bash", "zsh")
@@ -53,11 +53,9 @@ complete -o bashdefault -o default -F _nlgauge nlgauge
 """
 
 
-def add_commands(commands: Any) -> None:
+def add_command(add_parser: AddParser) -> None:
     """Add the command to the parser."""
-    parser = commands.add_parser(
-        "completion",
-        help="print a script for the shell that completes commands and flags",
+    parser = add_parser(
         description="Print a script that completes commands, flags and their values.",
         epilog=_EXAMPLES,
     )
@@ -98,8 +96,8 @@ def _values(place: str, action: argparse.Action) -> Iterable[Any]:
     from nlgauge.studies.published.entries import PAPER_TABLES
 
     by_place: dict[str, Iterable[str]] = {
-        "nlgauge reproduce": ("list", *PAPER_TABLES),
-        "nlgauge metrics show": METRICS,
+        "nlgauge study reproduce": ("list", *PAPER_TABLES),
+        "nlgauge show": METRICS,
         "nlgauge models pull": CARDS,
         "nlgauge models path": CARDS,
         "nlgauge data info": DATA_CARDS,

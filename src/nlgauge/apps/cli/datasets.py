@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from nlgauge.apps.cli.common import check_documents, read_documents
+from nlgauge.apps.cli.parsing import AddParser
 from nlgauge.data.cards import DATA_CARDS, find_data_card, load
 from nlgauge.data.integrity import DataCheck, check, recognise
 from nlgauge.errors import InputError, RecipeError
@@ -48,9 +49,9 @@ def load_data(args: argparse.Namespace, **more: Any) -> JudgementTable:
     return load(card.name, at, langpairs=args.langpairs, **options)
 
 
-def add_commands(commands: Any) -> None:
-    """Add the commands to the parser."""
-    parser = commands.add_parser("data", help="data sets with human judgements: what is known, what is here")
+def add_command(add_parser: AddParser) -> None:
+    """Add the command to the parser."""
+    parser = add_parser()
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
     listing = actions.add_parser("list", help="data sets known by name")
     listing.set_defaults(run=_list)

@@ -1,11 +1,10 @@
-"""`nlgauge discourse`: discourse features of documents, compared with their references."""
+"""`nlgauge study discourse`: discourse features of documents, compared with their references."""
 
 from __future__ import annotations
 
 import argparse
 import sys
 from pathlib import Path
-from typing import Any
 
 from nlgauge.apps.cli.common import (
     UnitOptions,
@@ -18,7 +17,7 @@ from nlgauge.apps.cli.common import (
 )
 from nlgauge.apps.cli.flags import add_flags
 from nlgauge.apps.cli.outputs import write_output
-from nlgauge.apps.cli.parsing import add_hidden
+from nlgauge.apps.cli.parsing import AddParser, add_hidden
 from nlgauge.apps.cli.score import check_systems_first
 from nlgauge.errors import RecipeError
 from nlgauge.io.canvas import check_figure
@@ -28,20 +27,18 @@ from nlgauge.studies.discourse import discourse
 
 _EXAMPLES = """\
 examples:
-  nlgauge discourse summaries.txt
-  nlgauge discourse a.jsonl:summary b.jsonl:summary --refs ref.jsonl:summary --plot discourse.png
-  nlgauge discourse a.txt --refs r1.txt r2.txt --vectors glove.txt --format tsv
-  nlgauge discourse lines.txt --document-ids docs.txt --unit document
-  nlgauge discourse a.txt --annotator parses.conllu --sentences annotator
+  nlgauge study discourse summaries.txt
+  nlgauge study discourse a.jsonl:summary b.jsonl:summary --refs ref.jsonl:summary --plot discourse.png
+  nlgauge study discourse a.txt --refs r1.txt r2.txt --vectors glove.txt --format tsv
+  nlgauge study discourse lines.txt --document-ids docs.txt --unit document
+  nlgauge study discourse a.txt --annotator parses.conllu --sentences annotator
 """
 
 
-def add_commands(commands: Any) -> None:
+def add_command(add_parser: AddParser) -> None:
     """Add the command to the parser."""
-    parser = commands.add_parser(
-        "discourse",
-        usage="nlgauge discourse HYP ... [--refs REF ...] [options]",
-        help="discourse features of documents beside their references",
+    parser = add_parser(
+        usage="nlgauge study discourse HYP ... [--refs REF ...] [options]",
         description="How often documents come back to the same things, how far that ties their sentences together,\n"
         "and how well that tells hypotheses from references. A line is a document.",
         epilog=_EXAMPLES,
@@ -103,9 +100,9 @@ def _run(args: argparse.Namespace) -> int:
 
 
 def _check(args: argparse.Namespace) -> None:
-    check_systems_first(args, command="discourse")
+    check_systems_first(args, command="study discourse")
     if not args.hyps:
-        msg = "nlgauge discourse needs documents (HYP ...); see 'nlgauge discourse --help'"
+        msg = "nlgauge study discourse needs documents (HYP ...); see 'nlgauge study discourse --help'"
         raise RecipeError(msg)
     read_unit(args)
     if args.document_ids is not None and not args.joined:

@@ -1,11 +1,10 @@
-"""`nlgauge ensemble fit` and `search`: norms of an ensemble's members, and the best pair of metrics to join."""
+"""`nlgauge build norms` (means and deviations of metrics) and `nlgauge study ensemble` (the best pair to join)."""
 
 from __future__ import annotations
 
 import argparse
 import sys
 from pathlib import Path
-from typing import Any
 
 from nlgauge.apps.cli.argument_checks import check_metrics
 from nlgauge.apps.cli.common import (
@@ -20,6 +19,7 @@ from nlgauge.apps.cli.common import (
 from nlgauge.apps.cli.compare_inputs import add_score_file_options, score_columns
 from nlgauge.apps.cli.datasets import add_data_options, load_data
 from nlgauge.apps.cli.outputs import write_output
+from nlgauge.apps.cli.parsing import AddParser
 from nlgauge.core.run_options import RunOptions
 from nlgauge.core.saved_scores import load_scores
 from nlgauge.errors import RecipeError
@@ -32,21 +32,18 @@ from nlgauge.studies.meta.score_table import released_rows, score_table
 
 _FIT = f"""\
 examples:
-  nlgauge ensemble fit --data wmt17-testset --metric bertscore moverscore -o norms.json
+  nlgauge build norms --data wmt17-testset --metric bertscore moverscore -o norms.json
   nlgauge score a.txt --refs r.txt --metric bertscore chrf -o a.json
-  nlgauge ensemble fit --scores a.json -o norms.json
+  nlgauge build norms --scores a.json -o norms.json
   nlgauge score a.txt --refs r.txt --metric ensemble:bertscore+chrf,norms=norms.json
 {METRIC_FLAGS}"""
 
 
-def add_commands(commands: Any) -> None:
+def add_norms(add_parser: AddParser) -> None:
     """Add the command to the parser."""
-    parser = commands.add_parser("ensemble", help="join metrics: norms of members, and a search for the best pair")
-    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
-    fit = actions.add_parser(
-        "fit", help="freeze mean and deviation of metrics to a file", epilog=_FIT,
-        description="Means and deviations of metrics over a data set, or over saved scores.",
-    )  # fmt: skip
+    fit = add_parser(
+        description="Compute means and deviations of metrics over a data set, or over saved scores.", epilog=_FIT
+    )
     add_data_options(fit, required=False)
     fit.add_argument("--scores", nargs="+", default=[], metavar="FILE", help="saved by 'nlgauge score -o FILE.json'")
     add_metric_options(fit, default=None, shown="none")
@@ -55,11 +52,12 @@ def add_commands(commands: Any) -> None:
     fit.add_help_all()
     fit.set_defaults(run=_fit)
 
-    search = actions.add_parser(
-        "search",
-        help="compare all pairs of metrics on a data set with human scores",
+
+def add_search(add_parser: AddParser) -> None:
+    """Add the command to the parser."""
+    search = add_parser(
         description="All pairs of metrics, chosen on one half of the segments and judged on the other.",
-        epilog="example:\n  nlgauge ensemble search --data wmt17-testset --metric bertscore moverscore chrf smd",
+        epilog="example:\n  nlgauge study ensemble --data wmt17-testset --metric bertscore moverscore chrf smd",
     )
     add_data_options(search)
     add_metric_options(search, default=None, shown="none")
@@ -77,7 +75,7 @@ def add_commands(commands: Any) -> None:
 
 def _fit(args: argparse.Namespace) -> int:
     if bool(args.data) == bool(args.scores):
-        msg = "nlgauge ensemble fit needs a data set with metrics (--data NAME --metric ...), or --scores FILE"
+        msg = "nlgauge build norms needs a data set with metrics (--data NAME --metric ...), or --scores FILE"
         raise RecipeError(msg)
     if args.scores:
         if args.metric:
@@ -88,9 +86,9 @@ def _fit(args: argparse.Namespace) -> int:
         norms = norms_of_scores([score for _, saved in files for score in saved], data=data)
     else:
         if not args.metric:
-            msg = "nlgauge ensemble fit --data needs the members: --metric bertscore moverscore"
+            msg = "nlgauge build norms --data needs the members: --metric bertscore moverscore"
             raise RecipeError(msg)
-        check_metrics(args.metric, args, command="ensemble fit")
+        check_metrics(args.metric, args, command="build norms")
         run = RunOptions.of(run_options(args))
         norms = fit_norms(load_data(args), args.metric, run=run, **metric_options(args))
     write_output(args.output, norms.text())
@@ -103,7 +101,7 @@ def _fit(args: argparse.Namespace) -> int:
 def _search(args: argparse.Namespace) -> int:
     columns = score_columns(args)
     if args.metric:
-        check_metrics(args.metric, args, command="ensemble search")
+        check_metrics(args.metric, args, command="study ensemble")
     table = load_data(args)
     others = [released_rows(table, name) for name in args.released]
     others += imported_rows(table, args.scores, columns=columns, lower_is_better=args.lower_is_better)

@@ -29,7 +29,7 @@ from nlgauge.apps.cli.datasets import add_data_options, load_data
 from nlgauge.apps.cli.explain_factors import add_factors
 from nlgauge.apps.cli.flags import flag_of
 from nlgauge.apps.cli.outputs import saving, write_output
-from nlgauge.apps.cli.parsing import add_hidden
+from nlgauge.apps.cli.parsing import AddParser, add_hidden
 from nlgauge.core.metric import looks_alone
 from nlgauge.core.scoring import recipes_and_run
 from nlgauge.errors import RecipeError
@@ -311,9 +311,9 @@ examples:
 {METRIC_FLAGS}"""
 
 
-def add_commands(commands: Any) -> None:
+def add_command(add_parser: AddParser) -> None:
     """Add the command to the parser."""
-    parser = commands.add_parser("explain", help="why a text got its score; explanations beside marked errors")
+    parser = add_parser()
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
     _add_pair(actions)
     add_evaluate(actions)

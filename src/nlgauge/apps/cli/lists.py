@@ -1,14 +1,14 @@
-"""`nlgauge metrics list|show` and `nlgauge models list|pull|path|quantise`."""
+"""`nlgauge list`, `nlgauge show`, `nlgauge models list|pull|path` and `nlgauge build int8`."""
 
 from __future__ import annotations
 
 import argparse
 import json
 import sys
-from typing import Any
 
 from nlgauge.apps.cli.common import text_source
 from nlgauge.apps.cli.flags import flag_of
+from nlgauge.apps.cli.parsing import AddParser, CommandParser
 from nlgauge.core.registry import METRICS, metric_class
 from nlgauge.errors import DigestError
 from nlgauge.io.packages import install_command
@@ -21,17 +21,23 @@ from nlgauge.io.textfiles import Inputs, file_label, parse_source
 from nlgauge.report.metrics import describe_metric, describe_option, deviation_notes, metric_equation
 
 
-def add_commands(commands: Any) -> None:
-    """Add the commands to the parser."""
-    parser = commands.add_parser("metrics", help="the metrics, their options, equations and citations")
-    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
-    listing = actions.add_parser("list", help="names, and what each compares")
-    listing.set_defaults(run=_list_metrics)
-    show = actions.add_parser("show", help="options with values and defaults, the equation, the citation")
-    show.add_argument("name", metavar="NAME", help="as in 'nlgauge metrics list'")
-    show.set_defaults(run=_show_metric)
-    for action, formats in ((listing, ("text", "json", "markdown")), (show, ("text", "json"))):
-        action.add_argument("-f", "--format", choices=formats, default="text", help="(%(default)s)")
+def add_list(add_parser: AddParser) -> None:
+    """Add the command to the parser."""
+    parser = add_parser()
+    parser.set_defaults(run=_list_metrics)
+    _add_format(parser, "text", "json", "markdown")
+
+
+def add_show(add_parser: AddParser) -> None:
+    """Add the command to the parser."""
+    parser = add_parser()
+    parser.add_argument("name", metavar="NAME", help="metric name, see 'nlgauge list'")
+    parser.set_defaults(run=_show_metric)
+    _add_format(parser, "text", "json")
+
+
+def _add_format(parser: CommandParser, *formats: str) -> None:
+    parser.add_argument("-f", "--format", choices=formats, default="text", help="(%(default)s)")
 
 
 def _list_metrics(args: argparse.Namespace) -> int:
@@ -69,9 +75,9 @@ def _show_metric(args: argparse.Namespace) -> int:
     return 0
 
 
-def add_model_commands(commands: Any) -> None:
-    """Add the commands to the parser."""
-    parser = commands.add_parser("models", help="list, fetch, find or quantise models")
+def add_models(add_parser: AddParser) -> None:
+    """Add the command to the parser."""
+    parser = add_parser()
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
     listing = actions.add_parser("list", help="models known by name, and whether they are here")
     listing.set_defaults(run=_list_models)
@@ -82,7 +88,11 @@ def add_model_commands(commands: Any) -> None:
     path = actions.add_parser("path", help="print the folder of a model that is here")
     path.add_argument("model", metavar="MODEL")
     path.set_defaults(run=_path)
-    quantise = actions.add_parser("quantise", help="fix how a model is computed in eight bits (--precision int8)")
+
+
+def add_int8(add_parser: AddParser) -> None:
+    """Add the command to the parser."""
+    quantise = add_parser()
     quantise.add_argument("model", metavar="MODEL")
     quantise.add_argument(
         "--corpus",

@@ -1,4 +1,4 @@
-"""`nlgauge meta`: correlation of metrics with human judgements; `nlgauge tune-layer`: the best layer by it."""
+"""`nlgauge study meta` (correlation of metrics with human judgements) and `nlgauge study tune-layer`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import argparse
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -25,7 +25,7 @@ from nlgauge.apps.cli.common import (
 from nlgauge.apps.cli.compare_inputs import add_score_file_options, score_columns
 from nlgauge.apps.cli.datasets import add_data_options, load_data, with_documents
 from nlgauge.apps.cli.outputs import saving, write_output
-from nlgauge.apps.cli.parsing import add_hidden
+from nlgauge.apps.cli.parsing import AddParser, add_hidden
 from nlgauge.core.run_options import RunOptions
 from nlgauge.data.cards import find_data_card
 from nlgauge.data.judgements import JudgementTable, document_table
@@ -44,18 +44,16 @@ if TYPE_CHECKING:
 
 _EXAMPLES = f"""\
 examples:
-  nlgauge meta --data wmt17 --at DATA --metric bertscore moverscore --plot wmt17.png
-  nlgauge meta --data tac2008 --at DATA --level topic --metric rouge1 rouge2
-  nlgauge meta --data mt-metrics-eval --at wmt20 --level document --agreement kendall
-  nlgauge meta --data custom --at mine.tsv --set human=adequacy hypothesis=mt
+  nlgauge study meta --data wmt17 --at DATA --metric bertscore moverscore --plot wmt17.png
+  nlgauge study meta --data tac2008 --at DATA --level topic --metric rouge1 rouge2
+  nlgauge study meta --data mt-metrics-eval --at wmt20 --level document --agreement kendall
+  nlgauge study meta --data custom --at mine.tsv --set human=adequacy hypothesis=mt
 {METRIC_FLAGS}"""
 
 
-def add_commands(commands: Any) -> None:
-    """Add the commands to the parser."""
-    parser = commands.add_parser(
-        "meta",
-        help="correlate metrics with human judgements",
+def add_meta(add_parser: AddParser) -> None:
+    """Add the command to the parser."""
+    parser = add_parser(
         description="Score a data set with human judgements, and say how well each metric agrees with people.",
         epilog=_EXAMPLES,
     )
@@ -86,9 +84,10 @@ def add_commands(commands: Any) -> None:
     parser.add_help_all()
     parser.set_defaults(run=_meta)
 
-    tune = commands.add_parser(
-        "tune-layer",
-        help="find the layer that agrees best with people",
+
+def add_tune_layer(add_parser: AddParser) -> None:
+    """Add the command to the parser."""
+    tune = add_parser(
         description="Score a data set with BERTScore (F, no idf) at every layer of a model; the layer with the best "
         "average correlation is the best.",
     )
@@ -126,7 +125,7 @@ def _meta(args: argparse.Namespace) -> int:
     if args.metric is None:
         args.metric = ["bertscore"] if card.texts and not args.scores else []
     if args.metric:
-        check_metrics(args.metric, args, command="meta")
+        check_metrics(args.metric, args, command="study meta")
     columns = score_columns(args)
     if args.plot:
         check_figure(Path(args.plot))

@@ -26,7 +26,9 @@ from nlgauge.apps.cli.common import (
 )
 from nlgauge.apps.cli.flags import add_flags, given_options
 from nlgauge.apps.cli.outputs import saving, write_output
+from nlgauge.apps.cli.parsing import AddParser
 from nlgauge.apps.cli.score import check_systems_first
+from nlgauge.apps.operations import operations
 from nlgauge.core.operations import CANDIDATES, DOCUMENTS, LISTS, SEGMENTS, SYSTEMS, Input, Operation
 from nlgauge.core.result import FORMATS, Result
 from nlgauge.errors import InputError, RecipeError
@@ -85,15 +87,14 @@ _FILES: dict[tuple[Input, ...], _Files] = {
 }
 
 
-def add_operation(commands: Any, operation: Operation) -> None:
+def add_operation(add_parser: AddParser, name: str) -> None:
     """Add the command of an operation to the parser."""
+    operation = operations()[name]
     files = _FILES[operation.inputs]
     names = [entry.name for entry in operation.inputs]
     documentation = (operation.call.__doc__ or operation.help).strip()
     examples = f"example:\n  {operation.example}\n" if operation.example else ""
-    parser = commands.add_parser(
-        operation.name,
-        help=operation.help,
+    parser = add_parser(
         description=documentation.partition("\n\n")[0].replace("\n    ", "\n"),
         epilog=examples + (METRIC_FLAGS if operation.metric != "none" else ""),
     )

@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 from nlgauge.core.options import did_you_mean
@@ -76,13 +76,19 @@ class CommandParser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         for action in self._actions:
             if isinstance(action, argparse._SubParsersAction) and message.endswith(f"required: {action.metavar}"):
-                message = f"{action.metavar} is missing, one of {', '.join(action.choices)}; see '{self.prog} --help'"
+                message = f"{action.metavar} is missing; see '{self.prog} --help'"
         self.exit(2, f"{self.format_usage()}{self.prog}: error: {message}\n")
 
     def parse_known_args(  # type: ignore[override]  # one of the overloads is enough here
         self, args: Sequence[str] | None = None, namespace: Any = None
     ) -> tuple[Any, list[str]]:
-        """As argparse has it, but a sub-command complains of unknown flags itself, with its own usage."""
+        """As argparse has it, but a sub-command complains of unknown flags itself, with its own usage.
+
+        Without any words, a command that has sub-commands lists them.
+        """
+        if not args and args is not None and self._subparsers is not None:
+            self.print_help()
+            self.exit()
         found, extra = super().parse_known_args(args, namespace)
         if extra:
             hint = self._hint(extra, getattr(found, "metric", None) or ())
@@ -93,6 +99,16 @@ class CommandParser(argparse.ArgumentParser):
             found.kinds = {action.dest: action.kind for action in noted}
             found.declared = {action.dest: action.option_set for action in noted}
         return found, []
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        if isinstance(action, argparse._SubParsersAction) and value not in action.choices:
+            known = _spellings(action)
+            hint = did_you_mean(value, known)
+            for name in known:
+                hint = hint.replace(f"'{name}'", f"'{self.prog} {known[name]}'")
+            hint = hint or f"; see '{self.prog} --help'"
+            raise argparse.ArgumentError(None, f"unknown command {value!r}{hint}")
+        super()._check_value(action, value)
 
     def _hint(self, extra: Sequence[str], metrics: Sequence[str]) -> str:
         text = extra[0]
@@ -113,6 +129,23 @@ class CommandParser(argparse.ArgumentParser):
         # argparse ignores an error here, and a help that could not be written would end with status 0.
         if message:
             (file or sys.stderr).write(message)
+
+
+#: Makes the parser of a command: its name and one line of help are in the list of commands.
+AddParser = Callable[..., CommandParser]
+
+
+def _spellings(commands: argparse.Action) -> dict[str, str]:
+    """How to call a command or sub-command, by its name."""
+    parsers: dict[str, argparse.ArgumentParser] = dict(commands.choices or {})
+    deeper = {
+        name: f"{first} {name}"
+        for first, parser in parsers.items()
+        for action in parser._actions
+        if isinstance(action, argparse._SubParsersAction)
+        for name in action.choices
+    }
+    return deeper | {name: name for name in parsers}
 
 
 def _metric_option_hint(name: str, extra: Sequence[str], metrics: Sequence[str]) -> str:

@@ -8,9 +8,9 @@ The first file that has any, in the current folder or one above it, counts; `NLG
 `none`. A file that another user owns or may write to is not read, unless `NLGAUGE_CONFIG` names it. Settings are read
 by the commands that score texts or freeze tables for scoring, never by the library: a program says what it wants. A
 flag, a metric's own option and a signature come before them, and what they chose is in the signature like any other
-choice. Commands that recompute a published table (`reproduce`), bring languages together (`align`, `sentsim`) or run
-for others (`serve`) do not read them: there the model is named by a paper, is one across languages, or is the
-operator's choice.
+choice. Commands that recompute a published table (`study reproduce`), bring languages together (`align`,
+`build means`, `build bounds`) or run for others (`serve`) do not read them: there the model is named by a paper, is
+one across languages, or is the operator's choice.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ _KEYS = ("model", "metrics", "threads")
 
 #: Commands that score texts with metrics of the user's choice. What an ensemble joins is no matter of defaults, and
 #: a study varies metrics of its own; both take the model.
-_COMMANDS = frozenset({"score", "compare", "rank", "explain", "meta", "stress", "sensitivity", "ensemble"})
-_OWN_METRICS = frozenset({"sensitivity", "ensemble"})
+_OWN_METRICS = frozenset({"study sensitivity", "study ensemble", "build norms"})
+_COMMANDS = frozenset({"score", "compare", "rank", "explain", "study meta", "study stress"}) | _OWN_METRICS
 
 #: Commands without metrics whose result belongs to a model.
-_OF_A_MODEL = frozenset({"tune-layer", "idf", "baseline"})
+_OF_A_MODEL = frozenset({"study tune-layer", "build idf", "build baseline"})
 
 #: Commands, and actions of `explain`, that take one metric.
 _ONE_METRIC = frozenset({"rank", "pair", "corpus"})
@@ -208,11 +208,11 @@ def _computes_scores(args: argparse.Namespace) -> bool:
         return False
     if args.command == "compare":
         return any(not name.endswith(".json") for name in args.hyps)
-    if args.command == "meta":
+    if args.command == "study meta":
         from nlgauge.data.cards import find_data_card  # which the command imports anyway, and others need not
 
         return bool(args.metric) or (not args.scores and find_data_card(args.data).texts)
-    if args.command == "ensemble":
+    if args.command in {"study ensemble", "build norms"}:
         return bool(args.metric)
     if args.command in {"score", "rank"}:
         return getattr(args, "merge", None) is None

@@ -1,4 +1,4 @@
-"""`nlgauge reproduce list` and `nlgauge reproduce NAME`: published tables and figures next to ours."""
+"""`nlgauge study reproduce list` and `nlgauge study reproduce NAME`: published tables and figures next to ours."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from typing import Any
 from nlgauge.apps.cli.common import add_output_options, add_run_options, add_text_options, run_options
 from nlgauge.apps.cli.flags import flag_of
 from nlgauge.apps.cli.outputs import saving, write_output
+from nlgauge.apps.cli.parsing import AddParser
 from nlgauge.errors import InputError, RecipeError
 from nlgauge.io.canvas import check_figure
 from nlgauge.report.figures.reproduction import check_plotted, plot_reproduction
@@ -29,11 +30,9 @@ _OF_A_TABLE = ("model", "layer", "rows", "langpairs", "data", "levels", "vectors
                "draws", "plot")  # fmt: skip
 
 
-def add_commands(commands: Any) -> None:
+def add_command(add_parser: AddParser) -> None:
     """Add the command to the parser."""
-    parser = commands.add_parser(
-        "reproduce",
-        help="a published table or figure: values in print, ours, and why they differ; 'list' shows all",
+    parser = add_parser(
         description="Published values beside ours. Exit status 1 if no value of ours could be computed.",
     )
     parser.add_argument("name", metavar="NAME", help="a table's or figure's id, or 'list'")

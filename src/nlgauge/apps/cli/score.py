@@ -30,7 +30,7 @@ from nlgauge.apps.cli.common import (
 )
 from nlgauge.apps.cli.flags import add_flags, flag_of
 from nlgauge.apps.cli.outputs import write_output
-from nlgauge.apps.cli.parsing import add_hidden
+from nlgauge.apps.cli.parsing import AddParser, add_hidden
 from nlgauge.core.registry import metric_class, metric_name
 from nlgauge.core.saved_scores import digests_of_texts
 from nlgauge.core.scoring import score_systems
@@ -81,12 +81,10 @@ examples:
 {METRIC_FLAGS}"""
 
 
-def add_commands(commands: Any) -> None:
+def add_command(add_parser: AddParser) -> None:
     """Add the command to the parser."""
-    parser = commands.add_parser(
-        "score",
+    parser = add_parser(
         usage="nlgauge score HYP ... --refs REF ... [options]",
-        help="score one or more systems against references, or their source",
         description="Score systems against references or sources.",
         epilog=_EXAMPLES,
     )

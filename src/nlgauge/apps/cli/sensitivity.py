@@ -1,4 +1,4 @@
-"""`nlgauge sensitivity`: how much preprocessing changes scores, correlations and ranks."""
+"""`nlgauge study sensitivity`: how much preprocessing changes scores, correlations and ranks."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from nlgauge.apps.cli.argument_checks import check_metrics
 from nlgauge.apps.cli.common import (
@@ -27,7 +27,7 @@ from nlgauge.apps.cli.common import (
 from nlgauge.apps.cli.datasets import add_data_options, load_data, with_documents
 from nlgauge.apps.cli.flags import add_flags, flag_of, read_options
 from nlgauge.apps.cli.outputs import saving, write_output
-from nlgauge.apps.cli.parsing import add_hidden
+from nlgauge.apps.cli.parsing import AddParser, add_hidden
 from nlgauge.apps.cli.score import check_systems_first
 from nlgauge.core.registry import metric_class, metric_name, with_options
 from nlgauge.core.run_options import RunOptions
@@ -44,22 +44,20 @@ if TYPE_CHECKING:
 
 _EXAMPLES = f"""\
 examples:
-  nlgauge sensitivity a.txt b.txt --refs ref.txt --preset all --model mpnet
-  nlgauge sensitivity --preset stopwords --data wmt17-testset --at FOLDER
-  nlgauge sensitivity --study mine.toml --data tac2008 --at FOLDER --state mine.state
+  nlgauge study sensitivity a.txt b.txt --refs ref.txt --preset all --model mpnet
+  nlgauge study sensitivity --preset stopwords --data wmt17-testset --at FOLDER
+  nlgauge study sensitivity --study mine.toml --data tac2008 --at FOLDER --state mine.state
 {METRIC_FLAGS}"""
 
 #: Arguments that only data with human judgements has a use of.
 _OF_DATA = ("at", "langpairs", "set", "without_humans", "rows", "documents", "levels", "agreement", "criterion")
 
 
-def add_commands(commands: Any) -> None:
+def add_command(add_parser: AddParser) -> None:
     """Add the command to the parser."""
-    parser = commands.add_parser(
-        "sensitivity",
-        help="how far scores, correlations and ranks move with preprocessing",
+    parser = add_parser(
         description="Vary stop words, idf, sub-words, punctuation or layers: what moves, and who swaps places?",
-        usage="nlgauge sensitivity (HYP ... --refs REF ... | --data NAME) --preset NAME [options]",
+        usage="nlgauge study sensitivity (HYP ... --refs REF ... | --data NAME) --preset NAME [options]",
         epilog=_EXAMPLES,
     )
     add_text_inputs(parser)
@@ -91,8 +89,8 @@ def _add_measures(parser: argparse.ArgumentParser) -> None:
 
 def _run(args: argparse.Namespace) -> int:
     if args.metric:
-        check_metrics(args.metric, args, command="sensitivity")
-    check_systems_first(args, command="sensitivity")
+        check_metrics(args.metric, args, command="study sensitivity")
+    check_systems_first(args, command="study sensitivity")
     if bool(args.hyps) == bool(args.data):
         msg = "give either files of systems with --refs, or --data NAME --at PATH"
         raise RecipeError(msg)
@@ -135,7 +133,7 @@ def _metrics(metrics: Sequence[str], args: argparse.Namespace) -> list[str]:
             raise RecipeError(msg)
     for name in options:
         if not any(name in metric_class(metric_name(metric)).options() for metric in metrics):
-            msg = f"{flag_of(name)} is not an option of {', '.join(metrics)}; see 'nlgauge metrics show NAME'"
+            msg = f"{flag_of(name)} is not an option of {', '.join(metrics)}; see 'nlgauge show NAME'"
             raise RecipeError(msg)
     return [with_options(metric, options) for metric in metrics]
 

@@ -7,9 +7,8 @@ import os
 import sys
 from dataclasses import fields
 from pathlib import Path
-from typing import Any
 
-from nlgauge.apps.cli.parsing import add_hidden
+from nlgauge.apps.cli.parsing import AddParser, add_hidden
 from nlgauge.apps.service.settings import Limits, Settings, flag_of_limit
 from nlgauge.encoders.base import PRECISIONS
 from nlgauge.encoders.engines.available import engine_names
@@ -46,11 +45,9 @@ _LIMITS = {
 }
 
 
-def add_commands(commands: Any) -> None:
+def add_command(add_parser: AddParser) -> None:
     """Add the command to the parser."""
-    parser = commands.add_parser(
-        "serve",
-        help="the service over HTTP",
+    parser = add_parser(
         description="A page for people at /, and scores over HTTP for programs, described at /docs.",
         epilog=_EXAMPLES,
     )

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import argparse
 import sys
-from typing import Any
 
 from nlgauge.apps.cli.argument_checks import pasted_signature
+from nlgauge.apps.cli.parsing import AddParser
 from nlgauge.core.bert_score_hash import BertScoreHash, is_bert_score_hash
 from nlgauge.core.composite import member_signatures
 from nlgauge.core.options import did_you_mean
@@ -17,9 +17,9 @@ from nlgauge.errors import SignatureError
 from nlgauge.io.table import Table
 
 
-def add_commands(commands: Any) -> None:
-    """Add the commands to the parser."""
-    parser = commands.add_parser("signature", help="explain a signature, or compare two")
+def add_command(add_parser: AddParser) -> None:
+    """Add the command to the parser."""
+    parser = add_parser()
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
     show = actions.add_parser("show", help="what each field says; reads hash strings of bert-score too")
     show.add_argument("signature", type=pasted_signature, metavar="SIGNATURE")

@@ -1,4 +1,4 @@
-"""`nlgauge stress`: tests of metrics on perturbed texts and on adversarial triples."""
+"""`nlgauge study stress`: tests of metrics on perturbed texts and on adversarial triples."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from nlgauge.apps.cli.common import (
     text_source,
 )
 from nlgauge.apps.cli.outputs import saving, write_output
+from nlgauge.apps.cli.parsing import AddParser
 from nlgauge.core.composite import leaves
 from nlgauge.core.scoring import recipes_and_run
 from nlgauge.data.cards import find_data_card, load
@@ -47,12 +48,12 @@ if TYPE_CHECKING:
 
 _EXAMPLES = f"""\
 examples:
-  nlgauge stress system.txt --metric bertscore moverscore chrf
-  nlgauge stress system.txt --refs ref1.txt --paraphrases ref2.txt --metric bertscore --plot falls.png
-  nlgauge stress --triples freitag --released
-  nlgauge stress --triples paws --metric bertscore ensemble:bertscore+moverscore --plot paws.png
-  nlgauge stress a.txt --paraphrases b.txt --triples nouns --annotator spacy-en --metric bertscore
-  nlgauge stress --triples paws:test.tsv --save-triples mine.tsv --metric chrf
+  nlgauge study stress system.txt --metric bertscore moverscore chrf
+  nlgauge study stress system.txt --refs ref1.txt --paraphrases ref2.txt --metric bertscore --plot falls.png
+  nlgauge study stress --triples freitag --released
+  nlgauge study stress --triples paws --metric bertscore ensemble:bertscore+moverscore --plot paws.png
+  nlgauge study stress a.txt --paraphrases b.txt --triples nouns --annotator spacy-en --metric bertscore
+  nlgauge study stress --triples paws:test.tsv --save-triples mine.tsv --metric chrf
 perturbations: {", ".join(PERTURBATIONS)}
 {METRIC_FLAGS}"""
 
@@ -60,12 +61,10 @@ perturbations: {", ".join(PERTURBATIONS)}
 _KNOWN = ("freitag", "paws")
 
 
-def add_commands(commands: Any) -> None:
+def add_command(add_parser: AddParser) -> None:
     """Add the command to the parser."""
-    parser = commands.add_parser(
-        "stress",
-        usage="nlgauge stress SYSTEM --metric METRIC ... [options]",
-        help="how far metrics fall when texts are perturbed, and whether triples fool them",
+    parser = add_parser(
+        usage="nlgauge study stress SYSTEM --metric METRIC ... [options]",
         description="Perturb the outputs of a system and see how far metrics fall; or score adversarial triples.",
         epilog=_EXAMPLES,
     )
@@ -134,7 +133,7 @@ def _check(args: argparse.Namespace) -> None:
     if args.metric is None:
         args.metric = [] if args.released else ["bertscore"]
     if not args.system and not args.triples:
-        msg = "nlgauge stress needs a system's outputs (SYSTEM), or triples (--triples freitag); see --help"
+        msg = "nlgauge study stress needs a system's outputs (SYSTEM), or triples (--triples freitag); see --help"
         raise RecipeError(msg)
     if args.released and args.triples not in _KNOWN:
         msg = f"--released belongs to --triples {' or '.join(_KNOWN)}, got {args.triples!r}"
@@ -151,7 +150,7 @@ def _check(args: argparse.Namespace) -> None:
     if args.plot:
         check_figure(Path(args.plot))
     if args.metric and (args.option_lang is None or _reads_language(args)):
-        check_metrics(args.metric, args, command="stress")
+        check_metrics(args.metric, args, command="study stress")
 
 
 def _reads_language(args: argparse.Namespace) -> bool:

@@ -128,7 +128,7 @@ def idf_of_dictionary(weights: Mapping[int, float], tokenizer: TextTokenizer) ->
 
 
 def is_own_baseline(path: str | Path) -> bool:
-    """Whether a file was made by `nlgauge baseline build`, which messages advise."""
+    """Whether a file was made by `nlgauge build baseline`, which messages advise."""
     try:
         with open(path, encoding="utf-8") as file:
             return file.read(len(_OWN)) == _OWN

@@ -278,7 +278,7 @@ def _known_name(name: str) -> str:
         msg = f"{name!r} is a metric of evaluate that nlgauge does not have; keep evaluate for this one"
         raise RecipeError(msg)
     if wanted not in known:
-        listed = "`nlgauge metrics list` shows the metrics of nlgauge"
+        listed = "`nlgauge list` shows the metrics of nlgauge"
         msg = f"unknown metric {name!r}{did_you_mean(wanted, known)}; {listed}, for others keep evaluate"
         raise RecipeError(msg)
     return known[wanted]

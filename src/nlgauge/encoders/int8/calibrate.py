@@ -1,4 +1,4 @@
-"""Calibration: from texts to the plan by which a model is computed in eight bits (`nlgauge models quantise`).
+"""Calibration: from texts to the plan by which a model is computed in eight bits (`nlgauge build int8`).
 
 The texts fix how the inputs of a model's products with weights are rounded. Some channels of an input are tens of
 times as large as the median one, and in one range with them the others would keep few bits. So channels are brought

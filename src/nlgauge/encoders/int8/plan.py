@@ -66,7 +66,7 @@ class Plan(FrozenTable):
 
     FORMAT = "nlgauge-int8-1"
     KIND = "int8 plan"
-    COMMAND = "nlgauge models quantise MODEL --corpus FILE"
+    COMMAND = "nlgauge build int8 MODEL --corpus FILE"
 
     model: str
     weights: str
@@ -153,7 +153,7 @@ def plan_of(files: ModelFiles) -> Plan:
     if shipped is None:
         msg = (
             f"model {files.name!r} has no int8 plan yet; make one from texts like those to be scored: "
-            f"nlgauge models quantise {files.name} --corpus FILE"
+            f"nlgauge build int8 {files.name} --corpus FILE"
         )
         raise ModelError(msg)
     return shipped

@@ -33,7 +33,7 @@ _SHIPPED = "shipped-"
 
 _TITLE = "# nlgauge baseline 1"
 _COLUMNS = "layer\tprecision\trecall\tf1"
-_COMMAND = "nlgauge baseline build"
+_COMMAND = "nlgauge build baseline"
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +77,7 @@ class Baseline:
             msg = (
                 f"baseline {path!r} was made with model {self.header.get('model')!r} "
                 f"({shown_vectors(made)}), not with {encoder.model!r} "
-                f"({shown_vectors(asked)}); build one with 'nlgauge baseline build'"
+                f"({shown_vectors(asked)}); build one with 'nlgauge build baseline'"
             )
             raise BaselineError(msg)
 
@@ -128,7 +128,7 @@ class Baseline:
         except FileNotFoundError as error:
             msg = (
                 f"baseline file {str(path)!r} does not exist; build one with "
-                f"'nlgauge baseline build --corpus SENTENCES -o {path}'"
+                f"'nlgauge build baseline --corpus SENTENCES -o {path}'"
             )
             raise BaselineError(msg) from error
         except (OSError, UnicodeDecodeError) as error:
@@ -159,7 +159,7 @@ class Baseline:
         wanted = f"language {language!r}" if language else "its language"
         msg = (
             f"no baseline is shipped for model {encoder.model!r} and {wanted} (shipped for this model: {languages}); "
-            "build one with 'nlgauge baseline build --corpus SENTENCES -o FILE' and pass rescale=FILE"
+            "build one with 'nlgauge build baseline --corpus SENTENCES -o FILE' and pass rescale=FILE"
         )
         raise BaselineError(msg)
 
@@ -168,7 +168,7 @@ class BaselineChoice(Resource):
     """The baseline that scores are rescaled with."""
 
     def __init__(self) -> None:
-        super().__init__("no", "yes", file="a file made by 'nlgauge baseline build'")
+        super().__init__("no", "yes", file="a file made by 'nlgauge build baseline'")
 
     def check(self, value: Any) -> str:
         """True and False read well in Python; as text they would name a file."""
@@ -202,7 +202,7 @@ class BaselineChoice(Resource):
 
 def _build(precision: str) -> str:
     name = precision.partition("@")[0]
-    return f"build one with 'nlgauge baseline build --corpus SENTENCES --precision {name} -o FILE'"
+    return f"build one with 'nlgauge build baseline --corpus SENTENCES --precision {name} -o FILE'"
 
 
 def _shipped() -> Sequence[Baseline]:

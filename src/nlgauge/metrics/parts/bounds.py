@@ -1,7 +1,7 @@
 """The range of each part of SentSim: over the corpus at hand, as published, or frozen in a file.
 
 The published score scales each part to 0 ... 1 by the lowest and highest value among all pairs of the run. A pair's
-score then depends on the others, and a pair alone has none. Frozen bounds (`nlgauge sentsim calibrate`) do away with
+score then depends on the others, and a pair alone has none. Frozen bounds (`nlgauge build bounds`) do away with
 both; a value outside of them is scaled all the same, to below 0 or above 1, and nothing is clipped.
 """
 
@@ -39,7 +39,7 @@ class Bounds(FrozenTable):
 
     FORMAT: ClassVar[str] = "nlgauge-sentsim-bounds/1"
     KIND: ClassVar[str] = "bounds file"
-    COMMAND: ClassVar[str] = "nlgauge sentsim calibrate"
+    COMMAND: ClassVar[str] = "nlgauge build bounds"
     INDENT: ClassVar[int | None] = 2
 
     ranges: Mapping[str, tuple[float, float]]
@@ -81,13 +81,13 @@ class Bounds(FrozenTable):
                 msg = (
                     f"sentsim scales {name!r} by its range over the corpus, and all {self.pairs} are {low:g}; "
                     "score more pairs in one call, or with the bounds of others: bounds=FILE "
-                    "(made by 'nlgauge sentsim calibrate')"
+                    "(made by 'nlgauge build bounds')"
                 )
                 raise InputError(msg)
 
     @classmethod
     def of_scores(cls, scores: Sequence[Score]) -> Bounds:
-        """From SentSim's own scores of one or more systems: what `nlgauge sentsim calibrate` keeps."""
+        """From SentSim's own scores of one or more systems: what `nlgauge build bounds` keeps."""
         parts = [name for name in scores[0].segments if name != scores[0].main]
         found = cls.of({name: np.concatenate([score.segments[name] for score in scores]) for name in parts})
         recipe = with_precision(scores[0].signature.recipe)
@@ -160,7 +160,7 @@ class BoundsChoice(Resource):
     """What parts are scaled by."""
 
     def __init__(self) -> None:
-        super().__init__("corpus", file="a file made by 'nlgauge sentsim calibrate'")
+        super().__init__("corpus", file="a file made by 'nlgauge build bounds'")
 
     def load(self, value: str, context: LoadContext) -> Loaded:
         """Frozen bounds, or None for the range over the corpus, as published."""

@@ -1,7 +1,7 @@
 """Mean and deviation of each member of an ensemble, frozen: what its scores are standardised by.
 
 The published code standardises over the file at hand (D15), so that a pair's score depends on the others. Here they
-come from a file that `nlgauge ensemble fit` made, or from the table that is shipped: metrics as they are without
+come from a file that `nlgauge build norms` made, or from the table that is shipped: metrics as they are without
 options, with the models minilm, mpnet and muse, on the rows of `wmt17-testset` (docs/ensembles.md).
 """
 
@@ -77,7 +77,7 @@ class Norms(FrozenTable):
 
     FORMAT: ClassVar[str] = "nlgauge-ensemble-norms/1"
     KIND: ClassVar[str] = "norms file"
-    COMMAND: ClassVar[str] = "nlgauge ensemble fit"
+    COMMAND: ClassVar[str] = "nlgauge build norms"
     INDENT: ClassVar[int | None] = 1
 
     members: tuple[MemberNorms, ...]
@@ -108,7 +108,7 @@ class Norms(FrozenTable):
             why = "; ".join(f"{key}: {theirs} there, {mine} here" for key, theirs, mine in found[:3])
         msg = (
             f"norms {name!r} have no mean and deviation for member {signature.metric} as it is here ({why}); "
-            "make them with 'nlgauge ensemble fit -o FILE' and pass norms=FILE"
+            "make them with 'nlgauge build norms -o FILE' and pass norms=FILE"
         )
         raise InputError(msg)
 
@@ -188,7 +188,7 @@ class NormsChoice(Resource):
     """Which means and deviations scores are standardised by."""
 
     def __init__(self) -> None:
-        super().__init__(SHIPPED, file="a file made by 'nlgauge ensemble fit'")
+        super().__init__(SHIPPED, file="a file made by 'nlgauge build norms'")
 
     def load(self, value: str, context: LoadContext | None = None) -> Loaded:
         """The whole table; which part of it is used is known where the members are."""

@@ -379,7 +379,7 @@ class Explainer:
         if self.metric.whole_corpus:
             why = f"{self.metric.name} scales its parts over the whole corpus, so a pair has no score of its own"
             if options.shapley or options.leave_one_out:
-                msg = f"{why}; freeze the range with bounds=FILE (nlgauge sentsim calibrate)"
+                msg = f"{why}; freeze the range with bounds=FILE (nlgauge build bounds)"
                 raise RecipeError(msg)
             return replace(made, notes=(*notes, f"{why}: neither an alignment nor Shapley values"))
         if options.leave_one_out:

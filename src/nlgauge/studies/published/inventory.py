@@ -20,7 +20,7 @@ class PrintedItem(NamedTuple):
     name: str
     """Its number in print: `Table 3`."""
     entries: tuple[str, ...] = ()
-    """Ids of `nlgauge reproduce`."""
+    """Ids of `nlgauge study reproduce`."""
     reason: str = ""
     """Why there is no entry."""
     part: str = ""
