@@ -137,9 +137,7 @@ def test_pull_that_fails_everywhere_says_what_was_tried(run: Run, monkeypatch: p
     assert "nlgauge models pull minilm" in result.err
 
 
-@pytest.mark.parametrize(
-    "command", [["models"], ["models", "push", "minilm"], ["models", "pull"], ["models", "path"]]
-)
+@pytest.mark.parametrize("command", [["models", "push", "minilm"], ["models", "pull"], ["models", "path"]])
 def test_an_incomplete_command(run: Run, command: list[str]) -> None:
     result = run(*command)
     assert (result.status, result.out) == (2, "")

@@ -155,7 +155,17 @@ def test_meta_scales_over_a_language_pair(run: Run, folder: Path) -> None:
     columns = ("references=", "source=source", "system=system", "segment=seg", "langpair=pair")
     data = ("--data", "custom", "--at", "own.tsv", "--set", *columns)
     result = run(
-        "meta", *data, "--metric", "sentsim", "--no-sentinels", "--test", "none", "--format", "json", "--quiet"
+        "study",
+        "meta",
+        *data,
+        "--metric",
+        "sentsim",
+        "--no-sentinels",
+        "--test",
+        "none",
+        "--format",
+        "json",
+        "--quiet",
     )
     assert result.status == 0, result.err
     (table,) = json.loads(result.out)["tables"]
