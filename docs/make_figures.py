@@ -181,7 +181,7 @@ def draw_sensitivity(path: Path, at: str) -> None:
         pairs = [f"{language}-en" for language in ("cs", "de", "fi", "lv", "ru", "tr", "zh")]
         status = nlgauge([*words, "--langpairs", *pairs, "--plot", str(path), "--output", f"{folder}/out"])
     if status:
-        msg = f"nlgauge sensitivity ended with {status}"
+        msg = f"nlgauge study sensitivity ended with {status}"
         raise SystemExit(msg)
 
 
