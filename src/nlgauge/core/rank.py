@@ -97,13 +97,7 @@ class Ranking(Result):
         """As text the best candidate of each segment, a line each and nothing else, so that it can be piped."""
         if form != "text":
             return super().render(form, decimals=decimals)
-        for row in self.segments:
-            if "\n" in row.chosen:
-                msg = (
-                    f"segment {row.segment}, candidate {row.best}: there is a line end in it, and the text format "
-                    "has a line per segment; use the format json"
-                )
-                raise InputError(msg)
+        check_lines(self.candidates)
         return "".join(f"{text}\n" for text in self.chosen)
 
     def tables(self, form: str = "text") -> list[Table]:
@@ -136,6 +130,18 @@ class Ranking(Result):
         return (
             f"<{self.metric}: best of {count} segment{'s' * (count != 1)} against {self.against} | {self.signature}>"
         )
+
+
+def check_lines(candidates: Sequence[Sequence[str]]) -> None:
+    """Refuse candidates that would not be one line each."""
+    for segment, group in enumerate(candidates):
+        for number, text in enumerate(group):
+            if "\n" in text:
+                msg = (
+                    f"segment {segment}, candidate {number}: there is a line end in it, and the text format has a "
+                    "line per segment; use the format json"
+                )
+                raise InputError(msg)
 
 
 def _ranking(

@@ -30,6 +30,7 @@ from nlgauge.apps.cli.parsing import AddParser
 from nlgauge.apps.cli.score import check_systems_first
 from nlgauge.apps.operations import operations
 from nlgauge.core.operations import CANDIDATES, DOCUMENTS, LISTS, SEGMENTS, SYSTEMS, Input, Operation
+from nlgauge.core.rank import check_lines
 from nlgauge.core.result import FORMATS, Result
 from nlgauge.errors import InputError, RecipeError
 from nlgauge.io.canvas import check_figure
@@ -39,8 +40,8 @@ from nlgauge.io.textfiles import Inputs, parse_source, read_candidates
 class _Files(NamedTuple):
     """How the inputs of an operation come from files."""
 
-    metavars: tuple[str, ...]
-    """Names of the positional arguments, the last of which may be given several times."""
+    metavar: str
+    """The name of the files in help."""
     read: Callable[[argparse.Namespace], dict[str, Any]]
 
 
@@ -65,6 +66,8 @@ def _read_candidates(args: argparse.Namespace) -> dict[str, Any]:
             "every segment has one candidate, so there is nothing to choose; give several files, or JSONL with lists"
         )
         raise InputError(msg)
+    if args.format == "text":
+        check_lines(texts.candidates)
     args.systems = texts.systems
     return {"candidates": texts.candidates, "refs": texts.references, "sources": texts.sources}
 
@@ -79,11 +82,11 @@ def _read_lists(args: argparse.Namespace) -> dict[str, Any]:
 
 
 _FILES: dict[tuple[Input, ...], _Files] = {
-    SYSTEMS: _Files(("HYP",), _read_systems),
-    DOCUMENTS: _Files(("HYP",), _read_systems),
-    SEGMENTS: _Files(("HYP",), _read_segments),
-    CANDIDATES: _Files(("HYP",), _read_candidates),
-    LISTS: _Files(("FILE",), _read_lists),
+    SYSTEMS: _Files("HYP", _read_systems),
+    DOCUMENTS: _Files("HYP", _read_systems),
+    SEGMENTS: _Files("HYP", _read_segments),
+    CANDIDATES: _Files("HYP", _read_candidates),
+    LISTS: _Files("FILE", _read_lists),
 }
 
 
@@ -102,7 +105,7 @@ def add_operation(add_parser: AddParser, name: str) -> None:
         "hyps",
         nargs="*",
         type=text_source,
-        metavar=files.metavars[0],
+        metavar=files.metavar,
         help=f"{operation.inputs[0].help}; FILE, FILE.tsv:COLUMN, .csv, .jsonl, - (stdin), .gz",
     )
     add_refs_and_source(parser, refs="refs" in names, source="sources" in names)
@@ -125,7 +128,7 @@ def add_operation(add_parser: AddParser, name: str) -> None:
 def _run(operation: Operation, args: argparse.Namespace) -> int:
     check_systems_first(args, command=operation.name)
     if not args.hyps:
-        msg = f"nlgauge {operation.name} needs texts ({_FILES[operation.inputs].metavars[0]} ...); see --help"
+        msg = f"nlgauge {operation.name} needs {operation.inputs[0].name} ({_FILES[operation.inputs].metavar} ...); see --help"
         raise RecipeError(msg)
     if getattr(args, "plot", None):
         check_figure(Path(args.plot))
