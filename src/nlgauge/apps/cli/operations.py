@@ -128,7 +128,8 @@ def add_operation(add_parser: AddParser, name: str) -> None:
 def _run(operation: Operation, args: argparse.Namespace) -> int:
     check_systems_first(args, command=operation.name)
     if not args.hyps:
-        msg = f"nlgauge {operation.name} needs {operation.inputs[0].name} ({_FILES[operation.inputs].metavar} ...); see --help"
+        texts = f"{operation.inputs[0].name} ({_FILES[operation.inputs].metavar} ...)"
+        msg = f"nlgauge {operation.name} needs {texts}; see 'nlgauge {operation.name} --help'"
         raise RecipeError(msg)
     if getattr(args, "plot", None):
         check_figure(Path(args.plot))
