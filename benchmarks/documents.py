@@ -102,7 +102,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         found.references[: options.articles],
         found.origin,
     )
-    warnings.simplefilter("ignore", nlgauge.NlgaugeWarning)
+    warnings.simplefilter("ignore", nlgauge.errors.NlgaugeWarning)
     nlgauge.score(
         ["A cat sat."], ["A cat."], metric="discoscore:focus=entity", model=options.model
     )  # imports, models

@@ -43,7 +43,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--data", nargs="+", default=["wmt15", "wmt17-testset"], help="for segments")
     parser.add_argument("--every", type=int, default=1, metavar="N", help="one segment of N")
     options = parser.parse_args(argv)
-    warnings.simplefilter("ignore", nlgauge.NlgaugeWarning)
+    warnings.simplefilter("ignore", nlgauge.errors.NlgaugeWarning)
     if options.command == "segments":
         for name in options.data:
             _compare_segments(name, options)

@@ -87,7 +87,7 @@ def dump(recipes: Sequence[str], count: int, engine: str, precision: str = "fp32
 
     hyps, refs = pairs_of(count)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", nlgauge.NlgaugeWarning)
+        warnings.simplefilter("ignore", nlgauge.errors.NlgaugeWarning)
         # One call, so that each text is encoded once: an emulator is a hundred times slower than its machine.
         scores = nlgauge.score_systems(
             {"pairs": hyps}, refs, sources=refs, metrics=recipes, engine=engine, precision=precision

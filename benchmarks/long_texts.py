@@ -135,7 +135,7 @@ def _solvers() -> None:
     _, hyps, articles = _summaries()
     metrics = [f"moverscore:idf=none,solver={solver}" for solver in _SOLVERS]
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", nlgauge.NlgaugeWarning)
+        warnings.simplefilter("ignore", nlgauge.errors.NlgaugeWarning)
         exact, *others = nlgauge.score_systems({"": hyps}, articles, metrics=metrics, long="windows")
     for solver, other in zip(_SOLVERS[1:], others, strict=True):
         x, y = exact.segments["score"], other.segments["score"]
@@ -150,7 +150,7 @@ def _windows() -> None:
     """Summaries against articles: what truncation leaves out of the score."""
     rows, hyps, articles = _summaries()
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", nlgauge.NlgaugeWarning)
+        warnings.simplefilter("ignore", nlgauge.errors.NlgaugeWarning)
         cut, whole = (nlgauge.score(hyps, articles, long=long) for long in ("truncate", "windows"))
     long = np.zeros(len(rows), dtype=bool)
     long[list(whole.notes.windows)] = True
@@ -177,7 +177,7 @@ def _speed() -> None:
     for count in (400, 1250, 5000, 20_000):
         pair = made_texts(2, count)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", nlgauge.NlgaugeWarning)
+            warnings.simplefilter("ignore", nlgauge.errors.NlgaugeWarning)
             start, spent = time.perf_counter(), time.process_time()
             nlgauge.score(pair[:1], pair[1:], long="windows")
         wall, spent = time.perf_counter() - start, time.process_time() - spent

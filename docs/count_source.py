@@ -92,7 +92,10 @@ def imported_names(module: Module) -> Iterator[str]:
 
 
 def find_single_importers(modules: Sequence[Module]) -> dict[str, str]:
-    """Modules that only one module imports, and that one is in the same folder: by path, the importer's file name."""
+    """Modules that only one module imports, and that one is in the same folder: by path, the importer's file name.
+
+    A module that only the `__init__` of its folder imports is public, and not a part of another.
+    """
     by_name = {module.name: module for module in modules}
     importers: dict[str, set[str]] = defaultdict(set)
     for module in modules:
@@ -102,7 +105,7 @@ def find_single_importers(modules: Sequence[Module]) -> dict[str, str]:
     for name, module in by_name.items():
         if not module.is_package and len(importers[name]) == 1:
             importer = by_name[next(iter(importers[name]))]
-            if importer.path.parent == module.path.parent:
+            if importer.path.parent == module.path.parent and not importer.is_package:
                 single[relative(module.path)] = importer.path.name
     return single
 

@@ -127,7 +127,9 @@ def about(names: str) -> str:
         components = [told["main"], *(one for one in told["components"] if one != told["main"])]
         shown = [f"`{one}`" + " (a distance)" * (one in told["distances"]) for one in components]
         way = told["better"]
-        lines.append(f"| `{name}` | `nlgauge.{metric.__name__}` | {', '.join(shown)} | {way} | {told['what']} |")
+        lines.append(
+            f"| `{name}` | `nlgauge.metrics.{metric.__name__}` | {', '.join(shown)} | {way} | {told['what']} |"
+        )
     return "\n".join([*lines, ""])
 
 

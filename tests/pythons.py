@@ -50,7 +50,7 @@ for module in pkgutil.walk_packages(nlgauge.__path__, "nlgauge."):
     if not module.name.endswith("__main__"):
         try:
             importlib.import_module(module.name)
-        except nlgauge.MissingExtraError:
+        except nlgauge.errors.MissingExtraError:
             pass
         except ModuleNotFoundError as error:
             if not error.name or error.name.startswith("nlgauge"):

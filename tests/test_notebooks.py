@@ -32,7 +32,6 @@ SYSTEMS = {NAME: SYSTEM_A, "base": SYSTEM_B}
 #: Public functions whose result is a text, a recipe, a file or nothing.
 NO_RESULTS = {
     "join_documents": "texts",
-    "option": "a field of a recipe",
     "recipe_from_signature": "a recipe",
     "release_models": "nothing",
     "save_scores": "a file",
@@ -109,14 +108,18 @@ RESULTS: dict[str, Callable[[Path], Any]] = {
     "explain_pair": lambda _: nlgauge.explain_pair(f"A cat {NAME}", "The cat.", metric="bertscore"),
     "explain_pairs": lambda _: nlgauge.explain_pairs(["A cat", NAME], ["The cat.", "new"], metric="bertscore"),
     "explain_corpus": lambda _: nlgauge.explain_corpus(SYSTEM_A[:2], REFERENCE[:2], metric="bertscore"),
-    "explain_columns": lambda folder: nlgauge.explain_columns(folder / "columns.tsv", ["comet"], ["lex"]),
+    "explain_columns": lambda folder: nlgauge.studies.factors.explain_columns(
+        folder / "columns.tsv", ["comet"], ["lex"]
+    ),
     "explain_factors": lambda folder: nlgauge.explain_factors(own_table(folder), ["chrf"], factors=["LEX"]),
-    "fit_surrogates": lambda _: nlgauge.fit_surrogates(
+    "fit_surrogates": lambda _: nlgauge.studies.factors.fit_surrogates(
         {NAME: np.arange(40.0) ** 2}, {"length": np.arange(40.0)}, data="mine"
     ),
     "Alignment": lambda _: nlgauge.score(["A cat"], ["The cat"], alignments=True).alignments[0],
     "Flow": lambda _: nlgauge.score(["A cat"], ["The cat"], metric="moverscore", alignments=True).alignments[0],
-    "Surrogate": lambda folder: nlgauge.explain_columns(folder / "columns.tsv", ["comet"], ["lex"]).surrogates[0],
+    "Surrogate": lambda folder: nlgauge.studies.factors.explain_columns(
+        folder / "columns.tsv", ["comet"], ["lex"]
+    ).surrogates[0],
     "JudgementTable": lambda _: judged(),
     "data.check": lambda folder: data.check("custom", folder / "judged.tsv"),
     "ScoreTable": scored,
@@ -173,7 +176,7 @@ def test_no_public_function_is_left_out() -> None:
     assert not set(RESULTS) & set(NO_RESULTS)
 
 
-@pytest.mark.filterwarnings("ignore::nlgauge.NlgaugeWarning")
+@pytest.mark.filterwarnings("ignore::nlgauge.errors.NlgaugeWarning")
 @pytest.mark.parametrize("name", RESULTS)
 def test_a_result_is_a_table(folder: Path, name: str) -> None:
     shown = RESULTS[name](folder)._repr_html_()

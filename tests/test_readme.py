@@ -74,7 +74,7 @@ def test_the_table_of_metrics_has_options_that_they_take() -> None:
 def test_options_of_every_metric_of_vectors_are_named() -> None:
     sentence = next(line for line in README.splitlines() if line.startswith("Metrics of vectors also take"))
     named = set(re.findall("`([a-z_]+)`", sentence)) | {"lang", "model"}
-    assert named == set(nlgauge.VectorMetric.options())
+    assert named == set(nlgauge.plugin.VectorMetric.options())
 
 
 def test_every_page_of_the_documentation_is_linked() -> None:

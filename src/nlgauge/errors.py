@@ -29,7 +29,7 @@
     ├── LanguageWarning                     a language, or the script of a text, that the model was not trained on
     └── DataWarning                         a data set holds something that a user must know of
 
-Catch `nlgauge.NlgaugeError` for all of them, or the builtin in brackets where you would anyway.
+Catch `nlgauge.errors.NlgaugeError` for all of them, or the builtin in brackets where you would anyway.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ import nlgauge
 from nlgauge.errors import EmptyPairError, InputError, RecipeError
 from nlgauge.testing import hash_encoder
 
-pytestmark = pytest.mark.filterwarnings("ignore::nlgauge.EmptyTextWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::nlgauge.errors.EmptyTextWarning")
 
 
 @pytest.fixture(autouse=True)
@@ -91,7 +91,7 @@ def test_one_metric_and_known_options() -> None:
 def test_texts_can_be_checked_without_adding_them() -> None:
     running = nlgauge.Accumulator("chrf")
     assert len(running.check(["a cat"], ["a dog"])) == 1
-    with pytest.raises(nlgauge.InputError):
+    with pytest.raises(nlgauge.errors.InputError):
         running.check(["a cat"], ["a dog", "a cow"])
     assert len(running) == 0
     assert not running.keeps_texts

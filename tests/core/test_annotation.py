@@ -100,7 +100,7 @@ def test_metrics_of_one_process_annotate_a_text_once() -> None:
     assert load_annotator("spacy-en").annotated == before + 2
 
 
-@pytest.mark.filterwarnings("ignore::nlgauge.LanguageWarning")
+@pytest.mark.filterwarnings("ignore::nlgauge.errors.LanguageWarning")
 def test_another_language_is_pointed_to_conllu() -> None:
     with pytest.raises(RecipeError, match=r"'spacy-en' reads en, and the texts are 'de'; give CoNLL-U annotations"):
         AnnotatedBERTScore(lang="de", model="minilm").score(["Hallo"], ["Hallo"])

@@ -37,13 +37,13 @@ MULTILINGUAL_BERT = "bert-base-multilingual-cased"
 )
 def test_a_language_has_one_model_whatever_is_installed(code: str, model: str) -> None:
     assert model_for_language(code) == model
-    assert nlgauge.BERTScore(lang=code).model == model
+    assert nlgauge.metrics.BERTScore(lang=code).model == model
 
 
 @pytest.mark.parametrize("code", ["English", "xx", "e", "en US", "en-", "en-?", "zzz", "deutsch", "1"])
 @pytest.mark.parametrize("model", [{}, {"model": "minilm"}], ids=["", "minilm"])
 def test_what_is_no_code_of_a_language_is_refused(code: str, model: dict[str, str]) -> None:
-    with pytest.raises(nlgauge.RecipeError, match=r"lang must be the code of a language, got .*ISO 639"):
+    with pytest.raises(nlgauge.errors.RecipeError, match=r"lang must be the code of a language, got .*ISO 639"):
         nlgauge.score(["a"], ["b"], lang=code, **model)
 
 
@@ -56,21 +56,21 @@ def test_codes_are_spelt_one_way() -> None:
 @pytest.mark.parametrize("name", ["model", "lang"])
 @pytest.mark.parametrize("metric", ["bertscore", "moverscore", "bertscore|layer:4|model:minilm"])
 def test_an_empty_value_does_not_stand_for_the_default(name: str, metric: str) -> None:
-    with pytest.raises(nlgauge.RecipeError, match=f"{name} is empty; leave it out for the default"):
+    with pytest.raises(nlgauge.errors.RecipeError, match=f"{name} is empty; leave it out for the default"):
         nlgauge.score(["a"], ["b"], metric=metric, **{name: ""})
-    with pytest.raises(nlgauge.RecipeError, match=f"{name} is empty"):
+    with pytest.raises(nlgauge.errors.RecipeError, match=f"{name} is empty"):
         nlgauge.score(["a"], ["b"], metric=f"bertscore:{name}=")
 
 
 def test_a_missing_model_that_a_language_chose_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NLGAUGE_OFFLINE", "1")
     for language, offered in (("de", True), ("zh-tw", True), ("fi", False)):
-        with pytest.raises(nlgauge.ModelNotFoundError) as caught:
+        with pytest.raises(nlgauge.errors.ModelNotFoundError) as caught:
             nlgauge.score(["a"], ["b"], lang=language)
         message = str(caught.value)
         assert message.startswith(f"lang={language!r} chose model 'bert-base-")
         assert ("--model muse knows this language" in message) == offered
-    with pytest.raises(nlgauge.ModelNotFoundError) as caught:
+    with pytest.raises(nlgauge.errors.ModelNotFoundError) as caught:
         nlgauge.score(["a"], ["b"], lang="de", model="no-such-model")
     assert "chose" not in str(caught.value)
 

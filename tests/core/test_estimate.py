@@ -40,7 +40,7 @@ def test_work_counts_tokens_of_windows_and_pairs_of_tokens() -> None:
     assert expected_work(prepared)[:2] == (work.tokens, 2 * work.pairs), "texts are encoded once for both"
 
 
-@pytest.mark.filterwarnings("ignore::nlgauge.WindowsWarning")
+@pytest.mark.filterwarnings("ignore::nlgauge.errors.WindowsWarning")
 def test_a_long_run_is_announced_where_progress_is_shown(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -68,7 +68,7 @@ def other_values(about: Option, folder: Path) -> Iterator[Any]:
         )
 
 
-def result(metric: type[nlgauge.Metric], folder: Path, **options: Any) -> tuple[str, list[Any]]:
+def result(metric: type[nlgauge.plugin.Metric], folder: Path, **options: Any) -> tuple[str, list[Any]]:
     if issubclass(metric, VectorMetric):
         options = {"model": "hash", "against": "refs"} | options
         options = ({"layer": 3} if "layer" in metric.options() else {}) | options
@@ -88,14 +88,14 @@ def test_another_value_of_an_option_is_another_signature_or_the_same_number(name
         nlgauge.testing.hash_encoder("hash", layers=6),
         nlgauge.testing.hash_encoder("other", layers=6, width=24),
     ):
-        warnings.simplefilter("ignore", nlgauge.NlgaugeWarning)
+        warnings.simplefilter("ignore", nlgauge.errors.NlgaugeWarning)
         (tmp_path / "own.txt").write_text("cat 1 0\nmat 1 0.1\ntree 0 1\n", encoding="utf-8")
         signature, numbers = result(metric, tmp_path)
         for about in metric.options().values():
             for value in other_values(about, tmp_path):
                 try:
                     signed, found = result(metric, tmp_path, **{about.name: value})
-                except nlgauge.NlgaugeError:
+                except nlgauge.errors.NlgaugeError:
                     continue
                 tried += 1
                 same = all(np.array_equal(one, two) for one, two in zip(numbers, found, strict=False))

@@ -23,7 +23,7 @@ REFS: list[Any] = [
 ]
 HASH = "bertscore:model=hash,layer=1"
 
-pytestmark = pytest.mark.filterwarnings("ignore::nlgauge.EmptyTextWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::nlgauge.errors.EmptyTextWarning")
 
 
 @pytest.fixture(autouse=True)

@@ -69,13 +69,13 @@ def test_a_kind_refuses_what_is_none_of_its_values(kind: Kind, bad: object) -> N
 
 def test_a_message_names_option_values_and_value() -> None:
     with pytest.raises(RecipeError, match=r"^multiref must be one of best-f, best-each, mean, got 'worst'$"):
-        nlgauge.BERTScore(multiref="worst")
+        nlgauge.metrics.BERTScore(multiref="worst")
     with pytest.raises(RecipeError, match=r"^distance_as must be one-minus or negative, got 'b'$"):
-        nlgauge.SentSim(distance_as="b")
+        nlgauge.metrics.SentSim(distance_as="b")
     with pytest.raises(
         RecipeError, match=r"^trim must be a number from 0, below 1, or 'profile' for the profile's, got 2$"
     ):
-        nlgauge.XMoverScore(trim=2)
+        nlgauge.metrics.XMoverScore(trim=2)
 
 
 @pytest.mark.parametrize("metric", METRICS)
@@ -102,14 +102,14 @@ def test_what_means_nothing_in_a_recipe_is_refused() -> None:
     with pytest.raises(
         RecipeError, match=r"exponents='1\+2' belongs to aggregation=pmeans, and the aggregation is last"
     ):
-        nlgauge.MoverScore(aggregation="last", exponents="1+2")
+        nlgauge.metrics.MoverScore(aggregation="last", exponents="1+2")
 
 
 def test_another_profile_brings_its_own_choices() -> None:
     recipe = parse_metric("moverscore:profile=v1,idf=none")
     other = recipe.with_options(profile="paper")
     assert (other.subwords, other.punctuation, other.idf) == ("all", "keep", "none")
-    assert nlgauge.MoverScore() == nlgauge.MoverScore(idf="both", subwords="first")
+    assert nlgauge.metrics.MoverScore() == nlgauge.metrics.MoverScore(idf="both", subwords="first")
 
 
 @pytest.mark.parametrize("metric", METRICS.values(), ids=METRICS)
@@ -134,12 +134,12 @@ def test_a_number_is_signed_to_its_last_digit(value: float) -> None:
 @pytest.mark.parametrize("name", ["weights", "engine", "long", "refs", "package"])
 def test_a_name_with_a_meaning_for_every_metric_is_refused(name: str) -> None:
     with pytest.raises(RecipeError, match=f"cannot be called '{name}'"):
-        type("Mine", (nlgauge.TextMetric,), {name: nlgauge.option("a", Choice("a", "b"), help="mine")})
+        type("Mine", (nlgauge.plugin.TextMetric,), {name: nlgauge.plugin.option("a", Choice("a", "b"), help="mine")})
 
 
 def test_transforms_that_would_do_nothing_are_refused() -> None:
     with pytest.raises(RecipeError, match="transforms='position-norm' belongs to"):
-        nlgauge.SentSim(combine="sss", transforms="position-norm")
+        nlgauge.metrics.SentSim(combine="sss", transforms="position-norm")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -174,7 +174,7 @@ def test_two_runs_make_no_option_again(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(Option, "__init__", count)
     nlgauge.score(["a cat"], ["the cat"], metric="bertscore")
-    nlgauge.BERTScore(layer=4).with_options(idf="refs")
+    nlgauge.metrics.BERTScore(layer=4).with_options(idf="refs")
     assert made == []
 
 

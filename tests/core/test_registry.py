@@ -77,8 +77,8 @@ def test_aliases_of_types_next_to_a_metric_are_not_metrics(tmp_path: Path, monke
 
 def test_the_metrics_of_nlgauge_are_public_under_their_class_names() -> None:
     for metric in registry.built_in_metrics().values():
-        assert getattr(nlgauge, metric.__name__) is metric
-        assert metric.__name__ in nlgauge.__all__
+        assert getattr(nlgauge.metrics, metric.__name__) is metric
+        assert metric.__name__ in nlgauge.metrics.__all__
 
 
 def entries(monkeypatch: pytest.MonkeyPatch, **values: str) -> registry._Metrics:
@@ -111,10 +111,10 @@ def test_a_package_that_cannot_be_used_is_named_and_left_out(
 
 def test_a_metric_is_looked_up_without_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
     found = entries(monkeypatch)
-    assert found["bertscore"] is nlgauge.BERTScore
+    assert found["bertscore"] is nlgauge.metrics.BERTScore
     assert "_found" not in vars(found)
-    assert found["rouge1"] is nlgauge.Rouge1, "of a file of another name"
-    assert found["bertscore"] is nlgauge.BERTScore
+    assert found["rouge1"] is nlgauge.metrics.Rouge1, "of a file of another name"
+    assert found["bertscore"] is nlgauge.metrics.BERTScore
     for name in ("parts", "parts.foci", "../bleu", ""):
         assert name not in found
 
@@ -122,7 +122,7 @@ def test_a_metric_is_looked_up_without_the_others(monkeypatch: pytest.MonkeyPatc
 def test_a_metric_that_cannot_be_used_is_reported_whichever_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     found = entries(monkeypatch, broken="no_such_package:Metric")
     with pytest.warns(NlgaugeWarning, match="cannot be loaded"):
-        assert found["bertscore"] is nlgauge.BERTScore
+        assert found["bertscore"] is nlgauge.metrics.BERTScore
 
 
 def test_names_in_any_case_and_a_hint_at_the_right_one() -> None:

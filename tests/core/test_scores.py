@@ -70,7 +70,7 @@ def test_a_result_comes_back_from_json(score: nlgauge.Score) -> None:
 
 
 def test_a_result_with_notes_and_a_system_comes_back() -> None:
-    with pytest.warns(nlgauge.EmptyTextWarning):
+    with pytest.warns(nlgauge.errors.EmptyTextWarning):
         score = nlgauge.score_systems({"a": [*HYPS[:1], ""]}, REFS)[0]
     again = nlgauge.Score.from_dict(plain(score))
     assert (again.system, again.notes.empty, again.counts) == ("a", (1,), score.counts)
@@ -87,7 +87,7 @@ def test_a_result_can_be_sent_to_another_process(score: nlgauge.Score) -> None:
 def test_a_dict_that_is_no_result_is_refused(missing: str) -> None:
     record = plain(nlgauge.score(HYPS, REFS))
     del record[missing]
-    with pytest.raises(nlgauge.InputError, match=f"needs '{missing}', which is missing"):
+    with pytest.raises(nlgauge.errors.InputError, match=f"needs '{missing}', which is missing"):
         nlgauge.Score.from_dict(record)
-    with pytest.raises(nlgauge.InputError, match=r"as Score\.to_dict"):
+    with pytest.raises(nlgauge.errors.InputError, match=r"as Score\.to_dict"):
         nlgauge.Score.from_dict([])  # type: ignore[arg-type]

@@ -16,43 +16,43 @@ def test_both_functions_take_both_names_for_metrics() -> None:
     assert nlgauge.score(HYPS, REFS, metrics=["chrf"]).mean == one.mean
     assert nlgauge.score_systems({"a": HYPS}, REFS, metric="chrf")[0].mean == one.mean
     assert nlgauge.score_systems({"a": HYPS}, REFS, metrics=["chrf"])[0].mean == one.mean
-    with pytest.raises(nlgauge.RecipeError, match="not both"):
+    with pytest.raises(nlgauge.errors.RecipeError, match="not both"):
         nlgauge.score_systems({"a": HYPS}, REFS, metric="chrf", metrics=["bleu"])
-    with pytest.raises(nlgauge.RecipeError, match="score_systems"):
+    with pytest.raises(nlgauge.errors.RecipeError, match="score_systems"):
         nlgauge.score(HYPS, REFS, metrics=["chrf", "bleu"])
 
 
 def test_capitals_do_not_matter_and_misspellings_get_a_hint() -> None:
     assert nlgauge.score(HYPS, REFS, metric="ChrF").metric == "chrf"
-    with pytest.raises(nlgauge.RecipeError, match=r"did you mean 'chrf'\?"):
+    with pytest.raises(nlgauge.errors.RecipeError, match=r"did you mean 'chrf'\?"):
         nlgauge.score(HYPS, REFS, metric="chrff")
-    with pytest.raises(nlgauge.RecipeError, match=r"did you mean 'layer'\?"):
+    with pytest.raises(nlgauge.errors.RecipeError, match=r"did you mean 'layer'\?"):
         nlgauge.score(HYPS, REFS, layr=4)
 
 
 def test_an_option_that_the_metric_sets_otherwise_is_refused() -> None:
-    with pytest.raises(nlgauge.RecipeError, match="chars is 4 in the metric 'chrf:chars=4' but 5"):
+    with pytest.raises(nlgauge.errors.RecipeError, match="chars is 4 in the metric 'chrf:chars=4' but 5"):
         nlgauge.score(HYPS, REFS, metric="chrf:chars=4", chars=5)
     assert nlgauge.score(HYPS, REFS, metric="chrf:chars=4", chars=4).signature.recipe["chars"] == "4"
 
 
 def test_a_value_with_a_comma_has_no_place_in_a_recipe() -> None:
-    with pytest.raises(nlgauge.RecipeError, match="outside of the recipe: idf=FILE"):
+    with pytest.raises(nlgauge.errors.RecipeError, match="outside of the recipe: idf=FILE"):
         nlgauge.score(HYPS, REFS, metric="bertscore:idf=com,ma.idf")
-    with pytest.raises(nlgauge.RecipeError, match="comma"):
+    with pytest.raises(nlgauge.errors.RecipeError, match="comma"):
         with_options("bertscore", {"idf": "a,b.idf"})
 
 
 def test_a_frame_of_systems_is_refused_without_printing_it() -> None:
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame({"a": ["x"] * 50, "b": ["y"] * 50})
-    with pytest.raises(nlgauge.InputError, match=r"got a DataFrame; .*to_dict\('list'\)$"):
+    with pytest.raises(nlgauge.errors.InputError, match=r"got a DataFrame; .*to_dict\('list'\)$"):
         nlgauge.score_systems(frame, ["z"] * 50, metric="chrf")
     assert len(nlgauge.score_systems(frame.to_dict("list"), ["z"] * 50, metric="chrf")) == 2
 
 
 def test_a_cache_is_a_folder() -> None:
-    with pytest.raises(nlgauge.RecipeError, match="cache must be a folder, got 3"):
+    with pytest.raises(nlgauge.errors.RecipeError, match="cache must be a folder, got 3"):
         nlgauge.score(["a"], ["b"], cache=3)
 
 
@@ -61,6 +61,6 @@ def test_another_version_of_a_package_is_told_like_one_of_an_engine(metric: str)
     made = nlgauge.score(["a b c d"], ["a b c e"], metric=metric)
     package = "rouge_score" if metric == "rouge1" else "sacrebleu"
     recipe = {**made.signature.recipe, package: "0.0.1"}
-    with pytest.warns(nlgauge.NlgaugeWarning, match=f"{package}: asked 0.0.1"):
+    with pytest.warns(nlgauge.errors.NlgaugeWarning, match=f"{package}: asked 0.0.1"):
         again = nlgauge.score(["a b c d"], ["a b c e"], metric=nlgauge.Signature(metric, recipe))
     assert again.system_score == made.system_score

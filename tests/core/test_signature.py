@@ -47,19 +47,19 @@ def test_difference_names_each_field_and_part() -> None:
 
 @pytest.mark.parametrize("text", ["", "|layer:4", "layer:4|idf:none", "bertscore|layer", "bertscore|a:1|a:2"])
 def test_what_is_no_signature_is_refused(text: str) -> None:
-    with pytest.raises(nlgauge.SignatureError):
+    with pytest.raises(nlgauge.errors.SignatureError):
         Signature.parse(text)
 
 
 @pytest.mark.parametrize(
     "recipe",
     [
-        nlgauge.BERTScore(),
-        nlgauge.BERTScore(layer=6, idf="refs", multiref="mean"),
-        nlgauge.BERTScore(rescale=True, multiref="best-each"),
+        nlgauge.metrics.BERTScore(),
+        nlgauge.metrics.BERTScore(layer=6, idf="refs", multiref="mean"),
+        nlgauge.metrics.BERTScore(rescale=True, multiref="best-each"),
     ],
 )
-def test_the_recipe_part_reproduces_the_score(recipe: nlgauge.BERTScore) -> None:
+def test_the_recipe_part_reproduces_the_score(recipe: nlgauge.metrics.BERTScore) -> None:
     first = recipe.score(HYPS, REFS)
     again = nlgauge.score(HYPS, REFS, metric=first.signature.recipe_part)
     assert np.array_equal(first.f1, again.f1)
@@ -71,17 +71,17 @@ def test_the_recipe_part_reproduces_the_score(recipe: nlgauge.BERTScore) -> None
 def test_a_signature_that_cannot_come_out_is_refused() -> None:
     signature = str(nlgauge.score(HYPS, REFS, idf="refs").signature)
     digest = Signature.parse(signature).recipe["weights"]
-    with pytest.raises(nlgauge.SignatureError, match="weights: asked 000000000000"):
+    with pytest.raises(nlgauge.errors.SignatureError, match="weights: asked 000000000000"):
         nlgauge.score(HYPS, REFS, metric=signature.replace(digest, "000000000000"))
-    with pytest.raises(nlgauge.SignatureError, match="idf: asked refs"):  # other references, other idf
+    with pytest.raises(nlgauge.errors.SignatureError, match="idf: asked refs"):  # other references, other idf
         nlgauge.score(HYPS, ["The bread.", "A ferry."], metric=signature)
-    with pytest.raises(nlgauge.SignatureError, match="idf=PATH"):
+    with pytest.raises(nlgauge.errors.SignatureError, match="idf=PATH"):
         nlgauge.recipe_from_signature("bertscore|layer:4|idf:file[abc]|multiref:mean|rescale:no|model:minilm")
 
 
 def test_another_version_is_said_but_not_refused() -> None:
     signature = str(nlgauge.score(HYPS, REFS).signature)
-    with pytest.warns(nlgauge.NlgaugeWarning, match=r"nlgauge: asked 0\.0\.1"):
+    with pytest.warns(nlgauge.errors.NlgaugeWarning, match=r"nlgauge: asked 0\.0\.1"):
         nlgauge.score(HYPS, REFS, metric=signature.replace(f"nlgauge:{nlgauge.__version__}", "nlgauge:0.0.1"))
 
 
@@ -95,9 +95,9 @@ def test_short_has_the_same_values_under_short_keys() -> None:
 @pytest.mark.parametrize("field", ["l:6", "Layer:6", "profile:v1"])
 def test_a_field_that_no_recipe_has_is_refused(field: str) -> None:
     """The short form and a misspelt key would otherwise score something else in silence."""
-    with pytest.raises(nlgauge.SignatureError, match=f"no field '{field.partition(':')[0]}'"):
+    with pytest.raises(nlgauge.errors.SignatureError, match=f"no field '{field.partition(':')[0]}'"):
         nlgauge.score(HYPS, REFS, metric=f"bertscore|{field}")
-    with pytest.raises(nlgauge.SignatureError, match="short form"):
+    with pytest.raises(nlgauge.errors.SignatureError, match="short form"):
         nlgauge.score(HYPS, REFS, metric=nlgauge.score(HYPS, REFS).signature.short())
 
 
@@ -106,14 +106,14 @@ def test_a_mismatch_is_found_before_anything_is_encoded(monkeypatch: pytest.Monk
 
     signature = nlgauge.score(HYPS, REFS, idf="refs").signature
     monkeypatch.setattr(OnnxEncoder, "encode", lambda *_: pytest.fail("a text was encoded"))
-    with pytest.raises(nlgauge.SignatureError, match="idf: asked refs"):
+    with pytest.raises(nlgauge.errors.SignatureError, match="idf: asked refs"):
         nlgauge.score(HYPS, ["The bread.", "A ferry."], metric=signature)
 
 
 def test_signatures_of_two_engines_do_not_go_together() -> None:
     onnx = str(nlgauge.score(HYPS, REFS).signature)
     torch = onnx.replace("engine:onnxruntime", "engine:torch")
-    with pytest.raises(nlgauge.SignatureError, match="several engines"):
+    with pytest.raises(nlgauge.errors.SignatureError, match="several engines"):
         nlgauge.score_systems({"a": HYPS}, REFS, metrics=[onnx, torch])
 
 

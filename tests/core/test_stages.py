@@ -48,7 +48,7 @@ RECIPES = [
 OPTIONS = RunOptions()
 
 pytestmark = [
-    pytest.mark.filterwarnings(f"ignore::nlgauge.{name}")
+    pytest.mark.filterwarnings(f"ignore::nlgauge.errors.{name}")
     for name in ("TruncationWarning", "NoFocusWarning", "NoNounWarning")
 ]
 

@@ -25,20 +25,20 @@ UNRELATED = {
 
 def quiet(*args: Any, **options: Any) -> nlgauge.Score:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", nlgauge.NlgaugeWarning)
+        warnings.simplefilter("ignore", nlgauge.errors.NlgaugeWarning)
         return nlgauge.score(*args, **options)
 
 
 @pytest.mark.parametrize("pair", UNRELATED.values(), ids=UNRELATED)
 def test_texts_of_unknown_tokens_only_are_an_error(pair: list[str]) -> None:
     with pytest.raises(
-        nlgauge.UnknownTextError, match="segment 0: a text holds nothing but tokens that model 'minilm'"
+        nlgauge.errors.UnknownTextError, match="segment 0: a text holds nothing but tokens that model 'minilm'"
     ):
         quiet(pair[:1], pair[1:])
 
 
 def test_the_error_lists_all_segments_and_the_ways_on() -> None:
-    with pytest.raises(nlgauge.UnknownTextError) as caught:
+    with pytest.raises(nlgauge.errors.UnknownTextError) as caught:
         quiet([THAI[0]] * 12, [THAI[1]] * 12)
     message = str(caught.value)
     assert "segment 0; segment 1; " in message
@@ -49,7 +49,7 @@ def test_the_error_lists_all_segments_and_the_ways_on() -> None:
 
 def test_the_error_names_the_system() -> None:
     systems = {"a": ["The train is late."], "b": [THAI[0]]}
-    with pytest.raises(nlgauge.UnknownTextError, match=r"^system 'b', segment 0: "):
+    with pytest.raises(nlgauge.errors.UnknownTextError, match=r"^system 'b', segment 0: "):
         nlgauge.score_systems(systems, ["The train was late."])
 
 
@@ -113,19 +113,19 @@ def test_the_signature_has_the_choice_and_sets_it_again() -> None:
 
 @pytest.mark.parametrize("metric", [name for name, kind in METRICS.items() if "model" in kind.options()])
 def test_every_metric_of_vectors_refuses_what_is_no_choice(metric: str) -> None:
-    with pytest.raises(nlgauge.RecipeError, match="error, zero, score"):
+    with pytest.raises(nlgauge.errors.RecipeError, match="error, zero, score"):
         nlgauge.score(["a"], ["b"], metric=metric, unknown="ignore")
 
 
 def test_lexical_metrics_know_no_unknown_tokens() -> None:
     assert nlgauge.score(THAI[:1], THAI[1:], metric="chrf").system_score < 50
-    with pytest.raises(nlgauge.RecipeError, match="'unknown' is not known to any metric"):
+    with pytest.raises(nlgauge.errors.RecipeError, match="'unknown' is not known to any metric"):
         nlgauge.score(THAI[:1], THAI[1:], metric="chrf", unknown="zero")
 
 
 def test_unknown_tokens_among_others_are_counted_and_warned_of_once() -> None:
     hyps, refs = ["A train 🚂 came.", "A cat.", "Done."], ["The train came.", "The cat 🐈.", "Done."]
-    with pytest.warns(nlgauge.UnknownWordWarning) as caught:
+    with pytest.warns(nlgauge.errors.UnknownWordWarning) as caught:
         score = nlgauge.score(hyps, refs)
     assert [str(one.message) for one in caught] == [
         "2 segments (0, 1): tokens unknown to model 'minilm' share one vector, whatever they say"
@@ -135,7 +135,7 @@ def test_unknown_tokens_among_others_are_counted_and_warned_of_once() -> None:
 
 
 def test_a_token_that_was_cut_off_is_not_counted() -> None:
-    with pytest.warns(nlgauge.TruncationWarning):
+    with pytest.warns(nlgauge.errors.TruncationWarning):
         score = nlgauge.score(["one two three four 🚂"], ["one two three"], max_tokens=6)
     assert "unknown" not in score.counts
 
@@ -143,7 +143,9 @@ def test_a_token_that_was_cut_off_is_not_counted() -> None:
 def test_vectors_that_know_no_word_of_a_pair_are_said_to(tmp_path: Path) -> None:
     path = tmp_path / "vectors.txt"
     path.write_text("cat 1 2\nmat 3 4\n", encoding="utf-8")
-    with pytest.raises(nlgauge.EmptyPairError, match="segment 0: no word of hypothesis and reference has a vector"):
+    with pytest.raises(
+        nlgauge.errors.EmptyPairError, match="segment 0: no word of hypothesis and reference has a vector"
+    ):
         nlgauge.score(["dog"], ["log"], model=str(path))
 
 
@@ -158,17 +160,19 @@ def test_vectors_that_know_no_word_of_a_pair_are_said_to(tmp_path: Path) -> None
 def test_a_script_the_model_was_not_trained_on_is_named_with_a_model_that_was(texts: list[str], script: str) -> None:
     expected = rf"1 segment \(0\): texts in {script} script, which model 'minilm' does not cover.*--model muse"
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", nlgauge.UnknownWordWarning)
-        with pytest.warns(nlgauge.LanguageWarning, match=expected) as caught:
+        warnings.simplefilter("ignore", nlgauge.errors.UnknownWordWarning)
+        with pytest.warns(nlgauge.errors.LanguageWarning, match=expected) as caught:
             nlgauge.score(texts[:1], texts[1:])
-    assert [one.category for one in caught].count(nlgauge.LanguageWarning) == 1
+    assert [one.category for one in caught].count(nlgauge.errors.LanguageWarning) == 1
     nlgauge.score(texts[:1], texts[1:], model="muse")
 
 
 def test_a_script_that_no_model_here_covers_offers_none() -> None:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", nlgauge.UnknownWordWarning)
-        with pytest.warns(nlgauge.LanguageWarning, match="Greek script, which model 'muse' does not cover") as caught:
+        warnings.simplefilter("ignore", nlgauge.errors.UnknownWordWarning)
+        with pytest.warns(
+            nlgauge.errors.LanguageWarning, match="Greek script, which model 'muse' does not cover"
+        ) as caught:
             nlgauge.score(["Η γάτα κοιμάται."], ["Ο σκύλος τρέχει."], model="muse")
     assert not any("--model muse" in str(one.message) for one in caught)
 
@@ -178,6 +182,6 @@ def test_a_script_that_no_model_here_covers_offers_none() -> None:
 )
 def test_a_stray_letter_of_another_script_is_no_reason_to_warn(text: str) -> None:
     with warnings.catch_warnings():
-        warnings.simplefilter("error", nlgauge.LanguageWarning)
-        warnings.simplefilter("ignore", nlgauge.UnknownWordWarning)
+        warnings.simplefilter("error", nlgauge.errors.LanguageWarning)
+        warnings.simplefilter("ignore", nlgauge.errors.UnknownWordWarning)
         nlgauge.score([text], ["The end of it."])

@@ -18,7 +18,8 @@ FILES = {
     "third.py": "import pkg.shared\n",
     "shared.py": "",
     "fourth.py": "from pkg.shared import name\n",
-    "room/__init__.py": "",
+    "room/__init__.py": "from pkg.room.public import name\n",
+    "room/public.py": "name = 1\n",
     "room/inner.py": "value = 1\n",
 }
 
@@ -46,7 +47,7 @@ def test_docstrings_comments_and_blank_lines_are_not_code(modules: list[count_so
 
 
 def test_single_importers_are_in_the_same_folder(modules: list[count_source.Module]) -> None:
-    """`shared` has two importers, and the importer of `inner` is in another folder."""
+    """`shared` has two importers, that of `inner` is in another folder, and that of `public` is its package."""
     assert find_single_importers(modules) == {"second.py": "first.py"}
 
 

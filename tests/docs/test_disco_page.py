@@ -26,7 +26,7 @@ def test_the_example_prints_what_is_shown() -> None:
     assert not problem, problem
 
 
-@pytest.mark.filterwarnings("ignore::nlgauge.NoFocusWarning")
+@pytest.mark.filterwarnings("ignore::nlgauge.errors.NoFocusWarning")
 def test_the_commands_can_be_typed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, example in (("system", "system-a"), ("reference", "reference")):
         shutil.copy(ROOT / "examples" / f"{example}.txt", tmp_path / f"{name}.txt")

@@ -84,7 +84,7 @@ def test_profiles_are_named(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.filterwarnings("ignore::nlgauge.NoFocusWarning")
+@pytest.mark.filterwarnings("ignore::nlgauge.errors.NoFocusWarning")
 def test_the_example_prints_what_is_shown(name: str) -> None:
     printed, expected = run(name).printed, shown(name, "output")
     assert FIGURE.sub("#", printed) == FIGURE.sub("#", expected)

@@ -55,5 +55,5 @@ def test_the_example_is_a_signature_of_today() -> None:
     signature = nlgauge.Signature.parse(example)
     assert signature.recipe["sig"] == "1"
     assert list(signature.recipe) == [
-        name for name in signature_fields(nlgauge.BERTScore) if name in signature.recipe
+        name for name in signature_fields(nlgauge.metrics.BERTScore) if name in signature.recipe
     ]

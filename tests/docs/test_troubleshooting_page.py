@@ -103,7 +103,7 @@ def test_a_quoted_message_is_in_the_sources(message: str) -> None:
 def test_calls_from_python_say_what_the_page_quotes() -> None:
     assert len(FROM_PYTHON) == 2
     for message, (hyps, refs) in zip(FROM_PYTHON, CALLS, strict=True):
-        with pytest.raises(nlgauge.InputError) as caught:
+        with pytest.raises(nlgauge.errors.InputError) as caught:
             nlgauge.score(hyps, refs)
         assert str(caught.value) == message
 

@@ -95,7 +95,7 @@ def test_a_table_in_print_looks_its_model_up_with_the_options_of_the_run(
     assert loads == ["tiny"]
 
 
-@pytest.mark.filterwarnings("ignore::nlgauge.UnknownWordWarning", "ignore::nlgauge.LanguageWarning")
+@pytest.mark.filterwarnings("ignore::nlgauge.errors.UnknownWordWarning", "ignore::nlgauge.errors.LanguageWarning")
 def test_tuning_a_layer_loads_a_model_once(tmp_path: Path, own_cache: Path, loads: list[str]) -> None:
     from tests.studies.meta.test_evaluation import table
 

@@ -28,6 +28,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from tests.docs.tutorial_runner import Step, reading, steps_of
@@ -71,7 +72,7 @@ def scores_of(recipe: str) -> dict[str, Any]:
     options = {} if recipe.partition(":")[0] in recipes.WITHOUT_VECTORS else {"unknown": "score"}
     refs = [some[:1] for some in recipes.REFERENCES] if recipe in recipes.ONE_REFERENCE else recipes.REFERENCES
     with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", nlgauge.NlgaugeWarning)
+        warnings.simplefilter("always", nlgauge.errors.NlgaugeWarning)
         scores = nlgauge.score_systems(recipes.SYSTEMS, refs, sources=recipes.GERMAN, metrics=[recipe], **options)
     return {
         "recipe": recipe,
@@ -421,16 +422,15 @@ def record_computed(place: Workplace) -> Files:
 
 
 def record_python(place: Workplace) -> Files:
-    """Names of `nlgauge`, with their signatures."""
-    return {
-        "names.txt": place.clean(
-            "".join(f"{line}\n" for name in sorted(nlgauge.__all__) for line in _described(name))
-        )
-    }
+    """Public names of the package and of the modules that most programs use, with their signatures."""
+    modules = (nlgauge, nlgauge.metrics, nlgauge.plugin, nlgauge.studies.factors, nlgauge.errors)
+    lines = (line for module in modules for name in sorted(module.__all__) for line in _described(module, name))
+    return {"names.txt": place.clean("".join(f"{line}\n" for line in lines))}
 
 
-def _described(name: str) -> Iterator[str]:
-    value = getattr(nlgauge, name)
+def _described(module: ModuleType, name: str) -> Iterator[str]:
+    value = getattr(module, name)
+    name = f"{module.__name__}.{name}".removeprefix("nlgauge.")
     if inspect.isclass(value) and issubclass(value, BaseException):
         yield f"{name}({', '.join(base.__name__ for base in value.__bases__)})"
     elif callable(value):

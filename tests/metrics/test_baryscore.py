@@ -34,7 +34,9 @@ def sides(thirty_pairs: dict[str, Any]) -> tuple[list[str], list[str]]:
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore::nlgauge.ConvergenceWarning")  # of SD_0.01, at the limit of 10,000 iterations
+@pytest.mark.filterwarnings(
+    "ignore::nlgauge.errors.ConvergenceWarning"
+)  # of SD_0.01, at the limit of 10,000 iterations
 def test_released_is_near_the_released_scores(thirty_pairs: dict[str, Any]) -> None:
     """Row by row it cannot be matched: rounding decides (see `test_released_depends_on_rounding`)."""
     score = nlgauge.score(
@@ -180,7 +182,7 @@ def test_the_released_sinkhorn_value_of_the_smallest_regularisation_underflows(t
     golden = thirty_pairs["scores"]["minilm.baryscore.released"]
     assert golden["SD_0.001"][0] < 1e-5 < golden["W"][0]
     hyps, refs = (side[:1] for side in sides(thirty_pairs))
-    with pytest.warns(nlgauge.ConvergenceWarning, match="did not converge"):
+    with pytest.warns(nlgauge.errors.ConvergenceWarning, match="did not converge"):
         released = nlgauge.score(hyps, refs, metric="baryscore:profile=released,measures=W+SD_0.001")
     assert released.segments["SD_0.001"][0] < 1e-3 < released.W[0]
     assert released.signature.run["unconverged"] == "1"
@@ -203,7 +205,7 @@ def test_several_references() -> None:
 
 
 def test_an_empty_text_is_as_far_as_the_origin() -> None:
-    with pytest.warns(nlgauge.EmptyTextWarning):
+    with pytest.warns(nlgauge.errors.EmptyTextWarning):
         score = nlgauge.score(["", REFS[0]], [REFS[0], ""], metric="baryscore:idf=none")
     assert score.W[0] == pytest.approx(score.W[1])
     assert score.W[0] > 0.3, "nothing said is far from everything said"
@@ -227,7 +229,7 @@ def test_the_signature_reproduces_the_score(metric: str) -> None:
     ],
 )
 def test_a_value_that_it_does_not_take_is_refused(option: str, word: str) -> None:
-    with pytest.raises(nlgauge.RecipeError, match=word):
+    with pytest.raises(nlgauge.errors.RecipeError, match=word):
         nlgauge.score(HYPS, REFS, metric=f"baryscore:{option}")
 
 
@@ -237,7 +239,7 @@ def test_released_needs_every_token() -> None:
     score = nlgauge.score(HYPS[:1], REFS[:1], metric="baryscore:profile=released", alignments=True)
     assert score.alignments is not None
     flow = score.alignments[0]
-    assert isinstance(flow, nlgauge.Flow)
+    assert isinstance(flow, nlgauge.plugin.Flow)
     assert len(flow.reference_tokens) == len(barycentre_from_origin(layers))
     assert {flow.reference_tokens[0], flow.reference_tokens[-1]} == {"[CLS]", "[SEP]"}
     np.testing.assert_allclose(flow.reference_weight, 1 / len(flow.reference_tokens))

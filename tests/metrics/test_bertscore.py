@@ -39,7 +39,7 @@ def test_thirty_pairs(thirty_pairs: dict[str, Any], model: str, layer: int, idf:
     score = nlgauge.score(
         [pair["hyp"] for pair in thirty_pairs["pairs"]],
         [pair["ref"] for pair in thirty_pairs["pairs"]],
-        metric=nlgauge.BERTScore(model=model, layer=layer, idf=idf),
+        metric=nlgauge.metrics.BERTScore(model=model, layer=layer, idf=idf),
     )
     suffix = "noidf" if idf == "none" else "idf"
     agrees(score, thirty_pairs["scores"][f"{model}.bertscore.L{layer}.{suffix}"])
@@ -50,7 +50,7 @@ def test_wmt17_czech_english(wmt17_czech_english: GoldenPairs, layer: int, idf: 
     score = nlgauge.score(
         wmt17_czech_english.hyps,
         wmt17_czech_english.refs,
-        metric=nlgauge.BERTScore(model="minilm", layer=layer, idf=idf),
+        metric=nlgauge.metrics.BERTScore(model="minilm", layer=layer, idf=idf),
     )
     agrees(score, wmt17_czech_english.scores[f"bertscore.L{layer}.{'noidf' if idf == 'none' else 'idf'}"])
 
@@ -131,11 +131,11 @@ def test_over_long_text_is_cut_at_the_models_limit_and_counted() -> None:
     score = nlgauge.score([long, changed], [long, long])
     assert score.counts["truncated"] == 0
     assert score.f1[1] < score.f1[0] - 0.01
-    with pytest.warns(nlgauge.TruncationWarning, match=r"1 segment \(1\).*512"):
+    with pytest.warns(nlgauge.errors.TruncationWarning, match=r"1 segment \(1\).*512"):
         score = nlgauge.score(["bread", "bread " * 600], ["bread", "bread"])
     assert score.notes.truncated == (1,)
     assert score.signature.run["truncated"] == "1"
-    with pytest.raises(nlgauge.TooLongError, match=r"segment 1: the hypothesis has 602 tokens.*512"):
+    with pytest.raises(nlgauge.errors.TooLongError, match=r"segment 1: the hypothesis has 602 tokens.*512"):
         nlgauge.score(["bread", "bread " * 600], ["bread", "bread"], long="error")
 
 
@@ -185,7 +185,7 @@ def test_stop_words_go_after_encoding_and_from_both_sides(tmp_path: Path) -> Non
     assert score.precision[0] == pytest.approx(weighty.mean(), abs=1e-7)
 
 
-@pytest.mark.filterwarnings("ignore::nlgauge.UnknownWordWarning")
+@pytest.mark.filterwarnings("ignore::nlgauge.errors.UnknownWordWarning")
 def test_the_unknown_token_is_no_stop_word(tmp_path: Path) -> None:
     # The stop word is several pieces, the glyph is [UNK].
     words = tmp_path / "stop.txt"
@@ -199,7 +199,7 @@ def test_the_unknown_token_is_no_stop_word(tmp_path: Path) -> None:
 def test_a_text_of_stop_words_only_scores_0_and_is_counted(tmp_path: Path) -> None:
     words = tmp_path / "stop.txt"
     words.write_text("the\nof\n", encoding="utf-8")
-    with pytest.warns(nlgauge.ZeroWeightWarning):
+    with pytest.warns(nlgauge.errors.ZeroWeightWarning):
         score = nlgauge.score(["The of the", "A storm"], ["A storm", "A storm"], stopwords=str(words))
     assert score.f1[0] == 0
     assert score.f1[1] == pytest.approx(1)
@@ -216,7 +216,7 @@ def test_stop_words_are_in_the_signature_only_where_there_are_any(tmp_path: Path
     again = nlgauge.score(["The cat"], ["A cat"], metric=str(removed.signature), stopwords=str(words))
     assert again.f1.tolist() == removed.f1.tolist()
     words.write_text("cat\n", encoding="utf-8")
-    with pytest.raises(nlgauge.SignatureError, match="stopwords"):
+    with pytest.raises(nlgauge.errors.SignatureError, match="stopwords"):
         nlgauge.score(["The cat"], ["A cat"], metric=str(removed.signature), stopwords=str(words))
 
 
@@ -241,7 +241,7 @@ def roberta(tmp_path: Path, own_cache: Path, roberta_space: dict[str, Any]) -> s
         (",prefix_space=no", "fast", "no"),
     ],
 )
-@pytest.mark.filterwarnings("ignore::nlgauge.LanguageWarning")
+@pytest.mark.filterwarnings("ignore::nlgauge.errors.LanguageWarning")
 def test_roberta_reads_a_space_before_each_text_as_published(
     roberta: str, roberta_space: dict[str, Any], options: str, call: str, signed: str
 ) -> None:
@@ -255,7 +255,7 @@ def test_roberta_reads_a_space_before_each_text_as_published(
     assert np.abs(score.f1 - other[2]).mean() > 0.01
 
 
-@pytest.mark.filterwarnings("ignore::nlgauge.LanguageWarning")
+@pytest.mark.filterwarnings("ignore::nlgauge.errors.LanguageWarning")
 def test_recipes_with_and_without_a_space_go_in_one_run(roberta: str, roberta_space: dict[str, Any]) -> None:
     hyps, refs = map(list, zip(*roberta_space["pairs"], strict=True))
     recipe = f"bertscore:layer={roberta_space['layer']},prefix_space="
@@ -264,7 +264,7 @@ def test_recipes_with_and_without_a_space_go_in_one_run(roberta: str, roberta_sp
         agrees(score, dict(zip(NAMES, roberta_space["scores"][call], strict=True)))
 
 
-@pytest.mark.filterwarnings("ignore::nlgauge.LanguageWarning")
+@pytest.mark.filterwarnings("ignore::nlgauge.errors.LanguageWarning")
 def test_words_of_an_alignment_do_not_move_with_the_space(roberta: str) -> None:
     hyp, ref = "  The storm passed", "A storm has passed"
     score = nlgauge.score([hyp], [ref], metric="bertscore:layer=1", model=roberta, alignments=True)
@@ -274,7 +274,7 @@ def test_words_of_an_alignment_do_not_move_with_the_space(roberta: str) -> None:
         assert "".join(text[start:end] for token in spans for start, end in token) == text.replace(" ", "")
 
 
-@pytest.mark.filterwarnings("ignore::nlgauge.LanguageWarning", "ignore::nlgauge.DataWarning")
+@pytest.mark.filterwarnings("ignore::nlgauge.errors.LanguageWarning", "ignore::nlgauge.errors.DataWarning")
 def test_idf_file_is_counted_with_a_space_where_texts_are_read_with_one(
     roberta: str, roberta_space: dict[str, Any], tmp_path: Path
 ) -> None:
@@ -287,7 +287,7 @@ def test_idf_file_is_counted_with_a_space_where_texts_are_read_with_one(
     score = nlgauge.score(hyps, refs, metric=f"{recipe}{tmp_path / 'with.idf'}", model=roberta)
     agrees(score, dict(zip(NAMES, roberta_space["scores"]["slow-idf"], strict=True)))
     with pytest.raises(
-        nlgauge.InputError, match=r"was counted without a space .* build it again with --prefix-space yes"
+        nlgauge.errors.InputError, match=r"was counted without a space .* build it again with --prefix-space yes"
     ):
         nlgauge.score(hyps, refs, metric=f"{recipe}{tmp_path / 'without.idf'}", model=roberta)
 
@@ -296,5 +296,5 @@ def test_models_to_which_a_space_makes_no_difference_sign_none() -> None:
     recipe = nlgauge.score(["A cat"], ["A cat"]).signature.recipe
     assert "prefix_space" not in recipe
     assert nlgauge.score(["A cat"], ["A cat"], prefix_space="no").signature.recipe == recipe
-    with pytest.raises(nlgauge.RecipeError, match="prefix_space=yes has no effect on model 'minilm'"):
+    with pytest.raises(nlgauge.errors.RecipeError, match="prefix_space=yes has no effect on model 'minilm'"):
         nlgauge.score(["A cat"], ["A cat"], prefix_space="yes")

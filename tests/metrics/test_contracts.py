@@ -27,10 +27,10 @@ from nlgauge.metrics.parts.bounds import Bounds
 
 #: The texts hold an emoji that the models do not know, on purpose: the contracts hold for such texts too.
 pytestmark = [
-    pytest.mark.filterwarnings("ignore::nlgauge.UnknownWordWarning"),
-    pytest.mark.filterwarnings("ignore::nlgauge.LanguageWarning"),
-    pytest.mark.filterwarnings("ignore::nlgauge.NoFocusWarning"),
-    pytest.mark.filterwarnings("ignore::nlgauge.NoNounWarning"),
+    pytest.mark.filterwarnings("ignore::nlgauge.errors.UnknownWordWarning"),
+    pytest.mark.filterwarnings("ignore::nlgauge.errors.LanguageWarning"),
+    pytest.mark.filterwarnings("ignore::nlgauge.errors.NoFocusWarning"),
+    pytest.mark.filterwarnings("ignore::nlgauge.errors.NoNounWarning"),
 ]
 
 quick = settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
@@ -175,7 +175,7 @@ def test_a_score_does_not_depend_on_the_other_recipes(thirty_pairs: dict[str, An
     same_bits({metric: by_pair(pairs, [metric])[metric] for metric in ALONE}, together)
 
 
-@pytest.mark.filterwarnings("ignore::nlgauge.ZeroWeightWarning")  # a corpus of equal texts may come
+@pytest.mark.filterwarnings("ignore::nlgauge.errors.ZeroWeightWarning")  # a corpus of equal texts may come
 @quick
 @given(pairs=corpora)
 def test_a_score_does_not_depend_on_windows(pairs: list[tuple[str, str]]) -> None:
@@ -193,7 +193,7 @@ def test_a_score_does_not_depend_on_the_other_systems() -> None:
         assert np.array_equal(score.f1, nlgauge.score(texts_, refs).f1)
 
 
-@pytest.mark.filterwarnings("ignore::nlgauge.ZeroWeightWarning")  # a corpus of equal texts may come
+@pytest.mark.filterwarnings("ignore::nlgauge.errors.ZeroWeightWarning")  # a corpus of equal texts may come
 @quick
 @given(pairs=corpora)
 def test_same_input_same_bytes(pairs: list[tuple[str, str]]) -> None:
@@ -237,7 +237,7 @@ ANY_TEXT = [
 )
 def test_any_text_has_a_finite_score(pairs: list[tuple[str, str]], unknown: str) -> None:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", nlgauge.NlgaugeWarning)
+        warnings.simplefilter("ignore", nlgauge.errors.NlgaugeWarning)
         found = by_pair(pairs, ANY_TEXT, empty="zero", unknown=unknown)
     assert [metric for metric, values in found.items() if not np.isfinite(values).all()] == []
 

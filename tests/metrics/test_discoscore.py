@@ -29,7 +29,7 @@ REFS = [
 
 @pytest.fixture(autouse=True)
 def _quiet() -> None:
-    warnings.simplefilter("ignore", nlgauge.NoFocusWarning)
+    warnings.simplefilter("ignore", nlgauge.errors.NoFocusWarning)
 
 
 @pytest.mark.parametrize("options", ["", ",profile=corrected", ",focus=entity,measure=f,adjacency=weighted,layer=3"])
@@ -77,9 +77,9 @@ def test_an_explanation_says_which_component_words_contribute_to() -> None:
 
 def test_the_released_thresholds_differ() -> None:
     """D6.5"""
-    recipe = nlgauge.DiscoScore(focus="entity")
+    recipe = nlgauge.metrics.DiscoScore(focus="entity")
     assert (recipe.foci.threshold, recipe.sent.threshold) == (0.8, 0.5)
-    chosen = nlgauge.DiscoScore(focus="entity", threshold=0.7, sent_threshold=0.6)
+    chosen = nlgauge.metrics.DiscoScore(focus="entity", threshold=0.7, sent_threshold=0.6)
     assert (chosen.foci.threshold, chosen.sent.threshold) == (0.7, 0.6)
 
 
@@ -126,7 +126,7 @@ def test_it_keeps_the_promises_of_every_metric(contract: str, recipe: str) -> No
     name, _, options = recipe.partition(":")
     with nlgauge.testing.hash_encoder() as model:
         given = dict(pair.split("=") for pair in options.split(",") if pair)
-        made = nlgauge.DiscoScore.from_options(given | {"model": model})
+        made = nlgauge.metrics.DiscoScore.from_options(given | {"model": model})
         assert made.name == name
         nlgauge.testing.CONTRACTS[contract](made)
 
@@ -135,7 +135,7 @@ def test_it_keeps_the_promises_of_every_metric(contract: str, recipe: str) -> No
 @pytest.mark.parametrize("profile", ["released", "paper", "corrected"])
 def test_ds_focus_keeps_them_too(contract: str, profile: str) -> None:
     with nlgauge.testing.hash_encoder() as model:
-        nlgauge.testing.CONTRACTS[contract](nlgauge.DSFocus(model=model, profile=profile))
+        nlgauge.testing.CONTRACTS[contract](nlgauge.metrics.DSFocus(model=model, profile=profile))
 
 
 class TestFocusFrequency:
@@ -160,7 +160,7 @@ class TestFocusFrequency:
         model.write_text("".join(f"{word} 3 4\n" for word in sorted(words)), encoding="utf-8")
         for profile in ("released", "corrected"):
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore", nlgauge.UnknownWordWarning)
+                warnings.simplefilter("ignore", nlgauge.errors.UnknownWordWarning)
                 focus = nlgauge.score(HYPS, REFS, metric=f"ds-focus:profile={profile}", model=str(model))
             count = nlgauge.score(HYPS, REFS, metric=f"focus-frequency:profile={profile}")
             for name in ("precision", "recall", "f"):

@@ -38,7 +38,7 @@ def hand_made(tmp_path: Path) -> dict[str, str]:
 
 def values(options: dict[str, Any], hypothesis: str = HYPOTHESIS, **more: Any) -> dict[str, float]:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", nlgauge.NoFocusWarning)
+        warnings.simplefilter("ignore", nlgauge.errors.NoFocusWarning)
         found = nlgauge.score([text_of(hypothesis)], [text_of(REFERENCE)], metric="ds-focus", **options, **more)
     return {name: float(value[0]) for name, value in found.segments.items()}
 
@@ -100,7 +100,10 @@ def test_layer_eight_of_twelve() -> None:
     with nlgauge.testing.hash_encoder(layers=12) as model:
         score = nlgauge.score(["the cat sat"], ["a cat ran"], metric="ds-focus", model=model)
     assert score.signature.recipe["layer"] == "8"
-    with nlgauge.testing.hash_encoder() as model, pytest.raises(nlgauge.RecipeError, match="layer must be 0 to 2"):
+    with (
+        nlgauge.testing.hash_encoder() as model,
+        pytest.raises(nlgauge.errors.RecipeError, match="layer must be 0 to 2"),
+    ):
         nlgauge.score(["the cat sat"], ["a cat ran"], metric="ds-focus", model=model, layer=3)
 
 
@@ -112,7 +115,9 @@ def test_nothing_in_common_is_best_as_released_and_worst_as_corrected(hand_made:
     corrected = [values(hand_made, one, profile="corrected")["precision"] for one in (same, less, none)]
     assert corrected[0] == 0 < corrected[1] < corrected[2]
     assert corrected[2] == pytest.approx(1), "three foci, each mentioned once, at length 1 from the origin"
-    with pytest.warns(nlgauge.NoFocusWarning, match=r"1 segment \(0\): no focus in common.* 0 there, the best value"):
+    with pytest.warns(
+        nlgauge.errors.NoFocusWarning, match=r"1 segment \(0\): no focus in common.* 0 there, the best value"
+    ):
         score = nlgauge.score([text_of(none)], [text_of(REFERENCE)], metric="ds-focus", **hand_made)
     assert score.counts["no_focus"] == 1
     assert score.notes.no_focus == (0,)
@@ -120,10 +125,10 @@ def test_nothing_in_common_is_best_as_released_and_worst_as_corrected(hand_made:
 
 
 def test_it_is_a_distance() -> None:
-    recipe = nlgauge.DSFocus()
+    recipe = nlgauge.metrics.DSFocus()
     assert not recipe.higher_is_better
     assert recipe.main == "precision"
-    assert nlgauge.DSFocus(measure="f").main == "f"
+    assert nlgauge.metrics.DSFocus(measure="f").main == "f"
 
 
 def test_foci_mentioned_once_can_be_left_out(hand_made: dict[str, str]) -> None:
@@ -158,7 +163,7 @@ class TestEntities:
     def test_by_the_model_s_own_layer(self, tmp_path: Path) -> None:
         # cos(cat, cats) = .6 * 12/13 + .8 * 5/13 = .861; cos(cats, dog) = 12/13 = .923: one entity of all three
         # there, and of two in the reference: they do not match. Above .95 each is alone.
-        with pytest.warns(nlgauge.NoFocusWarning):
+        with pytest.warns(nlgauge.errors.NoFocusWarning):
             joined = self.score(tmp_path, focus="entity", threshold=0.8)
         assert joined.precision[0] == 0
         assert joined.signature.recipe["vectors"] == "layer-0"
@@ -175,8 +180,10 @@ class TestEntities:
         assert found.signature.recipe["threshold"] == "0.8"
 
     def test_what_belongs_to_entities_is_refused_without_them(self) -> None:
-        with pytest.raises(nlgauge.RecipeError, match=r"threshold=0\.5 belongs to focus=entity, and the focus is nn"):
-            nlgauge.DSFocus(threshold=0.5)
+        with pytest.raises(
+            nlgauge.errors.RecipeError, match=r"threshold=0\.5 belongs to focus=entity, and the focus is nn"
+        ):
+            nlgauge.metrics.DSFocus(threshold=0.5)
 
 
 class TestExplained:
@@ -219,7 +226,7 @@ STRANGE = {
 )
 def test_strange_texts_have_a_finite_score(text: str, metric: str) -> None:
     with nlgauge.testing.hash_encoder() as model, warnings.catch_warnings():
-        warnings.simplefilter("ignore", nlgauge.NlgaugeWarning)
+        warnings.simplefilter("ignore", nlgauge.errors.NlgaugeWarning)
         options = {} if metric == "focus-frequency" else {"model": model, "unknown": "score"}
         score = nlgauge.score([text, "a dog ran"], ["the cat saw a dog", text], metric=metric, **options)
     assert all(np.isfinite(values).all() for values in score.segments.values())
@@ -228,10 +235,10 @@ def test_strange_texts_have_a_finite_score(text: str, metric: str) -> None:
 @pytest.mark.parametrize("metric", ["ds-focus", "ds-sent", "discoscore"])
 def test_an_empty_document_is_counted(metric: str) -> None:
     with nlgauge.testing.hash_encoder() as model, warnings.catch_warnings():
-        warnings.simplefilter("ignore", nlgauge.NoFocusWarning)
-        with pytest.warns(nlgauge.EmptyTextWarning):
+        warnings.simplefilter("ignore", nlgauge.errors.NoFocusWarning)
+        with pytest.warns(nlgauge.errors.EmptyTextWarning):
             score = nlgauge.score(["", "the cat sat"], ["the cat", ""], metric=metric, model=model)
-        with pytest.raises(nlgauge.EmptyPairError, match="segment 0: hypothesis and reference are both empty"):
+        with pytest.raises(nlgauge.errors.EmptyPairError, match="segment 0: hypothesis and reference are both empty"):
             nlgauge.score([" "], [""], metric=metric, model=model)
     assert score.counts["empty"] == 2
     assert score.segments[score.main].tolist() == [0, 0]
@@ -239,7 +246,7 @@ def test_an_empty_document_is_counted(metric: str) -> None:
 
 def test_twenty_thousand_words_are_cut_and_counted() -> None:
     sentence = "the cat saw a dog under the old tree . "
-    with nlgauge.testing.hash_encoder() as model, pytest.warns(nlgauge.TruncationWarning):
+    with nlgauge.testing.hash_encoder() as model, pytest.warns(nlgauge.errors.TruncationWarning):
         score = nlgauge.score([sentence * 2000], [sentence], metric="discoscore", model=model)
     assert score.counts["truncated"] == 1
     assert 0 < score.ds_sent[0] < 1
@@ -247,11 +254,11 @@ def test_twenty_thousand_words_are_cut_and_counted() -> None:
 
 
 def test_a_document_that_the_annotator_does_not_know_is_named(hand_made: dict[str, str]) -> None:
-    with pytest.raises(nlgauge.InputError, match="does not have the document 'dog saw cat'"):
+    with pytest.raises(nlgauge.errors.InputError, match="does not have the document 'dog saw cat'"):
         nlgauge.score(["dog saw cat"], [text_of(REFERENCE)], metric="ds-focus", **hand_made)
 
 
-@pytest.mark.filterwarnings("ignore::nlgauge.NoFocusWarning")
+@pytest.mark.filterwarnings("ignore::nlgauge.errors.NoFocusWarning")
 def test_the_released_scores_of_newsroom(data_folder: Path) -> None:
     """The 420 scores that came with the code (`AIPHES/DiscoScore`), of another encoder and another tagger."""
 

@@ -94,8 +94,8 @@ def test_alignments_of_table_4_by_hand(hand_made: dict[str, str]) -> None:
     # moves at no cost, half at cost 1.
     assert value(hand_made, TWO, ONE, match="greedy") == pytest.approx(2 / 3)
     assert value(hand_made, TWO, ONE, match="optimal") == pytest.approx(1 / 2)
-    with pytest.raises(nlgauge.RecipeError, match="statistics='mean' belongs to match=statistics"):
-        nlgauge.DSSent(match="greedy", statistics="mean")
+    with pytest.raises(nlgauge.errors.RecipeError, match="statistics='mean' belongs to match=statistics"):
+        nlgauge.metrics.DSSent(match="greedy", statistics="mean")
 
 
 def test_a_reference_of_one_sentence_counts_twice_as_released(hand_made: dict[str, str]) -> None:
@@ -111,7 +111,7 @@ def test_a_reference_of_one_sentence_counts_twice_as_released(hand_made: dict[st
 
 def test_thresholds_of_entities(hand_made: dict[str, str]) -> None:
     """D6.5: .5 in the released code, .8 in the paper; the cosine of cat and dog is .8, which is not above it."""
-    released, paper = nlgauge.DSSent(focus="entity"), nlgauge.DSSent(focus="entity", profile="paper")
+    released, paper = nlgauge.metrics.DSSent(focus="entity"), nlgauge.metrics.DSSent(focus="entity", profile="paper")
     assert (released.threshold, paper.threshold) == (0.5, 0.8)
     tied = value(hand_made, DOG, TWO, focus="entity")
     assert tied != pytest.approx(value(hand_made, DOG, TWO))
@@ -134,7 +134,7 @@ def test_the_token_before_a_text_belongs_to_its_first_sentence_as_released() -> 
     assert default.score[0] == found["first-sentence"]
 
 
-@pytest.mark.filterwarnings("ignore::nlgauge.UnknownWordWarning")
+@pytest.mark.filterwarnings("ignore::nlgauge.errors.UnknownWordWarning")
 def test_a_thousand_sentences(tmp_path: Path) -> None:
     model = write_vectors(tmp_path / "vectors.txt", VECTORS)
     text = "The cat met a dog. The dog sat on the mat. " * 500
@@ -143,7 +143,7 @@ def test_a_thousand_sentences(tmp_path: Path) -> None:
 
 
 def test_it_is_a_similarity_that_a_text_has_with_itself() -> None:
-    recipe = nlgauge.DSSent()
+    recipe = nlgauge.metrics.DSSent()
     assert recipe.higher_is_better
     text = "The cat met a dog. The dog sat on the mat."
     assert nlgauge.score([text], [text], metric=recipe).score[0] == pytest.approx(1)

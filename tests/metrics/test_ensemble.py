@@ -124,7 +124,7 @@ def test_members_share_one_encoding(monkeypatch: pytest.MonkeyPatch, tmp_path: P
 
 
 def test_notes_of_members_are_notes_of_the_ensemble() -> None:
-    with pytest.warns(nlgauge.EmptyTextWarning):
+    with pytest.warns(nlgauge.errors.EmptyTextWarning):
         found = nlgauge.score(["", "a cat"], ["a cat", "a cat"], metric="ensemble:bertscore+chrf")
     assert found.counts["empty"] == 1
     assert found.signature.run["empty"] == "1"

@@ -206,7 +206,7 @@ def test_references_in_one_layout_only() -> None:
         ({"temperature": 1}, says("'temperature'", "layer")),
         ({"metric": "blue"}, says("'blue'", "bertscore")),
         ({"metric": ""}, says("''", "bertscore")),
-        ({"metric": nlgauge.BERTScore}, says("BERTScore", "bertscore")),
+        ({"metric": nlgauge.metrics.BERTScore}, says("BERTScore", "bertscore")),
         ({"metric": "bertscore:temperature=1"}, says("'temperature'", "layer")),
         ({"metric": "bertscore:layer=4,layer=5"}, says("'layer'", "twice")),
         ({"metric": "bertscore|layer"}, says("'layer'")),
@@ -224,8 +224,8 @@ def test_references_in_one_layout_only() -> None:
         ({"engine": "tpu"}, says("'tpu'", "onnx, openvino, torch")),
         ({"long": "cut"}, says("long", "truncate, error", "'cut'")),
         ({"empty": "one"}, says("empty", "error or zero", "'one'")),
-        ({"metric": nlgauge.BERTScore(), "layer": 4}, says("layer", "BERTScore(")),
-        ({"metric": nlgauge.BERTScore(), "lang": "en"}, says("lang", "BERTScore(")),
+        ({"metric": nlgauge.metrics.BERTScore(), "layer": 4}, says("layer", "BERTScore(")),
+        ({"metric": nlgauge.metrics.BERTScore(), "lang": "en"}, says("lang", "BERTScore(")),
     ],
 )
 def test_an_option_is_refused_with_what_it_takes(options: dict[str, Any], message: str) -> None:
@@ -248,7 +248,7 @@ def test_an_option_is_refused_with_what_it_takes(options: dict[str, Any], messag
     ],
 )
 def test_a_value_of_the_wrong_type_is_refused_in_words(name: str, value: Any) -> None:
-    with pytest.raises(nlgauge.NlgaugeError, match=says(name, repr(value))):
+    with pytest.raises(nlgauge.errors.NlgaugeError, match=says(name, repr(value))):
         nlgauge.score([CAT], [CAT], **{name: value})
 
 
@@ -273,7 +273,7 @@ def test_no_metric() -> None:
 
 def test_options_of_a_recipe_do_not_belong_to_its_run() -> None:
     with pytest.raises(RecipeError, match=says("'layer'", "batch_tokens")):
-        nlgauge.BERTScore().score([CAT], [CAT], layer=4)
+        nlgauge.metrics.BERTScore().score([CAT], [CAT], layer=4)
 
 
 # --- empty texts ---------------------------------------------------------------------------------------

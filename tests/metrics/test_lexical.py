@@ -92,7 +92,7 @@ def test_the_interval_of_a_corpus_score_is_that_of_its_counts(metric: str) -> No
 
 def test_a_corpus_score_without_its_counts_has_no_interval_of_a_mean() -> None:
     found = replace(nlgauge.score(HYPS, REFS, metric="bleu"), statistics=None)
-    with pytest.raises(nlgauge.InputError, match=r"whole corpus.*score the texts again"):
+    with pytest.raises(nlgauge.errors.InputError, match=r"whole corpus.*score the texts again"):
         found.interval()
 
 
@@ -105,11 +105,11 @@ def test_they_share_a_call_with_the_others() -> None:
 
 @pytest.mark.parametrize("metric", ["bleu", "chrf", "rouge1"])
 def test_empty_texts(metric: str) -> None:
-    with pytest.warns(nlgauge.EmptyTextWarning):
+    with pytest.warns(nlgauge.errors.EmptyTextWarning):
         score = nlgauge.score(["", "Bread."], ["Bread.", "Bread."], metric=metric)
     assert score.segments[score.main][0] == 0
     assert score.counts["empty"] == 1
-    with pytest.raises(nlgauge.EmptyPairError, match="segment 0"):
+    with pytest.raises(nlgauge.errors.EmptyPairError, match="segment 0"):
         nlgauge.score([""], [""], metric=metric)
 
 
@@ -117,7 +117,7 @@ def test_empty_texts(metric: str) -> None:
     "metric", ["bleu:case=upper", "bleu:tokenize=mine", "rouge1:measure=f2", "rouge1:stemmer=maybe"]
 )
 def test_a_value_that_they_do_not_take_is_refused(metric: str) -> None:
-    with pytest.raises(nlgauge.RecipeError):
+    with pytest.raises(nlgauge.errors.RecipeError):
         nlgauge.score(HYPS, REFS, metric=metric)
 
 
@@ -134,7 +134,7 @@ def test_a_missing_package_is_named_before_anything_is_encoded(
 
     monkeypatch.setattr(compare, "encode_texts", refuse)
     monkeypatch.setitem(sys.modules, package, None)
-    with pytest.raises(nlgauge.MissingExtraError, match=r"nlgauge\[lexical\]"):
+    with pytest.raises(nlgauge.errors.MissingExtraError, match=r"nlgauge\[lexical\]"):
         nlgauge.score_systems({"a": HYPS}, REFS, metrics=["bertscore", metric])
 
 
@@ -166,12 +166,12 @@ def test_bleu_takes_the_tokenizer_of_the_language() -> None:
     assert found.signature.recipe["tokenize"] == "zh"
     again = nlgauge.score(CHINESE, CHINESE_REFS, metric=found.signature)
     assert (again.system_score, again.signature) == (found.system_score, found.signature)
-    assert nlgauge.BLEU(lang="zh-TW").tokenize == "zh"
-    assert nlgauge.BLEU(lang="ja").tokenize == "ja-mecab"
-    assert nlgauge.BLEU(lang="ko").tokenize == "ko-mecab"
-    assert nlgauge.BLEU(lang="zh", tokenize="char").tokenize == "char", "what is named comes first"
-    assert nlgauge.BLEU(lang="de") != nlgauge.BLEU(lang="zh")
-    assert nlgauge.BLEU(lang="de").tokenize == nlgauge.BLEU().tokenize == "13a"
+    assert nlgauge.metrics.BLEU(lang="zh-TW").tokenize == "zh"
+    assert nlgauge.metrics.BLEU(lang="ja").tokenize == "ja-mecab"
+    assert nlgauge.metrics.BLEU(lang="ko").tokenize == "ko-mecab"
+    assert nlgauge.metrics.BLEU(lang="zh", tokenize="char").tokenize == "char", "what is named comes first"
+    assert nlgauge.metrics.BLEU(lang="de") != nlgauge.metrics.BLEU(lang="zh")
+    assert nlgauge.metrics.BLEU(lang="de").tokenize == nlgauge.metrics.BLEU().tokenize == "13a"
 
 
 @pytest.mark.parametrize(
@@ -183,7 +183,7 @@ def test_bleu_takes_the_tokenizer_of_the_language() -> None:
     ],
 )
 def test_bleu_warns_of_texts_that_it_cannot_split(references: list[str], says: str) -> None:
-    with pytest.warns(nlgauge.LanguageWarning, match=says):
+    with pytest.warns(nlgauge.errors.LanguageWarning, match=says):
         found = nlgauge.score(references, references, metric="bleu")
     assert found.signature.recipe["tokenize"] == "13a"
     assert found.system_score == sacrebleu.corpus_bleu(references, [references]).score, "the number is sacrebleu's"
@@ -203,7 +203,7 @@ def test_a_tokenizer_that_is_not_installed_says_how_to_get_it(monkeypatch: pytes
     monkeypatch.setitem(sys.modules, "MeCab", None)
     monkeypatch.delitem(sys.modules, "sacrebleu.tokenizers.tokenizer_ja_mecab", raising=False)
     says = r"'ja-mecab' is not installed; run pip install 'sacrebleu\[ja\]', or use bleu:tokenize=char"
-    with pytest.raises(nlgauge.MissingExtraError, match=says):
+    with pytest.raises(nlgauge.errors.MissingExtraError, match=says):
         nlgauge.score(["私は猫が好きです。"], ["私は猫が好きです。"], metric="bleu", lang="ja")
-    with pytest.raises(nlgauge.RecipeError, match="tokenize is empty"):
+    with pytest.raises(nlgauge.errors.RecipeError, match="tokenize is empty"):
         nlgauge.score(HYPS, REFS, metric="bleu", tokenize="")

@@ -19,7 +19,9 @@ from nlgauge.core.vector_metric import VectorMetric
 from nlgauge.errors import RecipeError, SignatureError, TooLongError, TruncationWarning, WindowsWarning
 from nlgauge.testing import WORDS, hash_encoder
 
-pytestmark = pytest.mark.filterwarnings("ignore::nlgauge.WindowsWarning", "ignore::nlgauge.UnknownWordWarning")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::nlgauge.errors.WindowsWarning", "ignore::nlgauge.errors.UnknownWordWarning"
+)
 
 #: Every metric of vectors; sentence vectors of a model without files are tested beside the encoders.
 RECIPES = (

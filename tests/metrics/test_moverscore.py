@@ -118,14 +118,14 @@ def test_idf_is_each_systems_own() -> None:
 
 def test_one_document_falls_back_to_uniform_weights() -> None:
     """MoverScore issue 7: every score was 1.0."""
-    with pytest.warns(nlgauge.ZeroWeightWarning):
+    with pytest.warns(nlgauge.errors.ZeroWeightWarning):
         score = nlgauge.score(HYPS[:1], REFS[:1], metric="moverscore")
     assert 0 < score.score[0] < 0.95
     assert score.counts["zero_weight"] == 1
 
 
 def test_empty_and_punctuation_only_texts_have_a_value() -> None:
-    with pytest.warns(nlgauge.EmptyTextWarning):
+    with pytest.warns(nlgauge.errors.EmptyTextWarning):
         score = nlgauge.score(["", "...", "Bread."], ["Bread.", "Bread.", "..."], metric="moverscore:idf=none")
     assert score.score[0] == 0
     assert np.isfinite(score.score).all()
@@ -135,12 +135,12 @@ def test_empty_and_punctuation_only_texts_have_a_value() -> None:
     "option", ["profile=v3", "n=0", "n=many", "aggregation=sum", "subwords=last", "punctuation=some", "multiref=max"]
 )
 def test_a_value_that_it_does_not_take_is_refused(option: str) -> None:
-    with pytest.raises(nlgauge.RecipeError, match=option.partition("=")[0]):
+    with pytest.raises(nlgauge.errors.RecipeError, match=option.partition("=")[0]):
         nlgauge.score(HYPS, REFS, metric=f"moverscore:{option}")
 
 
 def test_a_missing_stop_word_file_is_named() -> None:
-    with pytest.raises(nlgauge.InputError, match=r"none\.txt"):
+    with pytest.raises(nlgauge.errors.InputError, match=r"none\.txt"):
         nlgauge.score(HYPS, REFS, metric="moverscore:stopwords=none.txt")
 
 
@@ -159,9 +159,9 @@ def test_layers_and_exponents_are_choices() -> None:
     assert mean.signature.recipe["exponents"] == "1"
     assert mean.signature.recipe["profile"] == "v1*"
     assert not np.allclose(mean.score, nlgauge.score(HYPS, REFS, metric="moverscore").score)
-    with pytest.raises(nlgauge.RecipeError, match="exponents"):
-        nlgauge.MoverScore(exponents="1+x")
-    with pytest.raises(nlgauge.RecipeError, match="a layer from 0 to 6"):
+    with pytest.raises(nlgauge.errors.RecipeError, match="exponents"):
+        nlgauge.metrics.MoverScore(exponents="1+x")
+    with pytest.raises(nlgauge.errors.RecipeError, match="a layer from 0 to 6"):
         nlgauge.score(HYPS, REFS, metric="moverscore:aggregation=layer-7")
 
 

@@ -89,7 +89,7 @@ def test_the_number_of_references_may_vary() -> None:
 
 def test_a_metric_is_named_in_four_ways() -> None:
     expected = nlgauge.score(HYPS, FIRST, layer=3, multiref="mean")
-    recipe = nlgauge.BERTScore(layer=3, multiref="mean")
+    recipe = nlgauge.metrics.BERTScore(layer=3, multiref="mean")
     for metric in ("bertscore:layer=3,multiref=mean", recipe, str(expected.signature)):
         assert same(nlgauge.score(HYPS, FIRST, metric=metric), expected)
     assert same(recipe.score(HYPS, FIRST), expected)
@@ -99,7 +99,7 @@ def test_a_metric_is_named_in_four_ways() -> None:
 
 def test_several_systems_and_metrics_come_metric_by_metric() -> None:
     systems = {"one": HYPS, "two": SECOND}
-    scores = nlgauge.score_systems(systems, FIRST, metrics=["bertscore", nlgauge.BERTScore(layer=2)])
+    scores = nlgauge.score_systems(systems, FIRST, metrics=["bertscore", nlgauge.metrics.BERTScore(layer=2)])
     assert [(s.system, s.signature.recipe["layer"]) for s in scores] == [
         ("one", "4"),
         ("two", "4"),
@@ -120,7 +120,7 @@ def test_an_option_applies_to_every_metric_that_does_not_set_it() -> None:
 
 def test_one_metric_need_not_be_in_a_list() -> None:
     (score,) = nlgauge.score_systems({"a": HYPS}, FIRST, metrics="bertscore")
-    (again,) = nlgauge.score_systems({"a": HYPS}, FIRST, metrics=nlgauge.BERTScore())  # type: ignore[arg-type]
+    (again,) = nlgauge.score_systems({"a": HYPS}, FIRST, metrics=nlgauge.metrics.BERTScore())  # type: ignore[arg-type]
     assert same(score, again)
 
 
@@ -284,7 +284,7 @@ def test_the_interval_is_seeded_and_holds_the_mean(result: Score) -> None:
 
 
 def test_an_interval_of_an_unknown_component_names_the_components(result: Score) -> None:
-    with pytest.raises(nlgauge.NlgaugeError, match=r"'f_1'.*'f1'"):
+    with pytest.raises(nlgauge.errors.NlgaugeError, match=r"'f_1'.*'f1'"):
         result.interval("f_1")
 
 

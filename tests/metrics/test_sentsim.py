@@ -258,14 +258,14 @@ def test_several_references_are_averaged_part_by_part() -> None:
 
 
 def test_an_empty_text_is_at_the_origin() -> None:
-    with pytest.warns(nlgauge.EmptyTextWarning, match=r"1 segment \(1\)"):
+    with pytest.warns(nlgauge.errors.EmptyTextWarning, match=r"1 segment \(1\)"):
         score = nlgauge.score([HYPS[0], ""], sources=SOURCES[:2], metric="sentsim:combine=all")
     y = words_of(SOURCES[1])
     assert score.segments["sss"][1] == score.segments["bertscore"][1] == 0
     assert score.segments["wmd"][1] == pytest.approx(np.linalg.norm(y, axis=1).mean(), rel=1e-6)
     assert score.segments["wmdo"][1] == score.segments["wmd"][1]
     assert score.segments["smd"][1] == pytest.approx(np.linalg.norm(y.mean(axis=0)), rel=1e-6)
-    with pytest.raises(nlgauge.EmptyPairError, match="segment 0: hypothesis and source are both empty"):
+    with pytest.raises(nlgauge.errors.EmptyPairError, match="segment 0: hypothesis and source are both empty"):
         nlgauge.score(["", "a"], sources=[" ", "b"], metric="sentsim")
 
 
@@ -322,7 +322,7 @@ def test_options_that_mean_nothing(options: str) -> None:
         sentsim(options)
 
 
-@pytest.mark.filterwarnings("ignore::nlgauge.UnknownWordWarning")  # two segments hold a sign that muse lacks
+@pytest.mark.filterwarnings("ignore::nlgauge.errors.UnknownWordWarning")  # two segments hold a sign that muse lacks
 def test_german_of_mlqe_pe(data_folder: Path) -> None:
     """SSS beside people, and beside the column that was once taken for them (D22): -.009 and .425 are known of the
     cosine of this encoder's sentence vectors.

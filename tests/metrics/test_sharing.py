@@ -34,7 +34,7 @@ REFS = [
 ]
 
 
-@pytest.mark.filterwarnings("ignore::nlgauge.ZeroWeightWarning")
+@pytest.mark.filterwarnings("ignore::nlgauge.errors.ZeroWeightWarning")
 def test_settings_together_have_the_bits_of_settings_alone(tmp_path: Path) -> None:
     stop = tmp_path / "stop.txt"
     stop.write_text("the\nof\na\n", encoding="utf-8")

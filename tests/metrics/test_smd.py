@@ -15,10 +15,10 @@ from nlgauge.vectors.cloud import unit_rows
 def test_smd_is_moverscore_of_the_whole_text() -> None:
     for profile in ("v1", "v2", "paper"):
         whole = nlgauge.score(HYPS, REFS, metric=f"moverscore:profile={profile},n=sentence")
-        smd = nlgauge.score(HYPS, REFS, metric=nlgauge.SMD(profile=profile))
+        smd = nlgauge.score(HYPS, REFS, metric=nlgauge.metrics.SMD(profile=profile))
         assert np.array_equal(smd.score, whole.score)
-    with pytest.raises(nlgauge.RecipeError, match="n must be sentence, got 2"):
-        nlgauge.SMD(n=2)
+    with pytest.raises(nlgauge.errors.RecipeError, match="n must be sentence, got 2"):
+        nlgauge.metrics.SMD(n=2)
 
 
 def test_smd_of_the_web_service() -> None:

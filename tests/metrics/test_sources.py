@@ -171,7 +171,7 @@ def test_cuts_that_cannot_be() -> None:
         nlgauge.score(HYPS, REFS, metric="bertscore:max_tokens=7", long="error")
 
 
-@pytest.mark.filterwarnings("ignore::nlgauge.TruncationWarning")
+@pytest.mark.filterwarnings("ignore::nlgauge.errors.TruncationWarning")
 def test_other_readings_of_one_call_do_not_meet() -> None:
     """Recipes that read texts differently are encoded apart, and each has the bits that it has alone."""
     metrics = [
@@ -228,5 +228,5 @@ def test_the_languages_of_data_are_named_too() -> None:
         human={"score": np.array([1.0, 2.0])},
         default_criterion="score",
     )
-    with pytest.warns(nlgauge.LanguageWarning, match="not trained on language 'et'"):
+    with pytest.warns(nlgauge.errors.LanguageWarning, match="not trained on language 'et'"):
         score_table(table, ["bertscore:model=muse"])

@@ -298,7 +298,7 @@ def test_the_flow_is_part_of_the_result() -> None:
     score = xmover("profile=head,trim=0", alignments=True)
     assert score.alignments is not None
     for flow, value in zip(score.alignments, score.score, strict=True):
-        assert isinstance(flow, nlgauge.Flow)
+        assert isinstance(flow, nlgauge.plugin.Flow)
         assert 1 / (1 + (flow.flow * flow.cost).sum()) == pytest.approx(value)
 
 

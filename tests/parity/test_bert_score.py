@@ -29,8 +29,8 @@ from nlgauge.vectors.greedy import greedy_match
 pytestmark = [
     pytest.mark.torch,
     # Some texts are in scripts and signs that the models do not know, on purpose.
-    pytest.mark.filterwarnings("ignore::nlgauge.UnknownWordWarning"),
-    pytest.mark.filterwarnings("ignore::nlgauge.LanguageWarning"),
+    pytest.mark.filterwarnings("ignore::nlgauge.errors.UnknownWordWarning"),
+    pytest.mark.filterwarnings("ignore::nlgauge.errors.LanguageWarning"),
 ]
 
 torch = pytest.importorskip("torch")
@@ -69,7 +69,7 @@ PAIRS = [
 HYPS, REFS = [hyp for hyp, _ in PAIRS], [ref for _, ref in PAIRS]
 MODELS = [("minilm", 4), ("minilm", 6), ("mpnet", 9)]
 
-truncation_expected = pytest.mark.filterwarnings("ignore::nlgauge.TruncationWarning")
+truncation_expected = pytest.mark.filterwarnings("ignore::nlgauge.errors.TruncationWarning")
 #: bert-score makes a tensor of what pandas 3 hands out read-only; it does not write to it.
 read_only_table = pytest.mark.filterwarnings("ignore:The given NumPy array is not writable:UserWarning")
 
@@ -145,7 +145,7 @@ def test_several_references(idf: bool) -> None:
     assert_same(ours(hyps, refs, "minilm", 4, idf="refs" if idf else "none"), expected)
 
 
-@pytest.mark.filterwarnings("ignore::nlgauge.EmptyTextWarning")
+@pytest.mark.filterwarnings("ignore::nlgauge.errors.EmptyTextWarning")
 @pytest.mark.parametrize("idf", [False, True], ids=["no idf", "idf"])
 @pytest.mark.usefixtures("empty_texts")
 def test_an_empty_side_scores_0(idf: bool, capsys: pytest.CaptureFixture[str]) -> None:

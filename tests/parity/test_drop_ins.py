@@ -190,7 +190,7 @@ def test_what_looks_at_the_corpus_is_scored_as_one_corpus() -> None:
     for cand, ref in zip(CANDS, REFS, strict=True):
         metric.update([cand], [ref])
     np.testing.assert_allclose(metric.compute()["f1"], nlgauge.score(CANDS, REFS, idf="refs").f1, atol=1e-6)
-    with pytest.raises(nlgauge.InputError, match="got 2 and 1"):
+    with pytest.raises(nlgauge.errors.InputError, match="got 2 and 1"):
         metric.update(CANDS[:2], REFS[:2], positions=[1])
 
 
@@ -209,9 +209,12 @@ def test_odd_batches() -> None:
         (["a"], [None], r"target\[0\]: expected a text"),
         (["a"], None, "nothing to compare with"),
     ):
-        with pytest.raises(nlgauge.InputError, match=said):
+        with pytest.raises(nlgauge.errors.InputError, match=said):
             metric.update(preds, target)
-    with pytest.warns(UserWarning, match="before"), pytest.raises(nlgauge.InputError, match="nothing to compute yet"):
+    with (
+        pytest.warns(UserWarning, match="before"),
+        pytest.raises(nlgauge.errors.InputError, match="nothing to compute yet"),
+    ):
         TextScore("chrf").compute()
 
 

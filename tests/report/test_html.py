@@ -338,19 +338,21 @@ def test_of_many_systems_the_best_and_the_furthest_are_explained() -> None:
 
 def test_what_does_not_belong_together_is_refused(two: Sample) -> None:
     lines = {name: ["x"] for name in two.scores[0].systems}
-    with pytest.raises(nlgauge.InputError, match=r"texts of system 'system-a' have 1 segments, the scores have 40"):
+    with pytest.raises(
+        nlgauge.errors.InputError, match=r"texts of system 'system-a' have 1 segments, the scores have 40"
+    ):
         html_report(two.comparison, scores=two.scores, texts=ReportTexts(lines))
-    with pytest.raises(nlgauge.InputError, match=r"texts of references have 2 segments, the scores have 40"):
+    with pytest.raises(nlgauge.errors.InputError, match=r"texts of references have 2 segments, the scores have 40"):
         html_report(two.comparison, scores=two.scores, texts=ReportTexts({}, [["x"], ["y"]]))
-    with pytest.raises(nlgauge.InputError, match="the comparison is by 'chrf', the scores are of"):
+    with pytest.raises(nlgauge.errors.InputError, match="the comparison is by 'chrf', the scores are of"):
         html_report(two.comparison, scores=two.scores[:1])
-    with pytest.raises(nlgauge.InputError, match="of 2 systems on 40 instances, the scores are of 1 on 40"):
+    with pytest.raises(nlgauge.errors.InputError, match="of 2 systems on 40 instances, the scores are of 1 on 40"):
         html_report(two.comparison, scores=[one.take(["system-a"]) for one in two.scores])
-    with pytest.raises(nlgauge.InputError, match="at least one metric"):
+    with pytest.raises(nlgauge.errors.InputError, match="at least one metric"):
         html_report(replace(two.comparison, metrics=()), scores=two.scores)
-    with pytest.raises(nlgauge.InputError, match="alignments must be 0 or more, got -1"):
+    with pytest.raises(nlgauge.errors.InputError, match="alignments must be 0 or more, got -1"):
         page_of(two, options=ReportOptions(alignments=-1))
-    with pytest.raises(nlgauge.InputError, match="keep their alignments must be 0 or more, got -1"):
+    with pytest.raises(nlgauge.errors.InputError, match="keep their alignments must be 0 or more, got -1"):
         differing_segments(two.scores, -1)
 
 
@@ -367,7 +369,7 @@ def test_what_does_not_belong_together_is_refused(two: Sample) -> None:
     ],
 )
 def test_explanations_of_something_else_are_refused(two: Sample, one: PairExplanation, message: str) -> None:
-    with pytest.raises(nlgauge.InputError, match=message):
+    with pytest.raises(nlgauge.errors.InputError, match=message):
         page_of(two, explanations=[one])
 
 

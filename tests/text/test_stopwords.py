@@ -24,7 +24,7 @@ def test_stop_words_by_name() -> None:
     assert without.signature.recipe["stopwords"].startswith("iso-en[")
     again = nlgauge.score(HYPS, REFS, metric=without.signature)
     assert np.array_equal(again.score, without.score)
-    with pytest.raises(nlgauge.RecipeError, match="'xx'"):
+    with pytest.raises(nlgauge.errors.RecipeError, match="'xx'"):
         nlgauge.score(HYPS, REFS, metric="moverscore:stopwords=iso-xx")
 
 
@@ -46,7 +46,7 @@ def test_stop_words_of_spacy_and_nltk(tmp_path: Path, monkeypatch: pytest.Monkey
     try:
         found = load_stopwords("spacy-en")
         assert (found.name, found.words) == ("spacy-en", {"the", "a"})
-        with pytest.raises(nlgauge.RecipeError, match="'xx'"):
+        with pytest.raises(nlgauge.errors.RecipeError, match="'xx'"):
             load_stopwords("spacy-xx")
     finally:
         for name in [name for name in sys.modules if name.partition(".")[0] == "spacy"]:
@@ -54,7 +54,7 @@ def test_stop_words_of_spacy_and_nltk(tmp_path: Path, monkeypatch: pytest.Monkey
         sys.modules.update(before)
         stopwords._by_name.cache_clear()
     monkeypatch.setitem(sys.modules, "nltk.corpus", None)
-    with pytest.raises(nlgauge.MissingExtraError, match=r"nlgauge\[lexical\]"):
+    with pytest.raises(nlgauge.errors.MissingExtraError, match=r"nlgauge\[lexical\]"):
         load_stopwords("nltk-en")
 
 
@@ -85,7 +85,7 @@ def test_files_that_are_no_list_of_words_are_refused(tmp_path: Path, name: str, 
     from nlgauge.text.stopwords import load_stopwords
 
     (tmp_path / name).write_text(content, encoding="utf-8")
-    with pytest.raises(nlgauge.InputError, match=says):
+    with pytest.raises(nlgauge.errors.InputError, match=says):
         load_stopwords(str(tmp_path / name))
 
 

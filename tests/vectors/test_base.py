@@ -22,7 +22,7 @@ from nlgauge.vectors.transforms import POSITION_BATCH, LanguageMeans, position_n
 MODEL, LAYER = "minilm", 4
 
 #: The model is English; languages are named only to tell the two sides apart.
-pytestmark = pytest.mark.filterwarnings("ignore::nlgauge.LanguageWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::nlgauge.errors.LanguageWarning")
 
 #: Any text serves as a source, for what is tested are numbers.
 SOURCES = [

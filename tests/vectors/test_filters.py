@@ -24,7 +24,7 @@ def test_special_tokens_can_be_dropped() -> None:
     assert "[CLS]" in first_kept.hypothesis_tokens
     assert not {"[CLS]", "[SEP]"} & set(first_dropped.hypothesis_tokens)
     assert dropped.signature.recipe["profile"] == "v1*"
-    with pytest.warns(nlgauge.ZeroWeightWarning):
+    with pytest.warns(nlgauge.errors.ZeroWeightWarning):
         bare = nlgauge.score(["...", "Bread."], ["Bread.", "Bread."], metric="moverscore:idf=none,specials=drop")
     assert bare.score[0] == 0
     assert bare.counts["zero_weight"] == 1

@@ -1,1 +1,66 @@
-"""One file per metric."""
+"""The metrics: one file per metric, and all classes under their names."""
+
+import importlib
+import typing
+
+if typing.TYPE_CHECKING:  # at run time found by __getattr__ below
+    from nlgauge.metrics.baryscore import BaryScore as BaryScore
+    from nlgauge.metrics.bertscore import BERTScore as BERTScore
+    from nlgauge.metrics.bleu import BLEU as BLEU
+    from nlgauge.metrics.chrf import ChrF as ChrF
+    from nlgauge.metrics.cohesion import LC as LC
+    from nlgauge.metrics.cohesion import RC as RC
+    from nlgauge.metrics.cohesion import EntityGraph as EntityGraph
+    from nlgauge.metrics.cohesion import LexicalGraph as LexicalGraph
+    from nlgauge.metrics.discoscore import DiscoScore as DiscoScore
+    from nlgauge.metrics.ds_focus import DSFocus as DSFocus
+    from nlgauge.metrics.ds_sent import DSSent as DSSent
+    from nlgauge.metrics.ensemble import Ensemble as Ensemble
+    from nlgauge.metrics.focus_frequency import FocusFrequency as FocusFrequency
+    from nlgauge.metrics.lexical_chain import LexicalChain as LexicalChain
+    from nlgauge.metrics.moverscore import MoverScore as MoverScore
+    from nlgauge.metrics.rouge import Rouge1 as Rouge1
+    from nlgauge.metrics.rouge import Rouge2 as Rouge2
+    from nlgauge.metrics.rouge import RougeL as RougeL
+    from nlgauge.metrics.sentsim import SentSim as SentSim
+    from nlgauge.metrics.smd import SMD as SMD
+    from nlgauge.metrics.xmoverscore import XMoverScore as XMoverScore
+
+#: Classes by the file that has them. Each file is imported when one of its classes is first used.
+_FILES = {
+    "BERTScore": "bertscore",
+    "BLEU": "bleu",
+    "BaryScore": "baryscore",
+    "ChrF": "chrf",
+    "DSFocus": "ds_focus",
+    "DSSent": "ds_sent",
+    "DiscoScore": "discoscore",
+    "Ensemble": "ensemble",
+    "EntityGraph": "cohesion",
+    "FocusFrequency": "focus_frequency",
+    "LC": "cohesion",
+    "LexicalChain": "lexical_chain",
+    "LexicalGraph": "cohesion",
+    "MoverScore": "moverscore",
+    "RC": "cohesion",
+    "Rouge1": "rouge",
+    "Rouge2": "rouge",
+    "RougeL": "rouge",
+    "SMD": "smd",
+    "SentSim": "sentsim",
+    "XMoverScore": "xmoverscore",
+}
+
+__all__ = [*_FILES]
+
+if not typing.TYPE_CHECKING:  # which see the names above, and can tell a misspelt one
+
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *__all__})
+
+    def __getattr__(name: str) -> typing.Any:
+        if name not in _FILES:
+            msg = f"module 'nlgauge.metrics' has no attribute {name!r}"
+            raise AttributeError(msg)
+        value = globals()[name] = getattr(importlib.import_module(f"nlgauge.metrics.{_FILES[name]}"), name)
+        return value

@@ -182,7 +182,7 @@ def second_metric(monkeypatch: pytest.MonkeyPatch) -> None:
     """A metric with an option of its own, which BERTScore does not have."""
 
     @dataclass(frozen=True, kw_only=True)
-    class Sharpened(nlgauge.BERTScore):
+    class Sharpened(nlgauge.metrics.BERTScore):
         name: ClassVar[str] = "sharpened"
         power: int = option(1, Int(1), help="a power")
 
@@ -449,17 +449,17 @@ def test_citation_alone_needs_no_texts_and_no_model(
     monkeypatch.setenv("NLGAUGE_OFFLINE", "1")
     result = run("score", "--metric", "bertscore", "--citation")
     assert (result.status, result.err) == (0, "")
-    assert result.out == nlgauge.BERTScore.citation + "\n"
+    assert result.out == nlgauge.metrics.BERTScore.citation + "\n"
     assert result.out.startswith("@inproceedings{zhang2020bertscore,")
 
 
 def test_citation_beside_scores(run: Run) -> None:
     command = ("score", "a.txt", "--refs", "ref.txt", "--citation", "--format")
-    assert nlgauge.BERTScore.citation in run(*command, "text").out
-    assert json.loads(run(*command, "json").out)["citations"] == {"bertscore": nlgauge.BERTScore.citation}
+    assert nlgauge.metrics.BERTScore.citation in run(*command, "text").out
+    assert json.loads(run(*command, "json").out)["citations"] == {"bertscore": nlgauge.metrics.BERTScore.citation}
     tsv = run(*command, "tsv")
     assert len(tsv.rows) == 1
-    assert nlgauge.BERTScore.citation in tsv.err
+    assert nlgauge.metrics.BERTScore.citation in tsv.err
 
 
 def test_warnings_are_talk_and_quiet_stops_them(run: Run, folder: Path) -> None:

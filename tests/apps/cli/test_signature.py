@@ -37,7 +37,7 @@ def test_show_explains_each_field(run: Run, signature: str) -> None:
     parsed = nlgauge.Signature.parse(signature)
     rows = [line.split(maxsplit=3) for line in result.out.split("\n\n")[0].splitlines()[2:]]
     shown = {(part, field): (value, meaning) for part, field, value, meaning in rows}
-    own = {name: option.help for name, option in nlgauge.BERTScore.options().items()}
+    own = {name: option.help for name, option in nlgauge.metrics.BERTScore.options().items()}
     assert shown == {
         ("recipe", "metric"): ("bertscore", MEANINGS["metric"]),
         **{("recipe", key): (value, own.get(key) or MEANINGS[key]) for key, value in parsed.recipe.items()},
@@ -310,7 +310,7 @@ def test_a_warning_is_printed_once(run: Run, signature: str, monkeypatch: pytest
 
     def warn(parsed: nlgauge.Signature) -> object:
         for _ in range(2):
-            warnings.warn("a field is odd", nlgauge.NlgaugeWarning, stacklevel=1)
+            warnings.warn("a field is odd", nlgauge.errors.NlgaugeWarning, stacklevel=1)
         return read(parsed)
 
     monkeypatch.setattr(registry, "check_signature_fields", warn)

@@ -27,7 +27,7 @@ TEXT_METRICS = ["chrf", "bleu"]
 QUIET = [
     pytest.mark.usefixtures("small_encoder"),
     *(
-        pytest.mark.filterwarnings(f"ignore::nlgauge.{name}")
+        pytest.mark.filterwarnings(f"ignore::nlgauge.errors.{name}")
         for name in (
             "TruncationWarning",
             "UnknownWordWarning",

@@ -17,7 +17,7 @@ from nlgauge.metrics.parts.bounds import Bounds
 from nlgauge.testing import hash_encoder
 from nlgauge.text.idf import IdfTable
 
-pytestmark = pytest.mark.filterwarnings("ignore::nlgauge.UnknownWordWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::nlgauge.errors.UnknownWordWarning")
 
 METRICS = ["bertscore:model=hash,layer=1,idf=both,unknown=score"]
 

@@ -26,7 +26,7 @@ pytestmark = [
     pytest.mark.alone,
     pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="finds actors in /proc"),
     *(
-        pytest.mark.filterwarnings(f"ignore::nlgauge.{name}")
+        pytest.mark.filterwarnings(f"ignore::nlgauge.errors.{name}")
         for name in ("TruncationWarning", "NoFocusWarning", "NoNounWarning")
     ),
 ]

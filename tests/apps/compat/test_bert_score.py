@@ -109,9 +109,9 @@ def test_rescaling_takes_the_shipped_baseline_or_one_of_bert_score(tmp_path: Pat
     np.testing.assert_allclose(np.asarray(own), (raw - 0.25) / 0.75, atol=1e-6)  # (s - b) / (1 - b)
 
 
-@pytest.mark.filterwarnings("ignore::nlgauge.LanguageWarning")
+@pytest.mark.filterwarnings("ignore::nlgauge.errors.LanguageWarning")
 def test_a_missing_baseline_is_built_as_the_message_says_and_given_by_its_path(tmp_path: Path) -> None:
-    with pytest.raises(nlgauge.BaselineError, match=r"'nlgauge build baseline .* and pass baseline_path=FILE"):
+    with pytest.raises(nlgauge.errors.BaselineError, match=r"'nlgauge build baseline .* and pass baseline_path=FILE"):
         score(CANDS, REFS, "minilm", lang="de", rescale_with_baseline=True)
     raw = np.asarray(score(CANDS, REFS, "minilm", 4)[2])
     encoder = load_encoder("minilm")
@@ -129,15 +129,17 @@ def test_a_language_whose_model_is_not_here_leads_to_one_that_is(
     monkeypatch.setenv("NLGAUGE_OFFLINE", "1")
     monkeypatch.setenv("NLGAUGE_CACHE", str(tmp_path))
     monkeypatch.setenv("HF_HOME", str(tmp_path))
-    with pytest.raises(nlgauge.ModelNotFoundError, match=r"lang='en' alone means roberta-large; .* such as 'minilm'"):
+    with pytest.raises(
+        nlgauge.errors.ModelNotFoundError, match=r"lang='en' alone means roberta-large; .* such as 'minilm'"
+    ):
         score(CANDS, REFS, lang="en")
-    with pytest.raises(nlgauge.ModelNotFoundError) as caught:
+    with pytest.raises(nlgauge.errors.ModelNotFoundError) as caught:
         score(CANDS, REFS, model_type="roberta-large")
     assert "lang=" not in str(caught.value)
 
 
 def test_an_empty_candidate_scores_0() -> None:
-    with pytest.warns(nlgauge.EmptyTextWarning):
+    with pytest.warns(nlgauge.errors.EmptyTextWarning):
         p, r, f = score(["", "A cat."], ["A cat.", "A cat."], "minilm")
     assert [float(part[0]) for part in (p, r, f)] == [0, 0, 0]
 
@@ -149,22 +151,22 @@ def test_models_and_layers_are_those_of_the_package() -> None:
 
 
 def test_what_cannot_be_done_is_said(tmp_path: Path) -> None:
-    with pytest.raises(nlgauge.RecipeError, match="give model_type= or lang="):
+    with pytest.raises(nlgauge.errors.RecipeError, match="give model_type= or lang="):
         score(CANDS, REFS)
-    with pytest.raises(nlgauge.InputError, match="got 3 and 2"):
+    with pytest.raises(nlgauge.errors.InputError, match="got 3 and 2"):
         score(CANDS, REFS[:2], "minilm")
-    with pytest.raises(nlgauge.RecipeError, match="needs lang="):
+    with pytest.raises(nlgauge.errors.RecipeError, match="needs lang="):
         score(CANDS, REFS, "minilm", rescale_with_baseline=True)
-    with pytest.raises(nlgauge.RecipeError, match="give idf_sents="):
+    with pytest.raises(nlgauge.errors.RecipeError, match="give idf_sents="):
         BERTScorer(model_type="minilm", idf=True).score(CANDS, REFS)
     (tmp_path / "other.csv").write_text("a,b\n", encoding="utf-8")
-    with pytest.raises(nlgauge.FileFormatError, match="LAYER,P,R,F"):
+    with pytest.raises(nlgauge.errors.FileFormatError, match="LAYER,P,R,F"):
         score(CANDS, REFS, "minilm", lang="en", rescale_with_baseline=True, baseline_path=tmp_path / "other.csv")
-    with pytest.raises(nlgauge.BaselineError, match="cannot be read"):
+    with pytest.raises(nlgauge.errors.BaselineError, match="cannot be read"):
         score(CANDS, REFS, "minilm", lang="en", rescale_with_baseline=True, baseline_path=tmp_path / "none.csv")
-    with pytest.raises(nlgauge.InputError, match="get_idf_dict"):
+    with pytest.raises(nlgauge.errors.InputError, match="get_idf_dict"):
         idf_of_dictionary({7: 0.5}, load_encoder("minilm").tokenizer)
-    with pytest.raises(nlgauge.InputError, match=r"idf\[7\]"):
+    with pytest.raises(nlgauge.errors.InputError, match=r"idf\[7\]"):
         idf_of_dictionary(defaultdict(lambda: math.log(4), {7: 0.123}), load_encoder("minilm").tokenizer)
 
 
@@ -183,9 +185,9 @@ def test_what_cannot_be_done_is_said(tmp_path: Path) -> None:
 )
 def test_input_that_is_no_list_of_texts_is_named(cands: object, refs: object, said: str) -> None:
     for call in (lambda: score(cands, refs, "minilm"), lambda: BERTScorer("minilm").score(cands, refs)):
-        with pytest.raises(nlgauge.InputError, match=said):
+        with pytest.raises(nlgauge.errors.InputError, match=said):
             call()
-    with pytest.raises(nlgauge.InputError, match="sents: expected a list of strings"):
+    with pytest.raises(nlgauge.errors.InputError, match="sents: expected a list of strings"):
         BERTScorer("minilm", idf=True, idf_sents="A cat.")
 
 
@@ -202,7 +204,7 @@ def test_generators_and_references_of_unequal_number() -> None:
     [("slow", {}), ("slow-idf", {"idf": True}), ("fast", {"use_fast_tokenizer": True})],
 )
 @pytest.mark.usefixtures("own_cache")
-@pytest.mark.filterwarnings("ignore::nlgauge.LanguageWarning")
+@pytest.mark.filterwarnings("ignore::nlgauge.errors.LanguageWarning")
 def test_roberta_is_read_as_by_bert_score_with_transformers_4(
     roberta_space: dict[str, Any], tmp_path: Path, call: str, options: dict[str, Any]
 ) -> None:

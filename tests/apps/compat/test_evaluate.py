@@ -42,30 +42,30 @@ def test_metrics_that_evaluate_has_not_load_by_name() -> None:
 
 
 def test_what_cannot_be_done_is_said() -> None:
-    with pytest.raises(nlgauge.RecipeError, match="did you mean 'bertscore'"):
+    with pytest.raises(nlgauge.errors.RecipeError, match="did you mean 'bertscore'"):
         evaluate.load("bertscor")
-    with pytest.raises(nlgauge.RecipeError, match="num_process must be 1"):
+    with pytest.raises(nlgauge.errors.RecipeError, match="num_process must be 1"):
         evaluate.load("bertscore", num_process=2)
-    with pytest.raises(nlgauge.RecipeError, match="module_type"):
+    with pytest.raises(nlgauge.errors.RecipeError, match="module_type"):
         evaluate.load("bertscore", module_type="comparison")
     metric = evaluate.load("chrf")
-    with pytest.raises(nlgauge.InputError, match="nothing to compute"):
+    with pytest.raises(nlgauge.errors.InputError, match="nothing to compute"):
         metric.compute()
-    with pytest.raises(nlgauge.InputError, match="needs prediction="):
+    with pytest.raises(nlgauge.errors.InputError, match="needs prediction="):
         metric.add(reference="a")
-    with pytest.raises(nlgauge.InputError, match="got 3 and 2"):
+    with pytest.raises(nlgauge.errors.InputError, match="got 3 and 2"):
         metric.add_batch(predictions=CANDS, references=REFS[:2])
-    with pytest.raises(nlgauge.RecipeError, match="config_name must be None"):
+    with pytest.raises(nlgauge.errors.RecipeError, match="config_name must be None"):
         evaluate.load("bertscore", "mrpc")
     metric.add(prediction="a", reference="a")
-    with pytest.raises(nlgauge.InputError, match="references must be given with every"):
+    with pytest.raises(nlgauge.errors.InputError, match="references must be given with every"):
         metric.add(prediction="b")
     assert len(metric) == 1
 
 
 @pytest.mark.parametrize("name", ["meteor", "ter", "exact_match", "evaluate-metric/bleurt"])
 def test_metrics_that_only_evaluate_has_are_left_to_it(name: str) -> None:
-    with pytest.raises(nlgauge.RecipeError) as error:
+    with pytest.raises(nlgauge.errors.RecipeError) as error:
         evaluate.load(name)
     assert (
         str(error.value) == f"{name!r} is a metric of evaluate that nlgauge does not have; keep evaluate for this one"
@@ -73,26 +73,26 @@ def test_metrics_that_only_evaluate_has_are_left_to_it(name: str) -> None:
 
 
 def test_unknown_name_points_to_the_list_of_metrics() -> None:
-    with pytest.raises(nlgauge.RecipeError, match="nlgauge list") as error:
+    with pytest.raises(nlgauge.errors.RecipeError, match="nlgauge list") as error:
         evaluate.load("no_such_metric")
     assert "lexical-chain" not in str(error.value), "no list of all names"
 
 
 def test_an_unknown_option_is_named_when_the_metric_is_loaded() -> None:
-    with pytest.raises(nlgauge.RecipeError, match=r"no option 'modeltype'; did you mean 'model_type'"):
+    with pytest.raises(nlgauge.errors.RecipeError, match=r"no option 'modeltype'; did you mean 'model_type'"):
         evaluate.load("bertscore", modeltype="minilm")
-    with pytest.raises(nlgauge.RecipeError, match="option 'layr' is not known"):
+    with pytest.raises(nlgauge.errors.RecipeError, match="option 'layr' is not known"):
         evaluate.load("moverscore", layr=1)
-    with pytest.raises(nlgauge.RecipeError, match=r"no option 'preds'.*given as predictions= and references="):
+    with pytest.raises(nlgauge.errors.RecipeError, match=r"no option 'preds'.*given as predictions= and references="):
         evaluate.load("bertscore").compute(preds=["a"], refs=["a"], model_type="minilm")
-    with pytest.raises(nlgauge.RecipeError, match="no option 'return_hash'"):  # the hash always comes
+    with pytest.raises(nlgauge.errors.RecipeError, match="no option 'return_hash'"):  # the hash always comes
         evaluate.load("bertscore", return_hash=True)
 
 
 def test_texts_that_were_added_survive_an_error() -> None:
     metric = evaluate.load("bertscore")
     metric.add_batch(predictions=CANDS[:2], references=REFS[:2])
-    with pytest.raises(nlgauge.RecipeError, match="give model_type= or lang="):
+    with pytest.raises(nlgauge.errors.RecipeError, match="give model_type= or lang="):
         metric.compute(predictions=CANDS[2:], references=REFS[2:])
     assert len(metric) == 2, "what came with the call is given again with the next one"
     found = metric.compute(predictions=CANDS[2:], references=REFS[2:], model_type="minilm")
@@ -102,7 +102,7 @@ def test_texts_that_were_added_survive_an_error() -> None:
 def test_metrics_that_go_together_keep_their_texts_together() -> None:
     both = evaluate.combine(["chrf", "bertscore"])  # the second one lacks a model
     both.add_batch(predictions=CANDS, references=REFS)
-    with pytest.raises(nlgauge.RecipeError, match="give model_type="):
+    with pytest.raises(nlgauge.errors.RecipeError, match="give model_type="):
         both.compute()
     assert [len(one) for one in both.evaluation_modules] == [3, 3]
 
@@ -131,16 +131,16 @@ def test_metrics_that_go_together_keep_their_texts_together() -> None:
 )
 def test_input_that_is_no_list_of_texts_is_named(name: str, given: dict[str, object], said: str) -> None:
     metric = evaluate.load(name)
-    with pytest.raises(nlgauge.InputError, match=said):
+    with pytest.raises(nlgauge.errors.InputError, match=said):
         metric.compute(**given)  # type: ignore[arg-type]
     assert len(metric) == 0
 
 
 def test_references_are_asked_for_and_sources_refused_where_evaluate_has_none() -> None:
     for name in ("bertscore", "bleu"):
-        with pytest.raises(nlgauge.InputError, match=f"{name} compares with references; give references="):
+        with pytest.raises(nlgauge.errors.InputError, match=f"{name} compares with references; give references="):
             evaluate.load(name).compute(predictions=["a"])
-        with pytest.raises(nlgauge.InputError, match="leave out sources="):
+        with pytest.raises(nlgauge.errors.InputError, match="leave out sources="):
             evaluate.load(name).compute(predictions=["a"], references=["a"], sources=["a"])
 
 

@@ -216,7 +216,7 @@ def test_choices_that_no_recipe_has_are_a_line_for_people(name: str, options: di
     code = computed(name, **options)["hashcode"]
     assert code.startswith(f"evaluate-{name}|")
     assert {"smooth:floor[0.50]", "space:yes"} & set(code.split("|"))
-    with pytest.raises(nlgauge.NlgaugeError):
+    with pytest.raises(nlgauge.errors.NlgaugeError):
         nlgauge.score(CANDS, REFS, metric=code)
 
 
@@ -243,12 +243,14 @@ def test_texts_in_parts_and_from_generators_are_one_corpus(name: str) -> None:
     ],
 )
 def test_a_wrong_option_is_named(name: str, options: dict[str, Any], said: str) -> None:
-    with pytest.raises(nlgauge.NlgaugeError, match=said):
+    with pytest.raises(nlgauge.errors.NlgaugeError, match=said):
         computed(name, **options)
 
 
 def test_an_unknown_option_is_an_error_when_the_metric_is_loaded() -> None:
-    with pytest.raises(nlgauge.RecipeError, match="sacrebleu of evaluate has no option 'lower_case'; did you mean"):
+    with pytest.raises(
+        nlgauge.errors.RecipeError, match="sacrebleu of evaluate has no option 'lower_case'; did you mean"
+    ):
         evaluate.load("sacrebleu", lower_case=True)
     assert evaluate.load("chrf", word_order=2, seed=1).compute(predictions=["a"], references=["a"])["word_order"] == 2
 
@@ -289,5 +291,5 @@ def test_combined_metrics_may_have_names_of_ones_own() -> None:
     ],
 )
 def test_what_cannot_be_combined_is_said(call: Callable[[], Any], said: str) -> None:
-    with pytest.raises(nlgauge.NlgaugeError, match=said):
+    with pytest.raises(nlgauge.errors.NlgaugeError, match=said):
         call()

@@ -38,19 +38,21 @@ def test_several_columns_are_several_references() -> None:
 
 
 def test_an_unknown_column_and_a_missing_text_are_named() -> None:
-    with pytest.raises(nlgauge.InputError, match=r"no column 'reff'.*did you mean 'ref'"):
+    with pytest.raises(nlgauge.errors.InputError, match=r"no column 'reff'.*did you mean 'ref'"):
         FRAME.nlgauge.score(hyp="mt", ref="reff")
     holes = FRAME.assign(ref=["a", None, "b"])
-    with pytest.raises(nlgauge.InputError, match="column 'ref', row 'y'"):
+    with pytest.raises(nlgauge.errors.InputError, match="column 'ref', row 'y'"):
         holes.nlgauge.score(hyp="mt", ref="ref")
     twice = pd.concat([FRAME, FRAME[["ref"]]], axis=1)
-    with pytest.raises(nlgauge.InputError, match="2 columns called 'ref'; rename"):
+    with pytest.raises(nlgauge.errors.InputError, match="2 columns called 'ref'; rename"):
         twice.nlgauge.score(hyp="mt", ref="ref")
-    with pytest.raises(nlgauge.InputError, match="nothing to score"):
+    with pytest.raises(nlgauge.errors.InputError, match="nothing to score"):
         FRAME.iloc[:0].nlgauge.score(hyp="mt", ref="ref", metric="chrf")
-    with pytest.raises(nlgauge.InputError, match="no column 3; it has mt, ref, other"):
+    with pytest.raises(nlgauge.errors.InputError, match="no column 3; it has mt, ref, other"):
         FRAME.nlgauge.score(hyp=3, ref="ref")
-    with pytest.raises(nlgauge.InputError, match=r"column 'mt', row 'x': expected a text, got 1; make it a text"):
+    with pytest.raises(
+        nlgauge.errors.InputError, match=r"column 'mt', row 'x': expected a text, got 1; make it a text"
+    ):
         FRAME.assign(mt=[1, 2, 3]).nlgauge.score(hyp="mt", ref="ref")
 
 
@@ -65,9 +67,9 @@ def test_cells_may_hold_lists_of_references() -> None:
     joined = [[first, *more] for first, more in zip(FRAME["ref"], groups, strict=True)]
     expected = nlgauge.score(FRAME["mt"].tolist(), joined, metric="chrf")
     np.testing.assert_array_equal(both["chrf"].to_numpy(), expected.segments["chrf"])
-    with pytest.raises(nlgauge.InputError, match="column 'refs', row 'y': the list is empty"):
+    with pytest.raises(nlgauge.errors.InputError, match="column 'refs', row 'y': the list is empty"):
         lists.assign(refs=[["a"], [], ["b"]]).nlgauge.score(hyp="mt", ref="refs")
-    with pytest.raises(nlgauge.InputError, match=r"column 'refs', row 'x': expected a text, got \['A cat"):
+    with pytest.raises(nlgauge.errors.InputError, match=r"column 'refs', row 'x': expected a text, got \['A cat"):
         lists.nlgauge.score(hyp="refs", ref="ref")
 
 
@@ -80,12 +82,16 @@ def test_names_of_columns_need_not_be_texts() -> None:
     assert numbered.nlgauge.score(hyp=0, ref=1, metric="chrf").attrs["system_score"] == expected
     named = levels.nlgauge.score(hyp=("t", "mt"), ref=("t", "ref"), metric="chrf")
     assert named.attrs["system_score"] == expected
-    with pytest.raises(nlgauge.InputError, match=r"2 columns called 't'; name one of them, such as \('t', 'mt'\)"):
+    with pytest.raises(
+        nlgauge.errors.InputError, match=r"2 columns called 't'; name one of them, such as \('t', 'mt'\)"
+    ):
         levels.nlgauge.score(hyp="t", ref=("t", "ref"))
 
 
 def test_texts_in_the_place_of_columns_are_refused() -> None:
-    with pytest.raises(nlgauge.InputError, match="refs= takes texts, and a frame has columns; name them with ref="):
+    with pytest.raises(
+        nlgauge.errors.InputError, match="refs= takes texts, and a frame has columns; name them with ref="
+    ):
         FRAME.nlgauge.score(hyp="mt", refs=FRAME["ref"])
 
 

@@ -70,7 +70,7 @@ def test_an_explanation_can_be_read_back() -> None:
     again = nlgauge.Explanation.from_dict(json.loads(json.dumps(found.to_dict())))
     assert again.to_dict() == found.to_dict()
     for wrong in ({}, {**found.to_dict(), "format": "other"}, {**found.to_dict(), "links": [{}]}):
-        with pytest.raises(nlgauge.InputError):
+        with pytest.raises(nlgauge.errors.InputError):
             nlgauge.Explanation.from_dict(wrong)
 
 

@@ -30,12 +30,9 @@ HASH = {"model": "hash", "layer": 1}
 
 #: Functions of the library that a client does not have, because they compute nothing with a model.
 HERE = {
-    "explain_columns": "reads a table of numbers from a file",
     "explain_factors": "works on a data set with human scores, and reads files of parses and vectors",
-    "fit_surrogates": "takes columns of numbers",
     "join_documents": "joins texts",
     "load_scores": "reads a file",
-    "option": "is for those who write metrics",
     "recipe_from_signature": "reads a signature",
     "release_models": "frees the memory of this process",
     "save_scores": "writes a file",
@@ -169,8 +166,8 @@ def test_mistakes_are_said_as_by_the_library(address: str) -> None:
             ("matrix", (["a"],), {"metric": "bertscorr"}),
             ("discourse", ([],), {}),
         ):
-            expected = refused(lambda: getattr(nlgauge, name)(*args, **options), nlgauge.NlgaugeError)  # noqa: B023
-            assert refused(lambda: getattr(client, name)(*args, **options), nlgauge.NlgaugeError) == expected  # noqa: B023
+            expected = refused(lambda: getattr(nlgauge, name)(*args, **options), nlgauge.errors.NlgaugeError)  # noqa: B023
+            assert refused(lambda: getattr(client, name)(*args, **options), nlgauge.errors.NlgaugeError) == expected  # noqa: B023
         assert "reads no files" in refused(lambda: client.discourse(HYPS, vectors="v.txt"), RecipeError)
         assert "annotator must be spacy-en" in refused(lambda: client.discourse(HYPS, annotator="/etc"), RecipeError)
         assert "cannot be sent" in refused(lambda: client.matrix(HYPS, idf={1, 2}), RecipeError)

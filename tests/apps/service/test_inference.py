@@ -61,7 +61,7 @@ def thread(batches: list[int]) -> Iterator[InferenceThread]:
     made.stop()
 
 
-@pytest.mark.filterwarnings("ignore::nlgauge.NlgaugeWarning")
+@pytest.mark.filterwarnings("ignore::nlgauge.errors.NlgaugeWarning")
 def test_windows_are_encoded_once_among_all_requests(
     thread: InferenceThread, encoder: HashEncoder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -77,7 +77,7 @@ def test_windows_are_encoded_once_among_all_requests(
     long, other = " ".join(rng.choice(WORDS, 180)), " ".join(rng.choice(WORDS, 120))
     found = thread.submit(call([long], [other], window="model")).result(60)
     assert sum(read) == sum(len(Windows(64, 31, (1, 1)).starts(tokens)) for tokens in (180, 120))
-    with pytest.warns(nlgauge.WindowsWarning):
+    with pytest.warns(nlgauge.errors.WindowsWarning):
         (expected,) = nlgauge.score_systems({"": [long]}, [other], model="hash", layer=1, window="model")
     assert found.scores[0].to_dict() == expected.to_dict()
 
@@ -132,7 +132,7 @@ def test_the_default_model_gives_the_same_bits_in_company(thread: InferenceThrea
     assert found == alone
 
 
-@pytest.mark.filterwarnings("ignore::nlgauge.NlgaugeWarning")
+@pytest.mark.filterwarnings("ignore::nlgauge.errors.NlgaugeWarning")
 def test_every_metric_gives_the_librarys_bytes_in_company(thread: InferenceThread) -> None:
     caller = Caller(Settings(), Policy())
     sources = ["Die Katze saß auf der Matte.", "Ein Hund schlief, als es regnete.", "Es war spät."]

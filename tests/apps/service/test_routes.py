@@ -71,7 +71,7 @@ def test_long_texts_are_read_in_windows_where_a_request_says_so(service: TestCli
     metrics, options = ["bertscore", "moverscore"], {"model": "hash", "layer": 1, "idf": "none"}
     body = {"hyps": hyps, "refs": refs, "metrics": metrics, "options": options}
     answer = service.post("/v1/score", json=body | {"long": "windows"})
-    with pytest.warns(nlgauge.WindowsWarning):
+    with pytest.warns(nlgauge.errors.WindowsWarning):
         expected = nlgauge.score_systems({"": hyps}, refs, metrics=metrics, long="windows", **options)
     assert answer.status_code == 200, answer.text
     assert same_bytes(answer, expected)

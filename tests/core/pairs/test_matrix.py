@@ -54,7 +54,7 @@ def test_a_matrix_has_the_bits_and_the_signature_of_score_on_all_pairs(
     recipe: str, a: list[str], b: list[str], small: bool
 ) -> None:
     with hash_encoder(layers=6) as model, warnings.catch_warnings(), pytest.MonkeyPatch.context() as patch:
-        warnings.simplefilter("ignore", nlgauge.NlgaugeWarning)
+        warnings.simplefilter("ignore", nlgauge.errors.NlgaugeWarning)
         if small:  # a tile of a text or two
             patch.setattr("nlgauge.core.compare._WINDOW_BYTES", 1024)
             patch.setattr(compare, "_TOKEN_PAIRS", 64)
@@ -138,17 +138,17 @@ def test_a_window_holds_no_more_than_its_tokens(counted: CountingEncoder, monkey
 
 
 def test_a_metric_that_scales_over_a_corpus_is_refused_with_the_fix() -> None:
-    with pytest.raises(nlgauge.RecipeError, match=r"sentsim scales .* bounds=FILE"):
+    with pytest.raises(nlgauge.errors.RecipeError, match=r"sentsim scales .* bounds=FILE"):
         nlgauge.matrix(HYPS, REFS, "sentsim:against=refs,model=minilm")
 
 
-@pytest.mark.filterwarnings("ignore::nlgauge.NlgaugeWarning")
+@pytest.mark.filterwarnings("ignore::nlgauge.errors.NlgaugeWarning")
 @pytest.mark.parametrize("recipe", ALONE)
 def test_every_metric_gives_a_matrix_of_the_scores_of_pairs(recipe: str) -> None:
     a = ["A cat sat on the mat.", "Nobody wrote letters, because of the storm!", "", "東京 🙂"]
     b = ["The cat sat.", a[1], "The storm stopped twenty windowless ferries in the night."]
     metric = resolved(recipe)
-    of_texts = issubclass(built_in_metrics()[recipe.partition(":")[0]], nlgauge.TextMetric)
+    of_texts = issubclass(built_in_metrics()[recipe.partition(":")[0]], nlgauge.plugin.TextMetric)
     options = {} if of_texts else {"unknown": "score"}
     found = nlgauge.matrix(a, b, metric, **options)
     listed = [x for x in a for _ in b], [y for _ in a for y in b]
@@ -158,7 +158,7 @@ def test_every_metric_gives_a_matrix_of_the_scores_of_pairs(recipe: str) -> None
 
 
 def test_vectors_that_depend_on_neighbours_are_refused() -> None:
-    with pytest.raises(nlgauge.RecipeError, match="looks at a text's neighbours"):
+    with pytest.raises(nlgauge.errors.RecipeError, match="looks at a text's neighbours"):
         nlgauge.matrix(HYPS, REFS, "bertscore:transforms=position-norm")
 
 
@@ -168,14 +168,14 @@ def test_a_metric_of_sources_takes_them_in_the_place_of_references() -> None:
     pair = nlgauge.score([HYPS[1]], sources=[REFS[0]], metric=recipe)
     assert found.scores[1, 0] == pair.system_score
     assert found.signature.recipe["refs"] == "source"
-    with pytest.raises(nlgauge.InputError, match="compares with the source"):
+    with pytest.raises(nlgauge.errors.InputError, match="compares with the source"):
         nlgauge.matrix(HYPS, metric=recipe)
 
 
 def test_two_empty_texts_are_refused_by_name_or_score_zero() -> None:
-    with pytest.raises(nlgauge.EmptyPairError, match=r"a\[1\] and b\[0\] are both empty.*empty='zero'"):
+    with pytest.raises(nlgauge.errors.EmptyPairError, match=r"a\[1\] and b\[0\] are both empty.*empty='zero'"):
         nlgauge.matrix(["A cat.", ""], ["", "A dog."])
-    with pytest.warns(nlgauge.EmptyTextWarning, match=r"2 texts \(a\[1\], b\[0\]\)"):
+    with pytest.warns(nlgauge.errors.EmptyTextWarning, match=r"2 texts \(a\[1\], b\[0\]\)"):
         found = nlgauge.matrix(["A cat.", ""], ["", "A dog."], empty="zero")
     assert found.f1.tolist() == [[0.0, found.f1[0, 1]], [0.0, 0.0]]
     assert found.f1[0, 1] > 0
@@ -186,32 +186,34 @@ def test_two_empty_texts_are_refused_by_name_or_score_zero() -> None:
 
 def test_truncation_is_warned_of_once_per_text_and_counted_by_pairs() -> None:
     long = "word " * 600
-    with pytest.warns(nlgauge.TruncationWarning) as caught:
+    with pytest.warns(nlgauge.errors.TruncationWarning) as caught:
         found = nlgauge.matrix([long, "A cat.", "A dog."], ["The cat.", "The dog."])
     assert len(caught) == 1
     assert str(caught[0].message).startswith("1 text (a[0]): texts were truncated")
     assert found.counts["truncated"] == 2
-    with pytest.raises(nlgauge.TooLongError, match=r"b\[1\] has 602 tokens, over the limit of 512"):
+    with pytest.raises(nlgauge.errors.TooLongError, match=r"b\[1\] has 602 tokens, over the limit of 512"):
         nlgauge.matrix(["A cat."], ["The cat.", long], long="error")
 
 
-@pytest.mark.filterwarnings("ignore::nlgauge.LanguageWarning")
+@pytest.mark.filterwarnings("ignore::nlgauge.errors.LanguageWarning")
 def test_texts_of_unknown_tokens_are_refused_by_name_or_score_zero(counted: CountingEncoder) -> None:
     a, b = ["xyzzy", "the cat"], ["plugh", "xyzzy", "a cat"]
-    with pytest.raises(nlgauge.UnknownTextError, match=r"a\[0\]; b\[0\]; b\[1\]: a text holds nothing but tokens"):
+    with pytest.raises(
+        nlgauge.errors.UnknownTextError, match=r"a\[0\]; b\[0\]; b\[1\]: a text holds nothing but tokens"
+    ):
         nlgauge.matrix(a, b, "bertscore:layer=1", model="counted")
     for recipe in ("bertscore:layer=1,unknown=zero", "moverscore:idf=none,unknown=zero"):
-        with pytest.warns(nlgauge.UnknownWordWarning):
+        with pytest.warns(nlgauge.errors.UnknownWordWarning):
             found = nlgauge.matrix(a, b, recipe, model="counted")
-        with pytest.warns(nlgauge.UnknownWordWarning):
+        with pytest.warns(nlgauge.errors.UnknownWordWarning):
             same_as_score(found, expanded(a, b, recipe, model="counted"))
 
 
 def test_texts_without_weight_are_warned_of_by_name_and_counted_by_pairs() -> None:
     recipe, a, b = "bertscore:stopwords=iso-en", ["of the", "A cat sat."], ["The cat sat.", "It is", "Rain fell."]
-    with pytest.warns(nlgauge.ZeroWeightWarning, match=r"2 texts \(a\[0\], b\[1\]\): idf, or the removal"):
+    with pytest.warns(nlgauge.errors.ZeroWeightWarning, match=r"2 texts \(a\[0\], b\[1\]\): idf, or the removal"):
         found = nlgauge.matrix(a, b, recipe)
-    with pytest.warns(nlgauge.ZeroWeightWarning, match="4 segments"):
+    with pytest.warns(nlgauge.errors.ZeroWeightWarning, match="4 segments"):
         score = expanded(a, b, recipe)
     same_as_score(found, score)
     assert found.counts["zero_weight"] == 4
@@ -223,7 +225,7 @@ def test_texts_without_a_noun_are_warned_of_by_name_and_counted_by_pairs(metric:
     pairs = ["a[1] and b[0]", "a[1] and b[1]"]
     if metric == "lexical-chain":  # it looks at references too, and b[1] has no noun either
         pairs.insert(0, "a[0] and b[1]")
-    with pytest.warns(nlgauge.NoNounWarning, match=re.escape(f"{len(pairs)} pairs ({', '.join(pairs)})")):
+    with pytest.warns(nlgauge.errors.NoNounWarning, match=re.escape(f"{len(pairs)} pairs ({', '.join(pairs)})")):
         found = nlgauge.matrix(["The cat saw a cat.", "It ran."], ["A cat sat.", "They sat."], metric)
     assert found.counts["no_noun"] == len(pairs)
     assert found.signature.run["no_noun"] == str(len(pairs))
@@ -264,7 +266,7 @@ def test_a_signature_makes_the_matrix_again() -> None:
     ],
 )
 def test_what_cannot_be_compared_is_refused(a: Any, b: Any, options: dict[str, Any], message: str) -> None:
-    with pytest.raises(nlgauge.NlgaugeError, match=message):
+    with pytest.raises(nlgauge.errors.NlgaugeError, match=message):
         nlgauge.matrix(a, b, **options)
 
 

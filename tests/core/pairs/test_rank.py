@@ -102,9 +102,9 @@ def test_sources_rank_by_the_score_that_they_give() -> None:
     recipe = "xmoverscore:model=minilm,lm=none"
     found = nlgauge.rank([FERRY], sources=["The ferry was called off because of a storm."], metric=recipe)
     assert (found.against, found.best) == ("sources", [2])
-    with pytest.raises(nlgauge.RecipeError, match=r"idf='both' is not counted on sources"):
+    with pytest.raises(nlgauge.errors.RecipeError, match=r"idf='both' is not counted on sources"):
         nlgauge.rank([FERRY], sources=["x"], metric="moverscore:against=source,model=minilm,idf=both")
-    with pytest.raises(nlgauge.InputError, match="compares with the source"):
+    with pytest.raises(nlgauge.errors.InputError, match="compares with the source"):
         nlgauge.rank([FERRY], metric=recipe)
 
 
@@ -128,13 +128,17 @@ def test_lexical_metrics_rank_too() -> None:
 
 
 def test_what_happened_to_candidates_is_said_by_their_names() -> None:
-    with pytest.warns(nlgauge.EmptyTextWarning, match=r"1 text \(candidates\[1\]\[0\]\)"):
+    with pytest.warns(nlgauge.errors.EmptyTextWarning, match=r"1 text \(candidates\[1\]\[0\]\)"):
         found = nlgauge.rank([["A cat."], ["", "A dog.", "The dog."]])
     assert found.counts["empty"] == 4  # two pairs in each direction
     assert found.best[1] != 0
-    with pytest.raises(nlgauge.EmptyPairError, match=r"candidates\[0\]\[0\] and candidates\[0\]\[2\] are both empty"):
+    with pytest.raises(
+        nlgauge.errors.EmptyPairError, match=r"candidates\[0\]\[0\] and candidates\[0\]\[2\] are both empty"
+    ):
         nlgauge.rank([["", "A cat.", ""]])
-    with pytest.raises(nlgauge.EmptyPairError, match=r"candidates\[1\]\[1\]: hypothesis and reference are both"):
+    with pytest.raises(
+        nlgauge.errors.EmptyPairError, match=r"candidates\[1\]\[1\]: hypothesis and reference are both"
+    ):
         nlgauge.rank([["A cat."], ["A dog.", ""]], ["A cat.", ""])
 
 
@@ -165,7 +169,7 @@ def test_a_ranking_becomes_json_without_nan() -> None:
     ],
 )
 def test_what_cannot_be_ranked_is_refused(candidates: object, options: dict[str, object], message: str) -> None:
-    with pytest.raises(nlgauge.NlgaugeError, match=message):
+    with pytest.raises(nlgauge.errors.NlgaugeError, match=message):
         nlgauge.rank(candidates, **options)  # type: ignore[arg-type]
 
 

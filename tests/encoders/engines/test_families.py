@@ -306,7 +306,7 @@ def test_tokens_are_those_of_the_familys_own_tokenizer(tmp_path: Path, name: str
     assert [tokens.ids.tolist() for tokens in ours.encode(TEXTS)] == [theirs(text)["input_ids"] for text in TEXTS]
 
 
-@pytest.mark.filterwarnings("ignore::nlgauge.UnknownWordWarning", "ignore::nlgauge.LanguageWarning")
+@pytest.mark.filterwarnings("ignore::nlgauge.errors.UnknownWordWarning", "ignore::nlgauge.errors.LanguageWarning")
 @pytest.mark.parametrize("shape", FAMILIES)
 def test_engines_agree_on_scores(folder_of: Folders, shape: str) -> None:
     options: dict[str, Any] = {"model": str(folder_of(shape)), "layer": 1, "idf": "refs", "threads": 1}

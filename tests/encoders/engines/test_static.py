@@ -24,7 +24,7 @@ def test_word_vectors_are_an_encoder(tmp_path: Path) -> None:
     """WMD on vectors that can be checked by hand: 'ferry storm' to 'boat storm' moves half the mass."""
     path = tmp_path / "words.txt"
     path.write_text(VECTORS)
-    with pytest.warns(nlgauge.UnknownWordWarning, match="1 segment"):
+    with pytest.warns(nlgauge.errors.UnknownWordWarning, match="1 segment"):
         score = nlgauge.score(
             ["Ferry storm", "ferry kraken"],
             ["boat storm", "ferry"],
@@ -64,6 +64,6 @@ def test_a_broken_file_of_vectors_is_refused(tmp_path: Path, text: str) -> None:
 def test_a_zero_vector_is_no_vector(tmp_path: Path) -> None:
     path = tmp_path / "words.txt"
     path.write_text("ferry 1 0\nat 0 0\n")
-    with pytest.warns(nlgauge.UnknownWordWarning):
+    with pytest.warns(nlgauge.errors.UnknownWordWarning):
         score = nlgauge.score(["ferry at"], ["ferry"], metric=f"moverscore:model={path},idf=none")
     assert score.score[0] == pytest.approx(1)

@@ -94,7 +94,7 @@ def test_engines_agree_on_every_layer(model: str) -> None:
     assert largest_difference(onnx, ours, TEXTS, tuple(range(onnx.layers + 1))) < VECTORS
 
 
-@pytest.mark.filterwarnings("ignore::nlgauge.UnknownWordWarning")
+@pytest.mark.filterwarnings("ignore::nlgauge.errors.UnknownWordWarning")
 @pytest.mark.parametrize("idf", ["none", "refs"])
 @pytest.mark.parametrize(("model", "layer"), [("minilm", 4), ("minilm", 6), ("mpnet", 9)])
 def test_engines_agree_on_scores(model: str, layer: int, idf: str) -> None:
@@ -120,7 +120,7 @@ def test_relative_buckets_are_those_of_transformers() -> None:
 # Contracts of the torch engine
 
 
-@pytest.mark.filterwarnings("ignore::nlgauge.UnknownWordWarning")
+@pytest.mark.filterwarnings("ignore::nlgauge.errors.UnknownWordWarning")
 def test_scores_do_not_depend_on_order_or_batch_size() -> None:
     refs = [text_of(words, seed=1) for words in (1, 7, 5, 3, 20, 30, 90, 250, 2, 4)]
     order = np.random.default_rng(3).permutation(len(TEXTS))

@@ -252,7 +252,7 @@ def test_the_signature_of_one_configuration_is_refused_by_the_other(two: tuple[P
     first, second = (nlgauge.score(HYPS, REFS, model=str(one), layer=2) for one in two)
     assert first.mean != second.mean
     assert first.signature.recipe["weights"] == second.signature.recipe["weights"]
-    with pytest.raises(nlgauge.SignatureError, match="config: asked"):
+    with pytest.raises(nlgauge.errors.SignatureError, match="config: asked"):
         nlgauge.score(HYPS, REFS, metric=str(first.signature), model=str(two[1]))
 
 
@@ -316,7 +316,7 @@ def test_a_known_model_in_a_folder_is_that_model(minilm_elsewhere: Callable[...,
 
 def test_known_weights_in_another_configuration_are_another_model(minilm_elsewhere: Callable[..., Path]) -> None:
     folder = str(minilm_elsewhere(num_attention_heads=6))
-    with pytest.raises(nlgauge.RecipeError, match="no default layer for model 'mf'"):
+    with pytest.raises(nlgauge.errors.RecipeError, match="no default layer for model 'mf'"):
         nlgauge.score(HYPS, REFS, model=folder)
     found, known = nlgauge.score(HYPS, REFS, model=folder, layer=4), nlgauge.score(HYPS, REFS)
     assert found.signature.recipe["weights"] == known.signature.recipe["weights"] == "53aa51172d14"

@@ -42,16 +42,16 @@ def test_the_shipped_baseline_is_what_random_pairs_score(model: str) -> None:
 
 
 def test_an_empty_side_is_zero_before_rescaling() -> None:
-    with pytest.warns(nlgauge.EmptyTextWarning, match="segment"):
+    with pytest.warns(nlgauge.errors.EmptyTextWarning, match="segment"):
         score = nlgauge.score([""], ["A storm."], rescale=True)
     base = Baseline.shipped(load_encoder("minilm"), "en").row(4)
     assert score.f1[0] == pytest.approx(-base[2] / (1 - base[2]))
     assert score.counts["empty"] == 1
 
 
-@pytest.mark.filterwarnings("ignore::nlgauge.LanguageWarning")
+@pytest.mark.filterwarnings("ignore::nlgauge.errors.LanguageWarning")
 def test_no_baseline_is_an_error_not_a_label() -> None:
-    with pytest.raises(nlgauge.BaselineError, match="build baseline"):
+    with pytest.raises(nlgauge.errors.BaselineError, match="build baseline"):
         nlgauge.score(HYP, REFS[:1], rescale=True, metric="bertscore:lang=de,model=minilm")
 
 
@@ -60,5 +60,5 @@ def test_a_baseline_of_another_language_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "de.tsv"
     path.write_text(Baseline({**shipped.header, "language": "de"}, shipped.rows).text(), encoding="utf-8")
     assert nlgauge.score(HYP, REFS[:1], rescale=path).mean < 1
-    with pytest.raises(nlgauge.BaselineError, match="language 'de'"):
+    with pytest.raises(nlgauge.errors.BaselineError, match="language 'de'"):
         nlgauge.score(HYP, REFS[:1], metric="bertscore:model=minilm", rescale=path, lang="en")

@@ -26,7 +26,7 @@ def test_the_flow_explains_the_score(metric: str, score_of_cost: object) -> None
     score = nlgauge.score(HYPS, REFS, metric=metric, alignments=True)
     assert score.alignments is not None
     for value, flow in zip(score.segments[score.main], score.alignments, strict=True):
-        assert isinstance(flow, nlgauge.Flow)
+        assert isinstance(flow, nlgauge.plugin.Flow)
         assert flow.flow.shape == flow.cost.shape == (len(flow.hypothesis_tokens), len(flow.reference_tokens))
         assert flow.flow.sum() == pytest.approx(1)
         assert value == pytest.approx(score_of_cost((flow.flow * flow.cost).sum()), abs=1e-9)  # type: ignore[operator]
@@ -37,7 +37,7 @@ def test_labels_are_the_n_grams() -> None:
     score = nlgauge.score(HYPS[1:2], REFS[1:2], metric="moverscore:n=2,idf=none", alignments=True)
     assert score.alignments is not None
     flow = score.alignments[0]
-    assert isinstance(flow, nlgauge.Flow)
+    assert isinstance(flow, nlgauge.plugin.Flow)
     assert flow.hypothesis_tokens == ("[CLS] bread", "bread is", "is good", "good [SEP]")
 
 
@@ -51,7 +51,7 @@ def test_labels_are_the_n_grams() -> None:
     ],
 )
 def test_an_empty_text_is_never_the_best(metric: str, best: float) -> None:
-    with pytest.warns(nlgauge.EmptyTextWarning):
+    with pytest.warns(nlgauge.errors.EmptyTextWarning):
         score = nlgauge.score(["", HYPS[0], REFS[0]], [REFS[0]] * 3, metric=metric)
     sign = 1 if score.higher_is_better else -1
     empty, unlike, same = sign * score.score

@@ -145,7 +145,7 @@ def test_shapley_values_sum_to_the_score_minus_that_of_the_empty_text(metric: st
     found = explain_pair(hyp, ref, metric=metric, shapley=True, component=component)
     one = found.attribution(kind="shapley")
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", nlgauge.NlgaugeWarning)
+        warnings.simplefilter("ignore", nlgauge.errors.NlgaugeWarning)
         empty = nlgauge.score([""], [ref], metric=metric)
     name = component or found.main
     expected = found.scores[name] - float(empty.segments[name][0])
@@ -244,7 +244,7 @@ def test_alignments_that_a_score_carries_are_not_computed_again(model: str, monk
     texts = ["the cat sat", "", "the bird sat"], [["a cat sat", "the cat ran"], ["the dog"], ["the bird", "a bird"]]
     metrics = ("bertscore:layer=2,idf=refs", "moverscore:multiref=best")
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", nlgauge.EmptyTextWarning)
+        warnings.simplefilter("ignore", nlgauge.errors.EmptyTextWarning)
         plain, carrying = (
             [nlgauge.score(*texts, metric=metric, model=model, alignments=align) for metric in metrics]
             for align in (False, True)
@@ -431,11 +431,11 @@ def test_a_metric_that_looks_at_texts_by_themselves_is_explained_without_referen
 @pytest.mark.parametrize("metric", ["lc", "rc"])
 def test_metric_without_references_is_not_explained_by_a_source(metric: str) -> None:
     said = f"sources are not read: {metric} reads the hypothesis alone; give references"
-    with pytest.raises(nlgauge.RecipeError, match=said):
+    with pytest.raises(nlgauge.errors.RecipeError, match=said):
         nlgauge.explain_pairs(["A cat sat."], sources=["x y"], metric=metric)
-    with pytest.raises(nlgauge.RecipeError, match=said):
+    with pytest.raises(nlgauge.errors.RecipeError, match=said):
         nlgauge.explain_pair("A cat sat.", source="x y", metric=metric)
-    with pytest.raises(nlgauge.RecipeError, match=said):
+    with pytest.raises(nlgauge.errors.RecipeError, match=said):
         nlgauge.explain_corpus(["A cat sat."], sources=["x y"], metric=metric)
-    with pytest.raises(nlgauge.RecipeError, match=said):
+    with pytest.raises(nlgauge.errors.RecipeError, match=said):
         nlgauge.score(["A cat sat."], sources=["x y"], metric=metric).explain(0)

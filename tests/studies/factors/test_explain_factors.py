@@ -114,7 +114,7 @@ def test_a_table_that_was_scored_before(tmp_path: Path):
     file = tmp_path / "scored.tsv"
     rows = zip(2 * x - y, x, y, strict=True)
     file.write_text("wer\tlex\tsem\n" + "".join("\t".join(map(str, row)) + "\n" for row in rows), encoding="utf-8")
-    study = nlgauge.explain_columns(file, ["wer"], ["lex", "sem"], lower_is_better=["wer"])
+    study = nlgauge.studies.factors.explain_columns(file, ["wer"], ["lex", "sem"], lower_is_better=["wer"])
     assert study.data == "scored.tsv"
     assert study.surrogate("wer").effect("lex").coefficient < 0 < study.surrogate("wer").effect("sem").coefficient
     assert study.surrogate("wer").r2 == pytest.approx(1)

@@ -111,7 +111,7 @@ def test_documents_of_wmt20_from_a_folder(wmt20: Path) -> None:
     )
 
 
-@pytest.mark.filterwarnings("ignore::nlgauge.NoFocusWarning")
+@pytest.mark.filterwarnings("ignore::nlgauge.errors.NoFocusWarning")
 def test_ratings_of_wmt20_that_a_folder_lacks_are_named(wmt20: Path) -> None:
     found = reproduce(PAPER_TABLES["disco-table6"], at=wmt20, rows="*DS-Focus (NN)")
     # The cat is in two mentions or more of the reference and its copy only: all distances are 0.
@@ -120,7 +120,7 @@ def test_ratings_of_wmt20_that_a_folder_lacks_are_named(wmt20: Path) -> None:
     assert [one for one in found.missing if "gold 'psqm' is not here; there are: 'mqm'" in one]
 
 
-@pytest.mark.filterwarnings("ignore::nlgauge.NoNounWarning")
+@pytest.mark.filterwarnings("ignore::nlgauge.errors.NoNounWarning")
 def test_features_of_documents_of_wmt20(wmt20: Path) -> None:
     found = reproduce(PAPER_TABLES["disco-table11"], at=wmt20, data="mt-metrics-eval", rows=["Frequency (NN)"])
     # The copy is left out; 4 mentions of 2 nouns in the reference are more than one mention of each in the others.
@@ -129,7 +129,7 @@ def test_features_of_documents_of_wmt20(wmt20: Path) -> None:
     assert ours(found, "systems") == [3, 3]
 
 
-@pytest.mark.filterwarnings("ignore::nlgauge.NoNounWarning")
+@pytest.mark.filterwarnings("ignore::nlgauge.errors.NoNounWarning")
 def test_rows_on_entities_read_word_vectors(wmt20: Path) -> None:
     vectors = wmt20 / "vectors.txt"
     vectors.write_text("cat 1 0\ndog 0.9 0.1\n", encoding="utf-8")
@@ -189,7 +189,7 @@ def test_cohesion_on_summeval_is_within_two_swaps_of_print(data_folder: Path) ->
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore::nlgauge.NoNounWarning")  # of six summaries of Newsroom
+@pytest.mark.filterwarnings("ignore::nlgauge.errors.NoNounWarning")  # of six summaries of Newsroom
 def test_statistics_of_the_data_are_near_print(data_folder: Path) -> None:
     found = reproduce(PAPER_TABLES["disco-table9"], at=data_folder)
     by_name = {row.name: row.cells for row in found.rows}
@@ -201,7 +201,7 @@ def test_statistics_of_the_data_are_near_print(data_folder: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore::nlgauge.NoNounWarning")  # of six summaries of Newsroom
+@pytest.mark.filterwarnings("ignore::nlgauge.errors.NoNounWarning")  # of six summaries of Newsroom
 def test_references_and_hypotheses_are_told_apart_by_features(data_folder: Path) -> None:
     found = reproduce(PAPER_TABLES["disco-table11"], at=data_folder, data="newsroom", rows=["Frequency (NN)"])
     shares = ours(found, "Frequency (NN)")

@@ -281,11 +281,11 @@ def test_a_list_that_is_not_installed_is_left_out_and_named(
     assert result.effects[0].settings == ("none", "iso")
     assert any("'spacy' left out" in note for note in result.notes)
     assert result.stopwords["iso"]["en"] > 100
-    with pytest.raises(nlgauge.MissingExtraError):
+    with pytest.raises(nlgauge.errors.MissingExtraError):
         run_study(Study(["bertscore"], [Sweep({"stopwords": ["none", "spacy-en"]})]), table)
 
 
-@pytest.mark.filterwarnings("ignore::nlgauge.UnknownWordWarning")
+@pytest.mark.filterwarnings("ignore::nlgauge.errors.UnknownWordWarning")
 def test_models_are_a_factor_too(table: JudgementTable, tmp_path: Path) -> None:
     vectors = tmp_path / "vectors.txt"
     words = sorted({word for text in REFS for word in text.split()})
@@ -296,7 +296,7 @@ def test_models_are_a_factor_too(table: JudgementTable, tmp_path: Path) -> None:
     assert len(set(moved.values["terse"])) == 4
 
 
-@pytest.mark.filterwarnings("ignore::nlgauge.TruncationWarning")
+@pytest.mark.filterwarnings("ignore::nlgauge.errors.TruncationWarning")
 def test_case_and_truncation_are_factors_too() -> None:
     """MiniLM reads lower case only, so case moves nothing; the multilingual model tells the two apart."""
     shouted = [text.upper() for text in FLUENT]
@@ -337,7 +337,7 @@ def test_one_warning_names_pairs_segments_and_settings(tmp_path: Path) -> None:
     words.write_text("\n".join({word for text in TERSE[:2] for word in text.split()}), encoding="utf-8")
     table = systems_table({"terse": TERSE, "fluent": FLUENT}, REFS)
     study = Study(["bertscore", "bertscore:layer=2"], [Sweep({"stopwords": ["none", str(words)]})])
-    with pytest.warns(nlgauge.ZeroWeightWarning) as caught:
+    with pytest.warns(nlgauge.errors.ZeroWeightWarning) as caught:
         run_study(study, table)
     (warning,) = caught
     assert warning.filename == __file__
@@ -348,7 +348,7 @@ def test_one_warning_names_pairs_segments_and_settings(tmp_path: Path) -> None:
 def test_what_holds_of_all_settings_is_said_once() -> None:
     table = systems_table({"terse": ["", *TERSE[1:]], "fluent": FLUENT}, REFS)
     with pytest.warns(
-        nlgauge.EmptyTextWarning, match=r"^empty texts: en, 1 segment \(0\) under all settings$"
+        nlgauge.errors.EmptyTextWarning, match=r"^empty texts: en, 1 segment \(0\) under all settings$"
     ) as caught:
         run_study(Study(["bertscore"], [Sweep({"layer": ["2", "4", "6"]})]), table)
     assert len(caught) == 1
