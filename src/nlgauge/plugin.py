@@ -1,8 +1,10 @@
-"""What metrics, encoders and engines of other packages are made of (docs/extending.md)."""
+"""What metrics, analyses, encoders and engines of other packages are made of (docs/extending.md)."""
 
+from nlgauge.core.corpus import Corpus, make_corpus
 from nlgauge.core.kinds import Choice, Flag, Float, Int, Kind, Many, NameList, NumberList, Pattern, Text
 from nlgauge.core.metric import Comparison, Metric, Pair, SystemResult, TextMetric
-from nlgauge.core.options import option
+from nlgauge.core.operations import CANDIDATES, DOCUMENTS, LISTS, PAIR, SEGMENTS, SYSTEMS, Input, Operation
+from nlgauge.core.options import OptionSet, option, seed_option
 from nlgauge.core.resources import (
     IdfChoice,
     LanguageModelName,
@@ -14,41 +16,58 @@ from nlgauge.core.resources import (
     TransformFiles,
     idf_option,
 )
+from nlgauge.core.result import Result
 from nlgauge.core.tokens import TextView
 from nlgauge.core.vector_metric import State, VectorMetric
 from nlgauge.encoders.base import Encoder
 from nlgauge.encoders.engines.available import Engine
 from nlgauge.encoders.load import add_encoder, remove_encoder
 from nlgauge.io.store.resolve import ModelFiles
+from nlgauge.io.table import Cell, Marked, Probability, Table
 from nlgauge.vectors.cloud import Alignment, Flow
 
 __all__ = [
+    "CANDIDATES",
+    "DOCUMENTS",
+    "LISTS",
+    "PAIR",
+    "SEGMENTS",
+    "SYSTEMS",
     "Alignment",
+    "Cell",
     "Choice",
     "Comparison",
+    "Corpus",
     "Encoder",
     "Engine",
     "Flag",
     "Float",
     "Flow",
     "IdfChoice",
+    "Input",
     "Int",
     "Kind",
     "LanguageModelName",
     "LoadContext",
     "Loaded",
     "Many",
+    "Marked",
     "Metric",
     "ModelFiles",
     "NameList",
     "NumberList",
+    "Operation",
+    "OptionSet",
     "Pair",
     "Pattern",
+    "Probability",
     "Resource",
+    "Result",
     "SentenceModelName",
     "State",
     "StopwordList",
     "SystemResult",
+    "Table",
     "Text",
     "TextMetric",
     "TextView",
@@ -56,6 +75,8 @@ __all__ = [
     "VectorMetric",
     "add_encoder",
     "idf_option",
+    "make_corpus",
     "option",
     "remove_encoder",
+    "seed_option",
 ]

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from nlgauge.core.corpus import References, make_corpus
-from nlgauge.core.kinds import Choice
-from nlgauge.core.operations import DOCUMENTS, Operation
-from nlgauge.core.options import OptionSet, option
-from nlgauge.core.result import Result
-from nlgauge.io.table import Table
+from nlgauge.plugin import DOCUMENTS, Choice, Operation, OptionSet, Result, Table, make_corpus, option
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,7 +42,9 @@ class Lengths(Result):
         return [Table(["system", self.unit, "ratio"], rows)]
 
 
-def lengths(systems: Mapping[str, Iterable[str]], refs: References | None = None, **options: Any) -> Lengths:
+def lengths(
+    systems: Mapping[str, Iterable[str]], refs: Sequence[str | Sequence[str]] | None = None, **options: Any
+) -> Lengths:
     """Measure how long the outputs of systems are, next to their references.
 
     >>> lengths({"a": ["The cat sat down."]}, ["The cat sat."]).systems[0].mean
