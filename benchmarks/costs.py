@@ -125,7 +125,7 @@ def _transport() -> Table:
 
 def _score(outputs: dict[str, list[str]], references: list[str], metrics: Sequence[str]) -> Callable[[], Scores]:
     def run() -> Scores:
-        found = nlgauge.score_systems(outputs, references, metrics=metrics, threads=default_threads())
+        found = nlgauge.score_systems(outputs, references, metric=metrics, threads=default_threads())
         return np.array([score.system_score for score in found])
 
     return run

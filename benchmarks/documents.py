@@ -132,7 +132,7 @@ def _timed(texts: Documents, model: str) -> dict[str, tuple[float, float]]:
     def run() -> None:
         # Recipes of vectors take the model; one without them has no such option.
         given = [recipe if recipe == "focus-frequency" else f"{recipe},model={model}" for recipe in RECIPES]
-        nlgauge.score_systems(texts.systems, texts.references, metrics=given)
+        nlgauge.score_systems(texts.systems, texts.references, metric=given)
 
     plain = SpacyAnnotator(resolve("spacy-en").path, name="spacy-en", sentences="rules", trees=False)
 

@@ -104,7 +104,7 @@ def _nlgauge(
     outputs: dict[str, list[str]], references: list[str], metrics: Sequence[str], threads: int, engine: str
 ) -> Callable[[], Scores]:
     def run() -> Scores:
-        found = nlgauge.score_systems(outputs, references, metrics=metrics, threads=threads, engine=engine)
+        found = nlgauge.score_systems(outputs, references, metric=metrics, threads=threads, engine=engine)
         return np.stack([score.segments[score.main] for score in found], axis=1)
 
     return run

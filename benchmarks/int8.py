@@ -58,7 +58,7 @@ def _scores(hypotheses: Sequence[str], references: Sequence[str], options: argpa
         scores = nlgauge.score_systems(
             {"": list(hypotheses)},
             list(references),
-            metrics=list(_METRICS),
+            metric=list(_METRICS),
             model=options.model,
             engine=options.engine,
             precision=precision,
@@ -120,7 +120,7 @@ def _means(
     scores = nlgauge.score_systems(
         outputs,
         references,
-        metrics=list(_METRICS),
+        metric=list(_METRICS),
         model=options.model,
         engine=options.engine,
         precision=precision,

@@ -90,7 +90,7 @@ def dump(recipes: Sequence[str], count: int, engine: str, precision: str = "fp32
         warnings.simplefilter("ignore", nlgauge.errors.NlgaugeWarning)
         # One call, so that each text is encoded once: an emulator is a hundred times slower than its machine.
         scores = nlgauge.score_systems(
-            {"pairs": hyps}, refs, sources=refs, metrics=recipes, engine=engine, precision=precision
+            {"pairs": hyps}, refs, sources=refs, metric=recipes, engine=engine, precision=precision
         )
     found: Dump = {}
     for recipe, score in zip(recipes, scores, strict=True):

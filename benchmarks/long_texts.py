@@ -136,7 +136,7 @@ def _solvers() -> None:
     metrics = [f"moverscore:idf=none,solver={solver}" for solver in _SOLVERS]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", nlgauge.errors.NlgaugeWarning)
-        exact, *others = nlgauge.score_systems({"": hyps}, articles, metrics=metrics, long="windows")
+        exact, *others = nlgauge.score_systems({"": hyps}, articles, metric=metrics, long="windows")
     for solver, other in zip(_SOLVERS[1:], others, strict=True):
         x, y = exact.segments["score"], other.segments["score"]
         print(

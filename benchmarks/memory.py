@@ -94,7 +94,7 @@ def _child(pairs: int, metrics: list[str], **options: str) -> dict[str, float]:
     watcher = threading.Thread(target=watch, daemon=True)
     watcher.start()
     start = time.perf_counter()
-    nlgauge.score_systems({"": hypotheses}, references, metrics=metrics, model="minilm", progress=True, **options)
+    nlgauge.score_systems({"": hypotheses}, references, metric=metrics, model="minilm", progress=True, **options)
     found["seconds"] = time.perf_counter() - start
     over.set()
     watcher.join()

@@ -38,7 +38,7 @@ SENTSIM_WMD = (
 #: Study behind wmt17-sensitivity: the sweeps of the preset `all` but its layers.
 GRIDS = """\
 name = "what preprocessing moves"
-metrics = ["moverscore:model=minilm", "moverscore:n=2,model=minilm", "bertscore:idf=refs,model=minilm"]
+metric = ["moverscore:model=minilm", "moverscore:n=2,model=minilm", "bertscore:idf=refs,model=minilm"]
 
 [[sweep]]
 name = "stopwords"

@@ -42,7 +42,7 @@ NO_RESULTS = {
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = tmp_path_factory.mktemp("notebooks")
-    nlgauge.save_scores(made / "s.json", nlgauge.score_systems(SYSTEMS, REFERENCE, metrics=["chrf"]))
+    nlgauge.save_scores(made / "s.json", nlgauge.score_systems(SYSTEMS, REFERENCE, metric=["chrf"]))
     (made / "d.conllu").write_text(conllu("cat:N dog:N . | cat:N ."), encoding="utf-8")
     rng = np.random.default_rng(3)
     rows = "".join(f"{a}\t{b}\n" for a, b in rng.normal(size=(40, 2)))
@@ -79,7 +79,7 @@ def searched() -> ensembles.EnsembleSearch:
 
 def parts(folder: Path) -> distributed.Run:
     columns = {"hyp": "hyp", "ref": "ref"}
-    return distributed.score(folder / "pairs.tsv", folder / "parts", columns=columns, metrics="chrf", progress=False)
+    return distributed.score(folder / "pairs.tsv", folder / "parts", columns=columns, metric="chrf", progress=False)
 
 
 def merged(folder: Path) -> distributed.Merged:
@@ -94,7 +94,7 @@ def document(text: str) -> str:
 #: By function of `nlgauge`, then by what other public modules and commands give.
 RESULTS: dict[str, Callable[[Path], Any]] = {
     "score": lambda _: nlgauge.score(SYSTEM_A, REFERENCE, metric="chrf"),
-    "score_systems": lambda _: nlgauge.score_systems(SYSTEMS, REFERENCE, metrics=["chrf", "rouge1"]),
+    "score_systems": lambda _: nlgauge.score_systems(SYSTEMS, REFERENCE, metric=["chrf", "rouge1"]),
     "load_scores": lambda folder: nlgauge.load_scores(folder / "s.json"),
     "matrix": lambda _: nlgauge.matrix(SYSTEM_A, REFERENCE, metric="chrf"),
     "rank": lambda _: nlgauge.rank([[NAME, "a cat", "the cat"]], metric="chrf"),
@@ -133,7 +133,7 @@ RESULTS: dict[str, Callable[[Path], Any]] = {
     "compare_verdicts": lambda _: compare.compare_verdicts(
         [compare.Verdict(str(at), NAME, "base", "first") for at in range(12)]
     ),
-    "stress": lambda _: stress.stress(SYSTEM_A, ["chrf"], perturbations=["typo"], name=NAME),
+    "stress": lambda _: stress.stress(SYSTEM_A, metric="chrf", perturbations=["typo"], name=NAME),
     "score_triples": lambda _: stress.score_triples(
         stress.Triples(NAME, (stress.Triple("a cat sat", "a kitten sat", "sat cat a"),) * 3), ["chrf"]
     ),
@@ -200,7 +200,7 @@ def test_prices_are_no_formulas() -> None:
 
 
 def test_systems_under_one_metric_share_a_table_and_a_signature() -> None:
-    found = nlgauge.score_systems(SYSTEMS, REFERENCE, metrics=["chrf", "rouge1"])
+    found = nlgauge.score_systems(SYSTEMS, REFERENCE, metric=["chrf", "rouge1"])
     shown = found._repr_html_()  # type: ignore[attr-defined]  # to callers it is a list
     assert isinstance(found, list)
     assert shown.count("<table>") == shown.count("signature: ") == 2

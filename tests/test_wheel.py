@@ -117,7 +117,7 @@ def test_the_installed_wheel_scores_as_the_source_tree_does(scripts: Path, tmp_p
         "--segments", "--format", "json", folder=tmp_path,
     )  # fmt: skip
     found = json.loads(out)["scores"]
-    expected = nlgauge.score_systems({"hyp.txt": HYPS}, REFS, metrics=recipes)
+    expected = nlgauge.score_systems({"hyp.txt": HYPS}, REFS, metric=recipes)
     for record, score in zip(found, expected, strict=True):
         assert record["signature"] == str(score.signature)
         for name, values in score.segments.items():
@@ -140,7 +140,7 @@ def test_a_metric_of_another_package_works_like_one_of_ours(with_metric: Path, t
     (again,) = json.loads(run(nlgauge_, *score, first["signature"], folder=tmp_path))["scores"]
     assert again == first
     (tmp_path / "study.toml").write_text(
-        'metrics = ["centroid"]\n[[sweep]]\nweigh = ["equal", "squared-length"]\n', encoding="utf-8"
+        'metric = ["centroid"]\n[[sweep]]\nweigh = ["equal", "squared-length"]\n', encoding="utf-8"
     )
     study = [
         "study",

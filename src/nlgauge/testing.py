@@ -76,7 +76,7 @@ def _score(metric: Metric, hypotheses: Sequence[str], references: Sequence[str],
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NlgaugeWarning)
         given: dict[str, object] = {"sources": sources} | options
-        (found,) = score_systems({"": hypotheses}, references, metrics=[metric], **given)  # type: ignore[arg-type]
+        (found,) = score_systems({"": hypotheses}, references, metric=[metric], **given)  # type: ignore[arg-type]
     return found
 
 
@@ -144,7 +144,7 @@ def signature(metric: Metric) -> None:
     """The signature makes the same score again."""
     first = _score(metric, HYPOTHESES, REFERENCES)
     sources = REFERENCES if isinstance(metric, VectorMetric) and metric.against == "source" else None
-    (again,) = score_systems({"": HYPOTHESES}, REFERENCES, metrics=[str(first.signature)], sources=sources)
+    (again,) = score_systems({"": HYPOTHESES}, REFERENCES, metric=[str(first.signature)], sources=sources)
     _same(first.segments, again.segments, "is not made again by the signature")
     assert str(again.signature) == str(first.signature), "the signature changes when it is read back"
 

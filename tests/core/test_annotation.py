@@ -129,7 +129,7 @@ def test_english_sources_are_scored_as_references_would_be_and_replayed_by_signa
 
 def test_language_that_one_metric_names_counts_for_metrics_of_texts() -> None:
     with pytest.raises(RecipeError, match="lc: annotator 'spacy-en' reads en, and the texts are 'de'"):
-        nlgauge.score_systems({"a": GERMAN}, GERMAN, metrics=["lc", "bertscore:model=muse"], lang="de")
+        nlgauge.score_systems({"a": GERMAN}, GERMAN, metric=["lc", "bertscore:model=muse"], lang="de")
 
 
 def test_corpus_is_not_explained_by_english_tags_of_foreign_sources() -> None:

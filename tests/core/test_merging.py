@@ -65,7 +65,7 @@ def test_scores_that_looked_at_their_own_corpus_are_refused(metric: str) -> None
 
 
 def test_what_is_no_list_of_scores_of_one_system() -> None:
-    one = nlgauge.score_systems({"a": HYPS, "b": HYPS}, REFS, metrics=HASH)
+    one = nlgauge.score_systems({"a": HYPS, "b": HYPS}, REFS, metric=HASH)
     with pytest.raises(InputError, match="of system 'b', and scores"):
         Score.merge(one)
     with pytest.raises(InputError, match="at least one score"):

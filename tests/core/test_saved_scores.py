@@ -20,7 +20,7 @@ REFS = ["The cat sat.", "Rain is expected."]
 
 @pytest.fixture(scope="module")
 def scores() -> list[nlgauge.Score]:
-    return nlgauge.score_systems(HYPS, REFS, metrics=["bleu", "chrf", "bertscore"], alignments=True)
+    return nlgauge.score_systems(HYPS, REFS, metric=["bleu", "chrf", "bertscore"], alignments=True)
 
 
 def test_what_is_loaded_is_what_was_saved(scores: list[nlgauge.Score], tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 import nlgauge
@@ -11,15 +13,32 @@ HYPS = ["The cat sat.", "A dog barked."]
 REFS = ["The cat sat down.", "The dog barked."]
 
 
-def test_both_functions_take_both_names_for_metrics() -> None:
+def test_metric_is_the_third_argument() -> None:
     one = nlgauge.score(HYPS, REFS, metric="chrf")
-    assert nlgauge.score(HYPS, REFS, metrics=["chrf"]).mean == one.mean
+    assert nlgauge.score(HYPS, REFS, "chrf").mean == one.mean
+    assert nlgauge.score(HYPS, REFS, metric=["chrf"]).mean == one.mean
     assert nlgauge.score_systems({"a": HYPS}, REFS, metric="chrf")[0].mean == one.mean
-    assert nlgauge.score_systems({"a": HYPS}, REFS, metrics=["chrf"])[0].mean == one.mean
-    with pytest.raises(nlgauge.errors.RecipeError, match="not both"):
-        nlgauge.score_systems({"a": HYPS}, REFS, metric="chrf", metrics=["bleu"])
+    assert nlgauge.score_systems({"a": HYPS}, REFS, metric=["chrf"])[0].mean == one.mean
+    assert [one.metric for one in nlgauge.score_systems({"a": HYPS}, REFS, ["chrf", "bleu"])] == ["chrf", "bleu"]
     with pytest.raises(nlgauge.errors.RecipeError, match="score_systems"):
-        nlgauge.score(HYPS, REFS, metrics=["chrf", "bleu"])
+        nlgauge.score(HYPS, REFS, metric=["chrf", "bleu"])
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda **metrics: nlgauge.score(HYPS, REFS, **metrics),
+        lambda **metrics: nlgauge.score_systems({"a": HYPS}, REFS, **metrics),
+        lambda **metrics: nlgauge.rank([HYPS], **metrics),
+        lambda **metrics: nlgauge.matrix(HYPS, **metrics),
+        lambda **metrics: nlgauge.explain_pair(HYPS[0], REFS[0], **metrics),
+        lambda **metrics: nlgauge.Accumulator(**metrics),
+        lambda **metrics: nlgauge.studies.stress.stress(HYPS, **metrics),
+    ],
+)
+def test_metrics_keyword_is_refused_and_the_message_names_metric(call: Callable[..., object]) -> None:
+    with pytest.raises(nlgauge.errors.RecipeError, match=r"option 'metrics' is not known.*did you mean 'metric'\?"):
+        call(metrics=["chrf"])
 
 
 def test_capitals_do_not_matter_and_misspellings_get_a_hint() -> None:

@@ -114,7 +114,7 @@ def test_signatures_of_two_engines_do_not_go_together() -> None:
     onnx = str(nlgauge.score(HYPS, REFS).signature)
     torch = onnx.replace("engine:onnxruntime", "engine:torch")
     with pytest.raises(nlgauge.errors.SignatureError, match="several engines"):
-        nlgauge.score_systems({"a": HYPS}, REFS, metrics=[onnx, torch])
+        nlgauge.score_systems({"a": HYPS}, REFS, metric=[onnx, torch])
 
 
 def test_no_short_key_is_the_name_of_another_field() -> None:

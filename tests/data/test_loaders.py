@@ -426,7 +426,7 @@ def test_systems_are_compared_by_segment_where_a_document_has_several(mtme: Path
 
 
 def test_mt_metrics_eval_choices(mtme: Path) -> None:
-    table = load("mt-metrics-eval", mtme, gold="wmt-z", references=["refB", "refA"], metrics=False)
+    table = load("mt-metrics-eval", mtme, gold="wmt-z", references=["refB", "refA"], released=False)
     assert table.systems == ("sys1", "sys2")
     assert table.references[0] == ("EINS", "eins")
     assert table.default_criterion == "wmt-z"

@@ -74,7 +74,7 @@ def test_the_settings_of_the_page_are_read(tmp_path: Path, monkeypatch: pytest.M
     (tmp_path / "nlgauge.toml").write_text(fenced("Defaults of a project", "toml"), encoding="utf-8")
     found = find_settings(tmp_path)
     assert found is not None
-    assert (found.model, found.metrics, found.threads) == ("mpnet", ("bertscore:idf=refs", "chrf"), 2)
+    assert (found.model, found.metric, found.threads) == ("mpnet", ("bertscore:idf=refs", "chrf"), 2)
 
 
 @pytest.fixture
@@ -192,7 +192,7 @@ def test_action_takes_the_examples_and_saved_runs(tmp_path: Path) -> None:
     texts = {path.name: path.read_text(encoding="utf-8").splitlines() for path in tmp_path.glob("*.txt")}
     for name, file in (("system-a", "-system-a.json"), ("system-b", "system-b.json")):
         refs = texts["reference.txt"]
-        scores = nlgauge.score_systems({name: texts[f"{name}.txt"]}, refs, metrics=["chrf"])
+        scores = nlgauge.score_systems({name: texts[f"{name}.txt"]}, refs, metric=["chrf"])
         nlgauge.save_scores(tmp_path / file, scores, references=refs)
     saved = action(tmp_path, "-system-a.json", "system-b.json", refs="", options="")
     assert saved.returncode == 0, saved.stderr

@@ -47,7 +47,7 @@ def lay_out(folder: Path) -> None:
     (folder / "table.tsv").write_text("mt\tref\tadequacy\nIt rains.\tIt is raining.\t4\n", encoding="utf-8")
     refs = texts["ref"]
     for name, layer, lines in (("layer4", 4, 3), ("layer5", 5, 3), ("shorter", 4, 2)):
-        scores = nlgauge.score_systems({name: texts["hyp"][:lines]}, refs[:lines], metrics=f"bertscore:layer={layer}")
+        scores = nlgauge.score_systems({name: texts["hyp"][:lines]}, refs[:lines], metric=f"bertscore:layer={layer}")
         nlgauge.save_scores(folder / f"{name}.json", scores, references=refs[:lines])
     assert main(["build", "idf", "sentences.txt", "-o", "other.idf", "--quiet"]) == 0
     table = IdfTable.load(folder / "other.idf")

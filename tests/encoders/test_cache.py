@@ -65,15 +65,15 @@ def test_a_second_run_makes_no_encoder_call_and_gives_the_same_bits(
 ) -> None:
     metrics = ["bertscore", "moverscore"]
     systems = {"a": HYPS, "b": REFS[::-1]}
-    without = nlgauge.score_systems(systems, REFS, metrics=metrics)
-    first = nlgauge.score_systems(systems, REFS, metrics=metrics, cache=str(tmp_path))
+    without = nlgauge.score_systems(systems, REFS, metric=metrics)
+    first = nlgauge.score_systems(systems, REFS, metric=metrics, cache=str(tmp_path))
     encoder = load_encoder("minilm")
 
     def refuse(*_: object) -> None:
         raise AssertionError("the model was called")
 
     monkeypatch.setattr(encoder, "encode", refuse)
-    second = nlgauge.score_systems(systems, REFS, metrics=metrics, cache=str(tmp_path))
+    second = nlgauge.score_systems(systems, REFS, metric=metrics, cache=str(tmp_path))
     assert [score.to_dict() for score in without] == [score.to_dict() for score in first]
     assert [score.to_dict() for score in first] == [score.to_dict() for score in second]
     with pytest.raises(AssertionError):  # the guard is in the way of a run without the cache

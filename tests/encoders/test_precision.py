@@ -150,7 +150,7 @@ def test_a_signature_is_not_made_again_in_another_precision(model: str) -> None:
 def test_signatures_of_two_precisions_are_not_for_one_call(model: str) -> None:
     both = [score(model, precision=precision).signature for precision in ("fp32", "bf16")]
     with pytest.raises(SignatureError, match=r"several precisions \(fp32, bf16\); score them one by one"):
-        nlgauge.score_systems({"": HYPS}, REFS, metrics=both, model=model)
+        nlgauge.score_systems({"": HYPS}, REFS, metric=both, model=model)
 
 
 # --- kept apart ----------------------------------------------------------------------------------------

@@ -105,13 +105,13 @@ s6,new,base,new
 
 STUDY = """\
 name = "weights of words"
-metrics = ["moverscore", "bertscore"]
+metric = ["moverscore", "bertscore"]
 
 [[sweep]]
 idf = ["none", "refs"]
 """
 
-SETTINGS = 'model = "minilm"\nmetrics = ["bertscore:idf=refs", "chrf"]\nthreads = 1\n'
+SETTINGS = 'model = "minilm"\nmetric = ["bertscore:idf=refs", "chrf"]\nthreads = 1\n'
 
 #: Words with vectors, for entities of documents.
 VECTORS = "cat 1 0\nferry 0.9 0.1\nrain 0 1\nwheat 0.1 0.9\nking 0.7 0.7\ncastle 0.6 0.8\n"

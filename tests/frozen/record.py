@@ -73,7 +73,7 @@ def scores_of(recipe: str) -> dict[str, Any]:
     refs = [some[:1] for some in recipes.REFERENCES] if recipe in recipes.ONE_REFERENCE else recipes.REFERENCES
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", nlgauge.errors.NlgaugeWarning)
-        scores = nlgauge.score_systems(recipes.SYSTEMS, refs, sources=recipes.GERMAN, metrics=[recipe], **options)
+        scores = nlgauge.score_systems(recipes.SYSTEMS, refs, sources=recipes.GERMAN, metric=[recipe], **options)
     return {
         "recipe": recipe,
         "options": options,
@@ -249,11 +249,11 @@ REQUESTS: tuple[tuple[str, str, Any], ...] = (
     ("GET", "/", None),
     ("GET", "/nothing", None),
     ("POST", "/v1/score", _PAIR),
-    ("POST", "/v1/score?format=tsv", _PAIR | {"metrics": ["bertscore", "chrf"]}),
+    ("POST", "/v1/score?format=tsv", _PAIR | {"metric": ["bertscore", "chrf"]}),
     ("POST", "/v1/score", {"hyps": ["A cat."], "refs": ["A cat.", "A dog."]}),
-    ("POST", "/v1/score", {"hyps": ["A cat."], "refs": ["A cat."], "metrics": ["bertscor"]}),
+    ("POST", "/v1/score", {"hyps": ["A cat."], "refs": ["A cat."], "metric": ["bertscor"]}),
     ("POST", "/v1/score", {"hyp": ["A cat."]}),
-    ("POST", "/v1/compare", _SYSTEMS | {"metrics": ["chrf"]}),
+    ("POST", "/v1/compare", _SYSTEMS | {"metric": ["chrf"]}),
     ("POST", "/v1/explain", {"hyp": "A cat sat.", "ref": "The cat was sitting."}),
     ("POST", "/v1/explain", {"hyp": "A cat sat.", "refs": ["The cat was sitting."]}),
     ("POST", "/v1/matrix", {"a": ["A cat.", "A dog."], "b": ["The cat.", "Rain."]}),
@@ -261,13 +261,13 @@ REQUESTS: tuple[tuple[str, str, Any], ...] = (
     ("GET", "/v1/jobs/none", None),
     ("GET", "/v1/jobs/0123456789abcdef0123456789abcdef", None),
     ("POST", "/v1/jobs/score", _SYSTEMS),
-    ("POST", "/v1/jobs/compare", _SYSTEMS | {"metrics": ["chrf"]}),
+    ("POST", "/v1/jobs/compare", _SYSTEMS | {"metric": ["chrf"]}),
     ("POST", "/v1/jobs/matrix", {"a": ["A cat.", "A dog."], "metric": "chrf"}),
     ("POST", "/v1/jobs/rank", {"candidates": [["A cat.", "The cat.", "Rain."]], "metric": "chrf"}),
     ("POST", "/v1/jobs/explain-pairs", _PAIR),
     ("POST", "/v1/jobs/explain-corpus", _PAIR),
     ("POST", "/v1/jobs/discourse", {"systems": {"a": ["A king built a castle. The castle fell."] * 2}}),
-    ("POST", "/v1/jobs/sensitivity", _SYSTEMS | {"preset": "idf", "metrics": ["bertscore"]}),
+    ("POST", "/v1/jobs/sensitivity", _SYSTEMS | {"preset": "idf", "metric": ["bertscore"]}),
 )
 
 #: Further forms of the result of a job.

@@ -119,7 +119,7 @@ def test_every_text_is_encoded_once(monkeypatch: pytest.MonkeyPatch) -> None:
         "a": ["A ferry was cancelled.", "Nobody came.", "Yes."],
         "b": ["A ferry was cancelled.", "No.", "Yes."],
     }
-    nlgauge.score_systems(systems, refs, metrics=METRICS_AT_ONCE)
+    nlgauge.score_systems(systems, refs, metric=METRICS_AT_ONCE)
     distinct = {text for texts in [*systems.values(), refs] for text in texts}
     assert len(seen) == len(set(seen)) == len(distinct)
 
@@ -259,7 +259,7 @@ def test_roberta_reads_a_space_before_each_text_as_published(
 def test_recipes_with_and_without_a_space_go_in_one_run(roberta: str, roberta_space: dict[str, Any]) -> None:
     hyps, refs = map(list, zip(*roberta_space["pairs"], strict=True))
     recipe = f"bertscore:layer={roberta_space['layer']},prefix_space="
-    both = nlgauge.score_systems({"": hyps}, refs, metrics=[f"{recipe}yes", f"{recipe}no"], model=roberta)
+    both = nlgauge.score_systems({"": hyps}, refs, metric=[f"{recipe}yes", f"{recipe}no"], model=roberta)
     for score, call in zip(both, ("slow", "fast"), strict=True):
         agrees(score, dict(zip(NAMES, roberta_space["scores"][call], strict=True)))
 

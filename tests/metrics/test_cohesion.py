@@ -62,7 +62,7 @@ def test_a_metric_that_compares_still_needs_references(recipe: str) -> None:
     with pytest.raises(InputError, match="there is nothing to compare with"):
         nlgauge.score([text(HYPOTHESIS)], metric=f"lexical-chain:{recipe}")
     with pytest.raises(InputError, match="there is nothing to compare with"):
-        nlgauge.score_systems({"a": [text(HYPOTHESIS)]}, metrics=[f"lc:{recipe}", f"lexical-chain:{recipe}"])
+        nlgauge.score_systems({"a": [text(HYPOTHESIS)]}, metric=[f"lc:{recipe}", f"lexical-chain:{recipe}"])
 
 
 def test_documents_without_a_noun_are_counted(recipe: str) -> None:
@@ -100,7 +100,7 @@ def test_a_document_that_the_file_does_not_have_is_named(recipe: str) -> None:
     with pytest.raises(InputError, match=rf"^segment 1, reference 1: {said}"):
         nlgauge.score([text(HYPOTHESIS)] * 2, refs, metric=f"lexical-chain:{recipe}")
     with pytest.raises(InputError, match=rf"^system 'b', segment 1, hypothesis: {said}"):
-        nlgauge.score_systems(systems, [text(REFERENCE)] * 2, metrics=[f"ds-sent:{recipe}"])
+        nlgauge.score_systems(systems, [text(REFERENCE)] * 2, metric=[f"ds-sent:{recipe}"])
     with pytest.raises(InputError, match=rf"^a\[1\]: {said}"):
         nlgauge.matrix(texts, [text(REFERENCE)], metric=f"entity-graph:{recipe}")
 

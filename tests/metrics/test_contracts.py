@@ -121,7 +121,7 @@ def scored(
     options = dict(run)
     if any(issubclass(METRICS[metric.partition(":")[0]], VectorMetric) for metric in recipes):
         options = {"unknown": "score"} | options  # a text of nothing but unknown tokens is scored like any other
-    scores = nlgauge.score_systems({"": hyps}, others, sources=others, metrics=metrics, **options)
+    scores = nlgauge.score_systems({"": hyps}, others, sources=others, metric=metrics, **options)
     return dict(zip(recipes, scores, strict=True))
 
 

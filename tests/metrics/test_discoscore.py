@@ -38,7 +38,7 @@ def test_components_are_the_two_metrics(options: str) -> None:
     recipes = [f"{name}{options.replace(',', ':', 1)}" for name in ("discoscore", "ds-sent", "ds-focus")]
     # An option of the other measure is none of this one.
     recipes = [recipes[0], recipes[1].replace(",measure=f", ""), recipes[2].replace(",adjacency=weighted", "")]
-    both, sent, focus = nlgauge.score_systems({"": HYPS}, REFS, metrics=recipes)
+    both, sent, focus = nlgauge.score_systems({"": HYPS}, REFS, metric=recipes)
     assert np.array_equal(both.ds_sent, sent.score)
     assert np.array_equal(both.ds_focus, focus.segments[focus.main])
     assert both.notes == joined_notes([sent.notes, focus.notes])
@@ -111,9 +111,9 @@ RECIPES = [
 
 
 def test_recipes_together_have_the_bits_of_recipes_alone() -> None:
-    together = nlgauge.score_systems({"a": HYPS, "b": REFS}, REFS, metrics=RECIPES)
+    together = nlgauge.score_systems({"a": HYPS, "b": REFS}, REFS, metric=RECIPES)
     alone = [
-        one for recipe in RECIPES for one in nlgauge.score_systems({"a": HYPS, "b": REFS}, REFS, metrics=[recipe])
+        one for recipe in RECIPES for one in nlgauge.score_systems({"a": HYPS, "b": REFS}, REFS, metric=[recipe])
     ]
     for one, other in zip(together, alone, strict=True):
         assert one.signature == other.signature

@@ -67,7 +67,7 @@ def test_the_score_is_the_average_of_deviations_with_distances_negated(
 
 
 def test_the_norms_are_in_the_signature_and_a_member_alone_does_not_move_them(norms: str, tmp_path: Path) -> None:
-    scores = nlgauge.score_systems({"": HYPOTHESES}, REFERENCES, metrics=["chrf", "rouge1", "rougel"])
+    scores = nlgauge.score_systems({"": HYPOTHESES}, REFERENCES, metric=["chrf", "rouge1", "rougel"])
     few, many = tmp_path / "few.json", tmp_path / "many.json"
     norms_of_scores(scores[:2]).save(few)
     norms_of_scores(scores).save(many)
@@ -83,7 +83,7 @@ def test_the_norms_are_in_the_signature_and_a_member_alone_does_not_move_them(no
 
 def test_the_signature_makes_the_same_score_again(norms: str) -> None:
     metric = "ensemble:bertscore(layer=2)+chrf+xmoverscore(unit=sentence,against=refs)"
-    scores = nlgauge.score_systems({"": HYPOTHESES}, REFERENCES, metrics=["bertscore:layer=2", "chrf"])
+    scores = nlgauge.score_systems({"": HYPOTHESES}, REFERENCES, metric=["bertscore:layer=2", "chrf"])
     with pytest.raises(InputError, match=r"no mean and deviation for member bertscore .*layer: 4 there, 2 here"):
         nlgauge.score(HYPOTHESES, REFERENCES, metric=metric)
     first = nlgauge.score(HYPOTHESES, REFERENCES, metric="ensemble:bertscore+chrf")
@@ -100,9 +100,7 @@ def test_the_signature_makes_the_same_score_again(norms: str) -> None:
 def test_members_share_one_encoding(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     with nlgauge.testing.hash_encoder("hash", layers=6):
         members = ["bertscore:model=hash,layer=3", "moverscore:model=hash,idf=none"]
-        norms_of_scores(nlgauge.score_systems({"": HYPOTHESES}, REFERENCES, metrics=members)).save(
-            tmp_path / "n.json"
-        )
+        norms_of_scores(nlgauge.score_systems({"": HYPOTHESES}, REFERENCES, metric=members)).save(tmp_path / "n.json")
         encoded: list[int] = []
         true_encode = base.encode_texts
 
@@ -117,7 +115,7 @@ def test_members_share_one_encoding(monkeypatch: pytest.MonkeyPatch, tmp_path: P
         assert sum(encoded) == len({*HYPOTHESES, *REFERENCES})
         # A member that is asked for as well is not computed twice, and nothing moves.
         encoded.clear()
-        both = nlgauge.score_systems({"": HYPOTHESES}, REFERENCES, metrics=[members[0], metric], **options)
+        both = nlgauge.score_systems({"": HYPOTHESES}, REFERENCES, metric=[members[0], metric], **options)
         assert sum(encoded) == len({*HYPOTHESES, *REFERENCES})
     assert [score.metric for score in both] == ["bertscore", "ensemble"]
     assert np.array_equal(both[1].segments["score"], alone.segments["score"])

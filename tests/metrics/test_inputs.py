@@ -268,7 +268,7 @@ def test_a_layer_that_is_a_float_is_refused_or_that_layer() -> None:
 
 def test_no_metric() -> None:
     with pytest.raises(RecipeError, match="bertscore"):
-        nlgauge.score_systems({"a": [CAT]}, [CAT], metrics=[])
+        nlgauge.score_systems({"a": [CAT]}, [CAT], metric=[])
 
 
 def test_options_of_a_recipe_do_not_belong_to_its_run() -> None:

@@ -97,7 +97,7 @@ def test_a_corpus_score_without_its_counts_has_no_interval_of_a_mean() -> None:
 
 
 def test_they_share_a_call_with_the_others() -> None:
-    scores = nlgauge.score_systems({"a": HYPS, "b": REFS}, REFS, metrics=["chrf", "bertscore", "bleu"], layer=4)
+    scores = nlgauge.score_systems({"a": HYPS, "b": REFS}, REFS, metric=["chrf", "bertscore", "bleu"], layer=4)
     assert [(score.metric, score.system) for score in scores] == [
         (metric, system) for metric in ("chrf", "bertscore", "bleu") for system in ("a", "b")
     ]
@@ -135,7 +135,7 @@ def test_a_missing_package_is_named_before_anything_is_encoded(
     monkeypatch.setattr(compare, "encode_texts", refuse)
     monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(nlgauge.errors.MissingExtraError, match=r"nlgauge\[lexical\]"):
-        nlgauge.score_systems({"a": HYPS}, REFS, metrics=["bertscore", metric])
+        nlgauge.score_systems({"a": HYPS}, REFS, metric=["bertscore", metric])
 
 
 @pytest.mark.parametrize(

@@ -113,7 +113,7 @@ def test_a_run_asks_for_windows_where_a_recipe_names_none() -> None:
     first, second = nlgauge.score_systems(
         {"a": HYPS},
         REFS,
-        metrics=["bertscore:window=9,stride=7", "bertscore"],
+        metric=["bertscore:window=9,stride=7", "bertscore"],
         model="short",
         layer=2,
         long="windows",

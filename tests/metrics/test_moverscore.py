@@ -111,7 +111,7 @@ def test_several_references_are_averaged_as_published() -> None:
 def test_idf_is_each_systems_own() -> None:
     """v1 weighs a hypothesis by the outputs of its system, so another system does not move it."""
     systems = {"a": HYPS, "b": ["The storm.", "Bread.", "Letters and letters."]}
-    together = nlgauge.score_systems(systems, REFS, metrics=["moverscore"])
+    together = nlgauge.score_systems(systems, REFS, metric=["moverscore"])
     assert np.array_equal(together[0].score, nlgauge.score(HYPS, REFS, metric="moverscore").score)
     assert np.array_equal(together[1].score, nlgauge.score(systems["b"], REFS, metric="moverscore").score)
 

@@ -99,7 +99,7 @@ def test_a_metric_is_named_in_four_ways() -> None:
 
 def test_several_systems_and_metrics_come_metric_by_metric() -> None:
     systems = {"one": HYPS, "two": SECOND}
-    scores = nlgauge.score_systems(systems, FIRST, metrics=["bertscore", nlgauge.metrics.BERTScore(layer=2)])
+    scores = nlgauge.score_systems(systems, FIRST, metric=["bertscore", nlgauge.metrics.BERTScore(layer=2)])
     assert [(s.system, s.signature.recipe["layer"]) for s in scores] == [
         ("one", "4"),
         ("two", "4"),
@@ -111,16 +111,14 @@ def test_several_systems_and_metrics_come_metric_by_metric() -> None:
 
 
 def test_an_option_applies_to_every_metric_that_does_not_set_it() -> None:
-    scores = nlgauge.score_systems(
-        {"a": HYPS}, FIRST, metrics=["bertscore", "bertscore:layer=2"], layer=5, idf="refs"
-    )
+    scores = nlgauge.score_systems({"a": HYPS}, FIRST, metric=["bertscore", "bertscore:layer=2"], layer=5, idf="refs")
     assert [s.signature.recipe["layer"] for s in scores] == ["5", "2"]
     assert all(s.signature.recipe["idf"].startswith("refs[") for s in scores)
 
 
 def test_one_metric_need_not_be_in_a_list() -> None:
-    (score,) = nlgauge.score_systems({"a": HYPS}, FIRST, metrics="bertscore")
-    (again,) = nlgauge.score_systems({"a": HYPS}, FIRST, metrics=nlgauge.metrics.BERTScore())  # type: ignore[arg-type]
+    (score,) = nlgauge.score_systems({"a": HYPS}, FIRST, metric="bertscore")
+    (again,) = nlgauge.score_systems({"a": HYPS}, FIRST, metric=nlgauge.metrics.BERTScore())  # type: ignore[arg-type]
     assert same(score, again)
 
 

@@ -152,7 +152,7 @@ def test_all_parts_weigh_a_fifth(parts: dict[str, np.ndarray]) -> None:
 
 def test_the_range_is_that_of_all_systems_of_a_run() -> None:
     systems = {"a": HYPS, "b": REFS, "copy": SOURCES}
-    together = nlgauge.score_systems(systems, sources=SOURCES, metrics=["sentsim"])
+    together = nlgauge.score_systems(systems, sources=SOURCES, metric=["sentsim"])
     sss = np.concatenate([score.segments["sss"] for score in together])
     wmd = np.concatenate([score.segments["wmd"] for score in together])
     expected = 0.5 * np.exp(scaled(sss)) + 0.5 * np.exp(1 - scaled(wmd))

@@ -54,9 +54,9 @@ def test_settings_together_have_the_bits_of_settings_alone(tmp_path: Path) -> No
         BERTScore(layer=4, stopwords=str(stop)),
         BERTScore(layer=4, idf="refs"),
     ]
-    together = nlgauge.score_systems({"a": HYPS, "b": REFS}, REFS, metrics=recipes)
+    together = nlgauge.score_systems({"a": HYPS, "b": REFS}, REFS, metric=recipes)
     alone = [
-        one for recipe in recipes for one in nlgauge.score_systems({"a": HYPS, "b": REFS}, REFS, metrics=[recipe])
+        one for recipe in recipes for one in nlgauge.score_systems({"a": HYPS, "b": REFS}, REFS, metric=[recipe])
     ]
     for both, single in zip(together, alone, strict=True):
         assert str(both.signature) == str(single.signature)
@@ -77,7 +77,7 @@ def test_distances_are_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: set[tuple[TokenPoints, TokenPoints, bool]] = set()
     monkeypatch.setattr(TokenPoints, "distances", counting)
     recipes = [MoverScore(idf=idf, punctuation=marks) for idf in ("both", "none") for marks in ("drop-ascii", "keep")]
-    nlgauge.score_systems({"": HYPS}, REFS, metrics=recipes)
+    nlgauge.score_systems({"": HYPS}, REFS, metric=recipes)
     assert len(seen) == len(HYPS)
     assert calls.count(True) == 3 * len(HYPS)
 

@@ -44,7 +44,7 @@ def test_both_settings_in_one_call_share_the_encoding(monkeypatch: pytest.Monkey
     metrics = ["bertscore:model=minilm", ACROSS, "moverscore:against=source,model=minilm,idf=none"]
     alone = [nlgauge.score(HYPS, REFS, sources=SOURCES, metric=metric) for metric in metrics]
     seen = counted(monkeypatch)
-    together = nlgauge.score_systems({"": HYPS}, REFS, sources=SOURCES, metrics=metrics)
+    together = nlgauge.score_systems({"": HYPS}, REFS, sources=SOURCES, metric=metrics)
     texts = load_encoder("minilm").tokenizer.encode([*HYPS, *REFS, *SOURCES])
     assert sorted(seen) == sorted(tokens.ids.astype(np.int64).tobytes() for tokens in texts), "each text once"
     for one, other in zip(together, alone, strict=True):
@@ -180,7 +180,7 @@ def test_other_readings_of_one_call_do_not_meet() -> None:
         "bertscore:lowercase=yes",
         "bertscore:max_tokens=6,lowercase=yes",
     ]
-    together = nlgauge.score_systems({"": HYPS}, REFS, metrics=metrics)
+    together = nlgauge.score_systems({"": HYPS}, REFS, metric=metrics)
     for metric, score in zip(metrics, together, strict=True):
         assert np.array_equal(score.f1, nlgauge.score(HYPS, REFS, metric=metric).f1)
     assert np.array_equal(together[0].f1, together[2].f1), "minilm reads lower case anyway"
@@ -198,7 +198,7 @@ def test_a_language_that_the_model_does_not_know_is_warned_of_once() -> None:
     ]
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        nlgauge.score_systems({"": HYPS}, sources=SOURCES, metrics=metrics)
+        nlgauge.score_systems({"": HYPS}, sources=SOURCES, metric=metrics)
     messages = [str(one.message) for one in caught if one.category is LanguageWarning]
     assert len(messages) == 2
     assert "not trained on language 'fi'" in messages[0]

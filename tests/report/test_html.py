@@ -302,7 +302,7 @@ def test_segments_that_differ_most_under_any_metric() -> None:
 def test_explanations_of_results() -> None:
     systems = {"a": ["A cat sat on a mat.", "Bread is good."], "b": ["The dog ran.", "Bread is bad."]}
     references = ["The cat sat on the mat.", "Bread is good."]
-    results = nlgauge.score_systems(systems, references, metrics=["bertscore", "moverscore", "chrf"])
+    results = nlgauge.score_systems(systems, references, metric=["bertscore", "moverscore", "chrf"])
     found = explain_for_report(results, [0, 1], systems=["b"])
     assert {(one.metric, one.system, one.segment) for one in found} == {
         ("bertscore", "b", 0), ("bertscore", "b", 1), ("moverscore", "b", 0), ("moverscore", "b", 1),
@@ -324,7 +324,7 @@ def test_of_many_systems_the_best_and_the_furthest_are_explained() -> None:
     systems = {name: list(right) for name in "abcde"}
     systems["b"][0], systems["d"][1] = "A plane flew.", "Nobody knows why."
     systems["c"][2], systems["e"] = "No.", ["The cat sat.", "Bread is.", "She lost keys."]
-    results = nlgauge.score_systems(systems, right, metrics=["bertscore"])
+    results = nlgauge.score_systems(systems, right, metric=["bertscore"])
     found = explain_for_report(results, [0, 1])
     assert [(one.system, one.segment) for one in found] == [("a", 0), ("a", 1), ("b", 0), ("d", 1)]
     everybody = explain_for_report(results, [0], systems=list(systems))

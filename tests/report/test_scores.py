@@ -387,7 +387,7 @@ def test_confidence_is_checked() -> None:
 def test_two_recipes_of_one_metric_are_told_apart_in_tsv(segments: bool) -> None:
     from nlgauge.core.scoring import score_systems
 
-    scores = score_systems({"a": ["a b"]}, ["a c"], metrics=["chrf", "chrf:words=2"])
+    scores = score_systems({"a": ["a b"]}, ["a c"], metric=["chrf", "chrf:words=2"])
     lines = [line.split("\t") for line in render(scores, format="tsv", segments=segments).splitlines()]
     assert [line[1] for line in lines] == ["metric", "chrf (words:0)", "chrf (words:2)"]
 

@@ -18,7 +18,7 @@ def scores() -> list[nlgauge.Score]:
         return nlgauge.score_systems(
             {"": ["the black cat sat"]},
             ["a cat sat on the mat"],
-            metrics=["bertscore:layer=2", "moverscore:n=2,idf=none"],
+            metric=["bertscore:layer=2", "moverscore:n=2,idf=none"],
             model=model,
             alignments=True,
         )

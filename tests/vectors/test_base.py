@@ -282,9 +282,9 @@ def test_position_norm_depends_on_neighbours_of_the_same_eight_only() -> None:
 def test_position_norm_does_not_depend_on_windows(monkeypatch: pytest.MonkeyPatch) -> None:
     systems = {"a": HYPS, "b": HYPS[::-1], "copy": SOURCES}
     metric = f"{METRIC},transforms=position-norm"
-    whole = nlgauge.score_systems(systems, sources=SOURCES, metrics=[metric, METRIC])
+    whole = nlgauge.score_systems(systems, sources=SOURCES, metric=[metric, METRIC])
     monkeypatch.setattr(windows, "_WINDOW_BYTES", 1)
-    tiny = nlgauge.score_systems(systems, sources=SOURCES, metrics=[metric, METRIC])
+    tiny = nlgauge.score_systems(systems, sources=SOURCES, metric=[metric, METRIC])
     for one, other in zip(whole, tiny, strict=True):
         assert np.array_equal(one.f1, other.f1)
     assert np.array_equal(whole[0].f1, scored("position-norm").f1), "another system is no neighbour"

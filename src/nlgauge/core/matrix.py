@@ -20,7 +20,7 @@ from nlgauge.core.prepare import SignatureCheck, prepare_composite
 from nlgauge.core.result import Result
 from nlgauge.core.run_options import RunOptions
 from nlgauge.core.score import SegmentNotes, joined_notes
-from nlgauge.core.scoring import one_metric, resolved_call
+from nlgauge.core.scoring import AnyMetric, one_metric, resolved_call
 from nlgauge.core.signature import Signature
 from nlgauge.errors import InputError
 from nlgauge.io.table import Cell, Table
@@ -118,7 +118,7 @@ def count_pairs(a: Sequence[str], b: Sequence[str] | None = None) -> int:
 def matrix(
     a: Iterable[str],
     b: Iterable[str] | None = None,
-    metric: str | Metric | Signature | None = None,
+    metric: AnyMetric | None = None,
     **options: Any,
 ) -> ScoreMatrix:
     """Score every text of `a` against every text of `b`; each text is encoded once.
@@ -140,7 +140,7 @@ def matrix(
     >>> found.shape, found.scores.argmax(axis=1).tolist()
     ((2, 3), [2, 1])
     """
-    recipes, run, check = resolved_call(one_metric(metric, options, function="matrix"), options)
+    recipes, run, check = resolved_call(one_metric(metric, function="matrix"), options)
     plan = _plan(a, b)
     if isinstance(recipes[0], CompositeMetric):
         return _joined(recipes[0], plan, run, check)

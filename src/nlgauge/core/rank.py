@@ -26,7 +26,7 @@ from nlgauge.core.pipeline import run_metrics
 from nlgauge.core.prepare import SignatureCheck, prepare_composite
 from nlgauge.core.result import Result
 from nlgauge.core.run_options import RunOptions
-from nlgauge.core.scoring import one_metric, resolved_call
+from nlgauge.core.scoring import AnyMetric, one_metric, resolved_call
 from nlgauge.core.signature import Signature
 from nlgauge.core.vector_metric import VectorMetric
 from nlgauge.errors import InputError, RecipeError
@@ -175,8 +175,8 @@ def count_pairs(candidates: Sequence[Sequence[str]], refs: References | None = N
 def rank(
     candidates: Iterable[Iterable[str]],
     refs: References | None = None,
+    metric: AnyMetric | None = None,
     *,
-    metric: str | Metric | Signature | None = None,
     sources: Iterable[str] | None = None,
     **options: Any,
 ) -> Ranking:
@@ -200,7 +200,7 @@ def rank(
     >>> rank([["It rains.", "A cat sat.", "The cat sat."]]).chosen
     ['The cat sat.']
     """
-    recipes, run, check = resolved_call(one_metric(metric, options, function="rank"), options)
+    recipes, run, check = resolved_call(one_metric(metric, function="rank"), options)
     groups = checked_candidates(candidates)
     if refs is None and sources is None:
         if isinstance(recipes[0], CompositeMetric):

@@ -32,7 +32,7 @@ from nlgauge.core.notes import run_fields
 from nlgauge.core.pipeline import run_metrics
 from nlgauge.core.registry import recipe_from_signature
 from nlgauge.core.score import Score, ScoreList, SegmentNotes
-from nlgauge.core.scoring import one_metric, resolved_call
+from nlgauge.core.scoring import AnyMetric, one_metric, resolved_call
 from nlgauge.core.signature import Signature
 from nlgauge.core.vector_metric import VectorMetric
 from nlgauge.errors import InputError, SignatureError
@@ -256,8 +256,8 @@ class Accumulator:
     2
     """
 
-    def __init__(self, metric: str | Metric | Signature | None = None, **options: Any) -> None:
-        chosen = one_metric(metric, options, function="Accumulator")
+    def __init__(self, metric: AnyMetric | None = None, **options: Any) -> None:
+        chosen = one_metric(metric, function="Accumulator")
         self._recipes, self._run, self._check = resolved_call(chosen, options)
         self.keeps_texts = any(_looks_at_corpus(recipe) for recipe in leaves(self._recipes))
         """Whether the recipe looks at the whole corpus, so that texts are scored in `compute`."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import fields
-from typing import Any
+from typing import Any, TypeAlias
 
 from nlgauge.core.composite import CompositeMetric, member_signatures
 from nlgauge.core.corpus import References, make_corpus
@@ -32,6 +32,12 @@ from nlgauge.encoders.load import is_added
 from nlgauge.errors import NlgaugeWarning, RecipeError, SignatureError, user_stacklevel
 from nlgauge.text.windows import NO_WINDOWS
 
+#: A metric as a call names it: in text, as a recipe, or by the signature that is to come out again.
+AnyMetric: TypeAlias = str | Metric | Signature
+
+#: One metric, or several.
+Metrics: TypeAlias = AnyMetric | Sequence[AnyMetric]
+
 #: Fields of a signature that may come out differently, with a warning. Any other makes another score.
 _MAY_DIFFER = ("refs", "model", *VERSION_FIELDS)
 
@@ -42,8 +48,8 @@ _NAMES_ONLY = ("sig",)
 def score(
     hyps: Iterable[str],
     refs: References | None = None,
+    metric: AnyMetric | None = None,
     *,
-    metric: str | Metric | Signature | None = None,
     ref_streams: Iterable[Iterable[str]] | None = None,
     sources: Iterable[str] | None = None,
     **options: Any,
@@ -73,15 +79,15 @@ def score(
     >>> round(result.system_score, 4)
     1.0
     """
-    chosen = one_metric(metric, options, function="score")
-    return score_systems({"": hyps}, refs, metrics=chosen, ref_streams=ref_streams, sources=sources, **options)[0]
+    chosen = one_metric(metric, function="score")
+    return score_systems({"": hyps}, refs, chosen, ref_streams=ref_streams, sources=sources, **options)[0]
 
 
 def score_systems(
     systems: Mapping[str, Iterable[str]],
     refs: References | None = None,
+    metric: Metrics | None = None,
     *,
-    metrics: Sequence[str | Metric | Signature] | str | Metric | Signature | None = None,
     ref_streams: Iterable[Iterable[str]] | None = None,
     sources: Iterable[str] | None = None,
     **options: Any,
@@ -89,16 +95,15 @@ def score_systems(
     """Score several systems on the same segments with one or more metrics.
 
     Texts are encoded once for all systems and metrics. The result has a `Score` per metric and system, metric
-    by metric; options are those of `score`. `metric=` is taken for `metrics=`.
+    by metric; options are those of `score`. `metric` is one metric or a list of them.
     """
-    chosen = chosen_metrics(metrics, options.pop("metric", None))
-    recipes, run, check_signature = resolved_call(chosen, options)
+    recipes, run, check_signature = resolved_call(chosen_metrics(metric), options)
     corpus = make_corpus(systems, refs, ref_streams=ref_streams, sources=sources, alone=looks_alone(recipes))
     return ScoreList(run_metrics(recipes, corpus, run, check_signature=check_signature))
 
 
 def resolved_call(
-    metrics: Sequence[str | Metric | Signature], options: Mapping[str, Any]
+    metrics: Sequence[AnyMetric], options: Mapping[str, Any]
 ) -> tuple[list[Metric], RunOptions, SignatureCheck]:
     """Recipes and run options of a call, and the check of what comes out where a signature was given."""
     named = [_read(metric) for metric in metrics]
@@ -131,23 +136,25 @@ def _cuts(signature: Signature | None, recipe: Metric) -> bool:
     return signature is not None and isinstance(recipe, VectorMetric) and recipe.window == NO_WINDOWS
 
 
-def one_metric(metric: Any, options: dict[str, Any], *, function: str) -> list[Any]:
-    """The one metric of a call, also where it is given as `metrics=`, which is taken out of the options."""
-    chosen = chosen_metrics(metric, options.pop("metrics", None))
+def one_metric(metric: Metrics | None, *, function: str) -> list[AnyMetric]:
+    """The metric of a call that takes only one."""
+    chosen = chosen_metrics(metric)
     if len(chosen) != 1:
         msg = f"{function}() takes one metric, got {len(chosen)}; score_systems() takes several"
         raise RecipeError(msg)
     return chosen
 
 
-def chosen_metrics(*given: Any) -> list[Any]:
-    """The metrics of a call, under whichever of the two keywords they came."""
-    named = [one for one in given if one is not None]
-    if len(named) > 1:
-        msg = "give metric= or metrics=, not both"
-        raise RecipeError(msg)
-    chosen = named[0] if named else "bertscore"
-    return list(chosen) if isinstance(chosen, Sequence) and not isinstance(chosen, str) else [chosen]
+def chosen_metrics(metric: Metrics | None) -> list[AnyMetric]:
+    """The metrics of a call, which names one or several; BERTScore where it names none."""
+    if metric is None:
+        return ["bertscore"]
+    return list(metric) if isinstance(metric, Sequence) and not isinstance(metric, str) else [metric]
+
+
+def metric_text(metric: AnyMetric) -> str:
+    """What a result calls a metric: the text that named it, or the name of its recipe."""
+    return metric.name if isinstance(metric, Metric) else str(metric)
 
 
 def _read(metric: Any) -> Any:
@@ -157,7 +164,7 @@ def _read(metric: Any) -> Any:
     return metric
 
 
-def check_overridden(metrics: Sequence[str | Metric | Signature], options: Mapping[str, Any]) -> None:
+def check_overridden(metrics: Sequence[AnyMetric], options: Mapping[str, Any]) -> None:
     """An option that every metric which knows it sets otherwise would be ignored; that is a mistake."""
     texts = [metric for metric in metrics if isinstance(metric, str) and not _is_signature(metric)]
     if len(texts) < len(metrics):
@@ -173,9 +180,7 @@ def check_overridden(metrics: Sequence[str | Metric | Signature], options: Mappi
             raise RecipeError(msg)
 
 
-def recipes_and_run(
-    metrics: Sequence[str | Metric | Signature], options: Mapping[str, Any]
-) -> tuple[list[Metric], dict[str, Any]]:
+def recipes_and_run(metrics: Sequence[AnyMetric], options: Mapping[str, Any]) -> tuple[list[Metric], dict[str, Any]]:
     """Recipes, with the options that belong to them, and the options of the run; an option of neither is an error."""
     run_names = {f.name for f in fields(RunOptions)}
     run = {name: value for name, value in options.items() if name in run_names}
@@ -185,7 +190,7 @@ def recipes_and_run(
     return recipes, run
 
 
-def _recipe(metric: str | Metric | Signature, shared: Mapping[str, Any]) -> Metric:
+def _recipe(metric: AnyMetric, shared: Mapping[str, Any]) -> Metric:
     if isinstance(metric, Metric):
         if shared:
             name = type(metric).__name__
@@ -248,9 +253,10 @@ def _check_known(shared: Mapping[str, Any], recipes: Sequence[Metric], run_names
     for name in shared:
         if name not in known:
             names = ", ".join(dict.fromkeys(recipe.name for recipe in recipes))
+            hint = did_you_mean(name, [*known, *run_names, "metric"])
             msg = (
                 f"option {name!r} is not known to any metric of this call ({names}: {', '.join(known)}); "
-                f"options of a run are {', '.join(sorted(run_names))}{did_you_mean(name, [*known, *run_names])}"
+                f"options of a run are {', '.join(sorted(run_names))}{hint}"
             )
             raise RecipeError(msg)
 

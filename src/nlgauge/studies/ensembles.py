@@ -29,7 +29,7 @@ from nlgauge.core.composite import CompositeMetric
 from nlgauge.core.metric import Metric
 from nlgauge.core.run_options import RunOptions
 from nlgauge.core.score import Score
-from nlgauge.core.scoring import recipes_and_run
+from nlgauge.core.scoring import Metrics, chosen_metrics, recipes_and_run
 from nlgauge.core.signature import Signature
 from nlgauge.data.judgements import JudgementTable
 from nlgauge.errors import InputError, RecipeError
@@ -54,14 +54,12 @@ __all__ = [
 ]
 
 
-def fit_norms(
-    table: JudgementTable, metrics: Sequence[str | Metric], *, run: RunOptions | None = None, **options: Any
-) -> Norms:
+def fit_norms(table: JudgementTable, metric: Metrics, *, run: RunOptions | None = None, **options: Any) -> Norms:
     """Means and deviations of metrics over all rows of a data set; people's scores are not looked at.
 
     An ensemble among the metrics stands for its members. Options are those of `nlgauge.score`.
     """
-    recipes, _ = recipes_and_run(metrics, options)
+    recipes, _ = recipes_and_run(chosen_metrics(metric), options)
     members = list(
         dict.fromkeys(
             member
@@ -259,7 +257,7 @@ class EnsembleSearch:
 
 
 def search_ensembles(
-    metrics: Sequence[MetricScores],
+    scores: Sequence[MetricScores],
     human: Vector,
     langpairs: Sequence[str],
     segments: Sequence[str],
@@ -272,13 +270,13 @@ def search_ensembles(
 
     A row that people did not judge is left out.
     """
-    names = tuple(one.name for one in metrics)
+    names = tuple(one.name for one in scores)
     if len(names) < 3:
         msg = f"a search needs at least three metrics to pair up, got {len(names)}"
         raise RecipeError(msg)
     check_resampling(splits, seed)
     judged = np.isfinite(human)
-    columns = np.array([standardised(one.oriented, over=judged, name=one.name) for one in metrics])[:, judged]
+    columns = np.array([standardised(one.oriented, over=judged, name=one.name) for one in scores])[:, judged]
     gold, pairs_of_rows = human[judged], np.array(langpairs)[judged]
     known = tuple(dict.fromkeys(pairs_of_rows.tolist()))
     units = unit_numbers(

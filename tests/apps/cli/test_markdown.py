@@ -81,7 +81,7 @@ def files(folder: Path) -> Path:
     (folder / "values").write_text("0.1 0.9 0.2\n0.3 0.1\n", encoding="utf-8")
     (folder / "t.tsv").write_text("anchor\tparaphrase\tlookalike\na cat sat\ta kitten rested\tsat a cat\n")
     (folder / "mine.toml").write_text(
-        'metrics = ["bertscore"]\n[[sweep]]\nmultiref = ["best-f", "mean"]\n', encoding="utf-8"
+        'metric = ["bertscore"]\n[[sweep]]\nmultiref = ["best-f", "mean"]\n', encoding="utf-8"
     )
     parsed = "cat:N dog:N . | cat:N cat:N bird:N ."
     (folder / "d.conllu").write_text(conllu(parsed), encoding="utf-8")

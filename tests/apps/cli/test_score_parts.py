@@ -33,7 +33,7 @@ def test_parts_and_their_summary(run: Run, table: str) -> None:
     assert "0 of 2 shards scored, 2 were there" in again.err
     assert run("score", "--merge", "parts", "-o", "summary.json").status == 0
     summary = json.loads(Path("summary.json").read_text(encoding="utf-8"))
-    expected = nlgauge.score_systems({"a": SYSTEM_A, "b": SYSTEM_B}, REFERENCE, metrics=["chrf", "bleu"])
+    expected = nlgauge.score_systems({"a": SYSTEM_A, "b": SYSTEM_B}, REFERENCE, metric=["chrf", "bleu"])
     assert [one["score"] for one in summary["scores"]] == [score.system_score for score in expected]
     assert [one["signature"] for one in summary["scores"]] == [str(score.signature) for score in expected]
     assert (summary["rows"], summary["scored"], summary["errors"]) == (6, 6, 0)
@@ -45,7 +45,7 @@ def test_a_merge_is_a_table_or_a_file_for_compare(run: Run, table: str) -> None:
     assert "signature: chrf|" in shown.out
     assert "95%" in shown.out
     run("score", "--merge", "parts", "--segments", "-o", "run.json")
-    expected = nlgauge.score_systems({"a": SYSTEM_A, "b": SYSTEM_B}, REFERENCE, metrics=["chrf"])
+    expected = nlgauge.score_systems({"a": SYSTEM_A, "b": SYSTEM_B}, REFERENCE, metric=["chrf"])
     loaded = nlgauge.load_scores("run.json")
     assert [one.to_dict() for one in loaded] == [one.to_dict() for one in expected]
     run("score", "--merge", "parts", "--confidence", "-o", "summary.json")
@@ -133,7 +133,7 @@ def test_flags_that_mean_nothing_to_a_merge(refused: Refusal, table: str, words:
 
 def test_defaults_of_a_project_are_not_those_of_parts(run: Run, table: str) -> None:
     run("score", "--table", table, "--columns", COLUMNS, "--metric", "chrf", "--parts", "parts", "--quiet")
-    Path("nlgauge.toml").write_text('metrics = ["bleu"]\nmodel = "mpnet"\n', encoding="utf-8")
+    Path("nlgauge.toml").write_text('metric = ["bleu"]\nmodel = "mpnet"\n', encoding="utf-8")
     merged = run("score", "--merge", "parts")
     assert (merged.status, merged.err) == (0, "")
     assert "signature: chrf|" in merged.out

@@ -33,7 +33,7 @@ def test_text_names_the_systems_that_flip(run: Run, folder: Path) -> None:
     )
     write_lines(folder / "right.txt", [f"the {one} is in the {other} of the town" for one, other in pairs])
     write_lines(folder / "stop.txt", ["the", "is", "in", "of"])
-    write_lines(folder / "mine.toml", ['metrics = ["bertscore"]', "[[sweep]]", 'stopwords = ["none", "stop.txt"]'])
+    write_lines(folder / "mine.toml", ['metric = ["bertscore"]', "[[sweep]]", 'stopwords = ["none", "stop.txt"]'])
     systems = ("study", "sensitivity", "terse.txt", "fluent.txt", "--refs", "right.txt", "--quiet")
     out = run(*systems, "--study", "mine.toml").out
     assert "Pairs of systems whose order flips" in out
@@ -69,7 +69,7 @@ def test_latex_and_tsv(run: Run) -> None:
 
 def test_a_study_of_ones_own(run: Run, folder: Path) -> None:
     (folder / "mine.toml").write_text(
-        'metrics = ["bertscore"]\n[[sweep]]\nmultiref = ["best-f", "mean"]\n', encoding="utf-8"
+        'metric = ["bertscore"]\n[[sweep]]\nmultiref = ["best-f", "mean"]\n', encoding="utf-8"
     )
     out = run(*FILES, "--study", "mine.toml", "--width", "2").out
     assert "mine on systems" in out

@@ -21,9 +21,9 @@ def settings(folder: Path, text: str, *, name: str = "nlgauge.toml") -> None:
 
 
 def test_what_they_chose_is_in_the_signature(run: Run, folder: Path) -> None:
-    settings(folder, 'model = "minilm"\nmetrics = ["bertscore:layer=2", "chrf"]\nthreads = 1\n')
+    settings(folder, 'model = "minilm"\nmetric = ["bertscore:layer=2", "chrf"]\nthreads = 1\n')
     done = run("score", "a.txt", "--refs", "ref.txt", "--format", "json")
-    assert "nlgauge: nlgauge.toml: metrics=bertscore:layer=2 chrf, model=minilm, threads=1" in done.err
+    assert "nlgauge: nlgauge.toml: metric=bertscore:layer=2 chrf, model=minilm, threads=1" in done.err
     assert [score["metric"] for score in done.scores] == ["bertscore", "chrf"]
     assert "|layer:2|" in done.scores[0]["signature"]
     assert "|model:minilm" in done.scores[0]["signature"]
@@ -34,7 +34,7 @@ def test_what_they_chose_is_in_the_signature(run: Run, folder: Path) -> None:
 
 
 def test_flags_come_first(run: Run, folder: Path) -> None:
-    settings(folder, 'model = "nowhere"\nmetrics = ["bleu"]\n')
+    settings(folder, 'model = "nowhere"\nmetric = ["bleu"]\n')
     done = run("score", "a.txt", "--refs", "ref.txt", "--format", "json", "-m", "bertscore", "--model", "minilm")
     assert [score["metric"] for score in done.scores] == ["bertscore"]
     assert "nlgauge.toml" not in done.err
@@ -45,10 +45,10 @@ def test_flags_come_first(run: Run, folder: Path) -> None:
 
 
 def test_compare_reads_them_for_texts(run: Run, folder: Path) -> None:
-    settings(folder, '[tool.nlgauge]\nmetrics = ["chrf"]\n', name="pyproject.toml")
+    settings(folder, '[tool.nlgauge]\nmetric = ["chrf"]\n', name="pyproject.toml")
     done = run("compare", "a.txt", "b.txt", "--refs", "ref.txt")
     assert done.status == 0
-    assert "nlgauge: pyproject.toml: metrics=chrf" in done.err
+    assert "nlgauge: pyproject.toml: metric=chrf" in done.err
     assert "chrf" in done.out
     assert "bertscore" not in done.out
 
@@ -60,8 +60,8 @@ def test_where_they_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     settings(tmp_path / "a", "[tool.other]\nname = 'nlgauge'\n", name="pyproject.toml")
     found = find_settings(below)
     assert found == Settings("pyproject.toml", threads=3)
-    settings(below, 'metrics = "chrf"\n')
-    assert find_settings(below) == Settings("nlgauge.toml", metrics=("chrf",))
+    settings(below, 'metric = "chrf"\n')
+    assert find_settings(below) == Settings("nlgauge.toml", metric=("chrf",))
     monkeypatch.setenv("NLGAUGE_CONFIG", "none")
     assert find_settings(below) is None
 
@@ -88,13 +88,13 @@ def test_a_folder_of_a_model_lies_beside_the_file(run: Run, folder: Path, monkey
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("modle = 'minilm'\n", "unknown key 'modle'; there are model, metrics, threads; did you mean 'model'?"),
-        ("metrics = [1]\n", "metrics must be a list of metrics, got [1]"),
+        ("modle = 'minilm'\n", "unknown key 'modle'; there are model, metric, threads; did you mean 'model'?"),
+        ("metric = [1]\n", "metric must be a metric or a list of metrics, got [1]"),
         ("threads = '2'\n", "threads must be a whole number from 1, got '2'"),
         ("threads = 0\n", "nlgauge.toml: threads must be a whole number from 1, got 0"),
         (
             "[tool.nlgauge]\nmodel = 'minilm'\n",
-            "unknown key 'tool'; there are model, metrics, threads; [tool.nlgauge]",
+            "unknown key 'tool'; there are model, metric, threads; [tool.nlgauge]",
         ),
         ("model = ''\n", "model must be the name of a model"),
         ("model = \n", "cannot be read"),
@@ -129,9 +129,9 @@ def files(folder: Path) -> Path:
     (folder / "tags").write_text("0 1\n", encoding="utf-8")
     (folder / "values").write_text("0.1 0.9\n", encoding="utf-8")
     (folder / "mine.toml").write_text(
-        'metrics = ["bertscore:layer=2"]\n[[sweep]]\nmultiref = ["best-f", "mean"]\n', encoding="utf-8"
+        'metric = ["bertscore:layer=2"]\n[[sweep]]\nmultiref = ["best-f", "mean"]\n', encoding="utf-8"
     )
-    settings(folder, 'model = "minilm"\nmetrics = ["chrf", "bertscore:layer=3"]\nthreads = 1\n')
+    settings(folder, 'model = "minilm"\nmetric = ["chrf", "bertscore:layer=3"]\nthreads = 1\n')
     return folder
 
 
@@ -139,15 +139,15 @@ def files(folder: Path) -> Path:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("study", "meta", *DATA), "metrics=chrf bertscore:layer=3, model=minilm, threads=1"),
+        (("study", "meta", *DATA), "metric=chrf bertscore:layer=3, model=minilm, threads=1"),
         (("study", "meta", *DATA, "-m", "rouge1"), "threads=1"),
         (
             ("study", "stress", "a.txt", "--perturbations", "typo"),
-            "metrics=chrf bertscore:layer=3, model=minilm, threads=1",
+            "metric=chrf bertscore:layer=3, model=minilm, threads=1",
         ),
-        (("rank", "a.txt", "b.txt", "ref2.txt"), "metrics=chrf (the first of 2), threads=1"),
-        (("explain", "pair", "--hyp-text", "a", "--ref-text", "b"), "metrics=chrf (the first of 2), threads=1"),
-        (("explain", "factors", *DATA, "--factor", "LEX"), "metrics=chrf bertscore:layer=3, model=minilm, threads=1"),
+        (("rank", "a.txt", "b.txt", "ref2.txt"), "metric=chrf (the first of 2), threads=1"),
+        (("explain", "pair", "--hyp-text", "a", "--ref-text", "b"), "metric=chrf (the first of 2), threads=1"),
+        (("explain", "factors", *DATA, "--factor", "LEX"), "metric=chrf bertscore:layer=3, model=minilm, threads=1"),
         # What varies, and what is joined, are questions of their own.
         (
             ("study", "sensitivity", "a.txt", "--refs", "ref.txt", "--preset", "punctuation"),
@@ -255,7 +255,7 @@ def test_a_project_of_others_that_does_not_name_nlgauge_is_passed_over_in_silenc
 
 @posix
 def test_quiet_does_not_hide_settings_that_were_not_read(run: Run, folder: Path) -> None:
-    settings(folder, 'metrics = ["bleu"]\n')
+    settings(folder, 'metric = ["bleu"]\n')
     (folder / "nlgauge.toml").chmod(0o666)
     done = run("score", "a.txt", "--refs", "ref.txt", "-q", "-m", "chrf")
     assert done.status == 0

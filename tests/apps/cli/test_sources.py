@@ -33,7 +33,7 @@ def test_score_against_the_source(run: Run, source: str) -> None:
     result = run("score", "a.txt", "b.txt", "--source", source, "--metric", "sentsim", "xmoverscore", *JSON)
     assert (result.status, result.err) == (0, "")
     expected = nlgauge.score_systems(
-        {"a.txt": SYSTEM_A, "b.txt": SYSTEM_B}, sources=SOURCE, metrics=["sentsim", "xmoverscore"]
+        {"a.txt": SYSTEM_A, "b.txt": SYSTEM_B}, sources=SOURCE, metric=["sentsim", "xmoverscore"]
     )
     assert [(r["metric"], r["system"]) for r in result.scores] == [(s.metric, s.system) for s in expected]
     for record, score in zip(result.scores, expected, strict=True):
@@ -121,7 +121,7 @@ def test_bounds_of_references_and_of_several_systems(run: Run) -> None:
     assert "bounds of 12 pairs" in result.err
     metric = "sentsim:against=refs,combine=smd+sss"
     (record,) = run("score", "a.txt", "-r", "ref.txt", "-m", f"{metric},bounds=b.json", *JSON).scores
-    both = nlgauge.score_systems({"a": SYSTEM_A, "b": SYSTEM_B}, REFERENCE, metrics=[metric])
+    both = nlgauge.score_systems({"a": SYSTEM_A, "b": SYSTEM_B}, REFERENCE, metric=[metric])
     assert [row["sentsim"] for row in record["segments"]] == both[0].segments["sentsim"].tolist()
 
 

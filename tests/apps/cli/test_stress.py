@@ -17,7 +17,7 @@ def test_a_row_for_each_metric_and_perturbation(run: Run) -> None:
     )
     assert result.status == 0
     record = json.loads(result.out)
-    expected = stress(SYSTEM_A, ["chrf", "rouge1"], paraphrases=SECOND_REFERENCE, name="a.txt").to_dict()
+    expected = stress(SYSTEM_A, metric=["chrf", "rouge1"], paraphrases=SECOND_REFERENCE, name="a.txt").to_dict()
     assert {key: record[key] for key in expected} == expected
     assert [one["metric"] for one in record["metrics"]] == ["chrf", "rouge1"]
 

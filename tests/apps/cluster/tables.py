@@ -59,9 +59,7 @@ def corpus_table(path: Path, count: int = 10, *, references: int = 1, **changed:
 
 def in_one_call(corpus: Corpus, metrics: Sequence[Any], **options: Any) -> list[nlgauge.Score]:
     """What one call of the library gives."""
-    return nlgauge.score_systems(
-        corpus.systems, corpus.references, sources=corpus.sources, metrics=metrics, **options
-    )
+    return nlgauge.score_systems(corpus.systems, corpus.references, sources=corpus.sources, metric=metrics, **options)
 
 
 def as_bytes(scores: Sequence[nlgauge.Score]) -> str:
@@ -76,5 +74,5 @@ def merged_bytes(folder: Path) -> str:
 
 def run(table: Path, out: Path, **options: Any) -> many.Run:
     """A run of few rows a shard, of metrics that need no model."""
-    given: dict[str, Any] = {"metrics": TEXT_METRICS, "columns": COLUMNS, "shard_rows": 4, **options}
+    given: dict[str, Any] = {"metric": TEXT_METRICS, "columns": COLUMNS, "shard_rows": 4, **options}
     return many.score(table, out, **given)

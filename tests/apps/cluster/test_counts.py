@@ -24,7 +24,7 @@ METRICS = ["bertscore:model=hash,layer=1,idf=both,unknown=score"]
 
 def score(folder: Path) -> None:
     with hash_encoder():
-        many.score(folder / "pairs.parquet", folder / "parts", metrics=METRICS, columns=ONE_SYSTEM, shard_rows=2)
+        many.score(folder / "pairs.parquet", folder / "parts", metric=METRICS, columns=ONE_SYSTEM, shard_rows=2)
 
 
 def frozen_file(folder: Path) -> Path:

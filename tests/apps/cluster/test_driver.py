@@ -54,7 +54,7 @@ pytestmark = QUIET
 @pytest.mark.parametrize("references", [1, 2])
 def test_shards_of_any_size_give_what_one_call_gives(tmp_path: Path, rows: int, references: int) -> None:
     corpus = corpus_table(tmp_path / "pairs.parquet", 23, references=references)
-    done = run(tmp_path / "pairs.parquet", tmp_path / "parts", metrics=RECIPES, shard_rows=rows)
+    done = run(tmp_path / "pairs.parquet", tmp_path / "parts", metric=RECIPES, shard_rows=rows)
     assert (done.done, done.missing, done.errors) == (-(-23 // rows), 0, 0)
     assert merged_bytes(tmp_path / "parts") == as_bytes(in_one_call(corpus, RECIPES))
 
@@ -65,8 +65,8 @@ def test_a_number_of_references_that_varies_is_that_of_the_whole_table(tmp_path:
     columns["ref"] = [[group[0]] if at else [group[0], "another"] for at, group in enumerate(corpus.references)]
     parquet.write_table(arrow.table(columns), tmp_path / "pairs.parquet")
     metrics = ["bertscore:model=hash,layer=1,unknown=score", "chrf"]
-    run(tmp_path / "pairs.parquet", tmp_path / "parts", metrics=metrics, shard_rows=1)
-    expected = nlgauge.score_systems(corpus.systems, columns["ref"], metrics=metrics)
+    run(tmp_path / "pairs.parquet", tmp_path / "parts", metric=metrics, shard_rows=1)
+    expected = nlgauge.score_systems(corpus.systems, columns["ref"], metric=metrics)
     assert merged_bytes(tmp_path / "parts") == as_bytes(expected)
     assert expected[0].signature.recipe["refs"] == "var"
 
@@ -74,15 +74,15 @@ def test_a_number_of_references_that_varies_is_that_of_the_whole_table(tmp_path:
 def test_neighbours_that_a_recipe_looks_at_are_in_one_shard(tmp_path: Path) -> None:
     corpus = corpus_table(tmp_path / "pairs.parquet", 20)
     metrics = ["bertscore:model=hash,layer=1,transforms=position-norm,unknown=score"]
-    done = run(tmp_path / "pairs.parquet", tmp_path / "parts", metrics=metrics, shard_rows=3)
+    done = run(tmp_path / "pairs.parquet", tmp_path / "parts", metric=metrics, shard_rows=3)
     assert done.shards == 3
-    assert run(tmp_path / "pairs.parquet", tmp_path / "parts", metrics=metrics, shard_rows=3).skipped == 3
+    assert run(tmp_path / "pairs.parquet", tmp_path / "parts", metric=metrics, shard_rows=3).skipped == 3
     assert merged_bytes(tmp_path / "parts") == as_bytes(in_one_call(corpus, metrics))
 
 
 def test_the_same_run_twice_gives_the_same_bytes(tmp_path: Path, table: Path) -> None:
     for name in ("one", "other"):
-        run(table, tmp_path / name, metrics=RECIPES)
+        run(table, tmp_path / name, metric=RECIPES)
     files = sorted(path.name for path in (tmp_path / "one").iterdir())
     assert files == sorted(path.name for path in (tmp_path / "other").iterdir())
     assert all((tmp_path / "one" / name).read_bytes() == (tmp_path / "other" / name).read_bytes() for name in files)
@@ -91,14 +91,14 @@ def test_the_same_run_twice_gives_the_same_bytes(tmp_path: Path, table: Path) ->
 def test_one_system_has_no_name_as_in_one_call(tmp_path: Path) -> None:
     corpus = corpus_table(tmp_path / "pairs.parquet")
     run(tmp_path / "pairs.parquet", tmp_path / "parts", columns=ONE_SYSTEM)
-    alone = nlgauge.score_systems({"": corpus.systems["fluent"]}, corpus.references, metrics=TEXT_METRICS)
+    alone = nlgauge.score_systems({"": corpus.systems["fluent"]}, corpus.references, metric=TEXT_METRICS)
     assert merged_bytes(tmp_path / "parts") == as_bytes(alone)
 
 
 def test_an_ensemble_and_its_members(tmp_path: Path) -> None:
     corpus = corpus_table(tmp_path / "pairs.parquet", 9)
     metrics = ["ensemble:bertscore+chrf", "bertscore"]
-    run(tmp_path / "pairs.parquet", tmp_path / "parts", metrics=metrics)
+    run(tmp_path / "pairs.parquet", tmp_path / "parts", metric=metrics)
     assert merged_bytes(tmp_path / "parts") == as_bytes(in_one_call(corpus, metrics))
 
 
@@ -117,13 +117,13 @@ def test_a_run_goes_on_where_it_was_stopped(tmp_path: Path, table: Path, monkeyp
 
     monkeypatch.setattr(work_module, "write_part", stopped)
     with pytest.raises(KeyboardInterrupt):
-        run(table, tmp_path / "parts", metrics=RECIPES)
+        run(table, tmp_path / "parts", metric=RECIPES)
     monkeypatch.undo()
     stamps = {path: path.stat().st_mtime_ns for path in written}
-    done = run(table, tmp_path / "parts", metrics=RECIPES)
+    done = run(table, tmp_path / "parts", metric=RECIPES)
     assert (done.done, done.skipped) == (1, 2)
     assert stamps == {path: path.stat().st_mtime_ns for path in written}
-    run(table, tmp_path / "uninterrupted", metrics=RECIPES)
+    run(table, tmp_path / "uninterrupted", metric=RECIPES)
     assert merged_bytes(tmp_path / "parts") == merged_bytes(tmp_path / "uninterrupted")
 
 
@@ -146,9 +146,7 @@ def test_a_table_that_was_moved_is_the_same_table(tmp_path: Path, table: Path) -
 def test_jobs_of_an_array_do_their_own_shards(tmp_path: Path, metrics: list[str]) -> None:
     corpus = corpus_table(tmp_path / "pairs.parquet")
     jobs = [
-        run(
-            tmp_path / "pairs.parquet", tmp_path / "parts", metrics=metrics, executor=many.Shard(job, 3), shard_rows=1
-        )
+        run(tmp_path / "pairs.parquet", tmp_path / "parts", metric=metrics, executor=many.Shard(job, 3), shard_rows=1)
         for _ in range(2)  # the second time for recipes of two passes
         for job in (1, 2, 3)
     ]
@@ -187,9 +185,9 @@ def test_another_column_is_another_input(tmp_path: Path, table: Path) -> None:
 def test_another_metric_or_option_is_another_folder(tmp_path: Path, table: Path) -> None:
     run(table, tmp_path / "parts")
     with pytest.raises(InputError, match="are scores of chrf, bleu, and chrf is asked for; give another folder"):
-        run(table, tmp_path / "parts", metrics=["chrf"])
+        run(table, tmp_path / "parts", metric=["chrf"])
     with pytest.raises(InputError, match=r"have another signature .*beta: 2, now 3"):
-        run(table, tmp_path / "parts", metrics=["chrf:beta=3", "bleu"])
+        run(table, tmp_path / "parts", metric=["chrf:beta=3", "bleu"])
 
 
 def test_another_version_is_another_folder(tmp_path: Path, table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -219,7 +217,7 @@ def test_other_sizes_of_shards_than_those_that_are_there(tmp_path: Path, table: 
 def test_a_signature_must_come_out_again(tmp_path: Path, table: Path) -> None:
     wrong = str(in_one_call(small_corpus(), ["chrf"])[0].signature).replace("beta:2", "beta:2|oops:1")
     with pytest.raises((SignatureError, RecipeError)):
-        run(table, tmp_path / "parts", metrics=[wrong])
+        run(table, tmp_path / "parts", metric=[wrong])
 
 
 def test_alignments_are_not_kept(tmp_path: Path, table: Path) -> None:
@@ -260,7 +258,7 @@ def test_two_first_runs_at_once_have_one_plan(tmp_path: Path, table: Path, monke
 
     monkeypatch.setattr(run_module, "make_plan", slow)
     with pytest.raises(InputError, match="are scores of chrf, bleu, and chrf is asked for"):
-        run(table, tmp_path / "parts", metrics=["chrf"])
+        run(table, tmp_path / "parts", metric=["chrf"])
     monkeypatch.setattr(run_module, "make_plan", slow)
     shutil.rmtree(tmp_path / "parts")
     assert run(table, tmp_path / "parts").skipped == 3

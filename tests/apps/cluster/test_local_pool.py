@@ -31,7 +31,7 @@ def test_two_processes_give_what_one_call_gives(tmp_path: Path) -> None:
     run = many.score(
         tmp_path / "pairs.parquet",
         tmp_path / "parts",
-        metrics=METRICS,
+        metric=METRICS,
         columns=COLUMNS,
         shard_rows=3,
         executor=many.Local(2),
@@ -111,7 +111,7 @@ import sys, nlgauge.apps.cluster as many
 if __name__ == "__main__":
     table, out = sys.argv[1:]
     columns = {"hyp": "fluent", "ref": "ref"}
-    many.score(table, out, metrics=["bertscore"], columns=columns, shard_rows=4, executor=many.Local(2))
+    many.score(table, out, metric=["bertscore"], columns=columns, shard_rows=4, executor=many.Local(2))
 """
 
 
@@ -163,7 +163,7 @@ def test_a_worker_over_its_bound_of_memory_ends(tmp_path: Path) -> None:
     run = many.score(
         tmp_path / "pairs.parquet",
         tmp_path / "parts",
-        metrics=["bertscore"],
+        metric=["bertscore"],
         columns=COLUMNS,
         executor=many.Local(1, memory=0.15),  # less than any model takes
     )

@@ -19,7 +19,7 @@ from nlgauge.errors import InputError
 @pytest.fixture
 def parts(tmp_path: Path) -> Path:
     corpus_table(tmp_path / "pairs.parquet")
-    many.score(tmp_path / "pairs.parquet", tmp_path / "parts", metrics="chrf", columns=ONE_SYSTEM, shard_rows=4)
+    many.score(tmp_path / "pairs.parquet", tmp_path / "parts", metric="chrf", columns=ONE_SYSTEM, shard_rows=4)
     return tmp_path / "parts"
 
 
@@ -61,7 +61,7 @@ def test_a_shard_none_of_whose_rows_could_be_scored(tmp_path: Path) -> None:
     rows = [{"hyp": "", "ref": ""}, {"hyp": "text", "ref": "text"}]
     path = tmp_path / "t.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    many.score(path, tmp_path / "parts", metrics="chrf", shard_rows=1)
+    many.score(path, tmp_path / "parts", metric="chrf", shard_rows=1)
     merged = many.merge(tmp_path / "parts")
     assert [(one.row, one.id) for one in merged.errors] == [(0, "0")]
     assert len(merged.scores[0]) == 1

@@ -22,7 +22,7 @@ HYPS, REFS = ["the cat sat", "a dog ran away", "rain"], ["the cat slept", "a dog
 
 def made(path: Path, **changed: Any) -> Part:
     """A part of four rows, of which the second could not be scored."""
-    scores = nlgauge.score_systems({"": HYPS}, REFS, metrics=["chrf", "bleu"])
+    scores = nlgauge.score_systems({"": HYPS}, REFS, metric=["chrf", "bleu"])
     part = Part(
         **{"key": KEY, "ids": ("a", "b", "c", "d"), "errors": {1: "null"}, "scores": tuple(scores), **changed}
     )
@@ -49,7 +49,7 @@ def test_a_part_without_a_scored_row_has_the_columns_of_others(tmp_path: Path) -
 
 def test_numbers_keep_all_their_bits(tmp_path: Path) -> None:
     values = np.array([0.1 + 0.2, np.nextafter(1.0, 2.0), -0.0])
-    scores = nlgauge.score_systems({"": HYPS}, REFS, metrics=["chrf", "bleu"])
+    scores = nlgauge.score_systems({"": HYPS}, REFS, metric=["chrf", "bleu"])
     record = scores[0].to_dict()
     for row, value in zip(record["segments"], values, strict=True):
         row["chrf"] = value

@@ -42,7 +42,7 @@ def poisoned(path: Path) -> tuple[list[int], nlgauge.Score]:
 def test_rows_that_cannot_be_scored_are_null_with_the_reason(tmp_path: Path, rows: int) -> None:
     bad, alone = poisoned(tmp_path / "pairs.parquet")
     metric = "bertscore:model=hash,layer=1,idf=refs,unknown=score"
-    done = run(tmp_path / "pairs.parquet", tmp_path / "parts", metrics=metric, columns=ONE_SYSTEM, shard_rows=rows)
+    done = run(tmp_path / "pairs.parquet", tmp_path / "parts", metric=metric, columns=ONE_SYSTEM, shard_rows=rows)
     merged = many.merge(tmp_path / "parts")
     assert done.errors == len(merged.errors) == 3
     assert [(one.row, one.id) for one in merged.errors] == [(at, f"row-{at}") for at in bad]
@@ -70,7 +70,7 @@ def test_neighbours_of_a_row_that_cannot_be_scored_depend_on_it(tmp_path: Path) 
     poisoned(tmp_path / "pairs.parquet")
     metric = "bertscore:model=hash,layer=1,transforms=position-norm,unknown=score"
     with pytest.raises(InputError, match=r"row 2 .* under position-norm the rows around it depend on it"):
-        run(tmp_path / "pairs.parquet", tmp_path / "parts", metrics=metric, columns=ONE_SYSTEM)
+        run(tmp_path / "pairs.parquet", tmp_path / "parts", metric=metric, columns=ONE_SYSTEM)
 
 
 def test_a_text_that_is_too_long_is_one_row(tmp_path: Path) -> None:
@@ -78,7 +78,7 @@ def test_a_text_that_is_too_long_is_one_row(tmp_path: Path) -> None:
     columns = corpus_rows(corpus) | {"fluent": ["the cat " * 100 if at == 3 else "the cat" for at in range(10)]}
     parquet.write_table(arrow.table(columns), tmp_path / "pairs.parquet")
     metric = "bertscore:model=hash,layer=1,unknown=score"
-    run(tmp_path / "pairs.parquet", tmp_path / "parts", metrics=metric, columns=ONE_SYSTEM, long="error")
+    run(tmp_path / "pairs.parquet", tmp_path / "parts", metric=metric, columns=ONE_SYSTEM, long="error")
     merged = many.merge(tmp_path / "parts")
     assert [one.row for one in merged.errors] == [3]
     assert "over the limit of 64" in merged.errors[0].error
@@ -100,7 +100,7 @@ def test_a_text_that_breaks_a_metric_is_one_row_and_a_metric_that_is_broken_is_n
     monkeypatch.setattr(ChrF, "score_texts", breaking)
     texts = ["odd" if 20 - at <= odd else "a text" for at in range(20)]
     corpus_table(tmp_path / "pairs.parquet", 20, fluent=texts)
-    done = run(tmp_path / "pairs.parquet", tmp_path / "parts", metrics="chrf", columns=ONE_SYSTEM, shard_rows=100)
+    done = run(tmp_path / "pairs.parquet", tmp_path / "parts", metric="chrf", columns=ONE_SYSTEM, shard_rows=100)
     if odd == 1 and error is RuntimeError:
         assert done.errors == 1
         assert many.merge(tmp_path / "parts").errors[0].error == "RuntimeError: surprise"

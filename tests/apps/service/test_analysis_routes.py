@@ -14,11 +14,11 @@ import nlgauge
 from nlgauge.apps.service.settings import Limits
 from nlgauge.report.verdicts import comparison_verdicts, plain
 
-BODY = {"systems": SYSTEMS, "refs": REFS, "options": HASH, "metrics": ["bertscore", "chrf"], "permutations": 200}
+BODY = {"systems": SYSTEMS, "refs": REFS, "options": HASH, "metric": ["bertscore", "chrf"], "permutations": 200}
 
 
 def expected(**settings: Any) -> tuple[Any, list[nlgauge.Score]]:
-    scores = nlgauge.score_systems(SYSTEMS, REFS, metrics=["bertscore", "chrf"], **HASH)
+    scores = nlgauge.score_systems(SYSTEMS, REFS, metric=["bertscore", "chrf"], **HASH)
     return nlgauge.compare_systems(scores, permutations=200, **settings), scores
 
 
@@ -31,7 +31,7 @@ def test_a_comparison_is_that_of_the_library(service: TestClient) -> None:
 
 
 def test_a_comparison_of_scores_from_a_service_is_the_same(service: TestClient) -> None:
-    found = service.post("/v1/score", json={name: BODY[name] for name in ("systems", "refs", "options", "metrics")})
+    found = service.post("/v1/score", json={name: BODY[name] for name in ("systems", "refs", "options", "metric")})
     scores = [nlgauge.Score.from_dict(record) for record in found.json()["scores"]]
     comparison, _ = expected()
     assert nlgauge.compare_systems(scores, permutations=200).to_dict() == comparison.to_dict()

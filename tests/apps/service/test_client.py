@@ -30,12 +30,12 @@ def records(scores: Any) -> str:
 def test_scores_are_those_of_the_library(address: str) -> None:
     with Client(address) as client:
         one = client.score(SYSTEMS["one"], REFS, metric="bertscore", model="hash", layer=1)
-        several = client.score_systems(SYSTEMS, [[ref, "a"] for ref in REFS], metrics=["chrf", "bleu"])
+        several = client.score_systems(SYSTEMS, [[ref, "a"] for ref in REFS], metric=["chrf", "bleu"])
     expected = nlgauge.score(SYSTEMS["one"], REFS, metric="bertscore", model="hash", layer=1)
     assert isinstance(one, nlgauge.Score)
     assert one.to_dict() == expected.to_dict()
     assert np.array_equal(one.f1, expected.f1)
-    library = nlgauge.score_systems(SYSTEMS, [[ref, "a"] for ref in REFS], metrics=["chrf", "bleu"])
+    library = nlgauge.score_systems(SYSTEMS, [[ref, "a"] for ref in REFS], metric=["chrf", "bleu"])
     assert records(several) == records(library)
 
 
@@ -78,7 +78,7 @@ def test_a_job_that_fails_raises_the_librarys_error(address: str) -> None:
 
 
 def test_sensitivity_is_the_librarys_result(address: str) -> None:
-    options = {"metrics": ["bertscore:idf=refs"], "model": "hash", "layer": 1, "resamples": 100}
+    options = {"metric": ["bertscore:idf=refs"], "model": "hash", "layer": 1, "resamples": 100}
     with Client(address) as client:
         found = client.sensitivity(SYSTEMS, REFS, preset="idf", **options)
     assert [one.sweep for one in found.effects] == ["idf", "idf-random"]
@@ -92,10 +92,10 @@ def test_a_pair_explained_and_systems_compared(address: str) -> None:
         assert isinstance(found, nlgauge.Explanation)
         assert found.to_dict() == expected.to_dict()
         settings = {"permutations": 100}
-        job = client.submit_compare(SYSTEMS, REFS, metrics=["chrf"], settings=settings)
+        job = client.submit_compare(SYSTEMS, REFS, metric=["chrf"], settings=settings)
         comparison = job.wait()["comparison"]
         assert b"<!doctype html>" in job.download("html").lower()
-        scores = client.score_systems(SYSTEMS, REFS, metrics=["chrf"])
+        scores = client.score_systems(SYSTEMS, REFS, metric=["chrf"])
     assert nlgauge.compare_systems(scores, **settings).to_dict() == comparison
 
 
@@ -108,7 +108,7 @@ def test_errors_are_those_of_the_library(address: str) -> None:
         with pytest.raises(InputError, match="1 entries for 2 hypotheses"):
             client.score(["a", "b"], ["a"])
         with pytest.raises(RecipeError, match="takes one metric"):
-            client.score(["a"], ["a"], metrics=["bleu", "chrf"])
+            client.score(["a"], ["a"], metric=["bleu", "chrf"])
 
 
 def test_warnings_are_those_of_the_library(address: str) -> None:
@@ -133,11 +133,11 @@ def test_the_asynchronous_twin_gives_the_same(address: str) -> None:
             again = await (await client.job(job.id)).result()
             await job.remove()
             study = await client.sensitivity(
-                SYSTEMS, REFS, preset="idf", metrics=["bertscore:idf=refs"], model="hash", layer=1, resamples=100
+                SYSTEMS, REFS, preset="idf", metric=["bertscore:idf=refs"], model="hash", layer=1, resamples=100
             )
             explained = await client.explain_pair("a cat", "a dog", model="hash", layer=1)
             assert explained.to_dict() == nlgauge.explain_pair("a cat", "a dog", model="hash", layer=1).to_dict()
-            compared = await client.submit_compare(SYSTEMS, REFS, metrics=["chrf"], settings={"permutations": 100})
+            compared = await client.submit_compare(SYSTEMS, REFS, metric=["chrf"], settings={"permutations": 100})
             await compared.wait()
             assert b"chrf" in await compared.download("pairs")
             large = await client.score(SYSTEMS["one"] * 300, REFS * 300, model="hash", layer=1)

@@ -43,7 +43,7 @@ HERE = {
 CALLS: dict[str, tuple[str, tuple[Any, ...], dict[str, Any]]] = {
     "score": ("score", (HYPS, REFS), HASH),
     "score-alignments": ("score", (HYPS, REFS), {"model": "hash", "alignments": True, "metric": "moverscore"}),
-    "score_systems": ("score_systems", (SYSTEMS, [[ref, "a"] for ref in REFS]), {"metrics": ["chrf", "bleu"]}),
+    "score_systems": ("score_systems", (SYSTEMS, [[ref, "a"] for ref in REFS]), {"metric": ["chrf", "bleu"]}),
     "matrix": ("matrix", (HYPS, REFS[:2]), HASH),
     "matrix-itself": ("matrix", (HYPS,), {"metric": "moverscore", "model": "hash"}),
     "matrix-texts": ("matrix", (HYPS, REFS), {"metric": "chrf"}),
@@ -112,15 +112,15 @@ def test_matrices_and_rankings_are_usable_as_they_are(address: str) -> None:
 
 
 def test_systems_are_compared_from_scores(address: str) -> None:
-    scores = nlgauge.score_systems(SYSTEMS, REFS, metrics=["chrf"])
+    scores = nlgauge.score_systems(SYSTEMS, REFS, metric=["chrf"])
     expected = plain(nlgauge.compare_systems(scores, permutations=200, seed=3))
     for found in asked(address, "compare_systems", scores, permutations=200, seed=3):
         assert plain(found) == expected
 
 
 def test_a_stress_test_is_scored_by_the_service(address: str) -> None:
-    expected = plain(stress(HYPS, ["chrf"], perturbations=["negation", "typo"], resamples=100))
-    for found in asked(address, "stress", HYPS, ["chrf"], perturbations=["negation", "typo"], resamples=100):
+    expected = plain(stress(HYPS, metric=["chrf"], perturbations=["negation", "typo"], resamples=100))
+    for found in asked(address, "stress", HYPS, None, "chrf", perturbations=["negation", "typo"], resamples=100):
         assert plain(found) == expected
 
 
@@ -129,7 +129,7 @@ def test_a_study_is_that_of_the_library(address: str) -> None:
     study = run_study(
         preset("idf", metrics), systems_table(SYSTEMS, REFS), options=StudyOptions(resamples=100, lang="en")
     )
-    for found in asked(address, "sensitivity", SYSTEMS, REFS, metrics=metrics, preset="idf", resamples=100):
+    for found in asked(address, "sensitivity", SYSTEMS, REFS, metric=metrics, preset="idf", resamples=100):
         assert plain(found) == plain(study)
 
 

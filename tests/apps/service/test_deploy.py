@@ -19,7 +19,7 @@ DEPLOY = next(folder for folder in Path(__file__).resolve().parents if (folder /
 UNIT = (DEPLOY / "nlgauge@.service").read_text(encoding="utf-8")
 NAME = "scores.example.org"
 
-PAIR = {"hyps": ["A cat sat on the mat."], "refs": ["The cat sat on the mat."], "metrics": ["chrf"]}
+PAIR = {"hyps": ["A cat sat on the mat."], "refs": ["The cat sat on the mat."], "metric": ["chrf"]}
 
 
 def free_port() -> int:

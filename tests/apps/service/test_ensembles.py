@@ -11,7 +11,7 @@ TEXTS = {"hyps": ["a cat sat here"], "refs": ["the cat sat"]}
 
 
 def test_an_ensemble_is_scored_by_the_shipped_norms(service: TestClient) -> None:
-    answer = service.post("/v1/score", json=TEXTS | {"metrics": ["ensemble:bertscore+chrf"]})
+    answer = service.post("/v1/score", json=TEXTS | {"metric": ["ensemble:bertscore+chrf"]})
     assert answer.status_code == 200, answer.text
     (found,) = answer.json()["scores"]
     expected = nlgauge.score(TEXTS["hyps"], TEXTS["refs"], metric="ensemble:bertscore+chrf")
@@ -29,7 +29,7 @@ def test_an_ensemble_is_scored_by_the_shipped_norms(service: TestClient) -> None
     ],
 )
 def test_files_are_refused_in_words(service: TestClient, metric: str, message: str) -> None:
-    answer = service.post("/v1/score", json=TEXTS | {"metrics": [metric]})
+    answer = service.post("/v1/score", json=TEXTS | {"metric": [metric]})
     assert answer.status_code == 422
     assert message in answer.text
     assert "root:" not in answer.text

@@ -82,7 +82,7 @@ recipes = st.lists(
 )
 
 
-@given(pairs=pairs, metrics=recipes.filter(len), alignments=st.booleans(), empty=st.sampled_from(["error", "zero"]))
+@given(pairs=pairs, metric=recipes.filter(len), alignments=st.booleans(), empty=st.sampled_from(["error", "zero"]))
 @settings(max_examples=60, deadline=None, derandomize=True, database=None)
 @pytest.mark.slow
 def test_any_texts_get_scores_or_a_reason(described: Any, pairs: Any, **asked: Any) -> None:
@@ -92,7 +92,7 @@ def test_any_texts_get_scores_or_a_reason(described: Any, pairs: Any, **asked: A
     assert answer.status_code in {200, 422}, answer.text
     if answer.status_code == 200:
         scores = [nlgauge.Score.from_dict(record) for record in answer.json()["scores"]]
-        assert len(scores) == len(asked["metrics"])
+        assert len(scores) == len(asked["metric"])
         assert all(len(score) == len(pairs) for score in scores)
 
 

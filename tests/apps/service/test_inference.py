@@ -139,7 +139,7 @@ def test_every_metric_gives_the_librarys_bytes_in_company(thread: InferenceThrea
     hyps = ["A cat sat on the mat.", "The dog slept.", "It was late at night."]
     refs = ["The cat sat on the mat.", "A dog slept under a tree.", "It was late."]
     bodies = [
-        {"hyps": hyps[:count], "refs": refs[:count], "sources": sources[:count], "metrics": [metric]}
+        {"hyps": hyps[:count], "refs": refs[:count], "sources": sources[:count], "metric": [metric]}
         for metric in METRICS
         if metric != "lexical-graph"  # which needs a file that no request can name
         for count in (2, 3)  # SentSim scales over a corpus, which is two pairs at least
@@ -147,8 +147,8 @@ def test_every_metric_gives_the_librarys_bytes_in_company(thread: InferenceThrea
     futures = [thread.submit(caller.score(ScoreRequest.model_validate(body))) for body in bodies]
     for body, future in zip(bodies, futures, strict=True):
         found = json.dumps([score.to_dict() for score in future.result(60).scores])
-        alone = nlgauge.score(body["hyps"], body["refs"], sources=body["sources"], metric=body["metrics"][0])
-        assert found == json.dumps([alone.to_dict()]), body["metrics"]
+        alone = nlgauge.score(body["hyps"], body["refs"], sources=body["sources"], metric=body["metric"][0])
+        assert found == json.dumps([alone.to_dict()]), body["metric"]
 
 
 def test_a_request_that_fails_fails_alone(

@@ -76,10 +76,10 @@ def test_a_job_gives_the_scores_of_the_library(service: TestClient) -> None:
 
 def test_many_texts_are_compared_in_steps_and_give_the_same(service: TestClient) -> None:
     systems = {name: texts * 30 for name, texts in SYSTEMS.items()}
-    body = {"systems": systems, "refs": REFS * 30, "options": HASH, "metrics": ["bertscore:idf=refs", "chrf"]}
+    body = {"systems": systems, "refs": REFS * 30, "options": HASH, "metric": ["bertscore:idf=refs", "chrf"]}
     name = submitted(service, body)
     assert ended(service, name)["state"] == "done"
-    expected = nlgauge.score_systems(systems, REFS * 30, metrics=body["metrics"], **HASH)
+    expected = nlgauge.score_systems(systems, REFS * 30, metric=body["metric"], **HASH)
     assert service.get(f"/v1/jobs/{name}/result").json()["scores"] == [score.to_dict() for score in expected]
 
 
@@ -93,7 +93,7 @@ def test_results_as_tables(service: TestClient) -> None:
 
 
 def test_sensitivity_is_a_job_with_the_librarys_result(service: TestClient) -> None:
-    body = {**BODY, "preset": "idf", "metrics": ["bertscore:idf=refs"], "resamples": 100}
+    body = {**BODY, "preset": "idf", "metric": ["bertscore:idf=refs"], "resamples": 100}
     name = submitted(service, body, "sensitivity")
     assert ended(service, name)["state"] == "done", service.get(f"/v1/jobs/{name}").text
     study = preset("idf", ["bertscore:idf=refs,model=hash,layer=1"])
@@ -139,7 +139,7 @@ def test_a_running_job_says_how_far_it_is_and_can_be_cancelled(
 
 def test_requests_are_answered_while_a_job_runs(service: TestClient) -> None:
     large = {"systems": {name: texts * 80 for name, texts in SYSTEMS.items()}, "refs": REFS * 80, "options": HASH}
-    name = submitted(service, {**large, "metrics": ["moverscore"], "options": {"model": "hash"}})
+    name = submitted(service, {**large, "metric": ["moverscore"], "options": {"model": "hash"}})
     answer = service.post("/v1/score", json={"hyps": ["a cat"], "refs": ["a dog"], "options": HASH})
     assert answer.status_code == 200
     assert ended(service, name)["state"] == "done"
@@ -172,7 +172,7 @@ def test_what_fails_says_why(service: TestClient, monkeypatch: pytest.MonkeyPatc
 @pytest.mark.parametrize(
     ("body", "status"),
     [
-        ({**BODY, "metrics": ["nonsense"]}, 422),
+        ({**BODY, "metric": ["nonsense"]}, 422),
         ({**BODY, "options": {"model": "/etc"}}, 422),
         ({"hyps": ["a"] * 50_001, "refs": ["a"] * 50_001}, 413),
     ],
@@ -190,7 +190,7 @@ def test_a_language_is_a_plain_code(service: TestClient, lang: str) -> None:
 
 def test_a_study_of_a_signature_fails_with_a_reason(service: TestClient) -> None:
     signature = str(nlgauge.score(["a cat"], ["a dog"], **HASH).signature)
-    name = submitted(service, {**BODY, "options": {}, "metrics": [signature], "preset": "idf"}, "sensitivity")
+    name = submitted(service, {**BODY, "options": {}, "metric": [signature], "preset": "idf"}, "sensitivity")
     assert "not the signature" in ended(service, name)["problem"]["detail"]
 
 

@@ -127,7 +127,7 @@ def test_systems_are_compared_with_significance(page: Page) -> None:
     fill(page, SYSTEMS, REFS * 4)
     choose_metrics(page, "bertscore", "baryscore")
     run(page)
-    scores = nlgauge.score_systems(SYSTEMS, REFS * 4, metrics=["bertscore", "baryscore"])
+    scores = nlgauge.score_systems(SYSTEMS, REFS * 4, metric=["bertscore", "baryscore"])
     comparison = nlgauge.compare_systems(scores)
     assert comparison.metrics[0].systems[0].system == "B"
     for at, metric in enumerate(("bertscore", "baryscore")):

@@ -372,7 +372,7 @@ def test_results_are_saved_as_files(page: Page) -> None:
     fill(page, {"A": HYPS, "B": OTHERS}, REFS)
     choose_metrics(page, "bertscore", "bleu")
     run(page)
-    expected = nlgauge.score_systems({"A": HYPS, "B": OTHERS}, REFS, metrics=["bertscore", "bleu"])
+    expected = nlgauge.score_systems({"A": HYPS, "B": OTHERS}, REFS, metric=["bertscore", "bleu"])
     assert json.loads(saved(page, "JSON"))["scores"] == [score.to_dict() for score in expected]
     table = [line.split("\t") for line in saved(page, "TSV").splitlines()]
     assert {row[table[0].index("system")] for row in table[1:]} == {"A", "B"}

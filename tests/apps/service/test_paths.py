@@ -12,7 +12,7 @@ from tests.apps.service.conftest import listening
 import nlgauge
 from nlgauge.apps.service.settings import Settings
 
-TEXTS = {"hyps": ["a cat"], "refs": ["the cat"], "metrics": ["chrf"]}
+TEXTS = {"hyps": ["a cat"], "refs": ["the cat"], "metric": ["chrf"]}
 
 
 def test_head_is_answered_like_get_without_a_body(service: TestClient) -> None:

@@ -64,9 +64,9 @@ def test_no_option_of_any_metric_opens_what_a_request_names(
     watched.clear()
     for metric, name in NAMING:
         for body in (
-            {"metrics": [metric], "options": {name: given}},
-            {"metrics": [f"{metric}:{name}={given}"]},
-            {"metrics": [f"{metric}|{name}:{given}|refs:1"]},
+            {"metric": [metric], "options": {name: given}},
+            {"metric": [f"{metric}:{name}={given}"]},
+            {"metric": [f"{metric}|{name}:{given}|refs:1"]},
         ):
             answer = service.post("/v1/score", json=TEXTS | body)
             assert answer.status_code == 422, (metric, name, answer.text)
@@ -102,9 +102,9 @@ def test_tokenizers_that_sacrebleu_would_fetch_are_refused() -> None:
 @pytest.mark.parametrize(
     "given",
     [
-        {"metrics": ["chrf:chars=21"]},
-        {"metrics": ["chrf"], "options": {"words": 10**6}},
-        {"metrics": ["moverscore"], "options": {"exponents": "+".join(["1"] * 21)}},
+        {"metric": ["chrf:chars=21"]},
+        {"metric": ["chrf"], "options": {"words": 10**6}},
+        {"metric": ["moverscore"], "options": {"exponents": "+".join(["1"] * 21)}},
     ],
 )
 def test_options_that_a_text_grows_with_are_bounded(service: TestClient, given: dict[str, Any]) -> None:

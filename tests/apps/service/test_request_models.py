@@ -33,7 +33,7 @@ class JobRequest(BaseModel):
 
 def test_a_comparison_can_be_asked_for_with_every_setting() -> None:
     assert set(CompareSettings.options()) <= set(CompareRequest.model_fields)
-    request = CompareRequest.model_validate({"hyps": ["a"], "refs": ["a"], "metrics": ["chrf"], "ties": "drop"})
+    request = CompareRequest.model_validate({"hyps": ["a"], "refs": ["a"], "metric": ["chrf"], "ties": "drop"})
     assert CompareSettings.of(requested(request, CompareSettings)) == CompareSettings(ties="drop")
 
 

@@ -25,35 +25,35 @@ def same_bytes(answer: Any, scores: list[nlgauge.Score]) -> bool:
 
 def test_a_score_is_the_librarys_to_the_bit(service: TestClient) -> None:
     metrics = ["bertscore", "moverscore", "chrf", "bertscore:layer=2,idf=refs"]
-    answer = service.post("/v1/score", json={"hyps": HYPS, "refs": REFS, "metrics": metrics})
+    answer = service.post("/v1/score", json={"hyps": HYPS, "refs": REFS, "metric": metrics})
     assert answer.status_code == 200, answer.text
-    assert same_bytes(answer, nlgauge.score_systems({"": HYPS}, REFS, metrics=metrics))
+    assert same_bytes(answer, nlgauge.score_systems({"": HYPS}, REFS, metric=metrics))
 
 
 def test_several_systems_with_several_references_and_alignments(service: TestClient) -> None:
     systems, refs = {"one": CATS, "two": DOGS}, [[CATS[0], DOGS[0]], [DOGS[1]]]
-    body = {"systems": systems, "refs": refs, "metrics": ["bertscore"], "options": {"model": "hash", "layer": 1}}
+    body = {"systems": systems, "refs": refs, "metric": ["bertscore"], "options": {"model": "hash", "layer": 1}}
     answer = service.post("/v1/score", json={**body, "alignments": True})
-    expected = nlgauge.score_systems(systems, refs, metrics="bertscore", model="hash", layer=1, alignments=True)
+    expected = nlgauge.score_systems(systems, refs, metric="bertscore", model="hash", layer=1, alignments=True)
     assert same_bytes(answer, expected)
     assert "alignment" in answer.json()["scores"][0]["segments"][0]
 
 
 def test_against_sources_without_references(service: TestClient) -> None:
-    body = {"hyps": ["A cat."], "sources": ["Eine Katze."], "metrics": ["xmoverscore"], "options": {"src_lang": "de"}}
+    body = {"hyps": ["A cat."], "sources": ["Eine Katze."], "metric": ["xmoverscore"], "options": {"src_lang": "de"}}
     expected = nlgauge.score(["A cat."], sources=["Eine Katze."], metric="xmoverscore", src_lang="de")
     assert same_bytes(service.post("/v1/score", json=body), [expected])
 
 
 def test_a_signature_makes_its_score_again(service: TestClient) -> None:
     first = service.post("/v1/score", json={"hyps": HYPS, "refs": REFS, "options": {"layer": 3}}).json()["scores"][0]
-    again = service.post("/v1/score", json={"hyps": HYPS, "refs": REFS, "metrics": [first["signature"]]})
+    again = service.post("/v1/score", json={"hyps": HYPS, "refs": REFS, "metric": [first["signature"]]})
     assert again.json()["scores"] == [first]
 
 
 def test_a_signature_of_another_engine_is_refused(service: TestClient) -> None:
     signature = str(nlgauge.score(HYPS, REFS).signature).replace("onnxruntime-", "openvino-")
-    answer = service.post("/v1/score", json={"hyps": HYPS, "refs": REFS, "metrics": [signature]})
+    answer = service.post("/v1/score", json={"hyps": HYPS, "refs": REFS, "metric": [signature]})
     assert answer.status_code == 422
     assert "openvino" in answer.json()["detail"]
 
@@ -69,10 +69,10 @@ def test_long_texts_are_read_in_windows_where_a_request_says_so(service: TestCli
     """Small requests share batches with others, larger ones do not."""
     hyps, refs = ["the cat sat on the mat . " * 30, "a dog"] * copies, ["a black dog ran . " * 40, "the dog"] * copies
     metrics, options = ["bertscore", "moverscore"], {"model": "hash", "layer": 1, "idf": "none"}
-    body = {"hyps": hyps, "refs": refs, "metrics": metrics, "options": options}
+    body = {"hyps": hyps, "refs": refs, "metric": metrics, "options": options}
     answer = service.post("/v1/score", json=body | {"long": "windows"})
     with pytest.warns(nlgauge.errors.WindowsWarning):
-        expected = nlgauge.score_systems({"": hyps}, refs, metrics=metrics, long="windows", **options)
+        expected = nlgauge.score_systems({"": hyps}, refs, metric=metrics, long="windows", **options)
     assert answer.status_code == 200, answer.text
     assert same_bytes(answer, expected)
     assert any("were read in windows of 64" in text for text in answer.json()["warnings"])
@@ -107,12 +107,12 @@ def test_tables_have_the_numbers_too(service: TestClient) -> None:
         ({"hyps": CATS, "refs": CATS[:1]}, 422, "1 entries for 2 hypotheses"),
         ({"hyps": CATS}, 422, "nothing to compare with"),
         ({"hyps": [""], "refs": [""]}, 422, "both empty"),
-        ({"hyps": CATS, "refs": DOGS, "metrics": ["bertscorr"]}, 422, "did you mean"),
+        ({"hyps": CATS, "refs": DOGS, "metric": ["bertscorr"]}, 422, "did you mean"),
         ({"hyps": CATS, "refs": DOGS, "options": {"laier": 3}}, 422, "laier"),
         ({"hyps": CATS, "refs": DOGS, "options": {"layer": 99}}, 422, "layer must be"),
         ({"hyps": CATS, "refs": DOGS, "options": {"engine": "torch"}}, 422, "decided by the service"),
         ({"hyps": CATS, "refs": DOGS, "options": {"long": "error"}}, 422, "beside 'options'"),
-        ({"hyps": CATS, "refs": DOGS, "metrics": ["bertscore"] * 17}, 413, "17 metrics"),
+        ({"hyps": CATS, "refs": DOGS, "metric": ["bertscore"] * 17}, 413, "17 metrics"),
         (
             {"hyps": ["a"] * 501, "refs": ["a"] * 501},
             413,

@@ -59,13 +59,13 @@ def slowed(monkeypatch: pytest.MonkeyPatch) -> Slowed:
 def test_a_request_that_takes_too_long_is_sent_to_the_jobs(made: Callable[..., TestClient], slowed: Slowed) -> None:
     service = made(limits=Limits(seconds=0.2))
     for path in ("score", "compare"):
-        answer = service.post(f"/v1/{path}", json={**TEXTS, "metrics": ["rougel"]})
+        answer = service.post(f"/v1/{path}", json={**TEXTS, "metric": ["rougel"]})
         assert answer.status_code == 413
         assert answer.json()["type"].endswith("too-slow")
         assert "not done after 0.2 seconds; post it to /v1/jobs" in answer.json()["detail"]
     assert len(slowed.pairs) < 20
     # A job has no such limit.
-    name = submitted(service, {**FEW, "metrics": ["rougel"]})
+    name = submitted(service, {**FEW, "metric": ["rougel"]})
     assert ended(service, name)["state"] == "done"
 
 
@@ -74,7 +74,7 @@ def test_a_small_request_that_is_slow_moves_out_of_the_way(
 ) -> None:
     monkeypatch.setattr(services, "_SMALL_SECONDS", 0.1)
     service = made()
-    answer = service.post("/v1/score", json={**FEW, "metrics": ["rougel"]})
+    answer = service.post("/v1/score", json={**FEW, "metric": ["rougel"]})
     assert slowed.pairs.count("nlgauge-inference") < 8
     assert len(slowed.pairs) >= 8
     expected = nlgauge.score(FEW["hyps"], FEW["refs"], metric="rougel").to_dict()
@@ -83,7 +83,7 @@ def test_a_small_request_that_is_slow_moves_out_of_the_way(
 
 #: Words of one token each; entropic transport with regularisation .001 between two such texts takes a minute or more.
 WORDS = [str(number) for number in range(1, 251)]
-HEAVY = {"metrics": ["baryscore:measures=all"]}
+HEAVY = {"metric": ["baryscore:measures=all"]}
 
 
 def test_a_heavy_request_is_refused_before_it_starts(made: Callable[..., TestClient]) -> None:
@@ -131,7 +131,7 @@ def test_the_estimate_grows_with_tokens_and_lets_normal_requests_pass() -> None:
 
 def test_a_job_is_cancelled_between_two_pairs(service: TestClient, slowed: Slowed) -> None:
     slowed.go.clear()
-    name = submitted(service, {**TEXTS, "metrics": ["rougel"]})
+    name = submitted(service, {**TEXTS, "metric": ["rougel"]})
     assert slowed.begun.wait(60)
     service.post(f"/v1/jobs/{name}/cancel")
     slowed.go.set()

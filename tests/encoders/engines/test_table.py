@@ -48,8 +48,8 @@ def test_a_signature_leads_to_its_engine(text: str, name: str) -> None:
 def test_two_signatures_of_one_call_are_taken_together() -> None:
     """One metric on ONNX Runtime, one on a model that brings its engine."""
     metrics = ["bertscore:model=minilm,layer=1", "bertscore:model=muse"]
-    made = nlgauge.score_systems({"": HYPS}, REFS, metrics=metrics)
-    again = nlgauge.score_systems({"": HYPS}, REFS, metrics=[one.signature for one in made])
+    made = nlgauge.score_systems({"": HYPS}, REFS, metric=metrics)
+    again = nlgauge.score_systems({"": HYPS}, REFS, metric=[one.signature for one in made])
     assert [one.mean for one in again] == [one.mean for one in made]
 
 

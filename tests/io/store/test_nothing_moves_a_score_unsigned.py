@@ -108,7 +108,7 @@ def outcome(folder: Path, **options: Any) -> Outcome | str:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            scores = nlgauge.score_systems({"": HYPS}, REFS, metrics=METRICS, model=str(folder), threads=1, **options)
+            scores = nlgauge.score_systems({"": HYPS}, REFS, metric=METRICS, model=str(folder), threads=1, **options)
         except NlgaugeError as error:
             return str(error)
     return [score.signature.recipe_part for score in scores], [score.mean for score in scores]

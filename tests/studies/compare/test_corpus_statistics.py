@@ -22,7 +22,7 @@ REFS = ["The cat sat on it.", "Rain is expected in the north."]
 
 @pytest.mark.parametrize("metric", ["bleu", "chrf:words=2"])
 def test_sums_score_as_the_systems_do(metric: str) -> None:
-    scores = nlgauge.score_systems(HYPS, REFS, metrics=metric)
+    scores = nlgauge.score_systems(HYPS, REFS, metric=metric)
     counts = system_counts(scores)
     assert counts is not None
     whole = counts.score(counts.counts.sum(axis=0))
@@ -31,8 +31,8 @@ def test_sums_score_as_the_systems_do(metric: str) -> None:
 
 
 def test_means_have_none_and_lost_counts_are_missed() -> None:
-    assert system_counts(nlgauge.score_systems(HYPS, REFS, metrics="rouge1")) is None
-    scores = nlgauge.score_systems(HYPS, REFS, metrics="bleu")
+    assert system_counts(nlgauge.score_systems(HYPS, REFS, metric="rouge1")) is None
+    scores = nlgauge.score_systems(HYPS, REFS, metric="bleu")
     with pytest.raises(InputError, match="bleu of 'b' is computed on the whole corpus"):
         system_counts([scores[0], replace(scores[1], statistics=None)])
 
@@ -66,7 +66,7 @@ def test_tests_agree_with_those_of_sacrebleu(rate: float, metric: str) -> None:
         for kind in ("ar", "bs")
     )
     name = next(key for key in bootstrap if key != "System")
-    scores = nlgauge.score_systems(dict(systems), references, metrics=metric)
+    scores = nlgauge.score_systems(dict(systems), references, metric=metric)
     pair = (
         nlgauge.compare_systems(scores, tests_shown=("bootstrap", "randomisation"), permutations=draws)
         .metrics[0]
@@ -93,7 +93,7 @@ def test_intervals_are_those_of_the_score_itself(count: int) -> None:
     references = sentences(1, count)
     outputs = {"a": noisy(references, 2, 0.2), "b": noisy(references, 3, 0.4)}
     for metric in ("bleu", "chrf", "rouge1"):
-        scores = nlgauge.score_systems(outputs, references, metrics=metric)
+        scores = nlgauge.score_systems(outputs, references, metric=metric)
         rows = nlgauge.compare_systems(scores).metrics[0].systems
         for score in scores:
             (row,) = (one for one in rows if one.system == score.system)
@@ -106,7 +106,7 @@ def test_intervals_are_those_of_the_score_itself(count: int) -> None:
 def test_corpus_scores_are_resampled_by_documents_too() -> None:
     references = sentences(1, 120)
     outputs = {"a": noisy(references, 2, 0.2), "b": noisy(references, 3, 0.4)}
-    scores = nlgauge.score_systems(outputs, references, metrics="bleu")
+    scores = nlgauge.score_systems(outputs, references, metric="bleu")
     (table,) = system_scores(scores, documents=[str(at // 6) for at in range(120)])
     found = nlgauge.compare_systems([table]).metrics[0]
     assert (found.n, found.documents) == (120, 20)

@@ -31,12 +31,12 @@ NOTE = (
 
 
 def score_of_the_same_output(recipe: str) -> tuple[float, float]:
-    first, second = nlgauge.score_systems(SYSTEMS, REFERENCES, metrics=[recipe])
+    first, second = nlgauge.score_systems(SYSTEMS, REFERENCES, metric=[recipe])
     return first.segments[first.main][1], second.segments[second.main][1]
 
 
 def notes_of(*recipes: str) -> list[list[str]]:
-    comparison = compare_systems(nlgauge.score_systems(SYSTEMS, REFERENCES, metrics=recipes))
+    comparison = compare_systems(nlgauge.score_systems(SYSTEMS, REFERENCES, metric=recipes))
     return [[note for note in found.notes if "idf" in note] for found in comparison.metrics]
 
 
@@ -64,7 +64,7 @@ def test_scores_of_other_tools_have_no_note(signature: str) -> None:
 
 
 def test_all_reports_have_the_note_once() -> None:
-    scores = system_scores(nlgauge.score_systems(SYSTEMS, REFERENCES, metrics=["moverscore"]))
+    scores = system_scores(nlgauge.score_systems(SYSTEMS, REFERENCES, metric=["moverscore"]))
     found = compare_systems(scores)
     assert render_comparison(Compared(found)).count(NOTE) == 1
     assert render_comparison(Compared(found), format="json").count(NOTE) == 1

@@ -83,9 +83,9 @@ def test_what_cannot_be_compared(scores: object, message: str) -> None:
 
 
 def test_results_against_other_references_are_refused() -> None:
-    first = nlgauge.score_systems({"a": ["a b c", "d e f"]}, ["a b d", "d e g"], metrics="chrf")
-    other = nlgauge.score_systems({"b": ["a b c", "d e f"]}, ["a b d", "d e h"], metrics="chrf")
-    same = nlgauge.score_systems({"b": ["a b x", "d e f"]}, ["a b d", "d e g"], metrics="chrf")
+    first = nlgauge.score_systems({"a": ["a b c", "d e f"]}, ["a b d", "d e g"], metric="chrf")
+    other = nlgauge.score_systems({"b": ["a b c", "d e f"]}, ["a b d", "d e h"], metric="chrf")
+    same = nlgauge.score_systems({"b": ["a b x", "d e f"]}, ["a b d", "d e g"], metric="chrf")
     with pytest.raises(InputError, match=r"different references: segment 1 has \('d e g',\) and \('d e h',\)"):
         system_scores([*first, *other])
     assert system_scores([*first, *same])[0].systems == ("a", "b")

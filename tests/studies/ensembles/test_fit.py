@@ -32,7 +32,7 @@ def test_norms_are_mean_and_population_deviation_of_the_main_component(table: nl
 
 def test_saved_scores_of_one_recipe_are_taken_together() -> None:
     systems = {"a": HYPOTHESES, "b": HYPOTHESES[::-1]}
-    scores = nlgauge.score_systems(systems, REFERENCES, metrics=["chrf"])
+    scores = nlgauge.score_systems(systems, REFERENCES, metric=["chrf"])
     norms = norms_of_scores(scores)
     every = np.concatenate([score.segments["chrf"] for score in scores])
     assert [one.rows for one in norms.members] == [2 * len(HYPOTHESES)]

@@ -264,7 +264,7 @@ def test_leaving_words_out_keeps_the_idf_of_the_run(model: str) -> None:
 
 def test_a_system_among_others_is_explained_as_itself(model: str) -> None:
     systems = {"a": ["the cat sat", "a dog"], "b": ["a bird ran", "the dog"]}
-    scores = nlgauge.score_systems(systems, ["a cat sat", "the dog slept"], metrics="moverscore", model=model)
+    scores = nlgauge.score_systems(systems, ["a cat sat", "the dog slept"], metric="moverscore", model=model)
     for score, texts in zip(scores, systems.values(), strict=True):
         assert score.explain(1).hypothesis == texts[1]
         assert score.explain(1).score == pytest.approx(score.segments["score"][1], abs=1e-12)

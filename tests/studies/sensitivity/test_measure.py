@@ -66,7 +66,7 @@ def test_a_study_with_a_known_flip(study: Study, table: JudgementTable) -> None:
     assert repr(result).startswith("<Sensitivity ")
     assert "\n" not in repr(result)
     assert "<td>stopwords</td>" in result._repr_html_()
-    for metric in study.metrics:
+    for metric in study.metric:
         (ranking,) = [one for one in result.rankings if (one.metric, one.sweep) == (metric, "stopwords")]
         (flip,) = ranking.flips
         assert (flip.ahead, flip.behind) == ("fluent", "terse")
@@ -80,12 +80,12 @@ def test_values_are_those_of_separate_runs(study: Study, table: JudgementTable, 
     result = run_study(study, table)
     moved = result.effect("bertscore", "stopwords", "score")
     alone = nlgauge.score_systems(
-        {"terse": TERSE, "fluent": FLUENT}, REFS, metrics=["bertscore", f"bertscore:stopwords={stop}"]
+        {"terse": TERSE, "fluent": FLUENT}, REFS, metric=["bertscore", f"bertscore:stopwords={stop}"]
     )
     assert moved.values["terse"] == (alone[0].mean, alone[2].mean)
     assert moved.values["fluent"] == (alone[1].mean, alone[3].mean)
     original = result.effect("moverscore:idf=none", "idf", "score").values["fluent"][0]
-    both = nlgauge.score_systems({"terse": TERSE, "fluent": FLUENT}, REFS, metrics=["moverscore:idf=both"])
+    both = nlgauge.score_systems({"terse": TERSE, "fluent": FLUENT}, REFS, metric=["moverscore:idf=both"])
     assert original == both[1].mean
 
 
@@ -191,7 +191,7 @@ def test_a_killed_run_goes_on_and_gives_the_same_bytes(
     state = tmp_path / "study.state"
     code = _KILLED.format(
         texts=({"terse": TERSE, "fluent": FLUENT}, REFS),
-        metrics=list(study.metrics),
+        metrics=list(study.metric),
         sweeps=[({k: list(v) for k, v in sweep.factors.items()}, sweep.name) for sweep in study.sweeps],
         path=str(state),
     )
@@ -246,8 +246,8 @@ def test_a_recipe_is_parsed_once(study: Study, table: JudgementTable, monkeypatc
         return original(metric)
 
     monkeypatch.setattr(study_module, "parse_metric", counting)
-    run_study(Study(study.metrics, study.sweeps), table)
-    assert parsed == list(study.metrics)
+    run_study(Study(study.metric, study.sweeps), table)
+    assert parsed == list(study.metric)
 
 
 def test_a_large_corpus_is_an_idf_variant(table: JudgementTable, tmp_path: Path) -> None:
@@ -328,7 +328,7 @@ def test_what_scales_over_a_corpus_can_be_studied(
     effect = run_study(study, table, state=state).effect(recipe, "combine", "score")
     systems = {"terse": TERSE, "fluent": FLUENT}
     for at, combine in enumerate(("sss+wmd", "bertscore+wmd")):
-        alone = nlgauge.score_systems(systems, REFS, metrics=[f"{recipe},combine={combine}"])
+        alone = nlgauge.score_systems(systems, REFS, metric=[f"{recipe},combine={combine}"])
         assert [effect.values[name][at] for name in systems] == [score.mean for score in alone]
 
 

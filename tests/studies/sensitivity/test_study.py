@@ -85,7 +85,7 @@ def test_values_that_a_metric_does_not_take_are_named() -> None:
 def test_toml(tmp_path: Path) -> None:
     path = tmp_path / "mine.toml"
     path.write_text(
-        'metrics = ["moverscore", "bertscore:idf=refs"]\n'
+        'metric = ["moverscore", "bertscore:idf=refs"]\n'
         '[[sweep]]\nstopwords = ["none", "iso"]\n'
         '[[sweep]]\nname = "cells"\nsubwords = ["first", "all"]\npunctuation = ["keep", "drop-ascii"]\n'
         "[[sweep]]\nlayer = [1, 2]\n",
@@ -93,7 +93,7 @@ def test_toml(tmp_path: Path) -> None:
     )
     study = load_study(path)
     assert study.name == "mine"
-    assert study.metrics == ("moverscore", "bertscore:idf=refs")
+    assert study.metric == ("moverscore", "bertscore:idf=refs")
     assert [sweep.name for sweep in study.sweeps] == ["stopwords", "cells", "layer"]
     assert [s.label for s in study.sweeps[1].settings] == [
         "first + keep",
@@ -106,14 +106,14 @@ def test_toml(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "named"),
     [
-        ("metrics = [", "cannot be read"),
-        ('metrics = ["moverscore"]', r"\[\[sweep\]\]"),
+        ("metric = [", "cannot be read"),
+        ('metric = ["moverscore"]', r"\[\[sweep\]\]"),
         ('colour = 1\n[[sweep]]\nn = ["1", "2"]', "colour"),
         ('[[sweep]]\ncolour = ["1", "2"]', "colour"),
         ('[[sweep]]\nn = ["1"]', "two or more"),
         ('[[sweep]]\nn = "12"', "list"),
-        ('metrics = ["bleu"]\n[[sweep]]\nn = ["1", "2"]', "bleu"),
-        ('metrics = "moverscore"\n[[sweep]]\nn = ["1", "2"]', "list of texts"),
+        ('metric = ["bleu"]\n[[sweep]]\nn = ["1", "2"]', "bleu"),
+        ('metric = [1]\n[[sweep]]\nn = ["1", "2"]', "list of texts"),
     ],
 )
 def test_a_wrong_file_says_what_is_wrong(tmp_path: Path, content: str, named: str) -> None:

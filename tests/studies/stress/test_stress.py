@@ -20,7 +20,7 @@ OTHERS = ["Because of the storm the ferry came late.", "The day was warm.", "No 
 
 
 def test_a_fall_is_the_score_before_minus_after() -> None:
-    found = stress(TEXTS, ["chrf"], perturbations=["negation"], paraphrases=OTHERS)
+    found = stress(TEXTS, metric=["chrf"], perturbations=["negation"], paraphrases=OTHERS)
     (perturbed,) = perturb(TEXTS, [PERTURBATIONS["negation"]])
     assert perturbed.changed == (True, True, False)
     after = nlgauge.score(perturbed.texts, TEXTS, metric="chrf").segments["chrf"]
@@ -39,7 +39,7 @@ def test_a_fall_is_the_score_before_minus_after() -> None:
 
 
 def test_references_take_the_place_of_the_texts() -> None:
-    found = stress(TEXTS, ["chrf"], OTHERS, perturbations=["casing"])
+    found = stress(TEXTS, OTHERS, "chrf", perturbations=["casing"])
     before = nlgauge.score(TEXTS, OTHERS, metric="chrf").segments["chrf"]
     after = nlgauge.score([text.lower() for text in TEXTS], OTHERS, metric="chrf").segments["chrf"]
     (fall,) = found.metrics[0].falls
@@ -49,7 +49,7 @@ def test_references_take_the_place_of_the_texts() -> None:
 
 
 def test_a_perturbation_that_changes_nothing_has_no_fall() -> None:
-    found = stress(["ok", "no"], ["chrf"], perturbations=["number", "shuffle"])
+    found = stress(["ok", "no"], metric=["chrf"], perturbations=["number", "shuffle"])
     assert [(fall.changed, fall.mean, fall.way, fall.fall) for fall in found.metrics[0].falls] == [
         (0, None, None, None)
     ] * 2
@@ -58,7 +58,7 @@ def test_a_perturbation_that_changes_nothing_has_no_fall() -> None:
 
 
 def test_one_text_has_neither_interval_nor_an_unrelated_one() -> None:
-    found = stress(["It was hot."], ["chrf"], perturbations=["negation"], paraphrases=["The day was warm."])
+    found = stress(["It was hot."], metric=["chrf"], perturbations=["negation"], paraphrases=["The day was warm."])
     (fall,) = found.metrics[0].falls
     assert (fall.changed, fall.fall, fall.way, fall.below_paraphrase) == (1, None, None, None)
     assert found.metrics[0].unrelated is None
@@ -66,20 +66,20 @@ def test_one_text_has_neither_interval_nor_an_unrelated_one() -> None:
 
 
 def test_everything_that_moves_a_number_is_in_the_line() -> None:
-    one = stress(TEXTS, ["chrf"], perturbations=["typo"]).signature
+    one = stress(TEXTS, metric=["chrf"], perturbations=["typo"]).signature
     for other in (
-        stress(TEXTS, ["chrf"], perturbations=["typo"], seed=1),
-        stress(TEXTS[::-1], ["chrf"], perturbations=["typo"]),
-        stress(TEXTS, ["chrf"], perturbations=["typo"], paraphrases=OTHERS),
-        stress(TEXTS, ["chrf"], perturbations=["casing"]),
-        stress(TEXTS, ["chrf"], perturbations=["typo"], annotator=Tagger()),
+        stress(TEXTS, metric=["chrf"], perturbations=["typo"], seed=1),
+        stress(TEXTS[::-1], metric=["chrf"], perturbations=["typo"]),
+        stress(TEXTS, metric=["chrf"], perturbations=["typo"], paraphrases=OTHERS),
+        stress(TEXTS, metric=["chrf"], perturbations=["casing"]),
+        stress(TEXTS, metric=["chrf"], perturbations=["typo"], annotator=Tagger()),
     ):
         assert other.signature != one
 
 
 def test_an_annotator_finds_nouns() -> None:
     texts = ["the cat saw the dog", "a man wrote a letter"]
-    found = stress(texts, ["chrf"], perturbations=["noun-order"], annotator=Tagger())
+    found = stress(texts, metric=["chrf"], perturbations=["noun-order"], annotator=Tagger())
     assert found.metrics[0].falls[0].changed == 2
 
 
@@ -87,7 +87,7 @@ def test_a_text_that_the_annotator_refuses_keeps_its_nouns_and_is_counted() -> N
     with pytest.warns(DataWarning, match=r"1 of 3 texts \(1\) have no annotation: their nouns and names stay"):
         found = stress(
             ["the cat saw the dog", "unknown", "a man wrote a letter"],
-            ["chrf"],
+            metric="chrf",
             perturbations=["noun-order", "casing"],
             annotator=Tagger(),
         )
@@ -96,21 +96,21 @@ def test_a_text_that_the_annotator_refuses_keeps_its_nouns_and_is_counted() -> N
 
 def test_paraphrases_must_be_as_many_as_texts() -> None:
     with pytest.raises(InputError, match="each text needs a paraphrase, got 3 texts and 1 paraphrases"):
-        stress(TEXTS, ["chrf"], paraphrases=["a"])
+        stress(TEXTS, metric=["chrf"], paraphrases=["a"])
 
 
 def test_one_text_for_a_list_and_what_is_no_text_are_refused() -> None:
     with pytest.raises(InputError, match="texts: expected a list of strings"):
-        stress("It was hot.", ["chrf"])
+        stress("It was hot.", metric=["chrf"])
     with pytest.raises(InputError, match=r"texts\[1\]: expected a string, got None"):
-        stress(["It was hot.", None], ["chrf"])  # type: ignore[list-item]
+        stress(["It was hot.", None], metric=["chrf"])  # type: ignore[list-item]
     with pytest.raises(InputError, match="paraphrases: expected a list of strings"):
-        stress(["It was hot."], ["chrf"], paraphrases="x")
+        stress(["It was hot."], metric=["chrf"], paraphrases="x")
 
 
 @pytest.fixture(scope="module")
 def test_of_all() -> StressTest:
-    return stress(TEXTS, ["chrf", "rouge1"], paraphrases=OTHERS)
+    return stress(TEXTS, metric=["chrf", "rouge1"], paraphrases=OTHERS)
 
 
 @pytest.mark.parametrize("form", ["text", "tsv", "latex", "markdown", "json"])

@@ -163,7 +163,7 @@ def _calibrate(args: argparse.Namespace) -> int:
         texts.systems,
         texts.references,
         sources=texts.sources,
-        metrics=[SentSim.from_options({"combine": args.combine, "against": against} | metric_options(args))],
+        metric=[SentSim.from_options({"combine": args.combine, "against": against} | metric_options(args))],
         **run_options(args),
     )
     bounds = Bounds.of_scores(scores)

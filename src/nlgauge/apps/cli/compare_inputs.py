@@ -184,7 +184,7 @@ def _scored(
         texts.systems,
         texts.references,
         sources=texts.sources,
-        metrics=metrics,
+        metric=metrics,
         **metric_options(args),
         **run_options(args),
     )

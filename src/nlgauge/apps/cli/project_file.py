@@ -1,7 +1,7 @@
 """Defaults of a project: `nlgauge.toml`, or `[tool.nlgauge]` in pyproject.toml.
 
     model = "mpnet"
-    metrics = ["bertscore:idf=refs", "chrf"]
+    metric = ["bertscore:idf=refs", "chrf"]
     threads = 2
 
 The first file that has any, in the current folder or one above it, counts; `NLGAUGE_CONFIG` names another one, or
@@ -29,7 +29,7 @@ from nlgauge.core.registry import metric_class, metric_name, split_recipe
 from nlgauge.errors import FileFormatError, InputError, RecipeError
 from nlgauge.io.formats import toml_content
 
-_KEYS = ("model", "metrics", "threads")
+_KEYS = ("model", "metric", "threads")
 
 #: Commands that score texts with metrics of the user's choice. What an ensemble joins is no matter of defaults, and
 #: a study varies metrics of its own; both take the model.
@@ -53,7 +53,7 @@ class Settings:
 
     name: str
     model: str | None = None
-    metrics: tuple[str, ...] | None = None
+    metric: tuple[str, ...] | None = None
     threads: int | None = None
 
     @classmethod
@@ -73,7 +73,7 @@ class Settings:
         whole = isinstance(threads, int) and not isinstance(threads, bool) and threads > 0
         for key, value, fits, expected in (
             ("model", model, isinstance(model, str) and bool(model), "the name of a model"),
-            ("metrics", metrics, texts, "a list of metrics"),
+            ("metric", metrics, texts, "a metric or a list of metrics"),
             ("threads", threads, whole, "a whole number from 1"),
         ):
             if value is not None and not fits:
@@ -184,11 +184,11 @@ def _scored_with(args: argparse.Namespace, settings: Settings) -> dict[str, str]
     if not _computes_scores(args):
         return said
     open_metric = args.metric is None or isinstance(args.metric, DefaultMetrics)
-    if settings.metrics is not None and open_metric and args.command not in _OWN_METRICS:
+    if settings.metric is not None and open_metric and args.command not in _OWN_METRICS:
         one = {args.command, getattr(args, "action", "")} & _ONE_METRIC
-        args.metric = list(settings.metrics[:1] if one else settings.metrics)
-        more = f" (the first of {len(settings.metrics)})" if len(args.metric) < len(settings.metrics) else ""
-        said["metrics"] = " ".join(args.metric) + more
+        args.metric = list(settings.metric[:1] if one else settings.metric)
+        more = f" (the first of {len(settings.metric)})" if len(args.metric) < len(settings.metric) else ""
+        said["metric"] = " ".join(args.metric) + more
     if settings.model is not None and _leaves_model_open(args, args.metric or ["bertscore"]):
         args.option_model = said["model"] = settings.model
     return said

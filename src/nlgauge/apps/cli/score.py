@@ -137,7 +137,7 @@ def _run(args: argparse.Namespace) -> int:
         texts.systems,
         texts.references,
         sources=texts.sources,
-        metrics=args.metric,
+        metric=args.metric,
         alignments=args.alignments,
         **metric_options(args),
         **run_options(args),
@@ -259,7 +259,7 @@ def _run_parts(args: argparse.Namespace) -> int:
     from nlgauge.apps import cluster as distributed
 
     call: dict[str, Any] = {
-        "metrics": args.metric,
+        "metric": args.metric,
         "columns": None if args.columns is None else distributed.parse_columns(args.columns),
         "shard_rows": args.shard_rows,
         **metric_options(args),

@@ -118,7 +118,7 @@ def _study(args: argparse.Namespace) -> Study:
             msg = "--idf-corpus belongs to --preset; a study names it as a value of idf: corpus:FILE"
             raise RecipeError(msg)
         made = load_study(args.study)
-        return replace(made, metrics=_metrics(args.metric or made.metrics, args))
+        return replace(made, metric=_metrics(args.metric or list(made.recipes), args))
     metrics = _metrics(args.metric or DEFAULT_METRICS, args)
     loading = RunOptions.of(run_options(args)).loading
     return preset(args.preset, metrics, idf_corpora=args.idf_corpus, loading=loading)

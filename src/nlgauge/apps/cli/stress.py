@@ -111,8 +111,8 @@ def _run(args: argparse.Namespace) -> int:
     options: dict[str, Any] = {**metric_options(args), **run_options(args)}
     test = stress(
         inputs.texts(parse_source(args.system)),
-        args.metric,
         _references(inputs, args.refs),
+        args.metric,
         sources=None if args.source is None else inputs.texts(parse_source(args.source)),
         paraphrases=None if args.paraphrases is None else inputs.texts(parse_source(args.paraphrases)),
         perturbations=args.perturbations,

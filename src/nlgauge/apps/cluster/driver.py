@@ -24,7 +24,7 @@ from nlgauge.core.corpus import WholeCorpus
 from nlgauge.core.metric import Metric
 from nlgauge.core.prepare import SignatureCheck, prepare
 from nlgauge.core.run_options import RunOptions
-from nlgauge.core.scoring import chosen_metrics, resolved_call
+from nlgauge.core.scoring import Metrics, chosen_metrics, resolved_call
 from nlgauge.core.signature import Signature
 from nlgauge.core.vector_metric import VectorMetric
 from nlgauge.errors import InputError, RecipeError
@@ -139,9 +139,9 @@ class Call:
         return tuple(one.signature.recipe_part for one in prepared.metrics[: prepared.asked])
 
 
-def resolve(table: TableGiven, metrics: Any, columns: ColumnsGiven | None, options: dict[str, Any]) -> Call:
+def resolve(table: TableGiven, metric: Metrics | None, columns: ColumnsGiven | None, options: dict[str, Any]) -> Call:
     """Check what is asked for, before anything is written."""
-    recipes, run, check_signature = resolved_call(chosen_metrics(metrics, options.pop("metric", None)), options)
+    recipes, run, check_signature = resolved_call(chosen_metrics(metric), options)
     if run.alignments:
         msg = "alignments are not kept in parts; score the segments that you want to look at with nlgauge.score"
         raise RecipeError(msg)
@@ -156,7 +156,7 @@ def score(
     table: TableGiven,
     out: str | PathLike[str],
     *,
-    metrics: Sequence[str | Metric | Signature] | str | Metric | Signature | None = None,
+    metric: Metrics | None = None,
     columns: ColumnsGiven | None = None,
     executor: Executor | None = None,
     shard_rows: int | None = None,
@@ -172,7 +172,7 @@ def score(
         table: A file (Parquet, Arrow, JSONL, TSV), a folder of a Hugging Face dataset on disk, a pattern of such
             files, or plain text files, which stand side by side: each is a column under its file's name.
         out: Folder of the parts; made where it is not there.
-        metrics: As in `nlgauge.score_systems`.
+        metric: As in `nlgauge.score_systems`.
         columns: Names of columns by role: `{"hyp": "mt", "ref": ["ref1", "ref2"], "src": "source", "id": "id"}`.
             Several columns of hypotheses are several systems. Names may be patterns (`"sys*"`).
         executor: `Local(8)`, `Ray(address)` or `Shard(3, 64)`; default: this process.
@@ -184,7 +184,7 @@ def score(
     began = time.perf_counter()
     executor = executor or Local()
     check_shard_rows(shard_rows)
-    call = resolve(table, metrics, columns, options)
+    call = resolve(table, metric, columns, options)
     folder = _made_folder(out)
     plan = call.plan(folder, shard_rows)
     with executor.open(Job(str(folder), call.recipes, call.options, strict)) as pool:

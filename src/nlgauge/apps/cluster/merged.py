@@ -31,9 +31,9 @@ from nlgauge.apps.cluster.shards import (
 from nlgauge.apps.cluster.worker import memory_in_use
 from nlgauge.core.compare import compare
 from nlgauge.core.finish import finish
-from nlgauge.core.metric import Metric
 from nlgauge.core.prepare import Prepared, prepare
 from nlgauge.core.score import Score, ScoreList
+from nlgauge.core.scoring import Metrics
 from nlgauge.core.signature import Signature
 from nlgauge.errors import InputError, RecipeError
 from nlgauge.io.formats import html_table
@@ -219,7 +219,7 @@ class Prediction:
 def dry_run(
     table: TableGiven,
     *,
-    metrics: Sequence[str | Metric | Signature] | str | Metric | Signature | None = None,
+    metric: Metrics | None = None,
     columns: ColumnsGiven | None = None,
     shard_rows: int | None = None,
     price: float = PRICE,
@@ -234,7 +234,7 @@ def dry_run(
         msg = f"price must be a number, 0 or more, got {price!r}"
         raise RecipeError(msg)
     check_shard_rows(shard_rows)
-    call = resolve(table, metrics, columns, options)
+    call = resolve(table, metric, columns, options)
     call = replace(call, options=replace(call.options, threads=call.options.threads or 1))
     plan = make_plan(call.table, call.columns, digest=input_digest(call.table, call.columns), shard_rows=shard_rows)
     began = time.perf_counter()

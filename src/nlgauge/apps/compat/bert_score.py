@@ -231,7 +231,7 @@ class _Recipe:
                 found = score_systems(
                     {"": texts},
                     groups,
-                    metrics=[BERTScore(layer=layer, **options) for layer in layers],
+                    metric=[BERTScore(layer=layer, **options) for layer in layers],
                     empty="zero",  # two empty texts are nothing that bert-score would stop at
                     progress=verbose,
                     **self.run,

@@ -59,7 +59,7 @@ class TextScore(Metric):  # type: ignore[misc]  # torchmetrics need not be here
         super().__init__(**{name: options.pop(name) for name in _THEIRS & options.keys()})
         self._metric, self._options, self._average = metric, options, average
         # An unknown option is an error now, not after the first batch.
-        recipes, *_ = resolved_call(one_metric(metric, options, function="TextScore"), options)
+        recipes, *_ = resolved_call(one_metric(metric, function="TextScore"), options)
         self._higher_is_better = recipes[0].higher_is_better
         self.result: Score | None = None
         # Lines of JSON, a number per byte: torchmetrics gathers, moves and saves them as any other state. Floats,

@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from nlgauge.apps.service import exchange
 from nlgauge.apps.service import requests as calls
 from nlgauge.apps.service.exchange import TOO_LARGE, Ask, JobState, Retries
-from nlgauge.apps.service.requests import AnyMetric, AsyncJob, Call
+from nlgauge.apps.service.requests import AsyncJob, Call
 from nlgauge.core.corpus import References
-from nlgauge.core.metric import Metric
 from nlgauge.core.score import Score
-from nlgauge.core.scoring import one_metric
+from nlgauge.core.scoring import AnyMetric, Metrics, one_metric
 from nlgauge.errors import ServiceError
 from nlgauge.io.packages import require
 
@@ -60,14 +59,14 @@ class AsyncClient:
         self,
         hyps: Iterable[str],
         refs: References | None = None,
-        *,
         metric: AnyMetric | None = None,
+        *,
         ref_streams: Iterable[Iterable[str]] | None = None,
         sources: Iterable[str] | None = None,
         **options: Any,
     ) -> Score:
         """Score the outputs of one system: `nlgauge.score`."""
-        chosen = one_metric(metric, options, function="score")
+        chosen = one_metric(metric, function="score")
         given = {"ref_streams": ref_streams, "sources": sources, **options}
         return (await self._run(calls.score_call({"": hyps}, refs, chosen, given)))[0]
 
@@ -75,15 +74,15 @@ class AsyncClient:
         self,
         systems: Mapping[str, Iterable[str]],
         refs: References | None = None,
+        metric: Metrics | None = None,
         *,
-        metrics: Any = None,
         ref_streams: Iterable[Iterable[str]] | None = None,
         sources: Iterable[str] | None = None,
         **options: Any,
     ) -> list[Score]:
         """Score several systems with one or more metrics: `nlgauge.score_systems`."""
         given = {"ref_streams": ref_streams, "sources": sources, **options}
-        return await self._run(calls.score_call(systems, refs, metrics, given))
+        return await self._run(calls.score_call(systems, refs, metric, given))
 
     async def compare_systems(
         self, scores: Scores, *, settings: CompareSettings | None = None, **options: Any
@@ -103,8 +102,8 @@ class AsyncClient:
         self,
         candidates: Iterable[Iterable[str]],
         refs: References | None = None,
-        *,
         metric: AnyMetric | None = None,
+        *,
         sources: Iterable[str] | None = None,
         **options: Any,
     ) -> Ranking:
@@ -115,8 +114,8 @@ class AsyncClient:
         self,
         hyp: str,
         ref: str | Sequence[str] | None = None,
-        *,
         metric: AnyMetric | None = None,
+        *,
         source: str | None = None,
         **options: Any,
     ) -> Explanation:
@@ -127,8 +126,8 @@ class AsyncClient:
         self,
         hyps: Iterable[str],
         refs: References | None = None,
-        *,
         metric: AnyMetric | None = None,
+        *,
         sources: Iterable[str] | None = None,
         **options: Any,
     ) -> list[Explanation]:
@@ -140,8 +139,8 @@ class AsyncClient:
         self,
         hyps: Iterable[str],
         refs: References | None = None,
-        *,
         metric: AnyMetric | None = None,
+        *,
         sources: Iterable[str] | None = None,
         annotator: str = "spacy-en",
         side: Side = "hypothesis",
@@ -174,7 +173,11 @@ class AsyncClient:
         return found
 
     async def stress(
-        self, texts: Sequence[str], metrics: Sequence[str | Metric], refs: References | None = None, **options: Any
+        self,
+        texts: Sequence[str],
+        refs: References | None = None,
+        metric: Metrics | None = None,
+        **options: Any,
     ) -> StressTest:
         """Can metrics be fooled: `nlgauge.studies.stress.stress`, with its options; texts are perturbed here."""
         from nlgauge.studies.stress.suite import stress
@@ -184,48 +187,50 @@ class AsyncClient:
         def score(*systems: Any, **given: Any) -> list[Score]:
             return asyncio.run_coroutine_threadsafe(self.score_systems(*systems, **given), loop).result()
 
-        return await asyncio.to_thread(stress, texts, metrics, refs, scorer=score, **options)
+        return await asyncio.to_thread(stress, texts, refs, metric, scorer=score, **options)
 
     async def sensitivity(
         self,
         systems: Mapping[str, Iterable[str]],
         refs: References | None = None,
-        *,
-        metrics: Any = ("moverscore", "bertscore:idf=refs"),
+        metric: Metrics = ("moverscore", "bertscore:idf=refs"),
         **options: Any,
     ) -> Sensitivity:
         """How far preprocessing moves scores: `preset=`, `lang=`, `alpha=`, `resamples=`, `seed=`."""
-        found: Sensitivity = await (await self.submit_sensitivity(systems, refs, metrics=metrics, **options)).wait()
+        found: Sensitivity = await (await self.submit_sensitivity(systems, refs, metric=metric, **options)).wait()
         return found
 
     async def submit_score(
-        self, systems: Mapping[str, Iterable[str]], refs: References | None = None, **options: Any
+        self,
+        systems: Mapping[str, Iterable[str]],
+        refs: References | None = None,
+        metric: Metrics | None = None,
+        **options: Any,
     ) -> AsyncJob:
         """`score_systems` as a job, to be watched or cancelled."""
-        return await self._submit(calls.score_call(systems, refs, options.pop("metrics", None), options))
+        return await self._submit(calls.score_call(systems, refs, metric, options))
 
     async def submit_sensitivity(
         self,
         systems: Mapping[str, Iterable[str]],
         refs: References | None = None,
-        *,
-        metrics: Any = ("moverscore", "bertscore:idf=refs"),
+        metric: Metrics = ("moverscore", "bertscore:idf=refs"),
         **options: Any,
     ) -> AsyncJob:
         """`sensitivity` as a job."""
-        return await self._submit(calls.sensitivity_call(systems, refs, metrics, options))
+        return await self._submit(calls.sensitivity_call(systems, refs, metric, options))
 
     async def submit_compare(
         self,
         systems: Mapping[str, Iterable[str]],
         refs: References | None = None,
+        metric: Metrics | None = None,
         *,
         settings: Mapping[str, Any] | None = None,
         **options: Any,
     ) -> AsyncJob:
         """Score and compare systems at the service, as a job, for its report; `settings` of the comparison."""
-        chosen = options.pop("metrics", None)
-        return await self._submit(calls.compare_call(systems, refs, chosen, options, settings or {}))
+        return await self._submit(calls.compare_call(systems, refs, metric, options, settings or {}))
 
     async def submit_matrix(
         self, a: Iterable[str], b: Iterable[str] | None = None, metric: AnyMetric | None = None, **options: Any
@@ -237,8 +242,8 @@ class AsyncClient:
         self,
         candidates: Iterable[Iterable[str]],
         refs: References | None = None,
-        *,
         metric: AnyMetric | None = None,
+        *,
         sources: Iterable[str] | None = None,
         **options: Any,
     ) -> AsyncJob:

@@ -17,11 +17,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from nlgauge.apps.service import exchange
 from nlgauge.apps.service import requests as calls
 from nlgauge.apps.service.exchange import TOO_LARGE, Ask, JobState, Retries
-from nlgauge.apps.service.requests import AnyMetric, Call, Job
+from nlgauge.apps.service.requests import Call, Job
 from nlgauge.core.corpus import References
-from nlgauge.core.metric import Metric
 from nlgauge.core.score import Score
-from nlgauge.core.scoring import one_metric
+from nlgauge.core.scoring import AnyMetric, Metrics, one_metric
 from nlgauge.errors import ServiceError
 from nlgauge.io.packages import require
 
@@ -75,14 +74,14 @@ class Client:
         self,
         hyps: Iterable[str],
         refs: References | None = None,
-        *,
         metric: AnyMetric | None = None,
+        *,
         ref_streams: Iterable[Iterable[str]] | None = None,
         sources: Iterable[str] | None = None,
         **options: Any,
     ) -> Score:
         """Score the outputs of one system: `nlgauge.score`."""
-        chosen = one_metric(metric, options, function="score")
+        chosen = one_metric(metric, function="score")
         given = {"ref_streams": ref_streams, "sources": sources, **options}
         return self._run(calls.score_call({"": hyps}, refs, chosen, given))[0]
 
@@ -90,15 +89,15 @@ class Client:
         self,
         systems: Mapping[str, Iterable[str]],
         refs: References | None = None,
+        metric: Metrics | None = None,
         *,
-        metrics: Any = None,
         ref_streams: Iterable[Iterable[str]] | None = None,
         sources: Iterable[str] | None = None,
         **options: Any,
     ) -> list[Score]:
         """Score several systems with one or more metrics: `nlgauge.score_systems`."""
         given = {"ref_streams": ref_streams, "sources": sources, **options}
-        return self._run(calls.score_call(systems, refs, metrics, given))
+        return self._run(calls.score_call(systems, refs, metric, given))
 
     def compare_systems(
         self, scores: Scores, *, settings: CompareSettings | None = None, **options: Any
@@ -118,8 +117,8 @@ class Client:
         self,
         candidates: Iterable[Iterable[str]],
         refs: References | None = None,
-        *,
         metric: AnyMetric | None = None,
+        *,
         sources: Iterable[str] | None = None,
         **options: Any,
     ) -> Ranking:
@@ -130,8 +129,8 @@ class Client:
         self,
         hyp: str,
         ref: str | Sequence[str] | None = None,
-        *,
         metric: AnyMetric | None = None,
+        *,
         source: str | None = None,
         **options: Any,
     ) -> Explanation:
@@ -142,8 +141,8 @@ class Client:
         self,
         hyps: Iterable[str],
         refs: References | None = None,
-        *,
         metric: AnyMetric | None = None,
+        *,
         sources: Iterable[str] | None = None,
         **options: Any,
     ) -> list[Explanation]:
@@ -155,8 +154,8 @@ class Client:
         self,
         hyps: Iterable[str],
         refs: References | None = None,
-        *,
         metric: AnyMetric | None = None,
+        *,
         sources: Iterable[str] | None = None,
         annotator: str = "spacy-en",
         side: Side = "hypothesis",
@@ -189,53 +188,59 @@ class Client:
         return found
 
     def stress(
-        self, texts: Sequence[str], metrics: Sequence[str | Metric], refs: References | None = None, **options: Any
+        self,
+        texts: Sequence[str],
+        refs: References | None = None,
+        metric: Metrics | None = None,
+        **options: Any,
     ) -> StressTest:
         """Can metrics be fooled: `nlgauge.studies.stress.stress`, with its options; texts are perturbed here."""
         from nlgauge.studies.stress.suite import stress
 
-        return stress(texts, metrics, refs, scorer=self.score_systems, **options)
+        return stress(texts, refs, metric, scorer=self.score_systems, **options)
 
     def sensitivity(
         self,
         systems: Mapping[str, Iterable[str]],
         refs: References | None = None,
-        *,
-        metrics: Any = ("moverscore", "bertscore:idf=refs"),
+        metric: Metrics = ("moverscore", "bertscore:idf=refs"),
         **options: Any,
     ) -> Sensitivity:
         """How far preprocessing moves scores: `preset=`, `lang=`, `alpha=`, `resamples=`, `seed=`."""
-        found: Sensitivity = self.submit_sensitivity(systems, refs, metrics=metrics, **options).wait()
+        found: Sensitivity = self.submit_sensitivity(systems, refs, metric=metric, **options).wait()
         return found
 
     def submit_score(
-        self, systems: Mapping[str, Iterable[str]], refs: References | None = None, **options: Any
+        self,
+        systems: Mapping[str, Iterable[str]],
+        refs: References | None = None,
+        metric: Metrics | None = None,
+        **options: Any,
     ) -> Job:
         """`score_systems` as a job, to be watched or cancelled."""
-        return self._submit(calls.score_call(systems, refs, options.pop("metrics", None), options))
+        return self._submit(calls.score_call(systems, refs, metric, options))
 
     def submit_sensitivity(
         self,
         systems: Mapping[str, Iterable[str]],
         refs: References | None = None,
-        *,
-        metrics: Any = ("moverscore", "bertscore:idf=refs"),
+        metric: Metrics = ("moverscore", "bertscore:idf=refs"),
         **options: Any,
     ) -> Job:
         """`sensitivity` as a job."""
-        return self._submit(calls.sensitivity_call(systems, refs, metrics, options))
+        return self._submit(calls.sensitivity_call(systems, refs, metric, options))
 
     def submit_compare(
         self,
         systems: Mapping[str, Iterable[str]],
         refs: References | None = None,
+        metric: Metrics | None = None,
         *,
         settings: Mapping[str, Any] | None = None,
         **options: Any,
     ) -> Job:
         """Score and compare systems at the service, as a job, for its report; `settings` of the comparison."""
-        chosen = options.pop("metrics", None)
-        return self._submit(calls.compare_call(systems, refs, chosen, options, settings or {}))
+        return self._submit(calls.compare_call(systems, refs, metric, options, settings or {}))
 
     def submit_matrix(
         self, a: Iterable[str], b: Iterable[str] | None = None, metric: AnyMetric | None = None, **options: Any
@@ -247,8 +252,8 @@ class Client:
         self,
         candidates: Iterable[Iterable[str]],
         refs: References | None = None,
-        *,
         metric: AnyMetric | None = None,
+        *,
         sources: Iterable[str] | None = None,
         **options: Any,
     ) -> Job:

@@ -25,8 +25,7 @@ from nlgauge.apps.service.exchange import (
 from nlgauge.core.corpus import Corpus, References, checked_texts, make_corpus
 from nlgauge.core.metric import Metric
 from nlgauge.core.score import Score
-from nlgauge.core.scoring import chosen_metrics, one_metric
-from nlgauge.core.signature import Signature
+from nlgauge.core.scoring import AnyMetric, Metrics, chosen_metrics, one_metric
 from nlgauge.errors import RecipeError, ServiceError
 
 if TYPE_CHECKING:
@@ -38,8 +37,6 @@ if TYPE_CHECKING:
 
 
 Answer = TypeVar("Answer")
-
-AnyMetric = str | Metric | Signature
 
 #: Up to so many texts, characters and pairs a request is sent without asking what the service takes.
 _SURELY_TEXTS = 200
@@ -90,31 +87,31 @@ class Call(Generic[Answer]):
 
 
 def score_call(
-    systems: Mapping[str, Iterable[str]], refs: References | None, metrics: Any, options: Mapping[str, Any]
+    systems: Mapping[str, Iterable[str]], refs: References | None, metric: Metrics | None, options: Mapping[str, Any]
 ) -> Call[list[Score]]:
     """What `nlgauge.score_systems` takes."""
-    body, texts = _score_body(systems, refs, metrics, options)
+    body, texts = _score_body(systems, refs, metric, options)
     return Call("score", body, read_scores, texts)
 
 
 def compare_call(
     systems: Mapping[str, Iterable[str]],
     refs: References | None,
-    metrics: Any,
+    metric: Metrics | None,
     options: Mapping[str, Any],
     settings: Mapping[str, Any],
 ) -> Call[Any]:
     """The same, and how systems are to be compared."""
-    body, texts = _score_body(systems, refs, metrics, options)
+    body, texts = _score_body(systems, refs, metric, options)
     return Call("compare", body | dict(settings), RESULTS["compare"], texts, at_once=False)
 
 
 def sensitivity_call(
-    systems: Mapping[str, Iterable[str]], refs: References | None, metrics: Any, options: Mapping[str, Any]
+    systems: Mapping[str, Iterable[str]], refs: References | None, metric: Metrics | None, options: Mapping[str, Any]
 ) -> Call[Any]:
     """The same, and what is to be varied."""
     beside, others = _split(options, _OF_STUDY)
-    body, texts = _score_body(systems, refs, metrics, others)
+    body, texts = _score_body(systems, refs, metric, others)
     return Call("sensitivity", body | beside, RESULTS["sensitivity"], texts, at_once=False)
 
 
@@ -224,14 +221,13 @@ def _segments_call(kind: str, body: dict[str, Any], corpus: Corpus) -> Call[Any]
 
 
 def _score_body(
-    systems: Mapping[str, Iterable[str]], refs: References | None, metrics: Any, options: Mapping[str, Any]
+    systems: Mapping[str, Iterable[str]], refs: References | None, metric: Metrics | None, options: Mapping[str, Any]
 ) -> tuple[dict[str, Any], list[str]]:
     given = {name: value for name, value in options.items() if name != "progress"}
-    chosen = chosen_metrics(metrics, given.pop("metric", None))
     texts = {name: given.pop(name, None) for name in ("ref_streams", "sources")}
     corpus = make_corpus(systems, refs, **texts)
     body, others = _split(given, (*_OF_RUN, "alignments"))
-    body["metrics"] = [_recipe_text(metric) for metric in chosen]
+    body["metric"] = [_recipe_text(one) for one in chosen_metrics(metric)]
     if list(corpus.systems) == [""]:
         body["hyps"] = list(corpus.systems[""])
     else:
@@ -244,7 +240,7 @@ def _recipe_body(
     metric: AnyMetric | None, options: dict[str, Any], fields: Sequence[str], *, function: str
 ) -> dict[str, Any]:
     """The part of a request that says what with: a metric, fields of the request, options of the metric."""
-    (chosen,) = one_metric(metric, options, function=function)
+    (chosen,) = one_metric(metric, function=function)
     body, others = _split({name: value for name, value in options.items() if name != "progress"}, fields)
     return body | {"metric": _recipe_text(chosen)} | ({"options": others} if others else {})
 

@@ -15,6 +15,7 @@ OptionValue = StrictBool | StrictInt | StrictFloat | StrictStr
 
 Name = Annotated[StrictStr, Field(max_length=200)]
 Recipe = Annotated[StrictStr, Field(max_length=2000)]
+Recipes = Recipe | Annotated[list[Recipe], Field(min_length=1)]
 References = list[StrictStr | list[StrictStr]]
 
 Long = Annotated[
@@ -26,7 +27,7 @@ Empty = Annotated[Literal["error", "zero"], Field(description="What happens wher
 _EXAMPLE: dict[str, Any] = {
     "hyps": ["A cat sat on the mat."],
     "refs": ["The cat sat on the mat."],
-    "metrics": ["bertscore", "chrf"],
+    "metric": ["bertscore", "chrf"],
 }
 _COMPARED: dict[str, Any] = {
     "systems": {"a": ["A cat sat.", "It rained."], "b": ["A dog sat.", "It snowed."]},
@@ -61,16 +62,20 @@ class TextsRequest(Strict):
     )
     refs: References | None = Field(None, description="References per segment: a text, or several.")
     sources: list[StrictStr] | None = Field(None, description="The texts that were translated, a text per segment.")
-    metrics: list[Recipe] = Field(
-        default=["bertscore"],
-        description="Each a name, `name:option=value,...`, or a signature, which is then required to come out again.",
-        min_length=1,
+    metric: Recipes = Field(
+        "bertscore",
+        description="One or several: a name, `name:option=value,...`, or a signature, which must come out again.",
     )
     options: dict[Name, OptionValue] = Field(
         default={},
         description="Options for all metrics that know them (`GET /v1/metrics`). Files are not accepted.",
         max_length=50,
     )
+
+    @property
+    def metrics(self) -> list[str]:
+        """The recipes, of which there may be one."""
+        return [self.metric] if isinstance(self.metric, str) else self.metric
 
     def outputs(self) -> dict[str, list[str]]:
         """Outputs by system; one system without a name is the empty one."""

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, StrictStr
 
-from nlgauge.apps.service.schemas import Name, OneRecipe, Recipe, References, Strict, TextsRequest
+from nlgauge.apps.service.schemas import Name, OneRecipe, Recipes, References, Strict, TextsRequest
 
 _EXPLAINED: dict[str, Any] = {"hyp": "A cat sat on the mat.", "ref": "The cat sat on the mat."}
 
@@ -82,7 +82,7 @@ class ExplainRequest(_Explaining):
     def as_texts(self) -> TextsRequest:
         """The same texts and recipe as a request to score them; the pair comes first."""
         others = self.others or OtherTexts()
-        given: dict[str, Any] = {"hyps": [self.hyp, *others.hyps], "metrics": [self.metric], "options": self.options}
+        given: dict[str, Any] = {"hyps": [self.hyp, *others.hyps], "metric": self.metric, "options": self.options}
         if self.ref is not None:
             given["refs"] = [self.ref, *others.refs]
         if self.source is not None:
@@ -205,7 +205,7 @@ class RankAnswer(BaseModel):
 class SensitivityRequest(TextsRequest):
     """Texts to score under many settings of preprocessing."""
 
-    metrics: list[Recipe] = Field(default=["moverscore", "bertscore:idf=refs"], min_length=1)
+    metric: Recipes = Field(default=["moverscore", "bertscore:idf=refs"])
     preset: Literal["stopwords", "idf", "subwords", "punctuation", "subwords-x-punctuation", "layers", "all"] = Field(
         "all", description="What is varied."
     )

@@ -56,7 +56,7 @@ def load_mt_metrics_eval(
     *,
     gold: str | None = None,
     references: str | Iterable[str] | None = None,
-    metrics: bool = True,
+    released: bool = True,
     unit: str = "segment",
     longest: int | None = None,
     langpairs: str | Iterable[str] | None = None,
@@ -64,7 +64,7 @@ def load_mt_metrics_eval(
     """The folder of one test set.
 
     `gold` names a human score, `references` the references to hold outputs against; where there are several and
-    none is asked for, MQM and refA are taken. `metrics=False` leaves the released metric scores unread.
+    none is asked for, MQM and refA are taken. `released=False` leaves the released metric scores unread.
 
     With `unit="document"` a row is a document of a system: its segments joined, with the score that people gave to
     the document where the folder has one (`.doc.score`), else the mean over its segments. `longest` leaves out rows
@@ -88,12 +88,12 @@ def load_mt_metrics_eval(
         )
         human = {name: part.blocks(file) for (name, level), file in part.human_files.items() if level == "seg"}
         judged |= set(human)
-        released = {name: part.blocks(file) for name, file in part.metric_files.items()} if metrics else {}
+        of_metrics = {name: part.blocks(file) for name, file in part.metric_files.items()} if released else {}
         if default is not None and (default, "sys") in part.human_files:
             whole = part.blocks(part.human_files[default, "sys"], length=1)
             official[langpair] = {system: score for system, (score,) in whole.items() if not math.isnan(score)}
         people |= part.people
-        part.add_to(build, human, released)
+        part.add_to(build, human, of_metrics)
         if unit == "document":
             for name, scores in part.document_scores().items():
                 of_documents.setdefault(name, {}).update(scores)

@@ -21,9 +21,7 @@ import numpy as np
 
 from nlgauge.core.annotation import check_annotator
 from nlgauge.core.corpus import References
-from nlgauge.core.metric import Metric
-from nlgauge.core.scoring import one_metric, resolved_call
-from nlgauge.core.signature import Signature
+from nlgauge.core.scoring import AnyMetric, one_metric, resolved_call
 from nlgauge.errors import InputError, RecipeError
 from nlgauge.io.formats import HtmlCell, html_table
 from nlgauge.stats.resampling import bootstrap_sums, expanded_tail
@@ -105,8 +103,8 @@ class CorpusSummary:
 def explain_corpus(
     hyps: Iterable[str],
     refs: References | None = None,
+    metric: AnyMetric | None = None,
     *,
-    metric: str | Metric | Signature | None = None,
     sources: Iterable[str] | None = None,
     annotator: str = "spacy-en",
     side: Side = "hypothesis",
@@ -140,7 +138,7 @@ def explain_corpus(
     asked = options | {"shapley": method == "shapley", "leave_one_out": method == "leave-one-out", "side": side}
     if tagger.language:
         _, of_recipe = split_options(asked)
-        named = one_metric(metric, of_recipe, function="explain_corpus")
+        named = one_metric(metric, function="explain_corpus")
         (recipe,), _, _ = resolved_call(named, of_recipe)
         check_annotator(recipe, annotator, (tagger.language,))
     first: tuple[Explanation, Attribution] | None = None

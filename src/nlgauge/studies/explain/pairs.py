@@ -15,8 +15,7 @@ from nlgauge.core.metric import Metric
 from nlgauge.core.prepare import SignatureCheck, prepare
 from nlgauge.core.run_options import RunOptions
 from nlgauge.core.score import Score, SegmentNotes
-from nlgauge.core.scoring import one_metric, resolved_call
-from nlgauge.core.signature import Signature
+from nlgauge.core.scoring import AnyMetric, one_metric, resolved_call
 from nlgauge.errors import (
     ConvergenceWarning,
     EmptyTextWarning,
@@ -50,8 +49,8 @@ _NOTED = (
 def explain_pair(
     hyp: str,
     ref: str | Sequence[str] | None = None,
+    metric: AnyMetric | None = None,
     *,
-    metric: str | Metric | Signature | None = None,
     source: str | None = None,
     **options: Any,
 ) -> Explanation:
@@ -84,8 +83,8 @@ def explain_pair(
 def explain_pairs(
     hyps: Iterable[str],
     refs: References | None = None,
+    metric: AnyMetric | None = None,
     *,
-    metric: str | Metric | Signature | None = None,
     sources: Iterable[str] | None = None,
     **options: Any,
 ) -> list[Explanation]:
@@ -100,14 +99,14 @@ def explain_pairs(
 def iter_explanations(
     hyps: Iterable[str],
     refs: References | None = None,
+    metric: AnyMetric | None = None,
     *,
-    metric: str | Metric | Signature | None = None,
     sources: Iterable[str] | None = None,
     **options: Any,
 ) -> Iterator[Explanation]:
     """The same one by one, for those who keep little of each: an explanation is many times as large as its texts."""
     chosen, rest = split_options(options, shapley=False)
-    named = one_metric(metric, rest, function="explain_pairs")
+    named = one_metric(metric, function="explain_pairs")
     (recipe,), run, check = resolved_call(named, rest)
     corpus = make_corpus({"": hyps}, refs, sources=sources)
     return _explained(recipe, corpus, run, chosen, check, range(len(corpus)))
@@ -139,9 +138,9 @@ def explain_segments(score: Score, segments: Sequence[int], **options: Any) -> l
 def explain_in_corpus(
     hyps: Iterable[str],
     refs: References | None = None,
+    metric: AnyMetric | None = None,
     *,
     segments: Sequence[int],
-    metric: str | Metric | Signature | None = None,
     sources: Iterable[str] | None = None,
     **options: Any,
 ) -> list[Explanation]:
@@ -155,7 +154,7 @@ def explain_in_corpus(
     True
     """
     chosen, rest = split_options(options, shapley=False)
-    named = one_metric(metric, rest, function="explain_in_corpus")
+    named = one_metric(metric, function="explain_in_corpus")
     (recipe,), run, check = resolved_call(named, rest)
     corpus = make_corpus({"": hyps}, refs, sources=sources)
     _check_segments(segments, len(corpus))

@@ -18,8 +18,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from nlgauge.core.metric import Metric
 from nlgauge.core.run_options import RunOptions
+from nlgauge.core.scoring import AnyMetric, Metrics, chosen_metrics
 from nlgauge.data.judgements import JudgementTable
 from nlgauge.data.score_files import read_score_rows
 from nlgauge.errors import InputError, RecipeError
@@ -154,7 +154,7 @@ class FactorStudy:
 
 
 def fit_surrogates(
-    metrics: Mapping[str, ArrayLike],
+    scores: Mapping[str, ArrayLike],
     factors: Mapping[str, ArrayLike],
     *,
     own: Mapping[str, Mapping[str, ArrayLike]] | None = None,
@@ -175,23 +175,23 @@ def fit_surrogates(
     <Surrogate of m: LEX 0.800; R2 0.640, 4 rows>
     """
     how, own = intervals or Intervals(), own or {}
-    if both := set(metrics) & {*factors, *own}:
+    if both := set(scores) & {*factors, *own}:
         msg = f"{min(both)!r} is both a metric and a factor; a column cannot explain itself"
         raise InputError(msg)
-    if not metrics or not {*factors, *own}:
-        msg = f"a surrogate needs a metric and a factor, got {len(metrics)} and {len(factors)}"
+    if not scores or not {*factors, *own}:
+        msg = f"a surrogate needs a metric and a factor, got {len(scores)} and {len(factors)}"
         raise InputError(msg)
-    columns = {name: _column(name, values) for name, values in (*metrics.items(), *factors.items())}
+    columns = {name: _column(name, values) for name, values in (*scores.items(), *factors.items())}
     of_metric = {
         (factor, metric): _column(f"{factor} of {metric}", by_metric[metric])
         for factor, by_metric in own.items()
-        for metric in metrics
+        for metric in scores
     }
     everything = columns | {f"{factor} of {metric}": values for (factor, metric), values in of_metric.items()}
     kept = _complete(everything)
     shared = [columns[name][kept] for name in factors]
     found = []
-    for name in metrics:
+    for name in scores:
         signature = (signatures or {}).get(name, "")
         more = [of_metric[factor, name][kept] for factor in own]
         if more and shared:
@@ -250,7 +250,7 @@ def _surrogate(
 
 def explain_factors(
     table: JudgementTable,
-    metrics: Sequence[str | Metric] = (),
+    metric: Metrics = (),
     *,
     factors: Sequence[str] = COMPUTED,
     released: Iterable[str] = (),
@@ -264,7 +264,7 @@ def explain_factors(
 
     Args:
         table: The data set, from `nlgauge.data.load`.
-        metrics: What to score it with, as in `nlgauge.studies.meta.score_table`; a distance is turned round.
+        metric: What to score it with, as in `nlgauge.studies.meta.score_table`; a distance is turned round.
         factors: SEM, SYN, LEX, MOR, CLB in any case, or columns of the data, as they are called there.
         released: Scores that came with the data, explained beside the metrics.
         criterion: What of people is SEM; by default the data set's own.
@@ -282,13 +282,13 @@ def explain_factors(
         msg = f"translations= is for data that is compared with sources; {table.name} has references; leave it out"
         raise RecipeError(msg)
     columns = {name: made.column(name, criterion=criterion) for name in names if name != CLB}
-    scored = _scored(table, metrics, list(released), run=run, **options)
+    scored = _scored(table, chosen_metrics(metric), list(released), run=run, **options)
     own = {}
     if CLB in names:
         if list(released):
             msg = "CLB is a score of the metric itself, which released scores do not have; leave out released= or CLB"
             raise RecipeError(msg)
-        own[CLB] = score_translations(table, metrics, made, run=run, **options)
+        own[CLB] = score_translations(table, metric, made, run=run, **options)
         made.labels[CLB] = f"the metric's score of (sentence, translation); translations: {made.translations.label}"
     return fit_surrogates(
         {one.name: one.oriented for one in scored},
@@ -303,10 +303,10 @@ def explain_factors(
 
 
 def _scored(
-    table: JudgementTable, metrics: Sequence[str | Metric], released: Sequence[str], **options: Any
+    table: JudgementTable, metrics: Sequence[AnyMetric], released: Sequence[str], **options: Any
 ) -> list[MetricScores]:
     """Released scores, then those of metrics; a released one that is called like a metric says what it is."""
-    computed = list(score_table(table, list(metrics), **options).metrics) if metrics else []
+    computed = list(score_table(table, metrics, **options).metrics) if metrics else []
     names = {one.name for one in computed}
     found = [
         replace(released_rows(table, name), name=f"{name} (released)" if name in names else name) for name in released
@@ -317,7 +317,7 @@ def _scored(
 
 def score_translations(
     table: JudgementTable,
-    metrics: Sequence[str | Metric],
+    metric: Metrics,
     made: FactorMaker,
     *,
     run: RunOptions | None = None,
@@ -345,7 +345,7 @@ def score_translations(
         ),
     )
     found = {}
-    for one in score_table(part, list(metrics), run=run, **options).metrics:
+    for one in score_table(part, metric, run=run, **options).metrics:
         values = np.full(len(table), np.nan)
         values[rows] = one.oriented
         found[one.name] = values
@@ -354,7 +354,7 @@ def score_translations(
 
 def explain_columns(
     path: str | os.PathLike[str],
-    metrics: Sequence[str],
+    metric: str | Sequence[str],
     factors: Sequence[str],
     *,
     lower_is_better: Iterable[str] = (),
@@ -366,6 +366,7 @@ def explain_columns(
     """
     name = os.fspath(path)
     rows = list(read_score_rows(name))
+    metrics = [metric] if isinstance(metric, str) else list(metric)
     turned = set(lower_is_better)
     if unknown := sorted(turned - set(metrics)):
         msg = f"{unknown[0]!r} is said to be better when lower, but the metrics are {', '.join(metrics)}"

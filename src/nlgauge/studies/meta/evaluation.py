@@ -63,7 +63,7 @@ class TieComparison(NamedTuple):
 
 
 def compare_tie_accuracies(
-    metrics: Sequence[MetricScores],
+    scores: Sequence[MetricScores],
     human: ArrayLike,
     *,
     documents: Units | None = None,
@@ -77,13 +77,13 @@ def compare_tie_accuracies(
 
     `documents` names the document of each item; all outcomes of a document are swapped together.
     """
-    distinct_names(metrics)
-    found = [tie_calibrated_accuracy(metric, human) for metric in metrics]
+    distinct_names(scores)
+    found = [tie_calibrated_accuracy(metric, human) for metric in scores]
     order = sorted(range(len(found)), key=lambda index: -found[index].value)
     accuracies = tuple(found[index] for index in order)
     p_values = np.full((len(order), len(order)), np.nan)
     if len(order) > 1:
-        pairs = [outcome_pairs(metrics[index], human) for index in order]
+        pairs = [outcome_pairs(scores[index], human) for index in order]
         right = np.stack([of.right(one.epsilon) for of, one in zip(pairs, accuracies, strict=True)])
         clusters = None if documents is None else unit_numbers(documents, np.shape(human)[1])[pairs[0].item]
         tested = permutation_of_outcomes(

@@ -66,7 +66,7 @@ class HybridResult(NamedTuple):
 
 
 def make_hybrids(
-    metrics: Sequence[MetricScores],
+    scores: Sequence[MetricScores],
     human: ArrayLike,
     *,
     hybrids: int = 10_000,
@@ -81,10 +81,10 @@ def make_hybrids(
     if mixed not in ("all", "two"):
         msg = f"mixed must be 'all' or 'two', got {mixed!r}"
         raise RecipeError(msg)
-    names = distinct_names(metrics)
+    names = distinct_names(scores)
     gold = human_scores(human)
     judged = ~np.isnan(gold)
-    tables = [gold] + [check_scores(metric, judged) for metric in metrics]
+    tables = [gold] + [check_scores(metric, judged) for metric in scores]
     if mixed == "two" and (gold.shape[0] < 2 or not judged.all()):
         unjudged = int((~judged).sum())
         msg = (
@@ -105,13 +105,13 @@ def make_hybrids(
         shape = (here.stop - start, segments.size)
         drawn = _of_two(rng, len(gold), shape) if mixed == "two" else rng.integers(0, choices[segments], size=shape)
         flat = drawn * segments.size + columns
-        for table, scores in enumerate(packed):
-            means[table, here] = scores.ravel()[flat].mean(axis=1)
+        for table, values in enumerate(packed):
+            means[table, here] = values.ravel()[flat].mean(axis=1)
     return Hybrids(names, means[0], means[1:], segments.size, gold.shape[1] - segments.size, seed)
 
 
 def hybrid_results(
-    metrics: Sequence[MetricScores],
+    scores: Sequence[MetricScores],
     human: ArrayLike,
     *,
     hybrids: int = 10_000,
@@ -122,7 +122,7 @@ def hybrid_results(
     undefined: Undefined = "raise",
 ) -> list[HybridResult]:
     """Pearson over hybrids and model selection among them, for every metric on the same draws."""
-    made = make_hybrids(metrics, human, hybrids=hybrids, mixed=mixed, seed=seed)
+    made = make_hybrids(scores, human, hybrids=hybrids, mixed=mixed, seed=seed)
     return model_selection(made, chosen_from=chosen_from, repeats=repeats, seed=seed, undefined=undefined)
 
 

@@ -235,7 +235,7 @@ def pairwise_p_values(
 
 
 def soft_pairwise_accuracies(
-    metrics: Sequence[MetricScores],
+    scores: Sequence[MetricScores],
     human: ArrayLike,
     *,
     documents: Units | None = None,
@@ -252,15 +252,15 @@ def soft_pairwise_accuracies(
     segments, unjudged = judged_systems(gold)
     needed = np.zeros(gold.shape, dtype=bool)
     needed[:, segments] = True
-    tables = [gold[:, segments]] + [check_scores(metric, needed)[:, segments] for metric in metrics]
+    tables = [gold[:, segments]] + [check_scores(metric, needed)[:, segments] for metric in scores]
     clusters = None if documents is None else unit_numbers(documents, gold.shape[1])[segments]
     p_values = pairwise_p_values(np.stack(tables), clusters=clusters, resamples=resamples, seed=seed)
     upper = np.triu_indices(len(gold), 1)
     results = []
-    for metric, scores, p in zip(metrics, tables[1:], p_values[1:], strict=True):
+    for metric, values, p in zip(scores, tables[1:], p_values[1:], strict=True):
         reason = None
         value = 1 - float(np.abs(p - p_values[0])[upper].mean())
-        if (scores == scores[0]).all():
+        if (values == values[0]).all():
             reason = "all systems get the same scores"
             if undefined != "nan":
                 msg = (

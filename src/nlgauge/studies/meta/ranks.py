@@ -68,7 +68,7 @@ class MetricComparison(NamedTuple):
 
 
 def compare_metrics(
-    metrics: Sequence[MetricScores],
+    scores: Sequence[MetricScores],
     human: ArrayLike,
     *,
     level: Level = "segment",
@@ -96,8 +96,8 @@ def compare_metrics(
     """
     check_comparison(level, kind, test, alpha, correction, undefined, documents=documents is not None)
     check_resampling(resamples, seed)
-    distinct_names(metrics)
-    kept, correlations, left_out = _correlations(metrics, human, level, kind, aggregate, undefined)
+    distinct_names(scores)
+    kept, correlations, left_out = _correlations(scores, human, level, kind, aggregate, undefined)
     order = np.argsort(-correlations, kind="stable")
     kept, correlations = [kept[index] for index in order], correlations[order]
     size = len(kept)

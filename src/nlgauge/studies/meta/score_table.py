@@ -24,7 +24,7 @@ from nlgauge.core.notes import warn_about_languages
 from nlgauge.core.pipeline import run_metrics
 from nlgauge.core.run_options import RunOptions, progress_stage
 from nlgauge.core.score import Score
-from nlgauge.core.scoring import recipes_and_run
+from nlgauge.core.scoring import AnyMetric, Metrics, chosen_metrics, metric_text, recipes_and_run
 from nlgauge.core.vector_metric import VectorMetric
 from nlgauge.data.judgements import JudgementTable
 from nlgauge.errors import InputError, MissingExtraError, ModelError, NlgaugeError, RecipeError
@@ -38,7 +38,7 @@ IdfTexts: TypeAlias = Literal["files", "grid", "pooled"]
 
 def score_table(
     table: JudgementTable,
-    metrics: Sequence[str | Metric],
+    metric: Metrics,
     *,
     run: RunOptions | None = None,
     undefined: Undefined = "raise",
@@ -50,8 +50,7 @@ def score_table(
     that text in the result (`bertscore:layer=4`). With `undefined="nan"` a metric that cannot be computed for a
     language pair has nan there, and the reason in `MetricScores.failed`; the other scores stay.
     """
-    if isinstance(metrics, str | Metric):
-        metrics = [metrics]
+    metrics = chosen_metrics(metric)
     recipes, given = recipes_and_run(metrics, options)
     running = RunOptions.of(given) if run is None else replace(run, **given)
     names = _names(metrics)
@@ -88,16 +87,16 @@ def score_table(
                     failed[at][langpair] = error
             for place, (part, rows) in enumerate(parts, start=1):
                 with progress_stage(_stage(number, len(table.langpairs), place, len(parts))):
-                    for metric, scores in _scored(recipes, left, part, running, undefined, langpair):
+                    for index, scores in _scored(recipes, left, part, running, undefined, langpair):
                         if isinstance(scores, NlgaugeError):
-                            failed[metric].setdefault(langpair, scores)
+                            failed[index].setdefault(langpair, scores)
                             continue
                         for system, score in zip(part.systems, scores, strict=True):
                             for name, found in score.segments.items():
-                                values[metric][name][rows[system]] = found
-                            signatures[metric].setdefault(langpair, score.signature.recipe_part)
+                                values[index][name][rows[system]] = found
+                            signatures[index].setdefault(langpair, score.signature.recipe_part)
                             if score.main in score.corpus:
-                                corpus[metric][langpair, system] = score.corpus[score.main]
+                                corpus[index][langpair, system] = score.corpus[score.main]
                 left = [at for at in left if langpair not in failed[at]]
         _forget_failed(table, langpair, values, failed)
     return ScoreTable(
@@ -223,8 +222,8 @@ def _check_compared(table: JudgementTable, recipes: Sequence[Metric]) -> None:
             raise InputError(msg)
 
 
-def _names(metrics: Sequence[str | Metric]) -> list[str]:
-    names = [metric if isinstance(metric, str) else metric.name for metric in metrics]
+def _names(metrics: Sequence[AnyMetric]) -> list[str]:
+    names = [metric_text(metric) for metric in metrics]
     return [
         name if names.count(name) == 1 else f"{name} #{names[: at + 1].count(name)}" for at, name in enumerate(names)
     ]

@@ -92,16 +92,18 @@ class Sweep:
 class Study:
     """Base recipes and what is varied of them."""
 
-    metrics: Sequence[str]
+    metric: str | Sequence[str]
+    """One base recipe, or several; kept as a tuple."""
     sweeps: Sequence[Sweep]
     name: str = "study"
     notes: tuple[str, ...] = ()
     """What was left out when it was made."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "metrics", _texts("metrics", self.metrics))
+        texts = [self.metric] if isinstance(self.metric, str) else self.metric
+        object.__setattr__(self, "metric", _texts("metrics", texts))
         object.__setattr__(self, "sweeps", tuple(self.sweeps))
-        for metric in self.metrics:
+        for metric in self.metric:
             if not issubclass(metric_class(metric_name(metric)), VectorMetric):
                 msg = f"a study varies how token vectors are compared, and {metric!r} has none; leave it out"
                 raise RecipeError(msg)
@@ -117,21 +119,21 @@ class Study:
     @cached_property
     def recipes(self) -> dict[str, Metric]:
         """The base recipes by the text that names them."""
-        return {metric: parse_metric(metric) for metric in self.metrics}
+        return {metric: parse_metric(metric) for metric in self.metric}
 
     @classmethod
-    def grid(cls, metrics: Sequence[str], factors: Mapping[str, Sequence[str]], *, name: str = "study") -> Study:
+    def grid(cls, metric: str | Sequence[str], factors: Mapping[str, Sequence[str]], *, name: str = "study") -> Study:
         """All combinations of all fields.
 
-        >>> study = Study.grid(["moverscore"], {"n": ["1", "2"], "punctuation": ["drop-ascii", "keep"]})
+        >>> study = Study.grid("moverscore", {"n": ["1", "2"], "punctuation": ["drop-ascii", "keep"]})
         >>> [setting.label for setting in study.sweeps[0].settings]
         ['1 + drop-ascii', '1 + keep', '2 + drop-ascii', '2 + keep']
         """
-        return cls(metrics, (Sweep(factors),), name)
+        return cls(metric, (Sweep(factors),), name)
 
     def pairs(self) -> Iterator[tuple[str, Sweep]]:
         """Each metric with each sweep that varies only fields it knows."""
-        for metric in self.metrics:
+        for metric in self.metric:
             for sweep in self.sweeps:
                 if all(_own_field(self.recipes[metric], field) for field in sweep.factors):
                     yield metric, sweep
@@ -141,7 +143,7 @@ class Study:
         done = {(metric, sweep.name) for metric, sweep in self.pairs()}
         return self.notes + tuple(
             f"{metric} has no option {', '.join(sweep.factors)}: sweep {sweep.name!r} left out"
-            for metric in self.metrics
+            for metric in self.metric
             for sweep in self.sweeps
             if (metric, sweep.name) not in done
         )
@@ -157,14 +159,14 @@ def load_study(path: str | Path) -> Study:
     except (OSError, ValueError) as error:  # that of TOML is a ValueError
         msg = f"study {str(path)!r} cannot be read: {error}"
         raise FileFormatError(msg) from error
-    extra = set(content) - {"name", "metrics", "sweep"}
+    extra = set(content) - {"name", "metric", "sweep"}
     sweeps = content.get("sweep")
     if extra or not isinstance(sweeps, list) or not all(isinstance(one, dict) for one in sweeps):
         what = f"an unknown key {min(extra)!r}" if extra else "no list of tables [[sweep]]"
-        msg = f"study {str(path)!r} has {what}; expected name, metrics and [[sweep]]"
+        msg = f"study {str(path)!r} has {what}; expected name, metric and [[sweep]]"
         raise FileFormatError(msg)
     made = [Sweep({key: value for key, value in one.items() if key != "name"}, one.get("name", "")) for one in sweeps]
-    return Study(content.get("metrics", ["moverscore"]), made, str(content.get("name", Path(path).stem)))
+    return Study(content.get("metric", "moverscore"), made, str(content.get("name", Path(path).stem)))
 
 
 def with_setting(base: Metric, setting: Setting, *, lang: str, idf_files: Mapping[str, str]) -> Metric:

@@ -132,7 +132,7 @@ _PUNCTUATION = ("drop-ascii", "keep")
 
 def preset(
     name: str,
-    metrics: Sequence[str] = DEFAULT_METRICS,
+    metric: str | Sequence[str] = DEFAULT_METRICS,
     *,
     idf_corpora: Sequence[str] = (),
     loading: Mapping[str, Any] | None = None,
@@ -141,7 +141,7 @@ def preset(
 
     `loading` are options of a run (`engine=`, ...) that models are loaded with where layers are counted.
 
-    >>> [sweep.name for sweep in preset("idf", ["moverscore"]).sweeps]
+    >>> [sweep.name for sweep in preset("idf", "moverscore").sweeps]
     ['idf', 'idf-random']
     """
     if name not in PRESETS:
@@ -155,6 +155,7 @@ def preset(
         names = ["idf", "idf-random", *(["idf-large"] if idf_corpora else [])]
     if name == "all":
         names = ["stopwords", *names, "subwords", "punctuation", "layers"]
+    metrics = [metric] if isinstance(metric, str) else metric
     sweeps, notes = [], []
     for one in names:
         if one != "layers":

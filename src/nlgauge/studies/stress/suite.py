@@ -16,10 +16,9 @@ from numpy.typing import NDArray
 
 from nlgauge.core.composite import leaves
 from nlgauge.core.corpus import References, checked_texts
-from nlgauge.core.metric import Metric
 from nlgauge.core.options import did_you_mean
 from nlgauge.core.score import Score
-from nlgauge.core.scoring import recipes_and_run, score_systems
+from nlgauge.core.scoring import Metrics, chosen_metrics, metric_text, recipes_and_run, score_systems
 from nlgauge.errors import DataWarning, InputError, RecipeError
 from nlgauge.io.formats import HtmlCell, html_table
 from nlgauge.io.storage import short_digest, text_digest
@@ -342,8 +341,8 @@ _ORIGINAL, _PARAPHRASE, _UNRELATED = "as it was", "a paraphrase", "another text"
 
 def stress(
     texts: Sequence[str],
-    metrics: Sequence[str | Metric],
     refs: References | None = None,
+    metric: Metrics | None = None,
     *,
     sources: Sequence[str] | None = None,
     paraphrases: Sequence[str] | None = None,
@@ -361,8 +360,8 @@ def stress(
 
     Args:
         texts: What is perturbed, such as the outputs of a system.
-        metrics: As `nlgauge.score_systems` has them.
         refs: References of the texts. Default: each text is its own, so that a perturbed text is beside the original.
+        metric: One or several, as `nlgauge.score_systems` has them. Default: BERTScore.
         sources: For metrics that compare with the source.
         paraphrases: A paraphrase (such as a second reference) of each text, which a metric should not take for worse
             than a text whose meaning was changed.
@@ -377,7 +376,7 @@ def stress(
         scorer: What scores systems, with the arguments of `nlgauge.score_systems`.
         options: As `nlgauge.score` has them.
 
-    >>> found = stress(["The ferry was late.", "It was hot."], ["chrf"], perturbations=["negation"])
+    >>> found = stress(["The ferry was late.", "It was hot."], metric="chrf", perturbations=["negation"])
     >>> [(fall.perturbation, fall.changed) for fall in found.metrics[0].falls]
     [('negation', 2)]
     """
@@ -386,6 +385,7 @@ def stress(
     language = lang or "en"
     chosen = chosen_perturbations(perturbations, lang=language, annotator=annotator is not None)
     changed = perturb(listed, chosen, seed=seed, annotator=annotator)
+    metrics = chosen_metrics(metric)
     recipes, _ = recipes_and_run(metrics, options)
     if lang is not None and any("lang" in one.options() for one in leaves(recipes)):
         options["lang"] = lang
@@ -399,16 +399,15 @@ def stress(
     scores = scorer(
         systems,
         listed if refs is None else refs,
-        metrics=list(metrics),
+        metrics,
         sources=sources if with_source else None,
         **options,
     )
     drawing = {"level": level, "resamples": resamples, "seed": seed}
     found = []
-    for number, metric in enumerate(metrics):
+    for number, text in enumerate(map(metric_text, metrics)):
         own = scores[number * len(systems) : (number + 1) * len(systems)]
-        shown = metric if isinstance(metric, str) else metric.name
-        found.append(_falls(shown, dict(zip(systems, own, strict=True)), changed, drawing))
+        found.append(_falls(text, dict(zip(systems, own, strict=True)), changed, drawing))
     moved = np.any([one.changed for one in changed], axis=0)
     return StressTest(
         texts=_label(name, listed),

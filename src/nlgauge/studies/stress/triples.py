@@ -24,8 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlgauge.core.composite import leaves
-from nlgauge.core.metric import Metric
-from nlgauge.core.scoring import recipes_and_run, score_systems
+from nlgauge.core.scoring import Metrics, chosen_metrics, metric_text, recipes_and_run, score_systems
 from nlgauge.data.judgements import JudgementTable
 from nlgauge.errors import FileFormatError, InputError
 from nlgauge.io.formats import HtmlCell, html_table
@@ -356,9 +355,9 @@ class TripleStudy:
         }
 
 
-def released_wins(triples: Triples, metrics: Sequence[str] | None = None, **how: Any) -> TripleStudy:
+def released_wins(triples: Triples, metric: str | Sequence[str] | None = None, **how: Any) -> TripleStudy:
     """The study on scores that came with the triples, of all metrics or some."""
-    names = list(triples.released) if metrics is None else list(metrics)
+    names = list(triples.released) if metric is None else [metric] if isinstance(metric, str) else list(metric)
     for name in names:
         if name not in triples.released:
             known = ", ".join(triples.released) or "none"
@@ -371,13 +370,14 @@ def released_wins(triples: Triples, metrics: Sequence[str] | None = None, **how:
 
 
 def score_triples(
-    triples: Triples, metrics: Sequence[str | Metric], *, how: dict[str, Any] | None = None, **options: Any
+    triples: Triples, metric: Metrics | None = None, *, how: dict[str, Any] | None = None, **options: Any
 ) -> TripleStudy:
     """Score B and C beside A with metrics of nlgauge; options are those of `nlgauge.score`.
 
     A is the reference, and the source for metrics that compare with one. Metrics that count idf count it on the
     anchors, as for any references.
     """
+    metrics = chosen_metrics(metric)
     recipes, _ = recipes_and_run(metrics, options)
     anchors = [one.anchor for one in triples.triples]
     systems = {
@@ -385,15 +385,13 @@ def score_triples(
         "lookalike": [one.lookalike for one in triples.triples],
     }
     with_source = any(getattr(one, "against", "refs") == "source" for one in leaves(recipes))
-    scores = score_systems(
-        systems, anchors, metrics=list(metrics), sources=anchors if with_source else None, **options
-    )
+    scores = score_systems(systems, anchors, metrics, sources=anchors if with_source else None, **options)
     found = []
-    for number, metric in enumerate(metrics):
+    for number, text in enumerate(map(metric_text, metrics)):
         b, c = scores[2 * number : 2 * number + 2]
         found.append(
             TripleWins(
-                metric if isinstance(metric, str) else metric.name,
+                text,
                 b.segments[b.main],
                 c.segments[c.main],
                 b.higher_is_better,

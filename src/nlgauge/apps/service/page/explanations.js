@@ -62,7 +62,7 @@ class ServiceExplanations {
 
   async asked(metric, system, segment) {
     const { body, metrics } = this;
-    const recipe = body.metrics.length === metrics.length ? body.metrics[metric] : metrics[metric].signature;
+    const recipe = body.metric.length === metrics.length ? body.metric[metric] : metrics[metric].signature;
     const request = {
       hyp: body.systems[this.names[system]][segment],
       metric: recipe,

@@ -123,7 +123,7 @@ class MetricChoice {
   // What a request says about metrics and empty texts.
   body() {
     const { recipes, options } = this;
-    return { metrics: recipes, options, ...(byId("empty").checked ? { empty: "zero" } : {}) };
+    return { metric: recipes, options, ...(byId("empty").checked ? { empty: "zero" } : {}) };
   }
 
   // The model goes to metrics that have one; without any the option would be refused.

@@ -148,7 +148,7 @@ function showForm(error, fields, metrics) {
     const [, part, rest = ""] = /^body\.(\w+)(.*)$/.exec(where) ?? [];
     const line = /\[(\d+)\]/.exec(rest)?.[1];
     const message = `${line === undefined ? "" : `Segment ${line}: `}${what}.`;
-    if (part === "metrics" || part === "options") found.push({ metrics: message });
+    if (part === "metric" || part === "options") found.push({ metrics: message });
     if (part === "refs") found.push({ field: fields.references[0].field, message });
     if (part === "sources") found.push({ field: fields.sources, message });
     if (part === "systems") {

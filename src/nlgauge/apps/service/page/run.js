@@ -169,7 +169,7 @@ class Runner {
     const body = this.body();
     const [first] = answer.comparison.metrics;
     const fits = first.systems.every(({ system }) => body.systems[system]?.length === first.n);
-    return fits && answer.comparison.metrics.length === body.metrics.length ? body : null;
+    return fits && answer.comparison.metrics.length === body.metric.length ? body : null;
   }
 
   say(text) {
@@ -179,16 +179,16 @@ class Runner {
 
 // A request for a study of the same texts, or null: it varies how vectors are compared, so metrics need a model.
 function studyOf({ answer, body }) {
-  if (!body || answer.comparison.metrics.length !== body.metrics.length) return null;
+  if (!body || answer.comparison.metrics.length !== body.metric.length) return null;
   const { empty, ...texts } = body; // a study has no such choice
   const signatures = answer.comparison.metrics.map(({ signature }) => signature);
-  const metrics = body.metrics.filter((recipe, at) => signatures[at].includes("|model:") && !recipe.includes("|"));
-  return metrics.length ? { ...texts, metrics } : null;
+  const metrics = body.metric.filter((recipe, at) => signatures[at].includes("|model:") && !recipe.includes("|"));
+  return metrics.length ? { ...texts, metric: metrics } : null;
 }
 
 function fitsAtOnce(body) {
   const outputs = Object.values(body.systems).flat();
   const texts = outputs.length + (body.refs ?? []).flat().length + (body.sources ?? []).length;
   const most = Math.min(AT_ONCE, service.limits.texts);
-  return texts * body.metrics.length <= most && JSON.stringify(body).length * 2 < service.limits.body_bytes;
+  return texts * body.metric.length <= most && JSON.stringify(body).length * 2 < service.limits.body_bytes;
 }
