@@ -15,6 +15,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from itertools import pairwise, product
 from pathlib import Path
+from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +26,8 @@ from nlgauge.data.cards import load
 __all__ = ["main"]
 
 _METRICS = {"bertscore": "f1", "moverscore:profile=v1": "score"}
-_PRECISIONS = ("fp32", "int8")
+_Precision: TypeAlias = Literal["fp32", "int8"]
+_PRECISIONS: tuple[_Precision, ...] = ("fp32", "int8")
 
 #: By precision and metric: the score of each segment.
 _Segments = dict[str, dict[str, NDArray[np.float64]]]
@@ -114,7 +116,7 @@ def _compare_systems(options: argparse.Namespace) -> None:
 
 
 def _means(
-    outputs: Mapping[str, list[str]], references: list[str], precision: str, options: argparse.Namespace
+    outputs: Mapping[str, list[str]], references: list[str], precision: _Precision, options: argparse.Namespace
 ) -> dict[str, dict[str, float]]:
     """By metric, the mean of each system."""
     scores = nlgauge.score_systems(

@@ -21,6 +21,7 @@ import tempfile
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Literal
 
 __all__ = ["RECIPES", "SWITCHES", "compare", "dump", "main"]
 
@@ -81,7 +82,7 @@ def pairs_of(count: int) -> tuple[list[str], list[str]]:
     return [hyps[i] for i, _ in chosen], [refs[j] for _, j in chosen]
 
 
-def dump(recipes: Sequence[str], count: int, engine: str, precision: str = "fp32") -> Dump:
+def dump(recipes: Sequence[str], count: int, engine: str, precision: Literal["fp32", "int8"] = "fp32") -> Dump:
     """Each component of each recipe, bit for bit."""
     import nlgauge
 

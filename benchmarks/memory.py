@@ -14,6 +14,7 @@ import threading
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from benchmarks.corpus import made_texts
 
@@ -63,7 +64,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _child(pairs: int, metrics: list[str], **options: str) -> dict[str, float]:
+def _child(pairs: int, metrics: list[str], **options: Any) -> dict[str, float]:
     """Score in this process, which did nothing else before."""
     from benchmarks.harness import peak_rss, rss, say
 

@@ -173,7 +173,7 @@ def _ours(
 
 
 def _nlgauge(
-    outputs: dict[str, list[str]], references: list[str], threads: int, engine: str, precision: str, model: str
+    outputs: dict[str, list[str]], references: list[str], threads: int, engine: str, precision: Any, model: str
 ) -> Callable[[], Scores]:
     def run() -> Scores:
         found = nlgauge.score_systems(

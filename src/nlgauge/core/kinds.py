@@ -133,7 +133,7 @@ class Int(Kind):
         self.least, self.most = least, most
         self.word = word
         self._note = note
-        self._also = tuple(also)
+        self.also = tuple(also)
         """Words that are values of their own."""
 
     @property
@@ -141,17 +141,17 @@ class Int(Kind):
         """The range and the words."""
         top = "" if self.most is None else f" to {self.most}"
         number = f"a whole number from {self.least}{top}{f' ({self._note})' if self._note else ''}"
-        return joined_by_or([number, *(repr(word) for word in (*self._also, self.word) if word)])
+        return joined_by_or([number, *(repr(word) for word in (*self.also, self.word) if word)])
 
     def parse(self, text: str) -> int | str | None:
         """A number, or the word."""
         if text == self.word:
             return None
-        return text if text in self._also else int(text)
+        return text if text in self.also else int(text)
 
     def check(self, value: Any) -> int | str | None:
         """The number as a plain int."""
-        if (value is None and self.word) or (isinstance(value, str) and value in self._also):
+        if (value is None and self.word) or (isinstance(value, str) and value in self.also):
             return value
         if isinstance(value, bool) or not hasattr(value, "__index__") or value.__index__() < self.least:
             raise ValueError

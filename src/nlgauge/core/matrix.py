@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,11 @@ from nlgauge.core.scoring import AnyMetric, one_metric, resolved_call
 from nlgauge.core.signature import Signature
 from nlgauge.errors import InputError
 from nlgauge.io.table import Cell, Table
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from nlgauge.core.keywords import PairKeywords
 
 #: Rows and columns of a matrix that a notebook shows.
 _SHOWN = 20
@@ -119,7 +124,7 @@ def matrix(
     a: Iterable[str],
     b: Iterable[str] | None = None,
     metric: AnyMetric | None = None,
-    **options: Any,
+    **options: Unpack[PairKeywords],
 ) -> ScoreMatrix:
     """Score every text of `a` against every text of `b`; each text is encoded once.
 

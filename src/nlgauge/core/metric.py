@@ -27,8 +27,9 @@ from nlgauge.errors import RecipeError
 from nlgauge.vectors.cloud import Alignment, Flow
 
 if TYPE_CHECKING:
-    from typing_extensions import Self
+    from typing_extensions import Self, Unpack
 
+    from nlgauge.core.keywords import RunKeywords
     from nlgauge.core.score import Score
     from nlgauge.stats.corpus_counts import CorpusCounts
 
@@ -243,7 +244,7 @@ class Metric(ABC, metaclass=_RecipeType):
         *,
         ref_streams: Iterable[Iterable[str]] | None = None,
         sources: Iterable[str] | None = None,
-        **run: Any,
+        **run: Unpack[RunKeywords],
     ) -> Score:
         """Score one system; see `nlgauge.score` for the options of a run."""
         from nlgauge.core.corpus import make_corpus

@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,6 +48,12 @@ class RankedSegment(NamedTuple):
 
     nan for a candidate that has no others.
     """
+
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from nlgauge.core.keywords import PairKeywords
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -178,7 +184,7 @@ def rank(
     metric: AnyMetric | None = None,
     *,
     sources: Iterable[str] | None = None,
-    **options: Any,
+    **options: Unpack[PairKeywords],
 ) -> Ranking:
     """Order the candidates of each segment, the best first.
 

@@ -41,6 +41,9 @@ from nlgauge.io.frozen import ContentError, FrozenTable
 from nlgauge.io.storage import text_digest
 
 if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from nlgauge.core.keywords import ScoreKeywords
     from nlgauge.stats.corpus_counts import CorpusCounts
 
 
@@ -256,7 +259,7 @@ class Accumulator:
     2
     """
 
-    def __init__(self, metric: AnyMetric | None = None, **options: Any) -> None:
+    def __init__(self, metric: AnyMetric | None = None, **options: Unpack[ScoreKeywords]) -> None:
         chosen = one_metric(metric, function="Accumulator")
         self._recipes, self._run, self._check = resolved_call(chosen, options)
         self.keeps_texts = any(_looks_at_corpus(recipe) for recipe in leaves(self._recipes))

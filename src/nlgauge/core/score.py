@@ -19,8 +19,10 @@ from nlgauge.vectors.cloud import Alignment, Flow, alignment_from_dict
 
 if TYPE_CHECKING:
     import pandas as pd
+    from typing_extensions import Unpack
 
     from nlgauge.core.corpus import Corpus
+    from nlgauge.core.keywords import SegmentKeywords
     from nlgauge.core.metric import Metric
     from nlgauge.core.run_options import RunOptions
     from nlgauge.stats.corpus_counts import CorpusCounts
@@ -196,7 +198,7 @@ class Score:
         name = component or self.main
         return name not in self.corpus or (name == self.main and self.statistics is not None)
 
-    def explain(self, segment: int, **options: Any) -> Any:
+    def explain(self, segment: int, **options: Unpack[SegmentKeywords]) -> Any:
         """The `Explanation` of a segment (from 0); options are those of `nlgauge.explain_pair`."""
         return explain_segment(self, segment, **options)
 

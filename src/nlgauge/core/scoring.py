@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import fields
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from nlgauge.core.composite import CompositeMetric, member_signatures
 from nlgauge.core.corpus import References, make_corpus
@@ -32,6 +32,11 @@ from nlgauge.encoders.load import is_added
 from nlgauge.errors import NlgaugeWarning, RecipeError, SignatureError, user_stacklevel
 from nlgauge.text.windows import NO_WINDOWS
 
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from nlgauge.core.keywords import ScoreKeywords
+
 #: A metric as a call names it: in text, as a recipe, or by the signature that is to come out again.
 AnyMetric: TypeAlias = str | Metric | Signature
 
@@ -52,7 +57,7 @@ def score(
     *,
     ref_streams: Iterable[Iterable[str]] | None = None,
     sources: Iterable[str] | None = None,
-    **options: Any,
+    **options: Unpack[ScoreKeywords],
 ) -> Score:
     """Score the outputs of one system.
 
@@ -90,7 +95,7 @@ def score_systems(
     *,
     ref_streams: Iterable[Iterable[str]] | None = None,
     sources: Iterable[str] | None = None,
-    **options: Any,
+    **options: Unpack[ScoreKeywords],
 ) -> list[Score]:
     """Score several systems on the same segments with one or more metrics.
 

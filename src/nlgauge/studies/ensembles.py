@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,6 +42,11 @@ from nlgauge.stats.validation import check_resampling
 from nlgauge.studies.meta.metric_scores import MetricScores
 from nlgauge.studies.meta.score_table import score_table
 
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from nlgauge.core.keywords import ScoreKeywords
+
 __all__ = [
     "EnsembleSearch",
     "Gain",
@@ -54,12 +59,14 @@ __all__ = [
 ]
 
 
-def fit_norms(table: JudgementTable, metric: Metrics, *, run: RunOptions | None = None, **options: Any) -> Norms:
+def fit_norms(
+    table: JudgementTable, metric: Metrics, *, run: RunOptions | None = None, **options: Unpack[ScoreKeywords]
+) -> Norms:
     """Means and deviations of metrics over all rows of a data set; people's scores are not looked at.
 
     An ensemble among the metrics stands for its members. Options are those of `nlgauge.score`.
     """
-    recipes, _ = recipes_and_run(chosen_metrics(metric), options)
+    recipes, given = recipes_and_run(chosen_metrics(metric), options)
     members = list(
         dict.fromkeys(
             member
@@ -67,7 +74,6 @@ def fit_norms(table: JudgementTable, metric: Metrics, *, run: RunOptions | None 
             for member in (recipe.recipes if isinstance(recipe, CompositeMetric) else (recipe,))
         )
     )
-    given = {name: value for name, value in options.items() if name in RunOptions.__dataclass_fields__}
     scored = score_table(table, members, run=run, **given)
     found = []
     for recipe, one in zip(members, scored.metrics, strict=True):

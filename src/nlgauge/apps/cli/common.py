@@ -81,7 +81,7 @@ def add_metric_options(
         group.add_argument(flag_of(name), dest=f"option_{name}", metavar=name.upper(), help=text)
 
 
-def metric_options(args: argparse.Namespace) -> dict[str, str]:
+def metric_options(args: argparse.Namespace) -> dict[str, Any]:
     """The flags of `add_metric_options` that were given."""
     given = {key.removeprefix("option_"): value for key, value in vars(args).items() if key.startswith("option_")}
     return {name: value for name, value in given.items() if value is not None}

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nlgauge.apps.cluster.columns import Columns, ColumnsGiven, RowTexts
 from nlgauge.apps.cluster.counts import Counts, check_countable, counts_path, freeze, looks_at_table
@@ -31,6 +31,11 @@ from nlgauge.errors import InputError, RecipeError
 from nlgauge.io.formats import html_table
 from nlgauge.io.large_tables import Table, TableGiven, open_table
 from nlgauge.vectors.transforms import POSITION_BATCH
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from nlgauge.core.keywords import TableKeywords
 
 #: Rows with texts that are looked at for one that shows which signature comes out.
 _SAMPLED_ROWS = 1000
@@ -139,7 +144,9 @@ class Call:
         return tuple(one.signature.recipe_part for one in prepared.metrics[: prepared.asked])
 
 
-def resolve(table: TableGiven, metric: Metrics | None, columns: ColumnsGiven | None, options: dict[str, Any]) -> Call:
+def resolve(
+    table: TableGiven, metric: Metrics | None, columns: ColumnsGiven | None, options: Mapping[str, Any]
+) -> Call:
     """Check what is asked for, before anything is written."""
     recipes, run, check_signature = resolved_call(chosen_metrics(metric), options)
     if run.alignments:
@@ -162,7 +169,7 @@ def score(
     shard_rows: int | None = None,
     strict: bool = False,
     progress: bool = False,
-    **options: Any,
+    **options: Unpack[TableKeywords],
 ) -> Run:
     """Score the rows of a table, shard by shard, into a folder of parts; `nlgauge.apps.cluster.merge` joins them.
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nlgauge._version import __version__
 from nlgauge.apps.cluster.columns import Columns, ColumnsGiven, RowTexts
@@ -39,6 +39,11 @@ from nlgauge.errors import InputError, RecipeError
 from nlgauge.io.formats import html_table
 from nlgauge.io.large_tables import Table, TableGiven
 from nlgauge.stats.resampling import Interval
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from nlgauge.core.keywords import TableKeywords
 
 _FORMAT = "nlgauge-summary/1"
 
@@ -224,7 +229,7 @@ def dry_run(
     shard_rows: int | None = None,
     price: float = PRICE,
     workers: Sequence[int] = _WORKERS,
-    **options: Any,
+    **options: Unpack[TableKeywords],
 ) -> Prediction:
     """Score a sample of 2,000 pairs with one thread, spread over the table, and predict; nothing is written.
 

@@ -23,6 +23,9 @@ from nlgauge.io.packages import require
 
 if TYPE_CHECKING:
     import pandas as pd
+    from typing_extensions import Unpack
+
+    from nlgauge.core.keywords import ScoreKeywords
 else:
     pd = require("pandas", "plot")
 
@@ -46,7 +49,7 @@ class FrameScores:
         ref: Hashable | Sequence[Hashable] = None,
         source: Hashable = None,
         metric: str | Metric | Signature = "bertscore",
-        **options: Any,
+        **options: Unpack[ScoreKeywords],
     ) -> pd.DataFrame:
         """A column per component, a row per row of the frame and with its index, so that `frame.join` takes it.
 

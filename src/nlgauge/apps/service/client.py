@@ -25,8 +25,9 @@ from nlgauge.errors import ServiceError
 from nlgauge.io.packages import require
 
 if TYPE_CHECKING:
-    from typing_extensions import Self
+    from typing_extensions import Self, Unpack
 
+    from nlgauge.core.keywords import CompareKeywords, ExplainKeywords, PairKeywords, ScoreKeywords, SummaryKeywords
     from nlgauge.core.matrix import ScoreMatrix
     from nlgauge.core.rank import Ranking
     from nlgauge.studies.compare.comparison import SystemComparison
@@ -78,7 +79,7 @@ class Client:
         *,
         ref_streams: Iterable[Iterable[str]] | None = None,
         sources: Iterable[str] | None = None,
-        **options: Any,
+        **options: Unpack[ScoreKeywords],
     ) -> Score:
         """Score the outputs of one system: `nlgauge.score`."""
         chosen = one_metric(metric, function="score")
@@ -93,14 +94,14 @@ class Client:
         *,
         ref_streams: Iterable[Iterable[str]] | None = None,
         sources: Iterable[str] | None = None,
-        **options: Any,
+        **options: Unpack[ScoreKeywords],
     ) -> list[Score]:
         """Score several systems with one or more metrics: `nlgauge.score_systems`."""
         given = {"ref_streams": ref_streams, "sources": sources, **options}
         return self._run(calls.score_call(systems, refs, metric, given))
 
     def compare_systems(
-        self, scores: Scores, *, settings: CompareSettings | None = None, **options: Any
+        self, scores: Scores, *, settings: CompareSettings | None = None, **options: Unpack[CompareKeywords]
     ) -> SystemComparison:
         """Which system is better: `nlgauge.compare_systems`, which takes scores, and so computes here."""
         from nlgauge.studies.compare.systems import compare_systems  # imported where it is needed: scoring does not
@@ -108,7 +109,11 @@ class Client:
         return compare_systems(scores, settings=settings, **options)
 
     def matrix(
-        self, a: Iterable[str], b: Iterable[str] | None = None, metric: AnyMetric | None = None, **options: Any
+        self,
+        a: Iterable[str],
+        b: Iterable[str] | None = None,
+        metric: AnyMetric | None = None,
+        **options: Unpack[PairKeywords],
     ) -> ScoreMatrix:
         """Score every text of `a` against every text of `b`: `nlgauge.matrix`."""
         return self._run(calls.matrix_call(a, b, metric, options))
@@ -120,7 +125,7 @@ class Client:
         metric: AnyMetric | None = None,
         *,
         sources: Iterable[str] | None = None,
-        **options: Any,
+        **options: Unpack[PairKeywords],
     ) -> Ranking:
         """Order the candidates of each segment, the best first: `nlgauge.rank`."""
         return self._run(calls.rank_call(candidates, refs, metric, sources, options))
@@ -132,7 +137,7 @@ class Client:
         metric: AnyMetric | None = None,
         *,
         source: str | None = None,
-        **options: Any,
+        **options: Unpack[ExplainKeywords],
     ) -> Explanation:
         """Explain the score of one hypothesis: `nlgauge.explain_pair`."""
         return self._send(calls.explain_ask(hyp, ref, metric, source, options))
@@ -144,7 +149,7 @@ class Client:
         metric: AnyMetric | None = None,
         *,
         sources: Iterable[str] | None = None,
-        **options: Any,
+        **options: Unpack[ExplainKeywords],
     ) -> list[Explanation]:
         """Explain many pairs, with the idf of all of them: `nlgauge.explain_pairs`."""
         found: list[Explanation] = self._run(calls.explain_pairs_call(hyps, refs, metric, sources, options))
@@ -163,12 +168,12 @@ class Client:
         level: float = 0.95,
         resamples: int = 1000,
         seed: int = 12345,
-        **options: Any,
+        **options: Unpack[SummaryKeywords],
     ) -> CorpusSummary:
         """Which words carry the score: `nlgauge.explain_corpus`."""
-        options |= {"annotator": annotator, "side": side, "method": method}
-        options |= {"level": level, "resamples": resamples, "seed": seed}
-        found: CorpusSummary = self._run(calls.explain_corpus_call(hyps, refs, metric, sources, options))
+        given = {**options, "annotator": annotator, "side": side, "method": method}
+        given |= {"level": level, "resamples": resamples, "seed": seed}
+        found: CorpusSummary = self._run(calls.explain_corpus_call(hyps, refs, metric, sources, given))
         return found
 
     def discourse(
@@ -243,7 +248,11 @@ class Client:
         return self._submit(calls.compare_call(systems, refs, metric, options, settings or {}))
 
     def submit_matrix(
-        self, a: Iterable[str], b: Iterable[str] | None = None, metric: AnyMetric | None = None, **options: Any
+        self,
+        a: Iterable[str],
+        b: Iterable[str] | None = None,
+        metric: AnyMetric | None = None,
+        **options: Unpack[PairKeywords],
     ) -> Job:
         """`matrix` as a job."""
         return self._submit(calls.matrix_call(a, b, metric, options))
@@ -255,7 +264,7 @@ class Client:
         metric: AnyMetric | None = None,
         *,
         sources: Iterable[str] | None = None,
-        **options: Any,
+        **options: Unpack[PairKeywords],
     ) -> Job:
         """`rank` as a job."""
         return self._submit(calls.rank_call(candidates, refs, metric, sources, options))

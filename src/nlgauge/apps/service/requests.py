@@ -116,7 +116,7 @@ def sensitivity_call(
 
 
 def matrix_call(
-    a: Iterable[str], b: Iterable[str] | None, metric: AnyMetric | None, options: dict[str, Any]
+    a: Iterable[str], b: Iterable[str] | None, metric: AnyMetric | None, options: Mapping[str, Any]
 ) -> Call[ScoreMatrix]:
     """What `nlgauge.matrix` takes."""
     body = _recipe_body(metric, options, _OF_RUN, function="matrix")
@@ -132,7 +132,7 @@ def rank_call(
     refs: References | None,
     metric: AnyMetric | None,
     sources: Iterable[str] | None,
-    options: dict[str, Any],
+    options: Mapping[str, Any],
 ) -> Call[Ranking]:
     """What `nlgauge.rank` takes."""
     from nlgauge.core.rank import checked_candidates  # scoring has no need of it
@@ -155,7 +155,7 @@ def explain_ask(
     ref: str | Sequence[str] | None,
     metric: AnyMetric | None,
     source: str | None,
-    options: dict[str, Any],
+    options: Mapping[str, Any],
 ) -> Ask[Explanation]:
     """What `nlgauge.explain_pair` takes; it is never a job."""
     body = _recipe_body(metric, options, (*_OF_RUN, *_OF_EXPLANATION), function="explain_pair")
@@ -170,7 +170,7 @@ def explain_pairs_call(
     refs: References | None,
     metric: AnyMetric | None,
     sources: Iterable[str] | None,
-    options: dict[str, Any],
+    options: Mapping[str, Any],
 ) -> Call[Any]:
     """What `nlgauge.explain_pairs` takes."""
     body = _recipe_body(metric, options, (*_OF_RUN, *_OF_EXPLANATION), function="explain_pairs")
@@ -182,11 +182,11 @@ def explain_corpus_call(
     refs: References | None,
     metric: AnyMetric | None,
     sources: Iterable[str] | None,
-    options: dict[str, Any],
+    options: Mapping[str, Any],
 ) -> Call[Any]:
     """What `nlgauge.explain_corpus` takes."""
-    for name in ("shapley", "leave_one_out"):  # said by the method, there as here
-        options.pop(name, None)
+    # Said by the method, there as here.
+    options = {name: value for name, value in options.items() if name not in ("shapley", "leave_one_out")}
     body = _recipe_body(metric, options, (*_OF_RUN, *_OF_SUMMARY), function="explain_corpus")
     return _segments_call("explain-corpus", body, make_corpus({"": hyps}, refs, sources=sources))
 
@@ -237,7 +237,7 @@ def _score_body(
 
 
 def _recipe_body(
-    metric: AnyMetric | None, options: dict[str, Any], fields: Sequence[str], *, function: str
+    metric: AnyMetric | None, options: Mapping[str, Any], fields: Sequence[str], *, function: str
 ) -> dict[str, Any]:
     """The part of a request that says what with: a metric, fields of the request, options of the metric."""
     (chosen,) = one_metric(metric, function=function)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,6 +51,11 @@ from nlgauge.studies.compare.settings import CompareSettings
 from nlgauge.studies.compare.sources import Scores, score_tables
 from nlgauge.studies.compare.strengths import BradleyTerry, bradley_terry, elo, trueskill
 from nlgauge.studies.compare.system_scores import Matrix, SystemScores
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from nlgauge.core.keywords import CompareKeywords
 
 
 def outlier_share(values: Matrix) -> float:
@@ -222,7 +227,9 @@ def _named(names: list[str]) -> str:
     return shown if len(names) <= _NAMES else f"{shown} and {len(names) - _NAMES} more"
 
 
-def compare_systems(scores: Scores, *, settings: CompareSettings | None = None, **options: Any) -> SystemComparison:
+def compare_systems(
+    scores: Scores, *, settings: CompareSettings | None = None, **options: Unpack[CompareKeywords]
+) -> SystemComparison:
     """Which system is better, by each metric, and is it more than luck?
 
     `scores` are results of `nlgauge.score_systems`, tables (`SystemScores`), or plain numbers: by metric and system

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -32,6 +32,11 @@ from nlgauge.studies.explain.pairs import iter_explanations
 from nlgauge.text.annotation import AnnotatedText, AnnotatedWord, Annotator
 from nlgauge.text.annotators import load_annotator
 from nlgauge.text.tokenizer import is_punctuation
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from nlgauge.core.keywords import SummaryKeywords
 
 #: Where the parts of words come from: summands of the score, or what it loses without a word.
 METHODS = ("linear", "leave-one-out", "shapley")
@@ -112,7 +117,7 @@ def explain_corpus(
     level: float = 0.95,
     resamples: int = 1000,
     seed: int = 12345,
-    **options: Any,
+    **options: Unpack[SummaryKeywords],
 ) -> CorpusSummary:
     """Sum up what the words of all texts contribute to a metric's score.
 
@@ -135,7 +140,8 @@ def explain_corpus(
     check_level(level)
     check_resampling(resamples, seed)
     tagger = load_annotator(annotator)
-    asked = options | {"shapley": method == "shapley", "leave_one_out": method == "leave-one-out", "side": side}
+    asked: dict[str, Any] = {**options, "side": side}
+    asked |= {"shapley": method == "shapley", "leave_one_out": method == "leave-one-out"}
     if tagger.language:
         _, of_recipe = split_options(asked)
         named = one_metric(metric, function="explain_corpus")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING
 
 from nlgauge.core.compare import compare
 from nlgauge.core.composite import CompositeMetric
@@ -33,6 +33,11 @@ from nlgauge.studies.explain.build import Explainer
 from nlgauge.studies.explain.explanation import Explanation
 from nlgauge.studies.explain.options import ExplainOptions, ScoresByReference, reference_rule, split_options
 
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from nlgauge.core.keywords import ExplainKeywords, SegmentKeywords
+
 #: What these say of a text stands in the notes of its explanation.
 _NOTED = (
     ConvergenceWarning,
@@ -52,7 +57,7 @@ def explain_pair(
     metric: AnyMetric | None = None,
     *,
     source: str | None = None,
-    **options: Any,
+    **options: Unpack[ExplainKeywords],
 ) -> Explanation:
     """Explain the score of one hypothesis: what matched what, and what each word contributes.
 
@@ -86,7 +91,7 @@ def explain_pairs(
     metric: AnyMetric | None = None,
     *,
     sources: Iterable[str] | None = None,
-    **options: Any,
+    **options: Unpack[ExplainKeywords],
 ) -> list[Explanation]:
     """Explain many pairs, encoded in one go; arguments are those of `nlgauge.score` and `explain_pair`.
 
@@ -102,7 +107,7 @@ def iter_explanations(
     metric: AnyMetric | None = None,
     *,
     sources: Iterable[str] | None = None,
-    **options: Any,
+    **options: Unpack[ExplainKeywords],
 ) -> Iterator[Explanation]:
     """The same one by one, for those who keep little of each: an explanation is many times as large as its texts."""
     chosen, rest = split_options(options, shapley=False)
@@ -112,7 +117,7 @@ def iter_explanations(
     return _explained(recipe, corpus, run, chosen, check, range(len(corpus)))
 
 
-def explain_segments(score: Score, segments: Sequence[int], **options: Any) -> list[Explanation]:
+def explain_segments(score: Score, segments: Sequence[int], **options: Unpack[SegmentKeywords]) -> list[Explanation]:
     """Explain segments (from 0) of a score, in one go, with the idf of the texts it was computed on."""
     options.setdefault("shapley", None if len(segments) == 1 else False)
     chosen, rest = split_options(options)
@@ -142,7 +147,7 @@ def explain_in_corpus(
     *,
     segments: Sequence[int],
     sources: Iterable[str] | None = None,
-    **options: Any,
+    **options: Unpack[ExplainKeywords],
 ) -> list[Explanation]:
     """Explain some segments (from 0) of a corpus that was not scored: idf is that of all texts, as in its score.
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -29,6 +29,11 @@ from nlgauge.stats.validation import Vector, numbers
 from nlgauge.studies.factors.columns import CLB, COMPUTED, FactorMaker, FactorOptions
 from nlgauge.studies.meta.metric_scores import MetricScores, distinct_names
 from nlgauge.studies.meta.score_table import released_rows, score_table
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from nlgauge.core.keywords import ScoreKeywords
 
 _FORMAT = "nlgauge-factors/1"
 
@@ -258,7 +263,7 @@ def explain_factors(
     making: FactorOptions | None = None,
     intervals: Intervals | None = None,
     run: RunOptions | None = None,
-    **options: Any,
+    **options: Unpack[ScoreKeywords],
 ) -> FactorStudy:
     """Fit metrics by linguistic factors of each pair, on all rows of a data set together.
 
@@ -321,7 +326,7 @@ def score_translations(
     made: FactorMaker,
     *,
     run: RunOptions | None = None,
-    **options: Any,
+    **options: Unpack[ScoreKeywords],
 ) -> dict[str, Vector]:
     """By metric: its score of each foreign sentence beside the machine translation, in the places of the pair.
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +33,11 @@ from nlgauge.studies.meta.metric_scores import MetricScores, ScoreTable
 from nlgauge.studies.meta.sentinels import sentinel_rows
 from nlgauge.text.languages import LANGUAGE_CODES
 
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from nlgauge.core.keywords import ScoreKeywords
+
 IdfTexts: TypeAlias = Literal["files", "grid", "pooled"]
 
 
@@ -42,7 +47,7 @@ def score_table(
     *,
     run: RunOptions | None = None,
     undefined: Undefined = "raise",
-    **options: Any,
+    **options: Unpack[ScoreKeywords],
 ) -> ScoreTable:
     """Score every row of a table; options are those of `nlgauge.score`, and `run` those of the run in one object.
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,11 @@ from nlgauge.io.formats import HtmlCell, html_table
 from nlgauge.metrics.bertscore import BERTScore
 from nlgauge.studies.meta.questions import Question, answer, check_question
 from nlgauge.studies.meta.score_table import score_table
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from nlgauge.core.keywords import RunKeywords
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +80,7 @@ def tune_layer(
     model: str = "minilm",
     agreement: str = "pearson",
     run: RunOptions | None = None,
-    **options: Any,
+    **options: Unpack[RunKeywords],
 ) -> LayerTuning:
     """Score a table at every layer of a model on one encoding of its texts.
 
@@ -86,7 +91,7 @@ def tune_layer(
     if not all(table.references):
         msg = f"layers are tuned on outputs beside references, and {table.name} has none"
         raise InputError(msg)
-    running = RunOptions.of(options) if run is None else replace(run, **options)
+    running = RunOptions.of(options) if run is None else run.with_options(**options)
     top = load_encoder(model, **running.loading).layers
     metrics = [BERTScore(model=model, layer=layer) for layer in range(top + 1)]
     scored = score_table(table, metrics, run=running)

@@ -11,9 +11,9 @@ from __future__ import annotations
 import tempfile
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,6 +48,11 @@ from nlgauge.studies.meta.score_table import pooled_corpora, table_corpora
 from nlgauge.studies.sensitivity.results import Ranking, Sensitivity, SettingEffect, SettingInfo
 from nlgauge.studies.sensitivity.study import Setting, Study
 from nlgauge.studies.sensitivity.variants import IdfTexts, StudyOptions, StudyPlan, make_plan
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from nlgauge.core.keywords import RunKeywords
 
 #: Texts of systems in one range of a checkpoint; an interrupted run loses at most the work on one.
 _RANGE = 2000
@@ -378,7 +383,7 @@ def run_study(
     idf_texts: Sequence[str] | None = None,
     rankings: bool = True,
     run: RunOptions | None = None,
-    **more: Any,
+    **more: Unpack[RunKeywords],
 ) -> Sensitivity:
     """Score a table under every setting of a study, and say what moves.
 
@@ -396,7 +401,7 @@ def run_study(
     """
     options = options or StudyOptions()
     check_documents(options, table)
-    running = RunOptions.of(more) if run is None else replace(run, **more)
+    running = RunOptions.of(more) if run is None else run.with_options(**more)
     languages = {pair: options.lang or pair.rpartition("-")[2] for pair in table.langpairs}
     with tempfile.TemporaryDirectory(prefix="nlgauge-study-") as folder:
         plan = make_plan(study, IdfTexts(table, idf_texts), languages, options.seed, running, Path(folder))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,6 +40,11 @@ from nlgauge.studies.stress.perturbations import (
 from nlgauge.studies.stress.triples import permuted
 from nlgauge.text.annotation import AnnotatedText, Annotator
 from nlgauge.text.words import WordSpan, split_words
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from nlgauge.core.keywords import StressKeywords
 
 #: Short words carry little; one of these letters or more is dropped where there is one.
 _LONG = 4
@@ -354,7 +359,7 @@ def stress(
     resamples: int = 1000,
     name: str = "texts",
     scorer: Callable[..., list[Score]] = score_systems,
-    **options: Any,
+    **options: Unpack[StressKeywords],
 ) -> StressTest:
     """How far metrics fall when texts are perturbed, and whether further than for a paraphrase.
 
@@ -387,8 +392,9 @@ def stress(
     changed = perturb(listed, chosen, seed=seed, annotator=annotator)
     metrics = chosen_metrics(metric)
     recipes, _ = recipes_and_run(metrics, options)
+    given: dict[str, Any] = {**options}
     if lang is not None and any("lang" in one.options() for one in leaves(recipes)):
-        options["lang"] = lang
+        given["lang"] = lang
     if others is not None and len(others) != len(listed):
         msg = f"each text needs a paraphrase, got {len(listed)} texts and {len(others)} paraphrases"
         raise InputError(msg)
@@ -401,7 +407,7 @@ def stress(
         listed if refs is None else refs,
         metrics,
         sources=sources if with_source else None,
-        **options,
+        **given,
     )
     drawing = {"level": level, "resamples": resamples, "seed": seed}
     found = []

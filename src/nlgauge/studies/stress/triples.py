@@ -18,7 +18,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +38,11 @@ from nlgauge.studies.factors.columns import bleu1
 from nlgauge.studies.stress.perturbations import drawn, other_order, put_in
 from nlgauge.text.annotation import AnnotatedText, AnnotatedWord, Annotator
 from nlgauge.text.words import treebank_words
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from nlgauge.core.keywords import ScoreKeywords
 
 #: Columns of a file of triples.
 COLUMNS = ("anchor", "paraphrase", "lookalike")
@@ -370,7 +375,11 @@ def released_wins(triples: Triples, metric: str | Sequence[str] | None = None, *
 
 
 def score_triples(
-    triples: Triples, metric: Metrics | None = None, *, how: dict[str, Any] | None = None, **options: Any
+    triples: Triples,
+    metric: Metrics | None = None,
+    *,
+    how: dict[str, Any] | None = None,
+    **options: Unpack[ScoreKeywords],
 ) -> TripleStudy:
     """Score B and C beside A with metrics of nlgauge; options are those of `nlgauge.score`.
 

@@ -1,0 +1,164 @@
+"""Write src/nlgauge/core/keywords.py: what `**options` of the public functions may hold, from the declared options.
+
+python -m docs.write_keywords            writes the file
+python -m docs.write_keywords --check    ends with 1 where it is not up to date
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from nlgauge.core.kinds import Choice, Flag, Float, Int, Kind, Many, NameList, NumberList, Pattern
+from nlgauge.core.options import BY_PROFILE, PROFILE_WORD, Option
+from nlgauge.core.registry import built_in_metrics
+from nlgauge.core.run_options import RunOptions
+from nlgauge.studies.compare.settings import CompareSettings
+from nlgauge.studies.explain.options import ExplainOptions
+
+TARGET = Path(__file__).parents[1] / "src" / "nlgauge" / "core" / "keywords.py"
+
+HEAD = '''\
+"""Keywords of the public functions, for editors and type checkers; nothing here is needed to run.
+
+Written by `python -m docs.write_keywords` from the options that metrics, runs and analyses declare. Do not edit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from os import PathLike
+from typing import Literal, TypedDict
+'''
+
+
+class Keywords(NamedTuple):
+    """A class of the file: groups of options, without those that its functions name themselves or do not take."""
+
+    name: str
+    what: str
+    groups: tuple[str, ...]
+    without: frozenset[str] = frozenset()
+
+
+CLASSES = (
+    Keywords("RunKeywords", "Options of a run.", ("Run",)),
+    Keywords("ScoreKeywords", "Options of `nlgauge.score`: those of all metrics, and of a run.", ("Metric", "Run")),
+    Keywords("PairKeywords", "Options of `rank` and `matrix`.", ("Metric", "Run"), frozenset({"alignments"})),
+    Keywords(
+        "TableKeywords", "Options of `cluster.score`.", ("Metric", "Run"), frozenset({"alignments", "progress"})
+    ),
+    Keywords("StressKeywords", "Options of `stress`.", ("Metric", "Run"), frozenset({"annotator", "lang"})),
+    Keywords("SegmentKeywords", "Options of `Score.explain`.", ("Explanation",)),
+    Keywords("ExplainKeywords", "Options of `explain_pair` and `explain_pairs`.", ("Metric", "Run", "Explanation")),
+    Keywords(
+        "SummaryKeywords",
+        "Options of `explain_corpus`.",
+        ("Metric", "Run", "Explanation"),
+        frozenset({"annotator", "side", "seed", "shapley", "leave_one_out"}),
+    ),
+    Keywords("CompareKeywords", "Settings of `compare_systems`.", ("Comparison",)),
+)
+
+
+def option_groups() -> dict[str, dict[str, str]]:
+    """Types of options by name, in groups; where metrics differ, a type takes what any of them takes."""
+    declared: dict[str, list[Option]] = {}
+    for metric in built_in_metrics().values():
+        for name, about in metric.options().items():
+            declared.setdefault(name, []).append(about)
+    groups = {"Metric": {name: type_of(options) for name, options in sorted(declared.items())}}
+    for group, options in (("Run", RunOptions), ("Explanation", ExplainOptions), ("Comparison", CompareSettings)):
+        groups[group] = {name: type_of([about]) for name, about in options.options().items()}
+    return groups
+
+
+def type_of(options: Iterable[Option]) -> str:
+    """What all options of one name take, as an annotation."""
+    words: dict[str, None] = {}
+    types: dict[str, None] = {}
+    for about in options:
+        words |= dict.fromkeys(about.kind.words) if isinstance(about.kind, Choice) else {}
+        words |= {PROFILE_WORD: None} if about.default is BY_PROFILE else {}
+        types |= dict.fromkeys(types_of(about.kind))
+        if about.default is None:
+            types["None"] = None
+    choices = ", ".join(f'"{word}"' for word in words)
+    literal = [f"Literal[{choices}]"] if words and "str" not in types else []
+    return " | ".join([*literal, *sorted(types, key=lambda name: name == "None")])
+
+
+def types_of(kind: Kind) -> list[str]:
+    """The Python types of a kind's values, but for the words of a choice."""
+    yes_or_no = ["bool"] if {"yes", "no"} <= set(getattr(kind, "words", ())) else []
+    if isinstance(kind, Choice):
+        return yes_or_no
+    if isinstance(kind, Int):
+        return ["int", *(["str"] if kind.word or kind.also else []), *(["None"] if kind.word else [])]
+    if isinstance(kind, Float):
+        return ["float"]
+    if isinstance(kind, Flag):
+        return ["bool"]
+    if isinstance(kind, Many):
+        return [f"Iterable[{type_of([Option('', '', kind.kind, '')])}]"]
+    if isinstance(kind, Pattern | NameList | NumberList):
+        return ["str"]
+    return [*yes_or_no, "str", "PathLike[str]"]
+
+
+def file_text() -> str:
+    """The file as it should be."""
+    groups = option_groups()
+    # An option of an explanation hides one of a metric that is called the same.
+    hidden = {
+        keywords.name: keywords.without
+        | {name for name in groups["Metric"] if "Explanation" in keywords.groups and name in groups["Explanation"]}
+        for keywords in CLASSES
+    }
+    common = {
+        group: {
+            name
+            for name in types
+            if all(name not in hidden[keywords.name] for keywords in CLASSES if group in keywords.groups)
+        }
+        for group, types in groups.items()
+    }
+    parts = [
+        class_text(f"_{group}", ["TypedDict"], {name: groups[group][name] for name in groups[group] if name in names})
+        for group, names in common.items()
+    ]
+    for keywords in CLASSES:
+        own = {
+            name: groups[group][name]
+            for group in keywords.groups
+            for name in groups[group]
+            if name not in common[group] and name not in keywords.without
+        }
+        parts.append(class_text(keywords.name, [f"_{group}" for group in keywords.groups], own, keywords.what))
+    return "\n\n".join([HEAD, *parts])
+
+
+def class_text(name: str, bases: Sequence[str], types: Mapping[str, str], what: str = "") -> str:
+    """A TypedDict, with a line per option."""
+    lines = [f"class {name}({', '.join(bases)}, total=False):"]
+    lines += [f'    """{what}"""'] if what else []
+    lines += [""] if what and types else []
+    return "\n".join([*lines, *(f"    {option}: {kind}" for option, kind in types.items()), ""])
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Write the file, or check it."""
+    text = file_text()
+    if "--check" not in arguments:
+        TARGET.write_text(text, encoding="utf-8")
+        return 0
+    stale = not TARGET.is_file() or TARGET.read_text(encoding="utf-8") != text
+    if stale:
+        print("src/nlgauge/core/keywords.py is not up to date: python -m docs.write_keywords")
+    return int(stale)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,191 @@
+"""Keywords of the public functions, for editors and type checkers; nothing here is needed to run.
+
+Written by `python -m docs.write_keywords` from the options that metrics, runs and analyses declare. Do not edit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from os import PathLike
+from typing import Literal, TypedDict
+
+
+class _Metric(TypedDict, total=False):
+    adjacency: Literal["unweighted", "weighted", "none"]
+    against: Literal["refs", "source"]
+    aggregation: str
+    average: Literal["sentences", "entries", "profile"]
+    beta: int
+    bounds: str | PathLike[str]
+    case: Literal["mixed", "lower"]
+    chars: int
+    combine: str
+    devices: Literal["nouns", "content", "profile"]
+    distance: Literal["norm", "squared", "profile"]
+    distance_as: Literal["one-minus", "negative"]
+    exponents: str
+    focus: Literal["nn", "entity"]
+    idf: str | PathLike[str]
+    layer: int | str | None
+    lengths: Literal["unit", "own", "profile"]
+    lm: str | PathLike[str]
+    lm_weight: float
+    lowercase: Literal["no", "yes"] | bool
+    match: Literal["statistics", "greedy", "optimal"]
+    max_tokens: int | str | None
+    measure: Literal["precision", "recall", "f", "f1"]
+    measures: str
+    members: str | PathLike[str]
+    mentions: Literal["lemma", "surface", "profile"]
+    min_mentions: int
+    model: str | PathLike[str]
+    multiref: Literal["mean", "best", "best-f", "best-each"]
+    n: int | str
+    norms: str | PathLike[str]
+    prefix_space: Literal["auto", "yes", "no"] | bool
+    profile: Literal["corrected", "released", "paper", "v1", "v2", "web", "2020", "head"]
+    punctuation: Literal["keep", "drop-ascii", "drop-unicode", "profile"]
+    rescale: bool | str | PathLike[str]
+    routing_epsilon: float
+    routing_step: float
+    sent_threshold: Literal["profile"] | float
+    sentence: str | PathLike[str]
+    sentence_lengths: Literal["unit", "own", "profile"]
+    sentences: Literal["rules", "lines", "annotator"]
+    single_reference: Literal["twice", "graph", "profile"]
+    smooth: Literal["exp", "floor", "add-k", "none"]
+    solver: str | PathLike[str]
+    specials: Literal["keep", "drop"]
+    src_lang: str | PathLike[str]
+    start_token: Literal["first-sentence", "left-out", "profile"]
+    statistics: str
+    stemmer: Literal["yes", "no"] | bool
+    stopwords: str | PathLike[str]
+    stride: int | str | None
+    subwords: Literal["last", "average", "profile", "first", "all"]
+    threshold: Literal["profile"] | float
+    tokenize: str | PathLike[str]
+    transforms: str | PathLike[str]
+    trim: Literal["profile"] | float
+    unit: Literal["word", "sentence"]
+    unknown: Literal["error", "zero", "score"]
+    unmatched: Literal["ignored", "origin", "profile"]
+    vectors: str | PathLike[str]
+    weighting: str
+    window: int | str
+    wmdo_matches: Literal["flow", "words"]
+
+
+class _Run(TypedDict, total=False):
+    engine: str | PathLike[str]
+    precision: Literal["fp32", "fp16", "bf16", "int8"]
+    device: str | PathLike[str]
+    threads: int | None
+    batch_tokens: int
+    long: Literal["truncate", "error", "windows"]
+    empty: Literal["error", "zero"]
+    cache: str | PathLike[str] | None
+    cache_size: float
+
+
+class _Explanation(TypedDict, total=False):
+    pieces: Literal["max", "mean", "first"]
+    component: str | PathLike[str] | None
+    samples: int
+    beside: bool
+
+
+class _Comparison(TypedDict, total=False):
+    test: Literal["bootstrap", "randomisation", "t", "wilcoxon", "sign", "sign-ties-in", "mood"]
+    tests_shown: Iterable[Literal["bootstrap", "randomisation", "t", "wilcoxon", "sign", "sign-ties-in", "mood"]]
+    correction: Literal["holm", "none"]
+    alpha: float
+    level: float
+    resamples: int
+    permutations: int
+    seed: int
+    ties: Literal["half", "second", "drop"]
+    tie_tolerance: float
+    ranking: Literal["mean", "median", "bt"]
+    smallest_difference: float
+    ratings: bool
+    shuffles: int
+
+
+class RunKeywords(_Run, total=False):
+    """Options of a run."""
+
+    alignments: bool
+    progress: bool
+
+
+class ScoreKeywords(_Metric, _Run, total=False):
+    """Options of `nlgauge.score`: those of all metrics, and of a run."""
+
+    annotator: str | PathLike[str]
+    lang: str | PathLike[str]
+    words: int
+    alignments: bool
+    progress: bool
+
+
+class PairKeywords(_Metric, _Run, total=False):
+    """Options of `rank` and `matrix`."""
+
+    annotator: str | PathLike[str]
+    lang: str | PathLike[str]
+    words: int
+    progress: bool
+
+
+class TableKeywords(_Metric, _Run, total=False):
+    """Options of `cluster.score`."""
+
+    annotator: str | PathLike[str]
+    lang: str | PathLike[str]
+    words: int
+
+
+class StressKeywords(_Metric, _Run, total=False):
+    """Options of `stress`."""
+
+    words: int
+    alignments: bool
+    progress: bool
+
+
+class SegmentKeywords(_Explanation, total=False):
+    """Options of `Score.explain`."""
+
+    words: Literal["words", "blanks"]
+    shapley: bool | None
+    leave_one_out: bool
+    side: Literal["hypothesis", "reference"]
+    seed: int
+
+
+class ExplainKeywords(_Metric, _Run, _Explanation, total=False):
+    """Options of `explain_pair` and `explain_pairs`."""
+
+    annotator: str | PathLike[str]
+    lang: str | PathLike[str]
+    words: Literal["words", "blanks"]
+    alignments: bool
+    progress: bool
+    shapley: bool | None
+    leave_one_out: bool
+    side: Literal["hypothesis", "reference"]
+    seed: int
+
+
+class SummaryKeywords(_Metric, _Run, _Explanation, total=False):
+    """Options of `explain_corpus`."""
+
+    lang: str | PathLike[str]
+    words: Literal["words", "blanks"]
+    alignments: bool
+    progress: bool
+
+
+class CompareKeywords(_Comparison, total=False):
+    """Settings of `compare_systems`."""
