@@ -18,7 +18,7 @@ import nlgauge
 
 h, r = ["A cat sat."], ["The cat sat."]
 nlgauge.score(h, r, "bertscore", layer=4, idf=Path("counts.json"), threads=2, lang="en")
-nlgauge.score_systems({"a": h}, r, ["chrf", nlgauge.BLEU()], long="windows")
+nlgauge.score_systems({"a": h}, r, ["chrf", nlgauge.metrics.BLEU()], long="windows")
 nlgauge.rank([h], None, "bertscore", rescale=True)
 nlgauge.matrix(h, r, "moverscore", n=2)
 nlgauge.explain_pair(h[0], r[0], "bertscore", shapley=True, words="blanks")
