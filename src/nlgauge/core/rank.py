@@ -32,6 +32,11 @@ from nlgauge.core.vector_metric import VectorMetric
 from nlgauge.errors import InputError, RecipeError
 from nlgauge.io.table import Cell, Marked, Table
 
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from nlgauge.core.keywords import PairKeywords
+
 
 class RankedSegment(NamedTuple):
     """Candidates of a segment in their order."""
@@ -48,12 +53,6 @@ class RankedSegment(NamedTuple):
 
     nan for a candidate that has no others.
     """
-
-
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
-
-    from nlgauge.core.keywords import PairKeywords
 
 
 @dataclass(frozen=True, repr=False, eq=False)
