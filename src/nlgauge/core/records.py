@@ -51,6 +51,8 @@ def from_plain(kind: Any, value: Any) -> Any:
     origin, inner = get_origin(kind), get_args(kind)
     if origin in _UNIONS:
         return _from_union(inner, value)
+    if origin is Literal:
+        return value
     if _is_array(kind):
         return np.array(value, dtype=_number_type(kind))
     if kind is float or kind is np.float64:

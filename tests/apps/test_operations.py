@@ -1,0 +1,90 @@
+"""The table of operations, and an operation of another package by command and in Python."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from nlgauge.apps.operations import operations
+from nlgauge.core.operations import Operation
+from nlgauge.core.result import Result
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "nlgauge-lengths"
+
+
+@pytest.mark.parametrize("operation", operations().values(), ids=lambda operation: operation.name)
+def test_function_options_and_result_of_each_operation_exist(operation: Operation) -> None:
+    parameters = inspect.signature(operation.call).parameters
+    assert issubclass(operation.result_class, Result)
+    assert operation.result_class.format, "its JSON has a name"
+    assert operation.help[0].islower()
+    assert not operation.help.endswith(".")
+    for entry in operation.inputs:
+        assert entry.name in parameters
+    if operation.metric != "none":
+        assert "metric" in parameters
+    for options in operation.option_sets:
+        assert options.options()
+
+
+def test_places_of_texts_are_named_as_messages_name_them() -> None:
+    rank = operations()["rank"]
+    texts = {"candidates": [["a", "b"]], "refs": [["c", "d"]], "sources": None}
+    assert list(rank.places(texts)) == [
+        ("candidates[0][0]", "a"),
+        ("candidates[0][1]", "b"),
+        ("refs, segment 0", "c"),
+        ("refs, segment 0", "d"),
+    ]
+    assert rank.count_pairs(texts) == 4
+
+
+@pytest.fixture
+def package(tmp_path: Path) -> dict[str, str]:
+    """The environment in which the example package is installed."""
+    info = tmp_path / "nlgauge_lengths-0.1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: nlgauge-lengths\nVersion: 0.1.0\n", encoding="utf-8")
+    points = "[nlgauge.operations]\nlengths = nlgauge_lengths:OPERATION\n"
+    (info / "entry_points.txt").write_text(points, encoding="utf-8")
+    (tmp_path / "a.txt").write_text("The cat sat down.\nIt rained.\n", encoding="utf-8")
+    (tmp_path / "ref.txt").write_text("The cat sat.\nThere was rain.\n", encoding="utf-8")
+    folders = [str(EXAMPLE / "src"), str(tmp_path), *sys.path]
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, folders))}
+
+
+def run(environment: dict[str, str], folder: Path, *words: str) -> str:
+    answer = subprocess.run(
+        [sys.executable, *words], cwd=folder, env=environment, capture_output=True, text=True, check=True
+    )
+    return answer.stdout
+
+
+def test_an_operation_of_a_package_has_a_command(package: dict[str, str], tmp_path: Path) -> None:
+    nlgauge = ("-m", "nlgauge")
+    assert "measure how long outputs are" in run(package, tmp_path, *nlgauge, "--help")
+    out = run(package, tmp_path, *nlgauge, "lengths", "a.txt", "--refs", "ref.txt", "--format", "json")
+    record = json.loads(out)
+    assert record["format"] == "nlgauge-lengths-1"
+    # By hand: (4 + 2) / 2 words against (3 + 3) / 2.
+    assert record["systems"] == [{"system": "a.txt", "mean": 3.0, "ratio": 1.0}]
+    table = run(package, tmp_path, *nlgauge, "lengths", "a.txt", "--unit", "characters", "--format", "tsv")
+    assert table == "system\tcharacters\tratio\na.txt\t13.50\t\n"
+    script = run(package, tmp_path, *nlgauge, "completion", "bash")
+    assert "lengths" in script
+
+
+def test_an_operation_of_a_package_is_a_function(package: dict[str, str], tmp_path: Path) -> None:
+    code = (
+        "from nlgauge_lengths import Lengths, lengths\n"
+        "result = lengths({'a': ['The cat sat down.']}, ['The cat sat.'], unit='words')\n"
+        "assert Lengths.from_dict(result.to_dict()) == result\n"
+        "print(result.systems[0].ratio)\n"
+    )
+    assert float(run(package, tmp_path, "-c", code)) == pytest.approx(4 / 3)
