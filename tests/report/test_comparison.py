@@ -10,13 +10,13 @@ from typing import Literal
 
 import numpy as np
 import pytest
+from nlgauge.report.comparison import Compared, render_comparison
+from nlgauge.report.verdicts import metric_verdict, plain
 from tests.studies.compare.made_scores import uneven
 
 import nlgauge
 from nlgauge.errors import InputError, RecipeError
-from nlgauge.report.comparison import Compared, render_comparison
 from nlgauge.report.html.document import html_report
-from nlgauge.report.verdicts import metric_verdict, plain
 from nlgauge.studies.compare.repeated_runs import compare_runs
 from nlgauge.studies.compare.settings import CompareSettings
 from nlgauge.studies.compare.systems import compare_systems

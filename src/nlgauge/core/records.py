@@ -1,7 +1,8 @@
 """Dataclasses as plain values, back again, and as a JSON Schema: all three follow the types of their fields.
 
 A field may hold text, numbers, arrays, signatures, options, other dataclasses and named tuples, and lists or mappings
-of them. A number that is not defined (nan) is null in JSON.
+of them. What has `to_dict` and `from_dict`, as results have, is written and read by them. A number that is not
+defined (nan) is null in JSON.
 """
 
 from __future__ import annotations
@@ -37,13 +38,18 @@ def to_plain(value: Any) -> Any:
         return value.item()
     if isinstance(value, Signature):
         return str(value)
-    if isinstance(value, OptionSet):
+    if isinstance(value, OptionSet) or _has_own_form(type(value)):
         return value.to_dict()
     if is_record(type(value)):
-        return {name: to_plain(getattr(value, name)) for name in _written(value.__class__)}
+        return fields_to_plain(value)
     if isinstance(value, Mapping):
         return {str(key): to_plain(entry) for key, entry in value.items()}
     return [to_plain(entry) for entry in value] if isinstance(value, list | tuple) else value
+
+
+def fields_to_plain(value: Any) -> dict[str, Any]:
+    """The fields of a record, and the properties that are written with them."""
+    return {name: to_plain(getattr(value, name)) for name in _written(value.__class__)}
 
 
 def from_plain(kind: Any, value: Any) -> Any:
@@ -61,8 +67,10 @@ def from_plain(kind: Any, value: Any) -> Any:
         return Signature.parse(value)
     if isinstance(kind, type) and issubclass(kind, OptionSet):
         return kind.of(value)
+    if _has_own_form(kind):
+        return kind.from_dict(value)
     if is_record(kind):
-        return _from_fields(kind, value)
+        return from_fields(kind, value)
     if origin is tuple:
         kinds = (inner[0],) * len(value) if inner[-1] is Ellipsis else inner
         return tuple(from_plain(part, entry) for part, entry in zip(kinds, value, strict=True))
@@ -94,10 +102,10 @@ def schema_of(kind: Any) -> dict[str, Any]:
         return {"type": "string"}
     if _is_array(kind):
         return {"type": "array"}
+    if _has_own_form(kind):
+        return kind.schema() if hasattr(kind, "schema") else {"type": "object"}
     if is_record(kind):
-        hints, known = _hints(kind), _written(kind)
-        properties = {name: schema_of(hints[name]) for name in known}
-        return {"type": "object", "properties": properties, "required": list(known), "additionalProperties": False}
+        return schema_of_fields(kind)
     if origin is tuple and inner[-1] is not Ellipsis:
         return {"type": "array", "prefixItems": [schema_of(part) for part in inner], "minItems": len(inner)}
     if origin is not None and issubclass(origin, Mapping):
@@ -107,11 +115,23 @@ def schema_of(kind: Any) -> dict[str, Any]:
     return {"type": "object"} if isinstance(kind, type) and issubclass(kind, OptionSet) else {}
 
 
+def schema_of_fields(kind: Any) -> dict[str, Any]:
+    """The JSON Schema of a record."""
+    hints, known = _hints(kind), _written(kind)
+    properties = {name: schema_of(hints[name]) for name in known}
+    return {"type": "object", "properties": properties, "required": list(known), "additionalProperties": False}
+
+
 def is_record(kind: Any) -> bool:
     """Whether values of a type have named fields: a dataclass or a named tuple, but not a set of options."""
     if not isinstance(kind, type) or issubclass(kind, OptionSet):
         return False
     return is_dataclass(kind) or (issubclass(kind, tuple) and hasattr(kind, "_fields"))
+
+
+def _has_own_form(kind: Any) -> bool:
+    """Whether a type writes and reads itself."""
+    return isinstance(kind, type) and hasattr(kind, "to_dict") and hasattr(kind, "from_dict")
 
 
 def _names(kind: type) -> tuple[str, ...]:
@@ -134,7 +154,8 @@ def _hints(kind: type) -> Mapping[str, Any]:
     return hints
 
 
-def _from_fields(kind: Any, record: Mapping[str, Any]) -> Any:
+def from_fields(kind: Any, record: Mapping[str, Any]) -> Any:
+    """A record from its fields as plain values."""
     hints = _hints(kind)
     return kind(**{name: from_plain(hints[name], record[name]) for name in _read(kind, record)})
 

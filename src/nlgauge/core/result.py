@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from nlgauge._version import __version__
-from nlgauge.core.records import from_plain, schema_of, to_plain
+from nlgauge.core.records import fields_to_plain, from_fields, schema_of, schema_of_fields
 from nlgauge.errors import FileFormatError, InputError, RecipeError
 from nlgauge.io.formats import json_text
 
@@ -46,9 +46,11 @@ class Result:
     """Properties that JSON has next to the fields; they are not read back."""
     unwritten: ClassVar[tuple[str, ...]] = ()
     """Fields that JSON leaves out; they need a default."""
+    views: ClassVar[tuple[str, ...]] = ()
+    """Names of further tables, which `tables` and `render` take like a format; they are written as TSV."""
 
     def tables(self, form: str = "text") -> Sequence[Table]:
-        """The result as tables; `form` is text, tsv, csv, latex, markdown or html, for tables that differ by it."""
+        """The result as tables; `form` is text, tsv, csv, latex, markdown, html or one of `views`."""
         raise NotImplementedError
 
     def figure(self) -> Any:
@@ -61,7 +63,8 @@ class Result:
         if form == "json":
             return json_text({"nlgauge": __version__, **self.to_dict()})
         width = self.decimals if decimals is None else decimals
-        return "\n".join(table.write(form, width=width, line=self.line) for table in self.tables(form))
+        written = "tsv" if form in self.views else form
+        return "\n".join(table.write(written, width=width, line=self.line) for table in self.tables(form))
 
     def save_figure(self, path: str | Path) -> None:
         """Write the figure as .png, .svg or .pdf (extra `nlgauge[plot]`)."""
@@ -72,7 +75,7 @@ class Result:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON; the same input gives the same bytes."""
-        return {"format": self.format, **to_plain(self)}
+        return {"format": self.format, **fields_to_plain(self)}
 
     @classmethod
     def from_dict(cls, record: Mapping[str, Any]) -> Self:
@@ -82,7 +85,7 @@ class Result:
             msg = f"the format of a {cls.__name__} must be {cls.format!r}, got {name!r}"
             raise FileFormatError(msg)
         try:
-            result: Self = from_plain(cls, record)
+            result: Self = from_fields(cls, record)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             msg = f"the dict is not one of {cls.__name__}.to_dict(): {error!r}"
             raise InputError(msg) from error
@@ -91,7 +94,7 @@ class Result:
     @classmethod
     def schema(cls) -> dict[str, Any]:
         """The JSON Schema of `to_dict`, and of JSON files, which name the version of nlgauge too."""
-        schema = schema_of(cls)
+        schema = schema_of_fields(cls)
         head = {"format": {"const": cls.format}, "nlgauge": {"type": "string"}, "warnings": schema_of(list[str])}
         return {
             "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -103,4 +106,4 @@ class Result:
         }
 
     def _repr_html_(self) -> str:
-        return "".join(table.to_html(width=self.decimals) for table in self.tables("html"))
+        return "".join(table.write("html", width=self.decimals) for table in self.tables("html"))

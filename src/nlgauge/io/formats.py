@@ -87,11 +87,11 @@ def html_table(
     >>> html_table(["<a>"], [[0.5]], width=1)
     '<table><thead><tr><th>&lt;a&gt;</th></tr></thead><tbody><tr><td>0.5</td></tr></tbody></table>'
     """
-    head = "".join(f"<th>{_escaped(name)}</th>" for name in columns)
+    head = "".join(f"<th>{escape_html(name)}</th>" for name in columns)
     body = "".join(f"<tr>{''.join(f'<td>{_cell(cell, width)}</td>' for cell in row)}</tr>" for row in rows)
-    title = f"<caption>{_escaped(caption)}</caption>" if caption else ""
+    title = f"<caption>{escape_html(caption)}</caption>" if caption else ""
     table = f"<table>{title}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-    return table + "".join(f"<p><small>{_escaped(note)}</small></p>" for note in notes)
+    return table + "".join(f"<p><small>{escape_html(note)}</small></p>" for note in notes)
 
 
 class HtmlList(list[T]):
@@ -105,9 +105,9 @@ class HtmlList(list[T]):
 def _cell(cell: HtmlCell, width: int) -> str:
     if cell is None or (isinstance(cell, float) and math.isnan(cell)):
         return ""
-    return f"{cell:.{width}f}" if isinstance(cell, float) else _escaped(str(cell))
+    return f"{cell:.{width}f}" if isinstance(cell, float) else escape_html(str(cell))
 
 
-def _escaped(text: str) -> str:
+def escape_html(text: str) -> str:
     """Text that neither a browser nor MathJax takes for anything else; the classes are those MathJax leaves alone."""
     return _DELIMITER.sub(r'<span class="tex2jax_ignore mathjax_ignore">\g<0></span>', html.escape(text))

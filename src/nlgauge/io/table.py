@@ -27,7 +27,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeGuard
 
 from nlgauge.errors import InputError, RecipeError
-from nlgauge.io.formats import html_table
+from nlgauge.io.formats import escape_html, html_table
 
 
 def counted(count: int, noun: str) -> str:
@@ -338,6 +338,30 @@ class Table:
             msg = f"width is the number of decimals and cannot be negative, got {width!r}"
             raise RecipeError(msg)
         return [[_formatted(cell, width) for cell in row] for row in self.rows]
+
+
+class Paragraphs(Table):
+    """Sentences before or after tables: lines of text, comments in LaTeX, paragraphs in Markdown and HTML.
+
+    >>> Paragraphs([": a_b is better."], lead="gate passed").write("markdown")
+    '**gate passed**: a\\\\_b is better.\\n'
+    """
+
+    def __init__(self, lines: Sequence[str], *, lead: str = "") -> None:
+        """`lead` are the first words of the first line, which are bold in Markdown."""
+        super().__init__((), (), lead, lines)
+
+    def write(self, format: str, *, width: int = 4, line: int | None = None) -> str:  # noqa: A002 - as Table
+        """In a format by its name; numbers and lines are as they are."""
+        lead, texts = self.caption or "", list(self.notes)
+        if format == "markdown":
+            escaped = list(map(escape_markdown, texts))
+            escaped[0] = f"**{escape_markdown(lead)}**{escaped[0]}" if lead else escaped[0]
+            return "\n".join(f"{text}\n" for text in escaped)
+        texts[0] = lead + texts[0]
+        if format == "html":
+            return "".join(f"<p>{escape_html(text)}</p>" for text in texts)
+        return _joined([f"{'% ' * (format == 'latex')}{visible(text)}" for text in texts])
 
 
 def visible(text: str) -> str:

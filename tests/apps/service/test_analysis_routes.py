@@ -7,12 +7,12 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from nlgauge.report.verdicts import comparison_verdicts, plain
 from starlette.testclient import TestClient
 from tests.apps.service.test_jobs import HASH, REFS, SYSTEMS, ended, submitted
 
 import nlgauge
 from nlgauge.apps.service.settings import Limits
-from nlgauge.report.verdicts import comparison_verdicts, plain
 
 BODY = {"systems": SYSTEMS, "refs": REFS, "options": HASH, "metric": ["bertscore", "chrf"], "permutations": 200}
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.studies.compare.made_scores import made, table
 
 from nlgauge.errors import InputError, RecipeError
-from nlgauge.studies.compare.comparison import GateResult, gate
+from nlgauge.studies.compare.quality_gate import GateResult, gate
 from nlgauge.studies.compare.settings import TestName
 from nlgauge.studies.compare.system_scores import SystemScores
 from nlgauge.studies.compare.systems import compare_systems

@@ -5,9 +5,9 @@ from __future__ import annotations
 import html
 
 import pytest
+from nlgauge.report.comparison import Compared, render_comparison
 
 import nlgauge
-from nlgauge.report.comparison import Compared, render_comparison
 from nlgauge.report.html.document import html_report
 from nlgauge.studies.compare.repeated_runs import compare_run_tables
 from nlgauge.studies.compare.sources import system_scores

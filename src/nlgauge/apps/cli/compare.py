@@ -7,8 +7,8 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import get_args
 
+from nlgauge._version import __version__
 from nlgauge.apps.cli.argument_checks import in_flags
 from nlgauge.apps.cli.common import (
     METRIC_FLAGS,
@@ -29,18 +29,13 @@ from nlgauge.apps.cli.parsing import AddParser, add_hidden
 from nlgauge.apps.cli.score import check_systems_first
 from nlgauge.core.kinds import Choice, Flag, Int, OutputFile, Text
 from nlgauge.core.options import OptionSet, option
+from nlgauge.core.result import FORMATS
 from nlgauge.errors import NlgaugeError, RecipeError
-from nlgauge.report.comparison import (
-    Compared,
-    CompareFormat,
-    TableName,
-    further_tables,
-    gate_lines,
-    render_comparison,
-    render_gate_not_run,
-)
-from nlgauge.studies.compare.comparison import GateResult, SystemComparison, gate
+from nlgauge.io.formats import json_text
+from nlgauge.studies.compare.comparison import SystemComparison
+from nlgauge.studies.compare.quality_gate import GateResult, gate
 from nlgauge.studies.compare.repeated_runs import compare_run_tables
+from nlgauge.studies.compare.report import ComparisonReport
 from nlgauge.studies.compare.settings import CompareSettings
 from nlgauge.studies.compare.system_scores import Budgets, read_budgets
 from nlgauge.studies.compare.systems import compare_systems
@@ -143,7 +138,9 @@ class CompareFiles(OptionSet):
 
     report: str | None = option(None, OutputFile(), help="HTML report in one file, with all segments")
     plot: str | None = option(None, OutputFile(), help="figure of the ranking: .png, .svg or .pdf")
-    table: TableName = option("ranking", Choice(*get_args(TableName)), help="table in TSV output", hidden=True)
+    table: str = option(
+        "ranking", Choice("ranking", *ComparisonReport.views), help="table in TSV output", hidden=True
+    )
     title: str | None = option(
         None, Text("a title"), help="report title", needs="report", hidden=True, metavar="TEXT"
     )
@@ -183,7 +180,7 @@ def add_command(add_parser: AddParser) -> None:
     add_run_options(parser)
     add_text_options(parser)
     add_flags(parser, UnitOptions)
-    output = add_output_options(parser, formats=get_args(CompareFormat))
+    output = add_output_options(parser, formats=FORMATS)
     add_flags(output, CompareFiles)
     parser.add_help_all()
     parser.set_defaults(run=_run)
@@ -219,7 +216,7 @@ def _run(args: argparse.Namespace) -> int:
     except NlgaugeError as error:
         if args.gate and args.format == "json":
             # A program that reads the record learns that there is no decision; the message goes to stderr as well.
-            write_output(args.output, render_gate_not_run(in_flags(str(error))))
+            write_output(args.output, _gate_not_run(in_flags(str(error))))
         raise
     status = _gate_status(found.gate, strict=bool(args.strict))
     try:
@@ -231,8 +228,13 @@ def _run(args: argparse.Namespace) -> int:
         if not isinstance(error, BrokenPipeError):
             print(f"nlgauge: error: {in_flags(str(error))}", file=sys.stderr)
     if found.gate is not None and not _seen(args) and not (found.gate.passed and args.quiet):
-        print(f"nlgauge: {gate_lines(found)[0]}", file=sys.stderr)
+        print(f"nlgauge: {found.gate.headline}", file=sys.stderr)
     return status
+
+
+def _gate_not_run(reason: str) -> str:
+    """The JSON record of a gate that could not run."""
+    return json_text({"nlgauge": __version__, "gate": {"result": "not-run", "sentence": reason}})
 
 
 def _gate_status(result: GateResult | None, *, strict: bool) -> int:
@@ -243,30 +245,29 @@ def _gate_status(result: GateResult | None, *, strict: bool) -> int:
     return GATE_UNDECIDED if strict else 0
 
 
-def _write(found: Compared, inputs: Inputs, args: argparse.Namespace, files: CompareFiles) -> None:
-    write_output(args.output, render_comparison(found, format=args.format, table=files.table, width=args.width))
-    if args.plot and found.comparison is not None:
-        from nlgauge.report.figures.comparison import plot_comparison
-
+def _write(found: ComparisonReport, inputs: Inputs, args: argparse.Namespace, files: CompareFiles) -> None:
+    form = files.table if args.table and files.table != "ranking" else args.format
+    write_output(args.output, found.render(form, decimals=args.width))
+    if args.plot:
         with saving(args.plot) as target:
-            plot_comparison(found.comparison, target)
-    if args.report and found.comparison is not None:
+            found.save_figure(target)
+    if args.report:
         with saving(args.report) as target:
             _write_report(target, found, inputs, files)
 
 
 def _seen(args: argparse.Namespace) -> bool:
     """Whether the gate's sentence stands on the terminal already, as the first line of the output."""
-    return args.output == "-" and args.format not in ("json", "tsv") and sys.stdout.isatty()
+    return args.output == "-" and args.format not in ("json", "tsv", "csv") and sys.stdout.isatty()
 
 
 def _settings(args: argparse.Namespace) -> CompareSettings:
     # Tables for people have the p value of the test that decides.
-    for_people = args.format not in ("json", "tsv") and not args.report and args.tests_shown is None
+    for_people = args.format not in ("json", "tsv", "csv") and not args.report and args.tests_shown is None
     return read_options(args, CompareSettings, {"tests_shown": ()} if for_people else {})
 
 
-def _compared(args: argparse.Namespace, settings: CompareSettings) -> tuple[Compared, Inputs]:
+def _compared(args: argparse.Namespace, settings: CompareSettings) -> tuple[ComparisonReport, Inputs]:
     budgets: Budgets = {}
 
     def check_systems(systems: Sequence[str]) -> None:
@@ -276,12 +277,12 @@ def _compared(args: argparse.Namespace, settings: CompareSettings) -> tuple[Comp
             budgets.update(read_budgets(args.budget, systems))
 
     inputs = read_inputs(args, check_systems)
-    verdicts = [(name, compare_verdicts(said, settings=settings)) for name, said in inputs.verdicts]
+    verdicts = tuple(compare_verdicts(said, name=name, settings=settings) for name, said in inputs.verdicts)
     if inputs.runs_of:
         if args.budget is not None:
             budgets = read_budgets(args.budget, list(dict.fromkeys(inputs.runs_of.values())))
         runs = compare_run_tables(inputs.tables, inputs.runs_of, budgets=budgets, settings=settings)
-        return Compared(runs=runs, verdicts=verdicts), inputs
+        return ComparisonReport((), (), settings, "", runs=tuple(runs), verdicts=verdicts), inputs
     if not inputs.tables:
         if args.gate or args.report or args.plot or args.budget:
             msg = (
@@ -289,10 +290,11 @@ def _compared(args: argparse.Namespace, settings: CompareSettings) -> tuple[Comp
                 "(HYP ... --refs REF) or a file of scores beside them"
             )
             raise RecipeError(msg)
-        return Compared(verdicts=verdicts), inputs
+        return ComparisonReport((), (), settings, "", verdicts=verdicts), inputs
     comparison = compare_systems(inputs.tables, settings=settings)
     decision = _gate(comparison, inputs.tables[0].systems, args, settings) if args.gate else None
-    return Compared(comparison, verdicts=verdicts, gate=decision, budgets=budgets), inputs
+    scored = (comparison.metrics, comparison.disagreements, settings, comparison.signature)
+    return ComparisonReport(*scored, gate=decision, budgets=budgets, verdicts=verdicts), inputs
 
 
 def _gate(
@@ -328,14 +330,14 @@ def _gate_systems(systems: Sequence[str], args: argparse.Namespace) -> tuple[str
     return chosen
 
 
-def _write_report(path: Path, found: Compared, inputs: Inputs, files: CompareFiles) -> None:
+def _write_report(path: Path, found: ComparisonReport, inputs: Inputs, files: CompareFiles) -> None:
     """The HTML file, with alignments of the segments that differ most where their texts are at hand."""
     from nlgauge.report.html.alignments import explain_for_report
     from nlgauge.report.html.document import write_report
     from nlgauge.report.html.inputs import ReportOptions, ReportTexts, differing_segments
 
-    assert found.comparison is not None
-    options = ReportOptions(alignments=files.report_alignments, notes=gate_lines(found))
+    notes = () if found.gate is None else (found.gate.headline,)
+    options = ReportOptions(alignments=files.report_alignments, notes=notes)
     if files.title is not None:
         options = replace(options, title=files.title)
     texts, explanations = None, []
@@ -345,10 +347,10 @@ def _write_report(path: Path, found: Compared, inputs: Inputs, files: CompareFil
         explanations = explain_for_report(inputs.scores, segments)
     write_report(
         path,
-        found.comparison,
+        found,
         scores=inputs.tables,
         texts=texts,
         explanations=explanations,
-        tables=further_tables(found),
+        tables=found.further_tables(),
         options=options,
     )

@@ -11,15 +11,14 @@ from nlgauge.core.corpus import Corpus
 from nlgauge.core.matrix import ScoreMatrix
 from nlgauge.core.rank import Ranking
 from nlgauge.core.score import Score
-from nlgauge.report.comparison import Compared, render_comparison
 from nlgauge.report.html.alignments import alignment_record, explain_for_report
 from nlgauge.report.html.document import html_report
 from nlgauge.report.html.inputs import ReportTexts, differing_segments
 from nlgauge.report.scores import render
 from nlgauge.report.sensitivity import sensitivity_report
 from nlgauge.report.studies import render_corpus, render_discourse
-from nlgauge.report.verdicts import comparison_verdicts, plain
 from nlgauge.studies.compare.comparison import SystemComparison
+from nlgauge.studies.compare.sentences import plain_verdicts
 from nlgauge.studies.compare.sources import system_scores
 from nlgauge.studies.discourse import Discourse
 from nlgauge.studies.explain.corpus import CorpusSummary
@@ -63,16 +62,13 @@ def comparison_json(
 ) -> bytes:
     """The answer to a request to compare."""
     records = [score.to_dict(segments=segments) for score in scores]
-    said = [plain(sentence) for sentence in comparison_verdicts(comparison)]
-    record = {"comparison": comparison.to_dict(), "scores": records, "verdicts": said, "warnings": list(warnings)}
-    return compact_json({"nlgauge": __version__, **record})
+    record = {"comparison": comparison.to_dict(), "scores": records, "verdicts": plain_verdicts(comparison)}
+    return compact_json({"nlgauge": __version__, **record, "warnings": list(warnings)})
 
 
-def comparison_tsv(comparison: SystemComparison, *, table: Literal["ranking", "pairs"] = "ranking") -> bytes:
+def comparison_tsv(comparison: SystemComparison, *, table: Literal["tsv", "pairs"] = "tsv") -> bytes:
     """A row per system, or per pair of systems."""
-    return render_comparison(Compared(comparison), format="tsv", table=table, width=17).encode(
-        "utf-8", "backslashreplace"
-    )
+    return comparison.render(table, decimals=17).encode("utf-8", "backslashreplace")
 
 
 def comparison_results(

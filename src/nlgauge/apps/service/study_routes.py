@@ -195,7 +195,7 @@ async def compare(
 
     comparison, scores = await service.in_thread(work)
     if form != "json":
-        table = comparison_tsv(comparison, table="pairs" if form == "pairs" else "ranking")
+        table = comparison_tsv(comparison, table=form)
         return Response(table, media_type=f"{TSV}; charset=utf-8")
     content = comparison_json(comparison, scores, call.warnings, segments=asked.segments)
     return Response(content, media_type="application/json")

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from importlib import resources
 from typing import TYPE_CHECKING
 
-from nlgauge.report.verdicts import Emphasis, MetricName, SystemName, metric_verdict, on_the_winner
+from nlgauge.studies.compare.sentences import Emphasis, MetricName, SystemName, metric_verdict, on_the_winner
 
 if TYPE_CHECKING:
     from nlgauge.io.table import Table

@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlgauge.io.table import Cell, Table, level_text, number, p_text, signed, ticks
-from nlgauge.report.comparison import ends, p_cell
 from nlgauge.report.html.elements import Html, export, hidden, joined, name_of, scrolling, tag
-from nlgauge.report.verdicts import metric_decimals, test_name
+from nlgauge.studies.compare.sentences import metric_decimals, test_name
+from nlgauge.studies.compare.tables import ends, p_cell
 
 if TYPE_CHECKING:
     from nlgauge.stats.resampling import Interval

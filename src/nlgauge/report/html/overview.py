@@ -17,7 +17,7 @@ from nlgauge.report.html.elements import (
     tag,
     verdict,
 )
-from nlgauge.report.verdicts import metric_decimals, test_name
+from nlgauge.studies.compare.sentences import metric_decimals, test_name
 
 if TYPE_CHECKING:
     from nlgauge.report.html.inputs import ReportTexts

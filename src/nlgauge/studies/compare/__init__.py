@@ -1,14 +1,14 @@
 """Comparison of systems: from scores of instances to a ranking with its significance."""
 
 from nlgauge.studies.compare.comparison import (
-    GateResult,
     MetricComparison,
     PairRow,
     RankingDisagreement,
+    ScoredComparison,
     SystemComparison,
     SystemRow,
-    gate,
 )
+from nlgauge.studies.compare.quality_gate import GateResult, gate
 from nlgauge.studies.compare.rankings import (
     different_top3,
     different_winner,
@@ -22,7 +22,7 @@ from nlgauge.studies.compare.settings import CompareSettings
 from nlgauge.studies.compare.sources import system_scores
 from nlgauge.studies.compare.strengths import BradleyTerry, bradley_terry, elo, trueskill
 from nlgauge.studies.compare.system_scores import CorpusStatistics, SystemScores
-from nlgauge.studies.compare.systems import compare_systems
+from nlgauge.studies.compare.systems import compare, compare_systems
 from nlgauge.studies.compare.verdicts import Verdict, VerdictComparison, compare_verdicts
 
 __all__ = [
@@ -34,6 +34,7 @@ __all__ = [
     "PairRow",
     "RankingDisagreement",
     "RunComparison",
+    "ScoredComparison",
     "SystemComparison",
     "SystemRow",
     "SystemRuns",
@@ -41,6 +42,7 @@ __all__ = [
     "Verdict",
     "VerdictComparison",
     "bradley_terry",
+    "compare",
     "compare_runs",
     "compare_systems",
     "compare_verdicts",

@@ -1,24 +1,20 @@
-"""Results of a comparison as plain data: systems, pairs of systems, metrics, rankings, and the gate.
-
-The gate for a new version of a system fails if the new system is significantly worse than the old one. Each metric is
-decided by itself, at the full significance level: p values are corrected neither for other systems nor for other
-metrics. So a metric that fails alone also fails with others. More metrics never make a gate more lenient.
-"""
+"""Results of a comparison of systems: systems, pairs of systems, metrics and rankings, with their tables."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
-import numpy as np
-
-from nlgauge.errors import InputError, RecipeError
-from nlgauge.io.formats import HtmlCell, html_table
+from nlgauge.core.result import Result
+from nlgauge.core.score import Score
+from nlgauge.errors import InputError
+from nlgauge.io.table import Cell, Table
 from nlgauge.stats.resampling import Interval
-from nlgauge.studies.compare.paired_tests import LEAST_FOR_A_VERDICT, detectable_errors, smallest_p, strictest_alpha
+from nlgauge.studies.compare.sentences import plain_verdicts
 from nlgauge.studies.compare.settings import CompareSettings
 from nlgauge.studies.compare.system_scores import Matrix
+from nlgauge.studies.compare.tables import comparison_tables, ranking_table
 
 
 @dataclass(frozen=True)
@@ -52,10 +48,6 @@ class SystemRow:
     never_lost: bool
     outliers: float
     """Share of the system's scores that lie more than 1.5 interquartile ranges outside of the middle half."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        return asdict(self) | {name: _interval(getattr(self, name)) for name in ("interval", "bt_interval")}
 
 
 @dataclass(frozen=True)
@@ -94,10 +86,6 @@ class PairRow:
     opposed: bool = False
     """The test finds a difference, but in favour of the system whose score is not the better one: no verdict."""
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        return self.__dict__ | {"p": dict(self.p)}
-
 
 @dataclass(frozen=True)
 class Diagnostics:
@@ -113,10 +101,6 @@ class Diagnostics:
     """Standard deviation of the instances' means: how unequal instances are. Pairing takes it out."""
     rank_deviations: Mapping[str, float]
     """By system the standard deviation of its rank on an instance."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        return self.__dict__ | {"rank_deviations": dict(self.rank_deviations)}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -150,22 +134,7 @@ class MetricComparison:
         return f"<MetricComparison {self.metric}: {count} system{'s' * (count != 1)} on {self.n} instances, {best}>"
 
     def _repr_html_(self) -> str:
-        columns = ["cluster", "system", "score", "low", "high", "Bradley-Terry", "wins", "ties", "losses"]
-        rows: list[list[HtmlCell]] = [
-            [
-                row.cluster,
-                row.system,
-                row.score,
-                None if row.interval is None else row.interval.low,
-                None if row.interval is None else row.interval.high,
-                row.bradley_terry,
-                row.wins,
-                row.ties,
-                row.losses,
-            ]
-            for row in self.systems
-        ]
-        return html_table(columns, rows, caption=f"{self.metric}, {self.n} instances", notes=self.notes)
+        return ranking_table(self).to_html()
 
     @property
     def winner(self) -> str:
@@ -188,17 +157,6 @@ class MetricComparison:
         msg = f"there is {what} in the comparison by {self.metric!r}; it has {names}"
         raise InputError(msg)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        nested = {
-            "systems": [row.to_dict() for row in self.systems],
-            "pairs": [row.to_dict() for row in self.pairs],
-            "win_matrix": np.asarray(self.win_matrix).tolist(),
-            "diagnostics": self.diagnostics.to_dict(),
-            "notes": list(self.notes),
-        }
-        return self.__dict__ | nested
-
 
 @dataclass(frozen=True)
 class RankingDisagreement:
@@ -213,14 +171,13 @@ class RankingDisagreement:
     different_winner: bool
     different_top3: bool
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        return dict(self.__dict__)
-
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SystemComparison:
+class SystemComparison(Result):
     """Systems compared by one or several metrics."""
+
+    format = "nlgauge-comparison-1"
+    views = ("pairs", "wins", "disagreements")
 
     metrics: tuple[MetricComparison, ...]
     disagreements: tuple[RankingDisagreement, ...]
@@ -232,8 +189,15 @@ class SystemComparison:
     def __repr__(self) -> str:
         return f"<SystemComparison by {', '.join(found.metric for found in self.metrics)} | {self.signature}>"
 
-    def _repr_html_(self) -> str:
-        return "".join(found._repr_html_() for found in self.metrics)
+    def tables(self, form: str = "text") -> list[Table]:
+        """For people all tables, with verdicts and a legend in words; for programs the ranking, or one of `views`."""
+        return comparison_tables(self, form)
+
+    def figure(self) -> Any:
+        """The rankings by score and by Bradley-Terry strength; the best system is at the top."""
+        from nlgauge.studies.compare.figure import draw_comparison
+
+        return draw_comparison(self)
 
     @property
     def winners(self) -> dict[str, str]:
@@ -250,219 +214,40 @@ class SystemComparison:
         msg = f"systems were not compared by {name!r}, but by {[found.metric for found in self.metrics]}"
         raise InputError(msg)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Everything as plain Python values; the same input gives the same JSON bytes."""
-        return {
-            "metrics": [found.to_dict() for found in self.metrics],
-            "disagreements": [found.to_dict() for found in self.disagreements],
-            "settings": self.settings.to_dict(),
-            "signature": self.signature,
-        }
 
+@dataclass(frozen=True, eq=False, repr=False)
+class ScoredComparison(Result):
+    """Systems scored and compared in one call."""
 
-def _interval(interval: Interval | None) -> dict[str, Any] | None:
-    return None if interval is None else interval._asdict()
+    format = "nlgauge-scored-comparison-1"
+    views = ("pairs", "segments")
+    computed = ("verdicts",)
 
-
-GateDecision = Literal["passed", "failed", "undecided"]
-
-
-@dataclass(frozen=True)
-class GateRow:
-    """The two systems under one metric."""
-
-    metric: str
-    difference: float
-    """Of the scores, new minus base, turned so that below 0 means that the new system is worse."""
-    low: float | None
-    high: float | None
-    p_value: float | None
-    """Two-sided, of this pair and this metric alone: not corrected."""
-    n: int
-    """Segments; documents, where those were drawn."""
-    detectable: float | None
-    """A drop of this size would be found with a chance of 80 per cent."""
-    result: GateDecision
-    reason: str = ""
-    """Why this metric is undecided."""
-
-
-@dataclass(frozen=True)
-class GateResult:
-    """The decision, and why."""
-
-    result: GateDecision
-    """Failed if any metric failed, else undecided if any is undecided, else passed."""
-    sentence: str
-    base: str
-    new: str
-    rows: tuple[GateRow, ...]
-    alpha: float
-    smallest_difference: float
+    comparison: SystemComparison
+    scores: tuple[Score, ...]
 
     @property
-    def passed(self) -> bool:
-        """Decided, and the new system is not significantly worse by any metric."""
-        return self.result == "passed"
+    def verdicts(self) -> list[str]:
+        """Which system is better by each metric, in words."""
+        return plain_verdicts(self.comparison)
 
-    @property
-    def failed(self) -> bool:
-        """The new system is significantly worse by at least one metric."""
-        return self.result == "failed"
+    def __repr__(self) -> str:
+        return repr(self.comparison)
 
-    def _repr_html_(self) -> str:
-        rows: list[list[HtmlCell]] = [
-            [row.metric, row.difference, row.low, row.high, row.p_value, row.n, row.result] for row in self.rows
-        ]
-        columns = ["metric", "difference", "low", "high", "p", "n", "result"]
-        caption = f"gate {self.result}: {self.new} compared with {self.base}"
-        return html_table(columns, rows, caption=caption, notes=[self.sentence])
+    def tables(self, form: str = "text") -> list[Table]:
+        """Those of the comparison; `segments` has a row per metric, system and segment."""
+        return [_segment_table(self.scores)] if form == "segments" else self.comparison.tables(form)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        return asdict(self) | {"rows": [asdict(row) for row in self.rows]}
+    def figure(self) -> Any:
+        """That of the comparison."""
+        return self.comparison.figure()
 
 
-def gate(
-    comparison: SystemComparison,
-    *,
-    base: str,
-    new: str,
-    metric: str | None = None,
-    alpha: float = 0.05,
-    smallest_difference: float = 0.0,
-) -> GateResult:
-    """Is `new` significantly worse than `base`, by at least the smallest difference that counts?
-
-    `metric` names the metric that decides; without a name the gate fails if any metric fails. A metric is undecided
-    if its test cannot fail: with fewer than ten segments (documents, where those are drawn), with a test whose
-    smallest possible p value is not below `alpha`, or where the test favours the system with the lower score.
-
-    >>> from nlgauge.studies.compare import compare_systems
-    >>> old, new = [float(x % 7) for x in range(40)], [x % 7 - 1.0 - x % 3 / 9 for x in range(40)]
-    >>> gate(compare_systems({"chrf": {"old": old, "new": new}}), base="old", new="new").result
-    'failed'
-    """
-    if not 0 < alpha < 1:
-        msg = f"alpha must lie between 0 and 1, got {alpha!r}"
-        raise RecipeError(msg)
-    if not smallest_difference >= 0:
-        msg = f"smallest_difference must be 0 or more, got {smallest_difference!r}"
-        raise RecipeError(msg)
-    metrics = comparison.metrics if metric is None else (comparison.metric(metric),)
-    rows = tuple(
-        _decide(found, comparison.settings, base=base, new=new, alpha=alpha, smallest=smallest_difference)
-        for found in metrics
-    )
-    results = [row.result for row in rows]
-    result: GateDecision = "failed" if "failed" in results else "undecided" if "undecided" in results else "passed"
-    if result == "failed":
-        sentence = _why_failed(comparison, rows, base=base, new=new, alpha=alpha)
-    elif result == "undecided":
-        sentence = _why_undecided(rows)
-    else:
-        sentence = _why_passed(comparison, rows, base=base, new=new, smallest=smallest_difference)
-    return GateResult(result, sentence, base, new, rows, alpha, smallest_difference)
-
-
-def _decide(
-    found: MetricComparison, settings: CompareSettings, *, base: str, new: str, alpha: float, smallest: float
-) -> GateRow:
-    """One metric by itself."""
-    pair = found.pair(base, new)
-    ahead = pair.first == new
-    difference = pair.difference if ahead else -pair.difference
-    units = found.n if found.documents is None else found.documents
-    reason = _undecided(found, pair, settings, units=units, alpha=alpha)
-    worse = pair.p_value is not None and pair.p_value < alpha and pair.favoured == base and difference < 0
-    result: GateDecision = "undecided" if reason else "failed" if worse and -difference >= smallest else "passed"
-    detectable = pair.detectable
-    if detectable is not None:
-        # That of the pair is for a correction by the number of pairs, which is no business of a gate.
-        of_pairs = detectable_errors(strictest_alpha(settings, len(found.pairs)), units)
-        detectable *= detectable_errors(alpha, units) / of_pairs
-    return GateRow(
-        metric=found.metric,
-        difference=difference,
-        low=pair.low if ahead else _negated(pair.high),
-        high=pair.high if ahead else _negated(pair.low),
-        p_value=pair.p_value,
-        n=units,
-        detectable=detectable,
-        result=result,
-        reason=reason,
-    )
-
-
-def _undecided(found: MetricComparison, pair: PairRow, settings: CompareSettings, *, units: int, alpha: float) -> str:
-    """Why the test cannot decide; empty where it can."""
-    if units < LEAST_FOR_A_VERDICT or pair.p_value is None:
-        too_few = "is too few" if units == 1 else "are too few"
-        return f"{_counted(found)} {too_few} to decide, at least {LEAST_FOR_A_VERDICT} are needed"
-    differing = pair.wins + pair.losses
-    least = smallest_p(settings, units=units, differing=differing) if differing else 0.0
-    if least >= alpha:
-        more_draws = 2.0 ** (1 - min(units, differing)) < alpha and settings.test in ("randomisation", "bootstrap")
-        remedy = "use more permutations" if more_draws else "use more segments"
-        return f"the smallest possible p value of test {settings.test} is {least:.2g}, not below {alpha:g}; {remedy}"
-    better = pair.first if pair.difference > 0 else pair.second if pair.difference < 0 else None
-    if pair.p_value < alpha and pair.favoured is not None and pair.favoured != better:
-        score = f"{better} has the better score" if better is not None else "the scores are equal"
-        return f"test {settings.test} favours {pair.favoured}, but {score}"
-    return ""
-
-
-def _why_failed(comparison: SystemComparison, rows: tuple[GateRow, ...], *, base: str, new: str, alpha: float) -> str:
-    failed = [row for row in rows if row.result == "failed"]
-    said = "; ".join(_numbers(row, comparison.metric(row.metric), comparison.settings.level) for row in failed)
-    sentence = f"{new} is significantly worse than {base}: {said}; alpha {alpha:g}"
-    pairs = len(comparison.metrics[0].pairs)
-    starred = all(comparison.metric(row.metric).pair(base, new).significant for row in failed)
-    if pairs > 1 and not starred:
-        sentence += f" (the gate tests this pair alone, stars in the tables are corrected for {pairs} pairs)"
-    return sentence
-
-
-def _why_undecided(rows: tuple[GateRow, ...]) -> str:
-    metrics: dict[str, list[str]] = {}
-    for row in rows:
-        if row.reason:
-            metrics.setdefault(row.reason, []).append(row.metric)
-    if len(rows) == 1 or list(metrics.values()) == [[row.metric for row in rows]]:
-        return next(iter(metrics))
-    return "; ".join(f"by {', '.join(names)}: {reason}" for reason, names in metrics.items())
-
-
-def _why_passed(
-    comparison: SystemComparison, rows: tuple[GateRow, ...], *, base: str, new: str, smallest: float
-) -> str:
-    sentence = "no significant drop"
-    if smallest:
-        sentence += f" of {smallest:g} or more"
-    if len(comparison.metrics[0].systems) > 2:
-        sentence += f" from {base} to {new}"
-    if len(rows) > 1:
-        sentence += f" by any of {len(rows)} metrics"
-    elif len(comparison.metrics) > 1:
-        sentence += f" by {rows[0].metric}, the only gate metric"
-    known = [row for row in rows if row.detectable is not None]
-    drops = [f"{row.detectable:.2g}{f' by {row.metric}' if len(rows) > 1 else ''}" for row in known]
-    if drops:
-        sentence += f" (this test set can detect a drop of {' or '.join(drops)} with 80 % power)"
-    return sentence
-
-
-def _numbers(row: GateRow, found: MetricComparison, level: float) -> str:
-    interval = ""
-    if row.low is not None and row.high is not None:
-        interval = f" ({100 * level:g} % interval {row.low:+.4g} to {row.high:+.4g})"
-    return f"{row.metric} {row.difference:+.4g}{interval}, p = {row.p_value:.4g}, {_counted(found)}"
-
-
-def _counted(found: MetricComparison) -> str:
-    count, unit = (found.n, "segment") if found.documents is None else (found.documents, "document")
-    return f"{count} {unit}{'s' * (count != 1)}"
-
-
-def _negated(value: float | None) -> float | None:
-    return None if value is None else -value
+def _segment_table(scores: Sequence[Score]) -> Table:
+    components = list(dict.fromkeys(name for score in scores for name in score.segments))
+    rows: list[list[Cell]] = [
+        [score.system, score.metric, row["segment"], *(row.get(name) for name in components), str(score.signature)]
+        for score in scores
+        for row in score.rows()
+    ]
+    return Table(["system", "metric", "segment", *components, "signature"], rows)

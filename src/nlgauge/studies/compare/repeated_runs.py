@@ -9,14 +9,15 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from nlgauge.core.result import Result
 from nlgauge.errors import InputError
-from nlgauge.io.formats import HtmlCell, html_table
+from nlgauge.io.table import Cell, Marked, Table
 from nlgauge.stats.numeric import SAME
 from nlgauge.stats.paired_tests import holm
 from nlgauge.stats.resampling import Interval
@@ -24,6 +25,7 @@ from nlgauge.stats.validation import check_level, check_resampling, vector
 from nlgauge.studies.compare.settings import CompareSettings
 from nlgauge.studies.compare.system_scores import Budgets, Matrix, SystemScores
 from nlgauge.studies.compare.systems import own_idf_notes
+from nlgauge.studies.compare.tables import FOR_PROGRAMS, budget_names, ends, join_tables, p_cell
 
 #: Fewer runs have no interval, and show nothing significant.
 _LEAST_RUNS = 4
@@ -83,8 +85,12 @@ class RunPair:
 
 
 @dataclass(frozen=True)
-class RunComparison:
+class RunComparison(Result):
     """Systems compared over several runs each."""
+
+    format = "nlgauge-runs-1"
+    views = ("pairs",)
+    computed = ("signature",)
 
     metric: str
     higher_is_better: bool
@@ -105,29 +111,43 @@ class RunComparison:
             f"|permutations:{self.permutations}|seed:{self.seed}"
         )
 
-    def _repr_html_(self) -> str:
-        rows: list[list[HtmlCell]] = []
-        for row in self.systems:
-            low, high = (None, None) if row.interval is None else (row.interval.low, row.interval.high)
-            rows.append([row.system, row.runs, row.mean, row.deviation, low, high, row.lowest, row.highest])
-        columns = ["system", "runs", "mean", "deviation", "low", "high", "lowest", "highest"]
-        notes = [*self.notes, self.signature]
-        return html_table(columns, rows, caption=f"{self.metric}, several runs of each system", notes=notes)
+    def tables(self, form: str = "text") -> list[Table]:
+        """Systems over their runs, and pairs of systems; for programs one of the two."""
+        if form in FOR_PROGRAMS:
+            table = self.pairs_table(complete=True) if form == "pairs" else self.table()
+            return [join_tables([(self.metric, table)])]
+        return [self.table(), *([self.pairs_table()] if self.pairs else [])]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        rows = [
-            asdict(row) | {"interval": row.interval and row.interval._asdict(), "budget": dict(row.budget)}
+    def table(self) -> Table:
+        """Systems over their runs, best mean first, with what was spent on them."""
+        spent = budget_names(row.budget for row in self.systems)
+        columns = ["system", "runs", "mean", "low", "high", "deviation", "lowest", "median", "highest", *spent]
+        rows: list[list[Cell]] = [
+            [
+                *(row.system, row.runs, row.mean, *ends(row.interval), row.deviation),
+                *(row.lowest, row.median, row.highest, *(row.budget.get(name) for name in spent)),
+            ]
             for row in self.systems
         ]
-        return {
-            "metric": self.metric,
-            "higher_is_better": self.higher_is_better,
-            "systems": rows,
-            "pairs": [asdict(pair) for pair in self.pairs],
-            "notes": list(self.notes),
-            "signature": self.signature,
-        }
+        caption = f"{self.metric}, over runs{'' if self.higher_is_better else ' (distance: lower is better)'}"
+        interval = f"low, high: {100 * self.level:.10g} % t interval over runs"
+        return Table(columns, rows, caption, [*self.notes, interval])
+
+    def pairs_table(self, *, complete: bool = False) -> Table:
+        """Every pair of systems over their runs; `complete` with the better system."""
+        columns = ["first", "second", "difference", "low", "high", "P(first better)", "p", "p Holm"]
+        rows: list[list[Cell]] = []
+        for row in self.pairs:
+            difference = Marked(row.difference) if row.significant else row.difference
+            cells: list[Cell] = [row.first, row.second, difference, row.low, row.high, row.probability]
+            cells += [p_cell(row.p_value), p_cell(row.p_adjusted)]
+            rows.append([*cells, row.better] if complete else cells)
+        notes = [
+            f"with a star, or bold: permutation test of runs, p < {self.alpha:g}, corrected for all pairs by Holm",
+            "P(first better): that a run of the first system beats a run of the second",
+            f"signature: {self.signature}",
+        ]
+        return Table([*columns, *["better"] * complete], rows, f"{self.metric}, pairs over runs", notes)
 
 
 def compare_runs(
@@ -232,8 +252,8 @@ def _pair(sign: int, one: SystemRuns, other: SystemRuns, *, level: float, permut
 
 def _decided(pair: RunPair, adjusted: float, alpha: float, *, enough: bool) -> RunPair:
     significant = enough and adjusted < alpha
-    fields = asdict(pair) | {"p_adjusted": adjusted, "significant": significant}
-    return RunPair(**fields | {"better": pair.first if significant else None})
+    better = pair.first if significant else None
+    return replace(pair, p_adjusted=adjusted, significant=significant, better=better)
 
 
 def _welch(a: Matrix, b: Matrix, level: float) -> tuple[float, float]:

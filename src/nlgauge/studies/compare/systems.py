@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nlgauge.core.composite import member_signatures
+from nlgauge.core.corpus import References
+from nlgauge.core.scoring import Metrics, score_systems
 from nlgauge.core.signature import Signature
 from nlgauge.encoders.blas import one_blas_thread
 from nlgauge.errors import SignatureError
@@ -21,6 +24,7 @@ from nlgauge.studies.compare.comparison import (
     MetricComparison,
     PairRow,
     RankingDisagreement,
+    ScoredComparison,
     SystemComparison,
     SystemRow,
 )
@@ -225,6 +229,27 @@ def _winners(found: MetricComparison) -> list[str]:
 def _named(names: list[str]) -> str:
     shown = ", ".join(names[:_NAMES])
     return shown if len(names) <= _NAMES else f"{shown} and {len(names) - _NAMES} more"
+
+
+def compare(
+    systems: Mapping[str, Iterable[str]],
+    refs: References | None = None,
+    metric: Metrics | None = None,
+    *,
+    sources: Iterable[str] | None = None,
+    **options: Any,
+) -> ScoredComparison:
+    """Score systems on the same segments and compare them: `score_systems` and `compare_systems` in one call.
+
+    `metric` is one or several; `options` are those of `nlgauge.score` and the fields of `CompareSettings`.
+
+    >>> texts = {"a": ["The cat sat.", "It rained."], "b": ["A cat sits.", "It is rain."]}
+    >>> compare(texts, ["The cat sat.", "It rained."], "chrf").comparison.winners
+    {'chrf': 'a'}
+    """
+    settings = CompareSettings.of({name: options.pop(name) for name in CompareSettings.options() if name in options})
+    scores = score_systems(systems, refs, metric, sources=sources, **options)
+    return ScoredComparison(compare_systems(scores, settings=settings), tuple(scores))
 
 
 def compare_systems(

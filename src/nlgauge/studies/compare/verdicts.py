@@ -15,15 +15,16 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, Literal, NamedTuple
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from nlgauge.core.result import Result
 from nlgauge.data.score_files import ROLES, ScoreSpec, read_score_rows
 from nlgauge.errors import FileFormatError, InputError, RecipeError
-from nlgauge.io.formats import HtmlCell, html_table
+from nlgauge.io.table import Cell, Table, counted
 from nlgauge.io.tables import Row
 from nlgauge.stats.numeric import BLOCK_CELLS
 from nlgauge.stats.paired_tests import holm, sign_test
@@ -34,6 +35,7 @@ from nlgauge.studies.compare.rankings import Wins, condorcet_winner, pair_indice
 from nlgauge.studies.compare.settings import CompareSettings, TiePolicy
 from nlgauge.studies.compare.strengths import bradley_terry, newman
 from nlgauge.studies.compare.system_scores import Matrix
+from nlgauge.studies.compare.tables import FOR_PROGRAMS, ends, join_tables
 
 #: From this share of reversed verdicts on, a judge mostly looks at places.
 _SHAKY = 0.25
@@ -52,6 +54,8 @@ class Verdict(NamedTuple):
 @dataclass(frozen=True)
 class PositionCheck:
     """Does the judge prefer a place?"""
+
+    computed: ClassVar[tuple[str, ...]] = ("share_first",)
 
     first: int
     """Verdicts for the output that was shown first."""
@@ -72,6 +76,14 @@ class PositionCheck:
         """Share of the decided verdicts that went to the first output; .5 without bias, if orders are balanced."""
         decided = self.first + self.second
         return self.first / decided if decided else None
+
+    def __str__(self) -> str:
+        share = "" if self.share_first is None else f" ({self.share_first:.0%} of those decided)"
+        first = counted(self.first, "verdict")
+        text = f"position: {first} for the output shown first{share}, {self.second} for the second"
+        if self.swapped:
+            text += f"; {self.agreed} of {self.swapped} pairs judged in both orders got the same verdict"
+        return f"{text}; p = {self.p_value:.4g}"
 
 
 @dataclass(frozen=True)
@@ -108,9 +120,13 @@ class VerdictPair:
 
 
 @dataclass(frozen=True, eq=False)
-class VerdictComparison:
+class VerdictComparison(Result):
     """Systems compared by verdicts."""
 
+    format = "nlgauge-verdicts-1"
+
+    name: str
+    """Of the judge, with the digest of a file after `|`."""
     systems: tuple[VerdictRow, ...]
     """Best first."""
     win_matrix: Matrix
@@ -127,26 +143,24 @@ class VerdictComparison:
     pairs: tuple[VerdictPair, ...] = ()
     """All pairs, in the order of `systems`."""
 
-    def _repr_html_(self) -> str:
-        rows: list[list[HtmlCell]] = []
-        for row in self.systems:
-            low, high = (None, None) if row.bt_interval is None else (row.bt_interval.low, row.bt_interval.high)
-            rows.append([row.rank, row.system, row.bradley_terry, low, high, row.wins, row.ties, row.losses])
-        columns = ["rank", "system", "Bradley-Terry", "low", "high", "wins", "ties", "losses"]
-        caption = f"{self.verdicts} verdicts on {self.instances} instances"
-        return html_table(columns, rows, caption=caption, notes=[*self.notes, self.signature])
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        rows = [asdict(row) | {"bt_interval": row.bt_interval and row.bt_interval._asdict()} for row in self.systems]
-        shares = [[None if np.isnan(value) else float(value) for value in row] for row in self.win_matrix]
-        position = asdict(self.position) | {"share_first": self.position.share_first}
-        nested = {"systems": rows, "win_matrix": shares, "p_matrix": self.p_matrix.tolist(), "position": position}
-        pairs = [asdict(pair) for pair in self.pairs]
-        return self.__dict__ | nested | {"notes": list(self.notes), "pairs": pairs}
+    def tables(self, form: str = "text") -> list[Table]:
+        """Systems by the Bradley-Terry strength that verdicts give them."""
+        columns = ["rank", "system", "BT", "BT low", "BT high", "wins", "ties", "losses"]
+        rows: list[list[Cell]] = [
+            [row.rank, row.system, row.bradley_terry, *ends(row.bt_interval), row.wins, row.ties, row.losses]
+            for row in self.systems
+        ]
+        judge, digest, _ = self.name.partition("|")
+        caption = f"{judge}: {counted(self.verdicts, 'verdict')} on {counted(self.instances, 'instance')}"
+        notes = [str(self.position), *self.notes]
+        notes += [f"verdicts: {self.name}"] * bool(digest) + [f"signature: {self.signature}"]
+        table = Table(columns, rows, caption, notes)
+        return [join_tables([(self.name, table)]) if form in FOR_PROGRAMS else table]
 
 
-def compare_verdicts(verdicts: Sequence[Verdict], *, settings: CompareSettings | None = None) -> VerdictComparison:
+def compare_verdicts(
+    verdicts: Sequence[Verdict], *, name: str = "judge", settings: CompareSettings | None = None
+) -> VerdictComparison:
     """Bradley-Terry strengths from verdicts, with intervals by resampling instances and a check for position bias.
 
     >>> said = [Verdict(str(at), "a", "b", "first" if at % 3 else "second") for at in range(12)]
@@ -183,6 +197,7 @@ def compare_verdicts(verdicts: Sequence[Verdict], *, settings: CompareSettings |
     position = _position(verdicts)
     voices = _instance_wins(verdicts, systems)
     return VerdictComparison(
+        name,
         rows,
         shares[np.ix_(order, order)],
         sign_test(voices.strict, voices.strict.T)[np.ix_(order, order)],

@@ -137,11 +137,11 @@ def on_the_winner(comparison: SystemComparison) -> list[str] | None:
     return [Emphasis("The metrics disagree on who comes first: "), *parts, "."]
 
 
-def comparison_verdicts(comparison: SystemComparison) -> list[list[str]]:
-    """What all metrics say, one after the other, and whether they agree on who comes first."""
-    said = [metric_verdict(found, comparison.settings) for found in comparison.metrics]
+def plain_verdicts(comparison: SystemComparison) -> list[str]:
+    """A sentence or two per metric, and whether metrics agree on who comes first; as text."""
+    sentences = [metric_verdict(found, comparison.settings) for found in comparison.metrics]
     agreed = on_the_winner(comparison)
-    return said if agreed is None else [*said, agreed]
+    return [plain(sentence) for sentence in [*sentences, *([] if agreed is None else [agreed])]]
 
 
 def _first(found: MetricComparison) -> tuple[str, ...]:

@@ -1,0 +1,253 @@
+"""Tables of a comparison of systems: for people with captions, notes and a legend, for programs in one piece.
+
+    text, Markdown, LaTeX   a verdict in words per metric; then for each metric the ranking, the pairs of systems and
+                            the win matrix; where rankings disagree; a legend; how systems were compared
+    TSV, CSV                the ranking, pairs, wins or disagreements: one table, the metric in each row
+
+A star (bold in LaTeX and Markdown) means a significant difference; the legend says by which test. Tables for programs
+leave nothing out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from nlgauge.io.table import Cell, Marked, Paragraphs, Probability, Table, counted
+from nlgauge.studies.compare.sentences import plain_verdicts, test_name
+
+if TYPE_CHECKING:
+    from nlgauge.stats.resampling import Interval
+    from nlgauge.studies.compare.comparison import (
+        Diagnostics,
+        MetricComparison,
+        PairRow,
+        SystemComparison,
+        SystemRow,
+    )
+    from nlgauge.studies.compare.settings import CompareSettings
+    from nlgauge.studies.compare.system_scores import Budgets
+
+#: Formats and views that programs read.
+FOR_PROGRAMS = ("tsv", "csv", "pairs", "wins", "disagreements")
+
+#: Systems of a win matrix that a page is wide enough for.
+_WIDEST_MATRIX = 16
+
+#: Pairs of systems that a table for people has at most; 21 systems have 210.
+_MOST_PAIRS = 200
+
+
+def comparison_tables(
+    comparison: SystemComparison, form: str, *, budgets: Budgets | None = None, further: Iterable[Table] = ()
+) -> list[Table]:
+    """The comparison in a format or view; for people `further` tables come before the legend."""
+    metrics, settings = comparison.metrics, comparison.settings
+    if form == "pairs":
+        return [join_tables((found.metric, pairs_table(found, settings, complete=True)) for found in metrics)]
+    if form == "wins":
+        return [join_tables((found.metric, _win_rows(found)) for found in metrics)]
+    if form == "disagreements":
+        return [disagreement_table(comparison)]
+    if form in FOR_PROGRAMS:
+        return [join_tables((found.metric, ranking_table(found, budgets, signed=True)) for found in metrics)]
+    return [
+        Paragraphs(plain_verdicts(comparison)),
+        *_metric_tables(comparison, budgets),
+        *further,
+        Paragraphs(legend(comparison)),
+        *(Paragraphs([text]) for text in _closing(comparison)),
+    ]
+
+
+def _metric_tables(comparison: SystemComparison, budgets: Budgets | None) -> Iterator[Table]:
+    for found in comparison.metrics:
+        yield ranking_table(found, budgets)
+        if len(found.systems) > 1:
+            yield pairs_table(found, comparison.settings)
+        if len(found.systems) > 2:  # two are in the row of their pair
+            yield wins_table(found)
+    if any(row.share_of_pairs for row in comparison.disagreements):
+        yield disagreement_table(comparison, all_rows=False)
+
+
+def _closing(comparison: SystemComparison) -> list[str]:
+    """How systems were compared; and that rankings agree, where there is no table of how they do not."""
+    rows = comparison.disagreements
+    agree = ["all rankings agree: by score and by Bradley-Terry strength, under every metric"]
+    agreed = rows and not any(row.share_of_pairs for row in rows)
+    return [*(agree if agreed else []), f"comparison: {comparison.signature}"]
+
+
+def join_tables(tables: Iterable[tuple[str, Table]]) -> Table:
+    """Tables of several metrics as one for programs: the metric in each row, and no marks."""
+    named = list(tables)
+    rows = [
+        [metric, *(cell.value if isinstance(cell, Marked) else cell for cell in row)]
+        for metric, table in named
+        for row in table.rows
+    ]
+    return Table(["metric", *named[0][1].columns], rows)
+
+
+def ranking_table(found: MetricComparison, budgets: Budgets | None = None, *, signed: bool = False) -> Table:
+    """Systems, best first, with intervals, Bradley-Terry strengths and clusters."""
+    rated = any(row.elo is not None for row in found.systems)
+    columns = ["rank", "system", "score", "low", "high", "median", "BT", "BT low", "BT high"]
+    columns += ["Elo", "TrueSkill"] * rated + ["wins", "ties", "losses", "cluster"]
+    spent = budget_names((budgets or {}).values())
+    rows: list[list[Cell]] = [
+        [
+            *_ranking_cells(row, rated=rated),
+            *((budgets or {}).get(row.system, {}).get(name) for name in spent),
+            *([found.signature] if signed else []),
+        ]
+        for row in found.systems
+    ]
+    return Table([*columns, *spent, *(["signature"] if signed else [])], rows, _caption(found), _ranking_notes(found))
+
+
+def budget_names(budgets: Iterable[Mapping[str, str | float]]) -> list[str]:
+    """What was spent on any system, in the order in which it is named."""
+    return list(dict.fromkeys(name for budget in budgets for name in budget))
+
+
+def _ranking_cells(row: SystemRow, *, rated: bool) -> list[Cell]:
+    return [
+        row.rank,
+        row.system,
+        row.score,
+        *ends(row.interval),
+        row.median,
+        row.bradley_terry,
+        *ends(row.bt_interval),
+        *([row.elo, row.trueskill] if rated else []),
+        *(row.wins, row.ties, row.losses, row.cluster),
+    ]
+
+
+def ends(interval: Interval | None) -> list[Cell]:
+    """Of an interval, in two cells; empty where there is none."""
+    return [None, None] if interval is None else [interval.low, interval.high]
+
+
+def _caption(found: MetricComparison) -> str:
+    on = counted(found.n, "instance")
+    if found.documents is not None:
+        on += f" of {counted(found.documents, 'document')}"
+    return f"{found.metric}: {on}{'' if found.higher_is_better else ' (distance: lower is better)'}"
+
+
+def _ranking_notes(found: MetricComparison) -> list[str]:
+    signed = [f"signature: {found.signature}"] if found.signature else []
+    return [*found.notes, _diagnostics(found.diagnostics), *signed]
+
+
+def _diagnostics(of: Diagnostics) -> str:
+    """What the scores look like, in a line: what a mean hides, and how much there is to pair."""
+    said = f"scores: {100 * of.outliers:.3g} % outliers, {100 * of.ties:.3g} % of comparisons tie"
+    spreads = {"systems on an instance": of.instance_deviation, "instances": of.difficulty_deviation}
+    known = [f"{value:.3g} between {what}" for what, value in spreads.items() if value is not None]
+    return f"{said}; standard deviation {', '.join(known)}" if known else said
+
+
+def legend(comparison: SystemComparison) -> list[str]:
+    """What columns, stars and clusters mean; the same for all metrics, so it is said once."""
+    settings, metrics = comparison.settings, comparison.metrics
+    decided = significance_in_words(settings)
+    made = dict.fromkeys(
+        str(row.interval) for found in metrics for row in found.systems[:1] if row.interval is not None
+    )
+    said = [f"low, high: {'; '.join(made)}; of BT (Bradley-Terry strength): bootstrap"] if made else []
+    if len(metrics[0].systems) > 1:
+        said += [
+            "cluster: rank clusters as in WMT; every system of a cluster is significantly better than every system "
+            "of later clusters",
+            f"difference: above 0 if the first is better; with a star, or bold: {decided}",
+            "effect: Cohen's d of the paired differences; detectable: found with a chance of 80 %",
+        ]
+    if len(metrics[0].pairs) > 1 and settings.correction == "holm":
+        said.append(
+            "intervals are not corrected for the number of pairs, stars are: one that leaves out 0 may lack a star"
+        )
+    return [*said, "outliers: scores more than 1.5 interquartile ranges off the middle half"]
+
+
+def significance_in_words(settings: CompareSettings) -> str:
+    """How differences are called significant."""
+    corrected = ", corrected for all pairs by Holm" if settings.correction == "holm" else ", not corrected"
+    least = f", difference at least {settings.smallest_difference:g}" if settings.smallest_difference else ""
+    return f"{test_name(settings)}, p < {settings.alpha:g}{corrected}{least}"
+
+
+def pairs_table(found: MetricComparison, settings: CompareSettings, *, complete: bool = False) -> Table:
+    """Pairs of systems: difference, test, instances won; `complete` with all pairs, all tests, the better system."""
+    others = [name for name in settings.tests if name != settings.test] if complete else []
+    columns = ["first", "second", "difference", "low", "high", "effect", "wins", "ties", "losses", "p"]
+    columns += ["p Holm"] * (settings.correction == "holm") + ["detectable", *(f"p {name}" for name in others)]
+    caption = f"{found.metric}, pairs"
+    if complete:
+        rows = [[*_pair_cells(row, settings, others), row.better] for row in found.pairs]
+        return Table([*columns, "better"], rows, caption)
+    rows = [_pair_cells(row, settings, others) for row in found.pairs[:_MOST_PAIRS]]
+    notes = []
+    if len(found.pairs) > _MOST_PAIRS:
+        notes.append(f"{_MOST_PAIRS} of {len(found.pairs)} pairs; all of them: --format tsv --table pairs, or json")
+    return Table(columns, rows, caption, notes)
+
+
+def _pair_cells(row: PairRow, settings: CompareSettings, others: Sequence[str]) -> list[Cell]:
+    return [
+        *(row.first, row.second, Marked(row.difference) if row.significant else row.difference),
+        *(row.low, row.high, row.effect, row.wins, row.ties, row.losses, p_cell(row.p_value)),
+        *([p_cell(row.p_adjusted)] if settings.correction == "holm" else []),
+        row.detectable,
+        *(p_cell(row.p.get(name)) for name in others),
+    ]
+
+
+def p_cell(p: float | None) -> Cell:
+    """A p value in a table; empty where nothing was tested."""
+    return None if p is None else Probability(p)
+
+
+def wins_table(found: MetricComparison) -> Table:
+    """Share of instances on which the system of the row beats that of the column."""
+    systems = [row.system for row in found.systems]
+    caption = f"{found.metric}, share of instances on which the row beats the column"
+    if len(systems) > _WIDEST_MATRIX:
+        note = f"{len(systems)} systems; --format tsv --table wins, or json"
+        return Table(["system"], [], f"{caption}: too wide for a page", [note])
+    rows: list[list[Cell]] = []
+    for i, name in enumerate(systems):
+        shares = (None if i == j else float(found.win_matrix[i, j]) for j in range(len(systems)))
+        rows.append([i + 1, name, *shares])
+    return Table(["", "system", *(str(number) for number in range(1, len(systems) + 1))], rows, caption)
+
+
+def _win_rows(found: MetricComparison) -> Table:
+    """The win matrix as rows."""
+    names = [row.system for row in found.systems]
+    rows: list[list[Cell]] = [
+        [system, other, float(found.win_matrix[i, j])]
+        for i, system in enumerate(names)
+        for j, other in enumerate(names)
+        if i != j
+    ]
+    return Table(["system", "other", "share"], rows)
+
+
+def disagreement_table(comparison: SystemComparison, *, all_rows: bool = True) -> Table:
+    """Where two rankings of the same systems disagree; without `all_rows` only those that do."""
+    rows: list[list[Cell]] = [
+        [row.first, row.second, row.share_of_pairs, _yes(row.different_winner), _yes(row.different_top3)]
+        for row in comparison.disagreements
+        if all_rows or row.share_of_pairs
+    ]
+    columns = ["ranking", "other ranking", "share of pairs", "another winner", "another top 3"]
+    notes = ["share of pairs: of systems that the two rankings order differently; BT: Bradley-Terry"]
+    return Table(columns, rows, "rankings that disagree", notes)
+
+
+def _yes(value: bool) -> str:
+    return "yes" if value else "no"
