@@ -56,7 +56,7 @@ def test_texts_are_scored_and_compared_as_python_does(run: Run, folder: Path) ->
     record = found(run("compare", *files, *CHRF, "-f", "json"))
     texts = {name: (folder / name).read_text().splitlines() for name in files}
     scores = nlgauge.score_systems(texts, (folder / "refs.txt").read_text().splitlines(), metric="chrf")
-    expected = nlgauge.compare_systems(scores).to_dict()
+    expected = nlgauge.compare_systems(scores).to_dict() | {"format": "nlgauge-comparison-report-1"}
     assert {name: record[name] for name in expected} == json.loads(json.dumps(expected))
     assert ranked(record)[-1] == "worse.txt"
     assert record["metrics"][0]["systems"][-1]["cluster"] == 2

@@ -7,12 +7,12 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from nlgauge.report.verdicts import comparison_verdicts, plain
 from starlette.testclient import TestClient
 from tests.apps.service.test_jobs import HASH, REFS, SYSTEMS, ended, submitted
 
 import nlgauge
 from nlgauge.apps.service.settings import Limits
+from nlgauge.studies.compare.sentences import plain_verdicts
 
 BODY = {"systems": SYSTEMS, "refs": REFS, "options": HASH, "metric": ["bertscore", "chrf"], "permutations": 200}
 
@@ -102,7 +102,7 @@ def test_too_many_systems_are_refused(made: Callable[..., TestClient]) -> None:
 
 def test_verdicts_are_those_of_the_report(service: TestClient) -> None:
     comparison, _ = expected()
-    said = [plain(sentence) for sentence in comparison_verdicts(comparison)]
+    said = plain_verdicts(comparison)
     assert service.post("/v1/compare", json=BODY).json()["verdicts"] == said
     assert len(said) == 3, "a sentence for each metric, and one on who comes first"
 

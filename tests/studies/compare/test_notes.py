@@ -5,7 +5,6 @@ from __future__ import annotations
 import html
 
 import pytest
-from nlgauge.report.comparison import Compared, render_comparison
 
 import nlgauge
 from nlgauge.report.html.document import html_report
@@ -66,8 +65,8 @@ def test_scores_of_other_tools_have_no_note(signature: str) -> None:
 def test_all_reports_have_the_note_once() -> None:
     scores = system_scores(nlgauge.score_systems(SYSTEMS, REFERENCES, metric=["moverscore"]))
     found = compare_systems(scores)
-    assert render_comparison(Compared(found)).count(NOTE) == 1
-    assert render_comparison(Compared(found), format="json").count(NOTE) == 1
+    assert found.render().count(NOTE) == 1
+    assert found.render("json").count(NOTE) == 1
     assert html.unescape(html_report(found, scores=scores)).count(NOTE) == 1
-    runs = compare_run_tables(scores, {"a": "one", "b": "other"})
-    assert render_comparison(Compared(runs=runs)).count(NOTE) == 1
+    (runs,) = compare_run_tables(scores, {"a": "one", "b": "other"})
+    assert runs.render().count(NOTE) == 1

@@ -173,7 +173,8 @@ def test_a_notebook_shows_tables_with_names_escaped() -> None:
     shown = found._repr_html_()
     assert "&lt;b&gt;" in shown
     assert "<b>" not in shown
-    assert shown.count("<tr>") == 3
+    assert shown.count("<tr>") == 5, "two systems and a pair, each below a header"
+    assert found.metric()._repr_html_().count("<tr>") == 3
     assert repr(found).startswith("<SystemComparison by m | compare|test:bootstrap|")
     assert repr(found.metric()) == "<MetricComparison m: 2 systems on 20 instances, new alone ahead>"
 

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import struct
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 from tests.studies.compare.made_scores import uneven
 
-from nlgauge.report.figures.comparison import plot_comparison
-from nlgauge.studies.compare.comparison import SystemComparison
 from nlgauge.studies.compare.systems import compare_systems
 
 
@@ -21,21 +18,10 @@ def size(path: Path) -> tuple[int, int]:
     return width, height
 
 
-def drawn_panels(found: SystemComparison, path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """The panels of the figure, as matplotlib has them."""
-    figures: list[Any] = []
-    monkeypatch.setattr("nlgauge.report.figures.comparison.save_figure", lambda figure, _: figures.append(figure))
-    plot_comparison(found, path)
-    panels: list[Any] = figures[0].axes
-    return panels
-
-
-def test_filled_points_are_those_not_significantly_worse_than_the_best(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_filled_points_are_those_not_significantly_worse_than_the_best() -> None:
     """The caption says so; a system can be so without being in the first rank cluster, and the other way round."""
     found = compare_systems([uneven()], permutations=1000)
-    for panel in drawn_panels(found, tmp_path / "out.png", monkeypatch):
+    for panel in found.figure().axes:
         points = [line for line in panel.lines if line.get_marker() == "o"]
         filled = [line.get_markerfacecolor() != "white" for line in points]
         assert filled == [True, False, True, False]
@@ -51,24 +37,24 @@ def test_names_values_and_a_caption_are_on_it(tmp_path: Path) -> None:
     rng = np.random.default_rng(1)
     scores = {f"a-very-long-name-of-a-system-number-{at:02}": rng.normal(at, 1, 30).tolist() for at in range(14)}
     found = compare_systems({"chrf": scores, "wer$": scores}, resamples=100, permutations=200)
-    plot_comparison(found, tmp_path / "out.svg")
+    found.save_figure(tmp_path / "out.svg")
     drawn = texts(tmp_path / "out.svg")
     assert drawn.count("<!-- a-very-long-name") == 28
     assert "95 % intervals" in drawn
     assert "30 instances" in drawn
-    plot_comparison(found, tmp_path / "out.png")
+    found.save_figure(tmp_path / "out.png")
     assert size(tmp_path / "out.png")[0] <= 11 * 150
 
 
 @pytest.mark.parametrize("count", [1, 2, 3])
 def test_few_points_have_no_intervals_and_ties_a_frame(tmp_path: Path, count: int) -> None:
     found = compare_systems({"chrf": {"a": [1.0] * count, "b": [1.0] * count}})
-    plot_comparison(found, tmp_path / "out.png")
+    found.save_figure(tmp_path / "out.png")
     assert size(tmp_path / "out.png")[1] > 100
 
 
 def test_the_same_comparison_gives_the_same_bytes(tmp_path: Path) -> None:
     found = compare_systems({"chrf": {"a": [1.0, 2.0, 3.0, 4.0], "b": [0.0, 2.0, 1.0, 3.0]}})
     for name in ("one.png", "two.png"):
-        plot_comparison(found, tmp_path / name)
+        found.save_figure(tmp_path / name)
     assert (tmp_path / "one.png").read_bytes() == (tmp_path / "two.png").read_bytes()
