@@ -139,7 +139,7 @@ def test_verdicts_and_runs_have_tables_of_their_own() -> None:
 def test_what_cannot_be_rendered() -> None:
     with pytest.raises(InputError, match="no comparison was made"):
         ComparisonReport((), (), CompareSettings(), "")
-    with pytest.raises(RecipeError, match="format must be one of text, json, tsv, csv, latex, .*, got 'x'"):
+    with pytest.raises(RecipeError, match=r"format must be one of text, json, tsv, csv, latex, .*, got 'x'"):
         made(2).render("x")
 
 

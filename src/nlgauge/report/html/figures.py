@@ -260,7 +260,9 @@ def ranking(found: MetricComparison, settings: CompareSettings, *, name: str) ->
     """The table of systems with a figure of their intervals, and the same table to copy."""
     decimals = metric_decimals(found)
     level = level_text(settings.level)
-    scale = scale_over([value for row in found.systems for value in (row.score, *_ends(row)) if value is not None])
+    scale = scale_over(
+        [value for row in found.systems for value in (row.score, *ends(row.interval)) if value is not None]
+    )
     rows, before = [], found.systems[0].cluster
     for row in found.systems:
         rows.append(
@@ -286,7 +288,7 @@ def ranking_table(found: MetricComparison) -> Table:
     extra = [name for name in ("elo", "trueskill") if any(getattr(row, name) is not None for row in found.systems)]
     rows: list[list[Cell]] = []
     for row in found.systems:
-        low, high = _ends(row)
+        low, high = ends(row.interval)
         cells: list[Cell] = [row.rank, row.system, row.score, low, high, row.median, row.bradley_terry]
         cells += ends(row.bt_interval)
         rows.append([*cells, row.wins, row.ties, row.losses, row.cluster, *(getattr(row, name) for name in extra)])
@@ -307,7 +309,7 @@ def _head(level: str) -> Html:
 
 
 def _cells(row: SystemRow, scale: Scale, level: str, decimals: int) -> list[Html]:
-    low, high = _ends(row)
+    low, high = ends(row.interval)
     score = number(row.score, decimals)
     between = "" if low is None else f"{number(low, decimals)} – {number(high, decimals)}"
     said = f"{row.system}: {score}" + (f", {level} interval {between}" if between else "")
@@ -348,7 +350,3 @@ def _method(interval: Interval) -> str:
     if interval.method == "t":
         return f"Student's t: a bootstrap of {interval.n} {units} would be too narrow"
     return f"bootstrap of {units}, {interval.resamples:,} resamples"
-
-
-def _ends(row: SystemRow) -> tuple[float | None, float | None]:
-    return (None, None) if row.interval is None else (row.interval.low, row.interval.high)

@@ -126,9 +126,9 @@ def _ranking_cells(row: SystemRow, *, rated: bool) -> list[Cell]:
     ]
 
 
-def ends(interval: Interval | None) -> list[Cell]:
+def ends(interval: Interval | None) -> tuple[float | None, float | None]:
     """Of an interval, in two cells; empty where there is none."""
-    return [None, None] if interval is None else [interval.low, interval.high]
+    return (None, None) if interval is None else (interval.low, interval.high)
 
 
 def _caption(found: MetricComparison) -> str:
