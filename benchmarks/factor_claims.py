@@ -18,7 +18,6 @@ from pathlib import Path
 from nlgauge.core.run_options import RunOptions
 from nlgauge.data.cards import load
 from nlgauge.data.judgements import JudgementTable
-from nlgauge.report.studies import render_factors
 from nlgauge.studies.factors.columns import FactorOptions
 from nlgauge.studies.factors.surrogate import explain_factors
 from nlgauge.studies.published.robustness import matched_rows
@@ -61,7 +60,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         run=RunOptions(cache=options.cache, cache_size=CACHE_SIZE, threads=options.threads),
         **({"model": options.model} if options.model else {}),
     )
-    print(render_factors(study), end="")
+    print(study.render(), end="")
     return 0
 
 

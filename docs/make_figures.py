@@ -107,10 +107,10 @@ def _pair(metric: str, hypothesis: str, *, ref: str = "", source: str = "", more
 def draw_sentsim(path: Path, at: str) -> None:
     """the flow behind wmd, which is a recipe of MoverScore, under the name that it has in SentSim"""
     import nlgauge
-    from nlgauge.report.figures.explanation import plot_flow
+    from nlgauge.io.canvas import save_figure
 
     found = nlgauge.explain_pair(f"{BOAT}.", source=KANU, metric=SENTSIM_WMD)
-    plot_flow(found, path, title=f"sentsim: wmd {found.score:.3f}")
+    save_figure(found.figure(title=f"sentsim: wmd {found.score:.3f}"), path)
 
 
 def draw_sentence_graph(path: Path, at: str) -> None:

@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from nlgauge.core.kinds import Choice, Flag, Float, Int, Kind, Many, NameList, NumberList, Pattern
-from nlgauge.core.options import BY_PROFILE, PROFILE_WORD, Option
+from nlgauge.core.options import BY_PROFILE, PROFILE_WORD, Option, OptionSet
 from nlgauge.core.registry import built_in_metrics
 from nlgauge.core.run_options import RunOptions
 from nlgauge.studies.compare.settings import CompareSettings
-from nlgauge.studies.explain.options import ExplainOptions
+from nlgauge.studies.explain.options import CorpusOptions, ExplainOptions
 
 TARGET = Path(__file__).parents[1] / "src" / "nlgauge" / "core" / "keywords.py"
 
@@ -56,11 +56,21 @@ CLASSES = (
     Keywords(
         "SummaryKeywords",
         "Options of `explain_corpus`.",
-        ("Metric", "Run", "Explanation"),
-        frozenset({"annotator", "side", "seed", "shapley", "leave_one_out"}),
+        ("Metric", "Run", "Explanation", "Summary"),
+        frozenset({"shapley", "leave_one_out"}),
     ),
     Keywords("CompareKeywords", "Settings of `compare_systems`.", ("Comparison",)),
+    Keywords("CompareTextsKeywords", "Options of `compare`.", ("Metric", "Run", "Comparison")),
 )
+
+
+#: Options that are not those of metrics, by the name of their group.
+OPTION_SETS: dict[str, type[OptionSet]] = {
+    "Run": RunOptions,
+    "Explanation": ExplainOptions,
+    "Summary": CorpusOptions,
+    "Comparison": CompareSettings,
+}
 
 
 def option_groups() -> dict[str, dict[str, str]]:
@@ -70,7 +80,7 @@ def option_groups() -> dict[str, dict[str, str]]:
         for name, about in metric.options().items():
             declared.setdefault(name, []).append(about)
     groups = {"Metric": {name: type_of(options) for name, options in sorted(declared.items())}}
-    for group, options in (("Run", RunOptions), ("Explanation", ExplainOptions), ("Comparison", CompareSettings)):
+    for group, options in OPTION_SETS.items():
         groups[group] = {name: type_of([about]) for name, about in options.options().items()}
     return groups
 
@@ -111,17 +121,11 @@ def types_of(kind: Kind) -> list[str]:
 def file_text() -> str:
     """The file as it should be."""
     groups = option_groups()
-    # An option of an explanation hides one of a metric that is called the same.
-    hidden = {
-        keywords.name: keywords.without
-        | {name for name in groups["Metric"] if "Explanation" in keywords.groups and name in groups["Explanation"]}
-        for keywords in CLASSES
-    }
     common = {
         group: {
             name
             for name in types
-            if all(name not in hidden[keywords.name] for keywords in CLASSES if group in keywords.groups)
+            if all(name not in hidden(keywords, group, groups) for keywords in CLASSES if group in keywords.groups)
         }
         for group, types in groups.items()
     }
@@ -134,10 +138,16 @@ def file_text() -> str:
             name: groups[group][name]
             for group in keywords.groups
             for name in groups[group]
-            if name not in common[group] and name not in keywords.without
+            if name not in common[group] and name not in hidden(keywords, group, groups)
         }
         parts.append(class_text(keywords.name, [f"_{group}" for group in keywords.groups], own, keywords.what))
     return "\n\n".join([HEAD, *parts])
+
+
+def hidden(keywords: Keywords, group: str, groups: Mapping[str, Mapping[str, str]]) -> set[str]:
+    """Options of a group that a class does not have from it: a later group has one of the same name."""
+    later = keywords.groups[keywords.groups.index(group) + 1 :]
+    return set(keywords.without).union(*(groups[name] for name in later))
 
 
 def class_text(name: str, bases: Sequence[str], types: Mapping[str, str], what: str = "") -> str:

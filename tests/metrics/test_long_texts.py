@@ -236,9 +236,9 @@ def test_all_pairs_and_ranks(recipe: str) -> None:
 def test_explanations_find_words_far_beyond_the_limit() -> None:
     hyp, ref = "the cat sat " * 40 + "ferry", "a dog ran " * 50 + "ferry storm"
     made = nlgauge.explain_pair(hyp, ref, metric=BERTSCORE, model="short", long="windows", shapley=False)
-    last = made.hypothesis_words[-1]
+    last = made.hypothesis.words[-1]
     assert (last.text, hyp[last.start : last.end]) == ("ferry", "ferry")
-    linked = [made.reference_words[link.reference] for link in made.links if link.hypothesis == 120]
+    linked = [made.reference.words[link.reference] for link in made.links if link.hypothesis == 120]
     assert [ref[word.start : word.end] for word in linked][:1] == ["ferry"]
     assert "hypothesis: 123 tokens were read in 13 windows" in made.notes
 

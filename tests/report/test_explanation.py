@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from nlgauge.report.explanation import render_explanation
 from nlgauge.studies.explain.pairs import explain_pair
 from nlgauge.testing import hash_encoder
 
@@ -12,7 +11,7 @@ from nlgauge.testing import hash_encoder
 def text(hyp: str, ref: str, *, colour: bool = False, metric: str = "bertscore:layer=0", **options: object) -> str:
     with hash_encoder(layers=0) as model:
         found = explain_pair(hyp, ref, metric=metric, model=model, **options)  # type: ignore[arg-type]
-    return render_explanation(found, colour=colour)
+    return found.render(colour=colour)
 
 
 def test_words_that_come_twice_can_be_told_apart() -> None:
@@ -48,19 +47,19 @@ def test_colours_grade_matches_and_removed_words_step_back() -> None:
 
 
 def test_control_characters_do_not_reach_the_terminal() -> None:
-    out = render_explanation(explain_pair("cat\x1b[31m", "the cat"))
+    out = explain_pair("cat\x1b[31m", "the cat").render()
     assert "\x1b" not in out
 
 
 @pytest.mark.parametrize("metric", ["bleu", "chrf"])
 def test_a_metric_without_an_alignment_has_its_shapley_values(metric: str) -> None:
-    out = render_explanation(explain_pair("the cat sat", "a cat sat", metric=metric))
+    out = explain_pair("the cat sat", "a cat sat", metric=metric).render()
     assert f"shapley {metric}" in out
     assert f"note: {metric} has no alignment of this pair" in out
     assert "\nreference\n---" not in out  # its words have no numbers
 
 
 def test_special_tokens_are_explained_where_they_stand() -> None:
-    out = render_explanation(explain_pair("...", "A cat", metric="moverscore"))
+    out = explain_pair("...", "A cat", metric="moverscore").render()
     assert "[special] 100%" in out
     assert "[special]: a token that is no word, such as [CLS]\n" in out

@@ -89,10 +89,20 @@ class _Run(TypedDict, total=False):
 
 
 class _Explanation(TypedDict, total=False):
+    words: Literal["words", "blanks"]
     pieces: Literal["max", "mean", "first"]
     component: str | PathLike[str] | None
     samples: int
     beside: bool
+
+
+class _Summary(TypedDict, total=False):
+    method: Literal["linear", "leave-one-out", "shapley"]
+    side: Literal["hypothesis", "reference"]
+    annotator: str | PathLike[str]
+    level: float
+    resamples: int
+    seed: int
 
 
 class _Comparison(TypedDict, total=False):
@@ -157,7 +167,6 @@ class StressKeywords(_Metric, _Run, total=False):
 class SegmentKeywords(_Explanation, total=False):
     """Options of `Score.explain`."""
 
-    words: Literal["words", "blanks"]
     shapley: bool | None
     leave_one_out: bool
     side: Literal["hypothesis", "reference"]
@@ -169,7 +178,6 @@ class ExplainKeywords(_Metric, _Run, _Explanation, total=False):
 
     annotator: str | PathLike[str]
     lang: str | PathLike[str]
-    words: Literal["words", "blanks"]
     alignments: bool
     progress: bool
     shapley: bool | None
@@ -178,14 +186,23 @@ class ExplainKeywords(_Metric, _Run, _Explanation, total=False):
     seed: int
 
 
-class SummaryKeywords(_Metric, _Run, _Explanation, total=False):
+class SummaryKeywords(_Metric, _Run, _Explanation, _Summary, total=False):
     """Options of `explain_corpus`."""
 
     lang: str | PathLike[str]
-    words: Literal["words", "blanks"]
     alignments: bool
     progress: bool
 
 
 class CompareKeywords(_Comparison, total=False):
     """Settings of `compare_systems`."""
+
+
+class CompareTextsKeywords(_Metric, _Run, _Comparison, total=False):
+    """Options of `compare`."""
+
+    annotator: str | PathLike[str]
+    lang: str | PathLike[str]
+    words: int
+    alignments: bool
+    progress: bool

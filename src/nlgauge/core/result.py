@@ -46,11 +46,11 @@ class Result:
     """Properties that JSON has next to the fields; they are not read back."""
     unwritten: ClassVar[tuple[str, ...]] = ()
     """Fields that JSON leaves out; they need a default."""
-    views: ClassVar[tuple[str, ...]] = ()
+    further: ClassVar[tuple[str, ...]] = ()
     """Names of further tables, which `tables` and `render` take like a format; they are written as TSV."""
 
     def tables(self, form: str = "text") -> Sequence[Table]:
-        """The result as tables; `form` is text, tsv, csv, latex, markdown, html or one of `views`."""
+        """The result as tables; `form` is text, tsv, csv, latex, markdown, html or one of `further`."""
         raise NotImplementedError
 
     def figure(self) -> Any:
@@ -63,7 +63,7 @@ class Result:
         if form == "json":
             return json_text({"nlgauge": __version__, **self.to_dict()})
         width = self.decimals if decimals is None else decimals
-        written = "tsv" if form in self.views else form
+        written = "tsv" if form in self.further else form
         return "\n".join(table.write(written, width=width, line=self.line) for table in self.tables(form))
 
     def save_figure(self, path: str | Path) -> None:

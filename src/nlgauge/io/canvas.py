@@ -9,11 +9,12 @@ from __future__ import annotations
 import io
 import math
 import textwrap
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from nlgauge.errors import RecipeError
+from nlgauge.errors import NlgaugeWarning, RecipeError
 from nlgauge.io.packages import require
 from nlgauge.io.storage import write_atomic
 
@@ -158,8 +159,17 @@ def save_figure(figure: Any, path: Path) -> None:
     buffer = io.BytesIO()
     kind = path.suffix.removeprefix(".")
     stamps = {"png": {"Software": None}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
-    figure.savefig(buffer, format=kind, dpi=_DPI, metadata=stamps[kind])
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        figure.savefig(buffer, format=kind, dpi=_DPI, metadata=stamps[kind])
     write_atomic(path, buffer.getvalue())
+    lacking = [entry for entry in caught if "missing from" in str(entry.message)]
+    for entry in caught:
+        if entry not in lacking:
+            warnings.warn_explicit(entry.message, entry.category, entry.filename, entry.lineno)
+    if lacking:
+        msg = "the font of figures lacks letters of these texts, which are drawn as boxes; --format json has them all"
+        warnings.warn(msg, NlgaugeWarning, stacklevel=3)
 
 
 def check_figure(path: Path) -> None:

@@ -94,14 +94,6 @@ def html_table(
     return table + "".join(f"<p><small>{escape_html(note)}</small></p>" for note in notes)
 
 
-class HtmlList(list[T]):
-    """A list of results that show themselves one below the other in a notebook."""
-
-    def _repr_html_(self) -> str:
-        shown: list[Any] = list(self)
-        return "".join(one._repr_html_() for one in shown)
-
-
 def _cell(cell: HtmlCell, width: int) -> str:
     if cell is None or (isinstance(cell, float) and math.isnan(cell)):
         return ""

@@ -7,28 +7,23 @@ text    metrics as rows, language pairs as columns, their average; a star marks 
 TSV     one row per metric and language pair, with interval, rank and signature: numbers in full
 LaTeX   as text, with bold for the star; so is Markdown
 JSON    everything
-
-Surrogates of metrics have a line per metric in LaTeX, as papers print it, and one per metric and factor elsewhere.
 """
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 from nlgauge._version import __version__
-from nlgauge.io.table import LINE, Cell, Marked, Probability, Table, counted
+from nlgauge.io.table import LINE, Cell, Marked, Table, counted
 from nlgauge.studies.meta.questions import Question
 
 if TYPE_CHECKING:
     from nlgauge.studies.discourse import Discourse
     from nlgauge.studies.ensembles import EnsembleSearch
-    from nlgauge.studies.explain.corpus import CorpusSummary
-    from nlgauge.studies.explain.evaluate import ErrorAgreement
-    from nlgauge.studies.factors.surrogate import FactorStudy
     from nlgauge.studies.meta.evaluation import AgreementTable
 
 _NAMES = {
@@ -133,30 +128,6 @@ def _rows(results: Sequence[AgreementTable]) -> Table:
     return Table(columns, rows)
 
 
-def render_corpus(found: CorpusSummary, *, format: str = "text", width: int = 3) -> str:  # noqa: A002 - as users know it
-    """The summary as one string that ends with a newline."""
-    if format == "json":
-        return json.dumps({"nlgauge": __version__, **found.to_dict()}, ensure_ascii=False, indent=2) + "\n"
-    return _table(found).write(format, width=width, line=LINE)
-
-
-def _table(found: CorpusSummary) -> Table:
-    rows: list[list[Cell]] = []
-    for title, groups in (("part of speech", found.parts_of_speech), ("match", found.matches)):
-        rows += [[title, *one] for one in groups]
-    notes = [
-        f"texts: {found.texts}"
-        + (f"; left out: {found.skipped} without annotation or contributions" * bool(found.skipped)),
-        f"share: of the sizes of all contributions; low, high: {100 * found.level:g} % intervals, bootstrap of texts",
-        "mean: contribution of a word, with its sign",
-        f"annotator: {found.annotator}",
-        f"signature: {found.signature}",
-    ]
-    columns = ["by", "group", "words", "of words", "share", "low", "high", "mean"]
-    caption = f"{found.metric}: what words of the {found.side} contribute to {found.of} ({found.method})"
-    return Table(columns, rows, caption=caption, notes=notes)
-
-
 _NOTES = (
     "D: share of pairs of a hypothesis and a reference with more of the feature in the hypothesis (Eq. 4 of the "
     "DiscoScore paper). Its Table 11 counts the other way round, as in the last column (D6.10). Pairs of equal texts "
@@ -231,81 +202,3 @@ def render_search(found: EnsembleSearch, *, format: str = "text", width: int = 3
     ]
     table = Table(["metrics", "correlation", "gain %", "held out %", "chosen"], rows, "ensembles of two", notes)
     return table.write(format, width=width, line=LINE)
-
-
-def render_error_agreement(
-    found: Sequence[tuple[str, str, ErrorAgreement]],
-    *,
-    format: Literal["text", "json", "tsv", "latex", "markdown"] = "text",  # noqa: A002 - as the flag is called
-    width: int = 3,
-) -> str:
-    """Rows of language pair, what gave the scores, and what they agree with."""
-    if format == "json":
-        rows = [{"langpair": pair or None, "scores": name, **one.to_dict()} for pair, name, one in found]
-        return json.dumps({"nlgauge": __version__, "results": rows}, indent=2, ensure_ascii=False) + "\n"
-    paired = any(pair for pair, _, _ in found)
-    columns = [*(["langpair"] if paired else []), "scores", "AUC", "AP", "recall@K", "texts", "skipped"]
-    cells: list[list[Cell]] = [
-        [*([pair] if paired else []), name, *one.means.values(), len(one.auc), one.skipped]
-        for pair, name, one in found
-    ]
-    notes = ["means over texts with errors and other words; K is the number of a text's errors"]
-    return Table(columns, cells, notes=notes).write(format, width=width)
-
-
-def render_factors(study: FactorStudy, *, format: str = "text", width: int = 3) -> str:  # noqa: A002 - as users know it
-    """The study as one string that ends with a newline."""
-    if format == "json":
-        return json.dumps({"nlgauge": __version__, **study.to_dict()}, ensure_ascii=False, indent=2) + "\n"
-    table = _wide(study) if format == "latex" else _long(study, repeat=format == "tsv")
-    return table.write(format, width=width, line=LINE)
-
-
-def _long(study: FactorStudy, *, repeat: bool) -> Table:
-    rows: list[list[Cell]] = []
-    for one in study.surrogates:
-        for place, effect in enumerate(one.effects):
-            named: list[Cell] = [one.metric, one.r2] if repeat or place == 0 else ["", None]
-            rows.append(
-                [
-                    *named,
-                    effect.factor,
-                    effect.coefficient,
-                    effect.low,
-                    effect.high,
-                    effect.error,
-                    Probability(effect.p),
-                    effect.partial_r2,
-                    effect.vif,
-                ]
-            )
-    columns = ["metric", "R2", "factor", "coefficient", "low", "high", "error", "p", "partial R2", "VIF"]
-    return Table(columns, rows, caption=_caption(study), notes=list(_notes(study)))
-
-
-def _wide(study: FactorStudy) -> Table:
-    rows: list[list[Cell]] = []
-    for one in study.surrogates:
-        by_factor = {effect.factor: effect.coefficient for effect in one.effects}
-        rows.append([one.metric, *(by_factor.get(name) for name in study.factors), one.r2])
-    return Table(["metric", *study.factors, "R2"], rows, caption=_caption(study), notes=list(_notes(study)))
-
-
-def _caption(study: FactorStudy) -> str:
-    return f"{study.data}: metrics by linguistic factors, all columns standardised"
-
-
-def _notes(study: FactorStudy) -> Iterator[str]:
-    used = study.surrogates[0].rows
-    yield f"rows: {used} of {study.rows}"
-    for name, count in study.dropped.items():
-        yield f"left out: {count} rows without {name}"
-    for name, label in study.factors.items():
-        yield f"{name}: {label}"
-    how = study.intervals
-    drawn = f"bootstrap of rows, {how.resamples} resamples, seed {how.seed}" if used >= 30 else "Student's t"
-    yield f"low, high: {100 * how.level:g} % intervals ({drawn})"
-    yield "partial R2: share of what the other factors leave over; VIF: 1 where factors do not go together"
-    yield from study.notes
-    for signature in dict.fromkeys(one.signature for one in study.surrogates if one.signature):
-        yield f"signature: {signature}"

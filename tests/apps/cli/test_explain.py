@@ -107,7 +107,7 @@ def refused_after_output(refused: Refusal) -> str:
 def test_a_terminal_has_colours_unless_nobody_wants_them(monkeypatch: pytest.MonkeyPatch) -> None:
     import io
 
-    from nlgauge.report.explanation import wants_colour
+    from nlgauge.apps.cli.explain import wants_colour
 
     class Terminal(io.StringIO):
         def isatty(self) -> bool:

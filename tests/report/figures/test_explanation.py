@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
 from nlgauge.errors import InputError, NlgaugeWarning
-from nlgauge.report.figures.explanation import plot_flow, plot_heat_map
+from nlgauge.io.canvas import save_figure
 from nlgauge.studies.explain.explanation import Explanation
 from nlgauge.studies.explain.pairs import explain_pair
 from nlgauge.testing import hash_encoder
 
-Plot = Callable[[Explanation, Path], None]
-BOTH = pytest.mark.parametrize("plot", [plot_flow, plot_heat_map])
+Kind = Literal["flow", "heat-map"]
+BOTH = pytest.mark.parametrize("kind", ["flow", "heat-map"])
 
 
 def explained(hyp: str, ref: str, metric: str) -> Explanation:
@@ -24,17 +24,17 @@ def explained(hyp: str, ref: str, metric: str) -> Explanation:
 
 @BOTH
 @pytest.mark.parametrize("metric", ["bertscore:layer=2", "moverscore"])
-def test_the_same_explanation_gives_the_same_bytes(tmp_path: Path, plot: Plot, metric: str) -> None:
+def test_the_same_explanation_gives_the_same_bytes(tmp_path: Path, kind: Kind, metric: str) -> None:
     found = explained("the cat sat on $it$ , _{", "a small dog ran", metric)
     for name in ("a.png", "b.png"):
-        plot(found, tmp_path / name)
+        save_figure(found.figure(kind=kind), tmp_path / name)
     first = (tmp_path / "a.png").read_bytes()
     assert first.startswith(b"\x89PNG")
     assert first == (tmp_path / "b.png").read_bytes()
 
 
 def test_the_words_stand_in_the_figure_as_they_are(tmp_path: Path) -> None:
-    plot_flow(explained("the cat sat", "a dog sat", "moverscore"), tmp_path / "a.svg")
+    explained("the cat sat", "a dog sat", "moverscore").save_figure(tmp_path / "a.svg")
     drawn = (tmp_path / "a.svg").read_text(encoding="utf-8")
     assert all(f"<!-- {word} -->" in drawn for word in ("the", "cat", "sat", "a", "dog"))
     assert "transport (soft)" in drawn
@@ -43,24 +43,25 @@ def test_the_words_stand_in_the_figure_as_they_are(tmp_path: Path) -> None:
 
 
 def test_a_title_of_ones_own_takes_the_place_of_the_metric(tmp_path: Path) -> None:
-    plot_flow(explained("the cat sat", "a dog sat", "moverscore"), tmp_path / "a.svg", title="sentsim: wmd 0.5")
+    figure = explained("the cat sat", "a dog sat", "moverscore").figure(title="sentsim: wmd 0.5")
+    save_figure(figure, tmp_path / "a.svg")
     drawn = (tmp_path / "a.svg").read_text(encoding="utf-8")
     assert "<!-- sentsim: wmd 0.5 -->" in drawn
     assert "moverscore" not in drawn
 
 
 @BOTH
-def test_what_has_no_alignment_is_not_drawn(tmp_path: Path, plot: Plot) -> None:
+def test_what_has_no_alignment_is_not_drawn(kind: Kind) -> None:
     with pytest.raises(InputError, match="bleu has no alignment"):
-        plot(explain_pair("a cat", "a dog", metric="bleu"), tmp_path / "a.png")
+        explain_pair("a cat", "a dog", metric="bleu").figure(kind=kind)
 
 
 @BOTH
-def test_a_long_text_is_not_drawn(tmp_path: Path, plot: Plot) -> None:
+def test_a_long_text_is_not_drawn(kind: Kind) -> None:
     with pytest.raises(InputError, match="at most 60 words per text, got 61"):
-        plot(explained("cat " * 61, "a cat", "bertscore:layer=2"), tmp_path / "a.png")
+        explained("cat " * 61, "a cat", "bertscore:layer=2").figure(kind=kind)
 
 
 def test_letters_that_the_font_lacks_are_named(tmp_path: Path) -> None:
     with pytest.warns(NlgaugeWarning, match="lacks letters"):
-        plot_flow(explain_pair("我 爱", "I love", model="muse", threads=1), tmp_path / "a.png")
+        explain_pair("我 爱", "I love", model="muse", threads=1).save_figure(tmp_path / "a.png")

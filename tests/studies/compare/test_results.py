@@ -76,7 +76,7 @@ def test_json_is_read_back_and_described_by_its_schema(name: str) -> None:
 @pytest.mark.parametrize("name", RESULTS)
 def test_every_result_is_one_table_for_programs(name: str) -> None:
     result = RESULTS[name]()
-    for form in ("tsv", "csv", *result.views):
+    for form in ("tsv", "csv", *result.further):
         (table,) = result.tables(form)
         assert len(result.render(form).splitlines()) == 1 + len(table.rows)
 

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from nlgauge.errors import InputError, RecipeError
-from nlgauge.report.studies import render_corpus
 from nlgauge.studies.explain.corpus import explain_corpus
 from nlgauge.studies.explain.explanation import annotate_each
 from nlgauge.studies.explain.pairs import explain_pairs
@@ -84,7 +83,7 @@ def test_a_text_that_cannot_be_annotated_is_left_out_and_counted(parses):
 def test_one_text_has_shares_and_no_intervals(parses):
     found = explain_corpus(HYPS[:1], REFS[:1], metric="bertscore", annotator=parses, resamples=100)
     assert {(one.low, one.high) for one in (*found.parts_of_speech, *found.matches)} == {(None, None)}
-    assert "nan" not in render_corpus(found).lower()
+    assert "nan" not in found.render().lower()
 
 
 def test_texts_are_annotated_in_one_go_and_a_refused_one_alone_is_left_out():

@@ -44,8 +44,8 @@ def test_released_explanations_give_the_published_figures(
     lines = released.read_text(encoding="utf-8").splitlines()
     scores = [[-value for value in json.loads(line)["shap"]] for line in lines]
     found = evaluate_errors(gold_words(load("eval4nlp", data_folder, langpairs=langpair)), scores)
-    assert tuple(round(value, 3) for value in found.means.values()) == published
-    assert len(found.auc) == texts
+    assert tuple(round(value, 3) for value in (found.auc, found.ap, found.recall)) == published
+    assert found.texts == texts
 
 
 def test_matches_with_the_source_find_words_that_were_translated_wrongly(data_folder: Path) -> None:
@@ -55,7 +55,7 @@ def test_matches_with_the_source_find_words_that_were_translated_wrongly(data_fo
     part = load("eval4nlp", data_folder, langpairs="ru-de").first_rows(80)
     scores = word_errors(part, metric="bertscore:model=muse,against=source", side="reference", words="blanks")
     found = evaluate_errors(gold_words(part, side="reference"), scores)
-    assert found.means["auc"] > 0.738
+    assert found.auc > 0.738
 
 
 def test_words_that_an_error_touches_are_gold_unless_it_weighs_nothing() -> None:
@@ -71,10 +71,9 @@ def test_a_table_without_marked_errors_is_refused() -> None:
 def test_means_are_over_texts_with_both_kinds_of_words() -> None:
     found = evaluate_errors([[1, 0], [1, 1], [0, 1, 0]], [[0.9, 0.1], [0.1, 0.2], [0.3, 0.2, 0.1]])
     assert found.skipped == 1
-    np.testing.assert_allclose(found.auc, [1.0, 0.5])
-    np.testing.assert_allclose(found.ap, [1.0, 0.5])
-    np.testing.assert_allclose(found.recall, [1.0, 0.0])
-    assert found.means == {"auc": 0.75, "ap": 0.75, "recall": 0.5}
+    assert found.by_text is not None
+    np.testing.assert_allclose(found.by_text, [[1.0, 0.5], [1.0, 0.5], [1.0, 0.0]])
+    assert (found.auc, found.ap, found.recall) == (0.75, 0.75, 0.5)
 
 
 @pytest.mark.parametrize(

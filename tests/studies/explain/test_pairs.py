@@ -81,17 +81,17 @@ def test_scores_are_those_of_nlgauge_score(model: str) -> None:
 
 def test_words_stand_where_they_are_in_the_text() -> None:
     found = explain_pair("  The ofgem's cat, sat.", "A cat sat down.")
-    for word in found.hypothesis_words:
-        assert found.hypothesis[word.start : word.end] == word.text
-    assert [word.text for word in found.hypothesis_words] == ["The", "ofgem's", "cat", ",", "sat", "."]
-    assert sum(word.weight for word in found.hypothesis_words) == pytest.approx(1)
-    assert not any(word.removed for word in found.hypothesis_words)
+    for word in found.hypothesis.words:
+        assert found.hypothesis.text[word.start : word.end] == word.text
+    assert [word.text for word in found.hypothesis.words] == ["The", "ofgem's", "cat", ",", "sat", "."]
+    assert sum(word.weight for word in found.hypothesis.words) == pytest.approx(1)
+    assert not any(word.removed for word in found.hypothesis.words)
 
 
 def test_pieces_decide_what_stands_for_a_word() -> None:
     # Of "ofgem" the first piece is a word of its own and matches better than the others.
     found = {rule: explain_pair("ofgem", "of course", pieces=rule) for rule in ("max", "mean", "first")}
-    values = {rule: one.hypothesis_words[0].similarity or 0.0 for rule, one in found.items()}
+    values = {rule: one.hypothesis.words[0].similarity or 0.0 for rule, one in found.items()}
     alignment = found["max"].alignment
     assert alignment is not None
     pieces = alignment.hypothesis_similarity[1:-1]  # type: ignore[union-attr]  # without special tokens
@@ -103,13 +103,13 @@ def test_pieces_decide_what_stands_for_a_word() -> None:
 
 def test_lower_case_of_another_length_keeps_the_places() -> None:
     found = explain_pair("İ saw a CAT", "i saw a cat", lowercase="yes")
-    assert found.hypothesis_words[3][:3] == ("CAT", 8, 11)
-    assert found.hypothesis_words[3].similarity == pytest.approx(1, abs=0.1)
+    assert found.hypothesis.words[3][:3] == ("CAT", 8, 11)
+    assert found.hypothesis.words[3].similarity == pytest.approx(1, abs=0.1)
 
 
 def test_what_preprocessing_removed_is_named() -> None:
     found = explain_pair("The ofgem cat glowers .", "A cat sat !", metric="moverscore:stopwords=iso-en")
-    removed = {word.text: word.removed for word in found.hypothesis_words if word.removed}
+    removed = {word.text: word.removed for word in found.hypothesis.words if word.removed}
     # As published, a stop word may be the first piece of another word.
     assert removed == {"The": "stop word", "ofgem": "its first piece, 'of', is a stop word", ".": "punctuation"}
     assert "hypothesis: 3 later pieces of words were left out (subwords=first)" in found.notes
@@ -121,17 +121,17 @@ def test_a_word_of_which_only_a_mark_is_kept_is_named() -> None:
     metric = "moverscore:model=muse,idf=none"
     found = explain_pair("中文语言", "A guy with a red jacket", metric=metric, threads=1)
     told = "only the mark before it is kept (subwords=first)"
-    assert [word.removed for word in found.hypothesis_words] == [told, told, "", ""]
-    assert {word.text: word.removed for word in found.reference_words if word.removed} == {"guy": told}
+    assert [word.removed for word in found.hypothesis.words] == [told, told, "", ""]
+    assert {word.text: word.removed for word in found.reference.words if word.removed} == {"guy": told}
     assert "reference: of 1 word only a mark of white space was kept; subwords=all keeps the text" in found.notes
     whole = explain_pair("中文语言", "A guy with a red jacket", metric=f"{metric},subwords=all", threads=1)
-    assert not any(word.removed for word in (*whole.hypothesis_words, *whole.reference_words))
+    assert not any(word.removed for word in (*whole.hypothesis.words, *whole.reference.words))
     assert not any("mark of white space" in note for note in whole.notes)
 
 
 def test_words_cut_off_at_the_limit_are_named() -> None:
     found = explain_pair("the cat sat on the mat", "the cat", max_tokens=5)
-    assert [word.removed for word in found.hypothesis_words] == ["", "", "", *["cut off at 5 tokens"] * 3]
+    assert [word.removed for word in found.hypothesis.words] == ["", "", "", *["cut off at 5 tokens"] * 3]
     assert "hypothesis: 3 tokens were cut off at the limit of 5" in found.notes
     assert found.attribution(of="precision").total == pytest.approx(found.scores["precision"], abs=1e-6)
 
@@ -218,14 +218,14 @@ def test_hard_and_soft_alignments_stand_side_by_side() -> None:
 
 def test_one_of_several_references_is_shown_and_the_note_says_which() -> None:
     found = explain_pair(SYSTEM_A[0], [SECOND_REFERENCE[0], SYSTEM_A[0]])
-    assert found.reference == SYSTEM_A[0]
+    assert found.reference.text == SYSTEM_A[0]
     assert "of 2 references (counted from 0) the best one, number 1, is shown" in found.notes
 
 
 def test_the_source_is_the_other_text_where_a_metric_compares_with_it() -> None:
     found = explain_pair("Eine Katze.", source="A cat.", metric="bertscore:against=source", threads=1)
-    assert (found.against, found.reference) == ("source", "A cat.")
-    assert [word.text for word in found.reference_words] == ["A", "cat", "."]
+    assert (found.against, found.reference.text) == ("source", "A cat.")
+    assert [word.text for word in found.reference.words] == ["A", "cat", "."]
 
 
 def test_a_segment_is_explained_with_the_idf_of_its_run(model: str) -> None:
@@ -234,9 +234,9 @@ def test_a_segment_is_explained_with_the_idf_of_its_run(model: str) -> None:
         score = nlgauge.score(hyps, refs, metric=metric, model=model)
         found = score.explain(2)
         assert found.score == pytest.approx(score.segments[score.main][2], abs=1e-12)
-        assert found.hypothesis == hyps[2]
+        assert found.hypothesis.text == hyps[2]
         several = explain_segments(score, [2, 0])
-        assert [one.hypothesis for one in several] == [hyps[2], hyps[0]]
+        assert [one.hypothesis.text for one in several] == [hyps[2], hyps[0]]
         assert several[0].to_dict()["links"] == found.to_dict()["links"]
 
 
@@ -266,7 +266,7 @@ def test_a_system_among_others_is_explained_as_itself(model: str) -> None:
     systems = {"a": ["the cat sat", "a dog"], "b": ["a bird ran", "the dog"]}
     scores = nlgauge.score_systems(systems, ["a cat sat", "the dog slept"], metric="moverscore", model=model)
     for score, texts in zip(scores, systems.values(), strict=True):
-        assert score.explain(1).hypothesis == texts[1]
+        assert score.explain(1).hypothesis.text == texts[1]
         assert score.explain(1).score == pytest.approx(score.segments["score"][1], abs=1e-12)
 
 
@@ -299,7 +299,7 @@ def test_a_segment_that_is_not_there_is_refused(model: str, segment: object) -> 
 
 def test_an_empty_text_has_nothing_to_align(model: str) -> None:
     found = explain_pair("", "a cat", metric="bertscore:layer=2", model=model)
-    assert (found.score, found.links, found.hypothesis_words) == (0.0, (), ())
+    assert (found.score, found.links, found.hypothesis.words) == (0.0, (), ())
     assert found.notes == ("a text is empty, so there is nothing to align",)
     assert found.attributions == ()
     with pytest.raises(EmptyPairError):
@@ -308,7 +308,7 @@ def test_an_empty_text_has_nothing_to_align(model: str) -> None:
 
 def test_a_text_of_nothing_but_removed_words_is_explained_as_such() -> None:
     found = explain_pair("... !", "A cat.", metric="moverscore")
-    assert [word.removed for word in found.hypothesis_words] == ["punctuation"] * 4
+    assert [word.removed for word in found.hypothesis.words] == ["punctuation"] * 4
     assert all(link.hypothesis is None for link in found.links)
     one = found.attribution(of="cost")
     assert (sum(one.values), one.rest) == (0.0, pytest.approx(one.total))
@@ -334,12 +334,12 @@ def test_text_that_looks_like_html_is_escaped() -> None:
 def test_plain_data_has_words_links_contributions_and_notes(model: str) -> None:
     found = explain_pair(HYP, REF, metric="moverscore", model=model, beside=True, shapley=True)
     record = json.loads(json.dumps(found.to_dict(matrix=True), allow_nan=False))
-    assert record["format"] == "nlgauge-explanation/1"
-    assert record["hypothesis"]["words"][2] == found.hypothesis_words[2]._asdict()
+    assert record["format"] == "nlgauge-explanation-1"
+    assert record["hypothesis"]["words"][2] == found.hypothesis.words[2]._asdict()
     assert len(record["links"]) == len(found.links)
     assert set(record["links"][0]) == {"kind", "hypothesis", "reference", "weight", "similarity", "cost"}
     assert [one["kind"] for one in record["attributions"]] == ["linear", "linear", "shapley"]
-    assert np.array(record["matrix"]).shape == (len(found.hypothesis_words), len(found.reference_words))
+    assert np.array(record["matrix"]).shape == (len(found.hypothesis.words), len(found.reference.words))
     assert record["notes"] == list(found.notes)
 
 

@@ -12,7 +12,7 @@ from nlgauge.testing import hash_encoder
 
 
 def reasons(found: nlgauge.Explanation) -> dict[str, str]:
-    return {word.text: word.removed for word in found.hypothesis_words}
+    return {word.text: word.removed for word in found.hypothesis.words}
 
 
 def test_a_word_of_every_document_weighs_nothing() -> None:
@@ -22,7 +22,7 @@ def test_a_word_of_every_document_weighs_nothing() -> None:
         )
         found = score.explain(0)
     assert reasons(found) == {"the": "weight 0 by idf", "cat": "", "sat": ""}
-    assert found.hypothesis_words[0].weight == 0
+    assert found.hypothesis.words[0].weight == 0
 
 
 def test_a_word_without_a_vector_is_not_in_the_vocabulary(tmp_path: Path) -> None:

@@ -40,7 +40,7 @@ def test_a_mean_names_what_each_reference_gives(model: str, metric: str) -> None
     first, second, third = (f"{value:.3f}" for value in alone)
     said = f"That is the mean over 3 references ({first}, {second} and {third}); shown here is the best of them"
     assert f"{said}, with {second}." in found.sentence
-    assert found.reference == REFS[1]
+    assert found.reference.text == REFS[1]
     assert "of 3 references (counted from 0) the best one, number 1, is shown" in found.notes
 
 
@@ -55,7 +55,7 @@ def test_a_metric_that_reads_all_references_shows_the_first() -> None:
     first, second = (explain_pair(HYP, ref, metric="chrf").score for ref in REFS[:2])
     said = f"It reads both references at once; against each alone it is {first:.3f} and {second:.3f}"
     assert f"{said}; shown here is the first." in found.sentence
-    assert (found.reference, found.score) == (REFS[0], pytest.approx(second))  # chrF takes the best of them
+    assert (found.reference.text, found.score) == (REFS[0], pytest.approx(second))  # chrF takes the best of them
 
 
 def test_what_is_not_that_of_the_reference_shown_is_said() -> None:

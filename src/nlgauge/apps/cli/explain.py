@@ -6,10 +6,12 @@ Flags that would not be read are refused, and the message names the flag that is
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 from nlgauge.apps.cli.argument_checks import check_metrics
 from nlgauge.apps.cli.common import (
@@ -33,11 +35,18 @@ from nlgauge.apps.cli.parsing import AddParser, add_hidden
 from nlgauge.core.metric import looks_alone
 from nlgauge.core.scoring import recipes_and_run
 from nlgauge.errors import RecipeError
+from nlgauge.io.canvas import check_figure, save_figure
 from nlgauge.io.textfiles import file_label
-from nlgauge.studies.explain.corpus import METHODS as CORPUS_METHODS
 from nlgauge.studies.explain.corpus import explain_corpus
 from nlgauge.studies.explain.evaluate import METHODS as ERROR_METHODS
-from nlgauge.studies.explain.evaluate import ErrorAgreement, evaluate_errors, gold_words, word_errors
+from nlgauge.studies.explain.evaluate import (
+    ErrorAgreement,
+    ErrorAgreements,
+    evaluate_errors,
+    gold_words,
+    word_errors,
+)
+from nlgauge.studies.explain.options import CorpusOptions
 from nlgauge.studies.explain.word_level import read_word_scores, read_word_tags
 
 if TYPE_CHECKING:
@@ -80,7 +89,7 @@ def check_left_out(args: argparse.Namespace, found: Explanation) -> None:
 
     Shapley values come by themselves where the score is no sum over words.
     """
-    if not (found.hypothesis_words and found.reference_words):
+    if not (found.hypothesis.words and found.reference.words):
         return
     kinds = {one.kind for one in found.attributions}
     if "shapley" not in kinds:
@@ -147,12 +156,9 @@ def add_corpus(actions: Any) -> None:
     add_text_inputs(parser)
     data = add_data_options(parser, required=False)
     data.add_argument("--limit", type=int, metavar="N", help="the first N rows of each language pair and system")
+    methods = CorpusOptions.options()["method"].kind.words_of()
     parser.add_argument(
-        "--method",
-        choices=CORPUS_METHODS,
-        default="linear",
-        metavar="NAME",
-        help=f"{', '.join(CORPUS_METHODS)} (linear)",
+        "--method", choices=methods, default="linear", metavar="NAME", help=f"{', '.join(methods)} (linear)"
     )
     parser.add_argument(
         "--words-of",
@@ -177,8 +183,6 @@ def add_corpus(actions: Any) -> None:
 
 
 def _corpus(args: argparse.Namespace) -> int:
-    from nlgauge.report.studies import render_corpus
-
     check_metrics(args.metric, args, command="explain corpus")
     if len(args.metric) != 1:
         msg = f"nlgauge explain corpus takes one metric, got {len(args.metric)}"
@@ -198,7 +202,7 @@ def _corpus(args: argparse.Namespace) -> int:
         **metric_options(args),
         **(run_options(args) | {"progress": False}),
     )
-    write_output(args.output, render_corpus(found, format=args.format, width=args.width))
+    write_output(args.output, found.render(args.format, decimals=args.width))
     return 0
 
 
@@ -258,27 +262,25 @@ def add_evaluate(actions: Any) -> None:
 
 
 def _evaluate(args: argparse.Namespace) -> int:
-    from nlgauge.report.studies import render_error_agreement
-
     if (args.gold is None) == (args.data is None):
         msg = "nlgauge explain evaluate needs marked errors: --gold FILE, or --data NAME, not both"
         raise RecipeError(msg)
     check_evaluate(args)
-    found = _from_files(args) if args.gold else _from_data(args)
-    write_output(args.output, render_error_agreement(found, format=args.format, width=args.width))
+    found = ErrorAgreements(tuple(_from_files(args) if args.gold else _from_data(args)))
+    write_output(args.output, found.render(args.format, decimals=args.width))
     return 0
 
 
-def _from_files(args: argparse.Namespace) -> list[tuple[str, str, ErrorAgreement]]:
+def _from_files(args: argparse.Namespace) -> list[ErrorAgreement]:
     if args.scores is None:
         msg = "--gold FILE has words without texts, so it needs --scores FILE"
         raise RecipeError(msg)
     gold = read_word_tags(args.gold)
     scores = read_word_scores(args.scores, lower_is_error=args.lower_is_error)
-    return [("", file_label(args.scores), evaluate_errors(gold, scores))]
+    return [replace(evaluate_errors(gold, scores), scores=file_label(args.scores))]
 
 
-def _from_data(args: argparse.Namespace) -> list[tuple[str, str, ErrorAgreement]]:
+def _from_data(args: argparse.Namespace) -> list[ErrorAgreement]:
     table = load_data(args)
     table = table if args.limit is None else table.first_rows(args.limit)
     if args.scores is not None and len(table.langpairs) != 1:
@@ -299,7 +301,9 @@ def _from_data(args: argparse.Namespace) -> list[tuple[str, str, ErrorAgreement]
         else:
             options |= metric_options(args) | run_options(args)
             scores = {name: word_errors(part, metric=name, method=method, **options) for name in metrics}
-        found += [(langpair, name, evaluate_errors(gold, values)) for name, values in scores.items()]
+        found += [
+            replace(evaluate_errors(gold, values), scores=name, langpair=langpair) for name, values in scores.items()
+        ]
     return found
 
 
@@ -350,8 +354,12 @@ def _add_pair(actions: Any) -> None:
     parser.set_defaults(run=_pair)
 
 
+def wants_colour(stream: TextIO) -> bool:
+    """Whether colours belong on a stream: it is a terminal, and nobody asked for none (no-color.org)."""
+    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
 def _pair(args: argparse.Namespace) -> int:
-    from nlgauge.report.explanation import render_explanation, wants_colour
     from nlgauge.studies.explain.pairs import explain_pair
 
     check_metrics(args.metric, args, command="explain pair")
@@ -360,8 +368,6 @@ def _pair(args: argparse.Namespace) -> int:
         raise RecipeError(msg)
     check_pair(args)
     if args.plot:
-        from nlgauge.io.canvas import check_figure
-
         check_figure(Path(args.plot))
     found = explain_pair(
         args.hyp_text,
@@ -377,12 +383,10 @@ def _pair(args: argparse.Namespace) -> int:
     )
     check_left_out(args, found)
     colour = args.output == "-" and wants_colour(sys.stdout)
-    write_output(args.output, render_explanation(found, format=args.format, colour=colour, width=args.width))
+    write_output(args.output, found.render(args.format, decimals=args.width, colour=colour))
     if args.plot:
-        from nlgauge.report.figures.explanation import plot_flow, plot_heat_map
-
         with saving(args.plot) as path:
-            (plot_heat_map if args.plot_kind == "heat-map" else plot_flow)(found, path)
+            save_figure(found.figure(kind=args.plot_kind or "flow"), path)
     if args.format == "text" and not args.quiet:
         print(f"signature: {found.signature}", file=sys.stderr)
     return 0

@@ -23,6 +23,7 @@ from nlgauge.apps.cli.outputs import saving, write_output
 from nlgauge.apps.cli.parsing import add_hidden
 from nlgauge.core.run_options import RunOptions
 from nlgauge.errors import RecipeError
+from nlgauge.io.canvas import check_figure, save_figure
 from nlgauge.studies.factors.columns import CLB, COMPUTED, FactorOptions
 from nlgauge.studies.factors.surrogate import FactorStudy, Intervals
 
@@ -109,9 +110,6 @@ def _add_intervals(parser: argparse.ArgumentParser) -> None:
 
 
 def _factors(args: argparse.Namespace) -> int:
-    from nlgauge.io.canvas import check_figure
-    from nlgauge.report.studies import render_factors
-
     if (args.table is None) == (args.data is None):
         msg = "nlgauge explain factors needs pairs to look at: --data NAME, or --table FILE, not both"
         raise RecipeError(msg)
@@ -120,19 +118,12 @@ def _factors(args: argparse.Namespace) -> int:
             check_figure(Path(path))
     intervals = Intervals(level=args.level, resamples=args.resamples, seed=args.seed)
     study = _from_table(args, intervals) if args.table else _from_data(args, intervals)
-    write_output(args.output, render_factors(study, format=args.format, width=args.width))
-    if args.plot or args.plot_fit:
-        _draw(args, study)
-    return 0
-
-
-def _draw(args: argparse.Namespace, study: FactorStudy) -> None:
-    from nlgauge.report.figures.explanation import plot_factors, plot_surrogates
-
-    for name, draw in ((args.plot, plot_factors), (args.plot_fit, plot_surrogates)):
+    write_output(args.output, study.render(args.format, decimals=args.width))
+    for name, draw in ((args.plot, study.figure), (args.plot_fit, study.fit_figure)):
         if name:
             with saving(name) as path:
-                draw(study, path)
+                save_figure(draw(), path)
+    return 0
 
 
 def _from_table(args: argparse.Namespace, intervals: Intervals) -> FactorStudy:

@@ -16,7 +16,7 @@ from nlgauge.report.html.document import html_report
 from nlgauge.report.html.inputs import ReportTexts, differing_segments
 from nlgauge.report.scores import render
 from nlgauge.report.sensitivity import sensitivity_report
-from nlgauge.report.studies import render_corpus, render_discourse
+from nlgauge.report.studies import render_discourse
 from nlgauge.studies.compare.comparison import SystemComparison
 from nlgauge.studies.compare.sentences import plain_verdicts
 from nlgauge.studies.compare.sources import system_scores
@@ -131,7 +131,7 @@ def explanations_results(found: Sequence[Explanation], warnings: Sequence[str], 
 def summary_results(found: CorpusSummary, warnings: Sequence[str]) -> dict[str, bytes]:
     """All that can be downloaded of the words that carry a score."""
     record = {"nlgauge": __version__, "summary": found.to_dict(), "warnings": list(warnings)}
-    return {"json": compact_json(record), "tsv": render_corpus(found, format="tsv", width=17).encode()}
+    return {"json": compact_json(record), "tsv": found.render("tsv", decimals=17).encode()}
 
 
 def discourse_results(found: Discourse, warnings: Sequence[str]) -> dict[str, bytes]:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from nlgauge.studies.compare.sources import Scores
     from nlgauge.studies.discourse import Discourse
     from nlgauge.studies.explain.corpus import CorpusSummary
-    from nlgauge.studies.explain.explanation import Explanation, Side
+    from nlgauge.studies.explain.explanation import Explanation, Explanations, Side
     from nlgauge.studies.sensitivity.results import Sensitivity
     from nlgauge.studies.stress.suite import StressTest
 
@@ -135,9 +135,9 @@ class AsyncClient:
         *,
         sources: Iterable[str] | None = None,
         **options: Unpack[ExplainKeywords],
-    ) -> list[Explanation]:
+    ) -> Explanations:
         """Explain many pairs, with the idf of all of them: `nlgauge.explain_pairs`."""
-        found: list[Explanation] = await self._run(calls.explain_pairs_call(hyps, refs, metric, sources, options))
+        found: Explanations = await self._run(calls.explain_pairs_call(hyps, refs, metric, sources, options))
         return found
 
     async def explain_corpus(

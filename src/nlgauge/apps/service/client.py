@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from nlgauge.studies.compare.sources import Scores
     from nlgauge.studies.discourse import Discourse
     from nlgauge.studies.explain.corpus import CorpusSummary
-    from nlgauge.studies.explain.explanation import Explanation, Side
+    from nlgauge.studies.explain.explanation import Explanation, Explanations, Side
     from nlgauge.studies.sensitivity.results import Sensitivity
     from nlgauge.studies.stress.suite import StressTest
 
@@ -150,9 +150,9 @@ class Client:
         *,
         sources: Iterable[str] | None = None,
         **options: Unpack[ExplainKeywords],
-    ) -> list[Explanation]:
+    ) -> Explanations:
         """Explain many pairs, with the idf of all of them: `nlgauge.explain_pairs`."""
-        found: list[Explanation] = self._run(calls.explain_pairs_call(hyps, refs, metric, sources, options))
+        found: Explanations = self._run(calls.explain_pairs_call(hyps, refs, metric, sources, options))
         return found
 
     def explain_corpus(

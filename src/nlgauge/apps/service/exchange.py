@@ -12,14 +12,13 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 from nlgauge import errors
 from nlgauge.core.score import Score, ScoreList
 from nlgauge.errors import NlgaugeError, NlgaugeWarning, RecipeError, ServiceError, user_stacklevel
-from nlgauge.io.formats import HtmlList
 
 if TYPE_CHECKING:
     from nlgauge.core.matrix import ScoreMatrix
     from nlgauge.core.rank import Ranking
     from nlgauge.studies.discourse import Discourse
     from nlgauge.studies.explain.corpus import CorpusSummary
-    from nlgauge.studies.explain.explanation import Explanation
+    from nlgauge.studies.explain.explanation import Explanation, Explanations
     from nlgauge.studies.sensitivity.results import Sensitivity
 
 
@@ -197,10 +196,10 @@ def read_explanation(content: bytes) -> Explanation:
     return Explanation.from_dict(_record(content)["explanation"])
 
 
-def _read_explanations(content: bytes) -> list[Explanation]:
-    from nlgauge.studies.explain.explanation import Explanation
+def _read_explanations(content: bytes) -> Explanations:
+    from nlgauge.studies.explain.explanation import Explanation, Explanations
 
-    return HtmlList(Explanation.from_dict(one) for one in _record(content)["explanations"])
+    return Explanations(tuple(Explanation.from_dict(record) for record in _record(content)["explanations"]))
 
 
 def _read_summary(content: bytes) -> CorpusSummary:

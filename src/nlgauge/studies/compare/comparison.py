@@ -177,7 +177,7 @@ class SystemComparison(Result):
     """Systems compared by one or several metrics."""
 
     format = "nlgauge-comparison-1"
-    views = ("pairs", "wins", "disagreements")
+    further = ("pairs", "wins", "disagreements")
 
     metrics: tuple[MetricComparison, ...]
     disagreements: tuple[RankingDisagreement, ...]
@@ -190,7 +190,7 @@ class SystemComparison(Result):
         return f"<SystemComparison by {', '.join(found.metric for found in self.metrics)} | {self.signature}>"
 
     def tables(self, form: str = "text") -> list[Table]:
-        """For people all tables, with verdicts and a legend in words; for programs the ranking, or one of `views`."""
+        """For people all tables, with verdicts and a legend in words; for programs the ranking, or one of `further`."""
         return comparison_tables(self, form)
 
     def figure(self) -> Any:
@@ -220,7 +220,7 @@ class ScoredComparison(Result):
     """Systems scored and compared in one call."""
 
     format = "nlgauge-scored-comparison-1"
-    views = ("pairs", "segments")
+    further = ("pairs", "segments")
     computed = ("verdicts",)
 
     comparison: SystemComparison

@@ -89,7 +89,7 @@ class RunComparison(Result):
     """Systems compared over several runs each."""
 
     format = "nlgauge-runs-1"
-    views = ("pairs",)
+    further = ("pairs",)
     computed = ("signature",)
 
     metric: str

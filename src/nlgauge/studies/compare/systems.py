@@ -59,7 +59,7 @@ from nlgauge.studies.compare.system_scores import Matrix, SystemScores
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from nlgauge.core.keywords import CompareKeywords
+    from nlgauge.core.keywords import CompareKeywords, CompareTextsKeywords
 
 
 def outlier_share(values: Matrix) -> float:
@@ -237,7 +237,7 @@ def compare(
     metric: Metrics | None = None,
     *,
     sources: Iterable[str] | None = None,
-    **options: Any,
+    **options: Unpack[CompareTextsKeywords],
 ) -> ScoredComparison:
     """Score systems on the same segments and compare them: `score_systems` and `compare_systems` in one call.
 
@@ -247,8 +247,9 @@ def compare(
     >>> compare(texts, ["The cat sat.", "It rained."], "chrf").comparison.winners
     {'chrf': 'a'}
     """
-    settings = CompareSettings.of({name: options.pop(name) for name in CompareSettings.options() if name in options})
-    scores = score_systems(systems, refs, metric, sources=sources, **options)
+    given: dict[str, Any] = dict(options)
+    settings = CompareSettings.of({name: given.pop(name) for name in CompareSettings.options() if name in given})
+    scores = score_systems(systems, refs, metric, sources=sources, **given)
     return ScoredComparison(compare_systems(scores, settings=settings), tuple(scores))
 
 

@@ -26,7 +26,15 @@ from nlgauge.core.metric import Metric
 from nlgauge.core.prepare import Prepared
 from nlgauge.core.score import Score
 from nlgauge.errors import RecipeError
-from nlgauge.studies.explain.explanation import Attribution, Explanation, Link, SeveralReferences, Side, Word
+from nlgauge.studies.explain.explanation import (
+    Attribution,
+    Explanation,
+    Link,
+    SeveralReferences,
+    Side,
+    Word,
+    WordedText,
+)
 from nlgauge.studies.explain.masking import MOST_WORDS, MaskedScores, leave_one_out, shapley
 from nlgauge.studies.explain.options import ExplainOptions, ScoresByReference
 from nlgauge.studies.explain.word_level import WordView, lowered_spans
@@ -293,15 +301,13 @@ class Explainer:
             notes += self._notes_of_references(several)
         made = Explanation(
             metric=self.score.metric,
-            hypothesis=texts[0],
-            reference=texts[1],
+            hypothesis=WordedText(texts[0]),
+            reference=WordedText(texts[1]),
             against="source" if self.corpus.against_source else "reference",
             scores={name: float(values[index]) for name, values in self.score.segments.items()},
             main=self.score.main,
             higher_is_better=self.score.higher_is_better,
             signature=self.score.signature,
-            hypothesis_words=(),
-            reference_words=(),
             notes=tuple(notes),
             references=several,
         )
@@ -310,12 +316,12 @@ class Explainer:
 
     def _aligned(self, made: Explanation, alignment: Alignment | Flow | None) -> Explanation:
         """With words, links and contributions; without an alignment, with words only."""
-        texts = made.hypothesis, made.reference
+        texts = made.hypothesis.text, made.reference.text
         split = [split_words(text, self.options.words) for text in texts]
         spans = [] if alignment is None else [alignment.hypothesis_spans, alignment.reference_spans]
         if alignment is None or not all(spans):
             words = [tuple(Word(*word, 0.0, None, None, "") for word in side) for side in split]
-            return replace(made, hypothesis_words=words[0], reference_words=words[1])
+            return replace(made, hypothesis=WordedText(texts[0], words[0]), reference=WordedText(texts[1], words[1]))
         left, right = (
             WordView.of(words, self._in_text(text, points))
             for words, text, points in zip(split, texts, spans, strict=True)
@@ -328,8 +334,8 @@ class Explainer:
             notes.append("each text is one point, so its words have no share of their own in the cost")
         made = replace(
             made,
-            hypothesis_words=self._words(alignment, "hypothesis", left, filters[0]),
-            reference_words=self._words(alignment, "reference", right, filters[1]),
+            hypothesis=WordedText(texts[0], self._words(alignment, "hypothesis", left, filters[0])),
+            reference=WordedText(texts[1], self._words(alignment, "reference", right, filters[1])),
             links=() if whole else word_links(own_links(alignment), pair),
             attributions=() if whole else linear_attributions(alignment, pair),
             notes=(*notes, *self._notes_of_sums(made, alignment)),
@@ -367,14 +373,14 @@ class Explainer:
     def _attributed(self, made: Explanation, index: int) -> Explanation:
         """With what leaving words out says, where it was asked for or nothing else explains the score."""
         side, options = self.options.side, self.options
-        empty = not (made.hypothesis_words and made.reference_words)
+        empty = not (made.hypothesis.words and made.reference.words)
         wanted = options.shapley if options.shapley is not None else not (made.attributions or empty)
         notes, further = list(made.notes), list[Attribution]()
         if not (made.attributions or made.links or empty or NOTHING_COUNTS in notes):
             notes.append(f"{self.metric.name} has no alignment of this pair")
         if not wanted and not options.leave_one_out:
             return replace(made, notes=tuple(notes))
-        text = made.hypothesis if side == "hypothesis" else made.reference
+        text = (made.hypothesis if side == "hypothesis" else made.reference).text
         words = split_words(text, options.words)
         if self.metric.whole_corpus:
             why = f"{self.metric.name} scales its parts over the whole corpus, so a pair has no score of its own"

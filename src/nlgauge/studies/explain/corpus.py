@@ -13,21 +13,22 @@ A share is of the sizes of all parts, because parts may be negative. Intervals a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from nlgauge.core.annotation import check_annotator
 from nlgauge.core.corpus import References
+from nlgauge.core.result import Result
 from nlgauge.core.scoring import AnyMetric, one_metric, resolved_call
-from nlgauge.errors import InputError, RecipeError
-from nlgauge.io.formats import HtmlCell, html_table
+from nlgauge.errors import InputError
+from nlgauge.io.table import LINE, Cell, Table
 from nlgauge.stats.resampling import bootstrap_sums, expanded_tail
-from nlgauge.stats.validation import Vector, check_level, check_resampling
+from nlgauge.stats.validation import Vector
 from nlgauge.studies.explain.explanation import Attribution, Explanation, Side, Word, annotate_each
-from nlgauge.studies.explain.options import split_options
+from nlgauge.studies.explain.options import CorpusOptions, ExplainOptions, split_options
 from nlgauge.studies.explain.pairs import iter_explanations
 from nlgauge.text.annotation import AnnotatedText, AnnotatedWord, Annotator
 from nlgauge.text.annotators import load_annotator
@@ -38,8 +39,6 @@ if TYPE_CHECKING:
 
     from nlgauge.core.keywords import SummaryKeywords
 
-#: Where the parts of words come from: summands of the score, or what it loses without a word.
-METHODS = ("linear", "leave-one-out", "shapley")
 MATCHES = ("same word", "same lemma", "other word", "punctuation")
 
 
@@ -60,8 +59,12 @@ class GroupShare(NamedTuple):
 
 
 @dataclass(frozen=True)
-class CorpusSummary:
+class CorpusSummary(Result):
     """Which words carry a metric's score."""
+
+    format = "nlgauge-corpus-summary-1"
+    decimals = 3
+    line = LINE
 
     metric: str
     of: str
@@ -78,31 +81,23 @@ class CorpusSummary:
     signature: str
     level: float
 
-    def _repr_html_(self) -> str:
-        rows: list[list[HtmlCell]] = []
+    def tables(self, form: str = "text") -> list[Table]:
+        """A row per group of words."""
+        rows: list[list[Cell]] = []
         for title, groups in (("part of speech", self.parts_of_speech), ("match", self.matches)):
-            rows += [[title, *one] for one in groups]
+            rows += [[title, *group] for group in groups]
+        left_out = f"; left out: {self.skipped} without annotation or contributions" if self.skipped else ""
+        intervals = f"{100 * self.level:g} % intervals, bootstrap of texts"
+        notes = [
+            f"texts: {self.texts}{left_out}",
+            f"share: of the sizes of all contributions; low, high: {intervals}",
+            "mean: contribution of a word, with its sign",
+            f"annotator: {self.annotator}",
+            f"signature: {self.signature}",
+        ]
         columns = ["by", "group", "words", "of words", "share", "low", "high", "mean"]
         caption = f"{self.metric}: what words of the {self.side} contribute to {self.of} ({self.method})"
-        notes = [f"{self.texts} texts, annotator {self.annotator}", f"signature: {self.signature}"]
-        return html_table(columns, rows, caption=caption, notes=notes, width=3)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values, ready for JSON."""
-        groups = {"parts_of_speech": self.parts_of_speech, "matches": self.matches}
-        return vars(self) | {name: [one._asdict() for one in found] for name, found in groups.items()}
-
-    @classmethod
-    def from_dict(cls, record: Mapping[str, Any]) -> CorpusSummary:
-        """A summary from what `to_dict` made of it; JSON between the two changes nothing."""
-        try:
-            groups = {
-                name: tuple(GroupShare(**one) for one in record[name]) for name in ("parts_of_speech", "matches")
-            }
-            return cls(**{**record, **groups})
-        except (KeyError, TypeError) as error:
-            msg = f"the dict is not one of CorpusSummary.to_dict(): {error!r}"
-            raise InputError(msg) from error
+        return [Table(columns, rows, caption=caption, notes=notes)]
 
 
 def explain_corpus(
@@ -111,12 +106,6 @@ def explain_corpus(
     metric: AnyMetric | None = None,
     *,
     sources: Iterable[str] | None = None,
-    annotator: str = "spacy-en",
-    side: Side = "hypothesis",
-    method: str = "linear",
-    level: float = 0.95,
-    resamples: int = 1000,
-    seed: int = 12345,
     **options: Unpack[SummaryKeywords],
 ) -> CorpusSummary:
     """Sum up what the words of all texts contribute to a metric's score.
@@ -126,27 +115,18 @@ def explain_corpus(
         refs: References; the best of several is looked at.
         metric: As in `nlgauge.score`. Default: BERTScore.
         sources: What was translated, for metrics that compare with it.
-        annotator: What knows parts of speech and lemmas; see `nlgauge.text.annotators.load_annotator`.
-        side: Whose words.
-        method: `linear` for the summands of a score; `leave-one-out` or `shapley` for any score.
-        level: Of the intervals.
-        resamples: Of texts.
-        seed: Of the resamples.
-        options: Those of `nlgauge.score`, and of `nlgauge.explain_pair`.
+        options: Those of `nlgauge.studies.explain.options.CorpusOptions`: `annotator=`, `side=`, `method=`, `level=`,
+            `resamples=`, `seed=`; those of `nlgauge.score`, and of `nlgauge.explain_pair`.
     """
-    if method not in METHODS:
-        msg = f"method must be one of {', '.join(METHODS)}, got {method!r}"
-        raise RecipeError(msg)
-    check_level(level)
-    check_resampling(resamples, seed)
-    tagger = load_annotator(annotator)
-    asked: dict[str, Any] = {**options, "side": side}
-    asked |= {"shapley": method == "shapley", "leave_one_out": method == "leave-one-out"}
+    chosen, rest = split_options(options, CorpusOptions)
+    method, side = chosen.method, chosen.side
+    tagger = load_annotator(chosen.annotator)
+    asked = rest | {"shapley": method == "shapley", "leave_one_out": method == "leave-one-out", "side": side}
     if tagger.language:
-        _, of_recipe = split_options(asked)
+        _, of_recipe = split_options(asked, ExplainOptions)
         named = one_metric(metric, function="explain_corpus")
         (recipe,), _, _ = resolved_call(named, of_recipe)
-        check_annotator(recipe, annotator, (tagger.language,))
+        check_annotator(recipe, chosen.annotator, (tagger.language,))
     first: tuple[Explanation, Attribution] | None = None
     parts: list[_TextParts] = []
     count = 0
@@ -164,7 +144,7 @@ def explain_corpus(
     if not collected.texts:
         msg = f"none of the {count} pairs of texts is annotated on both sides by {tagger.label}"
         raise InputError(msg)
-    shares = [collected.shares(kind, level=level, resamples=resamples, seed=seed) for kind in ("tag", "match")]
+    shares = [collected.shares(kind, chosen) for kind in ("tag", "match")]
     return CorpusSummary(
         explanation.metric,
         part.of,
@@ -176,7 +156,7 @@ def explain_corpus(
         tuple(sorted(shares[1], key=lambda one: MATCHES.index(one.group))),
         tagger.label,
         explanation.signature.recipe_part,
-        level,
+        chosen.level,
     )
 
 
@@ -186,7 +166,7 @@ def _attribution(found: Explanation, method: str, side: Side) -> Attribution | N
 
 def _ordered(found: Explanation, side: Side) -> tuple[str, str]:
     """The text whose words are looked at, then the other."""
-    pair = found.hypothesis, found.reference
+    pair = found.hypothesis.text, found.reference.text
     return pair if side == "hypothesis" else pair[::-1]
 
 
@@ -227,7 +207,7 @@ class _Collected:
             rows.append((tag.upos if tag else "X", _match(word, tag, forms, lemmas), float(value)))
         self.texts.append(rows)
 
-    def shares(self, kind: str, *, level: float, resamples: int, seed: int) -> list[GroupShare]:
+    def shares(self, kind: str, options: CorpusOptions) -> list[GroupShare]:
         """What each group contributes, with an interval over texts."""
         at = ("tag", "match").index(kind)
         groups = sorted({str(row[at]) for rows in self.texts for row in rows})
@@ -239,7 +219,7 @@ class _Collected:
                 sizes[text, group] += abs(row[2])
                 counts[text, group] += 1
                 signed[group] += row[2]
-        intervals = _intervals(sizes, level=level, resamples=resamples, seed=seed)
+        intervals = _intervals(sizes, options)
         total, words = sizes.sum(axis=0), counts.sum(axis=0)
         return [
             GroupShare(
@@ -254,12 +234,12 @@ class _Collected:
         ]
 
 
-def _intervals(sizes: Vector, *, level: float, resamples: int, seed: int) -> list[tuple[float | None, float | None]]:
+def _intervals(sizes: Vector, options: CorpusOptions) -> list[tuple[float | None, float | None]]:
     """Ends of the interval of each share."""
     if len(sizes) < 2:
         return [(None, None)] * sizes.shape[1]
-    drawn = np.concatenate(list(bootstrap_sums(sizes, resamples=resamples, seed=seed)))
-    tail = 100 * expanded_tail(level, len(sizes))
+    drawn = np.concatenate(list(bootstrap_sums(sizes, resamples=options.resamples, seed=options.seed)))
+    tail = 100 * expanded_tail(options.level, len(sizes))
     low, high = np.percentile(drawn / drawn.sum(axis=1, keepdims=True), [tail, 100 - tail], axis=0)
     return list(zip(low.tolist(), high.tolist(), strict=True))
 

@@ -9,17 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from nlgauge.core.result import Result
 from nlgauge.data.judgements import JudgementTable
 from nlgauge.errors import InputError
-from nlgauge.io.formats import html_table
+from nlgauge.io.table import Cell, Table
 from nlgauge.stats.summaries import average_precision, recall_at_positives, roc_auc
 from nlgauge.studies.explain.explanation import Explanation, Side
-from nlgauge.studies.explain.options import split_options
+from nlgauge.studies.explain.options import ExplainOptions, split_options
 from nlgauge.studies.explain.pairs import iter_explanations
 from nlgauge.text.words import split_words
 
@@ -27,35 +28,69 @@ from nlgauge.text.words import split_words
 METHODS = ("match", "leave-one-out", "shapley")
 
 
-@dataclass(frozen=True, eq=False)
-class ErrorAgreement:
-    """How well error scores find the words that people marked; arrays have a value per text that was not skipped."""
+class TextAgreement(NamedTuple):
+    """A value per text that was not skipped."""
 
     auc: NDArray[np.float64]
     ap: NDArray[np.float64]
     recall: NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class ErrorAgreement(Result):
+    """How well error scores find the words that people marked: means over texts."""
+
+    format = "nlgauge-error-agreement-1"
+    decimals = 3
+    unwritten = ("by_text",)
+
+    auc: float
+    ap: float
+    """Average precision."""
+    recall: float
+    """Among the K highest scores, K the number of a text's errors."""
+    texts: int
+    """Texts that were not skipped."""
     skipped: int
     """Texts whose words are all errors, or none."""
+    scores: str = ""
+    """Where the scores come from: a metric or a file."""
+    langpair: str | None = None
+    by_text: TextAgreement | None = None
+    """Not in JSON."""
 
-    @property
-    def means(self) -> dict[str, float]:
-        """Mean AUC, average precision and recall at top-K."""
-        return {name: float(getattr(self, name).mean()) for name in ("auc", "ap", "recall")}
+    def tables(self, form: str = "text") -> list[Table]:
+        """One row."""
+        return ErrorAgreements((self,)).tables(form)
 
-    def _repr_html_(self) -> str:
-        columns = ["AUC", "AP", "recall@K", "texts", "skipped"]
-        return html_table(columns, [[*self.means.values(), len(self.auc), self.skipped]], width=3)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        return {**self.means, "texts": len(self.auc), "skipped": self.skipped}
+@dataclass(frozen=True, eq=False)
+class ErrorAgreements(Result):
+    """Agreement of the error scores of several metrics, or on several language pairs."""
+
+    format = "nlgauge-error-agreements-1"
+    decimals = 3
+
+    results: tuple[ErrorAgreement, ...]
+
+    def tables(self, form: str = "text") -> list[Table]:
+        """A row per language pair and metric."""
+        paired = any(row.langpair for row in self.results)
+        columns = [*(["langpair"] if paired else []), "scores", "AUC", "AP", "recall@K", "texts", "skipped"]
+        rows: list[list[Cell]] = [
+            [*([row.langpair] if paired else []), row.scores, row.auc, row.ap, row.recall, row.texts, row.skipped]
+            for row in self.results
+        ]
+        notes = ["means over texts with errors and other words; K is the number of a text's errors"]
+        return [Table(columns, rows, notes=notes)]
 
 
 def evaluate_errors(gold: Sequence[Sequence[int]], scores: Sequence[Sequence[float]]) -> ErrorAgreement:
     """Compare error scores of words (higher: more likely an error) with 1 for an error and 0 for none, text by text.
 
-    >>> evaluate_errors([[0, 1, 0], [0, 0]], [[0.2, 0.9, 0.1], [0.5, 0.5]]).to_dict()
-    {'auc': 1.0, 'ap': 1.0, 'recall': 1.0, 'texts': 1, 'skipped': 1}
+    >>> found = evaluate_errors([[0, 1, 0], [0, 0]], [[0.2, 0.9, 0.1], [0.5, 0.5]])
+    >>> found.auc, found.ap, found.recall, found.texts, found.skipped
+    (1.0, 1.0, 1.0, 1, 1)
     """
     if len(gold) != len(scores):
         msg = f"gold and scores must be of as many texts, got {len(gold)} and {len(scores)}"
@@ -71,8 +106,9 @@ def evaluate_errors(gold: Sequence[Sequence[int]], scores: Sequence[Sequence[flo
     if not found:
         msg = f"none of the {len(gold)} texts has both words that are errors and words that are none"
         raise InputError(msg)
-    table = np.array(found)
-    return ErrorAgreement(table[:, 0], table[:, 1], table[:, 2], len(gold) - len(found))
+    columns = TextAgreement(*np.array(found).T)
+    auc, ap, recall = (float(values.mean()) for values in columns)
+    return ErrorAgreement(auc, ap, recall, len(found), len(gold) - len(found), by_text=columns)
 
 
 def gold_words(table: JudgementTable, *, side: Side = "hypothesis", words: str = "blanks") -> list[list[int]]:
@@ -106,7 +142,7 @@ def word_errors(
     if method not in METHODS:
         msg = f"method must be one of {', '.join(METHODS)}, got {method!r}"
         raise InputError(msg)
-    chosen, _ = split_options(options)
+    chosen, _ = split_options(options, ExplainOptions)
     references = None if not all(table.references) else list(table.references)
     found = iter_explanations(
         table.hypothesis,

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple, TypeAlias
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple, TypeAlias, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
+from nlgauge.core.records import to_plain
+from nlgauge.core.result import Result
 from nlgauge.core.signature import Signature
 from nlgauge.errors import InputError
-from nlgauge.io.formats import html_table
+from nlgauge.io.table import Table
 from nlgauge.studies.explain.word_level import WordView
 from nlgauge.text.annotation import AnnotatedText, Annotator
 from nlgauge.vectors.cloud import ORIGIN, Alignment, Flow
@@ -194,8 +196,6 @@ Side: TypeAlias = Literal["hypothesis", "reference"]
 #: How one score is made of several references: that of the best, the mean, or by reading all of them at once.
 ReferenceRule: TypeAlias = Literal["best", "mean", "together"]
 
-_FORMAT = "nlgauge-explanation/1"
-
 
 class Word(NamedTuple):
     """A word of a text."""
@@ -212,6 +212,13 @@ class Word(NamedTuple):
     """Of moving a unit of its mass, where mass is moved."""
     removed: str
     """Why it does not count; empty where it does."""
+
+
+class WordedText(NamedTuple):
+    """A text with its words."""
+
+    text: str
+    words: tuple[Word, ...] = ()
 
 
 class Link(NamedTuple):
@@ -258,25 +265,27 @@ class SeveralReferences(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Explanation:
+class Explanation(Result):
     """Why one hypothesis got its score.
 
     `links` is the alignment of the metric itself; `beside` is the other kind on the same vectors, where it was asked
     for: the transport beside greedy matches, or the greedy matches beside a transport.
     """
 
+    format = "nlgauge-explanation-1"
+    computed = ("score", "sentence")
+    unwritten = ("alignment", "views")
+
     metric: str
-    hypothesis: str
-    reference: str
-    """The text that the hypothesis is compared with: the best reference, or the source."""
     against: Literal["reference", "source"]
-    scores: Mapping[str, float]
-    """By component."""
     main: str
     higher_is_better: bool
+    scores: Mapping[str, float]
+    """By component."""
     signature: Signature
-    hypothesis_words: tuple[Word, ...]
-    reference_words: tuple[Word, ...]
+    hypothesis: WordedText
+    reference: WordedText
+    """The text that the hypothesis is compared with: the best reference, or the source."""
     links: tuple[Link, ...] = ()
     beside: tuple[Link, ...] = ()
     attributions: tuple[Attribution, ...] = ()
@@ -284,10 +293,10 @@ class Explanation:
     """What was removed, fell back, or cannot be explained."""
     references: SeveralReferences | None = None
     """None for a single one."""
-    alignment: Alignment | Flow | None = field(default=None)
-    """Of tokens, as the metric made it; not in `to_dict`."""
-    views: tuple[WordView, WordView] | None = field(default=None)
-    """How tokens of hypothesis and reference belong to words; not in `to_dict`."""
+    alignment: Alignment | Flow | None = None
+    """Of tokens, as the metric made it; not in JSON."""
+    views: tuple[WordView, WordView] | None = None
+    """How tokens of hypothesis and reference belong to words; not in JSON."""
 
     @property
     def score(self) -> float:
@@ -301,7 +310,7 @@ class Explanation:
 
     def words(self, side: Side) -> tuple[Word, ...]:
         """The words of a text."""
-        return self.hypothesis_words if side == "hypothesis" else self.reference_words
+        return self.hypothesis.words if side == "hypothesis" else self.reference.words
 
     def attribution(
         self, *, of: str | None = None, side: Side = "hypothesis", kind: str | None = None
@@ -344,53 +353,29 @@ class Explanation:
         return found
 
     def to_dict(self, *, matrix: bool = False) -> dict[str, Any]:
-        """Plain values, ready for JSON or a page: words with their places, links, contributions, notes."""
-        record: dict[str, Any] = {
-            "format": _FORMAT,
-            "metric": self.metric,
-            "against": self.against,
-            "score": self.score,
-            "main": self.main,
-            "higher_is_better": self.higher_is_better,
-            "scores": dict(self.scores),
-            "signature": str(self.signature),
-            "sentence": self.sentence,
-            "hypothesis": {"text": self.hypothesis, "words": [word._asdict() for word in self.hypothesis_words]},
-            "reference": {"text": self.reference, "words": [word._asdict() for word in self.reference_words]},
-            "links": [link._asdict() for link in self.links],
-            "beside": [link._asdict() for link in self.beside],
-            "attributions": [_plain(one) for one in self.attributions],
-            "notes": list(self.notes),
-            "references": None if self.references is None else _plain_references(self.references),
-        }
-        if matrix:
-            found = self.matrix()
-            record["matrix"] = None if found is None else [[_number(x) for x in row] for row in found.tolist()]
-        return record
+        """Plain values, ready for JSON or a page; with `matrix` also how near each word is to each other word."""
+        return super().to_dict() | ({"matrix": to_plain(self.matrix())} if matrix else {})
 
-    @classmethod
-    def from_dict(cls, record: Mapping[str, Any]) -> Explanation:
-        """An explanation from what `to_dict` made of it; without the alignment of tokens, which is not in there."""
-        try:
-            if record["format"] != _FORMAT:
-                msg = f"format of an explanation must be {_FORMAT!r}, got {record['format']!r}"
-                raise InputError(msg)
-            return cls(
-                **{name: record[name] for name in ("metric", "against", "scores", "main", "higher_is_better")},
-                hypothesis=record["hypothesis"]["text"],
-                reference=record["reference"]["text"],
-                signature=Signature.parse(record["signature"]),
-                hypothesis_words=tuple(Word(**word) for word in record["hypothesis"]["words"]),
-                reference_words=tuple(Word(**word) for word in record["reference"]["words"]),
-                links=tuple(Link(**link) for link in record["links"]),
-                beside=tuple(Link(**link) for link in record["beside"]),
-                attributions=tuple(_attribution(one) for one in record["attributions"]),
-                notes=tuple(record["notes"]),
-                references=_references(record["references"]),
-            )
-        except (KeyError, TypeError) as error:
-            msg = f"the dict is not one of Explanation.to_dict(): {error!r}"
-            raise InputError(msg) from error
+    def render(self, form: str = "text", *, decimals: int | None = None, colour: bool = False) -> str:
+        """Text and Markdown have the sentence and both texts above the tables; `colour` is for text."""
+        if form not in ("text", "markdown"):
+            return super().render(form, decimals=decimals)
+        from nlgauge.studies.explain.explanation_tables import markdown_of, text_of
+
+        width = self.decimals if decimals is None else decimals
+        return text_of(self, width, colour=colour) if form == "text" else markdown_of(self, width)
+
+    def tables(self, form: str = "text") -> list[Table]:
+        """A row per word: as text and Markdown a table for each of the two texts, else one for both."""
+        from nlgauge.studies.explain.explanation_tables import joint_table, word_tables
+
+        return word_tables(self) if form in ("text", "markdown") else [joint_table(self)]
+
+    def figure(self, *, kind: Literal["flow", "heat-map"] = "flow", title: str = "") -> Any:
+        """Two lines of words with their links, or a heat map of all words; the title is the metric with its score."""
+        from nlgauge.studies.explain.explanation_figure import draw_flow, draw_heat_map
+
+        return (draw_flow if kind == "flow" else draw_heat_map)(self, title=title)
 
     def __repr__(self) -> str:
         found = ", ".join(f"{name}={value:.4f}" for name, value in self.scores.items())
@@ -398,42 +383,39 @@ class Explanation:
             f"<explanation of {self.metric}: {found}; {len(self.links)} links, {len(self.attributions)} attributions>"
         )
 
-    def _repr_html_(self) -> str:
-        columns = ["text", "word", "weight", "similarity", "cost", "removed"]
-        columns += [f"{one.kind} {one.of}" for one in self.attributions]
-        rows: list[list[str | float | None]] = []
-        for side in ("hypothesis", "reference"):
-            label = self.against if side == "reference" else side
-            for number, word in enumerate(self.words(side)):
-                values = [one.values[number] if one.side == side else None for one in self.attributions]
-                rows.append([label, word.text, word.weight, word.similarity, word.cost, word.removed, *values])
-        return html_table(columns, rows, caption=self.sentence, notes=[*self.notes, f"signature: {self.signature}"])
+
+@dataclass(frozen=True, eq=False)
+class Explanations(Result, Sequence[Explanation]):
+    """Explanations of several pairs, in their order."""
+
+    format = "nlgauge-explanations-1"
+
+    explanations: tuple[Explanation, ...]
+
+    @overload
+    def __getitem__(self, index: int) -> Explanation: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Explanation]: ...
+
+    def __getitem__(self, index: int | slice) -> Explanation | Sequence[Explanation]:
+        return self.explanations[index]
+
+    def __len__(self) -> int:
+        return len(self.explanations)
+
+    def render(self, form: str = "text", *, decimals: int | None = None) -> str:
+        """Text and Markdown have one explanation below the other."""
+        if form not in ("text", "markdown"):
+            return super().render(form, decimals=decimals)
+        return "\n".join(explanation.render(form, decimals=decimals) for explanation in self)
+
+    def tables(self, form: str = "text") -> list[Table]:
+        """The tables of each."""
+        return [table for explanation in self for table in explanation.tables(form)]
 
 
 def _error(word: Word) -> float:
     if word.similarity is not None:
         return 1 - word.similarity
     return 0.0 if word.cost is None else word.cost
-
-
-def _plain(one: Attribution) -> dict[str, Any]:
-    record = one._asdict() | {"values": list(one.values)}
-    return record | {"error": None if one.error is None else list(one.error)}
-
-
-def _attribution(record: Mapping[str, Any]) -> Attribution:
-    error = record["error"]
-    named = {**record, "values": tuple(record["values"]), "error": None if error is None else tuple(error)}
-    return Attribution(**named)
-
-
-def _plain_references(found: SeveralReferences) -> dict[str, Any]:
-    return found._asdict() | {"scores": list(found.scores)}
-
-
-def _references(record: Mapping[str, Any] | None) -> SeveralReferences | None:
-    return None if record is None else SeveralReferences(**{**record, "scores": tuple(record["scores"])})
-
-
-def _number(value: float) -> float | None:
-    return None if np.isnan(value) else value

@@ -7,13 +7,13 @@ each gives by itself.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 from nlgauge.core.compare import Comparisons
 from nlgauge.core.corpus import Corpus
-from nlgauge.core.kinds import Choice, Flag, Int, Text
+from nlgauge.core.kinds import Choice, Flag, Float, Int, Text
 from nlgauge.core.metric import Comparison, Metric, TextMetric
 from nlgauge.core.options import OptionSet, option, seed_option
 from nlgauge.core.prepare import Prepared
@@ -67,11 +67,37 @@ class ExplainOptions(OptionSet):
         return self.component
 
 
-def split_options(given: Mapping[str, Any], **defaults: Any) -> tuple[ExplainOptions, dict[str, Any]]:
-    """The options of an explanation, and the others: those of recipe and run."""
-    names = {entry.name for entry in fields(ExplainOptions)}
-    own = {name: value for name, value in given.items() if name in names}
-    return ExplainOptions(**(defaults | own)), {name: value for name, value in given.items() if name not in names}
+@dataclass(frozen=True, kw_only=True)
+class CorpusOptions(OptionSet):
+    """Whose words are added up, by which contributions, and how intervals are made."""
+
+    called: ClassVar[str] = "options of a summary of explanations"
+
+    method: str = option(
+        "linear",
+        Choice("linear", "leave-one-out", "shapley"),
+        help="contributions of words: summands of the score, or what any score loses without them",
+    )
+    side: Side = option(
+        "hypothesis",
+        Choice("hypothesis", "reference"),
+        help="text whose words count; the reference may be the source",
+    )
+    annotator: str = option(
+        "spacy-en", Text("the name of an annotator"), help="tagger: spacy-en, a spaCy model or CoNLL-U files"
+    )
+    level: float = option(0.95, Float(above=0, below=1), help="confidence level", metavar="P", hidden=True)
+    resamples: int = option(1000, Int(1), help="bootstrap resamples of texts", hidden=True, limit=10_000)
+    seed: int = seed_option()
+
+
+Options = TypeVar("Options", bound=OptionSet)
+
+
+def split_options(options: Mapping[str, Any], of: type[Options], **defaults: Any) -> tuple[Options, dict[str, Any]]:
+    """The options of one set, and the others: those of recipe and run."""
+    own = {name: value for name, value in options.items() if name in of.options()}
+    return of(**(defaults | own)), {name: value for name, value in options.items() if name not in own}
 
 
 def reference_rule(metric: Metric) -> ReferenceRule:

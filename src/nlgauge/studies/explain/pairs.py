@@ -28,9 +28,8 @@ from nlgauge.errors import (
     WindowsWarning,
     ZeroWeightWarning,
 )
-from nlgauge.io.formats import HtmlList
 from nlgauge.studies.explain.build import Explainer
-from nlgauge.studies.explain.explanation import Explanation
+from nlgauge.studies.explain.explanation import Explanation, Explanations
 from nlgauge.studies.explain.options import ExplainOptions, ScoresByReference, reference_rule, split_options
 
 if TYPE_CHECKING:
@@ -71,7 +70,7 @@ def explain_pair(
             `seed=`, `beside=True`; see `nlgauge.studies.explain.options.ExplainOptions`.
 
     >>> found = explain_pair("A cat sat.", "The cat sat.", metric="bertscore")
-    >>> [word.text for word in found.hypothesis_words]
+    >>> [word.text for word in found.hypothesis.words]
     ['A', 'cat', 'sat', '.']
     >>> abs(sum(found.attribution(of="precision").values) - found.scores["precision"]) < 1e-6
     True
@@ -92,13 +91,13 @@ def explain_pairs(
     *,
     sources: Iterable[str] | None = None,
     **options: Unpack[ExplainKeywords],
-) -> list[Explanation]:
+) -> Explanations:
     """Explain many pairs, encoded in one go; arguments are those of `nlgauge.score` and `explain_pair`.
 
     Scores and idf are those of `nlgauge.score` for the same texts. Shapley values, which cost many scorings each, are
     computed where they are asked for (`shapley=True`).
     """
-    return HtmlList(iter_explanations(hyps, refs, metric=metric, sources=sources, **options))
+    return Explanations(tuple(iter_explanations(hyps, refs, metric=metric, sources=sources, **options)))
 
 
 def iter_explanations(
@@ -110,7 +109,7 @@ def iter_explanations(
     **options: Unpack[ExplainKeywords],
 ) -> Iterator[Explanation]:
     """The same one by one, for those who keep little of each: an explanation is many times as large as its texts."""
-    chosen, rest = split_options(options, shapley=False)
+    chosen, rest = split_options(options, ExplainOptions, shapley=False)
     named = one_metric(metric, function="explain_pairs")
     (recipe,), run, check = resolved_call(named, rest)
     corpus = make_corpus({"": hyps}, refs, sources=sources)
@@ -120,7 +119,7 @@ def iter_explanations(
 def explain_segments(score: Score, segments: Sequence[int], **options: Unpack[SegmentKeywords]) -> list[Explanation]:
     """Explain segments (from 0) of a score, in one go, with the idf of the texts it was computed on."""
     options.setdefault("shapley", None if len(segments) == 1 else False)
-    chosen, rest = split_options(options)
+    chosen, rest = split_options(options, ExplainOptions)
     if rest:
         msg = f"unknown option {next(iter(rest))!r}; recipe and run are those of the score"
         raise InputError(msg)
@@ -158,7 +157,7 @@ def explain_in_corpus(
     >>> found.scores["score"] == explain_pairs(*texts, metric="moverscore")[1].scores["score"]
     True
     """
-    chosen, rest = split_options(options, shapley=False)
+    chosen, rest = split_options(options, ExplainOptions, shapley=False)
     named = one_metric(metric, function="explain_in_corpus")
     (recipe,), run, check = resolved_call(named, rest)
     corpus = make_corpus({"": hyps}, refs, sources=sources)

@@ -25,9 +25,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 
+from nlgauge.core.kinds import InputFile, Text
+from nlgauge.core.options import OptionSet, option, seed_option
 from nlgauge.data.judgements import JudgementTable
 from nlgauge.errors import FileFormatError, InputError, RecipeError
 from nlgauge.io.lines import read_bytes
@@ -121,20 +124,33 @@ COMPUTED = ("SEM", "SYN", "LEX", "MOR")
 
 
 @dataclass(frozen=True, kw_only=True)
-class FactorOptions:
+class FactorOptions(OptionSet):
     """What factors are made with."""
 
-    parser: str = "spacy-en"
-    """Annotator of the trees and of the features of words: a name, a spaCy model, CoNLL-U files joined by +."""
-    source_parser: str | None = None
-    """Of the sources, where those are in another language; None for the same."""
-    word_vectors: str | None = None
-    """File of word vectors; None trains them on the texts."""
-    lexicon: str | None = None
-    """File of pairs of words with the same features; None makes one from the parser's features."""
-    translations: str | None = None
-    """File of machine translations of the foreign sentences into English."""
-    seed: int = 12345
+    called: ClassVar[str] = "options of factors"
+
+    parser: str = option(
+        "spacy-en",
+        Text("the name of an annotator"),
+        help="parser of trees and of features of words: spacy-en, a spaCy model, CoNLL-U files joined by +",
+    )
+    source_parser: str | None = option(
+        None,
+        Text("the name of an annotator"),
+        help="parser of sources in another language",
+        unset="the same",
+        hidden=True,
+    )
+    lexicon: str | None = option(
+        None, InputFile(), help="pairs of words with the same features, for MOR", unset="by the parser"
+    )
+    word_vectors: str | None = option(
+        None, InputFile(), help="word vectors, for MOR", unset="trained on the texts as by fastText"
+    )
+    translations: str | None = option(
+        None, InputFile(), help="translations of foreign sentences, for LEX and CLB across languages"
+    )
+    seed: int = seed_option()
     """Of the training of word vectors."""
 
 

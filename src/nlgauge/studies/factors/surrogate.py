@@ -11,19 +11,22 @@ explain, and how they share it is uncertain: each coefficient has an interval an
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from nlgauge.core.kinds import Float, Int
+from nlgauge.core.options import OptionSet, option, seed_option
+from nlgauge.core.result import Result
 from nlgauge.core.run_options import RunOptions
 from nlgauge.core.scoring import AnyMetric, Metrics, chosen_metrics
 from nlgauge.data.judgements import JudgementTable
 from nlgauge.data.score_files import read_score_rows
 from nlgauge.errors import InputError, RecipeError
-from nlgauge.io.formats import HtmlCell, html_table
+from nlgauge.io.table import LINE, Cell, Probability, Table
 from nlgauge.stats.least_squares import least_squares, standardised
 from nlgauge.stats.validation import Vector, numbers
 from nlgauge.studies.factors.columns import CLB, COMPUTED, FactorMaker, FactorOptions
@@ -34,8 +37,6 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from nlgauge.core.keywords import ScoreKeywords
-
-_FORMAT = "nlgauge-factors/1"
 
 
 class Effect(NamedTuple):
@@ -55,27 +56,32 @@ class Effect(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Surrogate:
+class Surrogate(Result):
     """A metric as a linear combination of factors."""
 
+    format = "nlgauge-surrogate-1"
+    decimals = 3
+    unwritten = ("observed", "fitted")
+
     metric: str
-    effects: tuple[Effect, ...]
     r2: float
     rows: int
-    observed: Vector
-    """The metric, standardised."""
-    fitted: Vector
-    """What the surrogate says instead."""
+    effects: tuple[Effect, ...]
     signature: str = ""
+    observed: Vector = field(default_factory=lambda: np.empty(0))
+    """The metric, standardised; neither this nor the next is in JSON."""
+    fitted: Vector = field(default_factory=lambda: np.empty(0))
+    """What the surrogate says instead."""
 
     def __repr__(self) -> str:
         parts = ", ".join(f"{one.factor} {one.coefficient:.3f}" for one in self.effects)
         return f"<Surrogate of {self.metric}: {parts}; R2 {self.r2:.3f}, {self.rows} rows>"
 
-    def _repr_html_(self) -> str:
+    def tables(self, form: str = "text") -> list[Table]:
+        """A row per factor."""
+        rows: list[list[Cell]] = [[*effect[:3], Probability(effect.p), *effect[4:]] for effect in self.effects]
         caption = f"{self.metric}: R2 {self.r2:.3f} on {self.rows} rows"
-        notes = [f"signature: {self.signature}"] if self.signature else []
-        return html_table(Effect._fields, self.effects, caption=caption, notes=notes, width=3)
+        return [Table(Effect._fields, rows, caption, [f"signature: {self.signature}"] if self.signature else [])]
 
     def effect(self, factor: str) -> Effect:
         """The effect of a factor."""
@@ -90,51 +96,41 @@ class Surrogate:
         """Names of the factors."""
         return tuple(one.factor for one in self.effects)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values, without the rows."""
-        return {
-            "metric": self.metric,
-            "r2": self.r2,
-            "rows": self.rows,
-            "effects": [one._asdict() for one in self.effects],
-            "signature": self.signature,
-        }
 
-
-@dataclass(frozen=True)
-class Intervals:
+@dataclass(frozen=True, kw_only=True)
+class Intervals(OptionSet):
     """How intervals of coefficients are made."""
 
-    level: float = 0.95
-    resamples: int = 1000
-    seed: int = 12345
+    called: ClassVar[str] = "options of intervals"
+
+    level: float = option(0.95, Float(above=0, below=1), help="confidence level", metavar="P", hidden=True)
+    resamples: int = option(1000, Int(1), help="bootstrap resamples of rows", hidden=True, limit=10_000)
+    seed: int = seed_option()
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class FactorStudy:
+class FactorStudy(Result):
     """Surrogates of metrics on the same rows of the same data."""
 
+    format = "nlgauge-factors-1"
+    decimals = 3
+    line = LINE
+
     data: str
-    surrogates: tuple[Surrogate, ...]
-    intervals: Intervals
+    rows: int
+    """Before any was left out."""
+    dropped: Mapping[str, int]
+    """Rows that were left out, by what they lack; a row may lack several."""
     factors: Mapping[str, str]
     """How each factor was made."""
-    dropped: Mapping[str, int] = field(default_factory=dict)
-    """Rows that were left out, by what they lack; a row may lack several."""
-    rows: int = 0
-    """Before any was left out."""
+    intervals: Intervals
+    surrogates: tuple[Surrogate, ...]
     notes: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         used = self.surrogates[0].rows
         names = ", ".join(one.metric for one in self.surrogates)
         return f"<FactorStudy {self.data}: {names} by {', '.join(self.factors)}; {used} of {self.rows} rows>"
-
-    def _repr_html_(self) -> str:
-        rows: list[list[HtmlCell]] = [
-            [one.metric, *(effect.coefficient for effect in one.effects), one.r2] for one in self.surrogates
-        ]
-        return html_table(["metric", *self.factors, "R2"], rows, caption=f"{self.data}: factors of metrics", width=3)
 
     def surrogate(self, metric: str) -> Surrogate:
         """The surrogate of a metric."""
@@ -144,18 +140,57 @@ class FactorStudy:
         msg = f"no metric {metric!r} here; there are: {', '.join(one.metric for one in self.surrogates)}"
         raise InputError(msg)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values, ready for JSON."""
-        return {
-            "format": _FORMAT,
-            "data": self.data,
-            "rows": self.rows,
-            "dropped": dict(self.dropped),
-            "factors": dict(self.factors),
-            "intervals": vars(self.intervals),
-            "surrogates": [one.to_dict() for one in self.surrogates],
-            "notes": list(self.notes),
-        }
+    def tables(self, form: str = "text") -> list[Table]:
+        """A row per metric in LaTeX, as papers print it, and one per metric and factor elsewhere."""
+        table = self._wide() if form in ("latex", "html") else self._long(repeat=form in ("tsv", "csv"))
+        caption = f"{self.data}: metrics by linguistic factors, all columns standardised"
+        return [replace(table, caption=caption, notes=list(self._notes()))]
+
+    def figure(self) -> Any:
+        """Coefficients with their intervals: a panel per factor, a line per metric, so that metrics are compared."""
+        from nlgauge.studies.factors.figure import draw_factors
+
+        return draw_factors(self)
+
+    def fit_figure(self) -> Any:
+        """Each metric next to what its surrogate says instead, a point per pair, as a matplotlib figure."""
+        from nlgauge.studies.factors.figure import draw_surrogates
+
+        return draw_surrogates(self)
+
+    def _long(self, *, repeat: bool) -> Table:
+        rows: list[list[Cell]] = []
+        for surrogate in self.surrogates:
+            for place, effect in enumerate(surrogate.effects):
+                named: list[Cell] = [surrogate.metric, surrogate.r2] if repeat or place == 0 else ["", None]
+                ends: list[Cell] = [effect.low, effect.high, effect.error, Probability(effect.p)]
+                rows.append(
+                    [*named, effect.factor, effect.coefficient, *ends, effect.partial_r2, effect.vif],
+                )
+        columns = ["metric", "R2", "factor", "coefficient", "low", "high", "error", "p", "partial R2", "VIF"]
+        return Table(columns, rows)
+
+    def _wide(self) -> Table:
+        rows: list[list[Cell]] = []
+        for surrogate in self.surrogates:
+            by_factor = {effect.factor: effect.coefficient for effect in surrogate.effects}
+            rows.append([surrogate.metric, *(by_factor.get(name) for name in self.factors), surrogate.r2])
+        return Table(["metric", *self.factors, "R2"], rows)
+
+    def _notes(self) -> Iterator[str]:
+        used = self.surrogates[0].rows
+        yield f"rows: {used} of {self.rows}"
+        for name, count in self.dropped.items():
+            yield f"left out: {count} rows without {name}"
+        for name, label in self.factors.items():
+            yield f"{name}: {label}"
+        how = self.intervals
+        drawn = f"bootstrap of rows, {how.resamples} resamples, seed {how.seed}" if used >= 30 else "Student's t"
+        yield f"low, high: {100 * how.level:g} % intervals ({drawn})"
+        yield "partial R2: share of what the other factors leave over; VIF: 1 where factors do not go together"
+        yield from self.notes
+        for signature in dict.fromkeys(one.signature for one in self.surrogates if one.signature):
+            yield f"signature: {signature}"
 
 
 def fit_surrogates(
@@ -205,11 +240,11 @@ def fit_surrogates(
         found.append(_surrogate(name, columns[name][kept], [*factors, *own], [*shared, *more], how, signature))
     return FactorStudy(
         data,
-        tuple(found),
-        how,
-        {name: (labels or {}).get(name, "a column of the data") for name in (*factors, *own)},
-        {name: lacking for name, values in everything.items() if (lacking := int(np.isnan(values).sum()))},
         len(kept),
+        {name: lacking for name, values in everything.items() if (lacking := int(np.isnan(values).sum()))},
+        {name: (labels or {}).get(name, "a column of the data") for name in (*factors, *own)},
+        how,
+        tuple(found),
         tuple(notes),
     )
 
@@ -250,7 +285,7 @@ def _surrogate(
     effects = tuple(
         Effect(name, *map(float, row)) for name, *row in zip(factors, *(one.tolist() for one in found), strict=True)
     )
-    return Surrogate(metric, effects, fit.r2, fit.rows, standardised(values), fit.fitted, signature)
+    return Surrogate(metric, fit.r2, fit.rows, effects, signature, standardised(values), fit.fitted)
 
 
 def explain_factors(

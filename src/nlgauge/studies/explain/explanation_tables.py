@@ -1,24 +1,17 @@
-"""An explanation as text for a terminal, as Markdown, or as JSON.
+"""An explanation as text for a terminal and as Markdown, and its tables of words.
 
 text    the sentence; both texts, words coloured by how badly they matched where there are colours; a table of the
         words of each text; notes
 Markdown  the same without colours, and the signature
-JSON    `Explanation.to_dict()`, under the version of nlgauge
 """
 
 from __future__ import annotations
 
-import json
-import os
 from collections import Counter
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal, TextIO
 
-from nlgauge._version import __version__
 from nlgauge.io.table import Cell, Table, escape_markdown, visible
-
-if TYPE_CHECKING:
-    from nlgauge.studies.explain.explanation import Explanation, Link, Side, Word
+from nlgauge.studies.explain.explanation import Explanation, Link, Side, Word
 
 #: From matched to unmatched: green, yellow, red.
 _COLOURS = ("\x1b[32m", "\x1b[33m", "\x1b[31m")
@@ -34,42 +27,43 @@ _PART = {"linear": "part of", "shapley": "shapley", "leave-one-out": "leave-one-
 _SIDES: tuple[Side, Side] = ("hypothesis", "reference")
 
 
-def wants_colour(stream: TextIO) -> bool:
-    """Whether colours belong on a stream: it is a terminal, and nobody asked for none (no-color.org)."""
-    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
-
-
-def render_explanation(
-    found: Explanation,
-    *,
-    format: Literal["text", "json", "markdown"] = "text",  # noqa: A002 - as the flag is called
-    colour: bool = False,
-    width: int = 4,
-) -> str:
-    """The explanation in one of the formats; `colour` is for text."""
-    if format == "json":
-        record = {"nlgauge": __version__, **found.to_dict()}
-        return json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-    if format == "markdown":
-        return _markdown(found, width)
+def text_of(found: Explanation, width: int, *, colour: bool) -> str:
+    """The explanation for a terminal."""
     blocks = [visible(found.sentence) + "\n", _texts(found, colour=colour)]
-    blocks += [_table(found, side).to_text(width=width) for side in _SIDES if _has_table(found, side)]
+    blocks += [table.to_text(width=width) for table in word_tables(found)]
     if found.notes:
         blocks.append("".join(f"note: {visible(note)}\n" for note in found.notes))
     return "\n".join(blocks)
 
 
-def _markdown(found: Explanation, width: int) -> str:
+def markdown_of(found: Explanation, width: int) -> str:
     """Paragraphs and pipe tables; the texts are a list, so that each has a line."""
     texts = "".join(f"- {escape_markdown(line)}\n" for line in _texts(found, colour=False).splitlines())
     blocks = [escape_markdown(found.sentence) + "\n", texts]
-    blocks += [_table(found, side).to_markdown(width=width) for side in _SIDES if _has_table(found, side)]
+    blocks += [table.to_markdown(width=width) for table in word_tables(found)]
     notes = [*(f"note: {note}" for note in found.notes), f"signature: {found.signature}"]
     return "\n".join([*blocks, *(f"{escape_markdown(note)}\n" for note in notes)])
 
 
+def word_tables(found: Explanation) -> list[Table]:
+    """A table for each text of whose words there is more to say than which they are."""
+    return [_table(found, side) for side in _SIDES if _has_table(found, side)]
+
+
+def joint_table(found: Explanation) -> Table:
+    """The words of both texts in one table, with all that is known of each."""
+    columns = ["text", "word", "weight", "similarity", "cost", "removed"]
+    columns += [f"{one.kind} {one.of}" for one in found.attributions]
+    rows: list[list[Cell]] = []
+    for side in _SIDES:
+        label = found.against if side == "reference" else side
+        for number, word in enumerate(found.words(side)):
+            values = [one.values[number] if one.side == side else None for one in found.attributions]
+            rows.append([label, word.text, word.weight, word.similarity, word.cost, word.removed, *values])
+    return Table(columns, rows, found.sentence, [*found.notes, f"signature: {found.signature}"])
+
+
 def _has_table(found: Explanation, side: Side) -> bool:
-    """Whether there is more to say of the words of a text than which they are."""
     has_values = found.links or found.beside or any(one.side == side for one in found.attributions)
     return bool(found.words(side) and has_values)
 
@@ -104,7 +98,7 @@ def _table(found: Explanation, side: Side) -> Table:
     parts = [one for one in found.attributions if one.side == side]
     columns: list[str] = ["hypothesis" if side == "hypothesis" else found.against]
     links, beside = _partners(found, found.links, side), _partners(found, found.beside, side)
-    labels = word_labels(found.words(side))
+    labels = _word_labels(found.words(side))
     if found.links:
         columns += [_heading(found.links, side), "weight", "cost" if _is_flow(found.links) else "similarity"]
     if found.beside:
@@ -143,7 +137,7 @@ def _heading(links: Sequence[Link], side: Side) -> str:
     return moves if _is_flow(links) else "best match"
 
 
-def word_labels(words: Sequence[Word]) -> list[str]:
+def _word_labels(words: Sequence[Word]) -> list[str]:
     """Words by which they can be told apart: the second "a" of a text is "a/2"."""
     times = Counter(word.text for word in words)
     seen: Counter[str] = Counter()
@@ -156,7 +150,7 @@ def word_labels(words: Sequence[Word]) -> list[str]:
 
 def _partners(found: Explanation, links: Sequence[Link], side: Side) -> list[str]:
     """For each word of a text those of the other it is linked with, the strongest first."""
-    other = word_labels(found.words("reference" if side == "hypothesis" else "hypothesis"))
+    other = _word_labels(found.words("reference" if side == "hypothesis" else "hypothesis"))
     kinds = {"flow", "forward" if side == "hypothesis" else "backward"}
     of_word: list[list[tuple[float, str]]] = [[] for _ in found.words(side)]
     for link in links:
