@@ -350,8 +350,8 @@ def test_what_does_not_belong_together_is_refused(two: Sample) -> None:
         html_report(two.comparison, scores=[one.take(["system-a"]) for one in two.scores])
     with pytest.raises(nlgauge.errors.InputError, match="at least one metric"):
         html_report(replace(two.comparison, metrics=()), scores=two.scores)
-    with pytest.raises(nlgauge.errors.InputError, match="alignments must be 0 or more, got -1"):
-        page_of(two, options=ReportOptions(alignments=-1))
+    with pytest.raises(nlgauge.errors.RecipeError, match="alignments must be a whole number from 0, got -1"):
+        ReportOptions(alignments=-1)
     with pytest.raises(nlgauge.errors.InputError, match="keep their alignments must be 0 or more, got -1"):
         differing_segments(two.scores, -1)
 

@@ -7,14 +7,16 @@ import os
 import warnings
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from nlgauge.core.result import Result
 from nlgauge.data.card import FileSet
 from nlgauge.data.cards import DATA_CARDS, find_data_card, locate
 from nlgauge.errors import DataWarning, InputError, NlgaugeError
-from nlgauge.io.formats import HtmlCell, html_table
 from nlgauge.io.lines import read_bytes
+from nlgauge.io.table import Table
 
 
 class FileCheck(NamedTuple):
@@ -33,9 +35,21 @@ class RowCheck(NamedTuple):
     expected: int | None
     found: int
 
+    @property
+    def state(self) -> str:
+        """In one word, as that of files."""
+        if self.expected is None:
+            return "present"
+        return "same" if self.expected == self.found else "different"
 
-class DataCheck(NamedTuple):
+
+@dataclass(frozen=True)
+class DataCheck(Result):
     """What is at a path. `problem` is why the data does not load, if it does not."""
+
+    format = "nlgauge-data-check-1"
+    decimals = 0
+    computed = ("complete",)
 
     name: str
     path: str
@@ -51,26 +65,37 @@ class DataCheck(NamedTuple):
         rows = all(entry.expected in (None, entry.found) for entry in self.rows)
         return files and rows and self.problem is None
 
-    def _repr_html_(self) -> str:
-        files: list[list[HtmlCell]] = [[one.pattern, one.expected, one.found, one.state] for one in self.files]
-        rows: list[list[HtmlCell]] = [[f"rows of {one.langpair}", one.expected, one.found, ""] for one in self.rows]
-        caption = f"{self.name} at {self.path}: {'complete' if self.complete else 'NOT complete'}"
+    def tables(self, form: str = "text") -> list[Table]:
+        """A row per set of files, and per language pair."""
+        files = [[entry.pattern, _count_of(entry), entry.state] for entry in self.files]
+        rows = [[entry.langpair, _count_of(entry), entry.state] for entry in self.rows]
         notes = [*([f"does not load: {self.problem}"] if self.problem else []), *self.notes]
-        return html_table(
-            ["files or rows", "expected", "found", "state"], [*files, *rows], caption=caption, notes=notes
-        )
+        caption = f"{self.name} at {self.path}: {'complete' if self.complete else 'NOT complete'}"
+        return [Table(["files or rows", "found", "state"], [*files, *rows], caption, notes)]
 
-    def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
-        return {
-            "name": self.name,
-            "path": self.path,
-            "complete": self.complete,
-            "files": [entry._asdict() for entry in self.files],
-            "rows": [entry._asdict() for entry in self.rows],
-            "notes": list(self.notes),
-            "problem": self.problem,
-        }
+
+@dataclass(frozen=True)
+class DataChecks(Result):
+    """What is at a path, of several data sets."""
+
+    format = "nlgauge-data-checks-1"
+    decimals = 0
+    computed = ("complete",)
+
+    checks: tuple[DataCheck, ...]
+
+    @property
+    def complete(self) -> bool:
+        """Whether each of them is."""
+        return all(check.complete for check in self.checks)
+
+    def tables(self, form: str = "text") -> list[Table]:
+        """A table for each."""
+        return [table for check in self.checks for table in check.tables(form)]
+
+
+def _count_of(entry: FileCheck | RowCheck) -> str:
+    return str(entry.found) if entry.expected is None else f"{entry.found} of {entry.expected}"
 
 
 def recognise(path: str | os.PathLike[str]) -> tuple[str, ...]:

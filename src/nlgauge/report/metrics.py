@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import re
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from nlgauge.core.options import BY_PROFILE, Option
@@ -46,16 +44,3 @@ def metric_equation(metric: type[Metric]) -> str:
                 shown.append(before)
             shown.append(paragraph)
     return "\n\n".join(shown or paragraphs[:1])
-
-
-def deviation_notes(texts: Iterable[str]) -> list[str]:
-    """Where such a number is explained; nothing where the texts have none.
-
-    >>> deviation_notes(["435 rows of lv-en (D8.12)", "aclanthology.org/D19-1053"])
-    ['numbers such as D8.12 are rows of docs/deviations.md']
-    """
-    for text in texts:
-        found = re.search(r"\bD\d+(\.\d+)?(?![\w-])", text)
-        if found:
-            return [f"numbers such as {found[0]} are rows of docs/deviations.md"]
-    return []

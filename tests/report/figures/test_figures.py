@@ -19,9 +19,9 @@ from nlgauge.io.canvas import (
     new_figure,
     series_styles,
 )
-from nlgauge.report.figures.bars import Bar, BarPanel, draw_bar_panels
 from nlgauge.report.figures.comparison import plot_agreement
 from nlgauge.report.figures.sensitivity import plot_ranks, plot_variation
+from nlgauge.studies.bars import Bar, BarPanel, draw_bar_panels
 from nlgauge.studies.compare.rankings import Flip
 from nlgauge.studies.meta.evaluation import AgreementTable, Cell
 from nlgauge.studies.sensitivity.results import Ranking, Sensitivity, SettingEffect

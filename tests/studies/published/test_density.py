@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from nlgauge.errors import InputError, RecipeError
-from nlgauge.report.reproduction import render_reproduction
 from nlgauge.studies.alignment.simulated_languages import (
     LINEAR,
     Setup,
@@ -54,8 +53,8 @@ def test_the_table_without_a_flow() -> None:
         assert centred.cells[label].ours == 100
     assert centred.cells["bent t=3"].ours < 50  # type: ignore[operator]
     assert (gan.cells["t=5"].published, gan.cells["t=5"].ours) == (51.3, None)
-    assert "ten runs" not in render_reproduction(result)  # the heading does not contradict what was drawn
-    assert "note: ours: 1 run from seed" in render_reproduction(result)
+    assert "ten runs" not in result.render()  # the heading does not contradict what was drawn
+    assert "note: ours: 1 run from seed" in result.render()
     with pytest.raises(RecipeError, match="takes draws and seed"):
         reproduce(table, rankings=RankingOptions(ties="drop"))
     with pytest.raises(RecipeError, match="a simulation of languages; leave out model"):

@@ -12,7 +12,7 @@ from nlgauge.errors import RecipeError
 from nlgauge.studies.published.entries import PAPER_TABLES
 from nlgauge.studies.published.load import load_tables
 from nlgauge.studies.published.reproduce import reproduce
-from nlgauge.studies.published.runs import ReproducedCell, Reproduction
+from nlgauge.studies.published.runs import Reproduction, compared_cell
 
 #: Two of 66 pairs of systems that change places.
 TWO_SWAPS = 2 * 100 * 2 / 66 + 0.01
@@ -31,8 +31,8 @@ def test_all_twelve_tables_are_there() -> None:
 
 def test_a_value_without_a_sign_in_print_is_compared_without_ours() -> None:
     # D6.16: tau is -51.52 here, and 45.45 in print.
-    assert ReproducedCell(45.45, -51.52, absolute=True).difference == pytest.approx(6.07)
-    assert ReproducedCell(45.45, -51.52).difference == pytest.approx(-96.97)
+    assert compared_cell(45.45, -51.52, absolute=True).difference == pytest.approx(6.07)
+    assert compared_cell(45.45, -51.52).difference == pytest.approx(-96.97)
 
 
 def test_values_of_table_7_that_seven_systems_cannot_have() -> None:

@@ -16,8 +16,6 @@ from scipy.stats import pearsonr, spearmanr
 from nlgauge.core import checkpoint as checkpoint_module
 from nlgauge.data.cards import load
 from nlgauge.errors import InputError, MissingExtraError, RecipeError
-from nlgauge.report.figures.reproduction import plot_study
-from nlgauge.report.reproduction import render_reproduction
 from nlgauge.studies.meta.score_table import score_table
 from nlgauge.studies.published.entries import PAPER_TABLES, find_paper_table
 from nlgauge.studies.published.options import StudyInputs
@@ -250,7 +248,7 @@ def test_rd_and_the_best_cell_are_those_of_separate_runs(data: Path) -> None:
     best = reproduce(study("table15"), **choice, levels="segment")
     assert ours(best, "Mover-1", "17 seg cs-en") == " + ".join(cells[int(np.argmax(values))])
     assert best.rows[0].cells["17 seg cs-en"].difference is None
-    assert " + " in render_reproduction(best, format="tsv")
+    assert " + " in best.render("tsv")
 
 
 def test_systems_are_scored_on_their_whole_files(data: Path) -> None:
@@ -274,7 +272,7 @@ def test_random_corpora_do_not_depend_on_what_is_asked_for(data: Path) -> None:
     # All data sets of the study that are here: each text once per language pair.
     texts = {text for outputs in SYSTEMS.values() for text in outputs}
     judged = {text for outputs in SYSTEMS.values() for text in outputs[:5]}
-    (drawn,) = (note for note in one.notes if note.startswith("random corpora"))
+    *_, drawn = (note for note in one.notes if note.startswith("random corpora"))
     assert drawn.endswith(" texts of tac2008, wmt17, wmt18")
     assert int(drawn.split()[6]) > len(texts) + len(judged) + 2 * len(REFS)
 
@@ -326,7 +324,7 @@ def test_topics_and_several_references(data: Path) -> None:
         values.append(statistics.mean(found))
     expected = 100 * (values[1] - values[0]) / values[0]
     assert ours(result, "BERT-F1", "TAC08 resp rho") == pytest.approx(expected)
-    assert {column.label for column in result.columns} <= {
+    assert set(result.columns) <= {
         f"TAC08 {short} {letter}" for short in ("resp", "pyr") for letter in ("r", "rho", "tau")
     }
 
@@ -334,7 +332,7 @@ def test_topics_and_several_references(data: Path) -> None:
 def test_what_is_missing_is_named_and_the_print_stays(data: Path) -> None:
     nowhere = reproduce(study("table9"))
     averages = [f"{year} {level} avg" for level in ("seg", "sys") for year in (17, 18, 19)]
-    assert [column.label for column in nowhere.columns] == [*averages[:3], "seg avg", *averages[3:], "sys avg"]
+    assert nowhere.columns == (*averages[:3], "seg avg", *averages[3:], "sys avg")
     assert [row.cells["seg avg"].published for row in nowhere.rows] == [1.87, 2.04, 7.72]
     assert {row.reason for row in nowhere.rows} == {"not computed: see what is missing"}
     text = "\n".join(nowhere.missing)
@@ -344,7 +342,7 @@ def test_what_is_missing_is_named_and_the_print_stays(data: Path) -> None:
     assert "from-English text (en-de, en-zh, en-ru" in figure
     assert "bert-base-multilingual-uncased" in figure
     part = reproduce(study("table15"), at=data, data="wmt17", langpairs=["cs-en", "lv-en"], levels="segment")
-    assert [column.label for column in part.columns] == ["17 seg cs-en"]
+    assert part.columns == ("17 seg cs-en",)
     assert any("'lv-en' is not here" in what for what in part.missing)
     assert any(
         what.startswith("data set tac2009: not under ")
@@ -366,24 +364,22 @@ def test_a_finished_run_is_not_computed_again(data: Path, tmp_path: Path, monkey
         raise AssertionError("compared again")
 
     monkeypatch.setattr(checkpoint_module, "compare", refuse)
-    assert render_reproduction(reproduce(study("figure2"), **choice), format="json") == render_reproduction(
-        first, format="json"
-    )
+    assert reproduce(study("figure2"), **choice).render("json") == first.render("json")
 
 
 def test_json_and_the_figure(data: Path, tmp_path: Path) -> None:
     result = reproduce(study("figure2"), at=data, data="wmt17", langpairs="cs-en", levels="segment")
-    found = json.loads(render_reproduction(result, format="json"))
+    found = json.loads(result.render("json"))
     assert (found["id"], found["model"], found["columns"]) == ("repro-figure2", "minilm", ["17 seg cs-en"])
-    assert [row["metric"] for row in found["rows"]] == ["Mover-1 RD(dis,ori)", "Mover-1 RD(dis,pr)"]
+    assert [row["name"] for row in found["rows"]] == ["Mover-1 RD(dis,ori)", "Mover-1 RD(dis,pr)"]
     cell = found["rows"][0]["cells"]["17 seg cs-en"]
     assert cell["published"] is None
     assert isinstance(cell["ours"], float)
     assert found["rows"][0]["signatures"]["17 seg cs-en"].startswith("moverscore|")
-    plot_study(result, tmp_path / "figure2.svg")
+    result.save_figure(tmp_path / "figure2.svg")
     assert "</svg>" in (tmp_path / "figure2.svg").read_text(encoding="utf-8")
     with pytest.raises(InputError, match="nothing of repro-figure2 was computed"):
-        plot_study(reproduce(study("figure2"), model="none"), tmp_path / "none.png")
+        reproduce(study("figure2"), model="none").save_figure(tmp_path / "none.png")
 
 
 @pytest.mark.usefixtures("data")
@@ -399,4 +395,4 @@ def test_inputs_that_have_no_place_are_refused(tmp_path: Path) -> None:
     with pytest.raises(RecipeError, match="repro-table9: level 'topic' is not here; there are: 'segment', 'system'"):
         reproduce(study("table9"), levels="topic")
     with pytest.raises(RecipeError, match="repro-table10 has no figure"):
-        plot_study(reproduce(study("table10"), model="none"), tmp_path / "x.png")
+        reproduce(study("table10"), model="none").save_figure(tmp_path / "x.png")

@@ -139,7 +139,7 @@ class CompareFiles(OptionSet):
     report: str | None = option(None, OutputFile(), help="HTML report in one file, with all segments")
     plot: str | None = option(None, OutputFile(), help="figure of the ranking: .png, .svg or .pdf")
     table: str = option(
-        "ranking", Choice("ranking", *ComparisonReport.views), help="table in TSV output", hidden=True
+        "ranking", Choice("ranking", *ComparisonReport.further), help="table in TSV output", hidden=True
     )
     title: str | None = option(
         None, Text("a title"), help="report title", needs="report", hidden=True, metavar="TEXT"

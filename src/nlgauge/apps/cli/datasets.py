@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from nlgauge.apps.cli.common import check_documents, read_documents
 from nlgauge.apps.cli.parsing import AddParser
 from nlgauge.data.cards import DATA_CARDS, find_data_card, load
-from nlgauge.data.integrity import DataCheck, check, recognise
+from nlgauge.data.integrity import DataChecks, check, recognise
 from nlgauge.errors import InputError, RecipeError
 from nlgauge.io.table import Table
 
@@ -110,31 +110,9 @@ def _check(args: argparse.Namespace) -> int:
     if not names:
         msg = f"{path!r} looks like no known data set; name it with --name, one of {', '.join(DATA_CARDS)}"
         raise InputError(msg)
-    results = [check(name, path) for name in names]
-    if args.format == "json":
-        _print_json([result.to_dict() for result in results])
-    else:
-        sys.stdout.write("\n".join(_reported(result).write(args.format, width=0) for result in results))
-    return 0 if all(result.complete for result in results) else 1
-
-
-def _reported(result: DataCheck) -> Table:
-    files = [[entry.pattern, _of(entry.found, entry.expected), entry.state] for entry in result.files]
-    rows = [
-        [entry.langpair, _of(entry.found, entry.expected), "same" if entry.expected == entry.found else "different"]
-        if entry.expected is not None
-        else [entry.langpair, str(entry.found), "present"]
-        for entry in result.rows
-    ]
-    notes = [f"does not load: {result.problem}"] if result.problem else []
-    notes += result.notes
-    verdict = "complete" if result.complete else "NOT complete"
-    caption = f"{result.name} at {result.path}: {verdict}"
-    return Table(["files or rows", "found", "state"], [*files, *rows], caption=caption, notes=notes)
-
-
-def _of(found: int, expected: int | None) -> str:
-    return str(found) if expected is None else f"{found} of {expected}"
+    result = DataChecks(tuple(check(name, path) for name in names))
+    sys.stdout.write(result.render(args.format))
+    return 0 if result.complete else 1
 
 
 def _rows(card: DataCard) -> str:

@@ -18,7 +18,8 @@ from nlgauge.io.store.fetch import cached_card, card_folder
 from nlgauge.io.store.resolve import resolve
 from nlgauge.io.table import LINE, Table
 from nlgauge.io.textfiles import Inputs, file_label, parse_source
-from nlgauge.report.metrics import describe_metric, describe_option, deviation_notes, metric_equation
+from nlgauge.report.metrics import describe_metric, describe_option, metric_equation
+from nlgauge.studies.published.tables import deviation_notes
 
 
 def add_list(add_parser: AddParser) -> None:

@@ -6,9 +6,9 @@ import argparse
 import json
 import os
 import sys
-from dataclasses import fields
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from nlgauge.apps.cli.common import add_output_options, add_run_options, add_text_options, run_options
 from nlgauge.apps.cli.flags import flag_of
@@ -16,14 +16,15 @@ from nlgauge.apps.cli.outputs import saving, write_output
 from nlgauge.apps.cli.parsing import AddParser
 from nlgauge.errors import InputError, RecipeError
 from nlgauge.io.canvas import check_figure
-from nlgauge.report.figures.reproduction import check_plotted, plot_reproduction
-from nlgauge.report.reproduction import ListedTable, render_reproduction, render_tables
+from nlgauge.io.table import LINE, Cell, Table
 from nlgauge.studies.paired_evaluation.options import RankingOptions
 from nlgauge.studies.published.entries import PAPER_TABLES, find_paper_table
+from nlgauge.studies.published.figure import check_plotted
 from nlgauge.studies.published.inventory import INVENTORY, PrintedItem
 from nlgauge.studies.published.options import StudyInputs
 from nlgauge.studies.published.reproduce import reproduce
-from nlgauge.studies.published.runs import Reproduction, data_at, models_at
+from nlgauge.studies.published.runs import data_at, models_at
+from nlgauge.studies.published.tables import PaperTable
 
 #: Arguments that the list of tables has no use of, and what they are when nobody gives them.
 _OF_A_TABLE = ("model", "layer", "rows", "langpairs", "data", "levels", "vectors", "state", "idf_corpus", "stopwords",
@@ -152,21 +153,29 @@ def _reproduce(args: argparse.Namespace) -> int:
             stopwords=tuple(args.stopwords),
             ddof=args.ddof,
         ),
-        rankings=RankingOptions(**{field.name: getattr(args, field.name) for field in fields(RankingOptions)}),
+        rankings=RankingOptions(**{name: getattr(args, name) for name in RankingOptions.options()}),
         **run_options(args),
     )
-    write_output(args.output, render_reproduction(result, format=args.format))
-    if not _has_ours(result):
+    write_output(args.output, result.render(args.format))
+    if not any(row.has_ours for row in result.rows):
         print(f"nlgauge: nothing of {table.id} could be computed here; see what is missing", file=sys.stderr)
         return 1
     if args.plot:
         with saving(args.plot) as target:
-            plot_reproduction(result, target)
+            result.save_figure(target)
     return 0
 
 
-def _has_ours(result: Reproduction) -> bool:
-    return any(cell.ours is not None for row in result.rows for cell in row.cells.values())
+class _ListedTable(NamedTuple):
+    """A published table in the list of all."""
+
+    table: PaperTable
+    printed: tuple[str, ...]
+    """Where it stands in print: paper and number."""
+    data: dict[str, bool]
+    """Data sets, with whether they are here."""
+    models: dict[str, bool]
+    """Models in print and the one that stands in for them, with whether they are here."""
 
 
 def _list(args: argparse.Namespace, at: str | None) -> None:
@@ -182,7 +191,7 @@ def _list(args: argparse.Namespace, at: str | None) -> None:
         for name in item.entries:
             printed.setdefault(name, []).append(item.title)
     found = [
-        ListedTable(table, tuple(printed.get(table.id, ())), data_at(table, at), models_at(table))
+        _ListedTable(table, tuple(printed.get(table.id, ())), data_at(table, at), models_at(table))
         for table in PAPER_TABLES.values()
     ]
     left_out = [item for item in INVENTORY if not item.entries]
@@ -190,10 +199,10 @@ def _list(args: argparse.Namespace, at: str | None) -> None:
         described = [*map(_described, found), *map(_without_entry, left_out)]
         write_output(args.output, json.dumps(described, ensure_ascii=False, indent=2) + "\n")
     else:
-        write_output(args.output, render_tables(found, left_out, format=args.format))
+        write_output(args.output, _render_list(found, left_out, args.format))
 
 
-def _described(one: ListedTable) -> dict[str, Any]:
+def _described(one: _ListedTable) -> dict[str, Any]:
     return {
         "id": one.table.id,
         "title": one.table.title,
@@ -210,3 +219,43 @@ def _without_entry(item: PrintedItem) -> dict[str, Any]:
     printed = [f"{item.paper}, {item.name}"]
     nothing: dict[str, Any] = {"id": None, "title": None, "source": None}
     return nothing | {"printed": printed, "data": {}, "models": {}, "reason": item.reason}
+
+
+def _render_list(tables: Sequence[_ListedTable], left_out: Sequence[PrintedItem], form: str) -> str:
+    """The list of published tables, with whether data and models are here; then those in print without an entry."""
+    rows: list[list[Cell]] = [
+        [
+            one.table.id,
+            _at_hand(one.data) or ("no public copy" if one.table.unavailable else "needs none"),
+            f"{one.table.title}; {_models(one)}; {'; '.join(one.printed)}",
+        ]
+        for one in tables
+    ]
+    known = Table(["id", "data", "what; models; in print as"], rows)
+    others: list[list[Cell]] = [[item.paper, item.name, item.reason] for item in left_out]
+    missing = Table(["paper", "in print", "why"], others, "In print, and not here:")
+    return f"{known.write(form, line=LINE)}\n{missing.write(form, line=LINE)}"
+
+
+def _models(one: _ListedTable) -> str:
+    """How many of the models in print are here, and whether the one in their place is."""
+    if not any(row.computed for row in one.table.rows):
+        return "only shown"
+    if not one.models:
+        return "needs no model"
+    printed = [one.models[model.name] for model in one.table.models]
+    other = one.table.default_model
+    stands_in = "" if all(printed) else f"; in their place {other}, {'here' if one.models[other] else 'not here'}"
+    return f"models in print: {sum(printed)} of {len(printed)} here{stands_in}"
+
+
+def _at_hand(data: Mapping[str, bool]) -> str:
+    here = [name for name, found in data.items() if found]
+    absent = [name for name, found in data.items() if not found]
+    return "; ".join([*([_some(here)] if here else []), *([f"not here: {_some(absent)}"] if absent else [])])
+
+
+def _some(names: Sequence[str]) -> str:
+    """Names of a list; of a long one the first three."""
+    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+    return ", ".join(names[:3]) + more

@@ -13,7 +13,7 @@ from nlgauge.io.canvas import (
     save_figure,
     series_styles,
 )
-from nlgauge.report.figures.bars import Bar, BarPanel, draw_bar_panels
+from nlgauge.studies.bars import Bar, BarPanel, draw_bar_panels
 
 if TYPE_CHECKING:
     from nlgauge.studies.alignment.flow_losses import Fitted

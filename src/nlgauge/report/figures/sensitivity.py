@@ -26,7 +26,7 @@ from nlgauge.io.canvas import (
     series_styles,
     shorten,
 )
-from nlgauge.report.figures.bars import Bar, BarPanel, draw_bar_panels
+from nlgauge.studies.bars import Bar, BarPanel, draw_bar_panels
 
 if TYPE_CHECKING:
     from nlgauge.studies.sensitivity.results import Ranking, Sensitivity, SettingEffect

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from nlgauge.core.kinds import Int, Many, Text
+from nlgauge.core.options import OptionSet, option
 from nlgauge.errors import InputError
 
 if TYPE_CHECKING:
@@ -38,17 +40,20 @@ class PairExplanation:
     """`Explanation.to_dict()`."""
 
 
-@dataclass(frozen=True)
-class ReportOptions:
+@dataclass(frozen=True, kw_only=True)
+class ReportOptions(OptionSet):
     """How a report looks, and how much is in it."""
 
-    title: str = "Comparison of systems"
-    date: str | None = None
-    """Stands below the title; without one, the same input gives the same bytes on every day."""
-    alignments: int = 500
-    """Explanations are kept for at most so many segments, those on which systems differ most."""
-    notes: tuple[str, ...] = field(default=())
-    """Sentences of your own below the title."""
+    called: ClassVar[str] = "options of a report"
+
+    title: str = option("Comparison of systems", Text("a title"), help="title of the report")
+    date: str | None = option(
+        None,
+        Text("a date"),
+        help="date below the title; without one, the same input gives the same bytes on every day",
+    )
+    alignments: int = option(500, Int(0), help="most segments with explanations: those on which systems differ most")
+    notes: tuple[str, ...] = option((), Many(Text("a sentence")), help="sentences below the title")
 
 
 def differing_segments(scores: Sequence[SystemScores], count: int) -> list[int]:

@@ -190,7 +190,7 @@ class SystemComparison(Result):
         return f"<SystemComparison by {', '.join(found.metric for found in self.metrics)} | {self.signature}>"
 
     def tables(self, form: str = "text") -> list[Table]:
-        """For people all tables, with verdicts and a legend in words; for programs the ranking, or one of `further`."""
+        """For people all tables, with verdicts and a legend; for programs the ranking, or one of `further`."""
         return comparison_tables(self, form)
 
     def figure(self) -> Any:

@@ -32,6 +32,7 @@ from nlgauge.studies.published.runs import (
     ReproducedRow,
     Reproduction,
     agrees,
+    compared_cell,
     find_judged,
     kept_columns,
     or_missing,
@@ -227,7 +228,7 @@ class PublishedRun:
         rows = [self.row(row, kept, values) for row in self.table.rows]
         shown = tuple(column for column in kept if empty_columns or any(row.has(column.label) for row in rows))
         cut = tuple(replace(row, cells={one.label: row.cells[one.label] for one in shown}) for row in rows)
-        return Reproduction(self.table, self.model, shown, cut, tuple(self.missing), tuple(self.notes))
+        return Reproduction.of(self.table, self.model, shown, cut, missing=self.missing, notes=self.notes)
 
     def row(self, row: TableRow, kept: Sequence[Column | Mean], values: Values) -> ReproducedRow:
         """A row with its averages and the reason why it differs."""
@@ -240,7 +241,7 @@ class PublishedRun:
                     shown[column.label] = float(np.mean(numbers))
         absolute = self.table.absolute or row.absolute
         cells = {
-            label: ReproducedCell(row.published.get(label), shown.get(label), absolute)
+            label: compared_cell(row.published.get(label), shown.get(label), absolute=absolute)
             for label in (column.label for column in kept)
         }
         recipe = f"released: {row.released}" if row.released else ""

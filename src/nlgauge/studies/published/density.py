@@ -27,7 +27,7 @@ def compute_density(request: Request) -> Reproduction:
     rows = tuple(_row(request, row, missing) for row in table.rows)
     count = options.draws or _RUNS
     notes = (f"ours: {count} run{'s' * (count != 1)} from seed {options.seed}",)
-    return Reproduction(table, "", table.columns, rows, tuple(missing), notes)
+    return Reproduction.of(table, "", table.columns, rows, missing=missing, notes=notes)
 
 
 def _row(request: Request, row: TableRow, missing: dict[str, None]) -> ReproducedRow:

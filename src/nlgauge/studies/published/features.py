@@ -48,7 +48,7 @@ def compute_features(request: Request) -> Reproduction:
             settings = {own[1][0].settings: None}
             values[column.label] = _values(own[1], own[0], column.part, table.scale)
     rows = tuple(_row(request, row, kept, values) for row in table.rows)
-    return Reproduction(table, "", kept, rows, tuple(missing), tuple(filter(None, settings)))
+    return Reproduction.of(table, "", kept, rows, missing=missing, notes=filter(None, settings))
 
 
 def _measure(table: JudgementTable, missing: dict[str, None], vectors: str | None) -> list[Discourse]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TypeAlias
+from typing import ClassVar, TypeAlias
 
+from nlgauge.core.kinds import Folder, InputFile, Int, Many, OutputFile, Text
+from nlgauge.core.options import OptionSet, option
 from nlgauge.core.run_options import RunOptions
 from nlgauge.errors import RecipeError
 from nlgauge.studies.paired_evaluation.options import RankingOptions
@@ -17,17 +18,21 @@ Names: TypeAlias = str | Iterable[str] | None
 
 
 @dataclass(frozen=True, kw_only=True)
-class StudyInputs:
+class StudyInputs(OptionSet):
     """What the reproduction of a sensitivity study can be given."""
 
-    state: str | os.PathLike[str] | None = None
-    """File that keeps what is finished, so that an interrupted run goes on."""
-    idf_corpora: tuple[str, ...] = ()
-    """Text files, a document per line, to count idf on."""
-    stopwords: tuple[str, ...] = ()
-    """Files of English stop words, for the list in print that is not shipped."""
-    ddof: int = 1
-    """Of the CV: 1 divides by n - 1, 0 by n."""
+    called: ClassVar[str] = "inputs of a sensitivity study"
+
+    state: str | None = option(
+        None, OutputFile(), help="file that keeps what is finished, so that an interrupted run goes on"
+    )
+    idf_corpora: tuple[str, ...] = option(
+        (), Many(InputFile()), help="text files, a document per line, to count idf on"
+    )
+    stopwords: tuple[str, ...] = option(
+        (), Many(InputFile()), help="files of English stop words, for the list in print that is not shipped"
+    )
+    ddof: int = option(1, Int(0, 1), help="degrees of freedom that the coefficient of variation takes off")
 
 
 def with_corpora(study: PaperTable, inputs: StudyInputs) -> PaperTable:
@@ -52,17 +57,45 @@ def with_corpora(study: PaperTable, inputs: StudyInputs) -> PaperTable:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Request:
-    """A table with the rows that are asked for, and what it is computed with (`reproduce` explains the fields)."""
+class ReproduceOptions(OptionSet):
+    """Which part of a table is computed, and with what."""
+
+    called: ClassVar[str] = "options of a reproduction"
+
+    at: str | None = option(None, Folder(), help="folder with the data sets")
+    model: str | None = option(
+        None,
+        Text("the name of a model"),
+        help="name, folder or hub id; 'none' computes only what needs no model",
+        unset="minilm; across languages muse",
+    )
+    layer: int | None = option(
+        None, Int(0), help="layer of BERTScore in another model than the published one", unset="tuned per model"
+    )
+    rows: tuple[str, ...] | None = option(
+        None, Many(Text("a row")), help="only these rows, by their names in the table"
+    )
+    langpairs: tuple[str, ...] | None = option(
+        None, Many(Text("a language pair")), help="only these language pairs, such as cs-en"
+    )
+    data: tuple[str, ...] | None = option(
+        None, Many(Text("a data set")), help="only columns, or frames, of these data sets, such as wmt17"
+    )
+    levels: tuple[str, ...] | None = option(
+        None, Many(Text("a level")), help="only columns of segment, document, topic or system level"
+    )
+    vectors: str | None = option(
+        None,
+        InputFile(),
+        help="word vectors (GloVe, word2vec, Dep2Vec) for rows on entities: disco-table1, 8, 11, 12",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request(ReproduceOptions):
+    """A table with the rows that are asked for, and what it is computed with."""
 
     table: PaperTable
-    at: str | os.PathLike[str] | None = None
-    model: str | None = None
-    layer: int | None = None
-    langpairs: Names = None
-    data: Names = None
-    levels: Names = None
-    vectors: str | None = None
     study: StudyInputs = field(default_factory=StudyInputs)
     rankings: RankingOptions = field(default_factory=RankingOptions)
     run: RunOptions = field(default_factory=RunOptions)

@@ -20,7 +20,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 
 import numpy as np
@@ -92,8 +92,15 @@ def compute_rankings(request: Request, *, grid: Grid = GRID) -> Reproduction:
         found = _ON_FRAMES[table.experiment](table, sets, options) if sets else _Found()
     table = replace(table, frames=tuple(asked))
     rows = tuple(_row(table, row, found) for row in table.rows)
-    notes = (*found.notes, *_changed(options))
-    return Reproduction(table, "", table.columns, rows, (*missing, *found.missing), notes, asdict(options))
+    return Reproduction.of(
+        table,
+        "",
+        table.columns,
+        rows,
+        missing=(*missing, *found.missing),
+        notes=(*found.notes, *_changed(options)),
+        options=options.to_dict(),
+    )
 
 
 def find_frames(
@@ -145,8 +152,8 @@ def _row(table: PaperTable, row: TableRow, found: _Found) -> ReproducedRow:
 
 def _changed(options: RankingOptions) -> list[str]:
     """What is not as the paper has it."""
-    usual = asdict(RankingOptions())
-    given = [f"{name}={value}" for name, value in asdict(options).items() if value != usual[name]]
+    usual = RankingOptions().to_dict()
+    given = [f"{name}={value}" for name, value in options.to_dict().items() if value != usual[name]]
     return [f"other than the defaults: {', '.join(given)}"] if given else []
 
 

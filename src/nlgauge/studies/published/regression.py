@@ -76,7 +76,8 @@ def compute_regression(request: Request) -> Reproduction:
                 surrogates[group.label, name] = surrogate
     rows = tuple(_row(table, row, surrogates) for row in table.rows)
     notes = (*_counted(rows), *_asterisks(table, surrogates))
-    return Reproduction(table, request.model_name if needs_model else "", table.columns, rows, tuple(missing), notes)
+    model = request.model_name if needs_model else ""
+    return Reproduction.of(table, model, table.columns, rows, missing=missing, notes=notes)
 
 
 def _released(table: PaperTable, group: FactorGroup, judged: JudgementTable) -> dict[str, Surrogate]:

@@ -8,7 +8,6 @@ set that is not here, a model, a metric) is listed with where it is published, a
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import replace
 from importlib import import_module
@@ -18,7 +17,7 @@ from nlgauge.core.run_options import RunOptions
 from nlgauge.data.judgements import select_known
 from nlgauge.errors import RecipeError
 from nlgauge.studies.paired_evaluation.options import RankingOptions
-from nlgauge.studies.published.options import Names, Request, StudyInputs, with_corpora
+from nlgauge.studies.published.options import ReproduceOptions, Request, StudyInputs, with_corpora
 from nlgauge.studies.published.runs import Reproduction
 from nlgauge.studies.published.tables import PaperTable
 
@@ -51,14 +50,6 @@ KINDS: Mapping[str, _Kind] = {
 def reproduce(
     table: PaperTable,
     *,
-    at: str | os.PathLike[str] | None = None,
-    model: str | None = None,
-    layer: int | None = None,
-    langpairs: Names = None,
-    rows: Names = None,
-    data: Names = None,
-    levels: Names = None,
-    vectors: str | os.PathLike[str] | None = None,
     study: StudyInputs | None = None,
     rankings: RankingOptions | None = None,
     run: RunOptions | None = None,
@@ -66,33 +57,28 @@ def reproduce(
 ) -> Reproduction:
     """The table with our values beside the published ones.
 
-    `at` is the folder under which the data sets lie; `langpairs`, `data` and `levels` limit the columns, `rows` the
-    metrics. `layer` is BERTScore's in another model than the published one (default: the model's tuned one).
-    `vectors` is a file of word vectors, for rows on entities (`disco-table1` and others). `study` is what a
-    sensitivity study can be given, `rankings` how a table on rankings is run (which has no use of models, layers,
-    language pairs and levels). Options are those of a run (`RunOptions`: engine, threads, ...), as keywords or in one
-    object (`run`). Without a model the table's own stand-in is taken: `minilm`, or `muse` across languages. With
-    `model="none"` only lexical metrics and released scores are computed.
+    Options are those of `ReproduceOptions` (which part of the table, and with what) and of a run (`RunOptions`:
+    engine, threads, ...), the latter also in one object (`run`). `study` is what a sensitivity study can be given,
+    `rankings` how a table on rankings is run (which has no use of models, layers, language pairs and levels). Without
+    a model the table's own stand-in is taken: `minilm`, or `muse` across languages. With `model="none"` only lexical
+    metrics and released scores are computed.
 
     A study scores English texts only; `langpairs` names others, for a model that reads them.
     """
+    own = {name: value for name, value in options.items() if name in ReproduceOptions.options()}
+    rest = {name: value for name, value in options.items() if name not in own}
     request = Request(
         table=table,
-        at=at,
-        model=model,
-        layer=layer,
-        langpairs=langpairs,
-        data=data,
-        levels=levels,
-        vectors=_word_vectors(table, vectors),
         study=study or StudyInputs(),
         rankings=rankings or RankingOptions(),
-        run=RunOptions.of(options) if run is None else replace(run, **options),
+        run=RunOptions.of(rest) if run is None else replace(run, **rest),
+        **own,
     )
     kind = KINDS[table.kind]
+    _check_word_vectors(request)
     _refuse_unused(request, kind)
     table = with_corpora(table, request.study)
-    names = select_known(rows, [row.name for row in table.rows], f"{table.id}: row")
+    names = select_known(request.rows, [row.name for row in table.rows], f"{table.id}: row")
     module, _, function = kind.function.rpartition(".")
     compute = getattr(import_module(f"{__package__}.{module}"), function)
     result: Reproduction = compute(
@@ -101,18 +87,19 @@ def reproduce(
     return result
 
 
-def _word_vectors(table: PaperTable, vectors: str | os.PathLike[str] | None) -> str | None:
-    """The file, which the table must have a use of."""
-    if vectors is None:
-        return None
-    if not table.takes_word_vectors:
-        msg = f"no row of {table.id} reads word vectors; leave out vectors"
+def _check_word_vectors(request: Request) -> None:
+    """Refuse a file that the table has no use of, or that a recipe cannot name."""
+    if request.vectors is None:
+        return
+    if not request.table.takes_word_vectors:
+        msg = f"no row of {request.table.id} reads word vectors; leave out vectors"
         raise RecipeError(msg)
-    path = os.fspath(vectors)
-    if "," in path:
-        msg = f"the file of word vectors {path!r} has a comma in its path, where a recipe ends an option; rename it"
+    if "," in request.vectors:
+        msg = (
+            f"the file of word vectors {request.vectors!r} has a comma in its path, where a recipe ends an option; "
+            "rename it"
+        )
         raise RecipeError(msg)
-    return path
 
 
 def _refuse_unused(request: Request, kind: _Kind) -> None:

@@ -54,7 +54,7 @@ def compute_robustness(request: Request) -> Reproduction:
     by_row = _EXPERIMENTS[table.experiment](table, tables, missing)
     rows = tuple(_row(table, row, by_row.get(row.name, {})) for row in table.rows)
     notes = _matched(tables) if table.experiment == "gains" else []
-    return Reproduction(table, "", table.columns, rows, tuple(missing), tuple(notes))
+    return Reproduction.of(table, "", table.columns, rows, missing=missing, notes=notes)
 
 
 def _row(table: PaperTable, row: TableRow, ours: Mapping[str, float]) -> ReproducedRow:

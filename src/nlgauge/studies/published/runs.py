@@ -4,28 +4,28 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from nlgauge.core.result import Result
 from nlgauge.data.cards import find_data_card, load, locate
 from nlgauge.data.judgements import JudgementTable, RankedPairs, select_known
 from nlgauge.data.loaders.wmt import WmtPackage, load_wmt_rankings
 from nlgauge.errors import FileFormatError, InputError, MissingExtraError, NlgaugeError, RecipeError
-from nlgauge.io.formats import HtmlCell, html_table
 from nlgauge.io.store.catalog import find_card
 from nlgauge.io.store.fetch import cached_card
 from nlgauge.io.store.hub import cached_snapshot
+from nlgauge.io.table import LINE, Cell, Table
 from nlgauge.studies.meta.pairwise import ranked_rows
 from nlgauge.studies.meta.questions import Question
 from nlgauge.studies.published.options import Names
-from nlgauge.studies.published.tables import Column, Mean, PaperTable, TableRow
+from nlgauge.studies.published.tables import Column, Mean, PaperTable, TableRow, deviation_notes
 
 
-@dataclass(frozen=True)
-class ReproducedCell:
+class ReproducedCell(NamedTuple):
     """A value in print beside ours, both on the scale of the print; None where there is none.
 
     A value is a number, or a name where a table prints names (the best setting of a language pair).
@@ -33,16 +33,17 @@ class ReproducedCell:
 
     published: float | str | None
     ours: float | str | None
-    absolute: bool = False
-    """Whether print hides signs, so that ours is compared without its own."""
+    difference: float | None
+    """Ours minus the published value; None for names."""
 
-    @property
-    def difference(self) -> float | None:
-        """Ours (or its absolute value) minus the published value; None for names."""
-        numbers = [value for value in (self.ours, self.published) if isinstance(value, float | int)]
-        if len(numbers) < 2:
-            return None
-        return (abs(numbers[0]) if self.absolute else numbers[0]) - numbers[1]
+
+def compared_cell(
+    published: float | str | None, ours: float | str | None, *, absolute: bool = False
+) -> ReproducedCell:
+    """A value in print beside ours; print that hides signs (`absolute`) is compared with ours without its own."""
+    numbers = [value for value in (ours, published) if isinstance(value, float | int)]
+    difference = (abs(numbers[0]) if absolute else numbers[0]) - numbers[1] if len(numbers) == 2 else None
+    return ReproducedCell(published, ours, difference)
 
 
 @dataclass(frozen=True)
@@ -58,6 +59,11 @@ class ReproducedRow:
     """Why ours differs, or is missing."""
     signatures: Mapping[str, str] = field(default_factory=dict)
     """By column."""
+
+    @property
+    def has_ours(self) -> bool:
+        """Whether a value of it was computed."""
+        return any(cell.ours is not None for cell in self.cells.values())
 
     def has(self, label: str) -> bool:
         """Whether its cell of a column has a value, in print or ours."""
@@ -75,83 +81,164 @@ NEEDS_VECTORS = "needs word vectors (--vectors FILE)"
 def cells_of(row: TableRow, columns: Iterable[Column | Mean], ours: Mapping[str, float]) -> dict[str, ReproducedCell]:
     """The cells of a row, with our values by column."""
     return {
-        column.label: ReproducedCell(row.published.get(column.label), ours.get(column.label)) for column in columns
+        column.label: compared_cell(row.published.get(column.label), ours.get(column.label)) for column in columns
     }
 
 
-@dataclass(frozen=True, repr=False)
-class Reproduction:
-    """A table, recomputed."""
+class ModelInPrint(NamedTuple):
+    """A model that a paper used, and where it is published."""
 
-    table: PaperTable
+    name: str
+    published: str
+
+
+@dataclass(frozen=True, repr=False)
+class Reproduction(Result):
+    """A table, recomputed.
+
+    Each row has up to three lines: `published`, `ours`, `difference`; a line without a value is left out, and the
+    last line of a row has the reason. Source, recipes, notes and what is missing are below the table.
+    """
+
+    format = "nlgauge-reproduction-1"
+    line = LINE
+    unwritten = ("table",)
+
+    id: str
+    title: str
+    source: str
+    row_title: str
+    """What a row is."""
+    shown_decimals: int
+    data: tuple[str, ...]
+    """Data sets that the table needs."""
+    used_data: str
+    """Those that were asked for, and their language pairs, in words."""
+    published_models: tuple[ModelInPrint, ...]
     model: str
     """Empty where nothing is encoded."""
-    columns: tuple[Column | Mean, ...]
+    columns: tuple[str, ...]
     rows: tuple[ReproducedRow, ...]
-    missing: tuple[str, ...] = ()
-    """What is not here, and where it is published."""
-    notes: tuple[str, ...] = ()
-    """What this run adds to the notes of the table."""
-    options: Mapping[str, Any] = field(default_factory=dict)
+    exceptions: Mapping[str, tuple[str, ...]]
+    """Options that recipes have for some of the language pairs, with these pairs."""
+    options: Mapping[str, Any]
     """How a table on rankings was run."""
+    notes: tuple[str, ...]
+    """Those of the table, then what this run adds."""
+    missing: tuple[str, ...]
+    """What is not here, and where it is published."""
+    table: PaperTable | None = None
+    """Not in JSON."""
 
-    def __repr__(self) -> str:
-        computed = sum(any(cell.ours is not None for cell in row.cells.values()) for row in self.rows)
-        missing = f", {len(self.missing)} inputs missing" if self.missing else ""
-        model = f" with {self.model}" if self.model else ""
-        return f"<Reproduction {self.table.id}{model}: {computed} of {len(self.rows)} rows computed{missing}>"
-
-    def _repr_html_(self) -> str:
-        labels = [column.label for column in self.columns]
-        rows: list[list[HtmlCell]] = []
-        for row in self.rows:
-            for kind in ("published", "ours"):
-                values = [getattr(row.cells[label], kind) for label in labels]
-                if any(value is not None for value in values):
-                    rows.append([row.name, kind, *values, row.reason if kind == "ours" else ""])
-        caption = f"{self.table.id}: {self.table.title}"
-        notes = [f"missing: {what}" for what in self.missing]
-        return html_table(
-            [self.table.row_title, "value", *labels, "reason"],
-            rows,
-            caption=caption,
-            notes=notes,
-            width=self.table.width,
+    @classmethod
+    def of(
+        cls,
+        table: PaperTable,
+        model: str,
+        columns: Sequence[Column | Mean],
+        rows: Sequence[ReproducedRow],
+        *,
+        missing: Iterable[str] = (),
+        notes: Iterable[str] = (),
+        options: Mapping[str, Any] | None = None,
+    ) -> Reproduction:
+        """The rows of a table with the columns that were asked for."""
+        return cls(
+            id=table.id,
+            title=table.title,
+            source=table.source,
+            row_title=table.row_title,
+            shown_decimals=table.width,
+            data=table.data,
+            used_data=_used_data(table, columns),
+            published_models=tuple(ModelInPrint(one.name, one.published) for one in table.models),
+            model=model,
+            columns=tuple(column.label for column in columns),
+            rows=tuple(rows),
+            exceptions=_exceptions(table, columns),
+            options=options or {},
+            notes=(*table.notes, *notes),
+            missing=tuple(missing),
+            table=table,
         )
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values, ready for JSON."""
-        return {
-            "id": self.table.id,
-            "title": self.table.title,
-            "source": self.table.source,
-            "data": list(self.table.data),
-            "published_models": [{"name": model.name, "published": model.published} for model in self.table.models],
-            "model": self.model,
-            "columns": [column.label for column in self.columns],
-            "rows": [
-                {
-                    "metric": row.name,
-                    "recipe": row.recipe,
-                    "reason": row.reason,
-                    "cells": {
-                        label: {"published": cell.published, "ours": cell.ours, "difference": cell.difference}
-                        for label, cell in row.cells.items()
-                    },
-                    "signatures": dict(row.signatures),
-                }
-                for row in self.rows
-            ],
-            **({"options": dict(self.options)} if self.options else {}),
-            "notes": [*self.table.notes, *self.notes],
-            "missing": list(self.missing),
-        }
+    @property
+    def decimals(self) -> int:  # type: ignore[override]  # of this table, not of all
+        """Decimals of our values."""
+        return self.shown_decimals
+
+    def __repr__(self) -> str:
+        computed = sum(row.has_ours for row in self.rows)
+        missing = f", {len(self.missing)} inputs missing" if self.missing else ""
+        model = f" with {self.model}" if self.model else ""
+        return f"<Reproduction {self.id}{model}: {computed} of {len(self.rows)} rows computed{missing}>"
+
+    def tables(self, form: str = "text") -> list[Table]:
+        """One table; the name of a row is in each of its lines where a program reads them, else in the first."""
+        repeat = form in ("tsv", "csv", "html")
+        rows = [line for row in self.rows for line in self._lines(row, repeat=repeat)]
+        columns = [self.row_title, "value", *self.columns, "reason"]
+        return [Table(columns, rows, f"{self.id}: {self.title}", list(self._notes()))]
+
+    def figure(self) -> Any:
+        """What was computed; only sensitivity studies and some tables on rankings have a figure."""
+        from nlgauge.studies.published.figure import draw_reproduction
+
+        return draw_reproduction(self)
+
+    def _lines(self, row: ReproducedRow, *, repeat: bool) -> list[list[Cell]]:
+        lines: list[list[Cell]] = []
+        for kind in ReproducedCell._fields:
+            values = [getattr(row.cells[column], kind) for column in self.columns]
+            if any(value is not None for value in values):
+                lines.append([row.name if repeat or not lines else "", kind, *values, ""])
+        if not lines:
+            lines = [[row.name, "", *(None for _ in self.columns), ""]]
+        lines[-1][-1] = row.reason
+        return lines
+
+    def _notes(self) -> Iterator[str]:
+        yield f"source: {self.source}"
+        if self.used_data:
+            yield f"data: {self.used_data}"
+        if self.published_models:
+            yield f"model: {self.model}; published: {', '.join(model.name for model in self.published_models)}"
+        recipes: dict[str, list[str]] = {}
+        for row in self.rows:
+            if row.recipe:
+                recipes.setdefault(row.recipe, []).append(row.name)
+        for recipe, names in recipes.items():
+            yield f"recipe: {recipe} = {', '.join(names)}"
+        for options, pairs in self.exceptions.items():
+            yield f"recipe: {', '.join(pairs)} with {options}"
+        yield from (f"note: {note}" for note in self.notes)
+        yield from (f"missing: {what}" for what in self.missing)
+        yield from deviation_notes([*self.notes, *(row.reason for row in self.rows)])
+
+
+def _used_data(table: PaperTable, columns: Sequence[Column | Mean]) -> str:
+    shown = [column for column in columns if isinstance(column, Column)]
+    used = {column.question.data for column in shown if column.question} | {row.data for row in table.rows}
+    names = [name for name in table.data if name in used] or table.data
+    pairs = sorted({column.langpair for column in shown if column.question})
+    return ", ".join(names) + (f" ({', '.join(pairs)})" if names and pairs else "")
+
+
+def _exceptions(table: PaperTable, columns: Sequence[Column | Mean]) -> dict[str, tuple[str, ...]]:
+    """Options that recipes have for some of the language pairs shown."""
+    shown = {column.langpair for column in columns if isinstance(column, Column)}
+    pairs: dict[str, dict[str, None]] = {}
+    for row in table.rows:
+        for pair, options in row.exceptions.items():
+            if pair in shown:
+                pairs.setdefault(options, {})[pair] = None
+    return {options: tuple(names) for options, names in pairs.items()}
 
 
 def agrees(cells: Iterable[ReproducedCell], decimals: int) -> str:
     """How our values become the printed ones, if they all do; empty where one differs or none is in print.
 
-    >>> agrees([ReproducedCell(0.743, 0.7436)], 3)
+    >>> agrees([compared_cell(0.743, 0.7436)], 3)
     'as published, truncated'
     """
     step = 10.0**-decimals

@@ -159,7 +159,7 @@ def test_ties(frames: list[FrameSet], data_folder: Path) -> None:
     """Disagreement of mean and BT by tie policy, and ties that hide in last bits (docs/findings.md)."""
     del frames
     result = reproduce(PAPER_TABLES["bt-ties"], at=data_folder)
-    columns = [column.label for column in result.columns]
+    columns = result.columns
     by_row = {row.name: dict(zip(columns, ours(result, row.name), strict=True)) for row in result.rows}
     for row, expected in {
         "all frames": (9.93, 12.41, 10.39, 7.63, 7.63),

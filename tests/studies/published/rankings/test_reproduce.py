@@ -8,8 +8,6 @@ import pytest
 from tests.studies.published.rankings.small_frames import METRICS, write_frames
 
 from nlgauge.errors import RecipeError
-from nlgauge.report.figures.reproduction import plot_reproduction
-from nlgauge.report.reproduction import render_reproduction
 from nlgauge.studies.paired_evaluation.measures import disagreements
 from nlgauge.studies.paired_evaluation.options import RankingOptions
 from nlgauge.studies.paired_evaluation.simulation import Grid
@@ -39,7 +37,7 @@ def test_table_4_is_the_average_over_the_frames_at_hand(folder: Path) -> None:
     assert ours(result, "mean vs BT") == pytest.approx(expected["mean", "BT"] * 100)
     assert ours(result, "Elo vs TrueSkill") == pytest.approx(expected["Elo", "TrueSkill"] * 100)
     assert {row.reason for row in result.rows} == {f"{2 * len(METRICS)} of 296 setups"}
-    text = render_reproduction(result)
+    text = result.render()
     assert "missing: data set tac08-scores: not under" in text
     assert "missing: 231 setups whose frames the published repository lacks: CNN/DM, MSCOCO, WMT17 (lv-en" in text
     assert "ours: 16 of 296 setups (TC, PC)" in text
@@ -85,7 +83,7 @@ def test_figures_4_and_6_and_ties(folder: Path, tmp_path: Path) -> None:
     assert ours(four, "metric METEOR") == [None] * 3
     assert ours(four, "task Summarisation") == [None] * 3
     assert all(isinstance(value, float) for value in ours(four, "task Dialogue"))
-    plot_reproduction(four, tmp_path / "four.png")
+    four.save_figure(tmp_path / "four.png")
     assert (tmp_path / "four.png").read_bytes().startswith(b"\x89PNG")
     six = reproduce(PAPER_TABLES["bt-figure6"], at=folder, rankings=RankingOptions(full=True))
     assert "ours: 128 pairs of systems, on TC, PC" in six.notes
@@ -102,13 +100,13 @@ def test_experiments_on_drawn_scores_need_no_data(tmp_path: Path) -> None:
     first, other = ours(two, "three types, S as 1 2 3"), ours(two, "three types, S as 2 3 1")
     assert first[:4] == pytest.approx(other[:4]), "mean and median cannot tell them apart"
     assert first[4] > 0.5 > other[4]  # type: ignore[operator]
-    plot_reproduction(two, tmp_path / "two.svg")
+    two.save_figure(tmp_path / "two.svg")
     grid = Grid(types=(1, 3), outliers=(0.0, 0.01), systems=(2, 5), instances=(10, 30), repeats=3)
     three = compute_rankings(Request(table=PAPER_TABLES["bt-figure3"]), grid=grid)
     assert "ours: 48 setups, design coded, seed 12345" in three.notes
     assert all(isinstance(value, float) for value in ours(three, "(c) outliers 0.01"))
     assert ours(three, "(h) systems 50") == [None] * 6
-    plot_reproduction(three, tmp_path / "three.svg")
+    three.save_figure(tmp_path / "three.svg")
     assert (tmp_path / "two.svg").stat().st_size > 10_000
     assert (tmp_path / "three.svg").stat().st_size > 10_000
 
@@ -119,7 +117,7 @@ def test_what_other_tables_take_is_refused(folder: Path) -> None:
     with pytest.raises(RecipeError, match="repro-table3 is no table on rankings; leave out options of rankings"):
         reproduce(PAPER_TABLES["repro-table3"], at=folder, rankings=RankingOptions(full=True))
     with pytest.raises(RecipeError, match="bt-table1 has no figure"):
-        plot_reproduction(reproduce(PAPER_TABLES["bt-table1"], at=folder), folder / "no.png")
+        reproduce(PAPER_TABLES["bt-table1"], at=folder).save_figure(folder / "no.png")
 
 
 def test_the_shared_task_s_table_is_shown_with_what_is_missing() -> None:

@@ -9,7 +9,6 @@ import pytest
 
 from nlgauge.data.cards import load
 from nlgauge.errors import RecipeError
-from nlgauge.report.reproduction import render_reproduction
 from nlgauge.stats.correlation import pearson
 from nlgauge.studies.ensembles import standardised
 from nlgauge.studies.published.entries import find_paper_table
@@ -60,7 +59,7 @@ def test_gains_of_table_13(data_folder: Path) -> None:
         assert max(abs(round(one)) for one in off) <= 2, row.name
     # Against sources two language pairs have released scores.
     assert set(ours(result, "XMoverScore + mSBERT")) == {"de-en", "zh-en"}
-    text = render_reproduction(result)
+    text = result.render()
     assert "factors-wmt: 3,795 of 3,795 rows of wmt17-testset found" in text
 
 

@@ -5,19 +5,11 @@ A study has bars: a panel per statistic, a group per column, a bar per metric.
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from nlgauge.errors import InputError, RecipeError
-from nlgauge.io.canvas import (
-    WIDEST,
-    finish_figure,
-    legend_entries,
-    new_panels,
-    save_figure,
-    series_styles,
-)
-from nlgauge.report.figures.bars import Bar, BarPanel, draw_bar_panels
+from nlgauge.io.canvas import WIDEST, finish_figure, legend_entries, new_panels, series_styles
+from nlgauge.studies.bars import Bar, BarPanel, draw_bar_panels
 from nlgauge.studies.paired_evaluation.options import RankingOptions
 from nlgauge.studies.published.tables import PaperTable
 
@@ -33,15 +25,15 @@ _TITLES = {
 _MARKS = "os^"
 
 
-def plot_simulation(result: Reproduction, path: Path) -> None:
+def _draw_simulation(result: Reproduction, table: PaperTable) -> Any:
     """A panel for each of Figure 3: Kendall's tau with the strengths, with 95 % intervals."""
     from nlgauge.studies.paired_evaluation.simulation import PANELS
 
     figure, axes = new_panels(2, 4, width=WIDEST, height=2.6)
-    keys = {row.name: row.key for row in result.table.rows}
+    keys = {row.name: row.key for row in table.rows}
     styles = series_styles(("mean", "median", "BT"))
     for place, (letter, panel) in zip(axes, PANELS.items(), strict=True):
-        rows = [row for row in result.rows if keys[row.name][0] == letter and _computed(row)]
+        rows = [row for row in result.rows if keys[row.name][0] == letter and row.has_ours]
         levels = [keys[row.name][1] for row in rows]
         for number, (name, style) in enumerate(styles.items()):
             # Side by side, or intervals would cover each other.
@@ -58,14 +50,14 @@ def plot_simulation(result: Reproduction, path: Path) -> None:
     marked = {name: style._replace(mark=mark) for (name, style), mark in zip(styles.items(), _MARKS, strict=True)}
     finish_figure(
         figure,
-        title=f"{result.table.id}: {result.table.title}",
+        title=f"{result.id}: {result.title}",
         caption=f"Design: {result.options['design']}. Vertical lines: 95 % intervals of the mean over setups.",
         legend=(legend_entries(marked, kind="mark"), list(marked)),
     )
-    save_figure(figure, path)
+    return figure
 
 
-def plot_pairings(result: Reproduction, path: Path) -> None:
+def _draw_pairings(result: Reproduction, table: PaperTable) -> Any:
     """The same scores in six pairings: instances by the scores of S and B."""
     from nlgauge.studies.paired_evaluation.measures import THREE_TYPES, draw_pairings
 
@@ -85,33 +77,27 @@ def plot_pairings(result: Reproduction, path: Path) -> None:
         place.tick_params(labelsize=8)
     finish_figure(
         figure,
-        title=f"{result.table.id}: the same scores of S and of B in every panel, paired in other ways",
+        title=f"{result.id}: the same scores of S and of B in every panel, paired in other ways",
         caption="A point is an instance. S as 2 3 1: its second type of instances meets B's first, and so on. "
         "Dashed: equal scores.",
         legend=(legend_entries(marked, kind="mark"), list(marked)),
     )
-    save_figure(figure, path)
+    return figure
 
 
-def plot_disagreement(result: Reproduction, path: Path) -> None:
+def _draw_disagreement(result: Reproduction, table: PaperTable) -> Any:
     """Bars of Figure 4, as far as its frames are here: a panel of metrics and one of tasks."""
-    labels = [column.label for column in result.columns]
     panels: dict[str, dict[str, dict[str, Bar]]] = {}
-    for row in filter(_computed, result.rows):
+    for row in (row for row in result.rows if row.has_ours):
         kind, _, name = row.name.partition(" ")
-        bars = {label: Bar(ours) for label in labels if (ours := _ours(row, label)) is not None}
+        bars = {label: Bar(ours) for label in result.columns if (ours := _ours(row, label)) is not None}
         panels.setdefault(f"per {kind}", {})[name] = bars
-    figure = draw_bar_panels(
+    return draw_bar_panels(
         [BarPanel(title, "share of pairs", groups) for title, groups in panels.items()],
-        series_styles(labels),
-        title=f"{result.table.id}: {result.table.title}",
+        series_styles(result.columns),
+        title=f"{result.id}: {result.title}",
         caption="Bars: what was computed here, without intervals; values in print are in the table.",
     )
-    save_figure(figure, path)
-
-
-def _computed(row: ReproducedRow) -> bool:
-    return any(cell.ours is not None for cell in row.cells.values())
 
 
 def _ours(row: ReproducedRow, column: str) -> float | None:
@@ -119,7 +105,7 @@ def _ours(row: ReproducedRow, column: str) -> float | None:
     return ours if isinstance(ours, float) else None
 
 
-_OF_RANKINGS = {"simulation": plot_simulation, "pairing": plot_pairings, "by-metric": plot_disagreement}
+_OF_RANKINGS = {"simulation": _draw_simulation, "pairing": _draw_pairings, "by-metric": _draw_disagreement}
 
 
 def check_plotted(table: PaperTable) -> None:
@@ -134,42 +120,39 @@ def check_plotted(table: PaperTable) -> None:
         raise RecipeError(msg)
 
 
-def plot_reproduction(result: Reproduction, path: Path) -> None:
+def draw_reproduction(result: Reproduction) -> Any:
     """The figure of a table that has one."""
+    if result.table is None:
+        msg = f"{result.id} was read from JSON, which has no figure; reproduce it again to draw one"
+        raise InputError(msg)
     check_plotted(result.table)
-    _OF_RANKINGS.get(result.table.experiment, plot_study)(result, path)
+    return _OF_RANKINGS.get(result.table.experiment, _draw_study)(result, result.table)
 
 
-def plot_study(result: Reproduction, path: Path) -> None:
+def _draw_study(result: Reproduction, table: PaperTable) -> Any:
     """Bars of what was computed; values in print are not drawn."""
-    check_plotted(result.table)
-    declared = {row.name: row for row in result.table.rows}
+    declared = {row.name: row for row in table.rows}
     panels: dict[str, dict[str, ReproducedRow]] = {}
     for row in result.rows:
         known = declared[row.name]
-        if any(cell.ours is not None for cell in row.cells.values()):
+        if row.has_ours:
             label = row.name if known.statistic == "value" else known.metric or row.name
             panels.setdefault(known.measure, {})[label] = row
     if not panels:
-        msg = f"nothing of {result.table.id} was computed, so there is nothing to draw; see what is missing"
+        msg = f"nothing of {result.id} was computed, so there is nothing to draw; see what is missing"
         raise InputError(msg)
-    names = [
-        column.label
-        for column in result.columns
-        if any(row.cells[column.label].ours is not None for row in result.rows)
-    ]
+    names = [column for column in result.columns if any(row.cells[column].ours is not None for row in result.rows)]
     drawn = [
         BarPanel(measure, "agreement" if measure == "agreement" else "%", _groups(rows, names))
         for measure, rows in panels.items()
     ]
-    figure = draw_bar_panels(
+    return draw_bar_panels(
         drawn,
         series_styles(label for rows in panels.values() for label in rows),
-        title=f"{result.table.id} with {result.model}: {result.table.title}",
+        title=f"{result.id} with {result.model}: {result.title}",
         caption="Bars: what was computed here, without intervals; values in print are in the table.",
         height=2.8,
     )
-    save_figure(figure, path)
 
 
 def _groups(rows: dict[str, ReproducedRow], names: list[str]) -> dict[str, dict[str, Bar]]:
