@@ -20,7 +20,7 @@ from nlgauge.io.packages import require
 if TYPE_CHECKING:
     from typing_extensions import Self, Unpack
 
-    from nlgauge.core.keywords import CompareKeywords, ExplainKeywords, PairKeywords, ScoreKeywords, SummaryKeywords
+    from nlgauge.core.keywords import CompareKeywords, ExplainKeywords, PairKeywords, ScoreKeywords
     from nlgauge.core.matrix import ScoreMatrix
     from nlgauge.core.rank import Ranking
     from nlgauge.studies.compare.comparison import SystemComparison
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from nlgauge.studies.compare.sources import Scores
     from nlgauge.studies.discourse import Discourse
     from nlgauge.studies.explain.corpus import CorpusSummary
-    from nlgauge.studies.explain.explanation import Explanation, Explanations, Side
+    from nlgauge.studies.explain.explanation import Explanation, Explanations
     from nlgauge.studies.sensitivity.results import Sensitivity
     from nlgauge.studies.stress.suite import StressTest
 
@@ -147,18 +147,10 @@ class AsyncClient:
         metric: AnyMetric | None = None,
         *,
         sources: Iterable[str] | None = None,
-        annotator: str = "spacy-en",
-        side: Side = "hypothesis",
-        method: str = "linear",
-        level: float = 0.95,
-        resamples: int = 1000,
-        seed: int = 12345,
-        **options: Unpack[SummaryKeywords],
+        **options: Any,
     ) -> CorpusSummary:
         """Which words carry the score: `nlgauge.explain_corpus`."""
-        given = {**options, "annotator": annotator, "side": side, "method": method}
-        given |= {"level": level, "resamples": resamples, "seed": seed}
-        found: CorpusSummary = await self._run(calls.explain_corpus_call(hyps, refs, metric, sources, given))
+        found: CorpusSummary = await self._run(calls.explain_corpus_call(hyps, refs, metric, sources, options))
         return found
 
     async def discourse(
