@@ -52,7 +52,7 @@ def test_figures(run, scored, folder):
         ((*TABLE, "--factor", "lex", "--idf", "refs"), 2, "--idf belongs to metrics that are computed"),
         (("explain", "factors", "--data", "sts", "--metric-column", "x"), 2, "--metric-column belongs to --table"),
         ((*TABLE, "--factor", "length"), 1, "column 'length'"),
-        ((*TABLE, "--factor", "lex", "--level", "2"), 1, "--level must lie between 0 and 1, got 2.0"),
+        ((*TABLE, "--factor", "lex", "--level", "2"), 2, "--level must be a number above 0, below 1, got 2.0"),
         (("explain", "factors", "--data", "sts", "--factor", "lex", "--lexicon", "x"), 2, "--lexicon is read by MOR"),
         (("explain", "corpus", "a.txt", "--refs", "ref.txt", "--tagger", "nosuch"), 2, "no annotator is known as"),
         (("explain", "corpus"), 2, "needs texts"),

@@ -130,7 +130,7 @@ def test_formats_and_the_json_file(run: Run, folder: Path) -> None:
     assert run(*command, "-f", "json", "-o", "out.json")[:2] == (0, "")
     written = json.loads((folder / "out.json").read_text(encoding="utf-8"))
     assert written == json.loads(run(*command, "--format", "json").out)
-    rows = {one["metric"]: one for one in written["rows"]}
+    rows = {one["name"]: one for one in written["rows"]}
     cell = rows["ROUGE-L"]["cells"]["bagel inf"]
     assert cell["published"] == 0.202
     assert cell["difference"] == pytest.approx(cell["ours"] - 0.202)
@@ -174,7 +174,7 @@ def test_a_study_with_its_figure(run: Run, folder: Path, refused: Refusal) -> No
     assert (result.status, result.err) == (0, "")
     found = json.loads(result.out)
     assert found["id"] == "repro-figure2"
-    assert {row["metric"]: row["cells"]["17 seg cs-en"]["ours"] is None for row in found["rows"]} == {
+    assert {row["name"]: row["cells"]["17 seg cs-en"]["ours"] is None for row in found["rows"]} == {
         "Mover-1 RD(dis,ori)": False,
         "Mover-1 RD(dis,pr)": False,
     }
