@@ -201,8 +201,7 @@ def test_prices_are_no_formulas() -> None:
 
 def test_systems_under_one_metric_share_a_table_and_a_signature() -> None:
     found = nlgauge.score_systems(SYSTEMS, REFERENCE, metric=["chrf", "rouge1"])
-    shown = found._repr_html_()  # type: ignore[attr-defined]  # to callers it is a list
-    assert isinstance(found, list)
+    shown = found._repr_html_()
     assert shown.count("<table>") == shown.count("signature: ") == 2
     assert shown.count("<td>base</td>") == 2
     assert f"<td>{found[0].system_score:.4f}</td>" in shown

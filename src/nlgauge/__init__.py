@@ -26,13 +26,14 @@ if typing.TYPE_CHECKING:  # at run time found by __getattr__ below
     from nlgauge.core.corpus import join_documents as join_documents
     from nlgauge.core.matrix import ScoreMatrix as ScoreMatrix
     from nlgauge.core.matrix import matrix as matrix
+    from nlgauge.core.merging import Accumulator as Accumulator
     from nlgauge.core.rank import Ranking as Ranking
     from nlgauge.core.rank import rank as rank
     from nlgauge.core.registry import recipe_from_signature as recipe_from_signature
-    from nlgauge.core.saved_scores import Accumulator as Accumulator
-    from nlgauge.core.saved_scores import load_scores as load_scores
-    from nlgauge.core.saved_scores import save_scores as save_scores
     from nlgauge.core.score import Score as Score
+    from nlgauge.core.score_table import ScoreTable as ScoreTable
+    from nlgauge.core.score_table import load_scores as load_scores
+    from nlgauge.core.score_table import save_scores as save_scores
     from nlgauge.core.scoring import score as score
     from nlgauge.core.scoring import score_systems as score_systems
     from nlgauge.core.signature import Signature as Signature
@@ -42,6 +43,7 @@ if typing.TYPE_CHECKING:  # at run time found by __getattr__ below
     from nlgauge.report.html.inputs import ReportTexts as ReportTexts
     from nlgauge.studies.compare.comparison import SystemComparison as SystemComparison
     from nlgauge.studies.compare.system_scores import SystemScores as SystemScores
+    from nlgauge.studies.compare.systems import compare as compare
     from nlgauge.studies.compare.systems import compare_systems as compare_systems
     from nlgauge.studies.discourse import Discourse as Discourse
     from nlgauge.studies.discourse import discourse as discourse
@@ -60,7 +62,7 @@ _MODULES = ("apps", "data", "errors", "metrics", "plugin", "studies", "testing")
 #: Public names by the module that has them. Each is imported when it is first used, so that `import nlgauge` and
 #: `nlgauge --version` need not wait for numpy and all metrics.
 _NAMES = {
-    "Accumulator": "nlgauge.core.saved_scores",
+    "Accumulator": "nlgauge.core.merging",
     "AsyncClient": "nlgauge.apps.service.async_client",
     "Client": "nlgauge.apps.service.client",
     "CorpusSummary": "nlgauge.studies.explain.corpus",
@@ -72,9 +74,11 @@ _NAMES = {
     "ReportTexts": "nlgauge.report.html.inputs",
     "Score": "nlgauge.core.score",
     "ScoreMatrix": "nlgauge.core.matrix",
+    "ScoreTable": "nlgauge.core.score_table",
     "Signature": "nlgauge.core.signature",
     "SystemComparison": "nlgauge.studies.compare.comparison",
     "SystemScores": "nlgauge.studies.compare.system_scores",
+    "compare": "nlgauge.studies.compare.systems",
     "compare_systems": "nlgauge.studies.compare.systems",
     "discourse": "nlgauge.studies.discourse",
     "explain_corpus": "nlgauge.studies.explain.corpus",
@@ -82,12 +86,12 @@ _NAMES = {
     "explain_pair": "nlgauge.studies.explain.pairs",
     "explain_pairs": "nlgauge.studies.explain.pairs",
     "join_documents": "nlgauge.core.corpus",
-    "load_scores": "nlgauge.core.saved_scores",
+    "load_scores": "nlgauge.core.score_table",
     "matrix": "nlgauge.core.matrix",
     "rank": "nlgauge.core.rank",
     "recipe_from_signature": "nlgauge.core.registry",
     "release_models": "nlgauge.encoders.load",
-    "save_scores": "nlgauge.core.saved_scores",
+    "save_scores": "nlgauge.core.score_table",
     "score": "nlgauge.core.scoring",
     "score_systems": "nlgauge.core.scoring",
     "write_report": "nlgauge.report.html.document",

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import nlgauge
-from nlgauge.core.saved_scores import SavedScores
+from nlgauge.core.score_table import ScoreTable
 from nlgauge.errors import FileFormatError, InputError
 
 HYPS = {"a": ["A cat sat.", "Rain is near."], "b": ["One cat.", "It rains."]}
@@ -19,11 +19,11 @@ REFS = ["The cat sat.", "Rain is expected."]
 
 
 @pytest.fixture(scope="module")
-def scores() -> list[nlgauge.Score]:
+def scores() -> nlgauge.ScoreTable:
     return nlgauge.score_systems(HYPS, REFS, metric=["bleu", "chrf", "bertscore"], alignments=True)
 
 
-def test_what_is_loaded_is_what_was_saved(scores: list[nlgauge.Score], tmp_path: Path) -> None:
+def test_what_is_loaded_is_what_was_saved(scores: nlgauge.ScoreTable, tmp_path: Path) -> None:
     nlgauge.save_scores(tmp_path / "run.json", scores, references=REFS)
     again = nlgauge.load_scores(tmp_path / "run.json")
     assert [score.to_dict() for score in again] == [score.to_dict() for score in scores]
@@ -33,28 +33,28 @@ def test_what_is_loaded_is_what_was_saved(scores: list[nlgauge.Score], tmp_path:
         assert one.signature == other.signature
 
 
-def test_one_score_is_a_run_too(scores: list[nlgauge.Score], tmp_path: Path) -> None:
+def test_one_score_is_a_run_too(scores: nlgauge.ScoreTable, tmp_path: Path) -> None:
     nlgauge.save_scores(tmp_path / "one.json", scores[0])
     (again,) = nlgauge.load_scores(tmp_path / "one.json")
     assert again.system == "a"
-    assert SavedScores.load(tmp_path / "one.json").texts == {}
+    assert ScoreTable.load(tmp_path / "one.json").texts == {}
 
 
-def test_a_segment_is_a_line(scores: list[nlgauge.Score], tmp_path: Path) -> None:
+def test_a_segment_is_a_line(scores: nlgauge.ScoreTable, tmp_path: Path) -> None:
     nlgauge.save_scores(tmp_path / "run.json", scores[:1])
     text = (tmp_path / "run.json").read_text()
     assert sum(line.strip().startswith('{"segment": ') for line in text.splitlines()) == len(REFS)
-    assert text.startswith('{\n  "format": "nlgauge-scores/1",\n')
+    assert text.startswith('{\n  "format": "nlgauge-scores-1",\n')
 
 
-def test_texts_are_kept_as_digests_only(scores: list[nlgauge.Score], tmp_path: Path) -> None:
+def test_texts_are_kept_as_digests_only(scores: nlgauge.ScoreTable, tmp_path: Path) -> None:
     nlgauge.save_scores(tmp_path / "run.json", scores[:2], references=REFS, sources=["Die Katze.", "Regen."])
     assert "expected" not in (tmp_path / "run.json").read_text()
-    saved = SavedScores.load(tmp_path / "run.json")
+    saved = ScoreTable.load(tmp_path / "run.json")
     assert set(saved.texts) == {"references", "sources"}
-    assert repr(saved) == "<SavedScores: 2 of bleu, 2 segments>"
+    assert repr(saved) == "<ScoreTable: 2 of bleu, 2 segments>"
     nlgauge.save_scores(tmp_path / "lists.json", scores[:2], references=[[text] for text in REFS])
-    assert SavedScores.load(tmp_path / "lists.json").texts["references"] == saved.texts["references"]
+    assert ScoreTable.load(tmp_path / "lists.json").texts["references"] == saved.texts["references"]
 
 
 def first(content: dict[str, Any]) -> dict[str, Any]:
@@ -70,8 +70,8 @@ def first(content: dict[str, Any]) -> dict[str, Any]:
         (lambda content: content["texts"].update(references="0"), "not those of its digest"),
         (lambda content: content.update(format="other/1"), r"is not a file of saved scores.*-o FILE\.json"),
         (
-            lambda content: content.update(format="nlgauge-scores/9"),
-            "in format nlgauge-scores/9, and this version of nlgauge reads nlgauge-scores/1",
+            lambda content: content.update(format="nlgauge-scores-9"),
+            "in format nlgauge-scores-9, and this version of nlgauge reads nlgauge-scores-1",
         ),
         (lambda content: content.pop("texts"), "'texts' is missing"),
         (lambda content: first(content).pop("segments"), "score 0: the dict of a score needs 'segments'"),
@@ -87,7 +87,7 @@ def first(content: dict[str, Any]) -> dict[str, Any]:
     ],
 )
 def test_a_changed_file_is_refused(
-    scores: list[nlgauge.Score], tmp_path: Path, change: Callable[[dict[str, Any]], Any], message: str
+    scores: nlgauge.ScoreTable, tmp_path: Path, change: Callable[[dict[str, Any]], Any], message: str
 ) -> None:
     path = tmp_path / "run.json"
     nlgauge.save_scores(path, scores[:2], references=REFS)

@@ -39,6 +39,9 @@ def test_documents_are_drawn_instead_of_segments() -> None:
 
 def test_a_notebook_shows_a_table() -> None:
     shown = score(0.5, 0.75)._repr_html_()
-    assert "<td>&lt;a&gt;</td><td>chrf</td><td>0.6250</td><td>2</td>" in shown
+    assert (
+        "<caption>chrf</caption><thead><tr><th>system</th><th>chrf</th></tr></thead><tbody><tr><td>&lt;a&gt;</td><td>0.6250</td>"
+        in shown
+    )
     assert "signature: chrf" in shown
     assert "<th>system</th>" not in score(0.5, system=None)._repr_html_()

@@ -87,7 +87,7 @@ def test_comet_writes_lists_of_objects_by_system(tmp_path: Path) -> None:
         ({"a": 3}, "'a': expected a list with an object per segment"),
         ({"a": []}, "'a': expected a list"),
         ({"a": [3]}, "'a', segment 0: expected an object, got 3"),
-        ({"format": "nlgauge-scores/1"}, "this is a file of nlgauge"),
+        ({"format": "nlgauge-scores-1"}, "this is a file of nlgauge"),
     ):
         with pytest.raises(FileFormatError, match=message):
             read(tmp_path, "out.json", json.dumps(wrong))

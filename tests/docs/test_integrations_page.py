@@ -31,6 +31,7 @@ PRINTED = {
         "[5, 4, 3, 1] 2\nchrf|chars:6|words:2|beta:2|sacrebleu:",
     ],
     "pandas": ["['mt', 'ref', 'precision', 'recall', 'f1'] ['a', 'b']\nbertscore\n"],
+    "Data frames and SQL": ["Name: f1", "│ system ┆ f1", "avg(f1)"],
     "datasets": ["['bertscore_precision', 'bertscore_recall', 'bertscore_f1']\n"],
     "Notebooks": ["<table> <table>\n"],
 }

@@ -78,7 +78,7 @@ def scores_of(recipe: str) -> dict[str, Any]:
         "recipe": recipe,
         "options": options,
         "warnings": [f"{warning.category.__name__}: {warning.message}" for warning in caught],
-        "scores": [score.to_dict() for score in scores],
+        "scores": scores.to_dict()["scores"],
     }
 
 

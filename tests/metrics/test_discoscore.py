@@ -11,7 +11,6 @@ import pytest
 import nlgauge
 from nlgauge.apps.cli import main
 from nlgauge.core.score import joined_notes
-from nlgauge.report.scores import render
 from nlgauge.studies.meta.score_table import score_table
 from nlgauge.studies.sensitivity.measure import systems_table
 
@@ -60,8 +59,8 @@ def test_each_component_has_its_orientation() -> None:
 
 def test_orientations_are_shown_wherever_the_metric_is(capsys: pytest.CaptureFixture[str]) -> None:
     score = nlgauge.score(HYPS, REFS, metric="discoscore")
-    assert render([score]).startswith("discoscore (lower is better: ds_focus)")
-    header, row = render([score], format="tsv").splitlines()
+    assert score.render().startswith("discoscore (lower is better: ds_focus)")
+    header, row = score.render("tsv").splitlines()
     assert dict(zip(header.split("\t"), row.split("\t"), strict=True))["better"] == "higher, lower: ds_focus"
     assert main(["show", "discoscore"]) == 0
     assert "(reported: ds_sent); lower is better: ds_focus" in capsys.readouterr().out

@@ -110,6 +110,12 @@ class ScoreMatrix(Result):
         rows: list[list[Cell]] = [[number, *row] for number, row in enumerate(shown.tolist())]
         return [Table(["hypothesis", *map(str, range(shown.shape[1]))], rows, notes=notes)]
 
+    def flat_columns(self) -> dict[str, Any]:
+        """A row per pair of texts, with their numbers."""
+        rows, columns = np.indices(self.shape)
+        values = {name: component.ravel() for name, component in self.components.items()}
+        return {"hypothesis": rows.ravel(), "reference": columns.ravel(), **values}
+
     def __repr__(self) -> str:
         rows, columns = self.shape
         return f"<{self.metric}: {self.main} of {rows} x {columns} pairs | {self.signature}>"

@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -129,6 +129,20 @@ class Ranking(Result):
         columns = ["segment", "rank", "candidate", *named, "text", "utility"]
         caption = f"{self.metric} against {self.against}: {better} is better, the best of a segment in bold"
         return [Table(columns, rows, caption, [f"signature: {self.signature}"])]
+
+    def flat_columns(self) -> dict[str, Any]:
+        """A row per candidate, the best of a segment first."""
+        rows = [(row, rank, number) for row in self.segments for rank, number in enumerate(row.order, start=1)]
+        columns: dict[str, Any] = {
+            "segment": [row.segment for row, _, _ in rows],
+            "rank": [rank for _, rank, _ in rows],
+            "candidate": [number for _, _, number in rows],
+            "utility": np.array([row.utilities[number] for row, _, number in rows]),
+            "text": [self.candidates[row.segment][number] for row, _, number in rows],
+        }
+        if self.systems is None:
+            return columns
+        return {"system": [self.systems[number] for _, _, number in rows], **columns}
 
     def __repr__(self) -> str:
         count = len(self)

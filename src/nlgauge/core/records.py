@@ -12,7 +12,7 @@ import types
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import MISSING, fields, is_dataclass
 from functools import cache
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints, is_typeddict
 
 import numpy as np
 
@@ -104,6 +104,10 @@ def schema_of(kind: Any) -> dict[str, Any]:
         return {"type": "array"}
     if _has_own_form(kind):
         return kind.schema() if hasattr(kind, "schema") else {"type": "object"}
+    if is_typeddict(kind):
+        properties = {name: schema_of(part) for name, part in get_type_hints(kind).items()}
+        required = [name for name in properties if name in kind.__required_keys__]
+        return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
     if is_record(kind):
         return schema_of_fields(kind)
     if origin is tuple and inner[-1] is not Ellipsis:

@@ -23,8 +23,10 @@ from nlgauge._version import __version__
 from nlgauge.core.records import fields_to_plain, from_fields, schema_of, schema_of_fields
 from nlgauge.errors import FileFormatError, InputError, RecipeError
 from nlgauge.io.formats import json_text
+from nlgauge.io.packages import require
 
 if TYPE_CHECKING:
+    import pandas as pd
     from typing_extensions import Self
 
     from nlgauge.io.table import Table
@@ -48,6 +50,8 @@ class Result:
     """Fields that JSON leaves out; they need a default."""
     further: ClassVar[tuple[str, ...]] = ()
     """Names of further tables, which `tables` and `render` take like a format; they are written as TSV."""
+    record: ClassVar[type | None] = None
+    """The type that describes the JSON, where that does not have the fields of the class."""
 
     def tables(self, form: str = "text") -> Sequence[Table]:
         """The result as tables; `form` is text, tsv, csv, latex, markdown, html or one of `further`."""
@@ -94,7 +98,7 @@ class Result:
     @classmethod
     def schema(cls) -> dict[str, Any]:
         """The JSON Schema of `to_dict`, and of JSON files, which name the version of nlgauge too."""
-        schema = schema_of_fields(cls)
+        schema = schema_of_fields(cls) if cls.record is None else schema_of(cls.record)
         head = {"format": {"const": cls.format}, "nlgauge": {"type": "string"}, "warnings": schema_of(list[str])}
         return {
             "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -104,6 +108,29 @@ class Result:
             "properties": head | schema["properties"],
             "required": ["format", *schema["required"]],
         }
+
+    def flat_columns(self) -> Mapping[str, Any]:
+        """The result as one flat table for programs: lists or arrays of one length, by the name of their column."""
+        msg = f"{type(self).__name__} has no flat table; its tables are those of render() and tables()"
+        raise RecipeError(msg)
+
+    def metadata(self) -> dict[str, str]:
+        """What an Arrow table has next to the columns: format, version and, where there is one, the signature."""
+        signature = getattr(self, "signature", None)
+        head = {"nlgauge": __version__, "format": self.format}
+        return head if signature is None else head | {"signature": str(signature)}
+
+    def to_frame(self) -> pd.DataFrame:
+        """The columns as a pandas frame (extra `nlgauge[plot]`)."""
+        frame: pd.DataFrame = require("pandas", "plot").DataFrame(dict(self.flat_columns()))
+        return frame
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """The columns for polars, DuckDB, pyarrow and others that read Arrow (extra `nlgauge[cluster]`)."""
+        pyarrow = require("pyarrow", "cluster")
+        # A number that is not defined (nan) is null.
+        arrays = {name: pyarrow.array(values, from_pandas=True) for name, values in self.flat_columns().items()}
+        return pyarrow.table(arrays, metadata=self.metadata()).__arrow_c_stream__(requested_schema)
 
     def _repr_html_(self) -> str:
         return "".join(table.write("html", width=self.decimals) for table in self.tables("html"))

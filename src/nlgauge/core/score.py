@@ -5,26 +5,26 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nlgauge.core.hooks import explain_segment
+from nlgauge.core.result import Result
 from nlgauge.core.signature import Signature
-from nlgauge.errors import InputError, RecipeError
-from nlgauge.io.formats import HtmlCell, html_table
-from nlgauge.io.packages import require
+from nlgauge.errors import FileFormatError, InputError, RecipeError
+from nlgauge.io.table import Table
 from nlgauge.vectors.cloud import Alignment, Flow, alignment_from_dict
 
 if TYPE_CHECKING:
-    import pandas as pd
     from typing_extensions import Unpack
 
     from nlgauge.core.corpus import Corpus
     from nlgauge.core.keywords import SegmentKeywords
     from nlgauge.core.metric import Metric
     from nlgauge.core.run_options import RunOptions
+    from nlgauge.core.score_table import ScoreTable
     from nlgauge.stats.corpus_counts import CorpusCounts
     from nlgauge.stats.resampling import Interval
 
@@ -68,14 +68,40 @@ class Origin:
     options: RunOptions
 
 
+class _ScoreRecord(TypedDict):
+    system: str | None
+    metric: str
+    score: float
+    main: str
+    higher_is_better: bool
+    means: dict[str, float]
+    signature: str
+    counts: dict[str, int]
+    noted_segments: dict[str, list[int]]
+
+
+class ScoreRecord(_ScoreRecord, total=False):
+    """The JSON of a score: a row per segment, where `Score` has an array per component."""
+
+    distances: list[str]
+    corpus: dict[str, float]
+    interval: dict[str, Any] | None
+    no_interval: str
+    statistics: dict[str, Any]
+    segments: list[dict[str, float | dict[str, Any] | None]]
+
+
 @dataclass(frozen=True, repr=False, eq=False)
-class Score:
+class Score(Result):
     """Scores of one system under one metric.
 
     The number to report is `system_score`, for every metric. `segments` maps a component's name to one value per
     segment; each is an attribute too (`score.f1`). `main` names the component that stands for the metric. A result
     is signed, so its arrays cannot be changed; copy one to work on it.
     """
+
+    format = "nlgauge-score-1"
+    record = ScoreRecord
 
     metric: str
     system: str | None
@@ -217,6 +243,7 @@ class Score:
     def to_dict(self, *, segments: bool = True) -> dict[str, Any]:
         """Everything as plain Python values; the same input gives the same JSON bytes."""
         record: dict[str, Any] = {
+            "format": self.format,
             "system": self.system,
             "metric": self.metric,
             "score": self.system_score,
@@ -247,6 +274,9 @@ class Score:
         if not isinstance(record, Mapping):
             msg = f"expected the dict of a score, as Score.to_dict() gives it, got {type(record).__name__}"
             raise InputError(msg)
+        if record.get("format", cls.format) != cls.format:  # a score in a table has none of its own
+            msg = f"the format of a Score must be {cls.format!r}, got {record['format']!r}"
+            raise FileFormatError(msg)
         try:
             return _from_record(cls, record)
         except KeyError as error:
@@ -267,43 +297,28 @@ class Score:
         >>> len(nlgauge.Score.merge([cats, dogs]))
         2
         """
-        from nlgauge.core.saved_scores import merge_scores
+        from nlgauge.core.merging import merge_scores
 
         return merge_scores(scores)
 
-    def to_frame(self) -> pd.DataFrame:
-        """One row per segment as a pandas frame (extra `nlgauge[plot]`)."""
-        frame: pd.DataFrame = require("pandas", "plot").DataFrame(list(self.rows()))
-        frame.insert(0, "metric", self.metric)
-        if self.system is not None:
-            frame.insert(0, "system", self.system)
-        return frame
+    def tables(self, form: str = "text") -> list[Table]:
+        """The score of the system, by component; `ScoreTable.tables` has more options."""
+        return self._alone().tables(form)
 
-    def _repr_html_(self) -> str:
-        named: dict[str, HtmlCell] = {} if self.system is None else {"system": self.system}
-        row = {**named, "metric": self.metric, **self.system_scores, "segments": len(self)}
-        return html_table(list(row), [list(row.values())], notes=[f"signature: {self.signature}"])
+    def flat_columns(self) -> dict[str, Any]:
+        """A row per segment."""
+        return self._alone().flat_columns()
+
+    def _alone(self) -> ScoreTable:
+        from nlgauge.core.score_table import ScoreTable
+
+        return ScoreTable((self,))
 
     def __repr__(self) -> str:
         means = ", ".join(f"{name}={value:.4f}" for name, value in self.system_scores.items())
         system = f" {self.system}" if self.system is not None else ""
         count = len(self)
         return f"<{self.metric}{system}: {means} over {count} segment{'s' * (count != 1)} | {self.signature}>"
-
-
-class ScoreList(list[Score]):
-    """Scores of several systems or metrics: a list that shows a table per metric in a notebook."""
-
-    def _repr_html_(self) -> str:
-        groups: dict[tuple[str, ...], list[Score]] = {}
-        for score in self:
-            groups.setdefault((score.metric, score.signature.recipe_part, *score.segments), []).append(score)
-        tables = []
-        for (metric, recipe, *components), scores in groups.items():
-            rows: list[list[HtmlCell]] = [[one.system, *one.system_scores.values(), len(one)] for one in scores]
-            notes = [f"signature: {recipe}"]
-            tables.append(html_table(["system", *components, "segments"], rows, caption=metric, notes=notes))
-        return "".join(tables)
 
 
 def _read_only(values: NDArray[Any]) -> NDArray[Any]:

@@ -23,7 +23,8 @@ from nlgauge.core.registry import (
     todays_signature,
 )
 from nlgauge.core.run_options import RunOptions
-from nlgauge.core.score import Score, ScoreList
+from nlgauge.core.score import Score
+from nlgauge.core.score_table import ScoreTable
 from nlgauge.core.signature import ENGINE_FIELDS, VERSION_FIELDS, Signature
 from nlgauge.core.vector_metric import VectorMetric
 from nlgauge.encoders.base import precision_name
@@ -96,7 +97,7 @@ def score_systems(
     ref_streams: Iterable[Iterable[str]] | None = None,
     sources: Iterable[str] | None = None,
     **options: Unpack[ScoreKeywords],
-) -> list[Score]:
+) -> ScoreTable:
     """Score several systems on the same segments with one or more metrics.
 
     Texts are encoded once for all systems and metrics. The result has a `Score` per metric and system, metric
@@ -104,7 +105,7 @@ def score_systems(
     """
     recipes, run, check_signature = resolved_call(chosen_metrics(metric), options)
     corpus = make_corpus(systems, refs, ref_streams=ref_streams, sources=sources, alone=looks_alone(recipes))
-    return ScoreList(run_metrics(recipes, corpus, run, check_signature=check_signature))
+    return ScoreTable(tuple(run_metrics(recipes, corpus, run, check_signature=check_signature)))
 
 
 def resolved_call(

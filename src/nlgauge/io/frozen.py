@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -112,12 +113,17 @@ class FrozenTable(ABC):
     def _other_format(cls, name: str, content: object) -> str | None:
         """What to say of a file of the same kind in another version of its format; None of any other file."""
         stated = content.get("format") if isinstance(content, dict) else None
-        if not isinstance(stated, str) or stated.partition("/")[0] != cls.FORMAT.partition("/")[0]:
+        if not isinstance(stated, str) or _without_version(stated) != _without_version(cls.FORMAT):
             return None
         return (
             f"{name!r} is a {cls.KIND} in format {stated}, and this version of nlgauge reads {cls.FORMAT}; take the "
             f"version that wrote it, or make it again with '{cls.COMMAND} -o FILE.json'"
         )
+
+
+def _without_version(stated: str) -> str:
+    """The name of a format: `nlgauge-scores-1` and `nlgauge-scores/1` are versions of `nlgauge-scores`."""
+    return re.sub(r"[/-]\d+$", "", stated)
 
 
 def check_digest(found: str, stated: object, *, kind: str, name: str, command: str) -> None:

@@ -292,7 +292,7 @@ def _refuse_own_file(lines: Sequence[str], source: TextSource) -> None:
     found = _OWN_FORMAT.match("".join(lines[:2]))
     if found is None:
         return
-    if found[1].startswith("nlgauge-scores/"):
+    if found[1].startswith("nlgauge-scores-"):
         msg = f"{source.name!r} is a saved run, not texts; to compare saved runs, use: nlgauge compare {source.name}"
     else:
         msg = f"{source.name!r} is a file of nlgauge ({found[1]}), not texts; name a file of texts"

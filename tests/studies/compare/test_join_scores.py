@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nlgauge.core.saved_scores import SavedScores
 from nlgauge.core.score import Score, SegmentNotes
+from nlgauge.core.score_table import ScoreTable
 from nlgauge.core.signature import Signature
 from nlgauge.errors import InputError, NlgaugeWarning, SignatureError
 from nlgauge.studies.compare.system_scores import join_runs
@@ -21,8 +21,8 @@ def made(system: str | None, metric: str = "chrf", *, segments: int = 3, run: An
     return Score(metric, system, values, metric, True, Signature(metric, recipe, run or {}), SegmentNotes())
 
 
-def saved(*scores: Score, **texts: str) -> SavedScores:
-    return SavedScores(scores, texts)
+def saved(*scores: Score, **texts: str) -> ScoreTable:
+    return ScoreTable(scores, texts)
 
 
 def named(scores: list[Score]) -> list[tuple[str, str | None]]:

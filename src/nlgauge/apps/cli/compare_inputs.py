@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from nlgauge.apps.cli.argument_checks import check_metrics
 from nlgauge.apps.cli.common import check_documents, joined_texts, metric_options, read_documents, run_options
 from nlgauge.apps.cli.parsing import add_hidden
-from nlgauge.core.saved_scores import SavedScores
+from nlgauge.core.score_table import ScoreTable
 from nlgauge.core.scoring import recipes_and_run, score_systems
 from nlgauge.data.score_files import ScoreSpec, metric_name, read_score_files
 from nlgauge.errors import RecipeError
@@ -72,7 +72,7 @@ class Inputs:
 
     tables: list[SystemScores] = field(default_factory=list)
     """Scores of all metrics, to be compared."""
-    scores: list[Score] = field(default_factory=list)
+    scores: Sequence[Score] = ()
     """Those of nlgauge among them."""
     texts: ParallelTexts | None = None
     verdicts: list[tuple[str, list[Verdict]]] = field(default_factory=list)
@@ -212,7 +212,7 @@ def _saved(args: argparse.Namespace, files: _Files) -> Inputs:
     if args.refs or args.source:
         msg = "saved runs are compared as they are; leave out --refs and --source"
         raise RecipeError(msg)
-    runs = {spec: _of_metrics(SavedScores.load(Path(spec)), args.metric, spec) for spec in files.specs}
+    runs = {spec: _of_metrics(ScoreTable.load(Path(spec)), args.metric, spec) for spec in files.specs}
     if len(runs) < len(files.specs):
         msg = f"the run {files.specs[-1]!r} is given twice"
         raise RecipeError(msg)
@@ -234,7 +234,7 @@ def _saved(args: argparse.Namespace, files: _Files) -> Inputs:
     return Inputs(scores=scores, runs_of=_runs_of(files, [names[spec] for spec in files.specs]))
 
 
-def _of_metrics(saved: SavedScores, metrics: Sequence[str] | None, spec: str) -> SavedScores:
+def _of_metrics(saved: ScoreTable, metrics: Sequence[str] | None, spec: str) -> ScoreTable:
     """The scores of some metrics of a saved run."""
     if metrics is None:
         return saved

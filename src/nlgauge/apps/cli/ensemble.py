@@ -21,7 +21,7 @@ from nlgauge.apps.cli.datasets import add_data_options, load_data
 from nlgauge.apps.cli.outputs import write_output
 from nlgauge.apps.cli.parsing import AddParser
 from nlgauge.core.run_options import RunOptions
-from nlgauge.core.saved_scores import load_scores
+from nlgauge.core.score_table import load_scores
 from nlgauge.errors import RecipeError
 from nlgauge.io.storage import short_digest
 from nlgauge.io.textfiles import file_label

@@ -8,7 +8,8 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, get_args
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from nlgauge.apps.cli.argument_checks import check_metrics
 from nlgauge.apps.cli.common import (
@@ -32,11 +33,12 @@ from nlgauge.apps.cli.flags import add_flags, flag_of
 from nlgauge.apps.cli.outputs import write_output
 from nlgauge.apps.cli.parsing import AddParser, add_hidden
 from nlgauge.core.registry import metric_class, metric_name
-from nlgauge.core.saved_scores import digests_of_texts
+from nlgauge.core.result import FORMATS
+from nlgauge.core.score_layout import Confidence
+from nlgauge.core.score_table import digests_of_texts
 from nlgauge.core.scoring import score_systems
 from nlgauge.errors import RecipeError
 from nlgauge.io.table import Cell, Table
-from nlgauge.report.scores import Confidence, Format, render
 
 if TYPE_CHECKING:
     from nlgauge.apps.cluster.driver import Run
@@ -93,7 +95,7 @@ def add_command(add_parser: AddParser) -> None:
     add_run_options(parser)
     add_text_options(parser)
     add_flags(parser, UnitOptions)
-    output = add_output_options(parser, formats=get_args(Format))
+    output = add_output_options(parser, formats=FORMATS)
     output.add_argument("--segments", action="store_true", help="scores of each segment too")
     output.add_argument("--confidence", action="store_true", help="interval beside the mean (t or bootstrap)")
     add_document_option(output)
@@ -142,18 +144,16 @@ def _run(args: argparse.Namespace) -> int:
         **metric_options(args),
         **run_options(args),
     )
-    rendered = render(
-        scores,
-        format=args.format or ("json" if saved else "text"),
+    rendered = replace(scores, texts=digests_of_texts(texts.references, texts.sources)).render(
+        args.format or ("json" if saved else "text"),
+        decimals=args.width,
         segments=args.segments or saved,
         confidence=confidence,
-        width=args.width,
         short=args.short,
         citations=citations if args.citation else None,
-        texts=digests_of_texts(texts.references, texts.sources),
     )
     write_output(args.output, rendered)
-    if args.citation and args.format in {"tsv", "latex"}:
+    if args.citation and args.format in {"tsv", "csv", "latex"}:
         print("\n\n".join(citations.values()), file=sys.stderr)
     return 0
 
@@ -173,8 +173,8 @@ def _check(args: argparse.Namespace) -> None:
 
 def _check_output(args: argparse.Namespace) -> None:
     """Refuse flags about the output that do not go together."""
-    if args.segments and (args.format == "latex" or (args.format == "tsv" and args.confidence)):
-        with_what = "LaTeX" if args.format == "latex" else "--confidence in a TSV"
+    if args.segments and (args.format == "latex" or (args.format in {"tsv", "csv"} and args.confidence)):
+        with_what = "LaTeX" if args.format == "latex" else f"--confidence in a {args.format.upper()}"
         msg = f"segments do not go with {with_what}; use --format json"
         raise RecipeError(msg)
     if not args.confidence:
@@ -327,13 +327,11 @@ def _merge(args: argparse.Namespace) -> int:
         write_output(args.output, _summary(merged, confidence))
     else:
         saved = args.format is None and args.output.lower().endswith(".json")
-        form: Format = "json" if saved else args.format or "text"
-        rendered = render(
-            merged.scores,
-            format=form,
+        rendered = merged.scores.render(
+            "json" if saved else args.format or "text",
+            decimals=args.width,
             segments=args.segments,
             confidence=confidence,
-            width=args.width,
             short=args.short,
         )
         write_output(args.output, rendered)

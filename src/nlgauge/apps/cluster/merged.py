@@ -32,7 +32,8 @@ from nlgauge.apps.cluster.worker import memory_in_use
 from nlgauge.core.compare import compare
 from nlgauge.core.finish import finish
 from nlgauge.core.prepare import Prepared, prepare
-from nlgauge.core.score import Score, ScoreList
+from nlgauge.core.score import Score
+from nlgauge.core.score_table import ScoreTable
 from nlgauge.core.scoring import Metrics
 from nlgauge.core.signature import Signature
 from nlgauge.errors import InputError, RecipeError
@@ -64,7 +65,7 @@ class RowError:
 class Merged:
     """The result of a run over many shards."""
 
-    scores: tuple[Score, ...]
+    scores: ScoreTable
     """Of the rows that were scored: what `nlgauge.score_systems` gives for them in one call, bit for bit."""
     rows: int
     errors: tuple[RowError, ...]
@@ -77,11 +78,11 @@ class Merged:
     def _repr_html_(self) -> str:
         scored = self.rows - len(self.errors)
         said = f"{scored} of {self.rows} rows scored, in {self.shards} shards; input {self.input[:12]}"
-        return f"{ScoreList(self.scores)._repr_html_()}<p><small>{said}</small></p>"
+        return f"{self.scores._repr_html_()}<p><small>{said}</small></p>"
 
     def summary(self, intervals: Mapping[int, Interval] | None = None) -> dict[str, Any]:
         """Plain values without segments; `intervals` by place of a score."""
-        records = [score.to_dict(segments=False) for score in self.scores]
+        records = self.scores.to_dict(segments=False)["scores"]
         for record in records:
             del record["noted_segments"]  # as many as there are rows
         for place, interval in (intervals or {}).items():
@@ -127,7 +128,7 @@ def merge(folder: str | PathLike[str]) -> Merged:
             f"{ids.hexdigest()[:12]}, expected {plan.ids[:12]}); rows are missing or double, so run again elsewhere"
         )
         raise InputError(msg)
-    scores = tuple(_with_errors(Score.merge(found), len(errors)) for found in by_place.values())
+    scores = ScoreTable(tuple(_with_errors(Score.merge(found), len(errors)) for found in by_place.values()))
     if not scores:
         msg = f"none of the {plan.rows} rows could be scored; the first: {errors[0].error}"
         raise InputError(msg)

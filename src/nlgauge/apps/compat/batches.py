@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from nlgauge.core.corpus import checked_list, checked_texts
-from nlgauge.core.saved_scores import Accumulator
+from nlgauge.core.merging import Accumulator
 from nlgauge.errors import InputError, RecipeError
 
 __all__ = [

@@ -23,9 +23,9 @@ import numpy as np
 from nlgauge.apps.compat import bert_score
 from nlgauge.apps.compat.batches import check_lengths, reference_groups, texts_of
 from nlgauge.apps.compat.evaluate_metrics import EVALUATE_METRICS, check_options
+from nlgauge.core.merging import Accumulator
 from nlgauge.core.options import did_you_mean
 from nlgauge.core.registry import METRICS
-from nlgauge.core.saved_scores import Accumulator
 from nlgauge.core.scoring import score
 from nlgauge.errors import InputError, RecipeError
 

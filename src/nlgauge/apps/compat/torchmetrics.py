@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from nlgauge.apps.compat.batches import check_lengths, reference_groups, texts_of
-from nlgauge.core.saved_scores import Accumulator
+from nlgauge.core.merging import Accumulator
 from nlgauge.core.score import Score
 from nlgauge.core.scoring import one_metric, resolved_call, score
 from nlgauge.errors import InputError, MissingExtraError

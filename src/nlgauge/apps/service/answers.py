@@ -11,10 +11,10 @@ from nlgauge.core.corpus import Corpus
 from nlgauge.core.matrix import ScoreMatrix
 from nlgauge.core.rank import Ranking
 from nlgauge.core.score import Score
+from nlgauge.core.score_table import ScoreTable
 from nlgauge.report.html.alignments import alignment_record, explain_for_report
 from nlgauge.report.html.document import html_report
 from nlgauge.report.html.inputs import ReportTexts, differing_segments
-from nlgauge.report.scores import render
 from nlgauge.report.sensitivity import sensitivity_report
 from nlgauge.report.studies import render_discourse
 from nlgauge.studies.compare.comparison import SystemComparison
@@ -39,13 +39,13 @@ def compact_json(record: Any) -> bytes:
 
 def scores_json(scores: Sequence[Score], warnings: Sequence[str], *, segments: bool = True) -> bytes:
     """The answer to a request to score."""
-    records = [score.to_dict(segments=segments) for score in scores]
-    return compact_json({"nlgauge": __version__, "scores": records, "warnings": list(warnings)})
+    record = ScoreTable(tuple(scores)).to_dict(segments=segments)
+    return compact_json({"nlgauge": __version__, **record, "warnings": list(warnings)})
 
 
 def scores_tsv(scores: Sequence[Score], *, segments: bool) -> bytes:
     """A row per score, or per segment, with all digits."""
-    return render(scores, format="tsv", segments=segments, width=17).encode("utf-8", "backslashreplace")
+    return ScoreTable(tuple(scores)).render("tsv", segments=segments, decimals=17).encode("utf-8", "backslashreplace")
 
 
 def score_results(scores: Sequence[Score], warnings: Sequence[str]) -> dict[str, bytes]:
@@ -61,7 +61,7 @@ def comparison_json(
     comparison: SystemComparison, scores: Sequence[Score], warnings: Sequence[str], *, segments: bool = True
 ) -> bytes:
     """The answer to a request to compare."""
-    records = [score.to_dict(segments=segments) for score in scores]
+    records = ScoreTable(tuple(scores)).to_dict(segments=segments)["scores"]
     record = {"comparison": comparison.to_dict(), "scores": records, "verdicts": plain_verdicts(comparison)}
     return compact_json({"nlgauge": __version__, **record, "warnings": list(warnings)})
 

@@ -13,6 +13,7 @@ from nlgauge.apps.service.exchange import TOO_LARGE, Ask, JobState, Retries
 from nlgauge.apps.service.requests import AsyncJob, Call
 from nlgauge.core.corpus import References
 from nlgauge.core.score import Score
+from nlgauge.core.score_table import ScoreTable
 from nlgauge.core.scoring import AnyMetric, Metrics, one_metric
 from nlgauge.errors import ServiceError
 from nlgauge.io.packages import require
@@ -80,7 +81,7 @@ class AsyncClient:
         ref_streams: Iterable[Iterable[str]] | None = None,
         sources: Iterable[str] | None = None,
         **options: Unpack[ScoreKeywords],
-    ) -> list[Score]:
+    ) -> ScoreTable:
         """Score several systems with one or more metrics: `nlgauge.score_systems`."""
         given = {"ref_streams": ref_streams, "sources": sources, **options}
         return await self._run(calls.score_call(systems, refs, metric, given))
@@ -181,7 +182,7 @@ class AsyncClient:
 
         loop = asyncio.get_running_loop()
 
-        def score(*systems: Any, **given: Any) -> list[Score]:
+        def score(*systems: Any, **given: Any) -> ScoreTable:
             return asyncio.run_coroutine_threadsafe(self.score_systems(*systems, **given), loop).result()
 
         return await asyncio.to_thread(stress, texts, refs, metric, scorer=score, **options)

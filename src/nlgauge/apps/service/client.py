@@ -2,7 +2,7 @@
 
 client = nlgauge.Client("http://127.0.0.1:8765")
 client.score(hyps, refs, metric="bertscore")          -> Score, as nlgauge.score
-client.score_systems({"a": ..., "b": ...}, refs)      -> list of Score
+client.score_systems({"a": ..., "b": ...}, refs)      -> ScoreTable
 client.matrix(texts), client.rank(candidates), ...    -> ScoreMatrix, Ranking, ...
 job = client.submit_score(...)                        -> a job to watch
 """
@@ -20,6 +20,7 @@ from nlgauge.apps.service.exchange import TOO_LARGE, Ask, JobState, Retries
 from nlgauge.apps.service.requests import Call, Job
 from nlgauge.core.corpus import References
 from nlgauge.core.score import Score
+from nlgauge.core.score_table import ScoreTable
 from nlgauge.core.scoring import AnyMetric, Metrics, one_metric
 from nlgauge.errors import ServiceError
 from nlgauge.io.packages import require
@@ -95,7 +96,7 @@ class Client:
         ref_streams: Iterable[Iterable[str]] | None = None,
         sources: Iterable[str] | None = None,
         **options: Unpack[ScoreKeywords],
-    ) -> list[Score]:
+    ) -> ScoreTable:
         """Score several systems with one or more metrics: `nlgauge.score_systems`."""
         given = {"ref_streams": ref_streams, "sources": sources, **options}
         return self._run(calls.score_call(systems, refs, metric, given))

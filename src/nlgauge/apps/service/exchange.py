@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from nlgauge import errors
-from nlgauge.core.score import Score, ScoreList
+from nlgauge.core.score import Score
+from nlgauge.core.score_table import ScoreTable
 from nlgauge.errors import NlgaugeError, NlgaugeWarning, RecipeError, ServiceError, user_stacklevel
 
 if TYPE_CHECKING:
@@ -170,9 +171,9 @@ def _record(content: bytes) -> dict[str, Any]:
     return record
 
 
-def read_scores(content: bytes) -> list[Score]:
+def read_scores(content: bytes) -> ScoreTable:
     """Scores, as `nlgauge.score_systems` returns them."""
-    return ScoreList(Score.from_dict(one) for one in _record(content)["scores"])
+    return ScoreTable(tuple(Score.from_dict(one) for one in _record(content)["scores"]))
 
 
 def read_matrix(content: bytes) -> ScoreMatrix:

@@ -24,7 +24,7 @@ from nlgauge.apps.service.exchange import (
 )
 from nlgauge.core.corpus import Corpus, References, checked_texts, make_corpus
 from nlgauge.core.metric import Metric
-from nlgauge.core.score import Score
+from nlgauge.core.score_table import ScoreTable
 from nlgauge.core.scoring import AnyMetric, Metrics, chosen_metrics, one_metric
 from nlgauge.errors import RecipeError, ServiceError
 
@@ -88,7 +88,7 @@ class Call(Generic[Answer]):
 
 def score_call(
     systems: Mapping[str, Iterable[str]], refs: References | None, metric: Metrics | None, options: Mapping[str, Any]
-) -> Call[list[Score]]:
+) -> Call[ScoreTable]:
     """What `nlgauge.score_systems` takes."""
     body, texts = _score_body(systems, refs, metric, options)
     return Call("score", body, read_scores, texts)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlgauge.core.score import Score
+from nlgauge.core.score_table import ScoreTable
 from nlgauge.errors import InputError
 from nlgauge.stats.corpus_counts import CorpusCounts
 from nlgauge.stats.validation import vector
@@ -69,7 +70,7 @@ def score_tables(scores: Scores) -> list[SystemScores]:
     if isinstance(scores, Mapping):
         tables = [_from_mapping(metric, systems) for metric, systems in scores.items()]
     else:
-        if not isinstance(scores, Sequence) or isinstance(scores, str | bytes):
+        if not isinstance(scores, Sequence | ScoreTable) or isinstance(scores, str | bytes):
             msg = (
                 "scores must be results of nlgauge.score_systems, SystemScores objects, or a mapping of numbers by "
                 f"metric and system, got {scores!r}"

@@ -19,8 +19,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from nlgauge.core.saved_scores import SavedScores
 from nlgauge.core.score import Score
+from nlgauge.core.score_table import ScoreTable
 from nlgauge.core.signature import VERSION_FIELDS, FieldDifference, Signature
 from nlgauge.data.score_files import ImportedScores, read_score_rows
 from nlgauge.errors import FileFormatError, InputError, NlgaugeWarning, SignatureError, user_stacklevel
@@ -273,7 +273,7 @@ def _stem(name: str) -> str:
 _SHARED_BY_A_RUN = ("range",)
 
 
-def join_runs(runs: Mapping[str, SavedScores], *, other_versions: bool = False) -> list[Score]:
+def join_runs(runs: Mapping[str, ScoreTable], *, other_versions: bool = False) -> list[Score]:
     """The scores of runs by the name of their file, in one list, each system under a name of its own.
 
     A system without a name is called by its file, and so are systems of one name in several files. Scores of one
@@ -383,7 +383,7 @@ def _check_lengths(scores: Sequence[Score]) -> None:
             raise InputError(msg)
 
 
-def _check_texts(runs: Mapping[str, SavedScores]) -> None:
+def _check_texts(runs: Mapping[str, ScoreTable]) -> None:
     """Runs on different test sets may have as many segments by chance."""
     known: dict[str, tuple[str, str]] = {}
     for file, saved in runs.items():
@@ -397,7 +397,7 @@ def _check_texts(runs: Mapping[str, SavedScores]) -> None:
                 raise InputError(msg)
 
 
-def _system_names(runs: Mapping[str, SavedScores]) -> dict[tuple[str, str | None], str]:
+def _system_names(runs: Mapping[str, ScoreTable]) -> dict[tuple[str, str | None], str]:
     systems = {file: list(dict.fromkeys(score.system for score in saved.scores)) for file, saved in runs.items()}
     keys = [(score.metric, score.system) for saved in runs.values() for score in _once(saved)]
     clash = len(keys) > len(set(keys)) or any(None in named for named in systems.values())
@@ -412,7 +412,7 @@ def _system_names(runs: Mapping[str, SavedScores]) -> dict[tuple[str, str | None
     return names
 
 
-def _once(saved: SavedScores) -> list[Score]:
+def _once(saved: ScoreTable) -> list[Score]:
     """One score of each metric and system; two recipes of a metric are no clash of names."""
     return list({(score.metric, score.system): score for score in saved.scores}.values())
 

@@ -358,7 +358,7 @@ def stress(
     level: float = 0.95,
     resamples: int = 1000,
     name: str = "texts",
-    scorer: Callable[..., list[Score]] = score_systems,
+    scorer: Callable[..., Sequence[Score]] = score_systems,
     **options: Unpack[StressKeywords],
 ) -> StressTest:
     """How far metrics fall when texts are perturbed, and whether further than for a paraphrase.

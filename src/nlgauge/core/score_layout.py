@@ -1,4 +1,4 @@
-r"""Scores of several systems under several metrics, as text, JSON, TSV, LaTeX or Markdown.
+r"""Tables of scores of several systems under several metrics.
 
     text    one block per metric, a blank line between blocks:
               NAME [(distance: lower is better)]
@@ -7,15 +7,11 @@ r"""Scores of several systems under several metrics, as text, JSON, TSV, LaTeX o
               signature: RECIPE PART               and per row   run of SYSTEM: RUN PART
               signature of SYSTEM: SIGNATURE       per row, when the recipes differ
               bootstrap: 95 % of 1000 resamples, seed 12345, expanded percentiles         (or: t interval: ...)
-            with `segments`, a table "NAME, by segment" before each; BibTeX entries at the end
-    JSON    {"nlgauge": VERSION, "scores": [...], ["citations": {NAME: BIBTEX}]}; a score is `Score.to_dict()`
-            with segments it begins with "format" and ends with "digest": `nlgauge.load_scores` reads it back;
-            with "interval" {component, mean, low, high, level, resamples, seed, method, n, clustered}, or null and
-            "no_interval" (why); numbers in full
-    TSV     [system] metric better COMPONENT... [interval low high] signature    one row per score; or
+            with `segments`, a table "NAME, by segment" before each
+    TSV, CSV  [system] metric better COMPONENT... [interval low high] signature    one row per score; or
             [system] metric segment COMPONENT... [best_reference] signature      one row per segment
             metric is the title of its block of text: two recipes of one metric are told apart
-    Markdown  the blocks of text as pipe tables, for pull requests
+    Markdown, HTML  the blocks of text, for pull requests and notebooks
     LaTeX   a booktabs tabular, systems as rows, the metrics' components as columns; signatures as % comments
 
 COMPONENT... is the union over all scores, with empty cells where a metric has no such component. The system
@@ -24,23 +20,19 @@ column is left out when no score has a system. No row is marked as best: a highe
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from nlgauge._version import __version__
-from nlgauge.core.saved_scores import SavedScores
 from nlgauge.core.score import Score
 from nlgauge.errors import InputError, RecipeError
-from nlgauge.io.formats import json_text
 from nlgauge.io.table import Cell, Span, Table
 
 if TYPE_CHECKING:
     from nlgauge.stats.resampling import Interval
-
-Format = Literal["text", "json", "tsv", "latex", "markdown"]
 
 
 @dataclass(frozen=True)
@@ -71,55 +63,42 @@ class Confidence:
         return f"{100 * self.level:.10g}"
 
 
-def render(
+def score_tables(
     scores: Sequence[Score],
+    form: str,
     *,
-    format: Format = "text",  # noqa: A002  # the word users know it by
     segments: bool = False,
     confidence: Confidence | None = None,
-    width: int = 4,
     short: bool = False,
-    citations: Mapping[str, str] | None = None,
-    texts: Mapping[str, str] | None = None,
-) -> str:
-    """The scores as one string that ends with a newline; the module's docstring has the grammar.
-
-    `width` (decimals) and `short` (abbreviated signatures) do not apply to JSON, which keeps full numbers
-    and signatures that parse back. `citations` (BibTeX by metric) are part of text, Markdown and JSON only: TSV and
-    LaTeX are read by other programs. `texts` are digests of what was compared with (`digests_of_texts`), for JSON
-    with segments, which `nlgauge.load_scores` reads.
-    """
-    _check(scores, format, segments, confidence)
-    if format == "json":
-        return _json(scores, segments, confidence, citations, texts)
-    if format == "tsv":
-        names = {id(score): title for title, part in _by_recipe(scores) for score in part}
+) -> list[Table]:
+    """The scores as tables; the module's docstring has the grammar. `short` abbreviates signatures."""
+    if form in ("tsv", "csv"):
+        names = metric_titles(scores)
         if segments:
-            return _segment_table(scores, names=names, short=short).to_tsv(width=width)
-        return _score_table(scores, names, confidence, short).to_tsv(width=width)
-    if format == "latex":
-        return _latex_table(scores, confidence, short).to_latex(width=width)
-    markdown = format == "markdown"
-    write = Table.to_markdown if markdown else Table.to_text
-    blocks: list[str] = []
+            return [_segment_table(scores, names=names, short=short)]
+        return [_score_table(scores, names, confidence, short)]
+    if form == "latex":
+        return [_latex_table(scores, confidence, short)]
+    tables: list[Table] = []
     for title, part in _by_recipe(scores):
         if segments:
             names = {id(score): score.metric for score in part}
-            blocks.append(write(_segment_table(part, names=names, caption=f"{title}, by segment"), width=width))
-        blocks.append(write(_metric_table(title, part, confidence, short), width=width))
-    before, after = ("```bibtex\n", "```\n") if markdown else ("", "")
-    blocks += [f"{before}% {name}\n{entry.strip()}\n{after}" for name, entry in (citations or {}).items()]
-    return "\n".join(blocks)
+            tables.append(_segment_table(part, names=names, caption=f"{title}, by segment"))
+        tables.append(_metric_table(title, part, confidence, short))
+    return tables
 
 
-def _check(scores: Sequence[Score], format_: str, segments: bool, confidence: Confidence | None) -> None:
-    if format_ not in get_args(Format):
-        msg = f"format must be one of {', '.join(get_args(Format))}, got {format_!r}"
-        raise RecipeError(msg)
-    if segments and format_ == "latex":
+def metric_titles(scores: Sequence[Score]) -> dict[int, str]:
+    """By identity of a score, the name of its metric, with what tells recipes apart where there are several."""
+    return {id(score): title for title, part in _by_recipe(scores) for score in part}
+
+
+def check_scores(scores: Sequence[Score], form: str, *, segments: bool, confidence: Confidence | None) -> None:
+    """Refuse options that do not go together, and scores that are not numbers."""
+    if segments and form == "latex":
         msg = "LaTeX tables have no rows for segments; ask for text, json or tsv, or leave out segments"
         raise RecipeError(msg)
-    if segments and confidence is not None and format_ == "tsv":
+    if segments and confidence is not None and form in ("tsv", "csv"):
         msg = "an interval belongs to a system, not to a segment's row in TSV; leave out confidence or segments"
         raise RecipeError(msg)
     if not scores:
@@ -137,42 +116,11 @@ def _check(scores: Sequence[Score], format_: str, segments: bool, confidence: Co
                 raise InputError(msg)
 
 
-def _json(
-    scores: Sequence[Score],
-    segments: bool,
-    confidence: Confidence | None,
-    citations: Mapping[str, str] | None,
-    texts: Mapping[str, str] | None,
-) -> str:
-    records = []
-    for score in scores:
-        record = score.to_dict(segments=segments)
-        rows = record.pop("segments", None)
-        if confidence is not None:
-            interval = _interval(score, confidence)
-            record["interval"] = (
-                None if isinstance(interval, str) else {"component": score.main, **interval._asdict()}
-            )
-            if isinstance(interval, str):
-                record["no_interval"] = interval
-        if rows is not None:
-            record["segments"] = rows  # last, because it is long
-        records.append(record)
-    output: dict[str, Any] = {"nlgauge": __version__, "scores": records}
-    if segments:
-        # Complete, so it is a file of saved scores too; what else stands in it is no part of its digest.
-        saved = SavedScores(tuple(scores), dict(texts or {}))
-        output = {"format": saved.FORMAT} | saved.content() | output | {"digest": saved.digest}
-    if citations is not None:
-        output["citations"] = dict(citations)
-    return json_text(output)
-
-
 def _score_table(
     scores: Sequence[Score], names: Mapping[int, str], confidence: Confidence | None, short: bool
 ) -> Table:
     bounds = [] if confidence is None else ["interval", "low", "high"]
-    columns = [*_system_column(scores), "metric", "better", *_components(scores), *bounds, "signature"]
+    columns = [*system_column(scores), "metric", "better", *components_of(scores), *bounds, "signature"]
     records: list[dict[str, Cell]] = []
     for score in scores:
         record: dict[str, Cell] = {
@@ -182,7 +130,7 @@ def _score_table(
         }
         record |= score.system_scores
         if confidence is not None:
-            interval = _interval(score, confidence)
+            interval = interval_of(score, confidence)
             record["interval"] = f"none: {interval}" if isinstance(interval, str) else f"{score.main} {interval}"
             if not isinstance(interval, str):
                 record |= {"low": interval.low, "high": interval.high}
@@ -197,7 +145,7 @@ def _segment_table(
     extra = ["best_reference"] * any(score.best_reference is not None for score in scores)
     extra += ["signature"] * (short is not None)
     better = ["better"] * (short is not None)  # a caption says it in text
-    columns = [*_system_column(scores), "metric", *better, "segment", *_components(scores), *extra]
+    columns = [*system_column(scores), "metric", *better, "segment", *components_of(scores), *extra]
     rows: list[list[Cell]] = []
     for score in scores:
         fixed: dict[str, Cell] = {"system": score.system, "metric": names[id(score)], "better": _better_of_all(score)}
@@ -208,7 +156,7 @@ def _segment_table(
 
 
 def _metric_table(title: str, scores: Sequence[Score], confidence: Confidence | None, short: bool) -> Table:
-    columns = [*_system_column(scores), *_mean_columns(scores, confidence)]
+    columns = [*system_column(scores), *_mean_columns(scores, confidence)]
     records = [{"system": score.system, **_means(score, confidence)} for score in scores]
     caption = title + ("" if scores[0].higher_is_better else " (distance: lower is better)")
     if scores[0].distances:
@@ -219,7 +167,7 @@ def _metric_table(title: str, scores: Sequence[Score], confidence: Confidence | 
 
 def _latex_table(scores: Sequence[Score], confidence: Confidence | None, short: bool) -> Table:
     systems = list(dict.fromkeys(score.system for score in scores))
-    columns = _system_column(scores)
+    columns = system_column(scores)
     spans = [Span("")] * len(columns)
     rows: list[list[Cell]] = [[system] * len(columns) for system in systems]
     notes: list[str] = []
@@ -270,22 +218,24 @@ def _turns(scores: Sequence[Score]) -> list[list[Score]]:
     return parts
 
 
-def _system_column(scores: Sequence[Score]) -> list[str]:
+def system_column(scores: Sequence[Score]) -> list[str]:
+    """The name of the column, where a score has a system."""
     return ["system"] * any(score.system is not None for score in scores)
 
 
-def _components(scores: Sequence[Score]) -> list[str]:
+def components_of(scores: Sequence[Score]) -> list[str]:
+    """The union of their components."""
     return list(dict.fromkeys(name for score in scores for name in score.segments))
 
 
 def _mean_columns(scores: Sequence[Score], confidence: Confidence | None) -> list[str]:
     mains = [] if confidence is None else dict.fromkeys(s.main for s in scores if s.has_interval())
-    return [*_components(scores), *(name for main in mains for name in _bound_names(main, confidence))]
+    return [*components_of(scores), *(name for main in mains for name in _bound_names(main, confidence))]
 
 
 def _means(score: Score, confidence: Confidence | None) -> dict[str, Cell]:
     means: dict[str, Cell] = dict(score.system_scores)
-    if confidence is not None and not isinstance(interval := _interval(score, confidence), str):
+    if confidence is not None and not isinstance(interval := interval_of(score, confidence), str):
         means |= zip(_bound_names(score.main, confidence), (interval.low, interval.high), strict=True)
     return means
 
@@ -299,7 +249,7 @@ def _better_of_all(score: Score) -> str:
     return _better(score) + (f", lower: {' '.join(score.distances)}" if score.distances else "")
 
 
-def _interval(score: Score, confidence: Confidence) -> Interval | str:
+def interval_of(score: Score, confidence: Confidence) -> Interval | str:
     """Of the system's score; or why there is none, where that is no mean and its counts are not here."""
     try:
         return score.interval(**asdict(confidence))
@@ -313,7 +263,7 @@ def _interval_notes(scores: Sequence[Score], confidence: Confidence | None) -> l
     """How the intervals were made, and why some scores have none."""
     if confidence is None:
         return []
-    found = [_interval(score, confidence) for score in scores]
+    found = [interval_of(score, confidence) for score in scores]
     made = [str(interval) for interval in found if not isinstance(interval, str)]
     return [*dict.fromkeys(made), *dict.fromkeys(f"no interval: {why}" for why in found if isinstance(why, str))]
 
@@ -323,7 +273,12 @@ def _bound_names(main: str, confidence: Confidence | None) -> list[str]:
 
 
 def _rows(columns: Sequence[str], records: Iterable[Mapping[str, Cell]]) -> list[list[Cell]]:
-    return [[record.get(name) for name in columns] for record in records]
+    return [[_cell(record.get(name)) for name in columns] for record in records]
+
+
+def _cell(value: Cell) -> Cell:
+    """A notebook shows scores that are not numbers, too; `check_scores` refuses them elsewhere."""
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _signature(score: Score, short: bool) -> str:

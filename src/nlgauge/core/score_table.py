@@ -1,0 +1,269 @@
+"""Scores of several systems and metrics: what `nlgauge.score_systems` returns, what files hold, what tables show.
+
+A file is complete enough for scores to be compared, tabled or resampled again without scoring:
+
+    {"format": "nlgauge-scores-1", "nlgauge": VERSION,
+     "texts": {"references": DIGEST, "sources": DIGEST},       what the systems were compared with, where it is known
+     "scores": [...],                                          each as `Score.to_dict()` has it, segments included
+     "digest": SHA-256 of texts and scores}
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, TypedDict, overload
+
+import numpy as np
+
+from nlgauge._version import __version__
+from nlgauge.core.result import Result
+from nlgauge.core.score import Score, ScoreRecord
+from nlgauge.core.score_layout import (
+    Confidence,
+    check_scores,
+    components_of,
+    interval_of,
+    metric_titles,
+    score_tables,
+    system_column,
+)
+from nlgauge.errors import FileFormatError, InputError, SignatureError
+from nlgauge.io.formats import json_text
+from nlgauge.io.frozen import ContentError, FrozenTable
+from nlgauge.io.storage import text_digest
+from nlgauge.io.table import Table
+
+if TYPE_CHECKING:
+    _ListOfScores = Sequence[Score]
+else:
+    # polars reads any Sequence element by element, before it looks for the Arrow interface; so the table has the
+    # methods of one, and is one for type checkers only.
+    class _ListOfScores:
+        index, count, __iter__ = Sequence.index, Sequence.count, Sequence.__iter__
+        __contains__, __reversed__ = Sequence.__contains__, Sequence.__reversed__
+
+
+class _TableRecord(TypedDict):
+    texts: dict[str, str]
+    scores: list[ScoreRecord]
+
+
+class ScoreTableRecord(_TableRecord, total=False):
+    """The JSON of a table of scores, and of a file of them."""
+
+    digest: str
+    citations: dict[str, str]
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class ScoreTable(Result, FrozenTable, _ListOfScores):
+    """Scores of several systems and metrics; it can be read like a list of `Score`.
+
+    pandas (`to_frame`), polars, DuckDB and pyarrow read it as a table with a row per metric, system and segment.
+
+    >>> import nlgauge
+    >>> scores = nlgauge.score_systems({"a": ["A cat."], "b": ["A dog."]}, ["A cat."], metrics="chrf")
+    >>> [(score.system, score.system_score) for score in scores][0], scores[1].system
+    (('a', 100.0), 'b')
+    """
+
+    format = "nlgauge-scores-1"
+    record = ScoreTableRecord
+
+    scores: tuple[Score, ...]
+    texts: Mapping[str, str] = field(default_factory=dict)
+    """Digests of the references and of the sources (`digests_of_texts`), where they are known."""
+
+    FORMAT: ClassVar[str] = "nlgauge-scores-1"
+    KIND: ClassVar[str] = "file of saved scores"
+    COMMAND: ClassVar[str] = "nlgauge score HYP --refs REF"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "scores", tuple(self.scores))
+
+    def __len__(self) -> int:
+        return len(self.scores)
+
+    @overload
+    def __getitem__(self, index: int) -> Score: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> ScoreTable: ...
+
+    def __getitem__(self, index: int | slice) -> Score | ScoreTable:
+        return replace(self, scores=self.scores[index]) if isinstance(index, slice) else self.scores[index]
+
+    def __repr__(self) -> str:
+        metrics = dict.fromkeys(score.metric for score in self.scores)
+        segments = f", {len(self.scores[0])} segments" if self.scores else ""
+        return f"<ScoreTable: {len(self)} of {', '.join(metrics) or 'no metric'}{segments}>"
+
+    def tables(
+        self,
+        form: str = "text",
+        *,
+        segments: bool = False,
+        confidence: Confidence | None = None,
+        short: bool = False,
+    ) -> list[Table]:
+        """A table per metric, a row per system; for programs and LaTeX one table.
+
+        `segments` adds scores of segments, `confidence` intervals; `short` abbreviates signatures.
+        """
+        if form != "html":  # a notebook shows what there is
+            check_scores(self.scores, form, segments=segments, confidence=confidence)
+        return score_tables(self.scores, form, segments=segments, confidence=confidence, short=short)
+
+    def render(
+        self,
+        form: str = "text",
+        *,
+        decimals: int | None = None,
+        segments: bool = False,
+        confidence: Confidence | None = None,
+        short: bool = False,
+        citations: Mapping[str, str] | None = None,
+    ) -> str:
+        """The scores as one text that ends with a newline; options are those of `tables`.
+
+        `decimals` and `short` do not apply to JSON, which keeps full numbers and signatures that parse back.
+        `citations` (BibTeX by metric) are part of text, Markdown and JSON only: TSV, CSV and LaTeX are read by other
+        programs. JSON with segments is a file that `nlgauge.load_scores` reads.
+        """
+        if form == "json":
+            check_scores(self.scores, form, segments=segments, confidence=confidence)
+            content = {"format": self.format, "nlgauge": __version__}
+            content |= self.to_dict(segments=segments, confidence=confidence)
+            content |= {"digest": self.digest} if segments else {}
+            return json_text(content | ({} if citations is None else {"citations": dict(citations)}))
+        width = self.decimals if decimals is None else decimals
+        tables = self.tables(form, segments=segments, confidence=confidence, short=short)
+        blocks = [table.write(form, width=width) for table in tables]
+        if form in ("text", "markdown"):
+            before, after = ("```bibtex\n", "```\n") if form == "markdown" else ("", "")
+            blocks += [f"{before}% {name}\n{entry.strip()}\n{after}" for name, entry in (citations or {}).items()]
+        return "\n".join(blocks)
+
+    def flat_columns(self) -> dict[str, Any]:
+        """A row per metric, system and segment; a component that a metric lacks is nan (null in Arrow)."""
+        titles = metric_titles(self.scores)
+        columns: dict[str, Any] = {
+            "metric": [titles[id(score)] for score in self for _ in range(len(score))],
+            "segment": [segment for score in self for segment in range(len(score))],
+        }
+        if system_column(self.scores):
+            columns = {"system": [score.system for score in self for _ in range(len(score))], **columns}
+        for name in components_of(self.scores):
+            columns[name] = np.concatenate([score.segments.get(name, np.full(len(score), np.nan)) for score in self])
+        if any(score.best_reference is not None for score in self):
+            columns["best_reference"] = [
+                number
+                for score in self
+                for number in ([None] * len(score) if score.best_reference is None else score.best_reference.tolist())
+            ]
+        return columns
+
+    def metadata(self) -> dict[str, str]:
+        """The signatures too, in the order of the scores."""
+        return super().metadata() | {"signatures": json.dumps([str(score.signature) for score in self])}
+
+    def to_dict(self, *, segments: bool = True, confidence: Confidence | None = None) -> dict[str, Any]:
+        """Plain values, ready for JSON; without `segments` they cannot be read back."""
+        records = [_record(score, segments, confidence) for score in self.scores]
+        return {"format": self.format, "texts": dict(self.texts), "scores": records}
+
+    @classmethod
+    def from_dict(cls, record: Mapping[str, Any]) -> ScoreTable:
+        """A table from what `to_dict` made of it."""
+        name = record.get("format") if isinstance(record, Mapping) else None
+        if name != cls.format:
+            msg = f"the format of a ScoreTable must be {cls.format!r}, got {name!r}"
+            raise FileFormatError(msg)
+        try:
+            return cls.from_content(record)
+        except (ContentError, KeyError) as error:
+            msg = f"the dict is not one of ScoreTable.to_dict(): {error}"
+            raise InputError(msg) from error
+
+    @property
+    def digest(self) -> str:
+        record = self.to_dict()
+        del record["format"]
+        return text_digest(json.dumps(record, sort_keys=True, separators=(",", ":")))
+
+    def content(self) -> dict[str, Any]:
+        return {"nlgauge": __version__} | self.to_dict()
+
+    @classmethod
+    def from_content(cls, content: Mapping[str, Any]) -> ScoreTable:
+        texts, records = content["texts"], content["scores"]
+        if not isinstance(records, list) or not records or not isinstance(texts, dict):
+            msg = "expected a list of at least one score, and an object of digests of texts"
+            raise ContentError(msg)
+        return cls(tuple(_score(number, record) for number, record in enumerate(records)), texts)
+
+    def text(self) -> str:
+        """The content of a file, a line per segment."""
+        return self.render("json", segments=True)
+
+
+def _record(score: Score, segments: bool, confidence: Confidence | None) -> dict[str, Any]:
+    """A score in the JSON of a table, which names its format once."""
+    record = score.to_dict(segments=segments)
+    del record["format"]
+    if confidence is None:
+        return record
+    rows = {"segments": record.pop("segments")} if segments else {}  # last, because it is long
+    interval = interval_of(score, confidence)
+    if isinstance(interval, str):
+        return record | {"interval": None, "no_interval": interval} | rows
+    return record | {"interval": {"component": score.main, **interval._asdict()}} | rows
+
+
+def _score(number: int, record: Mapping[str, Any]) -> Score:
+    try:
+        return Score.from_dict(record)
+    except (InputError, SignatureError) as error:
+        msg = f"score {number}: {error}"
+        raise ContentError(msg) from error
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        msg = f"score {number} is not as nlgauge writes one ({error!r})"
+        raise ContentError(msg) from error
+
+
+def save_scores(
+    path: str | os.PathLike[str],
+    scores: Sequence[Score] | Score,
+    *,
+    references: Sequence[str | Sequence[str]] | None = None,
+    sources: Sequence[str] | None = None,
+) -> None:
+    """Write scores to a file that `load_scores` and `nlgauge compare` read.
+
+    References and sources are kept as digests only: runs on different test sets are then not taken for one.
+    """
+    several = (scores,) if isinstance(scores, Score) else tuple(scores)
+    texts = dict(scores.texts) if isinstance(scores, ScoreTable) else {}
+    ScoreTable(several, texts | digests_of_texts(references, sources)).save(Path(path))
+
+
+def load_scores(path: str | os.PathLike[str]) -> ScoreTable:
+    """The scores in a file that `save_scores` or `nlgauge score -o FILE.json` wrote, bit for bit."""
+    return ScoreTable.load(Path(path))
+
+
+def digests_of_texts(
+    references: Sequence[str | Sequence[str]] | None, sources: Sequence[str] | None
+) -> dict[str, str]:
+    """What the systems were compared with, as digests."""
+    digests: dict[str, str] = {}
+    if references is not None:
+        groups = [[group] if isinstance(group, str) else list(group) for group in references]
+        digests["references"] = text_digest(json.dumps(groups))
+    if sources is not None:
+        digests["sources"] = text_digest(json.dumps(list(sources)))
+    return digests
