@@ -15,7 +15,7 @@ from benchmarks.factor_claims import CACHE_SIZE, add_shared_options, judged_and_
 from nlgauge.core.run_options import RunOptions
 from nlgauge.report.studies import render_search
 from nlgauge.studies.ensembles import search_ensembles
-from nlgauge.studies.meta.metric_scores import ScoreTable
+from nlgauge.studies.meta.metric_values import ScoredJudgements
 from nlgauge.studies.meta.score_table import released_rows, score_table
 
 __all__ = ["RELEASED", "main"]
@@ -37,7 +37,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print("no folder of data sets; nothing was run", file=sys.stderr)
         return 0
     table = judged_and_released("wmt17-testset", options.at)
-    scored = ScoreTable(table, ())
+    scored = ScoredJudgements(table, ())
     if options.metric:
         run = RunOptions(cache=options.cache, cache_size=CACHE_SIZE, threads=options.threads)
         scored = score_table(table, options.metric, run=run)

@@ -25,7 +25,7 @@ from benchmarks.harness import Bar, machine, peak_rss, say
 from nlgauge.data.judgements import JudgementTable
 from nlgauge.studies.meta.evaluation import compare_tie_accuracies, evaluate
 from nlgauge.studies.meta.hybrids import hybrid_results
-from nlgauge.studies.meta.metric_scores import MetricScores, ScoreTable
+from nlgauge.studies.meta.metric_values import MetricValues, ScoredJudgements
 from nlgauge.studies.meta.pairwise import (
     pairwise_difference_pearson,
     soft_pairwise_accuracies,
@@ -52,7 +52,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     metrics, human = made_scores(options.segments, options.systems, options.metrics)
     draws: int = options.resamples
     table = made_table(pairs=8, rows=36, metrics=13)
-    few, some = [MetricScores(m.name, m.values[:1]) for m in metrics], human[:1]
+    few, some = [MetricValues(m.name, m.values[:1]) for m in metrics], human[:1]
     parts: dict[str, Callable[[], object]] = {
         "PERM-BOTH, all pairs, segment level": lambda: compare_metrics(metrics, human, resamples=draws),
         "SPA of every metric": lambda: soft_pairwise_accuracies(metrics, human, resamples=draws),
@@ -103,19 +103,19 @@ def main(argv: Sequence[str] | None = None) -> int:
     return 0
 
 
-def made_scores(segments: int, systems: int, metrics: int) -> tuple[list[MetricScores], NDArray[np.float64]]:
+def made_scores(segments: int, systems: int, metrics: int) -> tuple[list[MetricValues], NDArray[np.float64]]:
     """Human scores on a scale of 0 to 100 in steps of 5, and metrics that follow them less and less."""
     rng = np.random.default_rng(0)
     quality = rng.normal(size=(systems, 1)) / 4 + rng.normal(size=segments) / 2 + rng.normal(size=(systems, segments))
     human = np.clip(np.round((50 + 20 * quality) / 5) * 5, 0, 100)
     noise = np.linspace(0.5, 2.0, metrics)
     return [
-        MetricScores(f"metric-{index}", quality + level * rng.normal(size=quality.shape))
+        MetricValues(f"metric-{index}", quality + level * rng.normal(size=quality.shape))
         for index, level in enumerate(noise)
     ], human
 
 
-def made_table(*, pairs: int, rows: int, metrics: int) -> ScoreTable:
+def made_table(*, pairs: int, rows: int, metrics: int) -> ScoredJudgements:
     """A scored table of several language pairs; people's scores tie, and so do some metrics'."""
     found, human = made_scores(rows, pairs, metrics)
     count = pairs * rows
@@ -130,10 +130,10 @@ def made_table(*, pairs: int, rows: int, metrics: int) -> ScoreTable:
         default_criterion="human",
     )
     steps = [0.5 if number % 2 else 1e-6 for number in range(metrics)]
-    return ScoreTable(
+    return ScoredJudgements(
         table,
         tuple(
-            MetricScores(one.name, np.round(one.values.ravel() / step) * step)
+            MetricValues(one.name, np.round(one.values.ravel() / step) * step)
             for one, step in zip(found, steps, strict=True)
         ),
     )

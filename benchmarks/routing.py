@@ -30,7 +30,7 @@ from nlgauge.errors import NlgaugeWarning
 from nlgauge.io.storage import write_atomic
 from nlgauge.stats.correlation import correlate_rows
 from nlgauge.stats.correlation_bootstrap import bootstrap_correlations
-from nlgauge.studies.meta.metric_scores import MetricScores
+from nlgauge.studies.meta.metric_values import MetricValues
 from nlgauge.studies.meta.questions import Question, judgements
 from nlgauge.studies.meta.score_table import score_table
 from nlgauge.vectors.cloud import unit_rows
@@ -123,7 +123,7 @@ def _compared(table: JudgementTable, rows: Mapping[str, Matrix], question: Quest
         table.langpairs
     ):  # another seed each: language pairs have nothing to do with each other
         people = judgements(question, table, pair)
-        scores = np.stack([people.scores(MetricScores(name, values)).values[0] for name, values in rows.items()])
+        scores = np.stack([people.scores(MetricValues(name, values)).values[0] for name, values in rows.items()])
         found[pair] = bootstrap_correlations(scores, people.human[0], resamples=draws, seed=seed)
     observed = {pair: one.observed for pair, one in found.items()}
     average = np.mean(list(observed.values()), axis=0)
@@ -133,7 +133,7 @@ def _compared(table: JudgementTable, rows: Mapping[str, Matrix], question: Quest
 def _over_topics(table: JudgementTable, rows: Mapping[str, Matrix], question: Question, draws: int) -> _Compared:
     """Topics are drawn; a topic's agreement is that of its summaries."""
     people = judgements(question, table, table.langpairs[0])
-    grids = [people.scores(MetricScores(name, values)).values for name, values in rows.items()]
+    grids = [people.scores(MetricValues(name, values)).values for name, values in rows.items()]
     by_topic = []
     for topic, gold in enumerate(people.human.T):
         judged = ~np.isnan(gold)

@@ -61,7 +61,7 @@ def own_table(folder: Path) -> data.JudgementTable:
     return data.load("custom", folder / "judged.tsv")
 
 
-def scored(folder: Path) -> meta.ScoreTable:
+def scored(folder: Path) -> meta.ScoredJudgements:
     return meta.score_table(own_table(folder), ["chrf", "rouge1"])
 
 
@@ -73,7 +73,7 @@ def several_runs() -> compare.RunComparison:
 def searched() -> ensembles.EnsembleSearch:
     rng = np.random.default_rng(5)
     human = rng.normal(size=60)
-    metrics = [meta.MetricScores(name, human + rng.normal(size=60)) for name in (NAME, "b", "c")]
+    metrics = [meta.MetricValues(name, human + rng.normal(size=60)) for name in (NAME, "b", "c")]
     return ensembles.search_ensembles(metrics, human, ["de-en"] * 60, [str(at) for at in range(60)], splits=3)
 
 
@@ -122,7 +122,7 @@ RESULTS: dict[str, Callable[[Path], Any]] = {
     ).surrogates[0],
     "JudgementTable": lambda _: judged(),
     "data.check": lambda folder: data.check("custom", folder / "judged.tsv"),
-    "ScoreTable": scored,
+    "ScoredJudgements": scored,
     "AgreementTable": lambda folder: meta.evaluate(scored(folder)),
     "LayerTuning": lambda _: meta.LayerTuning("minilm", NAME, "pearson", ("de-en",), np.array([[0.5], [0.25]])),
     "SystemScores": lambda _: nlgauge.SystemScores("comet", (NAME, "base"), [[0.5, 0.25], [0.75, 0.5]]),

@@ -21,7 +21,7 @@ from nlgauge.data.loaders.mt_metrics_eval import load_mt_metrics_eval
 from nlgauge.data.loaders.wmt import WmtPackage, load_wmt_rankings
 from nlgauge.errors import FileFormatError, InputError, MissingExtraError, RecipeError
 from nlgauge.studies.meta.evaluation import evaluate
-from nlgauge.studies.meta.metric_scores import ScoreTable
+from nlgauge.studies.meta.metric_values import ScoredJudgements
 from nlgauge.studies.meta.score_table import released_rows
 
 
@@ -419,7 +419,7 @@ def test_systems_are_compared_by_segment_where_a_document_has_several(mtme: Path
     scores = [f"{system} {value}" for system, values in {"sys1": "13", "sys2": "24"}.items() for value in values]
     write(mtme / "human-scores/en-de.wmt-z.seg.score", *scores)
     table = load_mt_metrics_eval(mtme).where(system=["sys1", "sys2"])
-    scored = ScoreTable(table, (released_rows(table, "BLEU-refA"),))
+    scored = ScoredJudgements(table, (released_rows(table, "BLEU-refA"),))
     for level, judgements in (("topic", 4), ("system", 2)):
         cell = evaluate(scored, level=level).cells["BLEU-refA"]["en-de"]  # type: ignore[arg-type]
         assert (cell.value, cell.count) == (pytest.approx(1.0), judgements)

@@ -11,7 +11,7 @@ import pytest
 from nlgauge.data.judgements import JudgementTable
 from nlgauge.report.studies import render_agreement
 from nlgauge.studies.meta.evaluation import AgreementTable, evaluate
-from nlgauge.studies.meta.metric_scores import MetricScores, ScoreTable
+from nlgauge.studies.meta.metric_values import MetricValues, ScoredJudgements
 from nlgauge.studies.meta.questions import Significance
 
 
@@ -31,11 +31,11 @@ def found(segments: int, systems: int = 1, **question: Any) -> AgreementTable:
     )
     noise = rng.random(count)
     metrics = (
-        MetricScores("close", human + 0.01 * noise, signatures={"en": "close|layer:1"}),
-        MetricScores("noise", noise),
+        MetricValues("close", human + 0.01 * noise, signatures={"en": "close|layer:1"}),
+        MetricValues("noise", noise),
     )
     question.setdefault("significance", Significance(resamples=100))
-    return evaluate(ScoreTable(table, metrics), **question)
+    return evaluate(ScoredJudgements(table, metrics), **question)
 
 
 def test_the_last_row_counts_the_judgements() -> None:

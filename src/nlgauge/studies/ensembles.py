@@ -39,7 +39,7 @@ from nlgauge.stats.correlation import correlate
 from nlgauge.stats.numeric import SAME
 from nlgauge.stats.resampling import unit_numbers
 from nlgauge.stats.validation import check_resampling
-from nlgauge.studies.meta.metric_scores import MetricScores
+from nlgauge.studies.meta.metric_values import MetricValues
 from nlgauge.studies.meta.score_table import score_table
 
 if TYPE_CHECKING:
@@ -145,7 +145,7 @@ def standardised(values: Vector, *, over: NDArray[np.bool_] | None = None, name:
     return scaled
 
 
-def ensemble_gains(members: Sequence[MetricScores], human: Vector, langpairs: Sequence[str]) -> list[Gain]:
+def ensemble_gains(members: Sequence[MetricValues], human: Vector, langpairs: Sequence[str]) -> list[Gain]:
     """The gain of the members' average on each language pair, in the order in which pairs come first.
 
     Scores are standardised over all rows.
@@ -263,7 +263,7 @@ class EnsembleSearch:
 
 
 def search_ensembles(
-    scores: Sequence[MetricScores],
+    scores: Sequence[MetricValues],
     human: Vector,
     langpairs: Sequence[str],
     segments: Sequence[str],

@@ -10,21 +10,21 @@ import pytest
 from nlgauge.errors import InputError, RecipeError
 from nlgauge.report.studies import render_search
 from nlgauge.studies.ensembles import EnsembleSearch, search_ensembles
-from nlgauge.studies.meta.metric_scores import MetricScores
+from nlgauge.studies.meta.metric_values import MetricValues
 
 ROWS = 400
 
 
-def found(metrics: list[MetricScores], human: np.ndarray, **options: int) -> EnsembleSearch:
+def found(metrics: list[MetricValues], human: np.ndarray, **options: int) -> EnsembleSearch:
     segments = [str(row // 2) for row in range(len(human))]
     return search_ensembles(metrics, human, ["de-en"] * len(human), segments, data="made", **options)
 
 
-def noisy(count: int, *, signal: float, seed: int = 1) -> tuple[list[MetricScores], np.ndarray]:
+def noisy(count: int, *, signal: float, seed: int = 1) -> tuple[list[MetricValues], np.ndarray]:
     """Metrics that are people plus noise of their own, alike in quality."""
     rng = np.random.default_rng(seed)
     human = rng.normal(size=ROWS)
-    return [MetricScores(f"m{n}", signal * human + rng.normal(size=ROWS)) for n in range(count)], human
+    return [MetricValues(f"m{n}", signal * human + rng.normal(size=ROWS)) for n in range(count)], human
 
 
 def test_metrics_that_complete_each_other_gain_on_both_halves() -> None:
@@ -66,7 +66,7 @@ def test_bad_input_is_refused() -> None:
     with pytest.raises(RecipeError, match="at least three metrics to pair up, got 2"):
         found(metrics[:2], human)
     with pytest.raises(InputError, match="tells nothing apart"):
-        found([*metrics, MetricScores("constant", np.zeros(ROWS))], human)
+        found([*metrics, MetricValues("constant", np.zeros(ROWS))], human)
     with pytest.raises(InputError, match="too few for a correlation"):
         search_ensembles(
             metrics, human, ["de-en"] * (ROWS - 2) + ["cs-en"] * 2, [str(n) for n in range(ROWS)], splits=2

@@ -11,7 +11,7 @@ from scipy.stats import kendalltau, pearsonr
 from nlgauge.data.judgements import JudgementTable, RankedPairs
 from nlgauge.errors import InputError, RecipeError
 from nlgauge.studies.meta.evaluation import evaluate
-from nlgauge.studies.meta.metric_scores import MetricScores, ScoreTable
+from nlgauge.studies.meta.metric_values import MetricValues, ScoredJudgements
 from nlgauge.studies.meta.questions import Question, Significance, answer
 
 SYSTEMS, SEGMENTS = 4, 12
@@ -34,8 +34,8 @@ def table(human: np.ndarray = HUMAN) -> JudgementTable:
     )
 
 
-def metric(*, distance: bool = False) -> MetricScores:
-    return MetricScores("m", -SCORES.ravel() if distance else SCORES.ravel(), not distance)
+def metric(*, distance: bool = False) -> MetricValues:
+    return MetricValues("m", -SCORES.ravel() if distance else SCORES.ravel(), not distance)
 
 
 def value(question: Question, made: JudgementTable | None = None, **more: Any) -> float:
@@ -85,7 +85,7 @@ def test_a_distance_answers_as_its_negative_and_a_table_has_the_same_number(ques
     number = value(question)
     assert answer(question, table(), metric(distance=True))["de-en"].value == number
     found = evaluate(
-        ScoreTable(table(), (metric(),)),
+        ScoredJudgements(table(), (metric(),)),
         level=question.level,  # type: ignore[arg-type]
         agreement=question.agreement,
         significance=Significance(test="none"),
@@ -111,7 +111,7 @@ def test_a_plain_number_draws_nothing_and_compares_nothing(monkeypatch: pytest.M
 
 def test_scores_of_another_table_are_refused() -> None:
     with pytest.raises(InputError, match="a score for each of 48 rows"):
-        answer(Question(), table(), MetricScores("m", [1.0, 2.0]))
+        answer(Question(), table(), MetricValues("m", [1.0, 2.0]))
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ from nlgauge.data.judgements import Documents, JudgementTable
 from nlgauge.errors import InputError, RecipeError
 from nlgauge.metrics.moverscore import MoverScore
 from nlgauge.studies.meta.evaluation import evaluate
-from nlgauge.studies.meta.metric_scores import MetricScores, ScoreTable
+from nlgauge.studies.meta.metric_values import MetricValues, ScoredJudgements
 from nlgauge.studies.meta.questions import Significance
 from nlgauge.studies.meta.score_table import released_rows, score_table, sentinels_of
 from nlgauge.studies.meta.tune_layer import tune_layer
@@ -102,14 +102,14 @@ def test_segment_level_is_pearson_over_rows_with_the_named_criterion() -> None:
 
 def test_a_distance_is_turned_round_once() -> None:
     made = table()
-    distance = MetricScores("d", -made.human["adequacy"], higher_is_better=False)
-    found = evaluate(ScoreTable(made, (distance,)), significance=Significance(test="none"))
+    distance = MetricValues("d", -made.human["adequacy"], higher_is_better=False)
+    found = evaluate(ScoredJudgements(made, (distance,)), significance=Significance(test="none"))
     assert found.cells["d"]["en"].value == pytest.approx(1)
 
 
 def test_topic_level_averages_over_topics() -> None:
     made = table(systems=6, segments=3)
-    scored = ScoreTable(made, (released_rows(made, "other"),))
+    scored = ScoredJudgements(made, (released_rows(made, "other"),))
     found = evaluate(scored, level="topic", significance=Significance(resamples=100)).cells["other"]["en"]
     human, other = (made.human["adequacy"].reshape(6, 3), made.released["other"].reshape(6, 3))
     assert found.value == pytest.approx(np.mean([pearsonr(other[:, t], human[:, t]).statistic for t in range(3)]))
@@ -132,7 +132,7 @@ def test_system_level_takes_the_official_scores_and_the_corpus_score() -> None:
 @pytest.mark.parametrize(("level", "agreement"), [("topic", "acc-eq"), ("topic", "differences"), ("system", "spa")])
 def test_current_practice_is_there(level: str, agreement: str) -> None:
     made = table(systems=5, segments=4)
-    scored = ScoreTable(made, (released_rows(made, "other"), *sentinels_of(made)))
+    scored = ScoredJudgements(made, (released_rows(made, "other"), *sentinels_of(made)))
     found = evaluate(scored, level=level, agreement=agreement, significance=Significance(resamples=100))  # type: ignore[arg-type]
     values = [cell.value for row in found.cells.values() for cell in row.values()]
     assert all(-1 <= value <= 1 for value in values)
@@ -142,18 +142,18 @@ def test_current_practice_is_there(level: str, agreement: str) -> None:
 
 def test_what_is_not_defined_is_said() -> None:
     made = table()
-    scored = ScoreTable(made, (released_rows(made, "other"),))
+    scored = ScoredJudgements(made, (released_rows(made, "other"),))
     with pytest.raises(RecipeError, match="level 'system'"):
         evaluate(scored, agreement="spa")
     with pytest.raises(RecipeError, match="adequacy"):
         evaluate(scored, criterion="charm")
-    constant = MetricScores("flat", np.ones(len(made)))
+    constant = MetricValues("flat", np.ones(len(made)))
     found = evaluate(scored.add(constant), significance=Significance(resamples=100)).cells["flat"]["en"]
     assert np.isnan(found.value)
     assert "constant" in found.note
     unnamed = replace(made, system=("",) * len(made), segment=tuple(map(str, range(len(made)))))
     with pytest.raises(InputError, match="level 'segment'"):
-        evaluate(ScoreTable(unnamed, scored.metrics), level="topic")
+        evaluate(ScoredJudgements(unnamed, scored.metrics), level="topic")
 
 
 def test_layers_are_tuned_without_idf() -> None:
@@ -183,7 +183,7 @@ def test_released_distances_are_turned_round() -> None:
     made = table()
     flipped = replace(made, distances=frozenset({"other"}))
     plain, turned = (
-        evaluate(ScoreTable(one, (released_rows(one, "other"),)), significance=Significance(test="none")).cells
+        evaluate(ScoredJudgements(one, (released_rows(one, "other"),)), significance=Significance(test="none")).cells
         for one in (made, flipped)
     )
     assert plain["other"]["en"].value == pytest.approx(-turned["other"]["en"].value)
@@ -191,9 +191,9 @@ def test_released_distances_are_turned_round() -> None:
 
 def test_a_metric_beside_its_rescaled_self_is_no_error() -> None:
     made = replace(table(systems=12), system_scores={"en": {f"s{s}": float(s % 5) for s in range(12)}})
-    base = MetricScores("raw", made.released["other"])
-    scaled = MetricScores("rescaled", (made.released["other"] - 0.3) / 0.7)
-    found = evaluate(ScoreTable(made, (base, scaled)), level="system")
+    base = MetricValues("raw", made.released["other"])
+    scaled = MetricValues("rescaled", (made.released["other"] - 0.3) / 0.7)
+    found = evaluate(ScoredJudgements(made, (base, scaled)), level="system")
     assert found.cells["raw"]["en"].value == pytest.approx(found.cells["rescaled"]["en"].value)
     assert found.options["test"] == "williams"
     assert found.cells["raw"]["en"].low <= found.cells["raw"]["en"].value <= found.cells["raw"]["en"].high
@@ -201,7 +201,7 @@ def test_a_metric_beside_its_rescaled_self_is_no_error() -> None:
 
 def test_a_name_that_is_taken_gets_a_number() -> None:
     made = table()
-    scored = score_table(made, ["chrf"]).add(MetricScores("chrf", made.released["other"]))
+    scored = score_table(made, ["chrf"]).add(MetricValues("chrf", made.released["other"]))
     assert [metric.name for metric in scored.metrics] == ["chrf", "chrf (2)"]
 
 
@@ -222,7 +222,7 @@ def test_a_name_that_is_taken_gets_a_number() -> None:
 def test_a_question_without_an_answer_is_refused(question: dict[str, Any], word: str) -> None:
     made = table()
     with pytest.raises(RecipeError, match=word):
-        evaluate(ScoreTable(made, (released_rows(made, "other"),)), **question)
+        evaluate(ScoredJudgements(made, (released_rows(made, "other"),)), **question)
 
 
 #: BERTScore F with idf from the references on the test sets of WMT17, measured for this project beforehand.
@@ -288,15 +288,15 @@ def test_bars_say_at_which_pair_the_work_is(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_intervals_of_ten_topics_are_students() -> None:
     grid = table(segments=12)
-    metric = MetricScores("m", np.random.default_rng(1).random(len(grid)))
-    cell = evaluate(ScoreTable(grid, (metric,)), level="topic", significance=Significance(test="none")).cells["m"][
-        "en"
-    ]
+    metric = MetricValues("m", np.random.default_rng(1).random(len(grid)))
+    cell = evaluate(ScoredJudgements(grid, (metric,)), level="topic", significance=Significance(test="none")).cells[
+        "m"
+    ]["en"]
     assert cell.value == pytest.approx((cell.low + cell.high) / 2)  # as a t interval is, and percentiles are not
     assert cell.low < cell.high
 
 
-def documented(seed: int = 0, *, documents: int = 12, rows: int = 6) -> ScoreTable:
+def documented(seed: int = 0, *, documents: int = 12, rows: int = 6) -> ScoredJudgements:
     """One system's rows with two metrics, equally good; rows of a document are alike."""
     scores, human, of = clustered_scores(seed, documents, rows)
     made = replace(
@@ -305,7 +305,7 @@ def documented(seed: int = 0, *, documents: int = 12, rows: int = 6) -> ScoreTab
         released={},
         document=tuple(f"d{one}" for one in of),
     )
-    return ScoreTable(made, tuple(MetricScores(name, row) for name, row in zip("ab", scores, strict=True)))
+    return ScoredJudgements(made, tuple(MetricValues(name, row) for name, row in zip("ab", scores, strict=True)))
 
 
 @pytest.mark.parametrize("agreement", ["pearson", "spearman", "kendall"])
@@ -324,7 +324,7 @@ def test_documents_are_drawn_as_wholes(agreement: str, test: Any) -> None:
     assert found.to_dict()["options"]["documents"] is True
     single = replace(scored.table, document=tuple(map(str, range(72))))
     rows = evaluate(
-        ScoreTable(single, scored.metrics),
+        ScoredJudgements(single, scored.metrics),
         agreement=agreement,
         significance=Significance(test=test, resamples=200, documents=True),
     )
@@ -347,9 +347,9 @@ def test_metrics_that_are_equally_good_differ_only_if_rows_are_taken_for_indepen
 def test_topics_of_a_document_are_drawn_together(level: Any, agreement: str) -> None:
     made = table(systems=4, segments=40)
     documents = tuple(f"d{int(segment) // 4}" for segment in made.segment)
-    scored = ScoreTable(
+    scored = ScoredJudgements(
         replace(made, document=documents),
-        (released_rows(made, "other"), MetricScores("m", made.human["fluency"] + made.human["adequacy"])),
+        (released_rows(made, "other"), MetricValues("m", made.human["fluency"] + made.human["adequacy"])),
     )
     question = {"level": level, "agreement": agreement}
     plain = evaluate(scored, significance=Significance(resamples=100), **question)
@@ -387,13 +387,13 @@ def test_documents_that_cannot_be_drawn_are_refused(question: dict[str, Any], wo
     made = replace(made, document=tuple(map(str, range(len(made)))))
     question = {"significance": Significance(documents=True), **question}
     with pytest.raises((InputError, RecipeError), match=word):
-        evaluate(ScoreTable(made, (released_rows(made, "other"),)), **question)
+        evaluate(ScoredJudgements(made, (released_rows(made, "other"),)), **question)
 
 
 def test_data_without_documents_says_so() -> None:
     made = table()
     with pytest.raises(InputError, match="made does not say which document a row is of"):
-        evaluate(ScoreTable(made, (released_rows(made, "other"),)), significance=Significance(documents=True))
+        evaluate(ScoredJudgements(made, (released_rows(made, "other"),)), significance=Significance(documents=True))
 
 
 def with_gaps(made: JudgementTable) -> JudgementTable:
@@ -404,7 +404,7 @@ def with_gaps(made: JudgementTable) -> JudgementTable:
 
 def test_agreement_that_cannot_be_computed_leaves_empty_cells_and_a_note() -> None:
     made = with_gaps(table(systems=3, segments=12))
-    scored = ScoreTable(made, (released_rows(made, "other"), *sentinels_of(made)))
+    scored = ScoredJudgements(made, (released_rows(made, "other"), *sentinels_of(made)))
     assert np.isfinite(evaluate(scored, level="system").cells["other"]["en"].value)
     found = evaluate(scored, level="system", agreement="spa", undefined="nan")
     assert np.isnan([cell.value for row in found.cells.values() for cell in row.values()]).all()
@@ -471,7 +471,7 @@ def test_texts_of_a_language_pair_are_not_annotated_as_english() -> None:
 
 def test_seed_4_gives_the_soft_accuracy_of_mt_metrics_eval() -> None:
     made = table(systems=4, segments=30)
-    scored = ScoreTable(made, (released_rows(made, "other"),))
+    scored = ScoredJudgements(made, (released_rows(made, "other"),))
     # mt-metrics-eval's pce.py by hand: 1,000 draws of default_rng(4), p the share of flips that reach the difference.
     signs = 2 * np.rint(np.random.default_rng(4).random((1000, 30), dtype=np.float32)).astype(float) - 1
     sides = [values.reshape(4, 30) for values in (made.human["adequacy"], made.released["other"])]

@@ -9,14 +9,14 @@ import pytest
 
 from nlgauge.errors import InputError, RecipeError
 from nlgauge.studies.meta.hybrids import Hybrids, hybrid_results, make_hybrids, model_selection
-from nlgauge.studies.meta.metric_scores import MetricScores
+from nlgauge.studies.meta.metric_values import MetricValues
 from nlgauge.studies.meta.sentinels import random_sentinel
 
 
 def test_a_hybrid_takes_one_judged_output_per_segment() -> None:
     # Powers of ten tell which output was taken: segment 0 has systems 0 and 2, segment 1 all three.
     human = np.array([[1.0, 10.0, math.nan], [math.nan, 20.0, math.nan], [3.0, 30.0, math.nan]])
-    scores = MetricScores("m", 2 * np.nan_to_num(human))
+    scores = MetricValues("m", 2 * np.nan_to_num(human))
     made = make_hybrids([scores], human, hybrids=6000)
     sums = np.round(2 * made.human).astype(int)
     values, counts = np.unique(sums, return_counts=True)
@@ -30,7 +30,7 @@ def test_hybrids_of_two_systems_differ_as_systems_do() -> None:
     # Systems at -1, 0 and 4; a metric that sees the system through the noise of segments.
     rng = np.random.default_rng(5)
     human = np.repeat([[-1.0], [0.0], [4.0]], 400, axis=1)
-    metric = MetricScores("m", human + rng.normal(scale=20, size=human.shape))
+    metric = MetricValues("m", human + rng.normal(scale=20, size=human.shape))
     every, two = (make_hybrids([metric], human, hybrids=3000, mixed=mixed) for mixed in ("all", "two"))
     assert np.std(two.human) > 10 * np.std(every.human)
     for made in (every, two):
@@ -49,7 +49,7 @@ def test_hybrids_of_two_systems_differ_as_systems_do() -> None:
 
 def test_blocks_and_seeds(monkeypatch: pytest.MonkeyPatch) -> None:
     human = np.random.default_rng(0).normal(size=(4, 30))
-    metric = MetricScores("m", human**3)
+    metric = MetricValues("m", human**3)
     options = {"hybrids": 200, "chosen_from": 10, "repeats": 300}
     one = hybrid_results([metric], human, **options)
     assert one == hybrid_results([metric], human, **options)
@@ -62,7 +62,7 @@ def test_blocks_and_seeds(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_people_select_what_people_select() -> None:
     human = np.random.default_rng(3).normal(size=(5, 40))
     itself, opposite = hybrid_results(
-        [MetricScores("same", human), MetricScores("against", -human)],
+        [MetricValues("same", human), MetricValues("against", -human)],
         human,
         hybrids=500,
         chosen_from=20,
@@ -105,7 +105,7 @@ def test_the_same_hybrid_is_never_drawn_twice() -> None:
 
 def test_a_metric_blind_to_systems_selects_nothing() -> None:
     human = np.random.default_rng(3).normal(size=(4, 10))
-    metrics = [MetricScores("good", human), MetricScores("blind", np.tile(np.arange(10.0), (4, 1)))]
+    metrics = [MetricValues("good", human), MetricValues("blind", np.tile(np.arange(10.0), (4, 1)))]
     options = {"hybrids": 50, "chosen_from": 5, "repeats": 20}
     with pytest.raises(InputError, match="'blind' has no correlation over hybrids: metric is constant"):
         hybrid_results(metrics, human, **options)
@@ -120,4 +120,4 @@ def test_selection_refuses() -> None:
     with pytest.raises(InputError, match=r"between 2 and the number of hybrids \(5\), got 6"):
         model_selection(made, chosen_from=6)
     with pytest.raises(InputError, match="resamples must be at least 1"):
-        make_hybrids([MetricScores("m", np.eye(2))], np.eye(2), hybrids=0)
+        make_hybrids([MetricValues("m", np.eye(2))], np.eye(2), hybrids=0)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from nlgauge.errors import InputError, RecipeError
 from nlgauge.stats.correlation import pearson
 from nlgauge.studies.meta.levels import LevelCorrelation, grouped_level, segment_level, system_level
-from nlgauge.studies.meta.metric_scores import MetricScores
+from nlgauge.studies.meta.metric_values import MetricValues
 from nlgauge.studies.meta.pairwise import preference_tau, preferences_from_scores
 
 Array = NDArray[np.float64]
@@ -44,7 +44,7 @@ def frame(path: Path) -> Array:
 def test_topic_averages_of_tac(
     data_folder: Path, year: str, metric: str, published: tuple[float, float, float]
 ) -> None:
-    scores = MetricScores(metric, frame(data_folder / "compare" / "tac" / "TAC" / year / f"{metric}.csv"))
+    scores = MetricValues(metric, frame(data_folder / "compare" / "tac" / "TAC" / year / f"{metric}.csv"))
     human = frame(data_folder / "compare" / "tac_pyramid" / "TAC_pyr" / f"{year}.csv")
     found = [grouped_level(scores, human, kind=kind).value for kind in ("pearson", "spearman", "kendall")]
     assert found[:2] == pytest.approx(published[:2], abs=6e-5)
@@ -58,7 +58,7 @@ def test_topic_averages_of_tac(
     [("08", (0.8650, 0.8677, 0.6951)), ("09", (0.8721, 0.9437, 0.8106)), ("11", (0.9489, 0.8583, 0.6901))],
 )
 def test_system_level_of_tac(data_folder: Path, year: str, published: tuple[float, float, float]) -> None:
-    scores = MetricScores("ROUGE_2", frame(data_folder / "compare" / "tac" / "TAC" / year / "ROUGE_2.csv"))
+    scores = MetricValues("ROUGE_2", frame(data_folder / "compare" / "tac" / "TAC" / year / "ROUGE_2.csv"))
     human = frame(data_folder / "compare" / "tac_pyramid" / "TAC_pyr" / f"{year}.csv")
     found = [system_level(scores, human, kind=kind).value for kind in ("pearson", "spearman", "kendall")]
     assert found == pytest.approx(published, abs=6e-5)
@@ -70,7 +70,7 @@ SCORES = np.array([[0.1, 0.3, 0.9, NAN], [0.3, 0.1, 0.8, 0.2], [0.2, 0.2, 0.1, 0
 
 def test_segment_level_takes_judged_outputs_only() -> None:
     judged = ~np.isnan(HUMAN)
-    found = segment_level(MetricScores("m", SCORES), HUMAN)
+    found = segment_level(MetricValues("m", SCORES), HUMAN)
     assert found.value == pytest.approx(pearson(SCORES[judged], HUMAN[judged]).value)
     assert found.n == 10
 
@@ -78,17 +78,17 @@ def test_segment_level_takes_judged_outputs_only() -> None:
 def test_item_level_counts_what_it_skips() -> None:
     # Item 0: r of (.1 .3 .2) with (1 2 4); item 2: r of (.9 .8 .1) with (5 3 1); item 1 is tied by people,
     # item 3 has one judged output.
-    found = grouped_level(MetricScores("m", SCORES), HUMAN)
+    found = grouped_level(MetricValues("m", SCORES), HUMAN)
     expected = [np.corrcoef(SCORES[:, item], HUMAN[:, item])[0, 1] for item in (0, 2)]
     assert found.value == pytest.approx(np.mean(expected))
     assert found.n == 2
     assert found.skipped == {"constant human scores": 1, "fewer than two judged outputs": 1}
     with pytest.raises(InputError, match="item 1: constant human scores"):
-        grouped_level(MetricScores("m", SCORES), HUMAN, constant="raise")
+        grouped_level(MetricValues("m", SCORES), HUMAN, constant="raise")
 
 
 def test_by_system_level_averages_over_systems() -> None:
-    found = grouped_level(MetricScores("m", SCORES), HUMAN, by="system")
+    found = grouped_level(MetricValues("m", SCORES), HUMAN, by="system")
     judged = ~np.isnan(HUMAN)
     expected = [np.corrcoef(SCORES[s][judged[s]], HUMAN[s][judged[s]])[0, 1] for s in range(3)]
     assert found.value == pytest.approx(np.mean(expected))
@@ -96,7 +96,7 @@ def test_by_system_level_averages_over_systems() -> None:
 
 
 def test_a_mean_over_nothing_is_no_zero() -> None:
-    constant = MetricScores("flat", np.ones((3, 4)))
+    constant = MetricValues("flat", np.ones((3, 4)))
     with pytest.raises(InputError, match="'flat' has no pearson at item level: no item is left"):
         grouped_level(constant, HUMAN)
     found = grouped_level(constant, HUMAN, undefined="nan")
@@ -107,7 +107,7 @@ def test_a_mean_over_nothing_is_no_zero() -> None:
 
 @pytest.mark.parametrize("function", [segment_level, grouped_level, system_level])
 def test_a_constant_metric_is_named(function: Callable[..., LevelCorrelation]) -> None:
-    flat = MetricScores("flat", np.ones((3, 4)))
+    flat = MetricValues("flat", np.ones((3, 4)))
     with pytest.raises(InputError, match=r"'flat' has no pearson at (segment|item|system) level"):
         function(flat, HUMAN)
     found = function(flat, HUMAN, undefined="nan")
@@ -119,7 +119,7 @@ def test_a_constant_metric_is_named(function: Callable[..., LevelCorrelation]) -
 
 def test_system_level_aggregates() -> None:
     scores = np.array([[0.0, 0.0, 9.0], [1.0, 1.0, 1.0], [2.0, 2.0, 0.0]])
-    metric = MetricScores("m", scores)
+    metric = MetricValues("m", scores)
     official = [1.0, 2.0, 3.0]
     assert system_level(metric, official, aggregate="median").value == pytest.approx(1)
     assert system_level(metric, official).value == pytest.approx(np.corrcoef([3, 1, 4 / 3], official)[0, 1])
@@ -131,24 +131,24 @@ def test_system_level_aggregates() -> None:
 
 
 def test_systems_nobody_judged_are_dropped_and_counted() -> None:
-    metric = MetricScores("m", [[1.0, 1.0], [NAN, NAN], [2.0, 2.0], [4.0, 4.0]])  # type: ignore[arg-type]
+    metric = MetricValues("m", [[1.0, 1.0], [NAN, NAN], [2.0, 2.0], [4.0, 4.0]])  # type: ignore[arg-type]
     found = system_level(metric, [1.0, NAN, 2.0, 4.0])
     assert (found.value, found.n) == (pytest.approx(1), 3)
     assert found.skipped == {"systems without a human score": 1}
 
 
 def test_a_distance_is_turned_round_once() -> None:
-    similarity, distance = MetricScores("s", SCORES), MetricScores("d", 1 - SCORES, higher_is_better=False)
+    similarity, distance = MetricValues("s", SCORES), MetricValues("d", 1 - SCORES, higher_is_better=False)
     for function in (segment_level, grouped_level):
         assert function(distance, HUMAN).value == pytest.approx(function(similarity, HUMAN).value)
     whole = np.nan_to_num(SCORES)
-    turned = MetricScores("d", -whole, higher_is_better=False)
-    assert system_level(turned, HUMAN).value == pytest.approx(system_level(MetricScores("s", whole), HUMAN).value)
+    turned = MetricValues("d", -whole, higher_is_better=False)
+    assert system_level(turned, HUMAN).value == pytest.approx(system_level(MetricValues("s", whole), HUMAN).value)
 
 
 def test_scores_cannot_be_changed_afterwards() -> None:
     table = np.ones((2, 2))
-    metric = MetricScores("m", table)
+    metric = MetricValues("m", table)
     table[0, 0] = 7
     assert metric.values[0, 0] == 1
     with pytest.raises(ValueError, match="read-only"):
@@ -161,33 +161,33 @@ def test_a_missing_score_where_people_judged_is_named(bad: float) -> None:
     scores[2, 1] = bad
     for function in (segment_level, grouped_level, system_level):
         with pytest.raises(InputError, match=r"'m' gives (nan|inf) to system"):
-            function(MetricScores("m", scores), HUMAN)
+            function(MetricValues("m", scores), HUMAN)
 
 
 def test_input_of_the_wrong_shape_is_named() -> None:
-    metric = MetricScores("m", SCORES)
+    metric = MetricValues("m", SCORES)
     with pytest.raises(InputError, match=r"\(3, 4\), human scores \(3, 2\)"):
         segment_level(metric, HUMAN[:, :2])
     with pytest.raises(InputError, match=r"\(3, 4\), human scores \(3, 2\)"):
         system_level(metric, HUMAN[:, :2])
     with pytest.raises(InputError, match="systems x segments, got shape"):
-        system_level(MetricScores("m", np.ones(3)), [1.0, 2.0, 3.0])
+        system_level(MetricValues("m", np.ones(3)), [1.0, 2.0, 3.0])
     with pytest.raises(InputError, match=r"got shape \(1, 1, 1\)"):
-        MetricScores("m", np.ones((1, 1, 1)))
+        MetricValues("m", np.ones((1, 1, 1)))
     with pytest.raises(InputError, match="not a single human score"):
         segment_level(metric, np.full((3, 4), NAN))
     with pytest.raises(InputError, match="each of 3 systems, got 2"):
         system_level(metric, [1.0, 2.0])
     with pytest.raises(RecipeError, match="'mode'"):
-        system_level(MetricScores("m", np.eye(3)), [1, 2, 3], aggregate="mode")
+        system_level(MetricValues("m", np.eye(3)), [1, 2, 3], aggregate="mode")
     with pytest.raises(InputError, match="finite number for each of 3"):
-        system_level(MetricScores("m", np.eye(3)), [1, 2, 3], aggregate=lambda table: table[0, :2])
+        system_level(MetricValues("m", np.eye(3)), [1, 2, 3], aggregate=lambda table: table[0, :2])
 
 
 @pytest.mark.parametrize(("kind", "values"), [("pearson", (0.776, 0.760, 1.0)), ("kendall", (0.552, 0.575, 1.0))])
 def test_values_of_the_published_unit_tests(kind: str, values: tuple[float, float, float]) -> None:
     # mt-metrics-eval, stats_test.py: testPearson and testKendall, flat, by system and by item.
-    metric, human = MetricScores("m", np.array([[2, 1, 4], [3, 3, 7]])), [[1, 2, 3], [4, 5, 6]]
+    metric, human = MetricValues("m", np.array([[2, 1, 4], [3, 3, 7]])), [[1, 2, 3], [4, 5, 6]]
     found = (
         segment_level(metric, human, kind=kind).value,
         grouped_level(metric, human, kind=kind, by="system").value,
@@ -201,7 +201,7 @@ def test_the_published_kendall_like_values(margin: float, tau: float, pairs: int
     # mt-metrics-eval, stats_test.py: CorrelationFunctionsTest.testKendallLike; that list is four systems on one item.
     found = preferences_from_scores(np.array([[10, 11, 100, 150]]).T, margin=margin)
     assert found.better.size == pairs
-    assert preference_tau(MetricScores("m", np.array([[2, 1, 4, 3]]).T), found).value == pytest.approx(tau)
+    assert preference_tau(MetricValues("m", np.array([[2, 1, 4, 3]]).T), found).value == pytest.approx(tau)
 
 
 def test_preferences_need_the_margin() -> None:
@@ -211,13 +211,13 @@ def test_preferences_need_the_margin() -> None:
     assert found == {(0, 1, 0), (0, 2, 0), (1, 2, 0), (2, 0, 1), (2, 1, 1), (2, 1, 2)}
     # By hand: right on (0,1,0) (0,2,0) (2,1,2); tied on (1,2,0); wrong on both of segment 1.
     scores = np.array([[5.0, 3.0, NAN], [4.0, 3.0, 1.0], [4.0, 2.0, 2.0]])
-    assert preference_tau(MetricScores("m", scores), pairs).value == pytest.approx(0)
-    assert preference_tau(MetricScores("m", scores), pairs, ties="half").value == pytest.approx(1 / 6)
-    distance = MetricScores("d", -scores, higher_is_better=False)
-    assert preference_tau(distance, pairs) == preference_tau(MetricScores("m", scores), pairs)
+    assert preference_tau(MetricValues("m", scores), pairs).value == pytest.approx(0)
+    assert preference_tau(MetricValues("m", scores), pairs, ties="half").value == pytest.approx(1 / 6)
+    distance = MetricValues("d", -scores, higher_is_better=False)
+    assert preference_tau(distance, pairs) == preference_tau(MetricValues("m", scores), pairs)
     with pytest.raises(InputError, match="no two outputs"):
         preferences_from_scores(human, margin=90)
     with pytest.raises(InputError, match="'m' gives nan to system 0, segment 2"):
         preference_tau(
-            MetricScores("m", scores), pairs._replace(better=pairs.better * 0, segment=pairs.segment * 0 + 2)
+            MetricValues("m", scores), pairs._replace(better=pairs.better * 0, segment=pairs.segment * 0 + 2)
         )

@@ -12,7 +12,7 @@ from nlgauge.errors import InputError, RecipeError
 from nlgauge.stats.paired_tests import bonferroni, holm
 from nlgauge.stats.permutation import permutation_both
 from nlgauge.studies.meta.levels import grouped_level, segment_level, system_level
-from nlgauge.studies.meta.metric_scores import MetricScores
+from nlgauge.studies.meta.metric_values import MetricValues
 from nlgauge.studies.meta.ranks import assign_ranks, compare_metrics
 
 Array = NDArray[np.float64]
@@ -20,10 +20,10 @@ Array = NDArray[np.float64]
 
 def made_metrics(
     noise: tuple[float, ...] = (2.0, 0.6, 0.65), systems: int = 6, segments: int = 50, seed: int = 0
-) -> tuple[list[MetricScores], Array]:
+) -> tuple[list[MetricValues], Array]:
     rng = np.random.default_rng(seed)
     human = np.linspace(0, 1, systems)[:, None] + rng.normal(size=(systems, segments))
-    metrics = [MetricScores(f"m{k}", human + level * rng.normal(size=human.shape)) for k, level in enumerate(noise)]
+    metrics = [MetricValues(f"m{k}", human + level * rng.normal(size=human.shape)) for k, level in enumerate(noise)]
     return metrics, human
 
 
@@ -77,7 +77,7 @@ def test_the_quick_way_equals_drawing_and_correlating(level: str) -> None:
     def statistic(values: Array) -> float:
         table = np.full(human.shape, np.nan)
         table[places] = values
-        return levels[level](MetricScores("x", table), human).value
+        return levels[level](MetricValues("x", table), human).value
 
     slow = permutation_both(better.values[places], worse.values[places], statistic, resamples=100)
     assert found.p_values[0, 1] == slow.p_value
@@ -90,7 +90,7 @@ def test_ranks_are_those_of_correlating_every_draw(level: str, kind: str) -> Non
     metrics, human = made_metrics(noise=(0.75, 0.7), systems=5, segments=8, seed=1)
     human = np.round(2 * human)
     human[1, 4] = human[3, 4] = np.nan
-    rounded = [MetricScores(metric.name, np.round(2 * metric.values)) for metric in metrics]
+    rounded = [MetricValues(metric.name, np.round(2 * metric.values)) for metric in metrics]
     told: list[int] = []
     found = compare_metrics(rounded, human, level=level, kind=kind, resamples=40, advance=told.append)  # type: ignore[arg-type]
     levels = {
@@ -105,7 +105,7 @@ def test_ranks_are_those_of_correlating_every_draw(level: str, kind: str) -> Non
     def statistic(values: Array) -> float:
         table = np.full(human.shape, np.nan)
         table[where] = values
-        return levels[level](MetricScores("x", table), human, kind=kind, undefined="nan").value
+        return levels[level](MetricValues("x", table), human, kind=kind, undefined="nan").value
 
     better, worse = ({metric.name: metric for metric in rounded}[name] for name in found.names)
     slow = permutation_both(better.values[where], worse.values[where], statistic, resamples=40)
@@ -163,7 +163,7 @@ def test_official_system_scores_serve_as_well() -> None:
 
 def test_a_distance_ranks_like_its_similarity() -> None:
     metrics, human = made_metrics()
-    turned = [MetricScores(m.name, 5 - m.values, higher_is_better=False) for m in metrics]
+    turned = [MetricValues(m.name, 5 - m.values, higher_is_better=False) for m in metrics]
     first, second = compare_metrics(metrics, human), compare_metrics(turned, human)
     assert first.names == second.names
     assert first.correlations == pytest.approx(second.correlations)
@@ -182,7 +182,7 @@ def test_corrections_count_the_pairs_tested() -> None:
 
 def test_a_metric_without_a_value_is_refused_or_named() -> None:
     metrics, human = made_metrics()
-    flat = MetricScores("flat", np.ones(human.shape))
+    flat = MetricValues("flat", np.ones(human.shape))
     with pytest.raises(InputError, match="'flat' has no pearson at segment level: metric is constant"):
         compare_metrics([*metrics, flat], human)
     found = compare_metrics([*metrics, flat], human, undefined="leave out")

@@ -10,7 +10,7 @@ import pytest
 from nlgauge.data.cards import load
 from nlgauge.data.judgements import JudgementTable
 from nlgauge.errors import InputError, LanguageWarning, RecipeError
-from nlgauge.studies.meta.metric_scores import MetricScores, ScoreTable
+from nlgauge.studies.meta.metric_values import MetricValues, ScoredJudgements
 from nlgauge.studies.meta.score_table import pooled_corpora, score_table, table_corpora
 from nlgauge.studies.meta.tune_layer import tune_layer
 
@@ -53,18 +53,18 @@ def test_tac_has_as_many_documents_as_references_with_people_among_the_peers(dat
 
 def test_scores_are_had_by_metric_by_row_and_by_system() -> None:
     table = people_and_systems()
-    scored = ScoreTable(table, (MetricScores("d", [1.0, 2.0, 3.0, 4.0, 5.0], higher_is_better=False),))
+    scored = ScoredJudgements(table, (MetricValues("d", [1.0, 2.0, 3.0, 4.0, 5.0], higher_is_better=False),))
     assert scored["d"].oriented.tolist() == [-1, -2, -3, -4, -5]
     assert scored.take([4, 0])["d"].values.tolist() == [5, 1]
     assert scored.by_system("d", "en") == {"a": {"1": -1, "2": -2}, "b": {"1": -3, "2": -4}, "P": {"1": -5}}
-    assert repr(scored) == "<ScoreTable small: 5 rows x d>"
+    assert repr(scored) == "<ScoredJudgements small: 5 rows x d>"
     assert repr(table) == "<JudgementTable small: 5 rows, 3 systems, en; no human scores of segments>"
     with pytest.raises(RecipeError, match="no scores of 'e'; it has those of d"):
         scored["e"]
     with pytest.raises(InputError, match="each of the 5 rows of small"):
-        ScoreTable(table, (MetricScores("d", [1.0]),))
+        ScoredJudgements(table, (MetricValues("d", [1.0]),))
     with pytest.raises(InputError, match="two metrics are called 'd'"):
-        ScoreTable(table, (*scored.metrics, *scored.metrics))
+        ScoredJudgements(table, (*scored.metrics, *scored.metrics))
 
 
 def test_only_languages_of_texts_that_are_compared_are_warned_about(recwarn: pytest.WarningsRecorder) -> None:

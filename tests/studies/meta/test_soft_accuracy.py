@@ -10,7 +10,7 @@ import pytest
 from tests.studies.meta.made_tables import NAN, Array
 
 from nlgauge.errors import InputError
-from nlgauge.studies.meta.metric_scores import MetricScores
+from nlgauge.studies.meta.metric_values import MetricValues
 from nlgauge.studies.meta.pairwise import pairwise_p_values, soft_pairwise_accuracies, soft_pairwise_accuracy
 
 
@@ -35,9 +35,9 @@ def test_p_values_equal_the_definition_with_the_published_draws() -> None:
 
 def test_draws_do_not_depend_on_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     human, scores = made_systems(segments=37)
-    whole = soft_pairwise_accuracy(MetricScores("m", scores), human)
+    whole = soft_pairwise_accuracy(MetricValues("m", scores), human)
     monkeypatch.setattr("nlgauge.studies.meta.pairwise.BLOCK_CELLS", 37 * 11)
-    assert soft_pairwise_accuracy(MetricScores("m", scores), human) == whole
+    assert soft_pairwise_accuracy(MetricValues("m", scores), human) == whole
 
 
 def test_the_example_of_the_published_code() -> None:
@@ -51,12 +51,12 @@ def test_the_example_of_the_published_code() -> None:
 def test_people_agree_with_themselves_and_a_reversed_metric_does_not() -> None:
     human, scores = made_systems()
     itself, noisy, reverse = soft_pairwise_accuracies(
-        [MetricScores("h", human), MetricScores("m", scores), MetricScores("r", -human)], human
+        [MetricValues("h", human), MetricValues("m", scores), MetricValues("r", -human)], human
     )
     assert itself.value == 1
     assert 0.5 < noisy.value < 1
     assert reverse.value < 0.5
-    assert soft_pairwise_accuracy(MetricScores("d", -human, higher_is_better=False), human).value == 1
+    assert soft_pairwise_accuracy(MetricValues("d", -human, higher_is_better=False), human).value == 1
     assert (itself.pairs, itself.segments, itself.unjudged) == (10, 60, 0)
 
 
@@ -64,18 +64,18 @@ def test_only_segments_judged_for_all_systems_count() -> None:
     human, scores = made_systems()
     gaps = human.copy()
     gaps[2, [3, 7]] = NAN
-    found = soft_pairwise_accuracy(MetricScores("m", scores), gaps)
+    found = soft_pairwise_accuracy(MetricValues("m", scores), gaps)
     rest = np.delete(np.arange(60), [3, 7])
-    assert found.value == soft_pairwise_accuracy(MetricScores("m", scores[:, rest]), human[:, rest]).value
+    assert found.value == soft_pairwise_accuracy(MetricValues("m", scores[:, rest]), human[:, rest]).value
     assert (found.segments, found.unjudged) == (58, 2)
     gaps[0] = NAN
     with pytest.raises(InputError, match="no segment was judged for every system"):
-        soft_pairwise_accuracy(MetricScores("m", scores), gaps)
+        soft_pairwise_accuracy(MetricValues("m", scores), gaps)
 
 
 def test_a_metric_that_separates_nothing_has_no_accuracy() -> None:
     human, scores = made_systems()
-    blind = MetricScores("source", np.tile(scores[0], (5, 1)))
+    blind = MetricValues("source", np.tile(scores[0], (5, 1)))
     with pytest.raises(InputError, match="'source' has no soft pairwise accuracy: all systems get the same"):
         soft_pairwise_accuracy(blind, human)
     found = soft_pairwise_accuracy(blind, human, undefined="nan")
@@ -90,6 +90,6 @@ def test_segments_of_a_document_are_swapped_together() -> None:
     found = pairwise_p_values(human[None], clusters=documents)[0]
     difference = human[1] - human[3]
     assert found[1, 3] == np.mean((signs[:, documents] * difference).sum(axis=1) >= difference.sum() - 1e-9)
-    metric = MetricScores("m", scores)
+    metric = MetricValues("m", scores)
     assert soft_pairwise_accuracy(metric, human, documents=range(60)) == soft_pairwise_accuracy(metric, human)
     assert soft_pairwise_accuracy(metric, human, documents=documents) != soft_pairwise_accuracy(metric, human)

@@ -11,7 +11,7 @@ from tests.studies.meta.made_tables import NAN, Array
 
 from nlgauge.stats.permutation import swap_signs
 from nlgauge.studies.meta.evaluation import compare_tie_accuracies
-from nlgauge.studies.meta.metric_scores import MetricScores
+from nlgauge.studies.meta.metric_values import MetricValues
 from nlgauge.studies.meta.pairwise import tie_calibrated_accuracy
 
 
@@ -20,9 +20,9 @@ def test_compared_accuracies_equal_swapping_pair_by_pair() -> None:
     human = rng.integers(0, 4, size=(5, 40)).astype(float)
     human[2, 3] = NAN
     metrics = [
-        MetricScores(f"m{k}", human + noise * rng.normal(size=human.shape)) for k, noise in enumerate((9, 1, 1.1))
+        MetricValues(f"m{k}", human + noise * rng.normal(size=human.shape)) for k, noise in enumerate((9, 1, 1.1))
     ]
-    metrics = [MetricScores(m.name, np.nan_to_num(m.values)) for m in metrics]
+    metrics = [MetricValues(m.name, np.nan_to_num(m.values)) for m in metrics]
     found = compare_tie_accuracies(metrics, human, resamples=200, seed=3)
     values = {m.name: tie_calibrated_accuracy(m, human) for m in metrics}
     assert [one.value for one in found.accuracies] == sorted((one.value for one in values.values()), reverse=True)
@@ -53,7 +53,7 @@ def test_compared_accuracies_equal_swapping_pair_by_pair() -> None:
 def test_outcomes_of_a_document_are_swapped_together() -> None:
     rng = np.random.default_rng(1)
     human = rng.integers(0, 4, size=(4, 30)).astype(float)
-    metrics = [MetricScores(f"m{k}", human + noise * rng.normal(size=human.shape)) for k, noise in enumerate((2, 3))]
+    metrics = [MetricValues(f"m{k}", human + noise * rng.normal(size=human.shape)) for k, noise in enumerate((2, 3))]
     documents = np.repeat(np.arange(10), 3)
     found = compare_tie_accuracies(metrics, human, documents=documents, resamples=200, seed=3)
     first, second = (by_pair(metrics[int(one.metric[1])], human, one.epsilon) for one in found.accuracies)
@@ -63,7 +63,7 @@ def test_outcomes_of_a_document_are_swapped_together() -> None:
     assert found.comparison.p_values[0, 1] == pytest.approx(expected)
 
 
-def by_pair(metric: MetricScores, human: Array, epsilon: float) -> Array:
+def by_pair(metric: MetricValues, human: Array, epsilon: float) -> Array:
     """1 where a pair of outputs (rows) of an item (columns) is right."""
     rows = []
     for i, j in itertools.combinations(range(len(human)), 2):

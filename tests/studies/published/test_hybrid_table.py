@@ -9,7 +9,7 @@ import pytest
 
 from nlgauge.data.cards import load
 from nlgauge.studies.meta.hybrids import hybrid_results
-from nlgauge.studies.meta.metric_scores import MetricScores
+from nlgauge.studies.meta.metric_values import MetricValues
 from nlgauge.studies.meta.score_table import score_table
 from nlgauge.studies.published import hybrids as hybrids_module
 from nlgauge.studies.published.entries import PAPER_TABLES
@@ -59,7 +59,7 @@ def test_hybrids_mix_two_systems_at_their_official_scores(package: Path, number:
     human = np.repeat([[SCORES[name]] for name in OUTPUTS], 3, axis=1)
     repeats = 1 if measure == "pearson" else 50
     (expected,) = hybrid_results(
-        [MetricScores("bleu", scored)], human, hybrids=200, mixed="two", chosen_from=10, repeats=repeats
+        [MetricValues("bleu", scored)], human, hybrids=200, mixed="two", chosen_from=10, repeats=repeats
     )
     (row,) = result.rows
     assert row.cells["cs-en"].ours == pytest.approx(getattr(expected, measure))

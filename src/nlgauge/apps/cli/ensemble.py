@@ -27,7 +27,7 @@ from nlgauge.io.storage import short_digest
 from nlgauge.io.textfiles import file_label
 from nlgauge.report.studies import render_search
 from nlgauge.studies.ensembles import fit_norms, norms_of_scores, search_ensembles
-from nlgauge.studies.meta.metric_scores import ScoreTable, imported_rows
+from nlgauge.studies.meta.metric_values import ScoredJudgements, imported_rows
 from nlgauge.studies.meta.score_table import released_rows, score_table
 
 _FIT = f"""\
@@ -106,7 +106,7 @@ def _search(args: argparse.Namespace) -> int:
     others = [released_rows(table, name) for name in args.released]
     others += imported_rows(table, args.scores, columns=columns, lower_is_better=args.lower_is_better)
     run = RunOptions.of(run_options(args))
-    scored = ScoreTable(table, ())
+    scored = ScoredJudgements(table, ())
     if args.metric:
         scored = score_table(table, args.metric, run=run, undefined="raise", **metric_options(args))
     found = search_ensembles(

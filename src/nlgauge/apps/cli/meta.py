@@ -34,7 +34,7 @@ from nlgauge.io.table import Marked, Table
 from nlgauge.report.figures.comparison import plot_agreement
 from nlgauge.report.studies import render_agreement
 from nlgauge.studies.meta.evaluation import evaluate
-from nlgauge.studies.meta.metric_scores import ScoreTable, imported_rows
+from nlgauge.studies.meta.metric_values import ScoredJudgements, imported_rows
 from nlgauge.studies.meta.questions import AGREEMENTS, LEVELS, Question, Significance, check_question
 from nlgauge.studies.meta.score_table import released_rows, score_table, sentinels_of
 from nlgauge.studies.meta.tune_layer import tune_layer
@@ -150,7 +150,7 @@ def _meta(args: argparse.Namespace) -> int:
         check_question(question, table, documents=significance.documents)
         significance.resolved(question)
     run = RunOptions.of(run_options(args))
-    scored = ScoreTable(table, ())
+    scored = ScoredJudgements(table, ())
     if args.metric:
         scored = score_table(table, args.metric, run=run, undefined="nan", **metric_options(args))
         _check_scored(scored, alone=not released)
@@ -178,7 +178,7 @@ def _meta(args: argparse.Namespace) -> int:
     return 0
 
 
-def _check_scored(scored: ScoreTable, *, alone: bool) -> None:
+def _check_scored(scored: ScoredJudgements, *, alone: bool) -> None:
     """Raise what kept every metric from being computed, where nothing else was asked for."""
     errors = [error for metric in scored.metrics for error in metric.failed.values()]
     if alone and len(errors) == len(scored.metrics) * len(scored.table.langpairs):

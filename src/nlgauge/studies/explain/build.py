@@ -35,7 +35,7 @@ from nlgauge.studies.explain.explanation import (
     Word,
     WordedText,
 )
-from nlgauge.studies.explain.masking import MOST_WORDS, MaskedScores, leave_one_out, shapley
+from nlgauge.studies.explain.masking import MOST_WORDS, VariantScorer, leave_one_out, shapley
 from nlgauge.studies.explain.options import ExplainOptions, ScoresByReference
 from nlgauge.studies.explain.word_level import WordView, lowered_spans
 from nlgauge.text.tokenizer import Tokens, is_punctuation
@@ -281,10 +281,10 @@ class Explainer:
         return self.prepared.metrics[0].metric
 
     @cached_property
-    def masked(self) -> MaskedScores:
+    def masked(self) -> VariantScorer:
         """What texts with words left out score."""
         component = self.options.component_of(self.metric)
-        return MaskedScores(self.metric, self.corpus, self.prepared.options, component)
+        return VariantScorer(self.metric, self.corpus, self.prepared.options, component)
 
     def explain(self, index: int) -> Explanation:
         """The explanation of a segment."""

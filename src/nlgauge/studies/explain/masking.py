@@ -113,7 +113,7 @@ def without_words(text: str, words: Sequence[WordSpan], kept: NDArray[np.bool_])
 
 
 @dataclass(frozen=True, eq=False)
-class MaskedScores:
+class VariantScorer:
     """Scores variants of a text as the run scored the text itself: idf stays that of the run's texts."""
 
     metric: Metric
@@ -143,7 +143,7 @@ class MaskedScores:
         return np.array(found[0].segments[self.component])
 
 
-def leave_one_out(masked: MaskedScores, index: int, side: Side, text: str, words: Sequence[WordSpan]) -> Attribution:
+def leave_one_out(masked: VariantScorer, index: int, side: Side, text: str, words: Sequence[WordSpan]) -> Attribution:
     """What the score loses when a word is left out: score of the text minus score without the word."""
     kept = np.ones((len(words) + 1, len(words)), dtype=np.bool_)
     kept[np.arange(1, len(words) + 1), np.arange(len(words))] = False
@@ -153,7 +153,7 @@ def leave_one_out(masked: MaskedScores, index: int, side: Side, text: str, words
 
 
 def shapley(
-    masked: MaskedScores,
+    masked: VariantScorer,
     index: int,
     side: Side,
     text: str,

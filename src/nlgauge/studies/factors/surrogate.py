@@ -30,7 +30,7 @@ from nlgauge.io.table import LINE, Cell, Probability, Table
 from nlgauge.stats.least_squares import least_squares, standardised
 from nlgauge.stats.validation import Vector, numbers
 from nlgauge.studies.factors.columns import CLB, COMPUTED, FactorMaker, FactorOptions
-from nlgauge.studies.meta.metric_scores import MetricScores, distinct_names
+from nlgauge.studies.meta.metric_values import MetricValues, distinct_names
 from nlgauge.studies.meta.score_table import released_rows, score_table
 
 if TYPE_CHECKING:
@@ -344,7 +344,7 @@ def explain_factors(
 
 def _scored(
     table: JudgementTable, metrics: Sequence[AnyMetric], released: Sequence[str], **options: Any
-) -> list[MetricScores]:
+) -> list[MetricValues]:
     """Released scores, then those of metrics; a released one that is called like a metric says what it is."""
     computed = list(score_table(table, metrics, **options).metrics) if metrics else []
     names = {one.name for one in computed}

@@ -16,7 +16,7 @@ from nlgauge.studies.meta.levels import (
     system_level,
     system_vectors,
 )
-from nlgauge.studies.meta.metric_scores import MetricScores, ScoreTable, imported_rows
+from nlgauge.studies.meta.metric_values import MetricValues, ScoredJudgements, imported_rows
 from nlgauge.studies.meta.pairwise import (
     DifferenceCorrelation,
     Preferences,
@@ -52,10 +52,10 @@ __all__ = [
     "LayerTuning",
     "LevelCorrelation",
     "MetricComparison",
-    "MetricScores",
+    "MetricValues",
     "Preferences",
     "Question",
-    "ScoreTable",
+    "ScoredJudgements",
     "Significance",
     "SoftAccuracy",
     "TieAccuracy",

@@ -34,7 +34,7 @@ from nlgauge.stats.correlation import Undefined, correlate
 from nlgauge.stats.correlation_bootstrap import bootstrap_correlations
 from nlgauge.stats.permutation import permutation_of_outcomes
 from nlgauge.stats.resampling import Units, bootstrap_mean, unit_numbers
-from nlgauge.studies.meta.metric_scores import MetricScores, ScoreTable, distinct_names
+from nlgauge.studies.meta.metric_values import MetricValues, ScoredJudgements, distinct_names
 from nlgauge.studies.meta.pairwise import TieAccuracy, outcome_pairs, tie_calibrated_accuracy
 from nlgauge.studies.meta.questions import (
     CORRELATIONS,
@@ -63,7 +63,7 @@ class TieComparison(NamedTuple):
 
 
 def compare_tie_accuracies(
-    scores: Sequence[MetricScores],
+    scores: Sequence[MetricValues],
     human: ArrayLike,
     *,
     documents: Units | None = None,
@@ -218,7 +218,7 @@ class AgreementTable:
 
 
 def evaluate(
-    scored: ScoreTable,
+    scored: ScoredJudgements,
     *,
     level: Literal["segment", "document", "topic", "system"] = "segment",
     agreement: str = "pearson",
@@ -283,7 +283,7 @@ def evaluate(
     )
 
 
-def _cell(people: Judgements, metric: MetricScores, significance: Significance) -> Cell:
+def _cell(people: Judgements, metric: MetricValues, significance: Significance) -> Cell:
     """The agreement of a metric on a language pair, without interval and test."""
     if people.langpair in metric.failed:
         raise metric.failed[people.langpair]
@@ -294,7 +294,7 @@ def _cell(people: Judgements, metric: MetricScores, significance: Significance) 
 def _add_significance(
     cells: dict[str, Cell],
     people: Judgements,
-    metrics: Sequence[MetricScores],
+    metrics: Sequence[MetricValues],
     significance: Significance,
     *,
     progress: bool,
@@ -314,7 +314,7 @@ def _add_significance(
 
 
 def _compared(
-    metrics: Sequence[MetricScores], people: Judgements, significance: Significance, *, progress: bool
+    metrics: Sequence[MetricValues], people: Judgements, significance: Significance, *, progress: bool
 ) -> MetricComparison:
     """Metrics from best to worst, every pair tested."""
     kind = people.question.agreement
@@ -337,7 +337,7 @@ def _compared(
 
 
 def _intervals(
-    metrics: Sequence[MetricScores], people: Judgements, significance: Significance, progress: bool
+    metrics: Sequence[MetricValues], people: Judgements, significance: Significance, progress: bool
 ) -> dict[str, tuple[float, float]]:
     human, kind = people.human, people.question.agreement
     judged = ~np.isnan(human)  # one line: of rows, or of systems
@@ -362,7 +362,7 @@ def _intervals(
 
 
 def _topic_intervals(
-    metrics: Sequence[MetricScores], people: Judgements, significance: Significance, progress: bool
+    metrics: Sequence[MetricValues], people: Judgements, significance: Significance, progress: bool
 ) -> dict[str, tuple[float, float]]:
     """Topics are what is drawn, or their documents; those without a correlation are left out, as in the mean."""
     found = {}

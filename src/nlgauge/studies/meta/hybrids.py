@@ -22,9 +22,9 @@ from numpy.typing import ArrayLike, NDArray
 from nlgauge.errors import InputError, RecipeError
 from nlgauge.stats.correlation import Undefined, pearson
 from nlgauge.stats.validation import Vector, check_resampling
-from nlgauge.studies.meta.metric_scores import (
+from nlgauge.studies.meta.metric_values import (
     Matrix,
-    MetricScores,
+    MetricValues,
     check_scores,
     distinct_names,
     human_scores,
@@ -66,7 +66,7 @@ class HybridResult(NamedTuple):
 
 
 def make_hybrids(
-    scores: Sequence[MetricScores],
+    scores: Sequence[MetricValues],
     human: ArrayLike,
     *,
     hybrids: int = 10_000,
@@ -111,7 +111,7 @@ def make_hybrids(
 
 
 def hybrid_results(
-    scores: Sequence[MetricScores],
+    scores: Sequence[MetricValues],
     human: ArrayLike,
     *,
     hybrids: int = 10_000,

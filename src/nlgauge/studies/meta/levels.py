@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike
 from nlgauge.errors import InputError, RecipeError
 from nlgauge.stats.correlation import KINDS, Undefined, correlate, why_undefined
 from nlgauge.stats.validation import Vector, numbers
-from nlgauge.studies.meta.metric_scores import Mask, Matrix, MetricScores, check_matrix, check_scores, human_scores
+from nlgauge.studies.meta.metric_values import Mask, Matrix, MetricValues, check_matrix, check_scores, human_scores
 
 #: From a matrix of systems x segments (nan = not to be counted) to one number per system.
 Aggregate: TypeAlias = Callable[[Matrix], ArrayLike]
@@ -45,7 +45,7 @@ class LevelCorrelation(NamedTuple):
 
 
 def segment_level(
-    metric: MetricScores, human: ArrayLike, *, kind: str = "pearson", undefined: Undefined = "raise"
+    metric: MetricValues, human: ArrayLike, *, kind: str = "pearson", undefined: Undefined = "raise"
 ) -> LevelCorrelation:
     """Correlation over all outputs with a human score, whatever their system."""
     found = correlate(*segment_vectors(metric, human), kind=kind, undefined="nan")
@@ -53,7 +53,7 @@ def segment_level(
 
 
 def system_level(
-    metric: MetricScores,
+    metric: MetricValues,
     human: ArrayLike,
     *,
     kind: str = "pearson",
@@ -74,7 +74,7 @@ def system_level(
 
 
 def grouped_level(
-    metric: MetricScores,
+    metric: MetricValues,
     human: ArrayLike,
     *,
     kind: str = "pearson",
@@ -125,7 +125,7 @@ def grouped_level(
     return _or_raise(LevelCorrelation(float("nan"), 0, level, kind, dict(skipped), reason), metric, undefined)
 
 
-def segment_vectors(metric: MetricScores, human: ArrayLike) -> tuple[Vector, Vector]:
+def segment_vectors(metric: MetricValues, human: ArrayLike) -> tuple[Vector, Vector]:
     """Scores and human scores of all judged outputs."""
     gold = human_scores(human)
     judged = ~np.isnan(gold)
@@ -133,7 +133,7 @@ def segment_vectors(metric: MetricScores, human: ArrayLike) -> tuple[Vector, Vec
 
 
 def system_vectors(
-    metric: MetricScores, human: ArrayLike, *, aggregate: str | Aggregate = "mean", on: str = "all"
+    metric: MetricValues, human: ArrayLike, *, aggregate: str | Aggregate = "mean", on: str = "all"
 ) -> tuple[Vector, Vector, int]:
     """One number per judged system on both sides, and how many systems have no human score."""
     if on not in ("all", "judged"):
@@ -182,7 +182,7 @@ def aggregated(table: Matrix, aggregate: str | Aggregate) -> Vector:
     return result
 
 
-def _or_raise(found: LevelCorrelation, metric: MetricScores, undefined: str) -> LevelCorrelation:
+def _or_raise(found: LevelCorrelation, metric: MetricValues, undefined: str) -> LevelCorrelation:
     """The result, unless it has no value and the caller wants an error then."""
     if found.reason is None or undefined == "nan":
         return found

@@ -46,9 +46,9 @@ from nlgauge.stats.correlation import RelativeRanking, Ties, Undefined, relative
 from nlgauge.stats.numeric import BLOCK_CELLS, SAME
 from nlgauge.stats.resampling import Units, sum_by_unit, unit_numbers
 from nlgauge.stats.validation import Vector, check_resampling, numbers
-from nlgauge.studies.meta.metric_scores import (
+from nlgauge.studies.meta.metric_values import (
     Matrix,
-    MetricScores,
+    MetricValues,
     check_matrix,
     check_scores,
     human_scores,
@@ -107,7 +107,7 @@ class OutcomePairs(NamedTuple):
         return min(1.0, math.fsum(self.weight[which]))
 
 
-def tie_calibrated_accuracy(metric: MetricScores, human: ArrayLike, *, epsilon: float | None = None) -> TieAccuracy:
+def tie_calibrated_accuracy(metric: MetricValues, human: ArrayLike, *, epsilon: float | None = None) -> TieAccuracy:
     """acc_eq, grouped by item, with the epsilon that suits these data best, or with a given one.
 
     A given `epsilon` (from other data) makes the comparison fair to metrics with few distinct values; nobody
@@ -158,7 +158,7 @@ def calibration_curve(pairs: OutcomePairs) -> CalibrationCurve:
     return CalibrationCurve(epsilons, accuracies)
 
 
-def outcome_pairs(metric: MetricScores, human: ArrayLike) -> OutcomePairs:
+def outcome_pairs(metric: MetricValues, human: ArrayLike) -> OutcomePairs:
     """All pairs of judged outputs within an item, in the same order for every metric."""
     gold = human_scores(human)
     judged = ~np.isnan(gold)
@@ -235,7 +235,7 @@ def pairwise_p_values(
 
 
 def soft_pairwise_accuracies(
-    scores: Sequence[MetricScores],
+    scores: Sequence[MetricValues],
     human: ArrayLike,
     *,
     documents: Units | None = None,
@@ -275,7 +275,7 @@ def soft_pairwise_accuracies(
 
 
 def soft_pairwise_accuracy(
-    metric: MetricScores,
+    metric: MetricValues,
     human: ArrayLike,
     *,
     documents: Units | None = None,
@@ -299,7 +299,7 @@ class DifferenceCorrelation(NamedTuple):
 
 
 def pairwise_difference_pearson(
-    metric: MetricScores, human: ArrayLike, *, undefined: Undefined = "raise"
+    metric: MetricValues, human: ArrayLike, *, undefined: Undefined = "raise"
 ) -> DifferenceCorrelation:
     """Pearson's r of the differences between outputs of the same segment."""
     gold = human_scores(human)
@@ -359,7 +359,7 @@ def preferences_from_scores(human: ArrayLike, *, margin: float = 25.0) -> Prefer
 
 
 def preference_tau(
-    metric: MetricScores, pairs: Preferences, *, ties: Ties = "discordant", undefined: Undefined = "raise"
+    metric: MetricValues, pairs: Preferences, *, ties: Ties = "discordant", undefined: Undefined = "raise"
 ) -> RelativeRanking:
     """WMT's Kendall-like tau of a metric; a distance is turned round first, so its ties count as anyone's."""
     systems, segments = check_matrix(metric).shape

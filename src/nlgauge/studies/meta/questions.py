@@ -20,7 +20,7 @@ from nlgauge.stats.numeric import LEAST_RESAMPLES
 from nlgauge.stats.resampling import unit_numbers
 from nlgauge.stats.summaries import roc_auc
 from nlgauge.studies.meta.levels import aggregated, grouped_level, segment_level
-from nlgauge.studies.meta.metric_scores import Matrix, MetricScores
+from nlgauge.studies.meta.metric_values import Matrix, MetricValues
 from nlgauge.studies.meta.pairwise import (
     pairwise_difference_pearson,
     ranking_tau,
@@ -200,7 +200,7 @@ class Answer:
 def answer(
     question: Question,
     table: JudgementTable,
-    scores: MetricScores,
+    scores: MetricValues,
     *,
     pairs: RankedPairs | None = None,
     resamples: int = 1000,
@@ -220,7 +220,7 @@ def answer(
     return {pair: judgements(question, table, pair).answer(scores, **draws) for pair in table.langpairs}
 
 
-def _ranked(table: JudgementTable, scores: MetricScores, pairs: RankedPairs, langpair: str) -> Answer:
+def _ranked(table: JudgementTable, scores: MetricValues, pairs: RankedPairs, langpair: str) -> Answer:
     value, why = ranking_tau(table, scores.oriented, pairs, langpair)
     return Answer(value, pairs.langpair.count(langpair), why)
 
@@ -258,13 +258,13 @@ class Judgements:
         """Whether whole systems are compared, one number each."""
         return self.question.level == "system" and self.question.agreement != "spa"
 
-    def scores(self, metric: MetricScores) -> MetricScores:
+    def scores(self, metric: MetricValues) -> MetricValues:
         """A metric's scores in the shape of the human ones."""
         if self.whole:
-            return MetricScores(metric.name, self._system_values(metric)[None, :])
-        return MetricScores(metric.name, self._matrix(metric), metric.higher_is_better)
+            return MetricValues(metric.name, self._system_values(metric)[None, :])
+        return MetricValues(metric.name, self._matrix(metric), metric.higher_is_better)
 
-    def answer(self, metric: MetricScores, *, resamples: int = 1000, seed: int = 12345) -> Answer:
+    def answer(self, metric: MetricValues, *, resamples: int = 1000, seed: int = 12345) -> Answer:
         """The number of one metric."""
         if not self.human.size:
             return Answer(float("nan"), 0, "no system has a human score")
@@ -291,7 +291,7 @@ class Judgements:
         level = by_level(ours, self.human, kind=kind, undefined="nan")
         return Answer(level.value, judged, level.reason or "")
 
-    def _matrix(self, metric: MetricScores) -> Matrix:
+    def _matrix(self, metric: MetricValues) -> Matrix:
         values = metric.values[self.rows]
         if self.place is None:
             return values[None, :]
@@ -299,7 +299,7 @@ class Judgements:
         matrix[self.place] = values
         return matrix
 
-    def _system_values(self, metric: MetricScores) -> NDArray[np.float64]:
+    def _system_values(self, metric: MetricValues) -> NDArray[np.float64]:
         """A score per system, higher is better: that of the whole corpus for metrics that have one, else the mean."""
         sign = 1 if metric.higher_is_better else -1
         if self.question.aggregate == "mean" and metric.corpus:

@@ -34,7 +34,7 @@ from nlgauge.studies.meta.levels import (
     system_vectors,
     systems_with_scores,
 )
-from nlgauge.studies.meta.metric_scores import Matrix, MetricScores, distinct_names, human_scores
+from nlgauge.studies.meta.metric_values import Matrix, MetricValues, distinct_names, human_scores
 
 Level: TypeAlias = Literal["segment", "system", "item", "by-system"]
 Test: TypeAlias = Literal["permutation", "bootstrap", "williams"]
@@ -68,7 +68,7 @@ class MetricComparison(NamedTuple):
 
 
 def compare_metrics(
-    scores: Sequence[MetricScores],
+    scores: Sequence[MetricValues],
     human: ArrayLike,
     *,
     level: Level = "segment",
@@ -218,13 +218,13 @@ def check_comparison(
 
 
 def _correlations(
-    metrics: Sequence[MetricScores],
+    metrics: Sequence[MetricValues],
     human: ArrayLike,
     level: str,
     kind: str,
     aggregate: str | Aggregate,
     undefined: str,
-) -> tuple[list[MetricScores], Vector, dict[str, str]]:
+) -> tuple[list[MetricValues], Vector, dict[str, str]]:
     policy: Literal["raise", "nan"] = "nan" if undefined == "leave out" else "raise"
     kept, values, left_out = [], [], {}
     for metric in metrics:
@@ -244,7 +244,7 @@ def _correlations(
 
 
 def _permutation(
-    metrics: Sequence[MetricScores],
+    metrics: Sequence[MetricValues],
     human: ArrayLike,
     level: str,
     kind: str,
@@ -271,7 +271,7 @@ def _permutation(
 
 
 def _permutation_of_systems(
-    metrics: Sequence[MetricScores],
+    metrics: Sequence[MetricValues],
     human: ArrayLike,
     kind: str,
     aggregate: str | Aggregate,
@@ -302,7 +302,7 @@ def _permutation_of_systems(
 
 
 def _on_vectors(
-    metrics: Sequence[MetricScores],
+    metrics: Sequence[MetricValues],
     human: ArrayLike,
     level: str,
     kind: str,

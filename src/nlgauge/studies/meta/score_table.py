@@ -29,7 +29,7 @@ from nlgauge.core.vector_metric import VectorMetric
 from nlgauge.data.judgements import JudgementTable
 from nlgauge.errors import InputError, MissingExtraError, ModelError, NlgaugeError, RecipeError
 from nlgauge.stats.correlation import Undefined
-from nlgauge.studies.meta.metric_scores import MetricScores, ScoreTable
+from nlgauge.studies.meta.metric_values import MetricValues, ScoredJudgements
 from nlgauge.studies.meta.sentinels import sentinel_rows
 from nlgauge.text.languages import LANGUAGE_CODES
 
@@ -48,12 +48,12 @@ def score_table(
     run: RunOptions | None = None,
     undefined: Undefined = "raise",
     **options: Unpack[ScoreKeywords],
-) -> ScoreTable:
+) -> ScoredJudgements:
     """Score every row of a table; options are those of `nlgauge.score`, and `run` those of the run in one object.
 
     A text is encoded once per language pair and window for all metrics. A metric given as text is called by
     that text in the result (`bertscore:layer=4`). With `undefined="nan"` a metric that cannot be computed for a
-    language pair has nan there, and the reason in `MetricScores.failed`; the other scores stay.
+    language pair has nan there, and the reason in `MetricValues.failed`; the other scores stay.
     """
     metrics = chosen_metrics(metric)
     recipes, given = recipes_and_run(metrics, options)
@@ -104,10 +104,10 @@ def score_table(
                                 corpus[index][langpair, system] = score.corpus[score.main]
                 left = [at for at in left if langpair not in failed[at]]
         _forget_failed(table, langpair, values, failed)
-    return ScoreTable(
+    return ScoredJudgements(
         table,
         tuple(
-            MetricScores(
+            MetricValues(
                 name,
                 values[at][recipe.main],
                 recipe.higher_is_better,
@@ -195,16 +195,16 @@ def _languages(table: JudgementTable, recipes: Iterable[Metric]) -> list[str]:
     return [code for pair in pairs for code in (pair if sources else pair[-1:])]
 
 
-def released_rows(table: JudgementTable, name: str) -> MetricScores:
+def released_rows(table: JudgementTable, name: str) -> MetricValues:
     """Scores that came with the data, as rows beside ours; a distance if the table says that it is one."""
     if name not in table.released:
         msg = f"{table.name} has no released score {name!r}; it has {', '.join(table.released) or 'none'}"
         raise RecipeError(msg)
     signatures = dict.fromkeys(table.langpairs, "released")
-    return MetricScores(name, table.released[name], name not in table.distances, signatures=signatures)
+    return MetricValues(name, table.released[name], name not in table.distances, signatures=signatures)
 
 
-def sentinels_of(table: JudgementTable, *, seed: int = 12345) -> tuple[MetricScores, ...]:
+def sentinels_of(table: JudgementTable, *, seed: int = 12345) -> tuple[MetricValues, ...]:
     """Rows that no metric should lose to: length, chance, and (where there are sources) copying."""
     sources = None if table.source is None else list(table.source)
     made = sentinel_rows([list(table.hypothesis)], sources, seed=seed)

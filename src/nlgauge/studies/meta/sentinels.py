@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from nlgauge.errors import InputError
-from nlgauge.studies.meta.metric_scores import MetricScores
+from nlgauge.studies.meta.metric_values import MetricValues
 
 #: Texts of systems x segments; None where a system has no output.
 Outputs = Sequence[Sequence[str | None]]
@@ -21,7 +21,7 @@ Outputs = Sequence[Sequence[str | None]]
 _ORDER = 3
 
 
-def length_sentinel(outputs: Outputs) -> MetricScores:
+def length_sentinel(outputs: Outputs) -> MetricValues:
     """How long the output is, in characters.
 
     >>> length_sentinel([["a word", ""]]).values.tolist()
@@ -29,10 +29,10 @@ def length_sentinel(outputs: Outputs) -> MetricScores:
     """
     _checked(outputs)
     rows = [[np.nan if text is None else float(len(text)) for text in system] for system in outputs]
-    return MetricScores("sentinel-length", np.array(rows), signature="sentinel:length|unit:characters")
+    return MetricValues("sentinel-length", np.array(rows), signature="sentinel:length|unit:characters")
 
 
-def source_copy_sentinel(outputs: Outputs, sources: Sequence[str]) -> MetricScores:
+def source_copy_sentinel(outputs: Outputs, sources: Sequence[str]) -> MetricValues:
     """Share of the output's character n-grams that it has from the source; 0 for an output too short for one.
 
     >>> source_copy_sentinel([["abcd", "xyz"]], ["abcd", "abc"]).values.tolist()
@@ -47,19 +47,19 @@ def source_copy_sentinel(outputs: Outputs, sources: Sequence[str]) -> MetricScor
         [np.nan if text is None else _copied(_ngrams(text), known) for text, known in zip(system, grams, strict=True)]
         for system in outputs
     ]
-    return MetricScores("sentinel-copy", np.array(rows), signature=f"sentinel:copy|order:{_ORDER}")
+    return MetricValues("sentinel-copy", np.array(rows), signature=f"sentinel:copy|order:{_ORDER}")
 
 
-def random_sentinel(systems: int, segments: int, *, seed: int = 12345) -> MetricScores:
+def random_sentinel(systems: int, segments: int, *, seed: int = 12345) -> MetricValues:
     """Uniform random numbers; the same ones for the same seed and shape."""
     if systems < 1 or segments < 1 or seed < 0:
         msg = f"systems and segments must be at least 1 and seed 0 or more, got {systems}, {segments}, {seed}"
         raise InputError(msg)
     values = np.random.default_rng(seed).random((systems, segments))
-    return MetricScores("sentinel-random", values, signature=f"sentinel:random|seed:{seed}")
+    return MetricValues("sentinel-random", values, signature=f"sentinel:random|seed:{seed}")
 
 
-def sentinel_rows(outputs: Outputs, sources: Sequence[str] | None = None, *, seed: int = 12345) -> list[MetricScores]:
+def sentinel_rows(outputs: Outputs, sources: Sequence[str] | None = None, *, seed: int = 12345) -> list[MetricValues]:
     """The rows for a table: length and random, and source copy where the sources are known."""
     rows = [length_sentinel(outputs), random_sentinel(len(outputs), _checked(outputs), seed=seed)]
     if sources is not None:

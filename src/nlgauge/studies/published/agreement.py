@@ -18,7 +18,7 @@ from nlgauge.data.judgements import JudgementTable
 from nlgauge.encoders.base import Encoder
 from nlgauge.encoders.load import load_encoder
 from nlgauge.errors import DataWarning, FileFormatError, MissingExtraError, ModelError, NlgaugeError
-from nlgauge.studies.meta.metric_scores import MetricScores
+from nlgauge.studies.meta.metric_values import MetricValues
 from nlgauge.studies.meta.questions import answer
 from nlgauge.studies.meta.score_table import released_rows, score_table
 from nlgauge.studies.published.options import Request
@@ -56,7 +56,7 @@ class Value(NamedTuple):
 Values = Mapping[tuple[str, str], Value]
 
 #: What a cell says of scores beside judgements: the number, and why there is none where it is nan.
-Measure = Callable[[PaperTable, JudgedRows, MetricScores, Column], tuple[float, str]]
+Measure = Callable[[PaperTable, JudgedRows, MetricValues, Column], tuple[float, str]]
 
 
 def compute_agreement(request: Request) -> Reproduction:
@@ -74,7 +74,7 @@ def compute_table(request: Request, measure: Measure) -> Reproduction:
     return run.reproduction(kept, values)
 
 
-def _agreement(_table: PaperTable, judged: JudgedRows, scores: MetricScores, column: Column) -> tuple[float, str]:
+def _agreement(_table: PaperTable, judged: JudgedRows, scores: MetricValues, column: Column) -> tuple[float, str]:
     assert column.question is not None
     with warnings.catch_warnings():
         # The published table is about that very column, and says so.
@@ -130,7 +130,7 @@ def _slice_values(
 
 def _scores(
     run: PublishedRun, table: JudgementTable, langpair: str, rows: Sequence[TableRow]
-) -> dict[str, MetricScores]:
+) -> dict[str, MetricValues]:
     """By row; rows with one recipe share its scores."""
     recipes: dict[bool, dict[str, list[TableRow]]] = {False: {}, True: {}}
     scores = {}
@@ -160,7 +160,7 @@ def _scores(
 
 def _scored(
     run: PublishedRun, table: JudgementTable, recipes: Sequence[str], options: Mapping[str, Any]
-) -> Iterator[tuple[str, MetricScores | NlgaugeError]]:
+) -> Iterator[tuple[str, MetricValues | NlgaugeError]]:
     """Scores of recipes, or why there are none: one that cannot be computed leaves the others."""
     if not recipes:
         return

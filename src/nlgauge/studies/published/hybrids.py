@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from nlgauge.studies.meta.hybrids import hybrid_results
-from nlgauge.studies.meta.metric_scores import MetricScores
+from nlgauge.studies.meta.metric_values import MetricValues
 from nlgauge.studies.published.agreement import compute_table
 from nlgauge.studies.published.options import Request
 from nlgauge.studies.published.runs import JudgedRows, Reproduction
@@ -31,7 +31,7 @@ def compute_hybrids(request: Request) -> Reproduction:
     return compute_table(request, _hybrid_value)
 
 
-def _hybrid_value(table: PaperTable, rows: JudgedRows, scores: MetricScores, column: Column) -> tuple[float, str]:
+def _hybrid_value(table: PaperTable, rows: JudgedRows, scores: MetricValues, column: Column) -> tuple[float, str]:
     judged, langpair = rows.table, column.langpair
     official = judged.system_scores.get(langpair, {})
     at = [row for row, pair in enumerate(judged.langpair) if pair == langpair and judged.system[row] in official]
@@ -45,7 +45,7 @@ def _hybrid_value(table: PaperTable, rows: JudgedRows, scores: MetricScores, col
         values[place] = scores.oriented[row]
         human[place] = official[judged.system[row]]
     (result,) = hybrid_results(
-        [MetricScores(scores.name, values)],
+        [MetricValues(scores.name, values)],
         human,
         mixed="two",
         hybrids=HYBRIDS,

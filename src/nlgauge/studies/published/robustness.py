@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from nlgauge.data.judgements import JudgementTable, select_known
 from nlgauge.studies.ensembles import ensemble_gains
-from nlgauge.studies.meta.metric_scores import MetricScores
+from nlgauge.studies.meta.metric_values import MetricValues
 from nlgauge.studies.published.options import Request
 from nlgauge.studies.published.runs import (
     NOT_COMPUTED,
@@ -131,7 +131,7 @@ def _gain_values(
         gain
         for rows in parts
         for gain in ensemble_gains(
-            [MetricScores(name, scores[rows]) for name, scores in released.items()], human[rows], names[rows].tolist()
+            [MetricValues(name, scores[rows]) for name, scores in released.items()], human[rows], names[rows].tolist()
         )
     ]
     values = {gain.langpair: 100 * gain.relative for gain in gains if gain.relative is not None}

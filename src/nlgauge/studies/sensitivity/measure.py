@@ -42,7 +42,7 @@ from nlgauge.errors import (
     user_stacklevel,
 )
 from nlgauge.studies.compare.rankings import SegmentScores, find_flips, rank_agreement, system_means
-from nlgauge.studies.meta.metric_scores import MetricScores, ScoreTable
+from nlgauge.studies.meta.metric_values import MetricValues, ScoredJudgements
 from nlgauge.studies.meta.questions import Question, answer
 from nlgauge.studies.meta.score_table import pooled_corpora, table_corpora
 from nlgauge.studies.sensitivity.results import Ranking, Sensitivity, SettingEffect, SettingInfo
@@ -72,7 +72,7 @@ class ScoredRows(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class StudyScores:
+class ScoredSettings:
     """Rows of a table under every setting."""
 
     table: JudgementTable
@@ -104,7 +104,7 @@ def score_settings(
     languages: Mapping[str, str],
     running: RunOptions,
     checkpoint: Checkpoint | None,
-) -> StudyScores:
+) -> ScoredSettings:
     """Score every row under every setting; `languages` are those of the texts, by language pair."""
     found: dict[Varied, list[ScoredRows]] = {}
     warn_about_languages(plan.recipes(languages[table.langpairs[0]]).values())
@@ -116,7 +116,7 @@ def score_settings(
             for varied, recipe in chosen.items():
                 for system, score in zip(corpus.systems, scores[recipe], strict=True):
                     found.setdefault(varied, []).append(ScoredRows(langpair, rows[system], score))
-    return StudyScores(table, {varied: found[varied] for varied in plan.varied})
+    return ScoredSettings(table, {varied: found[varied] for varied in plan.varied})
 
 
 def _corpora(
@@ -158,7 +158,7 @@ def check_documents(options: StudyOptions, table: JudgementTable) -> None:
 
 
 def summarise(
-    plan: StudyPlan, scores: StudyScores, options: StudyOptions, pairs: RankedPairs | None, *, rankings: bool
+    plan: StudyPlan, scores: ScoredSettings, options: StudyOptions, pairs: RankedPairs | None, *, rankings: bool
 ) -> Sensitivity:
     """What moves over the settings of each sweep."""
     table = scores.table
@@ -229,7 +229,7 @@ def _agreement(
         agreement="darr" if ranked else options.agreement,
         criterion=None if ranked else options.criterion,
     )
-    found = answer(question, table, MetricScores("m", values, higher_is_better), pairs=pairs)
+    found = answer(question, table, MetricValues("m", values, higher_is_better), pairs=pairs)
     return {pair: None if np.isnan(cell.value) else cell.value for pair, cell in found.items()}
 
 
@@ -241,7 +241,7 @@ def _means(values: NDArray[np.float64], table: JudgementTable) -> dict[str, floa
 
 
 def _by_system(oriented: NDArray[np.float64], table: JudgementTable, langpair: str) -> SegmentScores:
-    return ScoreTable(table, (MetricScores("m", oriented, True),)).by_system("m", langpair)
+    return ScoredJudgements(table, (MetricValues("m", oriented, True),)).by_system("m", langpair)
 
 
 def _documents(table: JudgementTable, langpair: str) -> dict[str, str]:
@@ -303,7 +303,7 @@ _MOST_SETTINGS = 4
 _MOST_GROUPS = 8
 
 
-def warn_about_segments(scores: StudyScores) -> None:
+def warn_about_segments(scores: ScoredSettings) -> None:
     """Warn of every kind of note that a segment has under some setting."""
     for field in fields(SegmentNotes):
         if field.name in _COUNTED_ONLY:
@@ -315,7 +315,7 @@ def warn_about_segments(scores: StudyScores) -> None:
             warnings.warn(f"{what}: {'; '.join(_first(parts, len(groups)))}", category, stacklevel=user_stacklevel())
 
 
-def _groups(scores: StudyScores, kind: str) -> dict[tuple[str, tuple[str, ...]], list[str]]:
+def _groups(scores: ScoredSettings, kind: str) -> dict[tuple[str, tuple[str, ...]], list[str]]:
     """Settings by language pair and the names of the segments that have the note."""
     groups: dict[tuple[str, tuple[str, ...]], list[str]] = {}
     for (metric, setting), found in scores.found.items():
@@ -330,7 +330,7 @@ def _groups(scores: StudyScores, kind: str) -> dict[tuple[str, tuple[str, ...]],
     return groups
 
 
-def _part(scores: StudyScores, langpair: str, segments: Sequence[str], labels: Sequence[str]) -> str:
+def _part(scores: ScoredSettings, langpair: str, segments: Sequence[str], labels: Sequence[str]) -> str:
     many = "s" * (len(segments) > 1)
     named = ", ".join(_first(segments[:_MOST_SEGMENTS], len(segments)))
     settings = (

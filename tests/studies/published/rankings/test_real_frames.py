@@ -14,7 +14,7 @@ import pytest
 from nlgauge.data.cards import load
 from nlgauge.data.integrity import recognise
 from nlgauge.studies.meta.evaluation import evaluate
-from nlgauge.studies.meta.metric_scores import ScoreTable
+from nlgauge.studies.meta.metric_values import ScoredJudgements
 from nlgauge.studies.meta.questions import Significance
 from nlgauge.studies.meta.score_table import released_rows
 from nlgauge.studies.paired_evaluation.mechanisms import (
@@ -223,7 +223,7 @@ def test_metrics_beside_the_pyramid_scores(
     """Pearson, Spearman, Kendall; expected values by scipy on the same frames."""
     del frames
     table = load(data, data_folder)
-    scores = ScoreTable(table, (released_rows(table, metric),))
+    scores = ScoredJudgements(table, (released_rows(table, metric),))
     found = [
         evaluate(scores, level=level, agreement=agreement, significance=Significance(test="none")).averages[metric]
         for agreement in ("pearson", "spearman", "kendall")

@@ -1,7 +1,7 @@
 """Scores of metrics in one orientation: higher is better. Scores of other tools can be rows next to ours.
 
-    MetricScores    what one metric gave: to the rows of a table, or to systems x segments
-    ScoreTable      a judgement table with the scores of its rows by several metrics
+    MetricValues      what one metric gave: to the rows of a table, or to systems x segments
+    ScoredJudgements  a judgement table with the scores of its rows by several metrics
 
 Human scores are higher for better outputs; `oriented` negates a distance, so that no correlation is negated, or made
 absolute, later on. Functions of this folder that compare with human scores of systems x segments take scores of the
@@ -36,10 +36,10 @@ Mask: TypeAlias = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class MetricScores:
+class MetricValues:
     """What one metric gave to every output; nan where there was no output to score.
 
-    >>> MetricScores("wmd", [[0.2, 0.4]], higher_is_better=False).oriented.tolist()
+    >>> MetricValues("wmd", [[0.2, 0.4]], higher_is_better=False).oriented.tolist()
     [[-0.2, -0.4]]
     """
 
@@ -69,14 +69,14 @@ class MetricScores:
 
     def __repr__(self) -> str:
         shape = " x ".join(map(str, self.values.shape))
-        return f"<MetricScores {self.name}: {shape}{'' if self.higher_is_better else ', lower is better'}>"
+        return f"<MetricValues {self.name}: {shape}{'' if self.higher_is_better else ', lower is better'}>"
 
     @property
     def oriented(self) -> Matrix:
         """The scores with higher meaning better: a distance is negated."""
         return orient(self.values, higher_is_better=self.higher_is_better)
 
-    def component(self, name: str) -> MetricScores:
+    def component(self, name: str) -> MetricValues:
         """The same scores with another component standing for the metric: `scores.component("recall")`."""
         if name not in self.components:
             msg = f"{self.name} has no component {name!r}; it has {', '.join(self.components)}"
@@ -90,11 +90,11 @@ class MetricScores:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ScoreTable:
+class ScoredJudgements:
     """A judgement table with the scores of its rows: rows x metrics."""
 
     table: JudgementTable
-    metrics: tuple[MetricScores, ...]
+    metrics: tuple[MetricValues, ...]
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "metrics", tuple(self.metrics))
@@ -111,7 +111,7 @@ class ScoreTable:
         return len(self.table)
 
     def __repr__(self) -> str:
-        return f"<ScoreTable {self.table.name}: {len(self)} rows x {', '.join(self.names) or 'no metric'}>"
+        return f"<ScoredJudgements {self.table.name}: {len(self)} rows x {', '.join(self.names) or 'no metric'}>"
 
     def _repr_html_(self) -> str:
         rows: list[list[HtmlCell]] = []
@@ -130,14 +130,14 @@ class ScoreTable:
         """Names of the metrics."""
         return tuple(metric.name for metric in self.metrics)
 
-    def __getitem__(self, name: str) -> MetricScores:
+    def __getitem__(self, name: str) -> MetricValues:
         for metric in self.metrics:
             if metric.name == name:
                 return metric
         msg = f"{self.table.name} has no scores of {name!r}; it has those of {', '.join(self.names) or 'no metric'}"
         raise RecipeError(msg)
 
-    def add(self, *more: MetricScores) -> ScoreTable:
+    def add(self, *more: MetricValues) -> ScoredJudgements:
         """The same with further metrics; one whose name is taken is called `NAME (2)`."""
         kept = list(self.metrics)
         for metric in more:
@@ -147,9 +147,9 @@ class ScoreTable:
             while name in names:
                 name, number = f"{metric.name} ({number})", number + 1
             kept.append(replace(metric, name=name))
-        return ScoreTable(self.table, tuple(kept))
+        return ScoredJudgements(self.table, tuple(kept))
 
-    def take(self, rows: Sequence[int] | NDArray[np.intp]) -> ScoreTable:
+    def take(self, rows: Sequence[int] | NDArray[np.intp]) -> ScoredJudgements:
         """The scores of some rows, by index."""
         table, index = self.table.take(rows), np.asarray(rows, dtype=np.intp).reshape(-1)
         kept = [
@@ -160,7 +160,7 @@ class ScoreTable:
             )
             for metric in self.metrics
         ]
-        return ScoreTable(table, tuple(kept))
+        return ScoredJudgements(table, tuple(kept))
 
     def by_system(self, metric: str, langpair: str) -> dict[str, dict[str, float]]:
         """Scores of a metric, higher is better: by system, the score of each of its segments in a language pair.
@@ -192,7 +192,7 @@ def human_scores(human: ArrayLike) -> Matrix:
     return gold
 
 
-def check_matrix(metric: MetricScores) -> Matrix:
+def check_matrix(metric: MetricValues) -> Matrix:
     """The scores as the metric gave them, refused where they are not systems x segments."""
     if metric.values.ndim != 2:
         msg = f"scores of {metric.name!r} must be systems x segments, got shape {metric.values.shape}"
@@ -200,7 +200,7 @@ def check_matrix(metric: MetricScores) -> Matrix:
     return metric.values
 
 
-def check_scores(metric: MetricScores, needed: Mask) -> Matrix:
+def check_scores(metric: MetricValues, needed: Mask) -> Matrix:
     """The oriented scores, finite wherever they are needed."""
     if metric.values.shape != needed.shape:
         msg = (
@@ -228,7 +228,7 @@ def judged_systems(gold: Matrix) -> tuple[NDArray[np.intp], int]:
     return complete, gold.shape[1] - complete.size
 
 
-def distinct_names(metrics: Sequence[MetricScores]) -> tuple[str, ...]:
+def distinct_names(metrics: Sequence[MetricValues]) -> tuple[str, ...]:
     """Names of the metrics, refused where two are the same."""
     names = tuple(metric.name for metric in metrics)
     twice = next((name for name in names if names.count(name) > 1), None)
@@ -248,7 +248,7 @@ def imported_rows(
     *,
     columns: Mapping[str, str] | None = None,
     lower_is_better: Collection[str] = (),
-) -> tuple[MetricScores, ...]:
+) -> tuple[MetricValues, ...]:
     """The scores in files, one per metric, for the rows of a table; options are those of `read_score_file`.
 
     Every row of the table must have its score, and one only. Rows that the table has not are left out and counted.
@@ -265,7 +265,7 @@ def imported_rows(
 
 def _read(
     table: JudgementTable, spec: str, columns: Mapping[str, str], lower_is_better: Collection[str]
-) -> list[MetricScores]:
+) -> list[MetricValues]:
     named = ScoreSpec.parse(spec)
     data = read_bytes(named.path)
     rows = list(read_score_rows(named.path, data=data))
@@ -280,7 +280,7 @@ def _read(
         name = metric_name(column, chosen, named)
         signature = signed(name, data, lower_is_better)
         found.append(
-            MetricScores(
+            MetricValues(
                 name,
                 np.array([rows[at].number(column) for at in places]),
                 name not in lower_is_better,
