@@ -34,7 +34,8 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
 
 def test_the_command_serves_scores(running: Running) -> None:
     answer = running.post("/v1/score", PAIR)
-    assert answer.json()["scores"] == [nlgauge.score(PAIR["hyps"], PAIR["refs"]).to_dict()]
+    expected = nlgauge.ScoreTable((nlgauge.score(PAIR["hyps"], PAIR["refs"]),))
+    assert answer.json()["scores"] == expected.to_dict()["scores"]
     assert "server" not in answer.headers
     assert running.get("/readyz").status_code == 200
 
