@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from nlgauge.core.signature import Signature
-from nlgauge.data.score_files import ImportedScores, ScoreSpec, read_score_file, read_score_files
+from nlgauge.data.score_files import ImportedTable, ScoreSpec, read_score_file, read_score_files
 from nlgauge.errors import FileFormatError, InputError, RecipeError
 
 VALUES = [[0.5, 0.25], [0.75, 1.0], [0.1, -2.0]]
@@ -30,7 +30,7 @@ def write(folder: Path, name: str, text: str) -> str:
     return str(path)
 
 
-def read(folder: Path, name: str, text: str, **options: object) -> ImportedScores:
+def read(folder: Path, name: str, text: str, **options: object) -> ImportedTable:
     (found,) = read_score_file(write(folder, name, text), **options)  # type: ignore[arg-type]
     return found
 
@@ -52,7 +52,7 @@ def test_every_layout_gives_the_same_table(tmp_path: Path, name: str, text: str)
     np.testing.assert_array_equal(found.values, VALUES)
     assert found.higher_is_better
     assert found.documents is None
-    assert repr(found).startswith("<ImportedScores comet from ")
+    assert repr(found).startswith("<ImportedTable comet from ")
 
 
 def test_the_file_is_in_the_signature(tmp_path: Path) -> None:

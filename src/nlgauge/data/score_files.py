@@ -45,7 +45,7 @@ _LARGEST = 1e100
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ImportedScores:
+class ImportedTable:
     """Scores of systems on the same instances under one metric of another tool."""
 
     metric: str
@@ -63,7 +63,7 @@ class ImportedScores:
     def __repr__(self) -> str:
         shape = " x ".join(map(str, self.values.shape))
         better = "" if self.higher_is_better else ", lower is better"
-        return f"<ImportedScores {self.metric} from {self.file!r}: {shape}{better}>"
+        return f"<ImportedTable {self.metric} from {self.file!r}: {shape}{better}>"
 
 
 class ScoreSpec(NamedTuple):
@@ -100,7 +100,7 @@ def read_score_files(
     *,
     columns: Mapping[str, str] | None = None,
     lower_is_better: Collection[str] = (),
-) -> list[ImportedScores]:
+) -> list[ImportedTable]:
     """The scores in several files, one table per metric; options are those of `read_score_file`."""
     found = [
         table for spec in specs for table in read_score_file(spec, columns=columns, lower_is_better=lower_is_better)
@@ -124,7 +124,7 @@ def read_score_file(
     *,
     columns: Mapping[str, str] | None = None,
     lower_is_better: Collection[str] = (),
-) -> list[ImportedScores]:
+) -> list[ImportedTable]:
     """The scores in a file, one table per metric.
 
     Args:
@@ -334,7 +334,7 @@ def _documents(rows: Sequence[Row], roles: Mapping[str, str]) -> dict[str, str] 
 
 def _imported(
     metric: str, cells: _Cells, documents: Mapping[str, str] | None, *, file: str, signature: Signature
-) -> ImportedScores:
+) -> ImportedTable:
     """A full table: every system has a score for every instance."""
     systems = tuple(cells.values)
     instances = _in_order(list(dict.fromkeys(name for found in cells.values.values() for name in found)))
@@ -345,7 +345,7 @@ def _imported(
             msg = f"{file}: {metric} of {system!r} lacks segment {missing[0]!r}{more}, which other systems have"
             raise FileFormatError(msg)
     values = np.array([[cells.values[system][name] for system in systems] for name in instances])
-    return ImportedScores(
+    return ImportedTable(
         metric,
         systems,
         tuple(instances),

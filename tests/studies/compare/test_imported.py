@@ -7,12 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from nlgauge.data.score_files import ImportedScores, read_score_file
+from nlgauge.data.score_files import ImportedTable, read_score_file
 from nlgauge.errors import InputError
 from nlgauge.studies.compare.system_scores import imported_table, in_line_with, match_systems
 
 
-def table(folder: Path, text: str, name: str = "comet.csv", **options: object) -> ImportedScores:
+def table(folder: Path, text: str, name: str = "comet.csv", **options: object) -> ImportedTable:
     (folder / name).write_text(text)
     (found,) = read_score_file(folder / name, **options)  # type: ignore[arg-type]
     return found

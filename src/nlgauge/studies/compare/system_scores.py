@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from nlgauge.core.score import Score
 from nlgauge.core.score_table import ScoreTable
 from nlgauge.core.signature import VERSION_FIELDS, FieldDifference, Signature
-from nlgauge.data.score_files import ImportedScores, read_score_rows
+from nlgauge.data.score_files import ImportedTable, read_score_rows
 from nlgauge.errors import FileFormatError, InputError, NlgaugeWarning, SignatureError, user_stacklevel
 from nlgauge.io.formats import HtmlCell, html_table
 from nlgauge.io.storage import short_digest
@@ -174,7 +174,7 @@ class SystemScores:
 
 
 def imported_tables(
-    imported: Sequence[ImportedScores],
+    imported: Sequence[ImportedTable],
     *,
     beside: Sequence[SystemScores] = (),
     documents: Sequence[str] | None = None,
@@ -191,7 +191,7 @@ def imported_tables(
 
 
 def imported_table(
-    imported: ImportedScores,
+    imported: ImportedTable,
     *,
     systems: Sequence[str] | None = None,
     segments: int | None = None,
@@ -221,7 +221,7 @@ def imported_table(
     return replace(table.take(match_systems(systems, imported)), systems=tuple(systems))
 
 
-def in_line_with(first: ImportedScores, other: ImportedScores) -> ImportedScores:
+def in_line_with(first: ImportedTable, other: ImportedTable) -> ImportedTable:
     """The other file's scores with its instances in the order of the first's; both must have the same."""
     there = {name: at for at, name in enumerate(other.instances)}
     if set(there) != set(first.instances):
@@ -241,12 +241,12 @@ def in_line_with(first: ImportedScores, other: ImportedScores) -> ImportedScores
     return replace(other, instances=first.instances, values=other.values[at], documents=documents)
 
 
-def match_systems(systems: Sequence[str], imported: ImportedScores) -> list[str]:
+def match_systems(systems: Sequence[str], imported: ImportedTable) -> list[str]:
     """What the file calls each of the systems: the same, without folder, or without folder and suffix."""
     return [_match(name, imported) for name in systems]
 
 
-def _match(name: str, imported: ImportedScores) -> str:
+def _match(name: str, imported: ImportedTable) -> str:
     for short in (str, _without_folder, _stem):
         there = [other for other in imported.systems if short(other) == short(name)]
         if len(there) == 1:
