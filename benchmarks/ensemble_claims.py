@@ -13,7 +13,6 @@ from collections.abc import Sequence
 
 from benchmarks.factor_claims import CACHE_SIZE, add_shared_options, judged_and_released
 from nlgauge.core.run_options import RunOptions
-from nlgauge.report.studies import render_search
 from nlgauge.studies.ensembles import search_ensembles
 from nlgauge.studies.meta.metric_values import ScoredJudgements
 from nlgauge.studies.meta.score_table import released_rows, score_table
@@ -50,7 +49,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         splits=options.splits,
         seed=options.seed,
     )
-    print(render_search(found), end="")
+    print(found.render(), end="")
     return 0
 
 

@@ -155,7 +155,6 @@ def draw_newsroom(path: Path, at: str) -> None:
     """nlgauge.discourse on the data set newsroom, as nlgauge study discourse --plot draws it"""
     import nlgauge
     from nlgauge.data.cards import load
-    from nlgauge.report.figures.explanation import plot_discourse
 
     table = load("newsroom", at)
     systems: dict[str, dict[str, str]] = {}
@@ -167,7 +166,7 @@ def draw_newsroom(path: Path, at: str) -> None:
         {name: [texts[segment] for segment in order] for name, texts in systems.items()},
         [references[segment] for segment in order],
     )
-    plot_discourse(found, path)
+    found.save_figure(path)
 
 
 def draw_sensitivity(path: Path, at: str) -> None:

@@ -17,6 +17,9 @@ from nlgauge.core.registry import built_in_metrics
 from nlgauge.core.run_options import RunOptions
 from nlgauge.studies.compare.settings import CompareSettings
 from nlgauge.studies.explain.options import CorpusOptions, ExplainOptions
+from nlgauge.studies.meta.tune_layer import TuneOptions
+from nlgauge.studies.stress.suite import StressOptions
+from nlgauge.studies.stress.triples import DrawOptions
 
 TARGET = Path(__file__).parents[1] / "src" / "nlgauge" / "core" / "keywords.py"
 
@@ -50,7 +53,9 @@ CLASSES = (
     Keywords(
         "TableKeywords", "Options of `cluster.score`.", ("Metric", "Run"), frozenset({"alignments", "progress"})
     ),
-    Keywords("StressKeywords", "Options of `stress`.", ("Metric", "Run"), frozenset({"annotator", "lang"})),
+    Keywords("StressKeywords", "Options of `stress`.", ("Metric", "Run", "Stress"), frozenset({"annotator", "lang"})),
+    Keywords("TripleKeywords", "Options of `score_triples`.", ("Metric", "Run", "Draw")),
+    Keywords("TuneKeywords", "Options of `tune_layer`.", ("Run", "Tune")),
     Keywords("SegmentKeywords", "Options of `Score.explain`.", ("Explanation",)),
     Keywords("ExplainKeywords", "Options of `explain_pair` and `explain_pairs`.", ("Metric", "Run", "Explanation")),
     Keywords(
@@ -70,6 +75,9 @@ OPTION_SETS: dict[str, type[OptionSet]] = {
     "Explanation": ExplainOptions,
     "Summary": CorpusOptions,
     "Comparison": CompareSettings,
+    "Stress": StressOptions,
+    "Draw": DrawOptions,
+    "Tune": TuneOptions,
 }
 
 

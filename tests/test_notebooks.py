@@ -124,7 +124,13 @@ RESULTS: dict[str, Callable[[Path], Any]] = {
     "data.check": lambda folder: data.check("custom", folder / "judged.tsv"),
     "ScoredJudgements": scored,
     "AgreementTable": lambda folder: meta.evaluate(scored(folder)),
-    "LayerTuning": lambda _: meta.LayerTuning("minilm", NAME, "pearson", ("de-en",), np.array([[0.5], [0.25]])),
+    "LayerTuning": lambda _: meta.LayerTuning(
+        "minilm",
+        NAME,
+        "pearson",
+        0,
+        (meta.LayerAgreement(0, 0.5, {"de-en": 0.5}), meta.LayerAgreement(1, 0.25, {"de-en": 0.25})),
+    ),
     "SystemScores": lambda _: nlgauge.SystemScores("comet", (NAME, "base"), [[0.5, 0.25], [0.75, 0.5]]),
     "gate": lambda folder: compare.gate(
         nlgauge.compare_systems(nlgauge.load_scores(folder / "s.json")), base="base", new=NAME

@@ -122,6 +122,41 @@ class _Comparison(TypedDict, total=False):
     shuffles: int
 
 
+class _Stress(TypedDict, total=False):
+    seed: int
+    level: float
+    resamples: int
+    perturbations: (
+        Iterable[
+            Literal[
+                "negation",
+                "antonym",
+                "number",
+                "name-swap",
+                "entity",
+                "word-drop",
+                "word-swap",
+                "shuffle",
+                "noun-order",
+                "typo",
+                "casing",
+            ]
+        ]
+        | None
+    )
+
+
+class _Draw(TypedDict, total=False):
+    seed: int
+    level: float
+    resamples: int
+
+
+class _Tune(TypedDict, total=False):
+    model: str | PathLike[str]
+    agreement: Literal["pearson", "spearman", "kendall"]
+
+
 class RunKeywords(_Run, total=False):
     """Options of a run."""
 
@@ -156,10 +191,27 @@ class TableKeywords(_Metric, _Run, total=False):
     words: int
 
 
-class StressKeywords(_Metric, _Run, total=False):
+class StressKeywords(_Metric, _Run, _Stress, total=False):
     """Options of `stress`."""
 
     words: int
+    alignments: bool
+    progress: bool
+
+
+class TripleKeywords(_Metric, _Run, _Draw, total=False):
+    """Options of `score_triples`."""
+
+    annotator: str | PathLike[str]
+    lang: str | PathLike[str]
+    words: int
+    alignments: bool
+    progress: bool
+
+
+class TuneKeywords(_Run, _Tune, total=False):
+    """Options of `tune_layer`."""
+
     alignments: bool
     progress: bool
 

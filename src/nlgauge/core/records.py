@@ -49,7 +49,8 @@ def to_plain(value: Any) -> Any:
 
 def fields_to_plain(value: Any) -> dict[str, Any]:
     """The fields of a record, and the properties that are written with them."""
-    return {name: to_plain(getattr(value, name)) for name in _written(value.__class__)}
+    kind = value.__class__
+    return {_key(kind, name): to_plain(getattr(value, name)) for name in _written(kind)}
 
 
 def from_plain(kind: Any, value: Any) -> Any:
@@ -121,9 +122,9 @@ def schema_of(kind: Any) -> dict[str, Any]:
 
 def schema_of_fields(kind: Any) -> dict[str, Any]:
     """The JSON Schema of a record."""
-    hints, known = _hints(kind), _written(kind)
-    properties = {name: schema_of(hints[name]) for name in known}
-    return {"type": "object", "properties": properties, "required": list(known), "additionalProperties": False}
+    hints = _hints(kind)
+    properties = {_key(kind, name): schema_of(hints[name]) for name in _written(kind)}
+    return {"type": "object", "properties": properties, "required": [*properties], "additionalProperties": False}
 
 
 def is_record(kind: Any) -> bool:
@@ -149,6 +150,12 @@ def _written(kind: type) -> tuple[str, ...]:
     return (*(name for name in _names(kind) if name not in left_out), *getattr(kind, "computed", ()))
 
 
+def _key(kind: type, name: str) -> str:
+    """The key of a field in JSON: its name, unless the class has another one in `keys`."""
+    key: str = getattr(kind, "keys", {}).get(name, name)
+    return key
+
+
 @cache
 def _hints(kind: type) -> Mapping[str, Any]:
     """Types of fields, and of the properties that are written."""
@@ -161,14 +168,14 @@ def _hints(kind: type) -> Mapping[str, Any]:
 def from_fields(kind: Any, record: Mapping[str, Any]) -> Any:
     """A record from its fields as plain values."""
     hints = _hints(kind)
-    return kind(**{name: from_plain(hints[name], record[name]) for name in _read(kind, record)})
+    return kind(**{name: from_plain(hints[name], record[_key(kind, name)]) for name in _read(kind, record)})
 
 
 def _read(kind: Any, record: Mapping[str, Any]) -> Iterator[str]:
     """Fields to be read: all that are written; one with a default may be missing."""
     optional = _optional(kind)
     for name in _names(kind):
-        if name in record or name not in optional:
+        if _key(kind, name) in record or name not in optional:
             yield name
 
 

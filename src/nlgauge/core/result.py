@@ -52,6 +52,8 @@ class Result:
     """Names of further tables, which `tables` and `render` take like a format; they are written as TSV."""
     record: ClassVar[type | None] = None
     """The type that describes the JSON, where that does not have the fields of the class."""
+    keys: ClassVar[Mapping[str, str]] = {}
+    """Keys in JSON of fields that cannot have that name."""
 
     def tables(self, form: str = "text") -> Sequence[Table]:
         """The result as tables; `form` is text, tsv, csv, latex, markdown, html or one of `further`."""

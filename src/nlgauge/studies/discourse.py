@@ -21,19 +21,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from os import PathLike, fspath
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nlgauge._version import __version__
+from nlgauge.core.annotation import annotator_option, sentences_option
 from nlgauge.core.corpus import Corpus, References, make_corpus
+from nlgauge.core.kinds import Float, InputFile
 from nlgauge.core.notes import TextNames, naming_documents, warn_about_nouns
+from nlgauge.core.options import OptionSet, option
+from nlgauge.core.result import Result
 from nlgauge.core.run_options import between_pairs
+from nlgauge.core.signature import Signature
 from nlgauge.encoders.engines.static import WordVectors, load_word_vectors
-from nlgauge.errors import InputError, RecipeError, TooLongError
-from nlgauge.io.formats import HtmlCell, html_table
+from nlgauge.errors import RecipeError, TooLongError
+from nlgauge.io.table import LINE, Cell, Table, counted
 from nlgauge.metrics.cohesion import Foci, connectivity, devices, foci_of, focus_frequency
 from nlgauge.text.annotation import AnnotatedText, Annotator
 from nlgauge.text.annotators import load_annotator
@@ -115,23 +119,70 @@ _DOCUMENTS = TextNames("document")
 _AT_ONCE = 64
 
 
+_NOTE = (
+    "D: share of pairs of a hypothesis and a reference with more of the feature in the hypothesis (Eq. 4 of the "
+    "DiscoScore paper). Its Table 11 counts the other way round, as in the last column (D6.10). Pairs of equal texts "
+    "are left out."
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DiscourseOptions(OptionSet):
+    """How texts are annotated, and which nouns are one entity."""
+
+    called: ClassVar[str] = "options of discourse features"
+
+    annotator: str = annotator_option()
+    sentences: str = sentences_option()
+    vectors: str | None = option(
+        None, InputFile("a file of word vectors"), help="word vectors (GloVe, word2vec): features of entities too"
+    )
+    threshold: float = option(
+        0.8, Float(-1, 1), help="nouns whose word vectors have a cosine above it are one entity", needs="vectors"
+    )
+
+
+class DocumentValues(NamedTuple):
+    """A feature of a system's documents."""
+
+    mean: float
+    separation: Separation | None
+    """None without references, or where all pairs are of equal texts."""
+    documents: NDArray[np.float64]
+    """One value per document."""
+
+
+class SystemFeatures(NamedTuple):
+    """Features of a system's documents."""
+
+    features: Mapping[str, DocumentValues]
+    no_noun: tuple[int, ...]
+    """Documents without a noun."""
+
+
+class ReferenceValues(NamedTuple):
+    """A feature of the references."""
+
+    mean: float
+    """The mean over documents of the mean over their references."""
+    documents: tuple[NDArray[np.float64], ...]
+    """For each document, the values of its references."""
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class Discourse:
+class Discourse(Result):
     """Features of the documents of systems, beside those of their references."""
 
-    features: tuple[str, ...]
-    hypotheses: Mapping[str, Mapping[str, NDArray[np.float64]]]
-    """By system and feature, one value per document."""
-    references: Mapping[str, tuple[NDArray[np.float64], ...]] | None
-    """By feature, for each document the values of its references."""
-    separations: Mapping[str, Mapping[str, Separation]]
-    """By system and feature; none without references, or where all pairs are of equal texts."""
-    no_noun: Mapping[str, tuple[int, ...]]
-    """By system, documents without a noun."""
-    references_without_noun: tuple[int, ...]
-    """Documents with a reference that has none."""
-    settings: str
+    format = "nlgauge-discourse-1"
+    line = LINE
+
+    settings: Signature
     """Annotator, rules and versions behind the numbers, in one line."""
+    systems: Mapping[str, SystemFeatures]
+    references: Mapping[str, ReferenceValues] | None = None
+    """By feature; None without references."""
+    references_without_noun: tuple[int, ...] = ()
+    """Documents with a reference that has none."""
 
     def __repr__(self) -> str:
         beside = "" if self.references is None else " beside references"
@@ -139,95 +190,73 @@ class Discourse:
             f"<Discourse: {len(self.features)} features, {len(self.systems)} systems x {len(self)} documents{beside}>"
         )
 
-    def _repr_html_(self) -> str:
-        beside = self.references is not None
-        rows: list[list[HtmlCell]] = []
-        for system in self.systems:
-            for feature in self.features:
-                one = self.separations.get(system, {}).get(feature)
-                more: list[HtmlCell] = [self.reference_mean(feature), None if one is None else one.hypothesis_higher]
-                rows.append([system, feature, self.mean(system, feature), *(more if beside else [])])
-        columns = ["system", "feature", "mean", *(["references", "D"] if beside else [])]
-        return html_table(columns, rows, caption="discourse features", notes=[f"settings: {self.settings}"])
-
     def __len__(self) -> int:
-        first = next(iter(self.hypotheses.values()))
-        return len(first[self.features[0]])
+        return len(next(iter(self._first.values())).documents)
 
     @property
-    def systems(self) -> tuple[str, ...]:
-        """Names of the systems."""
-        return tuple(self.hypotheses)
+    def _first(self) -> Mapping[str, DocumentValues]:
+        return next(iter(self.systems.values())).features
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """Names of the features."""
+        return tuple(self._first)
+
+    @property
+    def separations(self) -> dict[str, dict[str, Separation]]:
+        """By system and feature, where there are any."""
+        return {
+            system: {name: row.separation for name, row in own.features.items() if row.separation is not None}
+            for system, own in self.systems.items()
+        }
 
     def mean(self, system: str, feature: str) -> float:
         """The mean of a feature over the documents of a system."""
-        return float(self.hypotheses[system][feature].mean())
+        return self.systems[system].features[feature].mean
 
     def reference_mean(self, feature: str) -> float | None:
         """The mean over documents of the mean over their references; None without references."""
-        if self.references is None:
-            return None
-        return float(np.mean([values.mean() for values in self.references[feature]]))
+        return None if self.references is None else self.references[feature].mean
 
-    def to_dict(self, *, segments: bool = False) -> dict[str, Any]:
-        """Plain values, ready for JSON; with `segments` those of every document too."""
-        found: dict[str, Any] = {
-            "settings": self.settings,
-            "systems": {name: self._system(name, segments=segments) for name in self.systems},
-        }
-        if self.references is not None:
-            found["references_without_noun"] = list(self.references_without_noun)
-            found["references"] = {
-                feature: {"mean": self.reference_mean(feature)}
-                | ({"documents": [values.tolist() for values in self.references[feature]]} if segments else {})
-                for feature in self.features
-            }
-        return found
+    def tables(self, form: str = "text") -> list[Table]:
+        """A row per system and feature."""
+        beside = self.references is not None
+        columns = ["system", "feature", "mean", *(["references", "D", "equal", "ref higher"] if beside else [])]
+        rows: list[list[Cell]] = []
+        for system, own in self.systems.items():
+            for feature, values in own.features.items():
+                row: list[Cell] = [system, feature, values.mean]
+                if beside:
+                    row += [self.reference_mean(feature), *(values.separation or (None,) * 3)[:3]]
+                rows.append(row)
+        lacking = {name or "hyps": own.no_noun for name, own in self.systems.items()}
+        lacking["references"] = self.references_without_noun
+        without = [f"{name}: {counted(len(at), 'document')} without a noun" for name, at in lacking.items() if at]
+        return [Table(columns, rows, notes=[*([_NOTE] if beside else []), *without, f"settings: {self.settings}"])]
 
-    def _system(self, name: str, *, segments: bool) -> dict[str, Any]:
-        described: dict[str, Any] = {}
-        for feature in self.features:
-            own: dict[str, Any] = {"mean": self.mean(name, feature)}
-            if feature in self.separations.get(name, {}):
-                own["separation"] = self.separations[name][feature]._asdict()
-            if segments:
-                own["documents"] = self.hypotheses[name][feature].tolist()
-            described[feature] = own
-        return {"features": described, "no_noun": list(self.no_noun[name])}
+    def document_table(self) -> Table:
+        """A row per document and reference, with all features."""
+        rows: list[list[Cell]] = []
+        for system, own in self.systems.items():
+            columns = [row.documents.tolist() for row in own.features.values()]
+            rows += [[system, at, "hypothesis", *values] for at, values in enumerate(zip(*columns, strict=True))]
+        for at in range(0 if self.references is None else len(self)):
+            columns = [row.documents[at].tolist() for row in (self.references or {}).values()]
+            rows += [["", at, f"reference {n}", *values] for n, values in enumerate(zip(*columns, strict=True))]
+        return Table(["system", "document", "text", *self.features], rows)
 
-    @classmethod
-    def from_dict(cls, record: Mapping[str, Any]) -> Discourse:
-        """Features from what `to_dict(segments=True)` made of them; JSON between the two changes nothing."""
-        try:
-            systems = {name: one["features"] for name, one in record["systems"].items()}
-            features = tuple(next(iter(systems.values())))
-            beside = record.get("references")
-            return cls(
-                features,
-                {
-                    name: {feature: np.array(one["documents"]) for feature, one in own.items()}
-                    for name, own in systems.items()
-                },
-                None
-                if beside is None
-                else {name: tuple(map(np.array, beside[name]["documents"])) for name in features},
-                {}
-                if beside is None
-                else {
-                    name: {
-                        feature: Separation(**one["separation"])
-                        for feature, one in own.items()
-                        if "separation" in one
-                    }
-                    for name, own in systems.items()
-                },
-                {name: tuple(one["no_noun"]) for name, one in record["systems"].items()},
-                tuple(record.get("references_without_noun", ())),
-                record["settings"],
-            )
-        except (KeyError, TypeError, StopIteration) as error:
-            msg = f"the dict is not one of Discourse.to_dict(segments=True): {error!r}"
-            raise InputError(msg) from error
+    def figure(self) -> Any:
+        """Shares of pairs in which hypothesis or reference has more of a feature."""
+        from nlgauge.studies.discourse_figure import draw_discourse
+
+        return draw_discourse(self)
+
+
+def check_discourse_figure(*, references: bool) -> None:
+    """Refuse a figure that would be empty, before documents are annotated."""
+    if not references:
+        msg = "a figure shows hypotheses beside references, and none were given; give them (refs=, --refs)"
+        raise RecipeError(msg)
 
 
 def discourse(
@@ -235,56 +264,50 @@ def discourse(
     refs: References | None = None,
     *,
     ref_streams: Iterable[Iterable[str]] | None = None,
-    annotator: str = "spacy-en",
-    sentences: str = "rules",
-    vectors: str | PathLike[str] | None = None,
-    threshold: float = 0.8,
+    **options: Any,
 ) -> Discourse:
     """Discourse features of documents, beside those of their references where there are any.
 
-    `systems` maps a system's name to its documents; a plain list is one system. `annotator` and `sentences` are those
-    of metrics on documents. With a file of word `vectors`, features of foci are also there for entities: nouns whose
-    cosine is above the `threshold`.
+    `systems` maps a system's name to its documents; a plain list is one system. Options are `DiscourseOptions`:
+    `annotator` and `sentences` are those of metrics on documents. With a file of word `vectors`, features of foci are
+    also there for entities: nouns whose cosine is above the `threshold`.
     """
-    if not -1 <= threshold < 1:
-        msg = f"threshold must be a number from -1, below 1, got {threshold!r}"
-        raise RecipeError(msg)
+    own = DiscourseOptions.of(options)
     named = systems if isinstance(systems, Mapping) else {"": systems}
     corpus = make_corpus(named, refs, ref_streams=ref_streams, alone=True)
-    tagger = load_annotator(annotator, sentences=sentences)
-    words = None if vectors is None else load_word_vectors(fspath(vectors))
+    tagger = load_annotator(own.annotator, sentences=own.sentences)
+    words = None if own.vectors is None else load_word_vectors(own.vectors)
     with naming_documents(corpus, _DOCUMENTS):
-        found = _features_of_texts(corpus, tagger, words, threshold)
+        found = _features_of_texts(corpus, tagger, words, own.threshold)
     names = FEATURES if words is None else (*FEATURES, *ENTITY_FEATURES)
-    beside = any(corpus.references)
-    no_noun = {
-        system: tuple(at for at, text in enumerate(texts) if not found[text]["foci"])
-        for system, texts in corpus.systems.items()
-    }
+    measured = {system: _system(texts, corpus, found, names) for system, texts in corpus.systems.items()}
     beside_no_noun = tuple(
         at for at, group in enumerate(corpus.references) if any(not found[text]["foci"] for text in group)
     )
-    noted = (at for places in (*no_noun.values(), beside_no_noun) for at in places)
+    noted = (at for places in (*(one.no_noun for one in measured.values()), beside_no_noun) for at in places)
     warn_about_nouns(noted, "each feature of nouns", _DOCUMENTS)
-    return Discourse(
-        names,
-        {
-            system: {name: np.array([found[text][name] for text in texts]) for name in names}
-            for system, texts in corpus.systems.items()
-        },
-        {
-            name: tuple(np.array([found[text][name] for text in group]) for group in corpus.references)
-            for name in names
-        }
-        if beside
-        else None,
-        {system: _separations(texts, corpus, found, names) for system, texts in corpus.systems.items()}
-        if beside
-        else {},
-        no_noun,
-        beside_no_noun,
-        _settings(tagger, sentences, words, threshold),
-    )
+    references = None
+    if any(corpus.references):
+        references = {name: _reference_values(corpus, found, name) for name in names}
+    labels = {"annotator": tagger.label} | ({} if words is None else {"vectors": words.label})
+    settings = Signature("discourse", own.signed() | labels | {"nlgauge": __version__})
+    return Discourse(settings, measured, references, beside_no_noun)
+
+
+def _system(
+    texts: Sequence[str], corpus: Corpus, found: Mapping[str, Mapping[str, float]], names: Sequence[str]
+) -> SystemFeatures:
+    separations = _separations(texts, corpus, found, names)
+    features = {}
+    for name in names:
+        values = np.array([found[text][name] for text in texts])
+        features[name] = DocumentValues(float(values.mean()), separations.get(name), values)
+    return SystemFeatures(features, tuple(at for at, text in enumerate(texts) if not found[text]["foci"]))
+
+
+def _reference_values(corpus: Corpus, found: Mapping[str, Mapping[str, float]], name: str) -> ReferenceValues:
+    values = tuple(np.array([found[text][name] for text in group]) for group in corpus.references)
+    return ReferenceValues(float(np.mean([group.mean() for group in values])), values)
 
 
 def _features_of_texts(
@@ -314,12 +337,3 @@ def _separations(
         for name in names
     }
     return {name: one for name, one in by_name.items() if one is not None}
-
-
-def _settings(tagger: Annotator, sentences: str, vectors: WordVectors | None, threshold: float) -> str:
-    fields = {"annotator": tagger.label, "sentences": sentences}
-    if vectors is not None:
-        fields |= {"vectors": vectors.label, "threshold": f"{threshold:g}"}
-    return "|".join(
-        ["discourse", *(f"{name}:{value}" for name, value in (fields | {"nlgauge": __version__}).items())]
-    )

@@ -17,28 +17,30 @@ outputs for a segment are on one side of a split.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nlgauge.core.composite import CompositeMetric
+from nlgauge.core.kinds import Int
 from nlgauge.core.metric import Metric
+from nlgauge.core.options import OptionSet, option, seed_option
+from nlgauge.core.result import Result
 from nlgauge.core.run_options import RunOptions
 from nlgauge.core.score import Score
 from nlgauge.core.scoring import Metrics, chosen_metrics, recipes_and_run
 from nlgauge.core.signature import Signature
 from nlgauge.data.judgements import JudgementTable
 from nlgauge.errors import InputError, RecipeError
-from nlgauge.io.formats import HtmlCell, html_table
+from nlgauge.io.table import LINE, Cell, Table
 from nlgauge.metrics.parts.norms import Norms, recipe_of_member
 from nlgauge.stats.correlation import correlate
 from nlgauge.stats.numeric import SAME
 from nlgauge.stats.resampling import unit_numbers
-from nlgauge.stats.validation import check_resampling
 from nlgauge.studies.meta.metric_values import MetricValues
 from nlgauge.studies.meta.score_table import score_table
 
@@ -51,6 +53,8 @@ __all__ = [
     "EnsembleSearch",
     "Gain",
     "PairOfMetrics",
+    "SearchOptions",
+    "SplitChoice",
     "ensemble_gains",
     "fit_norms",
     "norms_of_scores",
@@ -188,7 +192,7 @@ class PairOfMetrics(NamedTuple):
     """Splits whose first half it was the best pair of."""
 
 
-class Choice(NamedTuple):
+class SplitChoice(NamedTuple):
     """What one split chose on its first half, and what became of it on the second."""
 
     pair: tuple[str, str]
@@ -203,20 +207,29 @@ class Choice(NamedTuple):
 
 
 @dataclass(frozen=True)
-class EnsembleSearch:
+class EnsembleSearch(Result):
     """All pairs, and what choosing among them is worth."""
+
+    format = "nlgauge-ensemble-search-1"
+    decimals = 3
+    line = LINE
+    computed = ("splits", "search_gain", "held_out_gain", "held_out_range")
 
     data: str
     rows: int
     langpairs: tuple[str, ...]
-    metrics: tuple[str, ...]
-    singles: tuple[float, ...]
+    seed: int
+    singles: Mapping[str, float]
     """Correlation of each metric alone, averaged over language pairs."""
     pairs: tuple[PairOfMetrics, ...]
     """The best first, by correlation over all rows."""
-    choices: tuple[Choice, ...]
+    choices: tuple[SplitChoice, ...]
     """One per split."""
-    seed: int
+
+    @property
+    def splits(self) -> int:
+        """Random halves."""
+        return len(self.choices)
 
     @property
     def search_gain(self) -> float:
@@ -228,38 +241,39 @@ class EnsembleSearch:
         """The same on the other halves: without the selection effect."""
         return float(np.mean([choice.held_out_gain for choice in self.choices]))
 
+    @property
     def held_out_range(self) -> tuple[float, float]:
         """95 % of the held-out gains over splits; splits share rows, so this is not a confidence interval."""
         tail = 50 * (1 - 0.95)
         low, high = np.percentile([choice.held_out_gain for choice in self.choices], [tail, 100 - tail])
         return float(low), float(high)
 
-    def _repr_html_(self) -> str:
-        rows: list[list[HtmlCell]] = [
+    def tables(self, form: str = "text") -> list[Table]:
+        """A row per pair, the best first, and then one per metric."""
+        rows: list[list[Cell]] = [
             [" + ".join(one.members), one.correlation, 100 * one.gain, 100 * one.held_out_gain, one.chosen]
             for one in self.pairs
         ]
-        rows += [[name, value, None, None, None] for name, value in zip(self.metrics, self.singles, strict=True)]
-        columns = ["metrics", "correlation", "gain %", "held out %", "chosen"]
-        notes = [f"chosen: in how many of {len(self.choices)} splits it was the best of the first half"]
-        return html_table(columns, rows, caption=f"{self.data}: ensembles of two", notes=notes, width=3)
+        rows += [[name, value, None, None, None] for name, value in self.singles.items()]
+        low, high = self.held_out_range
+        notes = [
+            f"{self.data}: {self.rows} rows, {', '.join(self.langpairs)}; Pearson with people, averaged over these",
+            "gain %: over the better member, all rows; held out: on halves whose other half gave the norms",
+            f"chosen: in how many of {self.splits} splits (seed {self.seed}) it was the best of the first half",
+            f"best pair over best single metric, both chosen on one half: {100 * self.search_gain:+.1f} % there, "
+            f"{100 * self.held_out_gain:+.1f} % on the other (95 % of splits: {100 * low:+.1f} to {100 * high:+.1f})",
+        ]
+        return [Table(["metrics", "correlation", "gain %", "held out %", "chosen"], rows, "ensembles of two", notes)]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values, ready for JSON."""
-        low, high = self.held_out_range()
-        return {
-            "data": self.data,
-            "rows": self.rows,
-            "langpairs": list(self.langpairs),
-            "splits": len(self.choices),
-            "seed": self.seed,
-            "singles": dict(zip(self.metrics, self.singles, strict=True)),
-            "pairs": [one._asdict() | {"members": list(one.members)} for one in self.pairs],
-            "choices": [one._asdict() | {"pair": list(one.pair)} for one in self.choices],
-            "search_gain": self.search_gain,
-            "held_out_gain": self.held_out_gain,
-            "held_out_range": [low, high],
-        }
+
+@dataclass(frozen=True, kw_only=True)
+class SearchOptions(OptionSet):
+    """How pairs of metrics are compared."""
+
+    called: ClassVar[str] = "options of a search for ensembles"
+
+    splits: int = option(50, Int(1), help="random halves of the segments", limit=1000)
+    seed: int = seed_option()
 
 
 def search_ensembles(
@@ -269,18 +283,17 @@ def search_ensembles(
     segments: Sequence[str],
     *,
     data: str = "",
-    splits: int = 50,
-    seed: int = 12345,
+    **options: Any,
 ) -> EnsembleSearch:
     """Compare all pairs of metrics; `human`, `langpairs` and `segments` are those of the rows that were scored.
 
-    A row that people did not judge is left out.
+    A row that people did not judge is left out. Options are `SearchOptions`.
     """
+    own = SearchOptions.of(options)
     names = tuple(one.name for one in scores)
     if len(names) < 3:
         msg = f"a search needs at least three metrics to pair up, got {len(names)}"
         raise RecipeError(msg)
-    check_resampling(splits, seed)
     judged = np.isfinite(human)
     columns = np.array([standardised(one.oriented, over=judged, name=one.name) for one in scores])[:, judged]
     gold, pairs_of_rows = human[judged], np.array(langpairs)[judged]
@@ -292,7 +305,7 @@ def search_ensembles(
     every = _Agreement(columns, gold, pairs_of_rows, known)
     held_out: list[list[float]] = []
     choices = []
-    for mask in _halves(units, splits, seed):
+    for mask in _halves(units, own.splits, own.seed):
         scaled = np.array([standardised(one, over=mask, name=name) for one, name in zip(columns, names, strict=True)])
         search = _Agreement(scaled[:, mask], gold[mask], pairs_of_rows[mask], known)
         other = _Agreement(scaled[:, ~mask], gold[~mask], pairs_of_rows[~mask], known)
@@ -313,11 +326,10 @@ def search_ensembles(
         data,
         len(gold),
         known,
-        names,
-        tuple(every.correlation((one,)) for one in range(len(names))),
+        own.seed,
+        {name: every.correlation((one,)) for one, name in enumerate(names)},
         tuple(sorted(found, key=lambda one: -one.correlation)),
         tuple(choices),
-        seed,
     )
 
 
@@ -371,10 +383,10 @@ class _Agreement:
 
 def _choice(
     search: _Agreement, other: _Agreement, candidates: Sequence[tuple[int, int]], names: Sequence[str]
-) -> Choice:
+) -> SplitChoice:
     pair = max(candidates, key=search.correlation)
     single = max(range(len(names)), key=lambda one: search.correlation((one,)))
-    return Choice(
+    return SplitChoice(
         (names[pair[0]], names[pair[1]]),
         names[single],
         search.correlation(pair),

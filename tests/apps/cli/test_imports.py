@@ -48,7 +48,7 @@ ROOMS = {
     "nlgauge.encoders.engines.torch_engine",
     "nlgauge.encoders.whole_text",
     "nlgauge.studies.meta",
-    "nlgauge.report.figures",
+    "nlgauge.io.canvas",
     "nlgauge.studies.published",
     "nlgauge.studies.sensitivity",
     "nlgauge.apps.service",

@@ -776,7 +776,7 @@ OTHER_ROOMS = (
     "nlgauge.data",
     "nlgauge.studies.sensitivity",
     "nlgauge.studies.published",
-    "nlgauge.report.figures",
+    "nlgauge.io.canvas",
 )
 
 

@@ -81,7 +81,7 @@ def test_sensitivity_is_the_librarys_result(address: str) -> None:
     options = {"metric": ["bertscore:idf=refs"], "model": "hash", "layer": 1, "resamples": 100}
     with Client(address) as client:
         found = client.sensitivity(SYSTEMS, REFS, preset="idf", **options)
-    assert [one.sweep for one in found.effects] == ["idf", "idf-random"]
+    assert [one.sweep for one in found.movements] == ["idf", "idf-random"]
     assert type(found).from_dict(json.loads(json.dumps(found.to_dict()))).to_dict() == found.to_dict()
 
 

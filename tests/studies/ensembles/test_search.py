@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from nlgauge.errors import InputError, RecipeError
-from nlgauge.report.studies import render_search
 from nlgauge.studies.ensembles import EnsembleSearch, search_ensembles
 from nlgauge.studies.meta.metric_values import MetricValues
 
@@ -43,7 +42,7 @@ def test_what_looks_best_on_a_half_is_less_good_on_the_other() -> None:
     search = np.mean([choice.search_correlation for choice in result.choices])
     held_out = np.mean([choice.held_out_correlation for choice in result.choices])
     assert search > held_out + 0.05
-    low, high = result.held_out_range()
+    low, high = result.held_out_range
     assert low <= result.held_out_gain <= high
 
 
@@ -65,6 +64,8 @@ def test_bad_input_is_refused() -> None:
     metrics, human = noisy(3, signal=0.5)
     with pytest.raises(RecipeError, match="at least three metrics to pair up, got 2"):
         found(metrics[:2], human)
+    with pytest.raises(RecipeError, match="splits must be a whole number from 1, got 0"):
+        found(metrics, human, splits=0)
     with pytest.raises(InputError, match="tells nothing apart"):
         found([*metrics, MetricValues("constant", np.zeros(ROWS))], human)
     with pytest.raises(InputError, match="too few for a correlation"):
@@ -76,6 +77,6 @@ def test_bad_input_is_refused() -> None:
 @pytest.mark.parametrize("form", ["text", "tsv", "latex", "markdown", "json"])
 def test_every_format(form: str) -> None:
     metrics, human = noisy(3, signal=0.5)
-    text = render_search(found(metrics, human, splits=3), format=form)
+    text = found(metrics, human, splits=3).render(form)
     assert "m0" in text
     assert text.endswith("\n")

@@ -116,7 +116,11 @@ def test_scores_of_another_table_are_refused() -> None:
 
 @pytest.mark.parametrize(
     ("options", "message"),
-    [({"resamples": 99}, "resamples must be at least 100, got 99"), ({"seed": -1}, "seed must be 0 or more")],
+    [
+        ({"resamples": 99}, "resamples must be a whole number from 100, got 99"),
+        ({"seed": -1}, "seed must be a whole number from 0, got -1"),
+        ({"alpha": 3}, "alpha must be a number above 0, below 1, got 3"),
+    ],
 )
 def test_draws_that_say_nothing_are_refused(options: dict[str, int], message: str) -> None:
     with pytest.raises(RecipeError, match=message):

@@ -21,11 +21,10 @@ from nlgauge.core import checkpoint as checkpoint_module
 from nlgauge.core.checkpoint import Checkpoint
 from nlgauge.data.judgements import JudgementTable
 from nlgauge.errors import InputError, RecipeError
-from nlgauge.report.sensitivity import sensitivity_report
 from nlgauge.stats.correlation import pearson
 from nlgauge.studies.sensitivity import measure as module
 from nlgauge.studies.sensitivity import study as study_module
-from nlgauge.studies.sensitivity.measure import run_study, systems_table
+from nlgauge.studies.sensitivity.measure import run_study, sensitivity, systems_table
 from nlgauge.studies.sensitivity.results import SettingEffect
 from nlgauge.studies.sensitivity.study import Study, Sweep
 from nlgauge.studies.sensitivity.variants import StudyOptions, preset
@@ -72,7 +71,7 @@ def test_a_study_with_a_known_flip(study: Study, table: JudgementTable) -> None:
         assert (flip.ahead, flip.behind) == ("fluent", "terse")
         assert flip.significant
         assert ranking.taus == (1.0, -1.0)
-    text = sensitivity_report(result)
+    text = result.render()
     assert "fluent  terse" in text
 
 
@@ -82,9 +81,9 @@ def test_values_are_those_of_separate_runs(study: Study, table: JudgementTable, 
     alone = nlgauge.score_systems(
         {"terse": TERSE, "fluent": FLUENT}, REFS, metric=["bertscore", f"bertscore:stopwords={stop}"]
     )
-    assert moved.values["terse"] == (alone[0].mean, alone[2].mean)
-    assert moved.values["fluent"] == (alone[1].mean, alone[3].mean)
-    original = result.effect("moverscore:idf=none", "idf", "score").values["fluent"][0]
+    assert moved.groups["terse"].values == (alone[0].mean, alone[2].mean)
+    assert moved.groups["fluent"].values == (alone[1].mean, alone[3].mean)
+    original = result.effect("moverscore:idf=none", "idf", "score").groups["fluent"].values[0]
     both = nlgauge.score_systems({"terse": TERSE, "fluent": FLUENT}, REFS, metric=["moverscore:idf=both"])
     assert original == both[1].mean
 
@@ -102,49 +101,62 @@ def test_with_human_scores_the_correlation_moves(stop: str) -> None:
         default_criterion="DA",
     )
     result = run_study(Study(["bertscore"], [Sweep({"stopwords": ["none", stop]})]), judged)
-    (moved,) = result.effects
+    (moved,) = result.movements
     assert (moved.level, result.agreement) == ("segment", "pearson with DA")
     for pair, texts, wanted in (("de-en", TERSE, gold[:10]), ("cs-en", FLUENT, gold[10:])):
         for at, words in enumerate(("none", stop)):
             score = nlgauge.score(texts, REFS, metric=f"bertscore:stopwords={words}")
-            assert moved.values[pair][at] == pytest.approx(pearson(score.f1, wanted).value, abs=1e-12)
-    first, second = moved.values["de-en"]
-    assert moved.best["de-en"] == ("none" if first >= second else stop)
+            assert moved.groups[pair].values[at] == pytest.approx(pearson(score.f1, wanted).value, abs=1e-12)
+    first, second = moved.groups["de-en"].values
+    assert moved.groups["de-en"].best == ("none" if first >= second else stop)
     assert any("no system level" in note for note in result.notes)
 
 
+def test_a_study_of_systems_in_one_call(table: JudgementTable) -> None:
+    study = preset("punctuation", ["moverscore:n=1", "bertscore:layer=2"])
+    expected = run_study(study, table, options=StudyOptions(seed=7, resamples=100))
+    systems, metrics = {"terse": TERSE, "fluent": FLUENT}, ["moverscore:n=1", "bertscore"]
+    options = {"seed": 7, "resamples": 100, "layer": 2, "threads": 1}
+    assert sensitivity(systems, REFS, metrics, preset="punctuation", **options).to_dict() == expected.to_dict()
+    with pytest.raises(RecipeError, match="preset must be one of stopwords, idf,"):
+        sensitivity(systems, REFS, preset="everything")
+    with pytest.raises(RecipeError, match="not the signature"):
+        sensitivity(systems, REFS, "bertscore|layer:2")
+
+
 def test_an_effect_by_hand() -> None:
-    moved = SettingEffect("m", "s", "segment", ("x", "y", "z"), {"cs-en": (0.5, 0.6, 0.7), "de-en": (0.8, 0.4, 0.6)})
+    moved = SettingEffect.of(
+        "m", "s", "segment", ("x", "y", "z"), {"cs-en": (0.5, 0.6, 0.7), "de-en": (0.8, 0.4, 0.6)}
+    )
     # cs-en: mean .6, sd .1; de-en: mean .6, sd .2 (by n - 1).
-    assert moved.cv == pytest.approx({"cs-en": 100 / 6, "de-en": 200 / 6})
-    assert moved.mean_cv == pytest.approx(25.0)
-    assert moved.rd["cs-en"] == pytest.approx((0, 20, 40))
-    assert moved.rd["de-en"] == pytest.approx((0, -50, -25))
-    assert moved.mean_rd == pytest.approx((0, -15, 7.5))
-    assert moved.best == {"cs-en": "z", "de-en": "x"}
-    assert moved.average == pytest.approx((0.65, 0.5, 0.65))
-    missing = SettingEffect("m", "s", "segment", ("x", "y"), {"cs-en": (0.0, None)})
-    assert missing.cv == {"cs-en": None}
-    assert missing.rd == {"cs-en": (None, None)}
-    assert missing.best == {"cs-en": "x"}
+    cs, de = moved.groups["cs-en"], moved.groups["de-en"]
+    assert (cs.cv, de.cv) == pytest.approx((100 / 6, 200 / 6))
+    assert moved.average.cv == pytest.approx(25.0)
+    assert cs.rd == pytest.approx((0, 20, 40))
+    assert de.rd == pytest.approx((0, -50, -25))
+    assert moved.average.rd == pytest.approx((0, -15, 7.5))
+    assert (cs.best, de.best) == ("z", "x")
+    assert moved.average.values == pytest.approx((0.65, 0.5, 0.65))
+    missing = SettingEffect.of("m", "s", "segment", ("x", "y"), {"cs-en": (0.0, None)})
+    assert missing.groups["cs-en"] == ((0.0, None), None, (None, None), "x")
 
 
 def test_where_the_corpus_is_cut_moves_nothing(
     study: Study, table: JudgementTable, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    whole = sensitivity_report(run_study(study, table), format="json")
+    whole = run_study(study, table).render("json")
     monkeypatch.setattr(module, "_RANGE", 6)
-    assert sensitivity_report(run_study(study, table, state=Checkpoint()), format="json") == whole
+    assert run_study(study, table, state=Checkpoint()).render("json") == whole
 
 
 def test_a_second_run_scores_nothing(
     study: Study, table: JudgementTable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     state = tmp_path / "study.state"
-    first = sensitivity_report(run_study(study, table, state=state), format="json")
+    first = run_study(study, table, state=state).render("json")
     size = state.stat().st_size
     monkeypatch.setattr(checkpoint_module, "compare", None)
-    assert sensitivity_report(run_study(study, table, state=state), format="json") == first
+    assert run_study(study, table, state=state).render("json") == first
     assert state.stat().st_size == size
 
 
@@ -187,7 +199,7 @@ def test_a_killed_run_goes_on_and_gives_the_same_bytes(
     study: Study, table: JudgementTable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "_RANGE", 6)
-    whole = sensitivity_report(run_study(study, table), format="json")
+    whole = run_study(study, table).render("json")
     state = tmp_path / "study.state"
     code = _KILLED.format(
         texts=({"terse": TERSE, "fluent": FLUENT}, REFS),
@@ -206,7 +218,7 @@ def test_a_killed_run_goes_on_and_gives_the_same_bytes(
         return original(prepared, segments, **options)
 
     monkeypatch.setattr(checkpoint_module, "compare", counting)
-    assert sensitivity_report(run_study(study, table, state=state), format="json") == whole
+    assert run_study(study, table, state=state).render("json") == whole
     assert scored == [3, 1], "ten segments in ranges of three: two were finished, two were left"
     assert all(json.loads(line) for line in state.read_text(encoding="utf-8").splitlines())
 
@@ -254,9 +266,9 @@ def test_a_large_corpus_is_an_idf_variant(table: JudgementTable, tmp_path: Path)
     corpus = tmp_path / "large.txt"
     corpus.write_text("\n".join(REFS) + "\n", encoding="utf-8")
     study = Study(["bertscore"], [Sweep({"idf": ["original", f"corpus:{corpus}"]})])
-    (moved,) = run_study(study, table).effects
+    (moved,) = run_study(study, table).movements
     # Counted on the same documents, it is the same table.
-    assert all(first == second for first, second in moved.values.values())
+    assert all(first == second for first, second in (row.values for row in moved.groups.values()))
 
 
 def test_replaced_corpus_of_the_same_date_is_counted_again(tmp_path: Path) -> None:
@@ -278,7 +290,7 @@ def test_a_list_that_is_not_installed_is_left_out_and_named(
     pytest.importorskip("stopwordsiso")
     study = Study(["bertscore"], [Sweep({"stopwords": ["none", "spacy", "iso"]})])
     result = run_study(study, table)
-    assert result.effects[0].settings == ("none", "iso")
+    assert result.movements[0].settings == ("none", "iso")
     assert any("'spacy' left out" in note for note in result.notes)
     assert result.stopwords["iso"]["en"] > 100
     with pytest.raises(nlgauge.errors.MissingExtraError):
@@ -292,8 +304,8 @@ def test_models_are_a_factor_too(table: JudgementTable, tmp_path: Path) -> None:
     rng = np.random.default_rng(1)
     vectors.write_text("".join(f"{word} {' '.join(map(str, rng.normal(size=4)))}\n" for word in words), "utf-8")
     study = Study(["bertscore"], [Sweep({"model": ["minilm", str(vectors)], "idf": ["none", "random-1"]})])
-    (moved,) = run_study(study, table).effects
-    assert len(set(moved.values["terse"])) == 4
+    (moved,) = run_study(study, table).movements
+    assert len(set(moved.groups["terse"].values)) == 4
 
 
 @pytest.mark.filterwarnings("ignore::nlgauge.errors.TruncationWarning")
@@ -303,16 +315,16 @@ def test_case_and_truncation_are_factors_too() -> None:
     table = systems_table({"shouted": shouted, "fluent": FLUENT}, REFS)
     sweeps = [Sweep({"lowercase": ["no", "yes"]}), Sweep({"max_tokens": ["model", "6"]})]
     result = run_study(Study(["bertscore", "bertscore:model=muse"], sweeps), table)
-    assert result.effect("bertscore", "lowercase", "score").values["shouted"] == pytest.approx(
+    assert result.effect("bertscore", "lowercase", "score").groups["shouted"].values == pytest.approx(
         (nlgauge.score(FLUENT, REFS).mean,) * 2
     )
-    kept, lowered = result.effect("bertscore:model=muse", "lowercase", "score").values["shouted"]
+    kept, lowered = result.effect("bertscore:model=muse", "lowercase", "score").groups["shouted"].values
     assert kept is not None
     assert lowered is not None
     assert kept < lowered == pytest.approx(nlgauge.score(FLUENT, REFS, model="muse").mean)
     short = nlgauge.score(FLUENT, REFS, max_tokens=6)
     assert short.counts["truncated"] == len(REFS)
-    assert result.effect("bertscore", "max_tokens", "score").values["fluent"] == pytest.approx(
+    assert result.effect("bertscore", "max_tokens", "score").groups["fluent"].values == pytest.approx(
         (nlgauge.score(FLUENT, REFS).mean, short.mean)
     )
     assert short.signature.recipe["max_tokens"] == "6"
@@ -329,7 +341,7 @@ def test_what_scales_over_a_corpus_can_be_studied(
     systems = {"terse": TERSE, "fluent": FLUENT}
     for at, combine in enumerate(("sss+wmd", "bertscore+wmd")):
         alone = nlgauge.score_systems(systems, REFS, metric=[f"{recipe},combine={combine}"])
-        assert [effect.values[name][at] for name in systems] == [score.mean for score in alone]
+        assert [effect.groups[name].values[at] for name in systems] == [score.mean for score in alone]
 
 
 def test_one_warning_names_pairs_segments_and_settings(tmp_path: Path) -> None:
@@ -377,7 +389,7 @@ def test_systems_beside_their_source(stop: str) -> None:
     result = run_study(study, table)
     base = nlgauge.score(TERSE, sources=REFS, metric="xmoverscore")
     movement = result.effect("xmoverscore:idf=refs", "idf", "score")
-    assert movement.values["terse"] == pytest.approx((base.mean, base.mean))
+    assert movement.groups["terse"].values == pytest.approx((base.mean, base.mean))
     assert any("what the recipe says of it is not used" in note for note in result.notes)
     assert "refs:source" in result.settings[0].signatures["en"]
 
@@ -391,7 +403,7 @@ def test_flips_are_tested_over_documents(study: Study) -> None:
     flips = [flip for one in result.rankings for flip in one.flips]
     assert flips
     assert all(flip.p is None for flip in flips), "two documents are too few"
-    assert "too few documents in common" in sensitivity_report(result)
+    assert "too few documents in common" in result.render()
     single = systems_table(texts, REFS, documents=[str(at) for at in range(10)])
     plain = run_study(study, systems_table(texts, REFS))
     assert run_study(study, single, options=StudyOptions(documents=True)).rankings == plain.rankings

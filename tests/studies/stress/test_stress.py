@@ -10,9 +10,8 @@ import pytest
 from tests.studies.stress.test_triples import Tagger
 
 import nlgauge
-from nlgauge.errors import DataWarning, InputError
-from nlgauge.report.figures.sensitivity import plot_stress
-from nlgauge.report.sensitivity import render_stress
+from nlgauge.core.signature import Signature
+from nlgauge.errors import DataWarning, InputError, RecipeError
 from nlgauge.studies.stress.suite import PERTURBATIONS, StressTest, perturb, stress
 
 TEXTS = ["The ferry was late because of the storm.", "It was hot.", "Nobody came."]
@@ -27,14 +26,13 @@ def test_a_fall_is_the_score_before_minus_after() -> None:
     paraphrase = nlgauge.score(OTHERS, TEXTS, metric="chrf").segments["chrf"]
     unrelated = nlgauge.score([*TEXTS[1:], TEXTS[0]], TEXTS, metric="chrf").segments["chrf"]
     (metric,) = found.metrics
-    (fall,) = metric.falls
+    (fall,) = metric.perturbations
     assert fall.changed == 2
-    assert fall.mean == pytest.approx(float(np.mean(100 - after[:2])), abs=1e-9)
-    assert fall.way == pytest.approx(fall.mean / (100 - float(unrelated.mean())), abs=1e-9)
-    assert fall.below_paraphrase is not None
-    assert fall.below_paraphrase.mean == float(np.mean(after[:2] < paraphrase[:2]))
+    assert fall.fall == pytest.approx(float(np.mean(100 - after[:2])), abs=1e-9)
+    assert fall.way_to_unrelated == pytest.approx(fall.fall / (100 - float(unrelated.mean())), abs=1e-9)
+    assert fall.below_paraphrase == float(np.mean(after[:2] < paraphrase[:2]))
     assert metric.paraphrase is not None
-    assert metric.paraphrase.mean == pytest.approx(100 - float(paraphrase.mean()), abs=1e-9)
+    assert metric.paraphrase.fall == pytest.approx(100 - float(paraphrase.mean()), abs=1e-9)
     assert found.unchanged == 1
 
 
@@ -42,27 +40,27 @@ def test_references_take_the_place_of_the_texts() -> None:
     found = stress(TEXTS, OTHERS, "chrf", perturbations=["casing"])
     before = nlgauge.score(TEXTS, OTHERS, metric="chrf").segments["chrf"]
     after = nlgauge.score([text.lower() for text in TEXTS], OTHERS, metric="chrf").segments["chrf"]
-    (fall,) = found.metrics[0].falls
-    assert fall.mean == pytest.approx(float((before - after).mean()), abs=1e-9)
+    (fall,) = found.metrics[0].perturbations
+    assert fall.fall == pytest.approx(float((before - after).mean()), abs=1e-9)
     assert found.metrics[0].original == pytest.approx(float(before.mean()), abs=1e-9)
-    assert "against:references" in found.signature
+    assert "against:references" in str(found.signature)
 
 
 def test_a_perturbation_that_changes_nothing_has_no_fall() -> None:
     found = stress(["ok", "no"], metric=["chrf"], perturbations=["number", "shuffle"])
-    assert [(fall.changed, fall.mean, fall.way, fall.fall) for fall in found.metrics[0].falls] == [
-        (0, None, None, None)
-    ] * 2
+    assert [
+        (fall.changed, fall.fall, fall.way_to_unrelated, fall.interval) for fall in found.metrics[0].perturbations
+    ] == [(0, None, None, None)] * 2
     assert found.unchanged == 2
-    assert "2 could not be changed by any" in " ".join(render_stress(found).split())
+    assert "2 could not be changed by any" in " ".join(found.render().split())
 
 
 def test_one_text_has_neither_interval_nor_an_unrelated_one() -> None:
     found = stress(["It was hot."], metric=["chrf"], perturbations=["negation"], paraphrases=["The day was warm."])
-    (fall,) = found.metrics[0].falls
-    assert (fall.changed, fall.fall, fall.way, fall.below_paraphrase) == (1, None, None, None)
+    (fall,) = found.metrics[0].perturbations
+    assert (fall.changed, fall.interval, fall.way_to_unrelated, fall.below_paraphrase) == (1, None, None, None)
     assert found.metrics[0].unrelated is None
-    assert "negation" in render_stress(found, format="tsv")
+    assert "negation" in found.render("tsv")
 
 
 def test_everything_that_moves_a_number_is_in_the_line() -> None:
@@ -77,10 +75,30 @@ def test_everything_that_moves_a_number_is_in_the_line() -> None:
         assert other.signature != one
 
 
+def test_the_signature_is_read_back_whatever_the_texts_are_called() -> None:
+    found = stress(TEXTS, ["chrf"], perturbations=["typo"], name="a|b 100%.txt")
+    assert Signature.parse(str(found.signature)) == found.signature
+    assert found.signature.recipe["texts"].startswith("a|b 100%.txt[3,")
+    assert (found.against, found.level) == ("the texts themselves", 0.95)
+    plain = str(stress(TEXTS, ["chrf"], TEXTS, perturbations=["typo"], name="a.txt").signature)
+    assert plain.startswith("stress|texts:a.txt[3,")
+    assert plain.endswith(
+        "|against:references|perturbations:typo|seed:12345|lang:en|annotator:none|paraphrases:none"
+        "|interval:0.95|resamples:1000"
+    )
+
+
+def test_options_are_checked() -> None:
+    with pytest.raises(RecipeError, match=r"perturbations must be a list, each one of negation, .* got \['typos'\]"):
+        stress(TEXTS, ["chrf"], perturbations=["typos"])
+    with pytest.raises(RecipeError, match="level must be a number above 0, below 1, got 1"):
+        stress(TEXTS, ["chrf"], level=1)
+
+
 def test_an_annotator_finds_nouns() -> None:
     texts = ["the cat saw the dog", "a man wrote a letter"]
     found = stress(texts, metric=["chrf"], perturbations=["noun-order"], annotator=Tagger())
-    assert found.metrics[0].falls[0].changed == 2
+    assert found.metrics[0].perturbations[0].changed == 2
 
 
 def test_a_text_that_the_annotator_refuses_keeps_its_nouns_and_is_counted() -> None:
@@ -91,7 +109,7 @@ def test_a_text_that_the_annotator_refuses_keeps_its_nouns_and_is_counted() -> N
             perturbations=["noun-order", "casing"],
             annotator=Tagger(),
         )
-    assert [fall.changed for fall in found.metrics[0].falls] == [2, 3]
+    assert [fall.changed for fall in found.metrics[0].perturbations] == [2, 3]
 
 
 def test_paraphrases_must_be_as_many_as_texts() -> None:
@@ -115,7 +133,7 @@ def test_of_all() -> StressTest:
 
 @pytest.mark.parametrize("form", ["text", "tsv", "latex", "markdown", "json"])
 def test_every_format(test_of_all: StressTest, form: str) -> None:
-    found = render_stress(test_of_all, format=form)
+    found = test_of_all.render(form)
     assert "negation" in found
     if form == "json":
         assert json.loads(found)["metrics"][0]["perturbations"][0]["changed"] == 2
@@ -123,5 +141,5 @@ def test_every_format(test_of_all: StressTest, form: str) -> None:
 
 def test_the_falls_are_drawn(test_of_all: StressTest, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
-    plot_stress(test_of_all, tmp_path / "s.svg")
+    test_of_all.save_figure(tmp_path / "s.svg")
     assert (tmp_path / "s.svg").read_text(encoding="utf-8").startswith("<?xml")

@@ -147,7 +147,7 @@ SHARES = {
 @pytest.mark.parametrize(("card", "column", "size"), [("freitag", 0, 1452), ("paws", 1, 300)])
 def test_released_scores_give_the_known_shares(data_folder: Path, card: str, column: int, size: int) -> None:
     study = released_wins(triples_of_table(load(card, data_folder)))
-    assert len(study.triples) == size
+    assert study.triples == size
     for one in study.metrics:
         assert one.share == pytest.approx(SHARES[one.metric][column], abs=5e-4), one.metric
         interval = study.interval(one)

@@ -9,10 +9,17 @@ import numpy as np
 import pytest
 
 import nlgauge
-from nlgauge.errors import InputError
-from nlgauge.report.figures.sensitivity import plot_triples
-from nlgauge.report.sensitivity import render_triples
-from nlgauge.studies.stress.triples import Triple, Triples, TripleStudy, TripleWins, released_wins, score_triples
+from nlgauge.core.signature import Signature
+from nlgauge.errors import InputError, RecipeError
+from nlgauge.studies.stress.triples import (
+    DrawOptions,
+    Triple,
+    Triples,
+    TripleStudy,
+    TripleWins,
+    released_wins,
+    score_triples,
+)
 
 TRIPLES = Triples(
     "mine",
@@ -44,14 +51,26 @@ def test_metrics_score_b_and_c_beside_a() -> None:
     assert np.array_equal(first.lookalike, c.segments["chrf"])
     assert first.share == second.share == pytest.approx(1 / 3)
     assert first.signature == b.signature.recipe_part
-    assert study.signature.startswith("triples:mine[3,")
+    assert str(study.signature).startswith("triples|texts:mine[3,")
+
+
+def test_the_signature_is_read_back_whatever_the_triples_are_called() -> None:
+    study = released_wins(Triples("a|b %.tsv", TRIPLES.triples), [])
+    assert Signature.parse(str(study.signature)) == study.signature
+    assert study.signature.recipe["texts"].startswith("a|b %.tsv[3,")
+
+
+def test_options_of_intervals_are_checked() -> None:
+    with pytest.raises(RecipeError, match="level must be a number above 0, below 1, got 2"):
+        released_wins(TRIPLES, [], level=2)
+    assert score_triples(TRIPLES, ["chrf"], seed=4).signature.recipe["seed"] == "4"
 
 
 def test_one_triple_has_no_interval() -> None:
     study = score_triples(Triples("one", TRIPLES.triples[:1]), ["chrf"])
-    assert study.interval(study.metrics[0]) is None
-    assert json.loads(render_triples(study, format="json"))["metrics"][0]["interval"] is None
-    assert "chrf" in render_triples(study)
+    assert study.metrics[0].interval is None
+    assert json.loads(study.render("json"))["metrics"][0]["interval"] is None
+    assert "chrf" in study.render()
 
 
 def test_released_scores_that_are_not_there() -> None:
@@ -61,16 +80,16 @@ def test_released_scores_that_are_not_there() -> None:
 
 @pytest.mark.parametrize("form", ["text", "tsv", "latex", "markdown", "json"])
 def test_every_format(form: str) -> None:
-    found = render_triples(score_triples(TRIPLES, ["chrf"]), format=form)
+    found = score_triples(TRIPLES, ["chrf"]).render(form)
     assert "chrf" in found
     if form == "text":
-        assert "signature: triples:mine[3," in found
+        assert "signature: triples|texts:mine[3," in found
 
 
 def test_the_distributions_are_drawn(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     study = score_triples(TRIPLES, ["chrf", "rouge1"])
     flat = TripleWins("flat", np.ones(3), np.ones(3))
-    plot_triples(TripleStudy(TRIPLES, (*study.metrics, flat)), tmp_path / "t.svg")
+    TripleStudy.of(TRIPLES, [*study.metrics, flat], DrawOptions()).save_figure(tmp_path / "t.svg")
     text = (tmp_path / "t.svg").read_text(encoding="utf-8")
     assert text.startswith("<?xml")

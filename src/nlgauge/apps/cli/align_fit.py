@@ -32,7 +32,7 @@ from nlgauge.io.canvas import check_figure
 from nlgauge.io.packages import require
 from nlgauge.io.storage import short_digest
 from nlgauge.io.textfiles import Inputs, file_label, parse_source
-from nlgauge.report.figures.comparison import plot_curves
+from nlgauge.studies.alignment.curves_figure import plot_curves
 from nlgauge.studies.alignment.flow_losses import (
     FCNN_HIDDEN,
     Fitted,

@@ -21,9 +21,7 @@ from nlgauge.apps.cli.parsing import AddParser, add_hidden
 from nlgauge.apps.cli.score import check_systems_first
 from nlgauge.errors import RecipeError
 from nlgauge.io.canvas import check_figure
-from nlgauge.report.figures.explanation import check_discourse_plot, plot_discourse
-from nlgauge.report.studies import render_discourse
-from nlgauge.studies.discourse import discourse
+from nlgauge.studies.discourse import check_discourse_figure, discourse
 
 _EXAMPLES = """\
 examples:
@@ -91,9 +89,12 @@ def _run(args: argparse.Namespace) -> int:
         vectors=args.vectors,
         threshold=0.8 if args.threshold is None else args.threshold,
     )
-    write_output(args.output, render_discourse(found, format=args.format, segments=args.segments, width=args.width))
+    if args.segments and args.format != "json":
+        write_output(args.output, found.document_table().write(args.format, width=args.width, line=found.line))
+    else:
+        write_output(args.output, found.render(args.format, decimals=args.width))
     if args.plot:
-        plot_discourse(found, Path(args.plot))
+        found.save_figure(args.plot)
         if not args.quiet:
             print(f"figure: {args.plot}", file=sys.stderr)
     return 0
@@ -112,5 +113,5 @@ def _check(args: argparse.Namespace) -> None:
         msg = "--threshold belongs to --vectors FILE, which was not given"
         raise RecipeError(msg)
     if args.plot:
-        check_discourse_plot(references=bool(args.refs))
+        check_discourse_figure(references=bool(args.refs))
         check_figure(Path(args.plot))

@@ -18,6 +18,7 @@ from nlgauge.apps.cli.common import (
 )
 from nlgauge.apps.cli.compare_inputs import add_score_file_options, score_columns
 from nlgauge.apps.cli.datasets import add_data_options, load_data
+from nlgauge.apps.cli.operations import write_result
 from nlgauge.apps.cli.outputs import write_output
 from nlgauge.apps.cli.parsing import AddParser
 from nlgauge.core.run_options import RunOptions
@@ -25,7 +26,6 @@ from nlgauge.core.score_table import load_scores
 from nlgauge.errors import RecipeError
 from nlgauge.io.storage import short_digest
 from nlgauge.io.textfiles import file_label
-from nlgauge.report.studies import render_search
 from nlgauge.studies.ensembles import fit_norms, norms_of_scores, search_ensembles
 from nlgauge.studies.meta.metric_values import ScoredJudgements, imported_rows
 from nlgauge.studies.meta.score_table import released_rows, score_table
@@ -118,5 +118,5 @@ def _search(args: argparse.Namespace) -> int:
         splits=args.splits,
         seed=args.seed,
     )
-    write_output(args.output, render_search(found, format=args.format, width=args.width))
+    write_result(found, args)
     return 0

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,15 +23,13 @@ from nlgauge.apps.cli.common import (
 )
 from nlgauge.apps.cli.compare_inputs import add_score_file_options, score_columns
 from nlgauge.apps.cli.datasets import add_data_options, load_data, with_documents
-from nlgauge.apps.cli.outputs import saving, write_output
+from nlgauge.apps.cli.operations import write_result
 from nlgauge.apps.cli.parsing import AddParser, add_hidden
 from nlgauge.core.run_options import RunOptions
 from nlgauge.data.cards import find_data_card
 from nlgauge.data.judgements import JudgementTable, document_table
 from nlgauge.io.canvas import check_figure
-from nlgauge.io.table import Marked, Table
-from nlgauge.report.figures.comparison import plot_agreement
-from nlgauge.report.studies import render_agreement
+from nlgauge.studies.meta.agreement import Agreements
 from nlgauge.studies.meta.evaluation import evaluate
 from nlgauge.studies.meta.metric_values import ScoredJudgements, imported_rows
 from nlgauge.studies.meta.questions import AGREEMENTS, LEVELS, Question, Significance, check_question
@@ -164,10 +161,7 @@ def _meta(args: argparse.Namespace) -> int:
         )
         for agreement in args.agreement
     ]
-    write_output(args.output, render_agreement(results, format=args.format, width=args.width))
-    for number, result in enumerate(results) if args.plot else ():
-        with saving(args.plot) as target:
-            plot_agreement(result, target if number == 0 else target.with_stem(f"{target.stem}-{result.agreement}"))
+    write_result(Agreements(tuple(results)), args)
     values = [cell.value for result in results for name in asked_for for cell in result.cells[name].values()]
     if values and not np.isfinite(values).any():
         print(
@@ -196,16 +190,6 @@ def _table(args: argparse.Namespace, card: DataCard) -> JudgementTable:
 
 
 def _tune(args: argparse.Namespace) -> int:
-    found = tune_layer(load_data(args), model=args.model or "minilm", agreement=args.agreement, **run_options(args))
-    if args.format == "json":
-        write_output(args.output, json.dumps(found.to_dict(), indent=2) + "\n")
-        return 0
-    rows = [
-        [layer, *row, Marked(average) if layer == found.best else average]
-        for layer, (row, average) in enumerate(zip(found.values.tolist(), found.averages.tolist(), strict=True))
-    ]
-    mark = "*" if args.format in {"text", "tsv"} else "bold:"
-    note = f"{mark} best layer: {found.best} (model {found.model}, BERTScore F without idf, {found.agreement})"
-    grid = Table(["layer", *found.langpairs, "average"], rows, f"{found.data}: agreement by layer", [note])
-    write_output(args.output, grid.write(args.format, width=args.width))
+    options = {"agreement": args.agreement} | ({"model": args.model} if args.model else {})
+    write_result(tune_layer(load_data(args), **options, **run_options(args)), args)
     return 0

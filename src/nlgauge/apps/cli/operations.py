@@ -162,7 +162,8 @@ def write_result(result: Result, args: argparse.Namespace) -> None:
     text = result.render(args.format, decimals=args.width)
     write_output(args.output, text)
     signature = getattr(result, "signature", None)
-    if signature and args.format == "text" and str(signature) not in text and not args.quiet:
+    shown = "".join(text.split())  # a long signature is wrapped
+    if signature and args.format == "text" and str(signature) not in shown and not args.quiet:
         print(f"signature: {signature}", file=sys.stderr)
     if getattr(args, "plot", None):
         with saving(args.plot) as target:

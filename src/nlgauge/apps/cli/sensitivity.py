@@ -26,17 +26,15 @@ from nlgauge.apps.cli.common import (
 )
 from nlgauge.apps.cli.datasets import add_data_options, load_data, with_documents
 from nlgauge.apps.cli.flags import add_flags, flag_of, read_options
-from nlgauge.apps.cli.outputs import saving, write_output
+from nlgauge.apps.cli.operations import write_result
 from nlgauge.apps.cli.parsing import AddParser, add_hidden
 from nlgauge.apps.cli.score import check_systems_first
-from nlgauge.core.registry import metric_class, metric_name, with_options
+from nlgauge.core.registry import metric_class, metric_name
 from nlgauge.core.run_options import RunOptions
 from nlgauge.errors import RecipeError
 from nlgauge.io.canvas import check_figure
-from nlgauge.report.figures.sensitivity import plot_ranks, plot_variation
-from nlgauge.report.sensitivity import sensitivity_report
 from nlgauge.studies.sensitivity.measure import run_study, systems_table
-from nlgauge.studies.sensitivity.study import Study, load_study
+from nlgauge.studies.sensitivity.study import Study, load_study, study_metrics
 from nlgauge.studies.sensitivity.variants import DEFAULT_METRICS, PRESETS, StudyOptions, preset
 
 if TYPE_CHECKING:
@@ -100,12 +98,7 @@ def _run(args: argparse.Namespace) -> int:
         check_figure(Path(args.plot))
     study = _study(args)
     result = run_study(study, _table(args), options=options, state=args.state, **run_options(args))
-    write_output(args.output, sensitivity_report(result, format=args.format, width=args.width))
-    if args.plot:
-        with saving(args.plot) as target:
-            plot_variation(result, target)
-            if any(len(ranking.systems) > 1 for ranking in result.rankings):
-                plot_ranks(result, target.with_stem(f"{target.stem}-ranks"))
+    write_result(result, args)
     return 0
 
 
@@ -127,15 +120,12 @@ def _study(args: argparse.Namespace) -> Study:
 def _metrics(metrics: Sequence[str], args: argparse.Namespace) -> list[str]:
     """The metrics with the flags of the call, which a study keeps as text."""
     options = metric_options(args)
-    for metric in metrics:
-        if "|" in metric:
-            msg = f"a study varies the options of a recipe: give NAME:option=value, not the signature {metric!r}"
-            raise RecipeError(msg)
+    texts = study_metrics(metrics, options)
     for name in options:
         if not any(name in metric_class(metric_name(metric)).options() for metric in metrics):
             msg = f"{flag_of(name)} is not an option of {', '.join(metrics)}; see 'nlgauge show NAME'"
             raise RecipeError(msg)
-    return [with_options(metric, options) for metric in metrics]
+    return texts
 
 
 def _table(args: argparse.Namespace) -> JudgementTable:

@@ -18,7 +18,7 @@ from nlgauge.apps.cli.common import (
     run_options,
     text_source,
 )
-from nlgauge.apps.cli.outputs import saving, write_output
+from nlgauge.apps.cli.operations import write_result
 from nlgauge.apps.cli.parsing import AddParser
 from nlgauge.core.composite import leaves
 from nlgauge.core.scoring import recipes_and_run
@@ -26,8 +26,6 @@ from nlgauge.data.cards import find_data_card, load
 from nlgauge.errors import InputError, RecipeError
 from nlgauge.io.canvas import check_figure
 from nlgauge.io.textfiles import Inputs, file_label, parse_source
-from nlgauge.report.figures.sensitivity import plot_stress, plot_triples
-from nlgauge.report.sensitivity import render_stress, render_triples
 from nlgauge.studies.stress.suite import PERTURBATIONS, stress
 from nlgauge.studies.stress.triples import (
     Triples,
@@ -101,11 +99,7 @@ def _run(args: argparse.Namespace) -> int:
     _check(args)
     annotator = None if args.annotator is None else load_annotator(args.annotator)
     if args.triples:
-        study = _triples(args, annotator)
-        write_output(args.output, render_triples(study, format=args.format, width=args.width))
-        if args.plot:
-            with saving(args.plot) as target:
-                plot_triples(study, target)
+        write_result(_triples(args, annotator), args)
         return 0
     inputs = Inputs()
     options: dict[str, Any] = {**metric_options(args), **run_options(args)}
@@ -122,10 +116,7 @@ def _run(args: argparse.Namespace) -> int:
         name=file_label(args.system),
         **options,
     )
-    write_output(args.output, render_stress(test, format=args.format, width=args.width))
-    if args.plot:
-        with saving(args.plot) as target:
-            plot_stress(test, target)
+    write_result(test, args)
     return 0
 
 
@@ -175,10 +166,9 @@ def _triples(args: argparse.Namespace, annotator: Annotator | None) -> TripleStu
     triples = _find_triples(args, annotator)
     if args.save_triples:
         save_triples(triples, args.save_triples)
-    how = {"seed": args.seed}
     if args.released:
-        return released_wins(triples, **how)
-    return score_triples(triples, args.metric, how=how, **metric_options(args), **run_options(args))
+        return released_wins(triples, seed=args.seed)
+    return score_triples(triples, args.metric, seed=args.seed, **metric_options(args), **run_options(args))
 
 
 def _find_triples(args: argparse.Namespace, annotator: Annotator | None) -> Triples:

@@ -15,8 +15,6 @@ from nlgauge.core.score_table import ScoreTable
 from nlgauge.report.html.alignments import alignment_record, explain_for_report
 from nlgauge.report.html.document import html_report
 from nlgauge.report.html.inputs import ReportTexts, differing_segments
-from nlgauge.report.sensitivity import sensitivity_report
-from nlgauge.report.studies import render_discourse
 from nlgauge.studies.compare.comparison import SystemComparison
 from nlgauge.studies.compare.sentences import plain_verdicts
 from nlgauge.studies.compare.sources import system_scores
@@ -136,17 +134,13 @@ def summary_results(found: CorpusSummary, warnings: Sequence[str]) -> dict[str, 
 
 def discourse_results(found: Discourse, warnings: Sequence[str]) -> dict[str, bytes]:
     """All that can be downloaded of features of documents, by format."""
-    record = {"nlgauge": __version__, "discourse": found.to_dict(segments=True), "warnings": list(warnings)}
-    tables = {
-        name: render_discourse(found, format="tsv", segments=name == "segments", width=17).encode(
-            "utf-8", "backslashreplace"
-        )
-        for name in ("tsv", "segments")
-    }
-    return {"json": compact_json(record), **tables}
+    record = {"nlgauge": __version__, "discourse": found.to_dict(), "warnings": list(warnings)}
+    tables = {"tsv": found.render("tsv", decimals=17), "segments": found.document_table().to_tsv(width=17)}
+    encoded = {name: text.encode("utf-8", "backslashreplace") for name, text in tables.items()}
+    return {"json": compact_json(record), **encoded}
 
 
 def sensitivity_results(found: Sensitivity, warnings: Sequence[str]) -> dict[str, bytes]:
     """All that can be downloaded of a study, by format."""
     record = {"nlgauge": __version__, "sensitivity": found.to_dict(), "warnings": list(warnings)}
-    return {"json": compact_json(record), "tsv": sensitivity_report(found, format="tsv").encode()}
+    return {"json": compact_json(record), "tsv": found.render("tsv").encode()}

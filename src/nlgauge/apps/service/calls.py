@@ -38,7 +38,6 @@ from nlgauge.core.matrix import ScoreMatrix, matrix
 from nlgauge.core.metric import Metric
 from nlgauge.core.prepare import Prepared, SignatureCheck, prepare
 from nlgauge.core.rank import Ranking, rank
-from nlgauge.core.registry import with_options
 from nlgauge.core.run_options import RunOptions
 from nlgauge.core.score import Score
 from nlgauge.core.scoring import resolved_call
@@ -49,8 +48,8 @@ from nlgauge.studies.discourse import Discourse, discourse
 from nlgauge.studies.explain.corpus import CorpusSummary, explain_corpus
 from nlgauge.studies.explain.explanation import Explanation
 from nlgauge.studies.explain.pairs import iter_explanations
-from nlgauge.studies.sensitivity.measure import run_study, systems_table
-from nlgauge.studies.sensitivity.variants import StudyOptions, preset
+from nlgauge.studies.sensitivity.measure import sensitivity
+from nlgauge.studies.sensitivity.study import study_metrics
 from nlgauge.text.annotators import ANNOTATORS
 
 #: As `warnings` keeps it: action, message, category, module, line.
@@ -364,19 +363,12 @@ def _scores(call: ScoreCall, context: JobContext) -> list[Score]:
 
 def _sensitivity(request: bytes, context: JobContext) -> dict[str, bytes]:
     asked = SensitivityRequest.model_validate_json(request)
-    for metric in asked.metrics:
-        if "|" in metric:
-            msg = f"a study varies the options of a recipe: give NAME:option=value, not the signature {metric!r}"
-            raise RecipeError(msg)
     _, run, _, said = context.caller.recipes(asked)
     warnings = list(said)
+    options = {name: getattr(asked, name) for name in ("preset", "alpha", "resamples", "seed", "lang")}
     with collected_warnings(warnings):
-        shared = {name: str(value) for name, value in asked.options.items()}
-        metrics = [with_options(metric, shared) for metric in asked.metrics]
-        study = preset(asked.preset, metrics, loading=run.loading)
-        table = systems_table(asked.outputs(), asked.refs, sources=asked.sources, lang=asked.lang)
-        options = StudyOptions(alpha=asked.alpha, resamples=asked.resamples, seed=asked.seed, lang=asked.lang)
-        found = run_study(study, table, options=options, run=run)
+        metrics = study_metrics(asked.metrics, asked.options)
+        found = sensitivity(asked.outputs(), asked.refs, metrics, sources=asked.sources, run=run, **options)
     return sensitivity_results(found, warnings)
 
 

@@ -1,6 +1,7 @@
 """Correlation of metrics with human judgements: all levels, accuracies, significance, ranks and sentinels."""
 
-from nlgauge.studies.meta.evaluation import AgreementTable, TieComparison, compare_tie_accuracies, evaluate
+from nlgauge.studies.meta.agreement import AgreementCell, Agreements, AgreementTable, MetricAgreement
+from nlgauge.studies.meta.evaluation import TieComparison, compare_tie_accuracies, evaluate
 from nlgauge.studies.meta.hybrids import (
     HybridResult,
     Hybrids,
@@ -39,18 +40,22 @@ from nlgauge.studies.meta.sentinels import (
     sentinel_rows,
     source_copy_sentinel,
 )
-from nlgauge.studies.meta.tune_layer import LayerTuning, tune_layer
+from nlgauge.studies.meta.tune_layer import LayerAgreement, LayerTuning, TuneOptions, tune_layer
 
 __all__ = [
     "AGREEMENTS",
     "LEVELS",
+    "AgreementCell",
     "AgreementTable",
+    "Agreements",
     "Answer",
     "DifferenceCorrelation",
     "HybridResult",
     "Hybrids",
+    "LayerAgreement",
     "LayerTuning",
     "LevelCorrelation",
+    "MetricAgreement",
     "MetricComparison",
     "MetricValues",
     "Preferences",
@@ -60,6 +65,7 @@ __all__ = [
     "SoftAccuracy",
     "TieAccuracy",
     "TieComparison",
+    "TuneOptions",
     "answer",
     "assign_ranks",
     "check_question",

@@ -20,20 +20,20 @@ For acc-eq each metric's epsilon is chosen once; then the outcomes of single pai
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
-from typing import Any, Literal, NamedTuple
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from nlgauge.core.run_options import Progress, progress_stage
 from nlgauge.errors import NlgaugeError
-from nlgauge.io.formats import HtmlCell, html_table
 from nlgauge.stats.correlation import Undefined, correlate
 from nlgauge.stats.correlation_bootstrap import bootstrap_correlations
 from nlgauge.stats.permutation import permutation_of_outcomes
 from nlgauge.stats.resampling import Units, bootstrap_mean, unit_numbers
+from nlgauge.studies.meta.agreement import AgreementCell, AgreementTable, MetricAgreement
 from nlgauge.studies.meta.metric_values import MetricValues, ScoredJudgements, distinct_names
 from nlgauge.studies.meta.pairwise import TieAccuracy, outcome_pairs, tie_calibrated_accuracy
 from nlgauge.studies.meta.questions import (
@@ -113,109 +113,6 @@ def compare_tie_accuracies(
 #: Fewest rows, topics or systems for an interval or a test.
 LEAST_ITEMS = 10
 
-_TESTS = {"bootstrap": "paired bootstrap", "williams": "Williams", "acc-eq": "permutation of outcomes"}
-
-
-@dataclass(frozen=True)
-class Cell:
-    """One metric on one language pair."""
-
-    value: float
-    low: float = float("nan")
-    high: float = float("nan")
-    unbeaten: bool = False
-    """No other metric is significantly better here."""
-    rank: int | None = None
-    count: int = 0
-    """Judgements, or systems, behind the value."""
-    note: str = ""
-    """Why there is no value, or what belongs beside it (a tie threshold, a chance level)."""
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class AgreementTable:
-    """A table of metrics x language pairs."""
-
-    data: str
-    criterion: str
-    level: str
-    agreement: str
-    langpairs: tuple[str, ...]
-    cells: Mapping[str, Mapping[str, Cell]]
-    """By metric, then by language pair."""
-    signatures: Mapping[str, Mapping[str, str]]
-    notes: tuple[str, ...] = ()
-    options: Mapping[str, Any] = field(default_factory=dict)
-
-    def __repr__(self) -> str:
-        what = f"{self.agreement} with {self.criterion}, {self.level} level"
-        means = [f"{name} {mean:.3f}" for name, mean in self.averages.items() if np.isfinite(mean)]
-        shown = ", ".join([*means[:3], *(["..."] if len(means) > 3 else [])])
-        pairs = "" if len(self.langpairs) == 1 else f", {len(self.langpairs)} language pairs"
-        return f"<AgreementTable {self.data}: {what}{pairs}: {shown or 'no value'}>"
-
-    def _repr_html_(self) -> str:
-        averaged = len(self.langpairs) > 1
-        rows: list[list[HtmlCell]] = []
-        for name, row in self.cells.items():
-            values: list[HtmlCell] = [
-                f"{row[pair].value:.3f}*" if row[pair].unbeaten else row[pair].value for pair in self.langpairs
-            ]
-            rows.append([name, *values, *([self.averages[name]] if averaged else [])])
-        columns = ["metric", *self.langpairs, *(["average"] if averaged else [])]
-        caption = f"{self.data}: {self.agreement} with {self.criterion}, {self.level} level"
-        star = any(cell.unbeaten for row in self.cells.values() for cell in row.values())
-        notes = [*self.notes, *(["* no other metric is significantly better"] if star else [])]
-        return html_table(columns, rows, caption=caption, notes=notes, width=3)
-
-    @property
-    def counts(self) -> dict[str, int]:
-        """Judgements, systems or pairs behind the values, by language pair."""
-        return {pair: max((row[pair].count for row in self.cells.values()), default=0) for pair in self.langpairs}
-
-    @property
-    def averages(self) -> dict[str, float]:
-        """Unweighted mean over language pairs; nan for a metric that lacks one."""
-        return {
-            name: float(np.mean([row[pair].value for pair in self.langpairs])) for name, row in self.cells.items()
-        }
-
-    @property
-    def mark(self) -> str:
-        """What the mark of `unbeaten` cells means, and by which test; empty where no cell has it."""
-        if not any(cell.unbeaten for row in self.cells.values() for cell in row.values()):
-            return ""
-        options = {**asdict(Significance()), **self.options}
-        name = _TESTS.get("acc-eq" if self.agreement == "acc-eq" else options["test"], "PERM-BOTH permutation")
-        corrected = f", {options['correction']} corrected" if options["correction"] else ""
-        whole = " of whole documents" * options["documents"]
-        draws = "" if name == "Williams" else f", {options['resamples']} resamples{whole}, seed {options['seed']}"
-        level = f"p <= {options['alpha']:g}{corrected}{draws}"
-        return f"no other metric is significantly better ({name}, {level})"
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values, ready for JSON; a value that does not exist is None."""
-        return {
-            "data": self.data,
-            "criterion": self.criterion,
-            "level": self.level,
-            "agreement": self.agreement,
-            "langpairs": list(self.langpairs),
-            "metrics": [
-                {
-                    "metric": name,
-                    "average": _plain(self.averages[name]),
-                    "by_langpair": {
-                        pair: {key: _plain(value) for key, value in vars(cell).items()} for pair, cell in row.items()
-                    },
-                    "signatures": dict(self.signatures.get(name, {})),
-                }
-                for name, row in self.cells.items()
-            ],
-            "notes": list(self.notes),
-            "options": dict(self.options),
-        }
-
 
 def evaluate(
     scored: ScoredJudgements,
@@ -240,7 +137,7 @@ def evaluate(
     check_question(question, table, documents=significance.documents)
     significance = significance.resolved(question)
     unit = "document" if significance.documents else question.unit
-    cells: dict[str, dict[str, Cell]] = {name: {} for name in scored.names}
+    cells: dict[str, dict[str, AgreementCell]] = {name: {} for name in scored.names}
     notes = list(table.notes)
     errors: list[NlgaugeError] = []
     for number, langpair in enumerate(table.langpairs, start=1):
@@ -248,7 +145,7 @@ def evaluate(
             people = judgements(question, table, langpair, documents=significance.documents)
         except NlgaugeError as error:
             for name in scored.names:
-                cells[name][langpair] = Cell(float("nan"), note=str(error))
+                cells[name][langpair] = AgreementCell(float("nan"), note=str(error))
                 errors.append(error)
             continue
         found = {}
@@ -256,7 +153,7 @@ def evaluate(
             try:
                 found[metric.name] = _cell(people, metric, significance)
             except NlgaugeError as error:
-                found[metric.name] = Cell(float("nan"), note=str(error))
+                found[metric.name] = AgreementCell(float("nan"), note=str(error))
                 errors.append(error)
         if significance.documents and (people.items >= LEAST_ITEMS or not question.testable):
             notes.append(f"{langpair}: {people.items} documents are drawn as wholes, instead of {question.unit}s")
@@ -276,23 +173,22 @@ def evaluate(
         level,
         agreement,
         table.langpairs,
-        cells,
-        {metric.name: metric.signatures for metric in scored.metrics},
+        tuple(MetricAgreement(metric.name, cells[metric.name], metric.signatures) for metric in scored.metrics),
         tuple(notes),
         {"aggregate": aggregate, "unit": unit, **asdict(significance)},
     )
 
 
-def _cell(people: Judgements, metric: MetricValues, significance: Significance) -> Cell:
+def _cell(people: Judgements, metric: MetricValues, significance: Significance) -> AgreementCell:
     """The agreement of a metric on a language pair, without interval and test."""
     if people.langpair in metric.failed:
         raise metric.failed[people.langpair]
     one = people.answer(metric, **significance.draws)
-    return Cell(one.value, count=one.count, note=one.note)
+    return AgreementCell(one.value, count=one.count, note=one.note)
 
 
 def _add_significance(
-    cells: dict[str, Cell],
+    cells: dict[str, AgreementCell],
     people: Judgements,
     metrics: Sequence[MetricValues],
     significance: Significance,
@@ -378,7 +274,3 @@ def _topic_intervals(
             one = bootstrap_mean(list(values.values()), clusters=documents, **significance.draws)
             found[metric.name] = (one.low, one.high)
     return found
-
-
-def _plain(value: Any) -> Any:
-    return None if isinstance(value, float) and not np.isfinite(value) else value

@@ -8,11 +8,13 @@ intervals and significance belong to a table with several metrics. A question wi
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Literal, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from nlgauge.core.kinds import Choice, Flag, Float, Int
+from nlgauge.core.options import OptionSet, option, seed_option
 from nlgauge.data.judgements import JudgementTable, RankedPairs
 from nlgauge.errors import InputError, RecipeError
 from nlgauge.stats.correlation import correlate
@@ -86,25 +88,28 @@ class Question:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Significance:
+class Significance(OptionSet):
     """How metrics are tested against each other, and intervals drawn."""
 
-    test: Literal["default", "permutation", "bootstrap", "williams", "none"] = "default"
-    """default: PERM-BOTH; for Pearson over systems Williams' test, because few systems leave little to permute."""
-    alpha: float = 0.05
-    correction: Literal["bonferroni", "holm"] | None = None
-    resamples: int = 1000
-    seed: int = 12345
-    documents: bool = False
-    """Draw whole documents (the table's column `document`): outputs, or topics, of one are not independent."""
+    called: ClassVar[str] = "options of significance"
 
-    def __post_init__(self) -> None:
-        if not isinstance(self.resamples, int) or self.resamples < LEAST_RESAMPLES:
-            msg = f"resamples must be at least {LEAST_RESAMPLES}, got {self.resamples!r}"
-            raise RecipeError(msg)
-        if not isinstance(self.seed, int) or self.seed < 0:
-            msg = f"seed must be 0 or more, got {self.seed!r}"
-            raise RecipeError(msg)
+    # default: PERM-BOTH; for Pearson over systems Williams' test, because few systems leave little to permute.
+    test: Literal["default", "permutation", "bootstrap", "williams", "none"] = option(
+        "default",
+        Choice("default", "permutation", "bootstrap", "williams", "none"),
+        help="test of differences between metrics",
+        hidden=True,
+    )
+    alpha: float = option(0.05, Float(above=0, below=1), help="significance level", metavar="P", hidden=True)
+    correction: Literal["bonferroni", "holm"] | None = option(
+        None, Choice("bonferroni", "holm"), help="correction for the number of pairs of metrics", hidden=True
+    )
+    resamples: int = option(1000, Int(LEAST_RESAMPLES), help="draws", hidden=True, limit=10_000)
+    seed: int = seed_option()
+    # Outputs, or topics, of one document are not independent.
+    documents: bool = option(
+        False, Flag(), help="resample whole documents (column document of the table) instead of rows"
+    )
 
     def resolved(self, question: Question) -> Significance:
         """With the test that a question really gets; one that does not exist for it is refused."""

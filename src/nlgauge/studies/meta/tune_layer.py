@@ -2,99 +2,101 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nlgauge.core.kinds import Choice, Text
+from nlgauge.core.options import OptionSet, option
+from nlgauge.core.result import Result
 from nlgauge.core.run_options import RunOptions
 from nlgauge.data.judgements import JudgementTable
 from nlgauge.encoders.load import load_encoder
 from nlgauge.errors import InputError
-from nlgauge.io.formats import HtmlCell, html_table
+from nlgauge.io.table import Cell, Marked, Table
 from nlgauge.metrics.bertscore import BERTScore
-from nlgauge.studies.meta.questions import Question, answer, check_question
+from nlgauge.studies.meta.questions import CORRELATIONS, Question, answer, check_question
 from nlgauge.studies.meta.score_table import score_table
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from nlgauge.core.keywords import RunKeywords
+    from nlgauge.core.keywords import TuneKeywords
 
 
-@dataclass(frozen=True, eq=False)
-class LayerTuning:
-    """Agreement by layer (rows, from 0) and language pair."""
+class LayerAgreement(NamedTuple):
+    """Agreement of one layer."""
+
+    layer: int
+    average: float
+    """Unweighted mean over language pairs."""
+    by_langpair: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class LayerTuning(Result):
+    """Agreement by layer and language pair."""
+
+    format = "nlgauge-layer-tuning-1"
 
     model: str
     data: str
     agreement: str
-    langpairs: tuple[str, ...]
-    values: NDArray[np.float64]
+    best: int
+    """The layer with the highest average."""
+    layers: tuple[LayerAgreement, ...]
+    """From layer 0."""
 
-    @property
-    def averages(self) -> NDArray[np.float64]:
-        """Unweighted mean over language pairs, by layer."""
-        means: NDArray[np.float64] = self.values.mean(axis=1)
-        return means
+    def tables(self, form: str = "text") -> list[Table]:
+        """A row per layer."""
+        rows: list[list[Cell]] = []
+        for row in self.layers:
+            cells: list[Cell] = [
+                None if np.isnan(value) else value for value in (*row.by_langpair.values(), row.average)
+            ]
+            rows.append([row.layer, *cells[:-1], Marked(row.average) if row.layer == self.best else cells[-1]])
+        mark = "bold:" if form in ("latex", "markdown") else "*"
+        note = f"{mark} best layer: {self.best} (model {self.model}, BERTScore F without idf, {self.agreement})"
+        columns = ["layer", *self.layers[0].by_langpair, "average"]
+        return [Table(columns, rows, f"{self.data}: agreement by layer", [note])]
 
-    @property
-    def best(self) -> int:
-        """The layer with the highest average."""
-        if np.isnan(self.averages).all():
-            msg = f"no layer of {self.model!r} has a correlation with people on every language pair of {self.data}"
-            raise InputError(msg)
-        return int(np.nanargmax(self.averages))
 
-    def _repr_html_(self) -> str:
-        rows: list[list[HtmlCell]] = [
-            [layer, *values, average]
-            for layer, (values, average) in enumerate(zip(self.values.tolist(), self.averages.tolist(), strict=True))
-        ]
-        caption = f"{self.data}: {self.agreement} by layer of {self.model}"
-        notes = [] if np.isnan(self.averages).all() else [f"best layer: {self.best}"]
-        return html_table(["layer", *self.langpairs, "average"], rows, caption=caption, notes=notes)
+@dataclass(frozen=True, kw_only=True)
+class TuneOptions(OptionSet):
+    """The model whose layers are compared, and by what."""
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        return {
-            "model": self.model,
-            "data": self.data,
-            "agreement": self.agreement,
-            "best": self.best,
-            "layers": [
-                {
-                    "layer": layer,
-                    "average": float(self.averages[layer]),
-                    **dict(zip(self.langpairs, row, strict=True)),
-                }
-                for layer, row in enumerate(self.values.tolist())
-            ],
-        }
+    called: ClassVar[str] = "options of the choice of a layer"
+
+    model: str = option("minilm", Text("a model"), help="model")
+    agreement: str = option("pearson", Choice(*CORRELATIONS), help="correlation with human judgements")
 
 
 def tune_layer(
-    table: JudgementTable,
-    *,
-    model: str = "minilm",
-    agreement: str = "pearson",
-    run: RunOptions | None = None,
-    **options: Unpack[RunKeywords],
+    table: JudgementTable, *, run: RunOptions | None = None, **options: Unpack[TuneKeywords]
 ) -> LayerTuning:
     """Score a table at every layer of a model on one encoding of its texts.
 
-    Options are those of a run, as keywords or in one object (`run`).
+    Options are `TuneOptions` and those of a run, which may also be in one object (`run`).
     """
-    question = Question(agreement=agreement)
+    given: dict[str, Any] = dict(options)
+    own = TuneOptions.of({name: given.pop(name) for name in TuneOptions.options() if name in given})
+    question = Question(agreement=own.agreement)
     check_question(question, table)  # a data set without judgements of segments is an error before the work
     if not all(table.references):
         msg = f"layers are tuned on outputs beside references, and {table.name} has none"
         raise InputError(msg)
-    running = RunOptions.of(options) if run is None else run.with_options(**options)
-    top = load_encoder(model, **running.loading).layers
-    metrics = [BERTScore(model=model, layer=layer) for layer in range(top + 1)]
+    running = RunOptions.of(given) if run is None else run.with_options(**given)
+    top = load_encoder(own.model, **running.loading).layers
+    metrics = [BERTScore(model=own.model, layer=layer) for layer in range(top + 1)]
     scored = score_table(table, metrics, run=running)
-    found = [answer(question, table, metric) for metric in scored.metrics]
-    values = [[row[pair].value for pair in table.langpairs] for row in found]
-    return LayerTuning(model, table.name, agreement, table.langpairs, np.array(values))
+    layers = []
+    for layer, metric in enumerate(scored.metrics):
+        values = {pair: one.value for pair, one in answer(question, table, metric).items()}
+        layers.append(LayerAgreement(layer, float(np.mean(list(values.values()))), values))
+    averages = [row.average for row in layers]
+    if np.isnan(averages).all():
+        msg = f"no layer of {own.model!r} has a correlation with people on every language pair of {table.name}"
+        raise InputError(msg)
+    return LayerTuning(own.model, table.name, own.agreement, int(np.nanargmax(averages)), tuple(layers))

@@ -45,7 +45,7 @@ def compute_features(request: Request) -> Reproduction:
             measured[part] = judged and (judged.table, _measure(judged.table, missing, request.vectors))
         own = measured[part]
         if own is not None and own[1]:
-            settings = {own[1][0].settings: None}
+            settings = {str(own[1][0].settings): None}
             values[column.label] = _values(own[1], own[0], column.part, table.scale)
     rows = tuple(_row(request, row, kept, values) for row in table.rows)
     return Reproduction.of(table, "", kept, rows, missing=missing, notes=filter(None, settings))
@@ -87,8 +87,8 @@ def _values(measured: Sequence[Discourse], table: JudgementTable, part: str, sca
             for name, own in shares.items()
             if own
         }
-    every = [own for group in measured for own in group.hypotheses.values()]
-    whole = {name: np.concatenate([own[name] for own in every]) for name in features}
+    every = [own.features for group in measured for own in group.systems.values()]
+    whole = {name: np.concatenate([own[name].documents for own in every]) for name in features}
     return {name: float(values.mean()) for name, values in whole.items()} | {
         "references": float(np.mean([len(group) for group in table.references])),
         "systems": float(len(every)),

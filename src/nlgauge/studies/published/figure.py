@@ -8,7 +8,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from nlgauge.errors import InputError, RecipeError
-from nlgauge.io.canvas import WIDEST, finish_figure, legend_entries, new_panels, series_styles
+from nlgauge.io.canvas import (
+    WIDEST,
+    finish_figure,
+    legend_entries,
+    new_panels,
+    series_styles,
+)
 from nlgauge.studies.bars import Bar, BarPanel, draw_bar_panels
 from nlgauge.studies.paired_evaluation.options import RankingOptions
 from nlgauge.studies.published.tables import PaperTable

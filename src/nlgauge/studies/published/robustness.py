@@ -98,10 +98,9 @@ def _wins(table: PaperTable, tables: _Tables, missing: dict[str, None]) -> dict[
 
 def _of_metric(study: TripleStudy, metric: str, title: str) -> _Values:
     one = next(found for found in study.metrics if found.metric == metric)
-    interval = study.interval(one)
-    values = {"B wins": one.share, "m(A,B)": float(one.paraphrase.mean()), "m(A,C)": float(one.lookalike.mean())}
-    if interval is not None:
-        values |= {"low": interval.low, "high": interval.high}
+    values = {"B wins": one.share, "m(A,B)": one.mean_paraphrase, "m(A,C)": one.mean_lookalike}
+    if one.interval is not None:
+        values |= dict(zip(("low", "high"), one.interval, strict=True))
     return {f"{title} {what}": value for what, value in values.items()}
 
 

@@ -218,7 +218,7 @@ class StudyRun(PublishedRun):
             self.missing[f"value of {row.name}, {column.label}: {why}"] = None
             return None
         value = _statistic(row, moved, column.langpair)
-        self._settings[row.name, column.label] = _Settings(moved.settings, moved.values[column.langpair])
+        self._settings[row.name, column.label] = _Settings(moved.settings, moved.groups[column.langpair].values)
         if value is None:
             self.missing[f"value of {row.name}, {column.label}: it is not defined on these values"] = None
             return None
@@ -272,10 +272,11 @@ def _by_question(columns: Sequence[Column]) -> Iterator[tuple[Question, list[Col
 
 def _statistic(row: TableRow, moved: SettingEffect, langpair: str) -> float | str | None:
     """What a row says of a language pair (`paper_studies`)."""
+    group = moved.groups[langpair]
     if row.statistic == "cv":
-        return moved.cv[langpair]
+        return group.cv
     if row.statistic == "rd":
-        return moved.rd[langpair][1]
+        return group.rd[1]
     if row.statistic == "best":
-        return moved.best[langpair]
-    return moved.values[langpair][moved.settings.index(row.setting)]
+        return group.best
+    return group.values[moved.settings.index(row.setting)]

@@ -27,6 +27,7 @@ from nlgauge.core.notes import warn_about_languages
 from nlgauge.core.prepare import prepare
 from nlgauge.core.run_options import RunOptions
 from nlgauge.core.score import Score, SegmentNotes
+from nlgauge.core.scoring import recipes_and_run
 from nlgauge.data.judgements import JudgementTable, RankedPairs
 from nlgauge.errors import (
     ConvergenceWarning,
@@ -45,9 +46,17 @@ from nlgauge.studies.compare.rankings import SegmentScores, find_flips, rank_agr
 from nlgauge.studies.meta.metric_values import MetricValues, ScoredJudgements
 from nlgauge.studies.meta.questions import Question, answer
 from nlgauge.studies.meta.score_table import pooled_corpora, table_corpora
-from nlgauge.studies.sensitivity.results import Ranking, Sensitivity, SettingEffect, SettingInfo
-from nlgauge.studies.sensitivity.study import Setting, Study
-from nlgauge.studies.sensitivity.variants import IdfTexts, StudyOptions, StudyPlan, make_plan
+from nlgauge.studies.sensitivity.results import Sensitivity, SettingEffect, SettingInfo, SettingRanking
+from nlgauge.studies.sensitivity.study import Setting, Study, study_metrics
+from nlgauge.studies.sensitivity.variants import (
+    DEFAULT_METRICS,
+    IdfTexts,
+    SensitivityOptions,
+    StudyOptions,
+    StudyPlan,
+    make_plan,
+    preset,
+)
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -188,7 +197,7 @@ def summarise(
         for level in levels:
             by_setting = [measured[metric, setting, level] for setting in settings]
             groups = {group: tuple(row[group] for row in by_setting) for group in by_setting[0]}
-            effects.append(SettingEffect(metric, sweep.name, level, labels, groups, options.ddof))
+            effects.append(SettingEffect.of(metric, sweep.name, level, labels, groups, options.ddof))
         for langpair in table.langpairs if rankings else ():
             ranks = [_by_system(oriented[metric, setting], table, langpair) for setting in settings]
             if len(ranks[0]) > 1:
@@ -264,7 +273,7 @@ def _ranking(
     ranks: Sequence[SegmentScores],
     documents: Mapping[str, str] | None,
     options: StudyOptions,
-) -> Ranking:
+) -> SettingRanking:
     means = [system_means(rank) for rank in ranks]
     drawn: dict[str, Any] = {"alpha": options.alpha, "resamples": options.resamples, "seed": options.seed}
     flips = [
@@ -272,7 +281,7 @@ def _ranking(
         for label, rank in zip(labels[1:], ranks[1:], strict=True)
         for flip in find_flips(ranks[0], rank, setting=label, documents=documents, **drawn)
     ]
-    return Ranking(
+    return SettingRanking(
         metric,
         sweep,
         langpair,
@@ -409,3 +418,33 @@ def run_study(
         scores = score_settings(plan, table, languages, running, checkpoint)
     warn_about_segments(scores)
     return summarise(plan, scores, options, pairs, rankings=rankings)
+
+
+def sensitivity(
+    systems: Mapping[str, Iterable[str]],
+    refs: References | None = None,
+    metric: str | Sequence[str] = DEFAULT_METRICS,
+    *,
+    sources: Iterable[str] | None = None,
+    run: RunOptions | None = None,
+    **options: Any,
+) -> Sensitivity:
+    """How far scores and ranks of systems move with preprocessing.
+
+    Args:
+        systems: Outputs by the name of the system.
+        refs: References per segment: a text, or several.
+        metric: One or several, as `name:option=value`.
+        sources: What was translated, for metrics that compare with it.
+        run: Options of a run in one object.
+        options: `preset` (stopwords, idf, subwords, ..., all), the others of `SensitivityOptions`, and those of
+            metrics and of a run.
+    """
+    own = SensitivityOptions.of({name: options.pop(name) for name in SensitivityOptions.options() if name in options})
+    metrics = [metric] if isinstance(metric, str) else list(metric)
+    varied = study_metrics(metrics, options)
+    _, more = recipes_and_run(metrics, options)
+    running = RunOptions.of(more) if run is None else run.with_options(**more)
+    study = preset(own.preset, varied, idf_corpora=own.idf_corpus, loading=running.loading)
+    table = systems_table(systems, refs, sources=sources, lang=own.lang or "en")
+    return run_study(study, table, options=own.measures(), run=running)

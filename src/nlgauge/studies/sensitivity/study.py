@@ -33,13 +33,23 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from nlgauge.core.metric import Metric
-from nlgauge.core.registry import METRICS, metric_class, metric_name, parse_metric
+from nlgauge.core.registry import METRICS, metric_class, metric_name, parse_metric, with_options
 from nlgauge.core.vector_metric import VectorMetric
 from nlgauge.errors import FileFormatError, InputError, RecipeError
 from nlgauge.io.formats import toml_content
 
 #: Sources of stop words whose language a study fills in.
 RELATIVE_LISTS = ("spacy", "iso", "nltk")
+
+
+def study_metrics(metrics: Sequence[str], options: Mapping[str, Any]) -> list[str]:
+    """The metrics as a study keeps them, as text, with those of the options that each of them knows."""
+    for metric in metrics:
+        if "|" in metric:
+            msg = f"a study varies the options of a recipe: give NAME:option=value, not the signature {metric!r}"
+            raise RecipeError(msg)
+    shared = {name: str(value) for name, value in options.items()}
+    return [with_options(metric, shared) for metric in metrics]
 
 
 class Setting(NamedTuple):

@@ -26,7 +26,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from nlgauge.core.kinds import Choice, Flag, Float, Int, Many, Text
+from nlgauge.core.kinds import Choice, Flag, Float, InputFile, Int, Many, Text
 from nlgauge.core.metric import Metric
 from nlgauge.core.options import OptionSet, option, seed_option
 from nlgauge.core.registry import parse_metric
@@ -120,6 +120,21 @@ def _counted(path: str, digest: str, tokenizer: TextTokenizer) -> IdfTable:
 
 
 PRESETS = ("stopwords", "idf", "subwords", "punctuation", "subwords-x-punctuation", "layers", "all")
+
+
+@dataclass(frozen=True, kw_only=True)
+class SensitivityOptions(StudyOptions):
+    """What varies, and what is measured of it."""
+
+    preset: str = option("all", Choice(*PRESETS), help="what varies")
+    idf_corpus: tuple[str, ...] = option(
+        (), Many(InputFile()), help="text files to count idf on, for the presets idf and all", hidden=True
+    )
+
+    def measures(self) -> StudyOptions:
+        """What is measured."""
+        return StudyOptions(**{name: getattr(self, name) for name in StudyOptions.options()})
+
 
 #: The study's base recipes; its BERTScore counts idf on the references.
 DEFAULT_METRICS = ("moverscore", "bertscore:idf=refs")

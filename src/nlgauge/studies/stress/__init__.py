@@ -7,12 +7,14 @@ from nlgauge.studies.stress.suite import (
     Fall,
     MetricFalls,
     PerturbedTexts,
+    StressOptions,
     StressTest,
     chosen_perturbations,
     perturb,
     stress,
 )
 from nlgauge.studies.stress.triples import (
+    DrawOptions,
     LabelledPair,
     Triple,
     Triples,
@@ -30,10 +32,12 @@ from nlgauge.studies.stress.triples import (
 
 __all__ = [
     "PERTURBATIONS",
+    "DrawOptions",
     "Fall",
     "LabelledPair",
     "MetricFalls",
     "PerturbedTexts",
+    "StressOptions",
     "StressTest",
     "Triple",
     "TripleStudy",

@@ -7,23 +7,26 @@ perturbations.py.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nlgauge.core.composite import leaves
 from nlgauge.core.corpus import References, checked_texts
-from nlgauge.core.options import did_you_mean
+from nlgauge.core.kinds import Choice, Many, Text
+from nlgauge.core.options import did_you_mean, option
+from nlgauge.core.result import Result
 from nlgauge.core.score import Score
 from nlgauge.core.scoring import Metrics, chosen_metrics, metric_text, recipes_and_run, score_systems
+from nlgauge.core.signature import Signature
 from nlgauge.errors import DataWarning, InputError, RecipeError
-from nlgauge.io.formats import HtmlCell, html_table
 from nlgauge.io.storage import short_digest, text_digest
+from nlgauge.io.table import LINE, Cell, Table
 from nlgauge.stats.numeric import orient
-from nlgauge.stats.resampling import Interval, bootstrap_mean
+from nlgauge.stats.resampling import bootstrap_mean
 from nlgauge.studies.explain.explanation import annotate_each
 from nlgauge.studies.stress.perturbations import (
     MEANING,
@@ -37,8 +40,9 @@ from nlgauge.studies.stress.perturbations import (
     put_in,
     replaced,
 )
-from nlgauge.studies.stress.triples import permuted
+from nlgauge.studies.stress.triples import DrawOptions, permuted
 from nlgauge.text.annotation import AnnotatedText, Annotator
+from nlgauge.text.annotators import load_annotator
 from nlgauge.text.words import WordSpan, split_words
 
 if TYPE_CHECKING:
@@ -207,14 +211,22 @@ class Fall(NamedTuple):
     keeps_meaning: bool
     changed: int
     """Texts that were changed."""
-    fall: Interval | None
-    """Mean of before minus after, turned so that a fall is above 0; None where less than two texts were changed."""
-    mean: float | None
-    """The same without an interval; None where no text was changed."""
-    way: float | None
-    """The mean as a share of the fall to an unrelated text: 0 not moved, 1 like another text altogether."""
-    below_paraphrase: Interval | None
+    fall: float | None
+    """Mean of before minus after, turned so that a fall is above 0; None where no text was changed."""
+    interval: tuple[float, float] | None
+    """Of the fall; None where less than two texts were changed."""
+    way_to_unrelated: float | None
+    """The fall as a share of that to an unrelated text: 0 not moved, 1 like another text altogether."""
+    below_paraphrase: float | None
     """Share of texts that score below their paraphrase once perturbed; None without paraphrases."""
+    below_paraphrase_interval: tuple[float, float] | None
+
+    def cells(self) -> list[Cell]:
+        """Cells of a table."""
+        ends: list[Cell] = [*(self.interval or (None, None))]
+        shares: list[Cell] = [self.below_paraphrase, *(self.below_paraphrase_interval or (None, None))]
+        meaning = "kept" if self.keeps_meaning else "changed"
+        return [self.perturbation, meaning, self.changed, self.fall, *ends, self.way_to_unrelated, *shares]
 
 
 @dataclass(frozen=True)
@@ -230,91 +242,69 @@ class MetricFalls:
     """Mean score of texts beside the reference of another; None for a single text."""
     paraphrase: Fall | None
     """What the paraphrases cost, over all texts that have one."""
-    falls: tuple[Fall, ...]
+    perturbations: tuple[Fall, ...]
+
+    @property
+    def falls(self) -> tuple[Fall, ...]:
+        """That to the paraphrases, where there are some, and those of the perturbations."""
+        return (*(() if self.paraphrase is None else (self.paraphrase,)), *self.perturbations)
 
 
 @dataclass(frozen=True)
-class StressTest:
+class StressTest(Result):
     """All metrics under all perturbations."""
 
-    texts: str
-    """Name, number and digest of the texts."""
-    against: str
-    """What scores are against: the texts themselves, or references."""
-    size: int
-    perturbations: tuple[str, ...]
+    format = "nlgauge-stress-test-1"
+    decimals = 3
+    line = LINE
+
+    signature: Signature
+    """What was measured, in one line; each metric has a signature of its own."""
+    texts: int
+    """How many there are."""
     unchanged: int
     """Texts that no perturbation could change."""
     metrics: tuple[MetricFalls, ...]
-    seed: int
-    lang: str
-    annotator: str
-    paraphrases: str
-    """Name, number and digest of the paraphrases; empty without."""
-    level: float
-    resamples: int
 
     @property
-    def signature(self) -> str:
-        """What was measured, in one line; each metric has a signature of its own."""
-        fields = {
-            "texts": self.texts,
-            "against": self.against,
-            "perturbations": "+".join(self.perturbations),
-            "seed": str(self.seed),
-            "lang": self.lang,
-            "annotator": self.annotator or "none",
-            "paraphrases": self.paraphrases or "none",
-            "interval": f"{self.level:g}",
-            "resamples": str(self.resamples),
-        }
-        return "stress|" + "|".join(f"{key}:{value}" for key, value in fields.items())
+    def against(self) -> str:
+        """What scores are against: the texts themselves, or references."""
+        return self.signature.recipe["against"]
 
-    def _repr_html_(self) -> str:
-        rows: list[list[HtmlCell]] = []
-        for one in self.metrics:
-            for fall in (*(() if one.paraphrase is None else (one.paraphrase,)), *one.falls):
-                low, high = (None, None) if fall.fall is None else (fall.fall.low, fall.fall.high)
-                meaning = "kept" if fall.keeps_meaning else "changed"
-                rows.append([one.metric, fall.perturbation, meaning, fall.changed, fall.mean, low, high, fall.way])
+    @property
+    def level(self) -> float:
+        """Confidence level of the intervals."""
+        return float(self.signature.recipe["interval"])
+
+    def tables(self, form: str = "text") -> list[Table]:
+        """A row per metric and perturbation."""
         columns = ["metric", "perturbation", "meaning", "changed", "fall", "low", "high", "way"]
-        notes = [f"signature: {self.signature}"]
-        return html_table(columns, rows, caption=f"how far metrics fall, {self.size} texts", notes=notes, width=3)
+        columns += ["below paraphrase", "lo", "hi"]
+        rows = [[one.metric, *fall.cells()] for one in self.metrics for fall in one.falls]
+        if self.signature.recipe["paraphrases"] == "none":
+            columns, rows = columns[:8], [row[:8] for row in rows]
+        return [Table(columns, rows, "how far metrics fall", list(self._notes()))]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values, ready for JSON."""
-        return {
-            "signature": self.signature,
-            "texts": self.size,
-            "unchanged": self.unchanged,
-            "metrics": [
-                {
-                    "metric": one.metric,
-                    "signature": one.signature,
-                    "higher_is_better": one.higher_is_better,
-                    "original": one.original,
-                    "unrelated": one.unrelated,
-                    "paraphrase": None if one.paraphrase is None else _record(one.paraphrase),
-                    "perturbations": [_record(fall) for fall in one.falls],
-                }
-                for one in self.metrics
-            ],
-        }
+    def _notes(self) -> Iterator[str]:
+        yield f"signature: {self.signature}"
+        yield (
+            f"changed: of {self.texts} texts, scored against {self.against}; {self.unchanged} could not be changed "
+            "by any perturbation"
+        )
+        yield f"fall: mean score before minus after, over the texts changed; low, high: {self.level:.0%} interval"
+        yield "way: the fall as a share of that to an unrelated text (the next one): 0 not moved, 1 like another text"
+        if self.signature.recipe["paraphrases"] != "none":
+            yield "below paraphrase: share of perturbed texts that score below the paraphrase, which they all should"
+            yield "  where the meaning is changed, and none where it is kept"
+        for one in self.metrics:
+            unrelated = "" if one.unrelated is None else f", unrelated texts {one.unrelated:.3f}"
+            yield f"{one.metric}: {one.signature}; as they were {one.original:.3f}{unrelated}"
 
+    def figure(self) -> Any:
+        """A group of bars for each perturbation, a bar for each metric, on the scale from 0 to an unrelated text."""
+        from nlgauge.studies.stress.figures import draw_falls
 
-def _record(fall: Fall) -> dict[str, Any]:
-    return {
-        "perturbation": fall.perturbation,
-        "keeps_meaning": fall.keeps_meaning,
-        "changed": fall.changed,
-        "fall": fall.mean,
-        "interval": None if fall.fall is None else [fall.fall.low, fall.fall.high],
-        "way_to_unrelated": fall.way,
-        "below_paraphrase": None if fall.below_paraphrase is None else fall.below_paraphrase.mean,
-        "below_paraphrase_interval": None
-        if fall.below_paraphrase is None
-        else [fall.below_paraphrase.low, fall.below_paraphrase.high],
-    }
+        return draw_falls(self)
 
 
 def fall_of(
@@ -332,12 +322,33 @@ def fall_of(
     difference = (before - after)[rows]
     mean = float(difference.mean()) if len(difference) else None
     way = mean / to_unrelated if mean is not None and to_unrelated else None
-    below = None
+    interval = ends = below = None
     if paraphrase is not None and rows.sum() > 1:
-        found = bootstrap_mean((after < paraphrase)[rows].astype(np.float64), **drawing)
-        below = found._replace(low=max(0.0, found.low), high=min(1.0, found.high))
-    interval = bootstrap_mean(difference, **drawing) if len(difference) > 1 else None
-    return Fall(name, keeps_meaning, int(rows.sum()), interval, mean, way, below)
+        share = bootstrap_mean((after < paraphrase)[rows].astype(np.float64), **drawing)
+        below, ends = share.mean, (max(0.0, share.low), min(1.0, share.high))
+    if len(difference) > 1:
+        drawn_fall = bootstrap_mean(difference, **drawing)
+        interval = drawn_fall.low, drawn_fall.high
+    return Fall(name, keeps_meaning, int(rows.sum()), mean, interval, way, below, ends)
+
+
+@dataclass(frozen=True, kw_only=True)
+class StressOptions(DrawOptions):
+    """What is done to texts, and how intervals are drawn."""
+
+    called: ClassVar[str] = "options of a stress test"
+
+    perturbations: tuple[str, ...] | None = option(
+        None, Many(Choice(*PERTURBATIONS), least=1), help="perturbations", unset="all for the language"
+    )
+    # `stress` has a parameter of this name, because an annotator may also be an object.
+    annotator: str | None = option(
+        None,
+        Text("an annotator"),
+        help="finds names and nouns: spacy-en, or parses.conllu",
+        unset="none",
+        metavar="NAME",
+    )
 
 
 #: Names of the systems that are scored beside the perturbed ones; no perturbation has a blank in its name.
@@ -351,12 +362,8 @@ def stress(
     *,
     sources: Sequence[str] | None = None,
     paraphrases: Sequence[str] | None = None,
-    perturbations: Sequence[str] | None = None,
-    annotator: Annotator | None = None,
+    annotator: str | Annotator | None = None,
     lang: str | None = None,
-    seed: int = 12345,
-    level: float = 0.95,
-    resamples: int = 1000,
     name: str = "texts",
     scorer: Callable[..., Sequence[Score]] = score_systems,
     **options: Unpack[StressKeywords],
@@ -370,29 +377,29 @@ def stress(
         sources: For metrics that compare with the source.
         paraphrases: A paraphrase (such as a second reference) of each text, which a metric should not take for worse
             than a text whose meaning was changed.
-        perturbations: By name. Default: all that the language leaves (see `PERTURBATIONS`).
-        annotator: Finds names and nouns; without one names are found by a rule, and nouns stay.
+        annotator: Finds names and nouns, an annotator or its name; without one names are found by a rule, and nouns
+            stay.
         lang: Language of the texts (default: English); what has English rules is left out for others. Metrics that
             know the option get it too.
-        seed: Of what is drawn; each text is changed in the same way wherever it stands.
-        level: Of the intervals.
-        resamples: Of the intervals.
         name: What the texts are called.
         scorer: What scores systems, with the arguments of `nlgauge.score_systems`.
-        options: As `nlgauge.score` has them.
+        options: Those of `StressOptions` (each text is changed in the same way wherever it stands), and those of
+            `nlgauge.score`.
 
     >>> found = stress(["The ferry was late.", "It was hot."], metric="chrf", perturbations=["negation"])
-    >>> [(fall.perturbation, fall.changed) for fall in found.metrics[0].falls]
+    >>> [(fall.perturbation, fall.changed) for fall in found.metrics[0].perturbations]
     [('negation', 2)]
     """
+    given: dict[str, Any] = dict(options)
+    own = StressOptions.of({key: given.pop(key) for key in StressOptions.options() if key in given})
+    tagger = load_annotator(annotator) if isinstance(annotator, str) else annotator
     listed = checked_texts(texts, "texts")
     others = None if paraphrases is None else checked_texts(paraphrases, "paraphrases")
     language = lang or "en"
-    chosen = chosen_perturbations(perturbations, lang=language, annotator=annotator is not None)
-    changed = perturb(listed, chosen, seed=seed, annotator=annotator)
+    chosen = chosen_perturbations(own.perturbations, lang=language, annotator=tagger is not None)
+    changed = perturb(listed, chosen, seed=own.seed, annotator=tagger)
     metrics = chosen_metrics(metric)
-    recipes, _ = recipes_and_run(metrics, options)
-    given: dict[str, Any] = {**options}
+    recipes, _ = recipes_and_run(metrics, given)
     if lang is not None and any("lang" in one.options() for one in leaves(recipes)):
         given["lang"] = lang
     if others is not None and len(others) != len(listed):
@@ -409,26 +416,22 @@ def stress(
         sources=sources if with_source else None,
         **given,
     )
-    drawing = {"level": level, "resamples": resamples, "seed": seed}
     found = []
     for number, text in enumerate(map(metric_text, metrics)):
-        own = scores[number * len(systems) : (number + 1) * len(systems)]
-        found.append(_falls(text, dict(zip(systems, own, strict=True)), changed, drawing))
+        of_metric = scores[number * len(systems) : (number + 1) * len(systems)]
+        found.append(_falls(text, dict(zip(systems, of_metric, strict=True)), changed, own.drawing))
+    fields = {
+        "texts": _label(name, listed),
+        "against": _against(refs, sources, with_source=with_source),
+        "perturbations": "+".join(one.name for one in chosen),
+        "seed": str(own.seed),
+        "lang": language,
+        "annotator": "none" if tagger is None else tagger.label,
+        "paraphrases": "none" if others is None else _label("paraphrases", others),
+        **own.signed_intervals,
+    }
     moved = np.any([one.changed for one in changed], axis=0)
-    return StressTest(
-        texts=_label(name, listed),
-        against=_against(refs, sources, with_source=with_source),
-        size=len(listed),
-        perturbations=tuple(one.name for one in chosen),
-        unchanged=int((~moved).sum()),
-        metrics=tuple(found),
-        seed=seed,
-        lang=language,
-        annotator="" if annotator is None else annotator.label,
-        paraphrases="" if others is None else _label("paraphrases", others),
-        level=level,
-        resamples=resamples,
-    )
+    return StressTest(Signature("stress", fields), len(listed), int((~moved).sum()), tuple(found))
 
 
 def _systems(

@@ -16,23 +16,27 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nlgauge.core.composite import leaves
+from nlgauge.core.kinds import Float, Int
+from nlgauge.core.options import OptionSet, option, seed_option
+from nlgauge.core.result import Result
 from nlgauge.core.scoring import Metrics, chosen_metrics, metric_text, recipes_and_run, score_systems
+from nlgauge.core.signature import Signature
 from nlgauge.data.judgements import JudgementTable
 from nlgauge.errors import FileFormatError, InputError
-from nlgauge.io.formats import HtmlCell, html_table
 from nlgauge.io.lines import read_bytes
 from nlgauge.io.storage import short_digest, text_digest, write_atomic
+from nlgauge.io.table import LINE, Cell, Table
 from nlgauge.io.tables import Row, check_header, parse_table, read_tsv
 from nlgauge.stats.numeric import orient
-from nlgauge.stats.resampling import Interval, bootstrap_mean
+from nlgauge.stats.resampling import bootstrap_mean
 from nlgauge.studies.explain.explanation import annotate_each
 from nlgauge.studies.factors.columns import bleu1
 from nlgauge.studies.stress.perturbations import drawn, other_order, put_in
@@ -42,7 +46,7 @@ from nlgauge.text.words import treebank_words
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from nlgauge.core.keywords import ScoreKeywords
+    from nlgauge.core.keywords import TripleKeywords
 
 #: Columns of a file of triples.
 COLUMNS = ("anchor", "paraphrase", "lookalike")
@@ -257,9 +261,32 @@ def _nearest_and_farthest(
     return (gap, Triple(anchor, b, c)) if gap > 0 and b != c else None
 
 
+@dataclass(frozen=True, kw_only=True)
+class DrawOptions(OptionSet):
+    """How intervals are drawn."""
+
+    called: ClassVar[str] = "options of intervals"
+
+    seed: int = seed_option()
+    level: float = option(0.95, Float(above=0, below=1), help="confidence level", metavar="P", hidden=True)
+    resamples: int = option(1000, Int(1), help="bootstrap resamples for intervals", hidden=True, limit=10_000)
+
+    @property
+    def drawing(self) -> dict[str, Any]:
+        """What every resampling function takes."""
+        return {"level": self.level, "resamples": self.resamples, "seed": self.seed}
+
+    @property
+    def signed_intervals(self) -> dict[str, str]:
+        """Fields of a signature."""
+        return {"interval": f"{self.level:g}", "resamples": str(self.resamples)}
+
+
 @dataclass(frozen=True, eq=False)
 class TripleWins:
     """One metric on all triples."""
+
+    computed: ClassVar[tuple[str, ...]] = ("share", "ties", "mean_paraphrase", "mean_lookalike", "effect")
 
     metric: str
     paraphrase: NDArray[np.float64]
@@ -268,6 +295,8 @@ class TripleWins:
     """m(A, C)."""
     higher_is_better: bool = True
     signature: str = ""
+    interval: tuple[float, float] | None = None
+    """Of the share; None for a single triple."""
 
     @property
     def differences(self) -> NDArray[np.float64]:
@@ -286,115 +315,142 @@ class TripleWins:
         return float(np.mean(self.differences == 0))
 
     @property
+    def mean_paraphrase(self) -> float:
+        """Mean of m(A, B)."""
+        return float(self.paraphrase.mean())
+
+    @property
+    def mean_lookalike(self) -> float:
+        """Mean of m(A, C)."""
+        return float(self.lookalike.mean())
+
+    @property
     def effect(self) -> float:
         """Mean difference in deviations of all scores of the metric: comparable between metrics; 0 for a constant."""
         spread = float(np.concatenate([self.paraphrase, self.lookalike]).std())
         return float(self.differences.mean()) / spread if spread > 0 else 0.0
 
-    def interval(self, *, level: float = 0.95, resamples: int = 1000, seed: int = 12345) -> Interval | None:
-        """Of the share; None for a single triple."""
+    def with_interval(self, options: DrawOptions) -> TripleWins:
+        """The same with the interval of the share."""
         if len(self.differences) < 2:
-            return None
-        wins = (self.differences > 0).astype(np.float64)
-        found = bootstrap_mean(wins, level=level, resamples=resamples, seed=seed)
-        return found._replace(low=max(0.0, found.low), high=min(1.0, found.high))
+            return self
+        drawn = bootstrap_mean((self.differences > 0).astype(np.float64), **options.drawing)
+        return replace(self, interval=(max(0.0, drawn.low), min(1.0, drawn.high)))
+
+
+class Overlap(NamedTuple):
+    """Mean share of A's words in the other texts of a triple."""
+
+    paraphrase: float
+    lookalike: float
 
 
 @dataclass(frozen=True, eq=False)
-class TripleStudy:
+class TripleStudy(Result):
     """All metrics on one set of triples."""
 
-    triples: Triples
-    metrics: tuple[TripleWins, ...]
-    level: float = 0.95
-    resamples: int = 1000
-    seed: int = 12345
+    format = "nlgauge-triple-study-1"
+    decimals = 3
+    line = LINE
 
-    @property
-    def signature(self) -> str:
-        """What was measured, in one line; each metric has a signature of its own."""
-        return (
-            f"triples:{self.triples.label}|reference:anchor|interval:{self.level:g}"
-            f"|resamples:{self.resamples}|seed:{self.seed}"
+    name: str
+    """Of the set."""
+    signature: Signature
+    """What was measured, in one line; each metric has a signature of its own."""
+    triples: int
+    """How many there are."""
+    skipped: int
+    """Texts that no triple could be made of."""
+    overlap: Overlap
+    metrics: tuple[TripleWins, ...]
+
+    @classmethod
+    def of(cls, triples: Triples, metrics: Iterable[TripleWins], options: DrawOptions) -> TripleStudy:
+        """The study of metrics on triples."""
+        fields = {
+            "texts": triples.label,
+            "reference": "anchor",
+            **options.signed_intervals,
+            "seed": str(options.seed),
+        }
+        return cls(
+            triples.name,
+            Signature("triples", fields),
+            len(triples),
+            triples.skipped,
+            Overlap(*triples.overlaps.mean(axis=1).tolist()),
+            tuple(one.with_interval(options) for one in metrics),
         )
 
-    def interval(self, one: TripleWins) -> Interval | None:
-        """Of a metric's share."""
-        return one.interval(level=self.level, resamples=self.resamples, seed=self.seed)
+    @property
+    def level(self) -> float:
+        """Confidence level of the intervals."""
+        return float(self.signature.recipe["interval"])
 
-    def _repr_html_(self) -> str:
-        rows: list[list[HtmlCell]] = []
-        for one in self.metrics:
-            found = self.interval(one)
-            low, high = (None, None) if found is None else (found.low, found.high)
-            rows.append([one.metric, one.share, low, high, one.ties, one.effect])
-        columns = ["metric", "paraphrase wins", "low", "high", "ties", "effect"]
-        caption = f"{self.triples.name}: {len(self.triples)} adversarial triples"
-        return html_table(columns, rows, caption=caption, notes=[f"signature: {self.signature}"], width=3)
+    def tables(self, form: str = "text") -> list[Table]:
+        """A row per metric."""
+        rows: list[list[Cell]] = [
+            [
+                one.metric,
+                one.share,
+                *(one.interval or (None, None)),
+                one.ties,
+                one.mean_paraphrase,
+                one.mean_lookalike,
+                one.effect,
+            ]
+            for one in self.metrics
+        ]
+        skipped = f"; {self.skipped} texts left out, no triple could be made of them" * bool(self.skipped)
+        notes = [
+            f"signature: {self.signature}",
+            f"{self.triples} triples; overlap of A with paraphrases B {self.overlap.paraphrase:.3f}, "
+            f"with lookalikes C {self.overlap.lookalike:.3f}{skipped}",
+            f"B wins: share of triples with m(A, B) above m(A, C); low, high: {self.level:.0%} interval",
+            "effect: mean of m(A, B) - m(A, C) in deviations of the metric; below 0 it prefers lookalikes",
+            *(f"{one.metric}: {one.signature}" for one in self.metrics if one.signature),
+        ]
+        columns = ["metric", "B wins", "low", "high", "ties", "m(A,B)", "m(A,C)", "effect"]
+        return [Table(columns, rows, f"adversarial triples: {self.name}", notes)]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values, ready for JSON."""
-        overlap_b, overlap_c = self.triples.overlaps.mean(axis=1).tolist()
-        return {
-            "signature": self.signature,
-            "triples": len(self.triples),
-            "skipped": self.triples.skipped,
-            "overlap": {"paraphrase": overlap_b, "lookalike": overlap_c},
-            "metrics": [self._record(one) for one in self.metrics],
-        }
+    def figure(self) -> Any:
+        """A panel for each metric: both distributions, with lines at their means."""
+        from nlgauge.studies.stress.figures import draw_triples
 
-    def _record(self, one: TripleWins) -> dict[str, Any]:
-        found = self.interval(one)
-        return {
-            "metric": one.metric,
-            "share": one.share,
-            "interval": None if found is None else [found.low, found.high],
-            "ties": one.ties,
-            "mean_paraphrase": float(one.paraphrase.mean()),
-            "mean_lookalike": float(one.lookalike.mean()),
-            "effect": one.effect,
-            "higher_is_better": one.higher_is_better,
-            "signature": one.signature,
-            "paraphrase": one.paraphrase.tolist(),
-            "lookalike": one.lookalike.tolist(),
-        }
+        return draw_triples(self)
 
 
-def released_wins(triples: Triples, metric: str | Sequence[str] | None = None, **how: Any) -> TripleStudy:
-    """The study on scores that came with the triples, of all metrics or some."""
+def released_wins(triples: Triples, metric: str | Sequence[str] | None = None, **options: Any) -> TripleStudy:
+    """The study on scores that came with the triples, of all metrics or some; options are `DrawOptions`."""
     names = list(triples.released) if metric is None else [metric] if isinstance(metric, str) else list(metric)
     for name in names:
         if name not in triples.released:
             known = ", ".join(triples.released) or "none"
             msg = f"{triples.name} has no released scores of {name!r}; it has {known}"
             raise InputError(msg)
-    found = [
+    wins = [
         TripleWins(name, triples.released[name][0], triples.released[name][1], signature="released") for name in names
     ]
-    return TripleStudy(triples, tuple(found), **how)
+    return TripleStudy.of(triples, wins, DrawOptions.of(options))
 
 
-def score_triples(
-    triples: Triples,
-    metric: Metrics | None = None,
-    *,
-    how: dict[str, Any] | None = None,
-    **options: Unpack[ScoreKeywords],
-) -> TripleStudy:
-    """Score B and C beside A with metrics of nlgauge; options are those of `nlgauge.score`.
+def score_triples(triples: Triples, metric: Metrics | None = None, **options: Unpack[TripleKeywords]) -> TripleStudy:
+    """Score B and C beside A with metrics of nlgauge; options are `DrawOptions` and those of `nlgauge.score`.
 
     A is the reference, and the source for metrics that compare with one. Metrics that count idf count it on the
     anchors, as for any references.
     """
+    given: dict[str, Any] = dict(options)
+    own = DrawOptions.of({key: given.pop(key) for key in DrawOptions.options() if key in given})
     metrics = chosen_metrics(metric)
-    recipes, _ = recipes_and_run(metrics, options)
+    recipes, _ = recipes_and_run(metrics, given)
     anchors = [one.anchor for one in triples.triples]
     systems = {
         "paraphrase": [one.paraphrase for one in triples.triples],
         "lookalike": [one.lookalike for one in triples.triples],
     }
     with_source = any(getattr(one, "against", "refs") == "source" for one in leaves(recipes))
-    scores = score_systems(systems, anchors, metrics, sources=anchors if with_source else None, **options)
+    scores = score_systems(systems, anchors, metrics, sources=anchors if with_source else None, **given)
     found = []
     for number, text in enumerate(map(metric_text, metrics)):
         b, c = scores[2 * number : 2 * number + 2]
@@ -407,4 +463,4 @@ def score_triples(
                 b.signature.recipe_part,
             )
         )
-    return TripleStudy(triples, tuple(found), **(how or {}))
+    return TripleStudy.of(triples, found, own)

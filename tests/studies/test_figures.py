@@ -19,32 +19,37 @@ from nlgauge.io.canvas import (
     new_figure,
     series_styles,
 )
-from nlgauge.report.figures.comparison import plot_agreement
-from nlgauge.report.figures.sensitivity import plot_ranks, plot_variation
 from nlgauge.studies.bars import Bar, BarPanel, draw_bar_panels
 from nlgauge.studies.compare.rankings import Flip
-from nlgauge.studies.meta.evaluation import AgreementTable, Cell
-from nlgauge.studies.sensitivity.results import Ranking, Sensitivity, SettingEffect
+from nlgauge.studies.meta.agreement import AgreementCell, Agreements, AgreementTable, MetricAgreement
+from nlgauge.studies.sensitivity.results import Sensitivity, SettingEffect, SettingRanking
+
+
+def rows_of(cells: dict[str, dict[str, AgreementCell]]) -> tuple[MetricAgreement, ...]:
+    return tuple(MetricAgreement(name, row) for name, row in cells.items())
 
 
 def agreement(agreement: str = "pearson") -> AgreementTable:
     cells = {
-        "bertscore": {"cs-en": Cell(0.6, 0.5, 0.7, unbeaten=True), "de-en": Cell(0.5)},
-        "sentinel-length": {"cs-en": Cell(-0.1, -0.2, 0.0), "de-en": Cell(float("nan"), note="constant")},
+        "bertscore": {"cs-en": AgreementCell(0.6, 0.5, 0.7, unbeaten=True), "de-en": AgreementCell(0.5)},
+        "sentinel-length": {
+            "cs-en": AgreementCell(-0.1, -0.2, 0.0),
+            "de-en": AgreementCell(float("nan"), note="constant"),
+        },
     }
-    return AgreementTable("made", "human", "segment", agreement, ("cs-en", "de-en"), cells, {})
+    return AgreementTable("made", "human", "segment", agreement, ("cs-en", "de-en"), rows_of(cells))
 
 
 @pytest.mark.parametrize(("suffix", "head"), [(".png", b"\x89PNG"), (".svg", b"<?xml"), (".pdf", b"%PDF")])
 def test_a_figure_is_written_in_the_format_of_its_name(tmp_path: Path, suffix: str, head: bytes) -> None:
     path = tmp_path / f"figure{suffix}"
-    plot_agreement(agreement(), path)
+    agreement().save_figure(path)
     assert path.read_bytes().startswith(head)
 
 
 def test_the_same_table_gives_the_same_bytes(tmp_path: Path) -> None:
     for name in ("a.png", "b.png"):
-        plot_agreement(agreement(), tmp_path / name)
+        agreement().save_figure(tmp_path / name)
     assert (tmp_path / "a.png").read_bytes() == (tmp_path / "b.png").read_bytes()
 
 
@@ -56,24 +61,32 @@ def test_a_name_without_a_format_is_refused(name: str) -> None:
 
 def study() -> Sensitivity:
     effects = (
-        SettingEffect("moverscore", "stopwords", "segment", ("none", "iso", "file"), {"cs-en": (0.6, 0.5, 0.55)}),
-        SettingEffect("bertscore", "stopwords", "segment", ("none", "iso", "file"), {"cs-en": (0.7, None, 0.6)}),
-        SettingEffect("moverscore", "idf", "score", ("original", "none"), {"a.txt": (0.5, 0.6), "b.txt": (0.4, 0.5)}),
+        SettingEffect.of("moverscore", "stopwords", "segment", ("none", "iso", "file"), {"cs-en": (0.6, 0.5, 0.55)}),
+        SettingEffect.of("bertscore", "stopwords", "segment", ("none", "iso", "file"), {"cs-en": (0.7, None, 0.6)}),
+        SettingEffect.of(
+            "moverscore", "idf", "score", ("original", "none"), {"a.txt": (0.5, 0.6), "b.txt": (0.4, 0.5)}
+        ),
     )
     flip = Flip("a", "b", "iso", 0.1, -0.1, 0.01, 0.02, significant=True)
-    ranking = Ranking(
+    ranking = SettingRanking(
         "moverscore", "stopwords", "en", ("none", "iso"), {"a": (0.5, 0.3), "b": (0.4, 0.4)}, (1.0, -1.0), (flip,)
     )
     return Sensitivity("made", "all", "pearson", (), effects, (ranking,))
 
 
 def test_the_figures_of_a_study(tmp_path: Path) -> None:
-    for number, draw in enumerate((plot_variation, plot_ranks)):
-        first, second = tmp_path / f"{number}.png", tmp_path / f"{number}-again.png"
-        draw(study(), first)
-        draw(study(), second)
-        assert first.read_bytes().startswith(b"\x89PNG")
-        assert first.read_bytes() == second.read_bytes()
+    for folder in ("first", "again"):
+        (tmp_path / folder).mkdir()
+        study().save_figure(tmp_path / folder / "s.png")
+    for name in ("s.png", "s-ranks.png"):
+        content = (tmp_path / "first" / name).read_bytes()
+        assert content.startswith(b"\x89PNG")
+        assert content == (tmp_path / "again" / name).read_bytes()
+
+
+def test_each_agreement_has_its_own_figure(tmp_path: Path) -> None:
+    Agreements((agreement(), agreement("kendall"))).save_figure(str(tmp_path / "a.svg"))
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a-kendall.svg", "a.svg"]
 
 
 def test_a_missing_matplotlib_is_named_before_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -93,36 +106,28 @@ def large_table() -> AgreementTable:
     pairs = tuple(f"{code}-en" for code in ("cs", "de", "fi", "ja", "lv", "ru", "tr", "zh"))
     cells = {
         name: {
-            pair: Cell(0.7 - 0.05 * number, 0.5 - 0.05 * number, 0.8 - 0.05 * number, number == 0) for pair in pairs
+            pair: AgreementCell(0.7 - 0.05 * number, 0.5 - 0.05 * number, 0.8 - 0.05 * number, number == 0)
+            for pair in pairs
         }
         for number, name in enumerate([*METRICS, *SENTINELS])
     }
     notes = ("zh-en: 3 judged outputs, fewer than 10: no interval and no significance test",)
-    return AgreementTable("a data set", "human", "segment", "kendall", pairs, cells, {}, notes)
+    return AgreementTable("a data set", "human", "segment", "kendall", pairs, rows_of(cells), notes)
 
 
 def large_study() -> Sensitivity:
     settings = ("original", "without punctuation", "lower case, contractions normalised")
     effects = tuple(
-        SettingEffect(metric, "punctuation", "score", settings, dict.fromkeys(SYSTEMS, (0.5, 0.6, 0.5)))
+        SettingEffect.of(metric, "punctuation", "score", settings, dict.fromkeys(SYSTEMS, (0.5, 0.6, 0.5)))
         for metric in METRICS[:3]
     )
     scores = {name: (0.5 + 0.01 * at, 0.6, 0.6 - 0.01 * at) for at, name in enumerate(SYSTEMS)}
     flip = Flip(SYSTEMS[1], SYSTEMS[0], settings[2], 0.1, -0.1, 0.01, 0.02, significant=True)
     rankings = tuple(
-        Ranking(metric, "punctuation", "en", settings, scores, (1.0, 0.5, -1.0), (flip,) * (number % 2))
+        SettingRanking(metric, "punctuation", "en", settings, scores, (1.0, 0.5, -1.0), (flip,) * (number % 2))
         for number, metric in enumerate(METRICS)
     )
     return Sensitivity("files", "punctuation", None, (), effects, rankings)
-
-
-@pytest.fixture
-def drawn(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """The figures that are saved."""
-    figures: list[Any] = []
-    for module in ("comparison", "sensitivity"):
-        monkeypatch.setattr(f"nlgauge.report.figures.{module}.save_figure", lambda figure, _: figures.append(figure))
-    return figures
 
 
 def texts_of(axes: Any) -> list[Any]:
@@ -154,24 +159,20 @@ def shown_texts(figure: Any) -> str:
 
 
 @pytest.mark.parametrize(
-    ("draw", "result"),
-    [(plot_agreement, large_table), (plot_variation, large_study), (plot_ranks, large_study)],
+    "draw",
+    [large_table().figure, large_study().figure, large_study().rank_figure],
     ids=["agreement", "variation", "ranks"],
 )
-def test_nothing_is_cut_off_and_the_figure_fits_a_page(
-    draw: Callable[[Any, Path], None], result: Callable[[], Any], drawn: list[Any]
-) -> None:
-    draw(result(), Path("figure.png"))
-    (figure,) = drawn
+def test_nothing_is_cut_off_and_the_figure_fits_a_page(draw: Callable[[], Any]) -> None:
+    figure = draw()
     width, height = figure.get_size_inches()
     assert width <= WIDEST
     assert height <= 2 * width
     assert texts_outside(figure) == []
 
 
-def test_bars_of_sixteen_metrics_look_different_and_the_caption_explains_them(drawn: list[Any]) -> None:
-    plot_agreement(large_table(), Path("figure.png"))
-    (figure,) = drawn
+def test_bars_of_sixteen_metrics_look_different_and_the_caption_explains_them() -> None:
+    figure = large_table().figure()
     (legend,) = figure.legends
     looks = {(patch.get_facecolor(), patch.get_hatch()) for patch in legend.get_patches()}
     assert len(looks) == len(legend.get_texts()) == 16
@@ -211,11 +212,10 @@ def test_hundreds_of_groups_are_cut_with_a_word() -> None:
     assert "the first 24 of 67 rows" in shown_texts(figure)
 
 
-def test_only_rankings_that_flip_are_shown(drawn: list[Any]) -> None:
-    plot_ranks(large_study(), Path("figure.png"))
+def test_only_rankings_that_flip_are_shown() -> None:
+    some = large_study().rank_figure()
     steady = large_study().rankings[0]
-    plot_ranks(Sensitivity("files", "punctuation", None, (), (), (steady,)), Path("figure.png"))
-    some, none = drawn
+    none = Sensitivity("files", "punctuation", None, (), (), (steady,)).rank_figure()
     titles = [axes.get_title(loc="left") for axes in some.axes if axes.get_visible()]
     assert len(titles) == 6
     assert all(title.endswith("1 flip") for title in titles)
@@ -223,10 +223,10 @@ def test_only_rankings_that_flip_are_shown(drawn: list[Any]) -> None:
     assert "no two systems swap places" in shown_texts(none)
 
 
-@pytest.mark.parametrize("draw", [plot_variation, plot_ranks])
-def test_a_study_without_anything_to_draw_is_refused(draw: Callable[[Any, Path], None]) -> None:
+@pytest.mark.parametrize("draw", [Sensitivity.figure, Sensitivity.rank_figure])
+def test_a_study_without_anything_to_draw_is_refused(draw: Callable[[Sensitivity], Any]) -> None:
     with pytest.raises(InputError, match="nothing to draw"):
-        draw(Sensitivity("files", "punctuation", None, (), (), ()), Path("figure.png"))
+        draw(Sensitivity("files", "punctuation", None, (), (), ()))
 
 
 def test_a_dollar_in_a_name_is_a_dollar(tmp_path: Path) -> None:

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from nlgauge.data.judgements import JudgementTable
-from nlgauge.report.studies import render_agreement
-from nlgauge.studies.meta.evaluation import AgreementTable, evaluate
+from nlgauge.studies.meta.agreement import Agreements, AgreementTable
+from nlgauge.studies.meta.evaluation import evaluate
 from nlgauge.studies.meta.metric_values import MetricValues, ScoredJudgements
 from nlgauge.studies.meta.questions import Significance
 
@@ -41,12 +41,9 @@ def found(segments: int, systems: int = 1, **question: Any) -> AgreementTable:
 def test_the_last_row_counts_the_judgements() -> None:
     result = found(12)
     assert result.counts == {"en": 12}
-    text = render_agreement([result])
+    text = result.render()
     assert any(line.split() == ["n", "(judgements)", "12"] for line in text.splitlines())
-    assert any(
-        line.split() == ["n", "(systems)", "3"]
-        for line in render_agreement([found(4, 3, level="system")]).splitlines()
-    )
+    assert any(line.split() == ["n", "(systems)", "3"] for line in found(4, 3, level="system").render().splitlines())
 
 
 @pytest.mark.parametrize(
@@ -66,10 +63,10 @@ def test_few_items_get_neither_a_star_nor_an_interval_but_a_note(question: dict[
         assert (cell.unbeaten, cell.rank) == (False, None)
         assert np.isnan([cell.low, cell.high]).all()
     assert f"en: {few}, fewer than 10: no interval and no significance test" in result.notes
-    text = render_agreement([result])
+    text = result.render()
     assert "*" not in text
     assert f"{few}, fewer than 10" in text
-    assert json.loads(render_agreement([result], format="json"))["tables"][0]["notes"] == list(result.notes)
+    assert json.loads(Agreements((result,)).render("json"))["tables"][0]["notes"] == list(result.notes)
 
 
 def test_ten_items_are_tested() -> None:
@@ -81,8 +78,8 @@ def test_ten_items_are_tested() -> None:
 
 def test_the_note_explains_the_mark_that_is_printed() -> None:
     result = found(20)
-    assert "\n* no other metric is significantly better" in render_agreement([result])
-    latex = render_agreement([result], format="latex")
+    assert "\n* no other metric is significantly better" in result.render()
+    latex = result.render("latex")
     assert r"\textbf{" in latex
     assert "\n% bold: no other metric is significantly better" in latex
     assert "*" not in latex
@@ -90,9 +87,9 @@ def test_the_note_explains_the_mark_that_is_printed() -> None:
 
 def test_a_table_without_marks_says_why() -> None:
     untested = found(12, 3, level="system", agreement="spa")
-    assert "no metric is marked: there is no significance test for soft pairwise" in render_agreement([untested])
+    assert "no metric is marked: there is no significance test for soft pairwise" in untested.render()
     unasked = found(12, significance=Significance(test="none"))
-    assert "no metric is marked: no significance test was asked for" in render_agreement([unasked])
+    assert "no metric is marked: no significance test was asked for" in unasked.render()
 
 
 def test_a_notebook_shows_the_table_in_html_and_a_shell_one_line() -> None:
@@ -106,7 +103,7 @@ def test_a_notebook_shows_the_table_in_html_and_a_shell_one_line() -> None:
 
 @pytest.mark.parametrize("output_format", ["text", "latex"])
 def test_signatures_stand_once_below_the_tables_of_a_call(output_format: str) -> None:
-    results = [found(20), found(20, agreement="spearman")]
-    lines = [line for line in render_agreement(results, format=output_format).splitlines() if "signature of" in line]
+    results = Agreements((found(20), found(20, agreement="spearman")))
+    lines = [line for line in results.render(output_format).splitlines() if "signature of" in line]
     assert lines
     assert len(lines) == len(set(lines))

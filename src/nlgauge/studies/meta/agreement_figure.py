@@ -1,23 +1,15 @@
-"""Figures of agreement with human judgements, and of the curves of a fit."""
+"""Figure of agreement with human judgements."""
 
 from __future__ import annotations
 
 import math
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nlgauge.io.canvas import (
-    COLOURS,
-    finish_figure,
-    new_panels,
-    save_figure,
-    series_styles,
-)
+from nlgauge.io.canvas import series_styles
 from nlgauge.studies.bars import Bar, BarPanel, draw_bar_panels
 
 if TYPE_CHECKING:
-    from nlgauge.studies.alignment.flow_losses import Fitted
-    from nlgauge.studies.meta.evaluation import AgreementTable
+    from nlgauge.studies.meta.agreement import AgreementTable
 
 _LABELS = {
     "pearson": "Pearson's r",
@@ -30,7 +22,7 @@ _LABELS = {
 }
 
 
-def plot_agreement(result: AgreementTable, path: Path) -> None:
+def draw_agreement(result: AgreementTable) -> Any:
     """Draw one table."""
     groups = {
         langpair: {
@@ -45,14 +37,13 @@ def plot_agreement(result: AgreementTable, path: Path) -> None:
     # Sentinels are what a metric must not lose to: grey, so that they step back.
     styles = series_styles(result.cells, muted=[name for name in result.cells if name.startswith("sentinel")])
     panel = BarPanel("", _LABELS[result.agreement], groups, rule_before="average" if averaged else None)
-    figure = draw_bar_panels(
+    return draw_bar_panels(
         [panel],
         styles,
         title=f"{result.data}: agreement with {result.criterion}, {result.level} level",
         caption=_caption(result),
         height=2.7,
     )
-    save_figure(figure, path)
 
 
 def _caption(result: AgreementTable) -> str:
@@ -68,25 +59,3 @@ def _caption(result: AgreementTable) -> str:
     what += [f"*: {mark}"] if mark else []
     few = [note for note in result.notes if "no significance test" in note]
     return "; ".join([*what, *few]) + "."
-
-
-def plot_curves(fitted: Fitted[Any], path: Path) -> None:
-    """Two panels; the epoch whose state was kept is marked."""
-    figure, (loss, criterion) = new_panels(1, 2, width=8.0, height=3.0)
-    learned = fitted.curve[1:]
-    loss.plot(
-        [point.epoch for point in learned], [point.loss for point in learned], "o-", color=COLOURS[0], markersize=3
-    )
-    epochs = [point.epoch for point in fitted.curve]
-    criterion.plot(epochs, [point.criterion for point in fitted.curve], "o-", color=COLOURS[1], markersize=3)
-    for place, title in ((loss, "loss"), (criterion, "criterion")):
-        place.axvline(fitted.best, linestyle="--", color="#999999", linewidth=0.8)
-        place.set_title(title, loc="left", fontsize=9)
-        place.set_xlabel("epoch", fontsize=8)
-        place.tick_params(labelsize=8)
-    finish_figure(
-        figure,
-        title=f"{fitted.map.origin.method}: epoch {fitted.best} was kept",
-        caption="Epoch 0: the start, of a flow the centred rotation. Dashed: the state that was kept, the best one.",
-    )
-    save_figure(figure, path)

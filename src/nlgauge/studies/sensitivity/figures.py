@@ -1,37 +1,30 @@
-"""Figures of sensitivity studies, of stress tests, and of scores on adversarial triples.
+"""Figures of sensitivity studies.
 
-`plot_variation` has a panel per sweep and level: bars of the CV over the settings (of the RD for two settings), a
+`draw_variation` has a panel per sweep and level: bars of the CV over the settings (of the RD for two settings), a
 group per language pair or system, a bar per metric. They are the bar charts of the reproducibility study (its Figures
-1 and 2), for any data. `plot_ranks` has a panel per metric, sweep and language pair: a column per setting, a point
+1 and 2), for any data. `draw_ranks` has a panel per metric, sweep and language pair: a column per setting, a point
 per system at its score, a line where two systems swap places. Rankings without a swap are left out if others have
 one.
 """
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from nlgauge.errors import InputError
 from nlgauge.io.canvas import (
-    WIDEST,
     SeriesStyle,
     finish_figure,
     legend_entries,
     new_panels,
     panel_grid,
-    save_figure,
     series_styles,
     shorten,
 )
 from nlgauge.studies.bars import Bar, BarPanel, draw_bar_panels
 
 if TYPE_CHECKING:
-    from nlgauge.studies.sensitivity.results import Ranking, Sensitivity, SettingEffect
-    from nlgauge.studies.stress.suite import Fall, StressTest
-    from nlgauge.studies.stress.triples import TripleStudy, TripleWins
+    from nlgauge.studies.sensitivity.results import Sensitivity, SettingEffect, SettingRanking
 
 _LEVELS = {
     "segment": "agreement with people, segments",
@@ -44,25 +37,24 @@ _LEVELS = {
 _MOST_STRIPS = 8
 
 
-def plot_variation(result: Sensitivity, path: Path) -> None:
+def draw_variation(result: Sensitivity) -> Any:
     """Bars: how far each metric moves over the settings of each sweep."""
-    keys = list(dict.fromkeys((one.sweep, one.level) for one in result.effects))
+    keys = list(dict.fromkeys((one.sweep, one.level) for one in result.movements))
     if not keys:
         msg = f"the study of {result.data} has no effect of any setting, so there is nothing to draw"
         raise InputError(msg)
-    panels = [_panel([one for one in result.effects if (one.sweep, one.level) == key]) for key in keys]
-    figure = draw_bar_panels(
+    panels = [_panel([one for one in result.movements if (one.sweep, one.level) == key]) for key in keys]
+    return draw_bar_panels(
         panels,
-        series_styles(one.metric for one in result.effects),
+        series_styles(one.metric for one in result.movements),
         title=f"{result.data}: what preprocessing moves",
         caption="CV: standard deviation over the settings of a sweep in per cent of the mean; RD: difference to the "
         "first setting in per cent of it, where there are two settings. No intervals.",
         height=2.6,
     )
-    save_figure(figure, path)
 
 
-def plot_ranks(result: Sensitivity, path: Path) -> None:
+def draw_ranks(result: Sensitivity) -> Any:
     """Strips: the score of each system under each setting, with a line where two systems swap places."""
     there = [one for one in result.rankings if len(one.systems) > 1]
     if not there:
@@ -84,7 +76,7 @@ def plot_ranks(result: Sensitivity, path: Path) -> None:
         caption=_caption(len(there), len(flipping), len(rankings)),
         legend=(legend_entries(styles, kind="mark"), systems),
     )
-    save_figure(figure, path)
+    return figure
 
 
 def _caption(there: int, flipping: int, shown: int) -> str:
@@ -107,14 +99,13 @@ def _caption(there: int, flipping: int, shown: int) -> str:
 def _panel(parts: list[SettingEffect]) -> BarPanel:
     """One sweep at one level."""
     two = all(len(one.settings) == 2 for one in parts)
-    names = list(dict.fromkeys(group for one in parts for group in one.values))
+    names = list(dict.fromkeys(group for one in parts for group in one.groups))
     groups: dict[str, dict[str, Bar]] = {name: {} for name in names}
     averages: dict[str, Bar] = {}
     for one in parts:
-        found = {group: row[1] for group, row in one.rd.items()} if two else one.cv
-        mean = one.mean_rd[1] if two else one.mean_cv
-        for name in names:
-            if (value := found.get(name)) is not None:
+        mean = one.average.rd[1] if two else one.average.cv
+        for name, row in one.groups.items():
+            if (value := row.rd[1] if two else row.cv) is not None:
                 groups[name][one.metric] = Bar(value)
         averages |= {one.metric: Bar(mean)} if mean is not None else {}
     several = len(names) > 1 and "average" not in groups
@@ -125,7 +116,7 @@ def _panel(parts: list[SettingEffect]) -> BarPanel:
     return BarPanel(title, axis, groups, rule_before="average" if several else None)
 
 
-def _strip(axes: Any, ranking: Ranking, styles: dict[str, SeriesStyle]) -> None:
+def _strip(axes: Any, ranking: SettingRanking, styles: dict[str, SeriesStyle]) -> None:
     settings = range(len(ranking.settings))
     for system, scores in ranking.systems.items():
         axes.plot(settings, scores, styles[system].mark, color=styles[system].colour, markersize=4)
@@ -142,68 +133,3 @@ def _strip(axes: Any, ranking: Ranking, styles: dict[str, SeriesStyle]) -> None:
     count = len(ranking.flips)
     title = f"{shorten(ranking.metric)}, {ranking.sweep}, {ranking.langpair}: {count} flip{'s' * (count != 1)}"
     axes.set_title(title, loc="left", fontsize=8, parse_math=False)
-
-
-def plot_stress(test: StressTest, path: Path) -> None:
-    """A group of bars for each perturbation, a bar for each metric, on the scale from 0 to an unrelated text."""
-    groups: dict[str, dict[str, Bar]] = {}
-    for one in test.metrics:
-        own = () if one.paraphrase is None else (one.paraphrase,)
-        for fall in (*own, *one.falls):
-            bar = _bar(fall)
-            if bar is not None:
-                groups.setdefault(fall.perturbation, {})[one.metric] = bar
-    figure = draw_bar_panels(
-        [BarPanel("", "of the way to an unrelated text", groups)],
-        series_styles([one.metric for one in test.metrics]),
-        title="how far metrics fall when texts are perturbed",
-        caption=f"{test.size} texts, against {test.against}; seed {test.seed}. Bars: mean fall over the texts that a "
-        f"perturbation could change, divided by the fall to an unrelated text; lines: {test.level:.0%} intervals.",
-    )
-    save_figure(figure, path)
-
-
-def _bar(fall: Fall) -> Bar | None:
-    if fall.way is None or fall.mean is None:
-        return None
-    if fall.fall is None or fall.mean == 0:
-        return Bar(fall.way)
-    scale = fall.way / fall.mean
-    return Bar(fall.way, fall.fall.low * scale, fall.fall.high * scale)
-
-
-_SERIES = ("paraphrase: m(A, B)", "lookalike: m(A, C)")
-_BINS = 30
-
-
-def plot_triples(study: TripleStudy, path: Path) -> None:
-    """A panel for each metric: both distributions, with lines at their means."""
-    rows, columns = panel_grid(len(study.metrics), most_columns=3)
-    figure, panels = new_panels(rows, columns, width=min(WIDEST, 3.6 * columns), height=2.3)
-    styles = series_styles(_SERIES)
-    for axes, one in zip(panels, study.metrics, strict=False):
-        _draw(axes, one, [style.colour for style in styles.values()])
-        found = study.interval(one)
-        within = "" if found is None else f" ({found.low:.0%} to {found.high:.0%})"
-        axes.set_title(f"{shorten(one.metric)}: B wins {one.share:.1%}{within}", loc="left", fontsize=8)
-        axes.tick_params(labelsize=7)
-    for axes in panels[len(study.metrics) :]:
-        axes.set_visible(False)
-    finish_figure(
-        figure,
-        title=f"{study.triples.name}: scores of paraphrases with little overlap, and of lookalikes with much",
-        caption=f"{len(study.triples)} triples. Bars: share of triples per bin; dashed: means. In brackets: "
-        f"{study.level:.0%} intervals of the share (bootstrap, seed {study.seed}).",
-        legend=(legend_entries(styles, kind="bar"), list(styles)),
-    )
-    save_figure(figure, path)
-
-
-def _draw(axes: Any, one: TripleWins, colours: list[str]) -> None:
-    both = np.concatenate([one.paraphrase, one.lookalike])
-    low, high = float(both.min()), float(both.max())
-    edges = np.linspace(low, high if high > low else low + 1.0, _BINS + 1)
-    for values, colour in zip((one.paraphrase, one.lookalike), colours, strict=True):
-        share = np.full(len(values), 1 / len(values))
-        axes.hist(values, bins=edges, weights=share, color=colour, alpha=0.55)
-        axes.axvline(float(values.mean()), color=colour, linestyle="--", linewidth=1.2)

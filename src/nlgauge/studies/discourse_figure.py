@@ -1,11 +1,9 @@
-"""Figures of discourse features."""
+"""Figure of discourse features: hypotheses next to their references."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nlgauge.errors import RecipeError
 from nlgauge.io.canvas import (
     COLOURS,
     WIDEST,
@@ -14,9 +12,9 @@ from nlgauge.io.canvas import (
     legend_entries,
     new_panels,
     panel_grid,
-    save_figure,
     shorten,
 )
+from nlgauge.studies.discourse import check_discourse_figure
 
 if TYPE_CHECKING:
     from nlgauge.studies.discourse import Discourse
@@ -32,16 +30,9 @@ _SHARES = {
 _NAMES = ("more in the hypothesis (D)", "equal", "more in the reference")
 
 
-def check_discourse_plot(*, references: bool) -> None:
-    """Refuse a figure that would be empty, before documents are annotated."""
-    if not references:
-        msg = "a figure shows hypotheses beside references, and none were given; give them (refs=, --refs)"
-        raise RecipeError(msg)
-
-
-def plot_discourse(found: Discourse, path: Path) -> None:
+def draw_discourse(found: Discourse) -> Any:
     """Shares of pairs in which hypothesis or reference has more of a feature."""
-    check_discourse_plot(references=found.references is not None)
+    check_discourse_figure(references=found.references is not None)
     features = [name for name in found.features if name not in _LEFT_OUT]
     rows, columns = panel_grid(len(features), most_columns=3)
     height = 0.7 + 0.26 * len(found.systems)
@@ -57,15 +48,16 @@ def plot_discourse(found: Discourse, path: Path) -> None:
         f"dashed line is at half of them. {found.settings}",
         legend=(legend_entries(_SHARES, kind="bar"), list(_NAMES)),
     )
-    save_figure(figure, path)
+    return figure
 
 
 def _draw(place: Any, found: Discourse, feature: str, *, names: bool) -> None:
-    systems = [name for name in found.systems if feature in found.separations[name]]
+    separations = {name: own[feature] for name, own in found.separations.items() if feature in own}
+    systems = list(separations)
     left = [0.0] * len(systems)
     at = list(range(len(systems)))[::-1]  # the first system on top
     for share, style in _SHARES.items():
-        widths = [100 * getattr(found.separations[name][feature], share) for name in systems]
+        widths = [100 * getattr(row, share) for row in separations.values()]
         place.barh(at, widths, left=left, color=style.colour, edgecolor=style.edge, height=0.75)
         left = [start + width for start, width in zip(left, widths, strict=True)]
     place.axvline(50, color="#333333", linewidth=0.8, linestyle="--")

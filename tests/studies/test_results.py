@@ -1,0 +1,101 @@
+"""Results of studies: JSON reads back to the same result, is what the schema describes, and every format has it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from nlgauge.studies.meta.metric_scores import MetricScores, ScoreTable
+from tests.annotated_texts import annotated, conllu
+
+import nlgauge
+from nlgauge.core.result import FORMATS, Result
+from nlgauge.data.judgements import JudgementTable
+from nlgauge.studies.ensembles import search_ensembles
+from nlgauge.studies.meta.agreement import Agreements
+from nlgauge.studies.meta.evaluation import evaluate
+from nlgauge.studies.meta.tune_layer import tune_layer
+from nlgauge.studies.sensitivity import sensitivity
+from nlgauge.studies.stress import Triple, Triples, score_triples, stress
+
+TEXTS = ["The ferry was late because of the storm.", "It was hot.", "Nobody came."]
+OTHERS = ["Because of the storm the ferry came late.", "The day was warm.", "No one came."]
+DOCUMENTS = ["cat:N dog:N . | cat:N .", "sun:N . | sea:N .", "it rain:V ."]
+
+
+def table() -> JudgementTable:
+    return JudgementTable(
+        name="made",
+        segment=("0", "1", "2"),
+        system=("a",) * 3,
+        langpair=("de-en",) * 3,
+        hypothesis=tuple(OTHERS),
+        references=tuple((text,) for text in TEXTS),
+        human={"people": np.array([3.0, 1.0, 2.0])},
+        default_criterion="people",
+    )
+
+
+def agreements(_: Path) -> Agreements:
+    noise = np.random.default_rng(1).normal(size=3)
+    scores = (MetricScores("m", noise, signatures={"de-en": "m|layer:1"}), MetricScores("constant", np.ones(3)))
+    scored = ScoreTable(table(), scores)
+    return Agreements(tuple(evaluate(scored, agreement=name, undefined="nan") for name in ("pearson", "kendall")))
+
+
+def documents(folder: Path) -> Result:
+    (folder / "parses.conllu").write_text(conllu(*DOCUMENTS), encoding="utf-8")
+    texts = [annotated(one).text for one in DOCUMENTS]
+    return nlgauge.discourse(
+        {"a": texts, "b": texts[::-1]}, texts, annotator=str(folder / "parses.conllu"), sentences="annotator"
+    )
+
+
+def searched(_: Path) -> Result:
+    rng = np.random.default_rng(5)
+    human = rng.normal(size=60)
+    metrics = [MetricScores(name, human + rng.normal(size=60)) for name in "abc"]
+    return search_ensembles(metrics, human, ["de-en"] * 60, [str(at) for at in range(60)], splits=3)
+
+
+RESULTS: dict[str, Callable[[Path], Result]] = {
+    "stress": lambda _: stress(TEXTS, ["chrf", "rouge1"], paraphrases=OTHERS),
+    "stress of one text": lambda _: stress(TEXTS[:1], ["chrf"], perturbations=["typo", "number"]),
+    "triples": lambda _: score_triples(
+        Triples("a|b", (Triple("a cat sat", "a kitten sat", "sat cat a"),) * 3), ["chrf"]
+    ),
+    "discourse": documents,
+    "ensembles": searched,
+    "agreements": agreements,
+    "agreement": lambda folder: agreements(folder).agreements[0],
+    "layers": lambda _: tune_layer(table()),
+    "sensitivity": lambda _: sensitivity({"a": TEXTS, "b": OTHERS}, TEXTS, "moverscore", preset="punctuation"),
+}
+
+
+@pytest.mark.filterwarnings("ignore::nlgauge.errors.NlgaugeWarning")
+@pytest.mark.parametrize("name", RESULTS)
+def test_json_reads_back_and_fits_the_schema(name: str, tmp_path: Path) -> None:
+    result = RESULTS[name](tmp_path)
+    record = json.loads(result.render("json"))
+    read = type(result).from_dict(record)
+    assert read.to_dict() == result.to_dict()
+    for form in FORMATS:
+        assert read.render(form) == result.render(form)
+    check_schema(type(result).schema(), record)
+
+
+def check_schema(schema: dict[str, Any], record: Any) -> None:
+    jsonschema = pytest.importorskip("jsonschema")
+    jsonschema.Draft202012Validator(schema).validate(record)
+
+
+def test_json_of_several_agreements_has_a_list_of_tables(tmp_path: Path) -> None:
+    record = json.loads(agreements(tmp_path).render("json"))
+    assert list(record) == ["nlgauge", "format", "tables"]
+    assert [one["agreement"] for one in record["tables"]] == ["pearson", "kendall"]
+    assert record["tables"][0]["metrics"][1]["by_langpair"]["de-en"]["value"] is None
