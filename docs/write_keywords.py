@@ -69,6 +69,9 @@ CLASSES = (
 )
 
 
+#: Letters of a type that fit on a line.
+LONGEST = 90
+
 #: Options that are not those of metrics, by the name of their group.
 OPTION_SETS: dict[str, type[OptionSet]] = {
     "Run": RunOptions,
@@ -120,7 +123,8 @@ def types_of(kind: Kind) -> list[str]:
     if isinstance(kind, Flag):
         return ["bool"]
     if isinstance(kind, Many):
-        return [f"Iterable[{type_of([Option('', '', kind.kind, '')])}]"]
+        inner = type_of([Option("", "", kind.kind, "")])
+        return [f"Iterable[{inner}]" if len(inner) < LONGEST else "Iterable[str]"]
     if isinstance(kind, Pattern | NameList | NumberList):
         return ["str"]
     return [*yes_or_no, "str", "PathLike[str]"]

@@ -126,24 +126,7 @@ class _Stress(TypedDict, total=False):
     seed: int
     level: float
     resamples: int
-    perturbations: (
-        Iterable[
-            Literal[
-                "negation",
-                "antonym",
-                "number",
-                "name-swap",
-                "entity",
-                "word-drop",
-                "word-swap",
-                "shuffle",
-                "noun-order",
-                "typo",
-                "casing",
-            ]
-        ]
-        | None
-    )
+    perturbations: Iterable[str] | None
 
 
 class _Draw(TypedDict, total=False):

@@ -58,7 +58,7 @@ def test_released_scores_of_known_triples(run: Run, data_folder: Path) -> None:
         (("a.txt", "--save-triples", "t.tsv"), "--save-triples belongs to --triples"),
         (("--triples", "t.tsv", "--perturbations", "typo"), "--perturbations belongs to SYSTEM"),
         (("--triples", "nouns"), "takes SYSTEM, a paraphrase of each output"),
-        (("a.txt", "--perturbations", "typos", "-m", "chrf"), "unknown perturbation 'typos'"),
+        (("a.txt", "--perturbations", "typos", "-m", "chrf"), "perturbations must be a list, each one of negation"),
     ],
 )
 def test_what_does_not_go_together_is_refused(refused: Refusal, words: tuple[str, ...], message: str) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
-from os import PathLike
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from nlgauge.apps.service import exchange
@@ -160,14 +159,10 @@ class AsyncClient:
         refs: References | None = None,
         *,
         ref_streams: Iterable[Iterable[str]] | None = None,
-        annotator: str = "spacy-en",
-        sentences: str = "rules",
-        vectors: str | PathLike[str] | None = None,
-        threshold: float = 0.8,
+        **options: Any,
     ) -> Discourse:
         """What documents are like beside their references: `nlgauge.discourse`, but for `vectors`, a file."""
-        options = {"annotator": annotator, "sentences": sentences, "threshold": threshold}
-        found: Discourse = await self._run(calls.discourse_call(systems, refs, ref_streams, vectors, options))
+        found: Discourse = await self._run(calls.discourse_call(systems, refs, ref_streams, options))
         return found
 
     async def stress(

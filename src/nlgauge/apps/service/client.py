@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from os import PathLike
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from nlgauge.apps.service import exchange
@@ -175,14 +174,10 @@ class Client:
         refs: References | None = None,
         *,
         ref_streams: Iterable[Iterable[str]] | None = None,
-        annotator: str = "spacy-en",
-        sentences: str = "rules",
-        vectors: str | PathLike[str] | None = None,
-        threshold: float = 0.8,
+        **options: Any,
     ) -> Discourse:
         """What documents are like beside their references: `nlgauge.discourse`, but for `vectors`, a file."""
-        options = {"annotator": annotator, "sentences": sentences, "threshold": threshold}
-        found: Discourse = self._run(calls.discourse_call(systems, refs, ref_streams, vectors, options))
+        found: Discourse = self._run(calls.discourse_call(systems, refs, ref_streams, options))
         return found
 
     def stress(

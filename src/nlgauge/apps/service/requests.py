@@ -195,11 +195,10 @@ def discourse_call(
     systems: Mapping[str, Iterable[str]] | Iterable[str],
     refs: References | None,
     ref_streams: Iterable[Iterable[str]] | None,
-    vectors: object,
     options: Mapping[str, Any],
 ) -> Call[Any]:
     """What `nlgauge.discourse` takes, but for a file of word vectors."""
-    if vectors is not None:
+    if options.get("vectors") is not None:
         msg = (
             "vectors is a file of this machine, and a service reads no files; leave it out, or call "
             "nlgauge.discourse(), which computes features of entities here"
@@ -210,7 +209,7 @@ def discourse_call(
     body = {
         "systems": {name: list(texts) for name, texts in corpus.systems.items()},
         **_references(corpus),
-        **options,
+        **{name: value for name, value in options.items() if value is not None},
     }
     return Call("discourse", body, RESULTS["discourse"], _texts(corpus), at_once=False)
 
