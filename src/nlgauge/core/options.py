@@ -198,6 +198,11 @@ class OptionSet:
                 raise RecipeError(msg)
         return cls(**values)
 
+    @classmethod
+    def take(cls, options: dict[str, Any]) -> Self:
+        """From those of the keywords that are its own, which are removed."""
+        return cls.of({name: options.pop(name) for name in cls.options() if name in options})
+
     def with_options(self, **changes: Any) -> Self:
         """The same options with other values."""
         return self.of({name: getattr(self, name) for name in self.options()} | changes) if changes else self

@@ -81,7 +81,7 @@ def tune_layer(
     Options are `TuneOptions` and those of a run, which may also be in one object (`run`).
     """
     given: dict[str, Any] = dict(options)
-    own = TuneOptions.of({name: given.pop(name) for name in TuneOptions.options() if name in given})
+    own = TuneOptions.take(given)
     question = Question(agreement=own.agreement)
     check_question(question, table)  # a data set without judgements of segments is an error before the work
     if not all(table.references):

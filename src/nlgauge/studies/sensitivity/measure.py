@@ -440,7 +440,7 @@ def sensitivity(
         options: `preset` (stopwords, idf, subwords, ..., all), the others of `SensitivityOptions`, and those of
             metrics and of a run.
     """
-    own = SensitivityOptions.of({name: options.pop(name) for name in SensitivityOptions.options() if name in options})
+    own = SensitivityOptions.take(options)
     metrics = [metric] if isinstance(metric, str) else list(metric)
     varied = study_metrics(metrics, options)
     _, more = recipes_and_run(metrics, options)

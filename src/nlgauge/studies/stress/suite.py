@@ -391,7 +391,7 @@ def stress(
     [('negation', 2)]
     """
     given: dict[str, Any] = dict(options)
-    own = StressOptions.of({key: given.pop(key) for key in StressOptions.options() if key in given})
+    own = StressOptions.take(given)
     tagger = load_annotator(annotator) if isinstance(annotator, str) else annotator
     listed = checked_texts(texts, "texts")
     others = None if paraphrases is None else checked_texts(paraphrases, "paraphrases")

@@ -441,7 +441,7 @@ def score_triples(triples: Triples, metric: Metrics | None = None, **options: Un
     anchors, as for any references.
     """
     given: dict[str, Any] = dict(options)
-    own = DrawOptions.of({key: given.pop(key) for key in DrawOptions.options() if key in given})
+    own = DrawOptions.take(given)
     metrics = chosen_metrics(metric)
     recipes, _ = recipes_and_run(metrics, given)
     anchors = [one.anchor for one in triples.triples]
