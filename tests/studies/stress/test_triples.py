@@ -150,9 +150,8 @@ def test_released_scores_give_the_known_shares(data_folder: Path, card: str, col
     assert study.triples == size
     for one in study.metrics:
         assert one.share == pytest.approx(SHARES[one.metric][column], abs=5e-4), one.metric
-        interval = study.interval(one)
-        assert interval is not None
-        assert 0 <= interval.low <= one.share <= interval.high <= 1
+        assert one.interval is not None
+        assert 0 <= one.interval[0] <= one.share <= one.interval[1] <= 1
 
 
 def test_paws_can_be_put_together_again(data_folder: Path) -> None:
