@@ -136,9 +136,7 @@ def test_names_of_other_modules_are_not_names_of_the_package(name: str, message:
         getattr(nlgauge, name)
 
 
-@pytest.mark.parametrize(
-    "loaded", ["nlgauge", "nlgauge.apps.cli, nlgauge.plugin, nlgauge.testing, nlgauge.report.table"]
-)
+@pytest.mark.parametrize("loaded", ["nlgauge", "nlgauge.apps.cli, nlgauge.plugin, nlgauge.testing, nlgauge.io.table"])
 def test_dir_shows_public_names_only(loaded: str) -> None:
     code = f"import {loaded}; print(*(name for name in dir(nlgauge) if not name.startswith('__')))"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

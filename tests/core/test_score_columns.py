@@ -23,12 +23,12 @@ REFS = ["The cat sat.", "Rain is expected."]
 
 @pytest.fixture(scope="module")
 def scores() -> nlgauge.ScoreTable:
-    return nlgauge.score_systems(SYSTEMS, REFS, metrics=["rouge1", "chrf"])
+    return nlgauge.score_systems(SYSTEMS, REFS, metric=["rouge1", "chrf"])
 
 
 RESULTS: dict[str, Callable[[], Result]] = {
     "Score": lambda: nlgauge.score(SYSTEMS["a"], REFS, metric="bleu"),
-    "ScoreTable": lambda: nlgauge.score_systems(SYSTEMS, REFS, metrics=["rouge1", "chrf"]),
+    "ScoreTable": lambda: nlgauge.score_systems(SYSTEMS, REFS, metric=["rouge1", "chrf"]),
     "with alignments": lambda: nlgauge.score_systems(SYSTEMS, REFS, alignments=True),
     "ScoreMatrix": lambda: nlgauge.matrix(SYSTEMS["a"], REFS, metric="rouge1"),
     "Ranking": lambda: nlgauge.rank([["A cat.", "One cat."], ["It rains."]], metric="chrf"),
@@ -99,7 +99,7 @@ def test_duckdb_reads_a_variable(scores: nlgauge.ScoreTable) -> None:
 
 
 def test_two_recipes_of_a_metric_are_told_apart() -> None:
-    scores = nlgauge.score_systems({"a": ["a b"]}, ["a c"], metrics=["chrf", "chrf:words=2"])
+    scores = nlgauge.score_systems({"a": ["a b"]}, ["a c"], metric=["chrf", "chrf:words=2"])
     assert scores.flat_columns()["metric"] == ["chrf (words:0)", "chrf (words:2)"]
 
 

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from nlgauge.studies.meta.metric_scores import MetricScores, ScoreTable
 from tests.annotated_texts import annotated, conllu
 
 import nlgauge
@@ -18,6 +17,7 @@ from nlgauge.data.judgements import JudgementTable
 from nlgauge.studies.ensembles import search_ensembles
 from nlgauge.studies.meta.agreement import Agreements
 from nlgauge.studies.meta.evaluation import evaluate
+from nlgauge.studies.meta.metric_values import MetricValues, ScoredJudgements
 from nlgauge.studies.meta.tune_layer import tune_layer
 from nlgauge.studies.sensitivity import sensitivity
 from nlgauge.studies.stress import Triple, Triples, score_triples, stress
@@ -42,8 +42,8 @@ def table() -> JudgementTable:
 
 def agreements(_: Path) -> Agreements:
     noise = np.random.default_rng(1).normal(size=3)
-    scores = (MetricScores("m", noise, signatures={"de-en": "m|layer:1"}), MetricScores("constant", np.ones(3)))
-    scored = ScoreTable(table(), scores)
+    scores = (MetricValues("m", noise, signatures={"de-en": "m|layer:1"}), MetricValues("constant", np.ones(3)))
+    scored = ScoredJudgements(table(), scores)
     return Agreements(tuple(evaluate(scored, agreement=name, undefined="nan") for name in ("pearson", "kendall")))
 
 
@@ -58,13 +58,13 @@ def documents(folder: Path) -> Result:
 def searched(_: Path) -> Result:
     rng = np.random.default_rng(5)
     human = rng.normal(size=60)
-    metrics = [MetricScores(name, human + rng.normal(size=60)) for name in "abc"]
+    metrics = [MetricValues(name, human + rng.normal(size=60)) for name in "abc"]
     return search_ensembles(metrics, human, ["de-en"] * 60, [str(at) for at in range(60)], splits=3)
 
 
 RESULTS: dict[str, Callable[[Path], Result]] = {
-    "stress": lambda _: stress(TEXTS, ["chrf", "rouge1"], paraphrases=OTHERS),
-    "stress of one text": lambda _: stress(TEXTS[:1], ["chrf"], perturbations=["typo", "number"]),
+    "stress": lambda _: stress(TEXTS, metric=["chrf", "rouge1"], paraphrases=OTHERS),
+    "stress of one text": lambda _: stress(TEXTS[:1], metric=["chrf"], perturbations=["typo", "number"]),
     "triples": lambda _: score_triples(
         Triples("a|b", (Triple("a cat sat", "a kitten sat", "sat cat a"),) * 3), ["chrf"]
     ),

@@ -104,6 +104,19 @@ def ticks(low: float, high: float, *, most: int = 6) -> list[float]:
     return [round(at * step, digits) for at in range(first, last + 1)]
 
 
+def deviation_notes(texts: Iterable[str]) -> list[str]:
+    """Where such a number is explained; nothing where the texts have none.
+
+    >>> deviation_notes(["435 rows of lv-en (D8.12)", "aclanthology.org/D19-1053"])
+    ['numbers such as D8.12 are rows of docs/deviations.md']
+    """
+    for text in texts:
+        found = re.search(r"\bD\d+(\.\d+)?(?![\w-])", text)
+        if found:
+            return [f"numbers such as {found[0]} are rows of docs/deviations.md"]
+    return []
+
+
 #: Letters of a line that a list for people is wrapped at.
 LINE = 120
 

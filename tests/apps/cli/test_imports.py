@@ -48,7 +48,6 @@ ROOMS = {
     "nlgauge.encoders.engines.torch_engine",
     "nlgauge.encoders.whole_text",
     "nlgauge.studies.meta",
-    "nlgauge.io.canvas",
     "nlgauge.studies.published",
     "nlgauge.studies.sensitivity",
     "nlgauge.apps.service",

@@ -776,7 +776,6 @@ OTHER_ROOMS = (
     "nlgauge.data",
     "nlgauge.studies.sensitivity",
     "nlgauge.studies.published",
-    "nlgauge.io.canvas",
 )
 
 

@@ -82,7 +82,7 @@ def test_every_result_is_one_table_for_programs(name: str) -> None:
 
 
 def test_scoring_and_comparing_in_one_call_gives_the_same_numbers() -> None:
-    scores = nlgauge.score_systems(TEXTS, REFERENCES, metrics=["chrf", "rouge1"])
+    scores = nlgauge.score_systems(TEXTS, REFERENCES, metric=["chrf", "rouge1"])
     expected = compare_systems(scores, seed=3, permutations=100)
     assert scored.comparison.to_dict() == expected.to_dict()
     assert [score.to_dict() for score in scored.scores] == [score.to_dict() for score in scores]

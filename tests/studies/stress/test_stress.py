@@ -76,11 +76,11 @@ def test_everything_that_moves_a_number_is_in_the_line() -> None:
 
 
 def test_the_signature_is_read_back_whatever_the_texts_are_called() -> None:
-    found = stress(TEXTS, ["chrf"], perturbations=["typo"], name="a|b 100%.txt")
+    found = stress(TEXTS, metric=["chrf"], perturbations=["typo"], name="a|b 100%.txt")
     assert Signature.parse(str(found.signature)) == found.signature
     assert found.signature.recipe["texts"].startswith("a|b 100%.txt[3,")
     assert (found.against, found.level) == ("the texts themselves", 0.95)
-    plain = str(stress(TEXTS, ["chrf"], TEXTS, perturbations=["typo"], name="a.txt").signature)
+    plain = str(stress(TEXTS, TEXTS, "chrf", perturbations=["typo"], name="a.txt").signature)
     assert plain.startswith("stress|texts:a.txt[3,")
     assert plain.endswith(
         "|against:references|perturbations:typo|seed:12345|lang:en|annotator:none|paraphrases:none"

@@ -16,10 +16,9 @@ from nlgauge.io.storage import short_digest
 from nlgauge.io.store.catalog import CARDS, ModelCard
 from nlgauge.io.store.fetch import cached_card, card_folder
 from nlgauge.io.store.resolve import resolve
-from nlgauge.io.table import LINE, Table
+from nlgauge.io.table import LINE, Table, deviation_notes
 from nlgauge.io.textfiles import Inputs, file_label, parse_source
 from nlgauge.report.metrics import describe_metric, describe_option, metric_equation
-from nlgauge.studies.published.tables import deviation_notes
 
 
 def add_list(add_parser: AddParser) -> None:

@@ -18,11 +18,11 @@ from nlgauge.errors import FileFormatError, InputError, MissingExtraError, Nlgau
 from nlgauge.io.store.catalog import find_card
 from nlgauge.io.store.fetch import cached_card
 from nlgauge.io.store.hub import cached_snapshot
-from nlgauge.io.table import LINE, Cell, Table
+from nlgauge.io.table import LINE, Cell, Table, deviation_notes
 from nlgauge.studies.meta.pairwise import ranked_rows
 from nlgauge.studies.meta.questions import Question
 from nlgauge.studies.published.options import Names
-from nlgauge.studies.published.tables import Column, Mean, PaperTable, TableRow, deviation_notes
+from nlgauge.studies.published.tables import Column, Mean, PaperTable, TableRow
 
 
 class ReproducedCell(NamedTuple):

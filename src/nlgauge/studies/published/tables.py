@@ -14,8 +14,7 @@ names a layer that only the published model has; in it, `top-3` is the third lay
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -255,16 +254,3 @@ def with_options(recipe: str, options: str) -> str:
     given = {option.partition("=")[0] for option in options.split(",")}
     kept = [option for option in own.split(",") if option and option.partition("=")[0] not in given]
     return f"{name}:{','.join([*kept, options])}"
-
-
-def deviation_notes(texts: Iterable[str]) -> list[str]:
-    """Where such a number is explained; nothing where the texts have none.
-
-    >>> deviation_notes(["435 rows of lv-en (D8.12)", "aclanthology.org/D19-1053"])
-    ['numbers such as D8.12 are rows of docs/deviations.md']
-    """
-    for text in texts:
-        found = re.search(r"\bD\d+(\.\d+)?(?![\w-])", text)
-        if found:
-            return [f"numbers such as {found[0]} are rows of docs/deviations.md"]
-    return []
