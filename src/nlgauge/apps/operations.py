@@ -9,13 +9,39 @@ from functools import cache
 
 from nlgauge.core.operations import (
     CANDIDATES,
+    DOCUMENTS,
     LISTS,
+    PAIR,
+    SEGMENTS,
+    SYSTEMS,
     Operation,
     added_operations,
     check_names,
 )
 
+_EXPLAIN = "nlgauge.studies.explain.options:ExplainOptions"
+
 _BUILT_IN = (
+    Operation(
+        name="score",
+        function="nlgauge.core.scoring:score_systems",
+        inputs=SYSTEMS,
+        result="nlgauge.core.score:Score",
+        items="scores",
+        help="score outputs of systems with one metric or several",
+        metric="several",
+        command=False,
+    ),
+    Operation(
+        name="compare",
+        function="nlgauge.apps.adapters:compare",
+        inputs=SYSTEMS,
+        result="nlgauge.apps.adapters:Comparison",
+        help="score systems and test which differences are significant",
+        options=("nlgauge.studies.compare.settings:CompareSettings",),
+        metric="several",
+        command=False,
+    ),
     Operation(
         name="rank",
         function="nlgauge.core.rank:rank",
@@ -31,6 +57,58 @@ _BUILT_IN = (
         result="nlgauge.core.matrix:ScoreMatrix",
         help="score every text of one list against every text of another",
         pairs="nlgauge.core.matrix:count_pairs",
+    ),
+    Operation(
+        name="explain",
+        function="nlgauge.studies.explain.pairs:explain_pair",
+        inputs=PAIR,
+        result="nlgauge.studies.explain.explanation:Explanation",
+        help="explain the score of one pair: what matched what, and what each word contributes",
+        options=(_EXPLAIN,),
+        command=False,
+    ),
+    Operation(
+        name="explain-pairs",
+        function="nlgauge.studies.explain.pairs:explain_pairs",
+        inputs=SEGMENTS,
+        result="nlgauge.studies.explain.explanation:Explanation",
+        items="explanations",
+        help="explain the score of every pair of a corpus",
+        options=(_EXPLAIN,),
+        at_once=False,
+        command=False,
+    ),
+    Operation(
+        name="explain-corpus",
+        function="nlgauge.studies.explain.corpus:explain_corpus",
+        inputs=SEGMENTS,
+        result="nlgauge.studies.explain.corpus:CorpusSummary",
+        help="sum up which words of a corpus carry the score",
+        options=(_EXPLAIN, "nlgauge.apps.adapters:SummaryOptions"),
+        at_once=False,
+        command=False,
+    ),
+    Operation(
+        name="discourse",
+        function="nlgauge.studies.discourse:discourse",
+        inputs=DOCUMENTS,
+        result="nlgauge.studies.discourse:Discourse",
+        help="count discourse features of documents",
+        options=("nlgauge.apps.adapters:DiscourseOptions",),
+        metric="none",
+        at_once=False,
+        command=False,
+    ),
+    Operation(
+        name="sensitivity",
+        function="nlgauge.apps.adapters:sensitivity",
+        inputs=SYSTEMS,
+        result="nlgauge.studies.sensitivity.results:Sensitivity",
+        help="measure how far preprocessing moves scores and ranks",
+        options=("nlgauge.apps.adapters:SensitivityOptions",),
+        metric="several",
+        at_once=False,
+        command=False,
     ),
 )
 

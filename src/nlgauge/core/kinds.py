@@ -35,6 +35,11 @@ class Kind(ABC):
     """Values of one kind."""
 
     @property
+    def names_file(self) -> bool:
+        """Whether the values are files or folders."""
+        return False
+
+    @property
     @abstractmethod
     def values(self) -> str:
         """The values in words, as they stand after "must be"."""
@@ -259,22 +264,31 @@ class Many(Kind):
         """Those of one value."""
         return self.kind.words_of()
 
+    @property
+    def names_file(self) -> bool:
+        """Whether each is one."""
+        return self.kind.names_file
 
-class InputFile(Text):
+
+class _Path(Text):
+    names_file = True
+
+
+class InputFile(_Path):
     """A file, or column of a file, that is read."""
 
     def __init__(self, values: str = "a file") -> None:
         super().__init__(values)
 
 
-class OutputFile(Text):
+class OutputFile(_Path):
     """A file that is written."""
 
     def __init__(self, values: str = "a file to write") -> None:
         super().__init__(values)
 
 
-class Folder(Text):
+class Folder(_Path):
     """A folder."""
 
     def __init__(self, values: str = "a folder") -> None:

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from nlgauge.errors import RecipeError
 
 if TYPE_CHECKING:  # the list of commands waits for neither
-    from nlgauge.core.options import OptionSet
+    from nlgauge.core.options import Option, OptionSet
     from nlgauge.core.result import Result
 
 #: text: one text. texts: a text per segment. references: a text or several per segment. groups: several texts per
@@ -103,6 +103,8 @@ class Operation:
     result: type[Result] | str
     help: str
     """One line: an imperative phrase."""
+    items: str = ""
+    """Where the function returns a list of results: what JSON calls them."""
     options: tuple[type[OptionSet] | str, ...] = ()
     metric: Literal["one", "several", "none"] = "one"
     """How many metrics it takes."""
@@ -139,6 +141,15 @@ class Operation:
         """The name of the function in Python, and of the client's method."""
         function = self.function
         return function.rpartition(":")[2] if isinstance(function, str) else function.__name__
+
+    @property
+    def request_options(self) -> dict[str, Option]:
+        """The options that a request to a service may set, next to those of the metric: no files, no output."""
+        from nlgauge.core.run_options import RunOptions  # listing operations has no need of it
+
+        sets = self.option_sets if self.metric == "none" else (*self.option_sets, RunOptions)
+        options = {name: entry for group in sets for name, entry in group.options().items()}
+        return {name: entry for name, entry in options.items() if not entry.local and not entry.kind.names_file}
 
     def places(self, inputs: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         """All texts of a call, each with its place."""

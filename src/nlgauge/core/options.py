@@ -93,6 +93,8 @@ class Option:
     """The name of the value in help."""
     limit: float | None = None
     """The largest number that a service takes from a request."""
+    local: bool = False
+    """Whether it is decided where the work is done: a service sets it, not a request."""
 
     @property
     def values(self) -> str:
@@ -146,6 +148,7 @@ def option(
     flag: str = "",
     metavar: str = "",
     limit: float | None = None,
+    local: bool = False,
 ) -> Any:
     """A field of a recipe or of an `OptionSet` that can be set from text: `bertscore:layer=4`, `--layer 4`."""
     about = Option(
@@ -155,6 +158,7 @@ def option(
         flag=flag,
         metavar=metavar,
         limit=limit,
+        local=local,
     )
     return field(default=default, metadata={_KEY: about})
 

@@ -60,13 +60,17 @@ class RunOptions(OptionSet):
 
     called: ClassVar[str] = "options of a run"
 
-    engine: str = option("onnx", EngineName("an engine"), help="backend")
-    precision: str = option(DEFAULT_PRECISION, Choice(*PRECISIONS), help="precision")
+    engine: str = option("onnx", EngineName("an engine"), help="backend", local=True)
+    precision: str = option(DEFAULT_PRECISION, Choice(*PRECISIONS), help="precision", local=True)
     device: str = option(
-        "auto", Text("auto, cpu, cuda or cuda:NUMBER"), help="auto, cpu or cuda; engine torch only", hidden=True
+        "auto",
+        Text("auto, cpu, cuda or cuda:NUMBER"),
+        help="auto, cpu or cuda; engine torch only",
+        hidden=True,
+        local=True,
     )
-    threads: int | None = option(None, Int(1), help="number of threads", unset="all available cores")
-    batch_tokens: int = option(4096, Int(1), help="tokens per batch", hidden=True)
+    threads: int | None = option(None, Int(1), help="number of threads", unset="all available cores", local=True)
+    batch_tokens: int = option(4096, Int(1), help="tokens per batch", hidden=True, local=True)
     long: Literal["truncate", "error", "windows"] = option(
         "truncate",
         Choice(*LONG),
@@ -77,9 +81,9 @@ class RunOptions(OptionSet):
         "error", Choice("error", "zero"), help="refuse a pair of two empty texts, or score it 0", hidden=True
     )
     alignments: bool = option(False, Flag(), help="keep what was matched with what")
-    progress: bool = option(False, Flag(), help="show a progress bar")
+    progress: bool = option(False, Flag(), help="show a progress bar", local=True)
     cache: str | os.PathLike[str] | None = option(
-        None, Folder(), help="keep layer vectors in this folder for the next run", hidden=True
+        None, Folder(), help="keep layer vectors in this folder for the next run", hidden=True, local=True
     )
     cache_size: float = option(
         DEFAULT_GIGABYTES,
@@ -88,6 +92,7 @@ class RunOptions(OptionSet):
         needs="cache",
         hidden=True,
         metavar="GB",
+        local=True,
     )
 
     @property

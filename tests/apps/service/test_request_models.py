@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import ValidationError
 
-from nlgauge.apps.service.request_models import requested, with_options
-from nlgauge.apps.service.schemas import CompareRequest
+from nlgauge.apps.operations import operations
+from nlgauge.apps.service.request_models import request_model
 from nlgauge.core.kinds import Folder, InputFile, Int, Many, OutputFile, Text
+from nlgauge.core.operations import SEGMENTS, Operation
 from nlgauge.core.options import OptionSet, option
+from nlgauge.core.run_options import RunOptions
 from nlgauge.studies.compare.settings import CompareSettings
 
 
@@ -19,29 +22,40 @@ class Job(OptionSet):
     draws: int = option(10, Int(1), help="number of draws", limit=100)
     name: str = option("a", Text("a name"), help="name of the job")
     source: str | None = option(None, InputFile(), help="file to read")
-    sources: tuple[str, ...] = option((), Many(InputFile()), help="files to read")
+    files: tuple[str, ...] = option((), Many(InputFile()), help="files to read")
     target: str | None = option(None, OutputFile(), help="file to write")
     cache: str | None = option(None, Folder(), help="folder")
 
 
-@with_options(Job)
-class JobRequest(BaseModel):
-    """A job."""
+def work(hyps: list[str], *, metric: str = "bertscore", **options: Any) -> None:
+    """Work."""
 
-    model_config = ConfigDict(extra="forbid")
+
+JobRequest = request_model(
+    Operation(name="work", function=work, inputs=SEGMENTS, result="nlgauge.core.rank:Ranking", help="work", options=(Job,))
+)
 
 
 def test_a_comparison_can_be_asked_for_with_every_setting() -> None:
-    assert set(CompareSettings.options()) <= set(CompareRequest.model_fields)
-    request = CompareRequest.model_validate({"hyps": ["a"], "refs": ["a"], "metric": ["chrf"], "ties": "drop"})
-    assert CompareSettings.of(requested(request, CompareSettings)) == CompareSettings(ties="drop")
+    model = request_model(operations()["compare"])
+    assert set(CompareSettings.options()) <= set(model.model_fields)
+    request = model.model_validate({"hyps": ["a"], "refs": ["a"], "metric": ["chrf"], "ties": "drop"})
+    assert CompareSettings.of(request.chosen) == CompareSettings(ties="drop")
 
 
-@pytest.mark.parametrize("name", ["source", "sources", "target", "cache"])
+def test_a_request_leaves_to_the_service_what_is_local() -> None:
+    fields = request_model(operations()["score"]).model_fields
+    local = {name for name, entry in RunOptions.options().items() if entry.local}
+    assert {"engine", "threads", "cache", "progress"} <= local
+    assert not local & set(fields)
+    assert {"long", "empty", "alignments"} <= set(fields)
+
+
+@pytest.mark.parametrize("name", ["source", "files", "target", "cache"])
 def test_a_request_names_no_files(name: str) -> None:
     assert name not in JobRequest.model_fields
     with pytest.raises(ValidationError, match="Extra inputs are not permitted"):
-        JobRequest.model_validate({name: "a.txt"})
+        JobRequest.model_validate({"hyps": ["a"], name: "a.txt"})
 
 
 @pytest.mark.parametrize(
@@ -49,5 +63,5 @@ def test_a_request_names_no_files(name: str) -> None:
 )
 def test_numbers_have_the_limits_of_the_option_and_of_the_service(draws: int, message: str) -> None:
     with pytest.raises(ValidationError, match=message):
-        JobRequest.model_validate({"draws": draws})
-    assert requested(JobRequest.model_validate({"draws": 7}), Job) == {"draws": 7}
+        JobRequest.model_validate({"hyps": ["a"], "draws": draws})
+    assert JobRequest.model_validate({"hyps": ["a"], "draws": 7}).chosen == {"draws": 7}

@@ -88,12 +88,12 @@ def test_what_the_library_warns_of_is_in_the_answer(service: TestClient) -> None
 
 def test_tables_have_the_numbers_too(service: TestClient) -> None:
     body = {"systems": {"one": CATS, "two": DOGS}, "refs": DOGS, "options": {"model": "hash", "layer": 1}}
-    by_segment = service.post("/v1/score?format=tsv", json=body)
+    by_segment = service.post("/v1/score?format=segments", json=body)
     assert by_segment.headers["content-type"].startswith("text/tab-separated-values")
     lines = by_segment.text.splitlines()
     assert lines[0].split("\t")[:4] == ["system", "metric", "better", "segment"]
     assert len(lines) == 5
-    by_system = service.post("/v1/score?format=tsv", json={**body, "segments": False}).text.splitlines()
+    by_system = service.post("/v1/score?format=tsv", json=body).text.splitlines()
     assert len(by_system) == 3
     json_answer = service.post("/v1/score", json={**body, "segments": False}).json()
     assert "segments" not in json_answer["scores"][0]
@@ -111,7 +111,7 @@ def test_tables_have_the_numbers_too(service: TestClient) -> None:
         ({"hyps": CATS, "refs": DOGS, "options": {"laier": 3}}, 422, "laier"),
         ({"hyps": CATS, "refs": DOGS, "options": {"layer": 99}}, 422, "layer must be"),
         ({"hyps": CATS, "refs": DOGS, "options": {"engine": "torch"}}, 422, "decided by the service"),
-        ({"hyps": CATS, "refs": DOGS, "options": {"long": "error"}}, 422, "beside 'options'"),
+        ({"hyps": CATS, "refs": DOGS, "options": {"long": "error"}}, 422, "next to 'options'"),
         ({"hyps": CATS, "refs": DOGS, "metric": ["bertscore"] * 17}, 413, "17 metrics"),
         (
             {"hyps": ["a"] * 501, "refs": ["a"] * 501},

@@ -1,146 +1,112 @@
-"""Answers as bytes: scores, pairs, rankings, explanations and studies, as JSON (the library's `to_dict`) or TSV."""
+"""Answers as bytes: the result of an operation as JSON (the library's `to_dict`), as tables, or as a report."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any
 
 from nlgauge._version import __version__
-from nlgauge.core.corpus import Corpus
-from nlgauge.core.matrix import ScoreMatrix
-from nlgauge.core.rank import Ranking
-from nlgauge.core.score import Score
-from nlgauge.core.score_table import ScoreTable
+from nlgauge.apps import adapters
+from nlgauge.apps.service.request_models import OperationRequest
+from nlgauge.core.operations import Operation
 from nlgauge.report.html.alignments import alignment_record, explain_for_report
 from nlgauge.report.html.document import html_report
 from nlgauge.report.html.inputs import ReportTexts, differing_segments
-from nlgauge.studies.compare.comparison import SystemComparison
-from nlgauge.studies.compare.sentences import plain_verdicts
 from nlgauge.studies.compare.sources import system_scores
-from nlgauge.studies.discourse import Discourse
-from nlgauge.studies.explain.corpus import CorpusSummary
-from nlgauge.studies.explain.explanation import Explanation
-from nlgauge.studies.sensitivity.results import Sensitivity
+
+TSV = "text/tab-separated-values"
 
 #: Segments of a report that have alignments: those on which systems differ most.
 _EXPLAINED = 200
 
+#: Formats that single operations have next to JSON and their main table.
+_FURTHER: dict[str, tuple[str, ...]] = {
+    "score": ("segments",),
+    "compare": ("pairs", "segments", "html"),
+    "explain": ("alignment",),
+    "discourse": ("segments",),
+}
 
-def compact_json(record: Any) -> bytes:
+#: What a description says of them.
+FORMAT_HELP = (
+    "tsv: the main table; segments: a row per segment; pairs: a row per pair of systems; html: a report; "
+    "alignment: what a page shows of an explanation"
+)
+
+
+def formats(operation: Operation) -> tuple[str, ...]:
+    """The formats that the result of an operation can be had in."""
+    return ("json", "tsv", *_FURTHER.get(operation.name, ()))
+
+
+def media_type(form: str) -> str:
+    """The media type of a format."""
+    if form in {"json", "alignment"}:
+        return "application/json"
+    return f"{'text/html' if form == 'html' else TSV}; charset=utf-8"
+
+
+def answer(request: OperationRequest, result: Any, form: str, warnings: Sequence[str]) -> bytes:
+    """A result in a format."""
+    if form == "json":
+        return _compact_json({"nlgauge": __version__, **_record(request, result), "warnings": list(warnings)})
+    if form == "alignment":
+        shown = alignment_record(result.to_dict())
+        return _compact_json({"nlgauge": __version__, "alignment": shown, "warnings": list(warnings)})
+    if form == "html":
+        text = _report(result)
+    elif form == "tsv":
+        text = adapters.tsv(result)
+    else:
+        text = adapters.further_tables(request.operation.name, result)[form]
+    return text.encode("utf-8", "backslashreplace")
+
+
+def answers(request: OperationRequest, result: Any, warnings: Sequence[str]) -> dict[str, bytes]:
+    """All that can be downloaded of a job, by format."""
+    return {form: answer(request, result, form, warnings) for form in formats(request.operation)}
+
+
+def answer_schema(operation: Operation) -> dict[str, Any]:
+    """The JSON Schema of an answer, as far as the result has one."""
+    schema_of = getattr(operation.result_class, "schema", None)
+    schema: dict[str, Any] = schema_of() if schema_of is not None else {"type": "object"}
+    schema.pop("$schema", None)
+    if not operation.items:
+        return schema
+    items = {"type": "array", "items": schema}
+    head = {"nlgauge": {"type": "string"}, "warnings": {"type": "array", "items": {"type": "string"}}}
+    return {"type": "object", "properties": {**head, operation.items: items}, "required": [operation.items]}
+
+
+def _record(request: OperationRequest, result: Any) -> dict[str, Any]:
+    matrix = getattr(request, "matrix", False)
+    items = request.operation.items
+    if items:
+        record: dict[str, Any] = {items: [adapters.record(item, matrix=matrix) for item in result]}
+    else:
+        record = adapters.record(result, matrix=matrix)
+    if not getattr(request, "segments", True):
+        for score in record["scores"]:
+            score.pop("segments")
+            score.pop("statistics", None)
+    return record
+
+
+def _report(result: Any) -> str:
+    """A comparison as one HTML file."""
+    corpus = result.scores[0].origin.corpus
+    tables = system_scores(result.scores)
+    explanations = explain_for_report(result.scores, differing_segments(tables, _EXPLAINED))
+    references = list(corpus.references) if all(corpus.references) else None
+    texts = ReportTexts(corpus.systems, references, corpus.sources)
+    return html_report(result.comparison, scores=tables, texts=texts, explanations=explanations)
+
+
+def _compact_json(record: Any) -> bytes:
     """JSON without blanks, in UTF-8; half surrogates, which UTF-8 cannot hold, as JSON's escapes."""
     try:
         return json.dumps(record, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
     except UnicodeEncodeError:
         return json.dumps(record, ensure_ascii=True, allow_nan=False, separators=(",", ":")).encode()
-
-
-def scores_json(scores: Sequence[Score], warnings: Sequence[str], *, segments: bool = True) -> bytes:
-    """The answer to a request to score."""
-    record = ScoreTable(tuple(scores)).to_dict(segments=segments)
-    return compact_json({"nlgauge": __version__, **record, "warnings": list(warnings)})
-
-
-def scores_tsv(scores: Sequence[Score], *, segments: bool) -> bytes:
-    """A row per score, or per segment, with all digits."""
-    return ScoreTable(tuple(scores)).render("tsv", segments=segments, decimals=17).encode("utf-8", "backslashreplace")
-
-
-def score_results(scores: Sequence[Score], warnings: Sequence[str]) -> dict[str, bytes]:
-    """All that can be downloaded of a job that scored, by format."""
-    return {
-        "json": scores_json(scores, warnings),
-        "tsv": scores_tsv(scores, segments=False),
-        "segments": scores_tsv(scores, segments=True),
-    }
-
-
-def comparison_json(
-    comparison: SystemComparison, scores: Sequence[Score], warnings: Sequence[str], *, segments: bool = True
-) -> bytes:
-    """The answer to a request to compare."""
-    records = ScoreTable(tuple(scores)).to_dict(segments=segments)["scores"]
-    record = {"comparison": comparison.to_dict(), "scores": records, "verdicts": plain_verdicts(comparison)}
-    return compact_json({"nlgauge": __version__, **record, "warnings": list(warnings)})
-
-
-def comparison_tsv(comparison: SystemComparison, *, table: Literal["tsv", "pairs"] = "tsv") -> bytes:
-    """A row per system, or per pair of systems."""
-    return comparison.render(table, decimals=17).encode("utf-8", "backslashreplace")
-
-
-def comparison_results(
-    comparison: SystemComparison, scores: Sequence[Score], corpus: Corpus, warnings: Sequence[str]
-) -> dict[str, bytes]:
-    """All that can be downloaded of a comparison, by format; the report is one HTML file."""
-    tables = system_scores(scores)
-    explanations = explain_for_report(scores, differing_segments(tables, _EXPLAINED))
-    references = list(corpus.references) if all(corpus.references) else None
-    texts = ReportTexts(corpus.systems, references, corpus.sources)
-    page = html_report(comparison, scores=tables, texts=texts, explanations=explanations)
-    return {
-        "json": comparison_json(comparison, scores, warnings),
-        "tsv": comparison_tsv(comparison),
-        "pairs": comparison_tsv(comparison, table="pairs"),
-        "segments": scores_tsv(scores, segments=True),
-        "html": page.encode("utf-8", "backslashreplace"),
-    }
-
-
-def explanation_json(found: Explanation, warnings: Sequence[str], *, matrix: bool) -> bytes:
-    """The answer to a request to explain."""
-    record = {"nlgauge": __version__, "explanation": found.to_dict(matrix=matrix), "warnings": list(warnings)}
-    return compact_json(record)
-
-
-def alignment_json(found: Explanation, warnings: Sequence[str]) -> bytes:
-    """The same for a page: the report and the page of the service draw it alike."""
-    record = {"nlgauge": __version__, "alignment": alignment_record(found.to_dict()), "warnings": list(warnings)}
-    return compact_json(record)
-
-
-def matrix_json(found: ScoreMatrix, warnings: Sequence[str]) -> bytes:
-    """The answer to a request for all pairs."""
-    return compact_json({"nlgauge": __version__, "matrix": found.to_dict(), "warnings": list(warnings)})
-
-
-def matrix_tsv(found: ScoreMatrix) -> bytes:
-    """The main component: a row per hypothesis, a column per reference, with all digits."""
-    return found.render("tsv", decimals=17).encode()
-
-
-def ranking_json(found: Ranking, warnings: Sequence[str]) -> bytes:
-    """The answer to a request to rank."""
-    record = {"ranking": found.to_dict(), "warnings": list(warnings)}
-    return compact_json({"nlgauge": __version__, **record})
-
-
-def ranking_tsv(found: Ranking) -> bytes:
-    """A row per candidate, the best of a segment first."""
-    return found.render("tsv", decimals=17).encode()
-
-
-def explanations_results(found: Sequence[Explanation], warnings: Sequence[str], *, matrix: bool) -> dict[str, bytes]:
-    """All that can be downloaded of explained pairs."""
-    records = [one.to_dict(matrix=matrix) for one in found]
-    return {"json": compact_json({"nlgauge": __version__, "explanations": records, "warnings": list(warnings)})}
-
-
-def summary_results(found: CorpusSummary, warnings: Sequence[str]) -> dict[str, bytes]:
-    """All that can be downloaded of the words that carry a score."""
-    record = {"nlgauge": __version__, "summary": found.to_dict(), "warnings": list(warnings)}
-    return {"json": compact_json(record), "tsv": found.render("tsv", decimals=17).encode()}
-
-
-def discourse_results(found: Discourse, warnings: Sequence[str]) -> dict[str, bytes]:
-    """All that can be downloaded of features of documents, by format."""
-    record = {"nlgauge": __version__, "discourse": found.to_dict(), "warnings": list(warnings)}
-    tables = {"tsv": found.render("tsv", decimals=17), "segments": found.document_table().to_tsv(width=17)}
-    encoded = {name: text.encode("utf-8", "backslashreplace") for name, text in tables.items()}
-    return {"json": compact_json(record), **encoded}
-
-
-def sensitivity_results(found: Sensitivity, warnings: Sequence[str]) -> dict[str, bytes]:
-    """All that can be downloaded of a study, by format."""
-    record = {"nlgauge": __version__, "sensitivity": found.to_dict(), "warnings": list(warnings)}
-    return {"json": compact_json(record), "tsv": found.render("tsv").encode()}

@@ -17,7 +17,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from nlgauge._version import __version__
-from nlgauge.apps.service import job_routes, page_routes, routes, study_routes
+from nlgauge.apps.service import job_routes, page_routes, routes
 from nlgauge.apps.service.guard import (
     MEDIA_TYPE,
     Guard,
@@ -27,6 +27,7 @@ from nlgauge.apps.service.guard import (
     problem_response,
     validation_problem,
 )
+from nlgauge.apps.service.operation_routes import operation_router
 from nlgauge.apps.service.schemas import ProblemRecord
 from nlgauge.apps.service.service import Service
 from nlgauge.apps.service.settings import Settings
@@ -140,8 +141,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         },
     )
     app.state.service = service
-    parts = (routes.router, study_routes.router, job_routes.submit_router, job_routes.router, page_routes.router)
-    for router in parts:
+    for router in (operation_router(), routes.router, job_routes.router, page_routes.router):
         app.include_router(router)
     _add_handlers(app)
     app.openapi = lambda: _description(app, chosen.root_path)  # type: ignore[method-assign]  # as FastAPI's documentation has it

@@ -1,4 +1,4 @@
-"""Jobs: their kinds, their results in SQLite, and the thread that runs them one after the other.
+"""Jobs: their results in SQLite, and the thread that runs them one after the other.
 
 A job is queued, running, and then done, failed, cancelled or interrupted. A restart, or a kill, loses nothing that
 was finished: a job that was running is marked interrupted at the next start, and queued jobs stay queued. One process
@@ -7,6 +7,7 @@ owns the folder.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import secrets
 import sqlite3
@@ -17,31 +18,23 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from nlgauge.apps.service import calls as library_calls
-from nlgauge.apps.service.answers import (
-    discourse_results,
-    explanations_results,
-    matrix_json,
-    matrix_tsv,
-    ranking_json,
-    ranking_tsv,
-    summary_results,
-)
-from nlgauge.apps.service.calls import KINDS, Caller, JobContext
-from nlgauge.apps.service.exchange import ENDED
+from nlgauge.apps.adapters import compared
+from nlgauge.apps.operations import operations
+from nlgauge.apps.service.answers import answers
+from nlgauge.apps.service.calls import Caller, ScoreCall, collected_warnings
 from nlgauge.apps.service.guard import ProblemError, library_problem
 from nlgauge.apps.service.inference import InferenceThread, before_batch
+from nlgauge.apps.service.request_models import request_model
 from nlgauge.apps.service.settings import Limits, Monitor, log
-from nlgauge.apps.service.study_schemas import (
-    DiscourseRequest,
-    ExplainCorpusRequest,
-    ExplainPairsRequest,
-    MatrixRequest,
-    RankRequest,
-)
+from nlgauge.core.compare import Comparisons, ranges
 from nlgauge.core.run_options import ticking, watched
+from nlgauge.core.score import Score
 from nlgauge.encoders.pool import hosted
 from nlgauge.errors import InputError, NlgaugeError
+from nlgauge.studies.compare.settings import CompareSettings
+
+#: States that a job stays in.
+ENDED = ("done", "failed", "cancelled", "interrupted")
 
 _TABLES = """
 CREATE TABLE IF NOT EXISTS jobs (
@@ -228,43 +221,7 @@ def _own(folder: Path) -> sqlite3.Connection:
     return claim
 
 
-def _matrix(request: bytes, context: JobContext) -> dict[str, bytes]:
-    asked = MatrixRequest.model_validate_json(request)
-    warnings: list[str] = []
-    with ticking(_counter(context, asked.pairs, "pairs")):
-        found = library_calls.crossed(context.caller, asked, warnings)
-    return {"json": matrix_json(found, warnings), "tsv": matrix_tsv(found)}
-
-
-def _rank(request: bytes, context: JobContext) -> dict[str, bytes]:
-    asked = RankRequest.model_validate_json(request)
-    warnings: list[str] = []
-    with ticking(_counter(context, asked.pairs, "pairs")):
-        found = library_calls.ranked(context.caller, asked, warnings)
-    return {"json": ranking_json(found, warnings), "tsv": ranking_tsv(found)}
-
-
-def _explain_pairs(request: bytes, context: JobContext) -> dict[str, bytes]:
-    asked = ExplainPairsRequest.model_validate_json(request)
-    warnings: list[str] = []
-    advance = _counter(context, len(asked.hyps), "pairs")
-    found = library_calls.explanations(context.caller, asked, warnings, lambda _: advance(1))
-    return explanations_results(found, warnings, matrix=asked.matrix)
-
-
-def _explain_corpus(request: bytes, context: JobContext) -> dict[str, bytes]:
-    warnings: list[str] = []
-    asked = ExplainCorpusRequest.model_validate_json(request)
-    return summary_results(library_calls.corpus_summary(context.caller, asked, warnings), warnings)
-
-
-def _discourse(request: bytes, context: JobContext) -> dict[str, bytes]:
-    warnings: list[str] = []
-    found = library_calls.discourse_features(DiscourseRequest.model_validate_json(request), warnings)
-    return discourse_results(found, warnings)
-
-
-def _counter(context: JobContext, total: int, unit: str) -> Callable[[int], None]:
+def _counter(context: _Running, total: int, unit: str) -> Callable[[int], None]:
     """Counts what is done; a metric of several others compares each pair several times, and is done once."""
     done = 0
 
@@ -276,15 +233,43 @@ def _counter(context: JobContext, total: int, unit: str) -> Callable[[int], None
     return advance
 
 
-#: From a kind of job to what it does: a request in, results by format out.
-ALL_KINDS: dict[str, Callable[[bytes, JobContext], dict[str, bytes]]] = KINDS | {
-    "matrix": _matrix,
-    "rank": _rank,
-    "explain-pairs": _explain_pairs,
-    "explain-corpus": _explain_corpus,
-    "discourse": _discourse,
-}
+def _run_job(kind: str, content: bytes, context: _Running) -> dict[str, bytes]:
+    """Results by format."""
+    operation = operations().get(kind)
+    if operation is None:
+        msg = f"there is no operation {kind!r}; the package that brought it is not installed any more"
+        raise ProblemError(422, msg, kind="no-operation")
+    request = request_model(operation).model_validate_json(content)
+    warnings: list[str] = []
+    if kind in {"score", "compare"}:
+        call = context.caller.score(request)
+        warnings = call.warnings
+        result: Any = _scores(call, context)
+        if kind == "compare":
+            settings = {name: value for name, value in request.chosen.items() if name in CompareSettings.options()}
+            with collected_warnings(warnings):
+                result = compared(result, **settings)
+    else:
+        pairs = operation.count_pairs(request.inputs)
+        with ticking(_counter(context, pairs, "pairs")) if pairs else contextlib.nullcontext():
+            result = context.caller.run(request, warnings)
+    with collected_warnings(warnings):
+        return answers(request, result, warnings)
 
+
+def _scores(call: ScoreCall, context: _Running) -> list[Score]:
+    """Step by step, so that progress is seen and a stop is soon."""
+    context.advance(0, len(call.corpus), "segments")
+    prepared = call.prepare()
+    parts = []
+    for part in ranges(prepared, _STEP):
+        parts.append(call.compare(prepared, part))
+        context.advance(part.stop, len(prepared), "segments")
+    return call.finish(prepared, Comparisons.join(parts))
+
+
+#: Texts of systems that are compared before a job says how far it is.
+_STEP = 512
 
 #: Seconds between two looks for results that are too old.
 _EXPIRY = 600.0
@@ -434,7 +419,7 @@ class JobRunner:
         token = before_batch.set(running.count)
         try:
             with hosted(self._inference), watched(running.check):
-                results = ALL_KINDS[job.kind](request, running)
+                results = _run_job(job.kind, request, running)
             state = "done"
         except _StoppedError as stopped:
             state = stopped.state

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from importlib.util import find_spec
 from typing import Any
@@ -81,6 +81,15 @@ class Policy:
             msg = f"model {card.name!r} is not on the service's machine, and requests fetch nothing"
             raise ModelNotFoundError(msg)
 
+    def check_values(self, options: Mapping[str, Option], values: object) -> None:
+        """Refuse options of an operation that name a file, or a model that is not on offer."""
+        for name, about in options.items():
+            value = getattr(values, name)
+            if isinstance(about.kind, AnnotatorName) and value not in about.kind.words:
+                raise _refusal(name, " or ".join(about.kind.words), value)
+            if isinstance(about.kind, Resource):
+                self._check_resource(name, about.kind, value)
+
     def why_not(self, metric: type[Metric]) -> str | None:
         """Why no request can have a metric here, whatever it sets; None: it can."""
         for name, about in metric.options().items():
@@ -122,6 +131,18 @@ class Policy:
     def _check_option(self, recipe: Metric, name: str, about: Option) -> None:
         value = getattr(recipe, name)
         kind = about.kind
+        if isinstance(kind, Resource):
+            self._check_resource(name, kind, value)
+        elif isinstance(kind, NumberList):
+            if value.count("+") >= _MOST:
+                raise _excess(name, f"at most {_MOST} numbers", value)
+        elif recipe.name == "chrf" and name in {"chars", "words"}:
+            if value > _MOST:
+                raise _excess(name, f"at most {_MOST}", value)
+        elif recipe.name == "bleu" and name == "tokenize" and value not in _BLEU_TOKENIZERS:
+            raise _refusal(name, ", ".join(_BLEU_TOKENIZERS), value)
+
+    def _check_resource(self, name: str, kind: Resource, value: str) -> None:
         if isinstance(kind, SentenceModelName | LanguageModelName):
             if value and value not in kind.words:
                 self.check_model(value)
@@ -131,17 +152,8 @@ class Policy:
             # A list by name is looked for as a file first.
             if value != "none" and (not _STOPWORDS.fullmatch(value) or os.path.lexists(value)):
                 raise _refusal(name, "none, spacy-LANG, iso-LANG or nltk-LANG", value)
-        elif isinstance(kind, Resource):
-            if value not in kind.words:
-                raise _refusal(name, " or ".join(kind.words), value)
-        elif isinstance(kind, NumberList):
-            if value.count("+") >= _MOST:
-                raise _excess(name, f"at most {_MOST} numbers", value)
-        elif recipe.name == "chrf" and name in {"chars", "words"}:
-            if value > _MOST:
-                raise _excess(name, f"at most {_MOST}", value)
-        elif recipe.name == "bleu" and name == "tokenize" and value not in _BLEU_TOKENIZERS:
-            raise _refusal(name, ", ".join(_BLEU_TOKENIZERS), value)
+        elif value not in kind.words:
+            raise _refusal(name, " or ".join(kind.words), value)
 
 
 def allowed_words(metric: type[Metric], name: str, about: Option) -> str:

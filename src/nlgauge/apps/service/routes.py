@@ -1,27 +1,23 @@
-"""Endpoints that answer at once: metrics and models, scores, health."""
+"""Endpoints that tell about the service: metrics and models, health."""
 
 from __future__ import annotations
 
 from functools import cache
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Query, Request
+from fastapi import APIRouter, Depends, Request
 from starlette.responses import PlainTextResponse, Response
 
 from nlgauge._version import __version__
-from nlgauge.apps.service.answers import scores_json, scores_tsv
-from nlgauge.apps.service.calls import check_size
 from nlgauge.apps.service.guard import ProblemError
 from nlgauge.apps.service.policy import allowed_words
-from nlgauge.apps.service.schemas import Description, MetricRecord, ModelRecord, ScoreAnswer, ScoreRequest
+from nlgauge.apps.service.schemas import Description, MetricRecord, ModelRecord
 from nlgauge.apps.service.service import Service
 from nlgauge.core.metric import Metric
 from nlgauge.core.registry import METRICS
 from nlgauge.report.metrics import describe_metric, describe_option, metric_equation
 
 router = APIRouter()
-
-TSV = "text/tab-separated-values"
 
 
 def service_of(request: Request) -> Service:
@@ -38,29 +34,6 @@ def json_body(request: Request) -> None:
 
 
 Used = Annotated[Service, Depends(service_of)]
-
-
-@router.post(
-    "/v1/score",
-    dependencies=[Depends(json_body)],
-    response_class=Response,
-    responses={200: {"model": ScoreAnswer, "content": {TSV: {"schema": {"type": "string"}}}}},
-    summary="Score outputs of systems",
-)
-async def score(
-    asked: ScoreRequest,
-    service: Used,
-    form: Annotated[Literal["json", "tsv"], Query(alias="format")] = "json",
-) -> Response:
-    """One metric or several, one system or several, with references or sources. For larger requests see jobs."""
-    characters = check_size(asked, service.settings, job=False)
-    call = service.caller.score(asked)
-    scored = await service.score(call, texts=len(asked.texts()), characters=characters)
-    if form == "tsv":
-        return Response(scores_tsv(scored.scores, segments=asked.segments), media_type=f"{TSV}; charset=utf-8")
-    return Response(
-        scores_json(scored.scores, scored.warnings, segments=asked.segments), media_type="application/json"
-    )
 
 
 @router.get("/v1", summary="What this service is, and its limits")

@@ -7,18 +7,21 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from nlgauge.apps.service.calls import Caller, ScoreCall
+from nlgauge.apps.adapters import compared
+from nlgauge.apps.operations import operations
+from nlgauge.apps.service.calls import Caller, ScoreCall, collected_warnings
 from nlgauge.apps.service.guard import ProblemError
 from nlgauge.apps.service.inference import InferenceThread, Scored, SlowError, deadline
 from nlgauge.apps.service.jobs import JobRunner, JobStore
 from nlgauge.apps.service.policy import Policy, estimated_seconds
-from nlgauge.apps.service.schemas import ScoreRequest
+from nlgauge.apps.service.request_models import OperationRequest, request_model
 from nlgauge.apps.service.settings import Monitor, Settings, log
 from nlgauge.core.run_options import watched
 from nlgauge.encoders.pool import hosted
 from nlgauge.errors import NlgaugeError
+from nlgauge.studies.compare.settings import CompareSettings
 
 Answer = TypeVar("Answer")
 
@@ -126,9 +129,20 @@ class Service:
             raise _too_heavy(seconds, most)
         return Scored(call.finish(prepared, call.compare(prepared)), call.warnings)
 
+    def compute(self, request: OperationRequest, warnings: list[str]) -> Any:
+        """The result of a request, in the thread at hand; what the library warns of is added to the list."""
+        if request.operation.name != "compare":
+            return self.caller.run(request, warnings)
+        scored = self.score_here(self.caller.score(request))
+        warnings += scored.warnings
+        settings = {name: value for name, value in request.chosen.items() if name in CompareSettings.options()}
+        with collected_warnings(warnings):
+            return compared(scored.scores, **settings)
+
     def _preload(self, model: str) -> None:
         """Load a model and score with it, so that the first request does not wait for what is done once."""
-        pair = ScoreRequest.model_validate({"hyps": ["a"], "refs": ["a"], "options": {"model": model}})
+        texts = {"hyps": ["a"], "refs": ["a"], "options": {"model": model}}
+        pair = request_model(operations()["score"]).model_validate(texts)
         try:
             self._hosted(lambda: self.score_here(self.caller.score(pair)))
         except (NlgaugeError, OSError) as error:
