@@ -21,7 +21,7 @@ if typing.TYPE_CHECKING:  # at run time found by __getattr__ below
     from nlgauge import plugin as plugin
     from nlgauge import studies as studies
     from nlgauge import testing as testing
-    from nlgauge.apps.service.async_client import AsyncClient as AsyncClient
+    from nlgauge.apps.service.client import AsyncClient as AsyncClient
     from nlgauge.apps.service.client import Client as Client
     from nlgauge.core.corpus import join_documents as join_documents
     from nlgauge.core.matrix import ScoreMatrix as ScoreMatrix
@@ -63,7 +63,7 @@ _MODULES = ("apps", "data", "errors", "metrics", "plugin", "studies", "testing")
 #: `nlgauge --version` need not wait for numpy and all metrics.
 _NAMES = {
     "Accumulator": "nlgauge.core.merging",
-    "AsyncClient": "nlgauge.apps.service.async_client",
+    "AsyncClient": "nlgauge.apps.service.client",
     "Client": "nlgauge.apps.service.client",
     "CorpusSummary": "nlgauge.studies.explain.corpus",
     "Discourse": "nlgauge.studies.discourse",

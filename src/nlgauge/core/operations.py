@@ -147,7 +147,9 @@ class Operation:
         """The options that a request to a service may set, next to those of the metric: no files, no output."""
         from nlgauge.core.run_options import RunOptions  # listing operations has no need of it
 
-        sets = self.option_sets if self.metric == "none" else (*self.option_sets, RunOptions)
+        sets: tuple[type[OptionSet], ...] = (
+            self.option_sets if self.metric == "none" else (*self.option_sets, RunOptions)
+        )
         options = {name: entry for group in sets for name, entry in group.options().items()}
         return {name: entry for name, entry in options.items() if not entry.local and not entry.kind.names_file}
 

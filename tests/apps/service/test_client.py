@@ -12,10 +12,9 @@ import numpy as np
 import pytest
 
 import nlgauge
+from nlgauge.apps.operations import operations
 from nlgauge.apps.service import client as clients
-from nlgauge.apps.service import requests as client_jobs
-from nlgauge.apps.service.async_client import AsyncClient
-from nlgauge.apps.service.client import Client
+from nlgauge.apps.service.client import AsyncClient, Client
 from nlgauge.apps.service.exchange import Retries
 from nlgauge.errors import InputError, ModelNotFoundError, RecipeError, ServiceError
 
@@ -40,7 +39,7 @@ def test_scores_are_those_of_the_library(address: str) -> None:
 
 
 def test_recipes_signatures_and_reference_streams_are_taken(address: str) -> None:
-    recipe = nlgauge.metrics.BERTScore(model="hash", layer=2, multiref="mean")
+    recipe = nlgauge.BERTScore(model="hash", layer=2, multiref="mean")
     streams = [REFS, ["a cat", "a dog"]]
     with Client(address) as client:
         first = client.score(SYSTEMS["one"], metric=recipe, ref_streams=streams)
@@ -58,7 +57,7 @@ def test_what_is_too_much_for_one_answer_becomes_a_job(address: str) -> None:
 def test_a_job_can_be_watched_found_again_and_removed(address: str) -> None:
     seen: list[str] = []
     with Client(address) as client:
-        job = client.submit_score(SYSTEMS, REFS, model="hash", layer=1)
+        job = client.submit("score", SYSTEMS, REFS, model="hash", layer=1)
         scores = job.wait(watch=lambda state: seen.append(state.state))
         assert records(scores) == records(nlgauge.score_systems(SYSTEMS, REFS, model="hash", layer=1))
         assert records(client.job(job.id).result()) == records(scores)
@@ -70,8 +69,8 @@ def test_a_job_can_be_watched_found_again_and_removed(address: str) -> None:
 
 def test_a_job_that_fails_raises_the_librarys_error(address: str) -> None:
     with Client(address) as client:
-        job = client.submit_score({"one": [""]}, [""], model="hash", layer=1)
-        with pytest.raises(nlgauge.errors.EmptyPairError, match="both empty"):
+        job = client.submit("score", {"one": [""]}, [""], model="hash", layer=1)
+        with pytest.raises(nlgauge.EmptyPairError, match="both empty"):
             job.wait()
         with pytest.raises(ServiceError, match="ended already"):
             job.cancel()
@@ -81,7 +80,7 @@ def test_sensitivity_is_the_librarys_result(address: str) -> None:
     options = {"metric": ["bertscore:idf=refs"], "model": "hash", "layer": 1, "resamples": 100}
     with Client(address) as client:
         found = client.sensitivity(SYSTEMS, REFS, preset="idf", **options)
-    assert [one.sweep for one in found.movements] == ["idf", "idf-random"]
+    assert [one.sweep for one in found.effects] == ["idf", "idf-random"]
     assert type(found).from_dict(json.loads(json.dumps(found.to_dict()))).to_dict() == found.to_dict()
 
 
@@ -92,7 +91,7 @@ def test_a_pair_explained_and_systems_compared(address: str) -> None:
         assert isinstance(found, nlgauge.Explanation)
         assert found.to_dict() == expected.to_dict()
         settings = {"permutations": 100}
-        job = client.submit_compare(SYSTEMS, REFS, metric=["chrf"], settings=settings)
+        job = client.submit("compare", SYSTEMS, REFS, metric=["chrf"], **settings)
         comparison = job.wait()["comparison"]
         assert b"<!doctype html>" in job.download("html").lower()
         scores = client.score_systems(SYSTEMS, REFS, metric=["chrf"])
@@ -112,7 +111,7 @@ def test_errors_are_those_of_the_library(address: str) -> None:
 
 
 def test_warnings_are_those_of_the_library(address: str) -> None:
-    with Client(address) as client, pytest.warns(nlgauge.errors.NlgaugeWarning, match="empty text"):
+    with Client(address) as client, pytest.warns(nlgauge.NlgaugeWarning, match="empty text"):
         assert client.score([""], ["a cat"], model="hash", layer=1).counts["empty"] == 1
 
 
@@ -128,7 +127,7 @@ def test_the_asynchronous_twin_gives_the_same(address: str) -> None:
         async with AsyncClient(address) as client:
             single = [client.score([text], [REFS[0]], model="hash", layer=1) for text in SYSTEMS["one"] * 8]
             found = await asyncio.gather(*single)
-            job = await client.submit_score(SYSTEMS, REFS, model="hash", layer=1)
+            job = await client.submit("score", SYSTEMS, REFS, model="hash", layer=1)
             scores = await job.wait()
             again = await (await client.job(job.id)).result()
             await job.remove()
@@ -137,7 +136,7 @@ def test_the_asynchronous_twin_gives_the_same(address: str) -> None:
             )
             explained = await client.explain_pair("a cat", "a dog", model="hash", layer=1)
             assert explained.to_dict() == nlgauge.explain_pair("a cat", "a dog", model="hash", layer=1).to_dict()
-            compared = await client.submit_compare(SYSTEMS, REFS, metric=["chrf"], settings={"permutations": 100})
+            compared = await client.submit("compare", SYSTEMS, REFS, metric=["chrf"], permutations=100)
             await compared.wait()
             assert b"chrf" in await compared.download("pairs")
             large = await client.score(SYSTEMS["one"] * 300, REFS * 300, model="hash", layer=1)
@@ -156,11 +155,13 @@ def test_the_asynchronous_twin_gives_the_same(address: str) -> None:
 
 
 def test_the_twins_have_the_same_calls() -> None:
-    def calls(kind: type) -> set[str]:
-        return {name for name in vars(kind) if not name.startswith("_")}
+    def calls(instance: object) -> set[str]:
+        return {name for name in dir(instance) if not name.startswith("_")}
 
-    assert calls(Client) == calls(AsyncClient)
-    assert calls(client_jobs.Job) == calls(client_jobs.AsyncJob)
+    with Client("http://x") as client:
+        names = calls(client)
+        assert names == calls(AsyncClient("http://x"))
+    assert {operation.method for operation in operations().values()} <= names
 
 
 class Scripted:
@@ -222,7 +223,7 @@ def test_in_the_end_it_is_given_up(slept: list[float]) -> None:
 def test_a_job_is_not_submitted_twice(slept: list[float]) -> None:
     script = Scripted(lost(httpx2.ReadTimeout))
     with Client("http://x", transport=httpx2.MockTransport(script)) as client, pytest.raises(ServiceError):
-        client.submit_score({"a": ["x"]}, ["x"])
+        client.submit("score", {"a": ["x"]}, ["x"])
     assert len(script.asked) == 1
 
 
@@ -245,5 +246,5 @@ def test_waits_grow_and_are_bounded() -> None:
 
 def test_without_the_package_the_command_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "httpx2", None)
-    with pytest.raises(nlgauge.errors.MissingExtraError, match=r"nlgauge\[service\]"):
+    with pytest.raises(nlgauge.MissingExtraError, match=r"nlgauge\[service\]"):
         Client()

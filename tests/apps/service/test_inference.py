@@ -12,11 +12,12 @@ import numpy as np
 import pytest
 
 import nlgauge
+from nlgauge.apps.operations import operations
 from nlgauge.apps.service.calls import Caller, ScoreCall
 from nlgauge.apps.service.guard import ProblemError
 from nlgauge.apps.service.inference import InferenceThread, before_batch
 from nlgauge.apps.service.policy import Policy
-from nlgauge.apps.service.schemas import ScoreRequest
+from nlgauge.apps.service.request_models import request_model
 from nlgauge.apps.service.settings import Settings
 from nlgauge.core.registry import METRICS
 from nlgauge.encoders.load import load_encoder
@@ -24,6 +25,8 @@ from nlgauge.encoders.pool import hosted
 from nlgauge.errors import InputError
 from nlgauge.testing import HashEncoder, hash_encoder
 from nlgauge.text.windows import Windows
+
+ScoreRequest = request_model(operations()["score"])
 
 WORDS = "a the cat dog bird sat slept ran on under over mat sofa tree".split()  # noqa: SIM905
 

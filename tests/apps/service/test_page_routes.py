@@ -66,7 +66,7 @@ def test_api_page_describes_all_endpoints(service: TestClient) -> None:
     assert links == sections == [(operation["operationId"], name) for name, operation in operations]
     assert "<dt><code>refs</code> array of (string | array of string)</dt>" in page
     assert "Options for all metrics that know them (<code>GET /v1/metrics</code>)" in page
-    assert "<dt><code>200</code> text/tab-separated-values, application/json</dt>" in page
+    assert "<dt><code>200</code> application/json, text/tab-separated-values</dt>" in page
 
 
 def test_api_page_needs_no_script_and_nothing_from_other_hosts(service: TestClient) -> None:

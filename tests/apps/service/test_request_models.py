@@ -32,7 +32,9 @@ def work(hyps: list[str], *, metric: str = "bertscore", **options: Any) -> None:
 
 
 JobRequest = request_model(
-    Operation(name="work", function=work, inputs=SEGMENTS, result="nlgauge.core.rank:Ranking", help="work", options=(Job,))
+    Operation(
+        name="work", function=work, inputs=SEGMENTS, result="nlgauge.core.rank:Ranking", help="work", options=(Job,)
+    )
 )
 
 

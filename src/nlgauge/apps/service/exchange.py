@@ -1,47 +1,49 @@
-"""Requests to a service and its answers, for both clients: retries, errors, and results as types of the library."""
+"""Requests to a service and its answers, without input or output: bodies, retries, errors, and results.
+
+An exchange is a generator. It yields what is to be done: a request to send (`Ask`), seconds to wait, or work for this
+machine (a function that gets a way to carry out further exchanges). It is sent the reply, and returns its result.
+`client.py` has the two loops that carry it out.
+"""
 
 from __future__ import annotations
 
+import inspect
 import json
 import random
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from nlgauge import errors
-from nlgauge.core.score import Score
-from nlgauge.core.score_table import ScoreTable
+from nlgauge.core.corpus import checked_texts, make_corpus
+from nlgauge.core.metric import Metric
+from nlgauge.core.operations import LISTS, Operation
+from nlgauge.core.score import ScoreList
+from nlgauge.core.scoring import AnyMetric, chosen_metrics, one_metric
 from nlgauge.errors import NlgaugeError, NlgaugeWarning, RecipeError, ServiceError, user_stacklevel
-
-if TYPE_CHECKING:
-    from nlgauge.core.matrix import ScoreMatrix
-    from nlgauge.core.rank import Ranking
-    from nlgauge.studies.discourse import Discourse
-    from nlgauge.studies.explain.corpus import CorpusSummary
-    from nlgauge.studies.explain.explanation import Explanation, Explanations
-    from nlgauge.studies.sensitivity.results import Sensitivity
-
-
-Answer = TypeVar("Answer")
+from nlgauge.io.formats import HtmlList
 
 #: The answer to what may still be a job.
 TOO_LARGE = 413
 
 #: Answers after which it is worth to ask again.
-BUSY = (429, 503)
+_BUSY = (429, 503)
 
-#: States that a job stays in.
-ENDED = ("done", "failed", "cancelled", "interrupted")
+#: Up to so many texts, characters and pairs a request is sent without asking what the service takes.
+_SURELY_TEXTS = 200
+_SURELY_CHARACTERS = 200_000
+_SURELY_PAIRS = 2_000
+
+Answer = TypeVar("Answer")
 
 
 @dataclass(frozen=True)
-class Ask(Generic[Answer]):
-    """A request, and what is made of the body of its answer."""
+class Ask:
+    """A request of HTTP."""
 
     method: str
     path: str
-    read: Callable[[bytes], Answer]
     body: bytes | None = None
     again: bool = True
     """Whether it may be sent again where it is not known what became of it."""
@@ -50,6 +52,24 @@ class Ask(Generic[Answer]):
     def headers(self) -> dict[str, str]:
         """That the body is JSON."""
         return {} if self.body is None else {"Content-Type": "application/json"}
+
+
+class Reply(NamedTuple):
+    """What became of a request."""
+
+    status: int = 0
+    content: bytes = b""
+    retry_after: str | None = None
+    error: Exception | None = None
+    """Why there is no answer."""
+    connected: bool = True
+    """Whether the request may have arrived."""
+
+
+#: What an exchange yields.
+Step: TypeAlias = Ask | float | Callable[[Callable[["Exchange[Any]"], Any]], Any]
+
+Exchange: TypeAlias = Generator[Step, Any, Answer]
 
 
 class Retries(NamedTuple):
@@ -67,168 +87,171 @@ class Retries(NamedTuple):
         return wait
 
 
-class JobState(NamedTuple):
-    """A job, as the service last told of it."""
-
-    id: str
-    kind: str
-    state: str
-    """queued, running, done, failed, cancelled or interrupted"""
-    done: int
-    total: int | None
-    unit: str
-    problem: Mapping[str, Any] | None
-
-    @property
-    def ended(self) -> bool:
-        """Whether it stays in this state."""
-        return self.state in ENDED
-
-    @classmethod
-    def read(cls, content: bytes) -> JobState:
-        """From JSON."""
-        record = json.loads(content)
-        names = ("id", "kind", "state", "problem")
-        return cls(**{name: record[name] for name in names}, **record["progress"])
-
-    def check(self) -> None:
-        """Raise what the job failed with."""
-        if self.state == "failed":
-            raise _error(self.problem or {}, None)
-        if self.state != "done":
-            msg = f"job {self.id} has no result: it is {self.state}"
-            raise ServiceError(msg)
+def send(ask: Ask, url: str, retries: Retries) -> Exchange[bytes]:
+    """The content of the answer; a service that is busy, or cannot be reached, is asked again."""
+    attempt = 0
+    while True:
+        reply: Reply = yield ask
+        last = attempt >= retries.times
+        if reply.error is not None:
+            if last or (reply.connected and not ask.again):
+                msg = f"the service at {url} does not answer: {reply.error or type(reply.error).__name__}"
+                raise ServiceError(msg) from reply.error
+        elif reply.status not in _BUSY or last:
+            return _content(reply)
+        yield retries.delay(attempt, reply.retry_after)
+        attempt += 1
 
 
-def answer(ask: Ask[Answer], status: int, content: bytes) -> Answer:
-    """What was asked for, or the error that the answer tells of: that of the library, where it was one."""
-    if status < 300:
-        try:
-            return ask.read(content)
-        except (ValueError, KeyError, TypeError) as error:
-            msg = f"the service's answer to {ask.method} {ask.path} cannot be read: {error!r}"
-            raise ServiceError(msg, status=status) from error
+def _content(reply: Reply) -> bytes:
+    if reply.status < 300:
+        return reply.content
     try:
-        record = json.loads(content)
-        problem = record if isinstance(record, dict) else {}
+        record = json.loads(reply.content)
     except ValueError:
-        problem = {}
-    raise _error(problem, status)
+        record = {}
+    raise problem_error(record if isinstance(record, dict) else {}, reply.status)
 
 
-def _error(problem: Mapping[str, Any], status: int | None) -> NlgaugeError:
-    said = problem.get("detail") or problem.get("title") or "the service gave no reason"
+def problem_error(problem: Mapping[str, Any], status: int | None = None) -> NlgaugeError:
+    """The error that an answer tells of: that of the library, where it was one."""
+    detail = problem.get("detail") or problem.get("title") or "the service gave no reason"
     kind = getattr(errors, str(problem.get("error", "")), None)
     if isinstance(kind, type) and issubclass(kind, NlgaugeError) and kind is not ServiceError:
-        return kind(said)
+        return kind(detail)
     where = f" (status {status})" if status is not None else ""
-    return ServiceError(f"the service refused{where}: {said}", status=status)
+    return ServiceError(f"the service refused{where}: {detail}", status=status)
 
 
-def submit_ask(kind: str, body: Mapping[str, Any]) -> Ask[JobState]:
-    """Submit a job. It is not sent again where it may have arrived."""
-    return Ask("POST", f"/v1/jobs/{kind}", JobState.read, as_json(body), again=False)
+def read(ask: Ask, content: bytes, reader: Callable[[Any], Answer]) -> Answer:
+    """What a reader makes of the JSON of an answer."""
+    try:
+        return reader(json.loads(content))
+    except (ValueError, KeyError, TypeError) as error:
+        msg = f"the service's answer to {ask.method} {ask.path} cannot be read: {error!r}"
+        raise ServiceError(msg) from error
 
 
-def get_ask(path: str, read: Callable[[bytes], Answer]) -> Ask[Answer]:
-    """Ask for something that is there."""
-    return Ask("GET", path, read)
+def read_result(operation: Operation, record: dict[str, Any]) -> Any:
+    """The result of an operation, as its function returns it; warnings of the service are given here."""
+    record.pop("nlgauge")
+    for text in record.pop("warnings"):
+        warnings.warn(text, NlgaugeWarning, stacklevel=user_stacklevel())
+    if not operation.items:
+        return operation.result_class.from_dict(record)
+    results: list[Any] = [operation.result_class.from_dict(item) for item in record[operation.items]]
+    return ScoreList(results) if operation.items == "scores" else HtmlList(results)
 
 
-def cancel_ask(name: str) -> Ask[JobState]:
-    """Cancel a job."""
-    return Ask("POST", f"/v1/jobs/{name}/cancel", JobState.read, b"{}")
+class Call:
+    """A call of an operation's function as the body of a request; texts are checked as the library checks them."""
+
+    def __init__(self, operation: Operation, args: Sequence[Any], keywords: Mapping[str, Any]) -> None:
+        self.operation = operation
+        arguments = _bound(operation, args, keywords)
+        texts = {name: arguments.pop(name, None) for name in [*(i.name for i in operation.inputs), "ref_streams"]}
+        self.inputs = _checked(operation, texts)
+        body = {name: value for name, value in self.inputs.items() if value is not None}
+        if list(body.get("systems", ())) == [""]:
+            body["hyps"] = body.pop("systems")[""]
+        if (metric := arguments.pop("metric", None)) is not None:
+            body["metric"] = _metrics(operation, metric)
+        self.body = as_json(body | _options(operation, arguments))
+
+    def fits(self, limits: Mapping[str, float] | None) -> bool | None:
+        """Whether it is small enough to be answered at once; None: only the service's limits can tell."""
+        if not self.operation.at_once:
+            return False
+        sizes = [len(text) for _, text in self.operation.places(self.inputs)]
+        pairs = self.operation.count_pairs(self.inputs)
+        if len(sizes) <= _SURELY_TEXTS and pairs <= _SURELY_PAIRS and sum(sizes) <= _SURELY_CHARACTERS:
+            return True
+        if limits is None:
+            return None
+        if len(sizes) > limits["texts"] or pairs > limits.get("pairs", pairs):
+            return False
+        return len(self.body) <= limits["body_bytes"]
 
 
-def remove_ask(name: str) -> Ask[None]:
-    """Remove a job."""
-    return Ask("DELETE", f"/v1/jobs/{name}", lambda _: None)
+def _bound(operation: Operation, args: Sequence[Any], keywords: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments of a call by name, those in `**options` among them."""
+    signature = inspect.signature(operation.call)
+    arguments = dict(signature.bind(*args, **keywords).arguments)
+    for name, parameter in signature.parameters.items():
+        if parameter.kind is parameter.VAR_KEYWORD:
+            arguments |= arguments.pop(name, {})
+    return arguments
 
 
-def unreachable(url: str, error: Exception) -> ServiceError:
-    """What to raise where there was no answer."""
-    return ServiceError(f"the service at {url} does not answer: {error or type(error).__name__}")
+def _checked(operation: Operation, texts: Mapping[str, Any]) -> dict[str, Any]:
+    """Texts as lists."""
+    first = operation.inputs[0]
+    value = texts[first.name]
+    present = [(entry.name, texts[entry.name]) for entry in operation.inputs if texts[entry.name] is not None]
+    if operation.inputs == LISTS:
+        return {name: checked_texts(given, name) for name, given in present}
+    if first.shape == "text":
+        return {name: given if isinstance(given, str) else list(given) for name, given in present}
+    checked: dict[str, Any] = {}
+    systems = value
+    if first.shape == "groups":
+        from nlgauge.core.rank import checked_candidates  # scoring has no need of it
+
+        checked["candidates"] = [list(group) for group in checked_candidates(value)]
+        systems = {"": [group[0] for group in checked["candidates"]]}
+    elif first.shape == "texts" or (operation.metric == "none" and not isinstance(value, Mapping)):
+        systems = {"": value}
+    corpus = make_corpus(
+        systems, texts["refs"], ref_streams=texts["ref_streams"], sources=texts.get("sources"), alone=True
+    )
+    if first.shape == "systems":
+        checked["systems"] = {name: list(outputs) for name, outputs in corpus.systems.items()}
+    elif first.shape == "texts":
+        checked[first.name] = list(corpus.systems[""])
+    checked["refs"] = [list(group) for group in corpus.references] if all(corpus.references) else None
+    checked["sources"] = None if corpus.sources is None else list(corpus.sources)
+    return checked
 
 
-def read_json(content: bytes) -> Any:
-    """Whatever the answer is."""
-    return json.loads(content)
+def _metrics(operation: Operation, metric: Any) -> Any:
+    if operation.metric == "one":
+        return _recipe_text(one_metric(metric, function=operation.method)[0])
+    return [_recipe_text(chosen) for chosen in chosen_metrics(metric)]
+
+
+def _recipe_text(metric: AnyMetric) -> str:
+    """A recipe as text: `bertscore:layer=4` for `BERTScore(layer=4)`."""
+    if not isinstance(metric, Metric):
+        return str(metric)
+    known = metric.options()
+    options = ",".join(f"{name}={known[name].kind.show(value)}" for name, value in metric.given.items())
+    return f"{metric.name}:{options}" if options else metric.name
+
+
+def _options(operation: Operation, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Options of the operation and of the run as fields of a request, those of the metric beneath `options`."""
+    own = {name: entry for group in operation.option_sets for name, entry in group.options().items()}
+    fields: dict[str, Any] = {}
+    others: dict[str, Any] = {}
+    for name, value in options.items():
+        if name in operation.request_options:
+            fields[name] = value
+        elif name in own:
+            if value is not None:
+                msg = (
+                    f"{name} is a file of this machine, and a service reads no files; leave it out, or call "
+                    f"{operation.method}() of the library, which computes here"
+                )
+                raise RecipeError(msg)
+        elif name != "progress":
+            others[name] = value
+    return fields | ({"options": others} if others else {})
 
 
 def as_json(body: Mapping[str, Any]) -> bytes:
-    """A request's body."""
+    """The body of a request."""
     try:
         return json.dumps(body, ensure_ascii=True, allow_nan=False).encode()
     except (TypeError, ValueError) as error:
         msg = f"an option cannot be sent to a service: {error}; options are texts, numbers and true or false"
         raise RecipeError(msg) from error
-
-
-def _record(content: bytes) -> dict[str, Any]:
-    record: dict[str, Any] = json.loads(content)
-    for text in record.get("warnings", ()):
-        warnings.warn(text, NlgaugeWarning, stacklevel=user_stacklevel())
-    return record
-
-
-def read_scores(content: bytes) -> ScoreTable:
-    """Scores, as `nlgauge.score_systems` returns them."""
-    return ScoreTable(tuple(Score.from_dict(one) for one in _record(content)["scores"]))
-
-
-def read_matrix(content: bytes) -> ScoreMatrix:
-    """That of `nlgauge.matrix`."""
-    from nlgauge.core.matrix import ScoreMatrix  # imported where it is needed, here and below: scoring does not
-
-    return ScoreMatrix.from_dict(_record(content)["matrix"])
-
-
-def read_ranking(content: bytes) -> Ranking:
-    """That of `nlgauge.rank`."""
-    from nlgauge.core.rank import Ranking
-
-    return Ranking.from_dict(_record(content)["ranking"])
-
-
-def read_explanation(content: bytes) -> Explanation:
-    """That of `nlgauge.explain_pair`."""
-    from nlgauge.studies.explain.explanation import Explanation
-
-    return Explanation.from_dict(_record(content)["explanation"])
-
-
-def _read_explanations(content: bytes) -> Explanations:
-    from nlgauge.studies.explain.explanation import Explanation, Explanations
-
-    return Explanations(tuple(Explanation.from_dict(record) for record in _record(content)["explanations"]))
-
-
-def _read_summary(content: bytes) -> CorpusSummary:
-    from nlgauge.studies.explain.corpus import CorpusSummary
-
-    return CorpusSummary.from_dict(_record(content)["summary"])
-
-
-def _read_discourse(content: bytes) -> Discourse:
-    from nlgauge.studies.discourse import Discourse
-
-    return Discourse.from_dict(_record(content)["discourse"])
-
-
-def _read_sensitivity(content: bytes) -> Sensitivity:
-    from nlgauge.studies.sensitivity.results import Sensitivity
-
-    return Sensitivity.from_dict(_record(content)["sensitivity"])
-
-
-#: What is made of the result of a job, by its kind.
-RESULTS: dict[str, Callable[[bytes], Any]] = {
-    "score": read_scores,
-    "compare": read_json,
-    "sensitivity": _read_sensitivity,
-    "matrix": read_matrix,
-    "rank": read_ranking,
-    "explain-pairs": _read_explanations,
-    "explain-corpus": _read_summary,
-    "discourse": _read_discourse,
-}
