@@ -46,11 +46,12 @@ def test_commands_answer_what_the_page_says(url: str) -> None:
     assert [line.split("\t")[0] for line in run(table, url).splitlines()] == ["system", "a", "b"]
     assert '"limits"' in run(lists, url)
     explained, compared = re.findall(r"\{\"nlgauge\".*?(?=\{\"nlgauge\"|$)", run(analysis, url), re.S)
-    assert json.loads(explained)["explanation"]["metric"] == "bertscore"
+    assert json.loads(explained)["metric"] == "bertscore"
     assert [one["system"] for one in json.loads(compared)["comparison"]["metrics"][0]["systems"]] == ["a", "b"]
     crossed, _, ranked = run(pairs, url).partition('"warnings":[]}')
     expected = nlgauge.matrix(["A cat sat.", "It rained."], ["The cat sat.", "There was rain.", "Snow fell."])
-    assert json.loads(f'{crossed}"warnings":[]}}')["matrix"] == expected.to_dict()
+    crossed_record = json.loads(f'{crossed}"warnings":[]}}')
+    assert crossed_record == {"nlgauge": nlgauge.__version__, **expected.to_dict(), "warnings": []}
     assert [line.split("\t")[5] for line in ranked.splitlines()] == ["candidate", "2", "1", "0"]
     watched = run(jobs, url)
     assert "event: end" in watched

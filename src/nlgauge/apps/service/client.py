@@ -42,10 +42,11 @@ from nlgauge.errors import ServiceError
 from nlgauge.io.packages import require
 
 if TYPE_CHECKING:
-    from typing_extensions import Self
+    from typing_extensions import Self, Unpack
 
     from nlgauge.apps import adapters
     from nlgauge.core import matrix, rank, scoring
+    from nlgauge.core.keywords import CompareKeywords, ScoreKeywords
     from nlgauge.studies import discourse
     from nlgauge.studies.compare.comparison import SystemComparison
     from nlgauge.studies.compare.settings import CompareSettings
@@ -285,18 +286,18 @@ class _Calls:
         *,
         ref_streams: Iterable[Iterable[str]] | None = None,
         sources: Iterable[str] | None = None,
-        **options: Any,
+        **options: Unpack[ScoreKeywords],
     ) -> Exchange[Score]:
         """Score the outputs of one system: `nlgauge.score`."""
         chosen = one_metric(metric, function="score")
         texts = {"ref_streams": ref_streams, "sources": sources}
-        scores = yield from self._run(operations()["score"], ({"": hyps}, refs, chosen), texts | options)
+        scores = yield from self._run(operations()["score"], ({"": hyps}, refs, chosen), texts | dict(options))
         score: Score = scores[0]
         return score
 
     @_method
     def compare_systems(
-        self, /, scores: Scores, *, settings: CompareSettings | None = None, **options: Any
+        self, /, scores: Scores, *, settings: CompareSettings | None = None, **options: Unpack[CompareKeywords]
     ) -> Exchange[SystemComparison]:
         """Which system is better: `nlgauge.compare_systems`, which takes scores, and so computes here."""
         from nlgauge.studies.compare.systems import compare_systems  # imported where it is needed: scoring does not

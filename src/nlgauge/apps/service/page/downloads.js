@@ -14,10 +14,7 @@ const DOWNLOADS = [
 
 // Small requests are no jobs and leave nothing behind, so their tables are made again.
 function tableOf({ body, job }, format) {
-  if (job) return jobResult(job, format);
-  return format === "segments"
-    ? askText("v1/score?format=tsv", { body })
-    : askText("v1/compare?format=tsv", { body });
+  return job ? jobResult(job, format) : askText(`v1/compare?format=${format}`, { body });
 }
 
 async function reportOf(result) {

@@ -53,7 +53,7 @@ async function runStudy(body, { start, cancel, progress, said, strip }) {
     cancel.disabled = false;
     const status = await watchJob(id, (now) => (said.textContent = jobInWords(now)));
     if (status.state === "done") {
-      const { sensitivity } = JSON.parse(await jobResult(id, "json"));
+      const sensitivity = JSON.parse(await jobResult(id, "json"));
       strip.replaceChildren(...stripsOf(sensitivity));
       said.textContent = flipsInWords(sensitivity);
     } else {
