@@ -193,6 +193,11 @@ class OptionSet:
         return MappingProxyType({name: entry for name, entry in known.items() if entry is not None})
 
     @classmethod
+    def flag_of(cls, name: str) -> str:
+        """The flag of an option on the command line."""
+        return f"--{name.replace('_', '-')}"
+
+    @classmethod
     def of(cls, values: Mapping[str, Any]) -> Self:
         """From keywords; text is parsed, and an unknown name is an error."""
         options = cls.options()

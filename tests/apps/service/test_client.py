@@ -39,7 +39,7 @@ def test_scores_are_those_of_the_library(address: str) -> None:
 
 
 def test_recipes_signatures_and_reference_streams_are_taken(address: str) -> None:
-    recipe = nlgauge.BERTScore(model="hash", layer=2, multiref="mean")
+    recipe = nlgauge.metrics.BERTScore(model="hash", layer=2, multiref="mean")
     streams = [REFS, ["a cat", "a dog"]]
     with Client(address) as client:
         first = client.score(SYSTEMS["one"], metric=recipe, ref_streams=streams)
@@ -70,7 +70,7 @@ def test_a_job_can_be_watched_found_again_and_removed(address: str) -> None:
 def test_a_job_that_fails_raises_the_librarys_error(address: str) -> None:
     with Client(address) as client:
         job = client.submit("score", {"one": [""]}, [""], model="hash", layer=1)
-        with pytest.raises(nlgauge.EmptyPairError, match="both empty"):
+        with pytest.raises(nlgauge.errors.EmptyPairError, match="both empty"):
             job.wait()
         with pytest.raises(ServiceError, match="ended already"):
             job.cancel()
@@ -111,7 +111,7 @@ def test_errors_are_those_of_the_library(address: str) -> None:
 
 
 def test_warnings_are_those_of_the_library(address: str) -> None:
-    with Client(address) as client, pytest.warns(nlgauge.NlgaugeWarning, match="empty text"):
+    with Client(address) as client, pytest.warns(nlgauge.errors.NlgaugeWarning, match="empty text"):
         assert client.score([""], ["a cat"], model="hash", layer=1).counts["empty"] == 1
 
 
@@ -246,5 +246,5 @@ def test_waits_grow_and_are_bounded() -> None:
 
 def test_without_the_package_the_command_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "httpx2", None)
-    with pytest.raises(nlgauge.MissingExtraError, match=r"nlgauge\[service\]"):
+    with pytest.raises(nlgauge.errors.MissingExtraError, match=r"nlgauge\[service\]"):
         Client()

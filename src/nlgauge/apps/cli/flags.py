@@ -52,7 +52,7 @@ def add_flags(
 
 
 def _add_flag(group: Any, entry: Option, options: type[OptionSet]) -> None:
-    names = [*([entry.flag] if entry.flag else []), flag_of(entry.name)]
+    names = [*([entry.flag] if entry.flag else []), options.flag_of(entry.name)]
     settings: dict[str, Any] = {"dest": entry.name, "default": None, "help": flag_help(entry).replace("%", "%%")}
     if isinstance(entry.kind, Flag):
         settings |= {"action": "store_const", "const": True}
@@ -107,5 +107,5 @@ def read_options(
         name, _, rest = str(error).partition(" ")
         if name not in options.options():
             raise
-        msg = f"{flag_of(name)} {rest}"
+        msg = f"{options.flag_of(name)} {rest}"
         raise RecipeError(msg) from error

@@ -8,7 +8,7 @@ from nlgauge.apps.service.calls import Caller
 from nlgauge.apps.service.guard import ProblemError
 from nlgauge.apps.service.policy import Policy
 from nlgauge.apps.service.request_models import OperationRequest
-from nlgauge.apps.service.settings import Limits, flag_of_limit
+from nlgauge.apps.service.settings import Limits
 from nlgauge.core.run_options import RunOptions
 from nlgauge.errors import RecipeError
 
@@ -41,7 +41,7 @@ def _check_size(request: OperationRequest, limits: Limits, *, job: bool) -> int:
     most = getattr(limits, name)
     if len(places) > most:
         hint = "" if job else f"post it to /v1/jobs, where {limits.job_texts:,} are, or "
-        more = f"use fewer systems or segments, or start the service with {flag_of_limit(name)} N"
+        more = f"use fewer systems or segments, or start the service with {Limits.flag_of(name)} N"
         msg = f"{len(places):,} texts in one request, and at most {most:,} are taken; {hint}{more}"
         raise ProblemError(413, msg, kind="too-many-texts")
     place, longest = max(((place, len(text)) for place, text in places), key=lambda pair: pair[1], default=("", 0))

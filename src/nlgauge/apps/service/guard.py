@@ -18,7 +18,7 @@ from typing import Any
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from nlgauge.apps.service.settings import Monitor, Settings, flag_of_limit, log
+from nlgauge.apps.service.settings import Limits, Monitor, Settings, log
 from nlgauge.errors import InputError, MissingExtraError, ModelError, ModelNotFoundError, NlgaugeError, RecipeError
 
 MEDIA_TYPE = "application/problem+json"
@@ -322,7 +322,9 @@ def _replay(body: bytes, receive: Receive) -> Callable[[], Awaitable[Any]]:
 
 
 def _too_large(limit: str, most: int) -> ProblemError:
-    msg = f"the body has more than {most} bytes; send fewer texts, or start the service with {flag_of_limit(limit)} N"
+    msg = (
+        f"the body has more than {most} bytes; send fewer texts, or start the service with {Limits.flag_of(limit)} N"
+    )
     return ProblemError(413, msg, kind="body-too-large", limit=most)
 
 

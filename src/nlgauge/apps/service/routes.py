@@ -45,7 +45,7 @@ async def description(service: Used) -> Description:
         engine=settings.engine,
         precision=settings.precision,
         instance=settings.instance,
-        limits=settings.limits.__dict__,
+        limits=settings.limits.to_dict(),
     )
 
 

@@ -5,17 +5,19 @@ from __future__ import annotations
 import ipaddress
 import json
 import logging
-import math
 import os
 import re
 import time
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, PlatformCollector, ProcessCollector
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 
+from nlgauge.core.kinds import Choice, Flag, Float, Folder, Int, Many, Pattern, Text
+from nlgauge.core.options import OptionSet, option
+from nlgauge.core.run_options import EngineName
 from nlgauge.encoders.base import PRECISIONS
 from nlgauge.encoders.engines.available import engine_names
 from nlgauge.encoders.load import is_added
@@ -26,103 +28,155 @@ from nlgauge.io.store.catalog import encoder_names, find_card
 #: Seconds that a stop may wait at most: a day.
 _LONGEST_STOP = 86_400.0
 
+#: Settings whose flag names one of several values.
+_LISTS = ("host_names", "allow_origins")
+
 #: Names under which a browser or a program on the same machine reaches the service.
 _LOCAL_NAMES = ("localhost", "127.0.0.1", "[::1]")
 
 
+def _count(default: int, help_: str) -> Any:
+    return option(default, Int(1), help=help_, hidden=True)
+
+
+def _amount(default: float, help_: str) -> Any:
+    return option(default, Float(above=0), help=help_, hidden=True, metavar="N")
+
+
 @dataclass(frozen=True, kw_only=True)
-class Limits:
+class Limits(OptionSet):
     """How much one request, one client and all of them together may ask for."""
 
-    body_bytes: int = 1_000_000
-    """Of a request that is answered at once."""
-    job_bytes: int = 20_000_000
-    """Of a request that becomes a job."""
-    text_characters: int = 100_000
-    texts: int = 1_000
-    """Texts of a request that is answered at once: outputs of all systems, references and sources."""
-    job_texts: int = 100_000
-    pairs: int = 10_000
-    """Pairs of texts that a request for all of them (matrix, rank) has compared at once."""
-    job_pairs: int = 1_000_000
-    systems: int = 50
-    """Systems of one comparison, every two of which are tested."""
-    explained_characters: int = 4_000
-    """Characters of the texts of one explanation."""
-    job_explained_characters: int = 400_000
-    """Of all texts of a job that explains; an explanation is many times as large as its texts."""
-    recipes: int = 16
-    """Metrics of one request."""
-    seconds: float = 60.0
-    """Of one request that is answered at once; looked at between two pairs of texts."""
-    header_seconds: float = 10.0
-    """For the headers of a request to arrive."""
-    connections: int = 4_000
-    """Connections that may be open; above it the one that has waited longest for its client is closed."""
-    waiting: int = 256
-    """Requests that may wait to be computed."""
-    queued_jobs: int = 100
-    """Jobs that may wait."""
-    streams: int = 100
-    """Clients that may watch jobs at the same time."""
-    rate: float = 1_000.0
-    """Requests of one client per second, on average; twice as many may come at once."""
-    keep_days: float = 7.0
-    """How long the result of a job is kept."""
-    keep_bytes: int = 1_000_000_000
-    """What all kept results may take; the oldest go first."""
+    called: ClassVar[str] = "limits"
 
-    def __post_init__(self) -> None:
-        for about in fields(self):
-            value, whole = getattr(self, about.name), isinstance(about.default, int)
-            if isinstance(value, bool) or not isinstance(value, int if whole else (int, float)):
-                fits = False
-            else:
-                fits = math.isfinite(value) and value > 0
-            if not fits:
-                kind = "a whole number" if whole else "a finite number"
-                msg = f"limit {about.name} must be {kind} above 0, got {value!r} ({flag_of_limit(about.name)})"
-                raise RecipeError(msg)
+    body_bytes: int = _count(1_000_000, "bytes of a request that is answered at once")
+    job_bytes: int = _count(20_000_000, "bytes of a request that becomes a job")
+    text_characters: int = _count(100_000, "characters of a text")
+    texts: int = _count(1_000, "texts of a request that is answered at once")
+    """Outputs of all systems, references and sources."""
+    job_texts: int = _count(100_000, "texts of a job")
+    pairs: int = _count(10_000, "pairs of a matrix or ranking that is answered at once")
+    job_pairs: int = _count(1_000_000, "pairs of a matrix or ranking as a job")
+    systems: int = _count(50, "systems of a comparison")
+    """Every two of them are tested."""
+    explained_characters: int = _count(4_000, "characters of a pair to explain")
+    job_explained_characters: int = _count(400_000, "characters of all pairs of a job to explain")
+    """An explanation is many times as large as its texts."""
+    recipes: int = _count(16, "metrics of a request")
+    seconds: float = _amount(60.0, "seconds of a request that is answered at once")
+    """Looked at between two pairs of texts."""
+    header_seconds: float = _amount(10.0, "seconds for the headers of a request to arrive")
+    connections: int = _count(4_000, "open connections")
+    """Above it the one that has waited longest for its client is closed."""
+    waiting: int = _count(256, "requests that wait")
+    queued_jobs: int = _count(100, "jobs that wait")
+    streams: int = _count(100, "clients that watch jobs")
+    rate: float = _amount(1_000.0, "requests of a client a second")
+    """On average; twice as many may come at once."""
+    keep_days: float = _amount(7.0, "days that a result is kept")
+    keep_bytes: int = _count(1_000_000_000, "bytes that all results may take")
+    """The oldest go first."""
+
+    @classmethod
+    def flag_of(cls, name: str) -> str:
+        """The flag of `nlgauge serve` that sets a limit.
+
+        >>> Limits.flag_of("job_texts"), Limits.flag_of("keep_days")
+        ('--max-job-texts', '--keep-days')
+        """
+        return super().flag_of(name if name.startswith("keep") else f"max_{name}")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Settings:
-    """A service: where it listens, whom it serves, what it offers."""
+class ServeOptions(OptionSet):
+    """Where a service listens, whom it serves, what it offers."""
 
-    host: str = "127.0.0.1"
-    port: int = 8765
-    """0: one that is free."""
-    folder: Path = field(default_factory=lambda: default_folder())
-    """Holds the jobs; one process owns it."""
-    instance: str = ""
-    """Begins the names of this process's jobs, where several processes share an address."""
+    called: ClassVar[str] = "settings of a service"
+
+    host: str = option("127.0.0.1", Text("an address"), help="address to listen on", metavar="HOST")
+    port: int = option(8765, Int(0, 65535), help="port; 0: a free one")
+    host_names: tuple[str, ...] = option((), Many(Text("a name")), help="names that the service is reached by")
+    """Beside those of this machine; checked against the Host header."""
+    insecure: bool = option(False, Flag(), help="open to other machines without a key")
+    allow_origins: tuple[str, ...] = option(
+        (), Many(Text("a site")), help="web sites whose pages may call the service", hidden=True, metavar="URL"
+    )
+    trust_proxy: str = option(
+        "", Text("addresses", empty=True), help="proxy that names the clients", hidden=True, metavar="ADDRESS"
+    )
+    root_path: str = option(
+        "",
+        Pattern(r"((/[A-Za-z0-9._~-]+)+)?", "like /scores or /tools/scores, without a / at its end"),
+        help="path under which a proxy has the service, such as /scores",
+        hidden=True,
+        metavar="PATH",
+    )
+    folder: Path = option(
+        None, Folder(), help="folder that keeps the jobs", unset="$NLGAUGE_SERVICE_DATA, or in the cache"
+    )
+    """One process owns it."""
+    models: tuple[str, ...] = option(
+        (), Many(Text("a model")), help="models on offer", unset="all that are on this machine"
+    )
+    preload: tuple[str, ...] = option(
+        ("minilm",), Many(Text("a model")), help="models that are loaded before the service is ready"
+    )
+    instance: str = option(
+        "",
+        Pattern(r"[a-z0-9]{0,16}", "up to 16 letters a to z or digits"),
+        help="start of the names of jobs, where several processes share an address",
+        hidden=True,
+        metavar="NAME",
+    )
+    engine: str = option("onnx", EngineName("an engine"), help="backend", hidden=True)
+    precision: str = option("fp32", Choice(*PRECISIONS), help="precision", hidden=True)
+    threads: int | None = option(None, Int(1), help="number of threads", unset="all available cores", hidden=True)
+    batch_wait: float = option(
+        0.005, Float(0, 1, unit="seconds"), help="longest wait for others to share a batch", hidden=True, metavar="S"
+    )
+    batch_tokens: int = option(4096, Int(1), help="tokens per batch", hidden=True)
+    stop_seconds: float = option(
+        20.0,
+        Float(0, _LONGEST_STOP, unit="seconds"),
+        help="longest wait for what is under way at a stop",
+        hidden=True,
+        metavar="S",
+    )
+
+    @classmethod
+    def flag_of(cls, name: str) -> str:
+        """The flag of `nlgauge serve`; those of lists name one of their values."""
+        return super().flag_of({"folder": "data"}.get(name, name.removesuffix("s") if name in _LISTS else name))
+
+    def check(self) -> None:
+        """Refuse engines and models that are not known, and names that no request can ever match."""
+        _refuse("engine", self.engine, " or ".join(engine_names()), fits=self.engine in engine_names())
+        for model in self.preload:
+            known = find_card(model) is not None or is_added(model)
+            _refuse("preload", model, f"known models by name: {', '.join(encoder_names())}", fits=known)
+        for name in self.host_names:
+            wanted = "a name such as scores.example.org or an address such as [::1], without scheme, port or path"
+            _refuse("host_names", name, wanted, fits=_is_host(name))
+        for origin in self.allow_origins:
+            wanted = "one site such as https://example.org, in lower case and without a path ('*' is not accepted)"
+            _refuse("allow_origins", origin, wanted, fits=_is_origin(origin))
+        if self.trust_proxy:
+            wanted = "an IP address or network such as 127.0.0.1 or 10.0.0.0/8, or several with commas between them"
+            fits = all(_is_network(part.strip()) for part in self.trust_proxy.split(","))
+            _refuse("trust_proxy", self.trust_proxy, wanted, fits=fits)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings(ServeOptions):
+    """A service with its keys and limits."""
+
     keys: tuple[str, ...] = field(default=(), repr=False)
     """API keys, any of which opens the service; none: it is open to whoever reaches it."""
-    insecure: bool = False
-    """Open beyond this machine, without a key."""
-    host_names: tuple[str, ...] = ()
-    """Names that the service is reached by, beside those of this machine; checked against the Host header."""
-    allow_origins: tuple[str, ...] = ()
-    """Other web sites whose pages may call the service; none by default."""
-    trust_proxy: str = ""
-    """Address of a proxy whose word is taken for the client's address."""
-    root_path: str = ""
-    """Where a proxy has the service, such as /scores; what it says of its own addresses begins so."""
-    models: tuple[str, ...] = ()
-    """Models on offer; none named: all known models that are on this machine."""
-    preload: tuple[str, ...] = ("minilm",)
-    """Models that are loaded before the service says that it is ready."""
-    engine: str = "onnx"
-    precision: str = "fp32"
-    threads: int | None = None
-    batch_wait: float = 0.005
-    """Longest time, in seconds, that a request waits for others to share its batch."""
-    batch_tokens: int = 4096
-    stop_seconds: float = 20.0
-    """How long a stop waits for what is under way."""
     limits: Limits = field(default_factory=Limits)
 
-    def __post_init__(self) -> None:
+    def check(self) -> None:
+        """Refuse a service that is open by mistake, and find its folder."""
+        super().check()
         if not self.keys and not self.insecure and not is_loopback(self.host):
             msg = (
                 f"host {self.host!r} is open to other machines: set a key (NLGAUGE_API_KEY or --key-file), "
@@ -133,43 +187,8 @@ class Settings:
             if len(key) < 16 or not key.isascii() or not key.isprintable() or " " in key:
                 msg = "an API key must be 16 or more printable ASCII characters without blanks"
                 raise RecipeError(msg)  # the key itself is not for messages
-        if not re.fullmatch(r"[a-z0-9]{0,16}", self.instance):
-            msg = f"instance must be up to 16 letters a to z or digits, got {self.instance!r}"
-            raise RecipeError(msg)
-        if self.root_path and not re.fullmatch(r"(/[A-Za-z0-9._~-]+)+", self.root_path):
-            msg = f"root_path must be like /scores or /tools/scores, without a / at its end, got {self.root_path!r}"
-            raise RecipeError(msg)
-        _refuse("port", self.port, "0 to 65535", fits=_is_whole(self.port) and 0 <= self.port <= 65535)
-        _refuse("batch_wait", self.batch_wait, "0 to 1 second", fits=_is_between(self.batch_wait, 0, 1))
-        _refuse(
-            "stop_seconds",
-            self.stop_seconds,
-            f"0 to {_LONGEST_STOP:g} seconds",
-            fits=_is_between(self.stop_seconds, 0, _LONGEST_STOP),
-        )
-        for name in ("threads", "batch_tokens"):
-            value = getattr(self, name)
-            fits = (_is_whole(value) and value >= 1) or (name == "threads" and value is None)
-            _refuse(name, value, "a whole number, 1 or more", fits=fits)
-        _refuse("engine", self.engine, " or ".join(engine_names()), fits=self.engine in engine_names())
-        _refuse("precision", self.precision, " or ".join(PRECISIONS), fits=self.precision in PRECISIONS)
-        for model in self.preload:
-            known = find_card(model) is not None or is_added(model)
-            _refuse("preload", model, f"known models by name: {', '.join(encoder_names())}", fits=known)
-        self._check_names()
-
-    def _check_names(self) -> None:
-        """Refuse names of hosts, sites and proxies that no request can ever match."""
-        for name in self.host_names:
-            wanted = "a name such as scores.example.org or an address such as [::1], without scheme, port or path"
-            _refuse("host_name", name, wanted, fits=_is_host(name))
-        for origin in self.allow_origins:
-            wanted = "one site such as https://example.org, in lower case and without a path ('*' is not accepted)"
-            _refuse("allow_origin", origin, wanted, fits=_is_origin(origin))
-        if self.trust_proxy:
-            wanted = "an IP address or network such as 127.0.0.1 or 10.0.0.0/8, or several with commas between them"
-            fits = all(_is_network(part.strip()) for part in self.trust_proxy.split(","))
-            _refuse("trust_proxy", self.trust_proxy, wanted, fits=fits)
+        folder = default_folder() if self.folder is None else Path(self.folder).expanduser().absolute()
+        object.__setattr__(self, "folder", folder)
 
     @property
     def accepted_hosts(self) -> frozenset[str]:
@@ -199,28 +218,11 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-def flag_of_limit(name: str) -> str:
-    """The flag of `nlgauge serve` that sets a limit.
-
-    >>> flag_of_limit("job_texts"), flag_of_limit("keep_days")
-    ('--max-job-texts', '--keep-days')
-    """
-    return f"--{'' if name.startswith('keep') else 'max-'}{name.replace('_', '-')}"
-
-
 def _refuse(name: str, value: object, wanted: str, *, fits: bool) -> None:
-    """Refuse a setting; it is named as the command line has it, which Python spells with underscores."""
+    """Refuse a setting, by the name that the command line has for it."""
     if not fits:
-        msg = f"--{name.replace('_', '-')} must be {wanted}, got {value!r}"
+        msg = f"{ServeOptions.flag_of(name)} must be {wanted}, got {value!r}"
         raise RecipeError(msg)
-
-
-def _is_whole(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
-def _is_between(value: object, least: float, most: float) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and least <= value <= most
 
 
 def _is_host(name: str) -> bool:
