@@ -103,8 +103,6 @@ class Operation:
     result: type[Result] | str
     help: str
     """One line: an imperative phrase."""
-    items: str = ""
-    """Where the function returns a list of results: what JSON calls them."""
     options: tuple[type[OptionSet] | str, ...] = ()
     metric: Literal["one", "several", "none"] = "one"
     """How many metrics it takes."""

@@ -72,6 +72,7 @@ class ScoreTable(Result, FrozenTable, _ListOfScores):
     """
 
     format = "nlgauge-scores-1"
+    further = ("segments",)
     record = ScoreTableRecord
 
     scores: tuple[Score, ...]
@@ -114,6 +115,8 @@ class ScoreTable(Result, FrozenTable, _ListOfScores):
 
         `segments` adds scores of segments, `confidence` intervals; `short` abbreviates signatures.
         """
+        if form == "segments":
+            form, segments = "tsv", True
         if form != "html":  # a notebook shows what there is
             check_scores(self.scores, form, segments=segments, confidence=confidence)
         return score_tables(self.scores, form, segments=segments, confidence=confidence, short=short)
@@ -142,7 +145,7 @@ class ScoreTable(Result, FrozenTable, _ListOfScores):
             return json_text(content | ({} if citations is None else {"citations": dict(citations)}))
         width = self.decimals if decimals is None else decimals
         tables = self.tables(form, segments=segments, confidence=confidence, short=short)
-        blocks = [table.write(form, width=width) for table in tables]
+        blocks = [table.write("tsv" if form in self.further else form, width=width) for table in tables]
         if form in ("text", "markdown"):
             before, after = ("```bibtex\n", "```\n") if form == "markdown" else ("", "")
             blocks += [f"{before}% {name}\n{entry.strip()}\n{after}" for name, entry in (citations or {}).items()]

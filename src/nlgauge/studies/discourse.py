@@ -174,6 +174,7 @@ class Discourse(Result):
     """Features of the documents of systems, beside those of their references."""
 
     format = "nlgauge-discourse-1"
+    further = ("segments",)
     line = LINE
 
     settings: Signature
@@ -219,7 +220,9 @@ class Discourse(Result):
         return None if self.references is None else self.references[feature].mean
 
     def tables(self, form: str = "text") -> list[Table]:
-        """A row per system and feature."""
+        """A row per system and feature; `segments` has a row per document."""
+        if form == "segments":
+            return [self.document_table()]
         beside = self.references is not None
         columns = ["system", "feature", "mean", *(["references", "D", "equal", "ref higher"] if beside else [])]
         rows: list[list[Cell]] = []

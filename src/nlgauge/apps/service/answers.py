@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from nlgauge._version import __version__
-from nlgauge.apps import adapters
 from nlgauge.apps.service.request_models import OperationRequest
 from nlgauge.core.operations import Operation
 from nlgauge.report.html.alignments import alignment_record, explain_for_report
@@ -20,13 +19,8 @@ TSV = "text/tab-separated-values"
 #: Segments of a report that have alignments: those on which systems differ most.
 _EXPLAINED = 200
 
-#: Formats that single operations have next to JSON and their main table.
-_FURTHER: dict[str, tuple[str, ...]] = {
-    "score": ("segments",),
-    "compare": ("pairs", "segments", "html"),
-    "explain": ("alignment",),
-    "discourse": ("segments",),
-}
+#: Formats of single operations that are not tables.
+_FURTHER: dict[str, tuple[str, ...]] = {"compare": ("html",), "explain": ("alignment",)}
 
 #: What a description says of them.
 FORMAT_HELP = (
@@ -37,7 +31,7 @@ FORMAT_HELP = (
 
 def formats(operation: Operation) -> tuple[str, ...]:
     """The formats that the result of an operation can be had in."""
-    return ("json", "tsv", *_FURTHER.get(operation.name, ()))
+    return ("json", "tsv", *operation.result_class.further, *_FURTHER.get(operation.name, ()))
 
 
 def media_type(form: str) -> str:
@@ -54,12 +48,7 @@ def answer(request: OperationRequest, result: Any, form: str, warnings: Sequence
     if form == "alignment":
         shown = alignment_record(result.to_dict())
         return _compact_json({"nlgauge": __version__, "alignment": shown, "warnings": list(warnings)})
-    if form == "html":
-        text = _report(result)
-    elif form == "tsv":
-        text = adapters.tsv(result)
-    else:
-        text = adapters.further_tables(request.operation.name, result)[form]
+    text = _report(result) if form == "html" else result.render(form, decimals=17)
     return text.encode("utf-8", "backslashreplace")
 
 
@@ -69,28 +58,16 @@ def answers(request: OperationRequest, result: Any, warnings: Sequence[str]) -> 
 
 
 def answer_schema(operation: Operation) -> dict[str, Any]:
-    """The JSON Schema of an answer, as far as the result has one."""
-    schema_of = getattr(operation.result_class, "schema", None)
-    schema: dict[str, Any] = schema_of() if schema_of is not None else {"type": "object"}
-    schema.pop("$schema", None)
-    if not operation.items:
-        return schema
-    items = {"type": "array", "items": schema}
-    head = {"nlgauge": {"type": "string"}, "warnings": {"type": "array", "items": {"type": "string"}}}
-    return {"type": "object", "properties": {**head, operation.items: items}, "required": [operation.items]}
+    """The JSON Schema of an answer."""
+    schema = operation.result_class.schema()
+    schema.pop("$schema")
+    return schema
 
 
 def _record(request: OperationRequest, result: Any) -> dict[str, Any]:
-    matrix = getattr(request, "matrix", False)
-    items = request.operation.items
-    if items:
-        record: dict[str, Any] = {items: [adapters.record(item, matrix=matrix) for item in result]}
-    else:
-        record = adapters.record(result, matrix=matrix)
-    if not getattr(request, "segments", True):
-        for score in record["scores"]:
-            score.pop("segments")
-            score.pop("statistics", None)
+    """Plain values; a request says whether they have segments, or matrices."""
+    parts = {name: getattr(request, name) for name in ("matrix", "segments") if hasattr(request, name)}
+    record: dict[str, Any] = result.to_dict(**parts)
     return record
 
 

@@ -44,14 +44,15 @@ from nlgauge.io.packages import require
 if TYPE_CHECKING:
     from typing_extensions import Self, Unpack
 
-    from nlgauge.apps import adapters
     from nlgauge.core import matrix, rank, scoring
     from nlgauge.core.keywords import CompareKeywords, ScoreKeywords
     from nlgauge.studies import discourse
+    from nlgauge.studies.compare import systems
     from nlgauge.studies.compare.comparison import SystemComparison
     from nlgauge.studies.compare.settings import CompareSettings
     from nlgauge.studies.compare.sources import Scores
     from nlgauge.studies.explain import corpus, pairs
+    from nlgauge.studies.sensitivity import measure
     from nlgauge.studies.stress.suite import StressTest
 
 P = ParamSpec("P")
@@ -255,14 +256,14 @@ class _Calls:
 
     if TYPE_CHECKING:
         score_systems = _remote(scoring.score_systems)
-        compare = _remote(adapters.compare)
+        compare = _remote(systems.compare)
         rank = _remote(rank.rank)
         matrix = _remote(matrix.matrix)
         explain_pair = _remote(pairs.explain_pair)
         explain_pairs = _remote(pairs.explain_pairs)
         explain_corpus = _remote(corpus.explain_corpus)
         discourse = _remote(discourse.discourse)
-        sensitivity = _remote(adapters.sensitivity)
+        sensitivity = _remote(measure.sensitivity)
     else:
 
         def __getattr__(self, name: str) -> Callable[..., Any]:

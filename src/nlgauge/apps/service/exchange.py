@@ -19,10 +19,8 @@ from nlgauge import errors
 from nlgauge.core.corpus import checked_texts, make_corpus
 from nlgauge.core.metric import Metric
 from nlgauge.core.operations import LISTS, Operation
-from nlgauge.core.score import ScoreList
 from nlgauge.core.scoring import AnyMetric, chosen_metrics, one_metric
 from nlgauge.errors import NlgaugeError, NlgaugeWarning, RecipeError, ServiceError, user_stacklevel
-from nlgauge.io.formats import HtmlList
 
 #: The answer to what may still be a job.
 TOO_LARGE = 413
@@ -137,10 +135,7 @@ def read_result(operation: Operation, record: dict[str, Any]) -> Any:
     record.pop("nlgauge")
     for text in record.pop("warnings"):
         warnings.warn(text, NlgaugeWarning, stacklevel=user_stacklevel())
-    if not operation.items:
-        return operation.result_class.from_dict(record)
-    results: list[Any] = [operation.result_class.from_dict(item) for item in record[operation.items]]
-    return ScoreList(results) if operation.items == "scores" else HtmlList(results)
+    return operation.result_class.from_dict(record)
 
 
 class Call:

@@ -18,7 +18,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from nlgauge.apps.adapters import compared
 from nlgauge.apps.operations import operations
 from nlgauge.apps.service.answers import answers
 from nlgauge.apps.service.calls import Caller, ScoreCall, collected_warnings
@@ -29,9 +28,11 @@ from nlgauge.apps.service.settings import Limits, Monitor, log
 from nlgauge.core.compare import Comparisons, ranges
 from nlgauge.core.run_options import ticking, watched
 from nlgauge.core.score import Score
+from nlgauge.core.score_table import ScoreTable
 from nlgauge.encoders.pool import hosted
 from nlgauge.errors import InputError, NlgaugeError
 from nlgauge.studies.compare.settings import CompareSettings
+from nlgauge.studies.compare.systems import compare_scores
 
 #: States that a job stays in.
 ENDED = ("done", "failed", "cancelled", "interrupted")
@@ -244,11 +245,11 @@ def _run_job(kind: str, content: bytes, context: _Running) -> dict[str, bytes]:
     if kind in {"score", "compare"}:
         call = context.caller.score(request)
         warnings = call.warnings
-        result: Any = _scores(call, context)
+        result: Any = ScoreTable(tuple(_scores(call, context)))
         if kind == "compare":
             settings = {name: value for name, value in request.chosen.items() if name in CompareSettings.options()}
             with collected_warnings(warnings):
-                result = compared(result, **settings)
+                result = compare_scores(result, CompareSettings.of(settings))
     else:
         pairs = operation.count_pairs(request.inputs)
         with ticking(_counter(context, pairs, "pairs")) if pairs else contextlib.nullcontext():

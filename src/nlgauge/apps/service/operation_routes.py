@@ -18,6 +18,7 @@ from nlgauge.apps.service.routes import Used, json_body
 from nlgauge.apps.service.schemas import JobStatus
 from nlgauge.apps.service.service import Service
 from nlgauge.core.operations import Operation
+from nlgauge.core.score_table import ScoreTable
 
 
 def operation_router() -> APIRouter:
@@ -91,7 +92,7 @@ async def _answer(request: OperationRequest, service: Service, form: str) -> byt
     if request.operation.name == "score":  # small requests share batches
         call = service.caller.score(request)
         scored = await service.score(call, texts=len(list(request.places())), characters=characters)
-        return answer(request, scored.scores, form, scored.warnings)
+        return answer(request, ScoreTable(tuple(scored.scores)), form, scored.warnings)
 
     def work() -> bytes:
         warnings: list[str] = []

@@ -9,7 +9,6 @@ from concurrent.futures import Future
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from nlgauge.apps.adapters import compared
 from nlgauge.apps.operations import operations
 from nlgauge.apps.service.calls import Caller, ScoreCall, collected_warnings
 from nlgauge.apps.service.guard import ProblemError
@@ -22,6 +21,7 @@ from nlgauge.core.run_options import watched
 from nlgauge.encoders.pool import hosted
 from nlgauge.errors import NlgaugeError
 from nlgauge.studies.compare.settings import CompareSettings
+from nlgauge.studies.compare.systems import compare_scores
 
 Answer = TypeVar("Answer")
 
@@ -137,7 +137,7 @@ class Service:
         warnings += scored.warnings
         settings = {name: value for name, value in request.chosen.items() if name in CompareSettings.options()}
         with collected_warnings(warnings):
-            return compared(scored.scores, **settings)
+            return compare_scores(scored.scores, CompareSettings.of(settings))
 
     def _preload(self, model: str) -> None:
         """Load a model and score with it, so that the first request does not wait for what is done once."""

@@ -231,6 +231,11 @@ class ScoredComparison(Result):
         """Which system is better by each metric, in words."""
         return plain_verdicts(self.comparison)
 
+    def to_dict(self, *, segments: bool = True) -> dict[str, Any]:
+        """Plain values; without `segments` they cannot be read back."""
+        record = super().to_dict()
+        return record if segments else record | {"scores": [score.to_dict(segments=False) for score in self.scores]}
+
     def __repr__(self) -> str:
         return repr(self.comparison)
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from nlgauge.core.composite import member_signatures
 from nlgauge.core.corpus import References
+from nlgauge.core.score import Score
 from nlgauge.core.scoring import Metrics, score_systems
 from nlgauge.core.signature import Signature
 from nlgauge.encoders.blas import one_blas_thread
@@ -250,7 +251,13 @@ def compare(
     given: dict[str, Any] = dict(options)
     settings = CompareSettings.of({name: given.pop(name) for name in CompareSettings.options() if name in given})
     scores = score_systems(systems, refs, metric, sources=sources, **given)
-    return ScoredComparison(compare_systems(scores, settings=settings), tuple(scores))
+    return compare_scores(scores, settings)
+
+
+def compare_scores(scores: Iterable[Score], settings: CompareSettings) -> ScoredComparison:
+    """Compare scores of systems, and keep them."""
+    kept = tuple(scores)
+    return ScoredComparison(compare_systems(kept, settings=settings), kept)
 
 
 def compare_systems(

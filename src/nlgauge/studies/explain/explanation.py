@@ -404,6 +404,10 @@ class Explanations(Result, Sequence[Explanation]):
     def __len__(self) -> int:
         return len(self.explanations)
 
+    def to_dict(self, *, matrix: bool = False) -> dict[str, Any]:
+        """Plain values; `matrix` as of one explanation."""
+        return {"format": self.format, "explanations": [row.to_dict(matrix=matrix) for row in self]}
+
     def render(self, form: str = "text", *, decimals: int | None = None) -> str:
         """Text and Markdown have one explanation below the other."""
         if form not in ("text", "markdown"):

@@ -26,7 +26,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from nlgauge.core.kinds import Choice, Flag, Float, InputFile, Int, Many, Text
+from nlgauge.core.kinds import Choice, Flag, Float, InputFile, Int, Many, Pattern, Text
 from nlgauge.core.metric import Metric
 from nlgauge.core.options import OptionSet, option, seed_option
 from nlgauge.core.registry import parse_metric
@@ -70,7 +70,8 @@ class StudyOptions(OptionSet):
     )
     lang: str = option(
         "",
-        Text("a language", empty=True),
+        # A plain code: names of lists of stop words are made of it.
+        Pattern(r"|[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8}){0,2}", "a language code such as en or pt-BR"),
         help="language of the texts, for lists of stop words",
         unset="the target of each language pair",
     )
