@@ -83,7 +83,7 @@ def test_distances_are_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_text_beside_itself_does_not_stay_in_memory() -> None:
-    points = TokenPoints(np.ones((2, 3), dtype=np.float32), ("a", "b"))
+    points = TokenPoints(np.ones((2, 3), dtype=np.float32))
     assert points.distances(points, squared=True).tolist() == [[0, 0], [0, 0]]
     alive = weakref.ref(points)
     gc.disable()

@@ -8,7 +8,7 @@ from nlgauge.vectors.cloud import TokenPoints
 
 
 def some_points(seed: int) -> TokenPoints:
-    return TokenPoints(np.random.default_rng(seed).normal(size=(5, 8)).astype(np.float32), ("a",) * 5)
+    return TokenPoints(np.random.default_rng(seed).normal(size=(5, 8)).astype(np.float32))
 
 
 def test_distances_of_two_texts_are_computed_once() -> None:

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,8 +26,11 @@ from nlgauge.io.storage import short_digest
 from nlgauge.text.idf import IdfTable
 from nlgauge.text.tokenizer import TextTokenizer, Tokens
 from nlgauge.text.windows import Windows
-from nlgauge.vectors.cloud import PointSpans, unit_rows
-from nlgauge.vectors.points import TokenFilter, kept_tokens, pieces_of, surfaces_of
+from nlgauge.vectors.cloud import Cloud, PointSpans, TokenCloud, TokenPoints, unit_rows
+from nlgauge.vectors.points import TokenFilter, kept_tokens, ngram_labels, ngram_spans, surfaces_of
+
+#: How labels spell tokens: as a reader writes them, or as the vocabulary does.
+Spelling: TypeAlias = Literal["surfaces", "token_strings"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,21 +107,29 @@ class TextView:
         """Its token vectors of a layer, scaled to length 1."""
         return self.encoded.derived(("unit", layer), lambda: unit_rows(self.layers[layer]))
 
-    def words(self, *, by_word: bool = False) -> tuple[str, ...]:
-        """Its tokens as a reader writes them, or its words, put together from their pieces."""
-        surfaces = surfaces_of(self.encoded, self.tokenizer)
-        if not by_word:
-            return surfaces
-        pieces = pieces_of(self.encoded, self.tokenizer)
-        starts, sizes = self.tokens.word_pieces
-        return tuple(
-            surfaces[at] if size == 1 else "".join(pieces[at : at + size])
-            for at, size in zip(starts, sizes, strict=True)
-        )
+    def words(self) -> tuple[str, ...]:
+        """Its tokens as a reader writes them."""
+        return surfaces_of(self.encoded, self.tokenizer)
 
-    def spans(self, *, by_word: bool = False) -> tuple[PointSpans, ...]:
-        """Where its tokens stand in the text, or its words, by the places of their pieces."""
-        return token_spans(self.tokens, by_word=by_word)
+    def cloud(
+        self,
+        points: NDArray[Any] | TokenPoints,
+        kept: Selection,
+        *,
+        n: int = 1,
+        weights: NDArray[np.float64] | None = None,
+        by_word: bool = False,
+        spelling: Spelling = "surfaces",
+    ) -> Cloud:
+        """Weighted points that stand for the kept tokens, or words, or for n-grams of them with weights of their own.
+
+        Points of all tokens, of which each recipe keeps some, are `TokenPoints`: their distances are shared.
+        """
+        names = TokenNames(self.tokens, self.tokenizer, kept.rows, n, by_word, spelling)
+        weights = kept.weights if weights is None else weights
+        if isinstance(points, TokenPoints):
+            return TokenCloud(points, kept.rows, weights, zero_weight=kept.zero_weight, names=names)
+        return Cloud(points, weights, kept.zero_weight, names)
 
     def select(self, keep: TokenFilter | None, *, specials_weigh: bool) -> Selection:
         """The tokens that a filter keeps (None: all), or the words where it averages pieces, with their weights.
@@ -141,19 +152,39 @@ class TextView:
         return Selection(rows, uniform if uniform.sum() > 0 else np.ones(len(rows)), True)
 
 
-def token_spans(tokens: Tokens, *, by_word: bool = False) -> tuple[PointSpans, ...]:
-    """Where tokens stand in their text, or words by the places of their pieces; special tokens stand nowhere."""
-    places: list[PointSpans] = [
-        ((start, end),) if end > start and not special else ()
-        for (start, end), special in zip(tokens.offsets.tolist(), tokens.is_special.tolist(), strict=True)
-    ]
-    if not by_word:
-        return tuple(places)
-    starts, sizes = tokens.word_pieces
-    return tuple(
-        tuple(span for place in places[at : at + size] for span in place)
-        for at, size in zip(starts, sizes, strict=True)
-    )
+@dataclass(frozen=True, eq=False)
+class TokenNames:
+    """What points of a text stand for; nothing of the text is kept alive but its tokens."""
+
+    tokens: Tokens
+    tokenizer: TextTokenizer
+    rows: NDArray[np.intp]
+    n: int
+    by_word: bool
+    spelling: Spelling
+
+    def labels(self) -> tuple[str, ...]:
+        """The tokens as a reader or as the vocabulary writes them, words put together from their pieces."""
+        words = getattr(self.tokenizer, self.spelling)(self.tokens)
+        if self.by_word:
+            pieces = self.tokenizer.pieces(self.tokens)
+            words = [
+                words[start] if size == 1 else "".join(pieces[start : start + size])
+                for start, size in zip(*self.tokens.word_pieces, strict=True)
+            ]
+        return ngram_labels([words[row] for row in self.rows], self.n)
+
+    def spans(self) -> tuple[PointSpans, ...]:
+        """Where the tokens stand in the text, words by the places of their pieces; special tokens stand nowhere."""
+        places, special = self.tokens.offsets.tolist(), self.tokens.is_special.tolist()
+        spans: list[PointSpans] = [
+            ((start, end),) if end > start and not out else ()
+            for (start, end), out in zip(places, special, strict=True)
+        ]
+        if self.by_word:
+            words = zip(*self.tokens.word_pieces, strict=True)
+            spans = [tuple(span for place in spans[start : start + size] for span in place) for start, size in words]
+        return ngram_spans([spans[row] for row in self.rows], self.n)
 
 
 #: Choices that look at the texts at hand.

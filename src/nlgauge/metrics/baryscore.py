@@ -26,10 +26,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nlgauge.core.kinds import NameList
 from nlgauge.core.metric import Pair
@@ -37,11 +37,11 @@ from nlgauge.core.options import BY_PROFILE, option
 from nlgauge.core.profiles import Profile, profile_option
 from nlgauge.core.resources import idf_option
 from nlgauge.core.run_options import between_pairs
-from nlgauge.core.tokens import TextView
+from nlgauge.core.tokens import Selection, TextView
 from nlgauge.core.vector_metric import State
 from nlgauge.encoders.base import Encoder
 from nlgauge.errors import RecipeError
-from nlgauge.metrics.parts.transport_metric import Alone, Problem, TransportMetric
+from nlgauge.metrics.parts.transport_metric import Problem, TransportMetric, mean_length
 from nlgauge.vectors.barycentre import barycentre_from_origin
 from nlgauge.vectors.cloud import Cloud, unit_rows
 from nlgauge.vectors.points import barycentre_of_layers
@@ -57,7 +57,7 @@ _LAYERS = 5
 
 
 @dataclass(frozen=True, kw_only=True)
-class BaryScore(TransportMetric):
+class BaryScore(TransportMetric[Cloud]):
     """Exact or entropic transport between barycentres of the last five layers; a distance."""
 
     name: ClassVar[str] = "baryscore"
@@ -104,28 +104,20 @@ class BaryScore(TransportMetric):
         if text.tokens.empty:
             return None
         layers = [text.layers[layer] for layer in state.layers]
-        if self.profile == "released":  # uniform weights, and a start at 0
-            x = barycentre_from_origin(layers)
-            return Cloud(x, np.ones(len(text.tokens)), text.words, locate_points=text.spans)
         # Without a table all tokens count, special ones too, as in the released code.
-        _, b, zero = text.select(None, specials_weigh=True)
+        every, b, zero = text.select(None, specials_weigh=True)
+        if self.profile == "released":  # uniform weights, and a start at 0
+            return text.cloud(barycentre_from_origin(layers), Selection(every, np.ones(len(every)), False))
         kept = np.flatnonzero(b > 0)  # a point without mass has no place in a barycentre
         # X = argmin_X sum_l W2^2((b, X), (w, x_l))
         x = barycentre_of_layers([unit_rows(layer[kept]) for layer in layers], b[kept]).points
-        return Cloud(
-            x,
-            b[kept],
-            lambda: tuple(text.words()[row] for row in kept),
-            zero,
-            lambda: tuple(text.spans()[row] for row in kept),
-        )
+        return text.cloud(x, Selection(kept, b[kept], zero))
 
-    def cost(self, x: Cloud, y: Cloud) -> NDArray[np.float64]:
-        return x.distances(y, squared=True)  # C_ij = ||X_i - Y_j||^2
-
-    def value(self, problem: Problem | Alone) -> Pair:
-        if isinstance(problem, Alone):
-            return Pair([problem.to_origin(lambda x: (x**2).sum(axis=1))] * len(self.components))
+    def compare(self, x: Cloud | None, y: Cloud | None, state: State, *, align: bool) -> Pair:
+        if x is None or y is None:
+            origin = mean_length(y if x is None else x, lambda points: (points**2).sum(axis=1))
+            return Pair([origin] * len(self.components))
+        problem = Problem(x, y, partial(Cloud.distances, squared=True), self.solver)  # C_ij = ||X_i - Y_j||^2
         values, converged = [], True
         for name in self.components:
             if name == "W":
@@ -133,8 +125,8 @@ class BaryScore(TransportMetric):
                 converged = converged and problem.converged
                 continue
             soft = sinkhorn_transport(
-                problem.x.weights,
-                problem.y.weights,
+                x.weights,
+                y.weights,
                 problem.costs,
                 regularisation=float(name.removeprefix("SD_")),
                 stable=self.profile != "released",
@@ -142,4 +134,4 @@ class BaryScore(TransportMetric):
             )  # SD_r = <T_r, C>
             values.append(soft.cost)
             converged = converged and soft.converged
-        return Pair(values, converged=converged)
+        return Pair(values, problem.flow() if align else None, converged)

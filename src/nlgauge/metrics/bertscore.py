@@ -26,7 +26,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -36,7 +35,7 @@ from nlgauge.core.kinds import Choice, Int
 from nlgauge.core.metric import Comparison, Pair, SystemResult
 from nlgauge.core.options import option
 from nlgauge.core.resources import StopwordList, idf_option
-from nlgauge.core.tokens import TextView, token_spans
+from nlgauge.core.tokens import TextView
 from nlgauge.core.vector_metric import State, VectorMetric, chosen_layer
 from nlgauge.encoders.base import Encoder
 from nlgauge.metrics.parts.baseline import BaselineChoice
@@ -83,13 +82,12 @@ class BERTScore(VectorMetric[Cloud]):
     def represent(self, text: TextView, state: State) -> Cloud | None:
         layer, stopwords = state.layers[0], state["stopwords"].words
         keep = TokenFilter("all", "keep", stopwords, stops="starts") if stopwords else None
-        rows, weights, zero = text.select(keep, specials_weigh=False)
-        tokens, x = text.tokens, text.unit(layer)
-        if keep is not None:  # once per text: identical texts are then compared as one and the same matrix
-            tokens, x = tokens.take(rows), text.encoded.derived(("unit", layer, keep), lambda: text.unit(layer)[rows])
-        if tokens.empty:
+        kept, x = text.select(keep, specials_weigh=False), text.unit(layer)
+        if text.tokens.is_special[kept.rows].all():
             return None
-        return Cloud(x, weights, lambda: text.tokenizer.token_strings(tokens), zero, partial(token_spans, tokens))
+        if keep is not None:  # once per text: identical texts are then compared as one and the same matrix
+            x = text.encoded.derived(("unit", layer, keep), lambda: text.unit(layer)[kept.rows])
+        return text.cloud(x, kept, spelling="token_strings")
 
     def compare(self, x: Cloud, y: Cloud, state: State, *, align: bool) -> Pair:
         if not align:

@@ -89,7 +89,7 @@ class GreedyMatching:
         """Unit vectors; special tokens can be matched, but weigh nothing."""
         if text.tokens.empty:
             return None
-        return Cloud(text.unit(self.layer), text.select(None, specials_weigh=False).weights, text.words)
+        return Cloud(text.unit(self.layer), text.select(None, specials_weigh=False).weights)
 
     def compare(self, x: Cloud | None, y: Cloud | None) -> float:
         """F"""

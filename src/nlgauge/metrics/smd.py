@@ -10,6 +10,7 @@ authors' web service, has a formula of its own (D5.8): with the mean m of a text
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -17,12 +18,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlgauge.core.kinds import Choice
-from nlgauge.core.metric import Pair
 from nlgauge.core.options import option
+from nlgauge.core.profiles import Profile, profile_option
+from nlgauge.metrics import moverscore
 from nlgauge.metrics.moverscore import MoverScore
-from nlgauge.metrics.parts.transport_metric import Alone, Problem
 from nlgauge.vectors.cloud import Cloud
 from nlgauge.vectors.transport import EXACT
+
+PROFILES = moverscore.PROFILES | {"web": Profile(**(vars(moverscore.PROFILES["web"]) | {"score": "-cost"}))}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,19 +33,20 @@ class SMD(MoverScore):
     """One point per text, and the distance between two of them."""
 
     name: ClassVar[str] = "smd"
+    profiles: ClassVar[Mapping[str, Profile]] = PROFILES
 
+    profile: str = profile_option("v1", PROFILES)
     n: int | str = option("sentence", Choice("sentence"), help="the whole text is one n-gram", in_profile=False)
     solver: str = option(EXACT, Choice(EXACT), help="there is one way to move one point", optional=True)
 
-    def cost(self, x: Cloud, y: Cloud) -> NDArray[np.float64]:
+    def costs(self, x: Cloud, y: Cloud) -> NDArray[np.float64]:
         if self.profile == "web":
             taxicab: NDArray[np.float64] = np.abs(x.points[:, None] - y.points[None]).sum(axis=-1)
             return taxicab
-        return super().cost(x, y)
+        return super().costs(x, y)
 
-    def value(self, problem: Problem | Alone) -> Pair:
-        if self.profile != "web":
-            return super().value(problem)
-        if isinstance(problem, Problem):
-            return Pair([-problem.plan.cost])
-        return Pair([-problem.to_origin(lambda x: np.abs(x).sum(axis=1))])
+    def lengths(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
+        if self.profile == "web":
+            taxicab: NDArray[np.float64] = np.abs(points).sum(axis=1)
+            return taxicab
+        return super().lengths(points)

@@ -31,25 +31,32 @@ from typing import Any, ClassVar, NamedTuple
 from nlgauge.core.kinds import Choice, Float, Int
 from nlgauge.core.metric import Pair
 from nlgauge.core.options import BY_PROFILE, option
-from nlgauge.core.profiles import profile_option
+from nlgauge.core.profiles import Profile, profile_option
 from nlgauge.core.resources import LanguageModelName, SentenceModelName
 from nlgauge.core.run_options import RunOptions
 from nlgauge.core.tokens import TextView, TokenizedCorpus
 from nlgauge.core.vector_metric import State, WindowTexts
 from nlgauge.encoders.base import Encoder
 from nlgauge.errors import RecipeError
-from nlgauge.metrics.moverscore import MoverScore
-from nlgauge.metrics.parts.ngram_options import SCORES, NGramProfile
+from nlgauge.metrics.moverscore import NGramMetric
 from nlgauge.metrics.parts.sentences import encode_sentences, fluency, score_fluency, sentence_vector
-from nlgauge.metrics.parts.transport_metric import Alone, Problem
 from nlgauge.text.windows import NO_WINDOWS
-from nlgauge.vectors.transport import EXACT, trim_flow
+from nlgauge.vectors.transport import EXACT
 
 PROFILES = {
-    "paper": NGramProfile("last both all keep", unit="", squared=False, score="-cost", n=1, trim=0.0),
-    "2020": NGramProfile("last none first drop-ascii", unit="points", squared=True, score="1-cost", n=2, trim=0.0),
-    "head": NGramProfile("two-thirds none all keep", unit="points", squared=False, score="1/(1+cost)", n=2, trim=0.3),
-}
+    "paper": Profile(
+        aggregation="last", idf="both", subwords="all", punctuation="keep", n=1, trim=0.0,
+        unit_layers=False, unit_points=False, squared=False, score="-cost",
+    ),
+    "2020": Profile(
+        aggregation="last", idf="none", subwords="first", punctuation="drop-ascii", n=2, trim=0.0,
+        unit_layers=False, unit_points=True, squared=True, score="1-cost",
+    ),
+    "head": Profile(
+        aggregation="two-thirds", idf="none", subwords="all", punctuation="keep", n=2, trim=0.3,
+        unit_layers=False, unit_points=True, squared=False, score="1/(1+cost)",
+    ),
+}  # fmt: skip
 
 #: Options that mean nothing where a text is one vector.
 _WORD_OPTIONS = (
@@ -67,11 +74,12 @@ class Translation(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class XMoverScore(MoverScore):
+class XMoverScore(NGramMetric[Translation]):
     """Transport of n-grams, or sentence vectors, and the fluency of a language model; against the source."""
 
     name: ClassVar[str] = "xmoverscore"
-    profiles: ClassVar[Mapping[str, NGramProfile]] = PROFILES
+    main: ClassVar[str] = "score"
+    profiles: ClassVar[Mapping[str, Profile]] = PROFILES
     citation: ClassVar[str] = """\
 @inproceedings{zhao-etal-2020-limitations,
   title     = {On the Limitations of Cross-lingual Encoders as Exposed by Reference-Free
@@ -109,11 +117,6 @@ class XMoverScore(MoverScore):
                 f"trim={self.trim:g} drops masses of the exact flow, and solver={self.solver!r} has none; give trim=0"
             )
             raise RecipeError(msg)
-
-    @property
-    def higher_is_better(self) -> bool:  # type: ignore[override]  # the sign of a distance is turned
-        """Always a similarity."""
-        return True
 
     @property
     def unused(self) -> Mapping[str, str]:
@@ -156,27 +159,21 @@ class XMoverScore(MoverScore):
         """The parts of the score too, where it has two."""
         return ("score",) if self.lm == "none" else ("score", "similarity", "fluency")
 
-    def represent(self, text: TextView, state: State) -> Translation:  # type: ignore[override]  # more than a cloud
+    def represent(self, text: TextView, state: State) -> Translation:
         fluent = fluency(text, state["lm"], length_normalised_twice=self.length_normalised_twice)
         if self.unit == "sentence":
             return Translation(sentence_vector(text, state["sentence"], state.transforms), fluent)
-        cloud = super().represent(text, state)
+        cloud = self.cloud(text, state, self.n)
         left_out = cloud is None and not text.tokens.empty
         return Translation(cloud, fluent, left_out or (cloud is not None and cloud.zero_weight))
 
-    def compare(self, x: Any, y: Any, state: State, *, align: bool) -> Pair:
+    def compare(self, x: Translation, y: Translation, state: State, *, align: bool) -> Pair:
         if self.unit == "sentence":
             moved = Pair([float(x.meaning @ y.meaning)])  # 1 - m(x, y) = cos(E(x), E(y))
         else:
-            moved = super().compare(x.meaning, y.meaning, state, align=align)
-        similarity = moved.values[0]
+            moved = self.move(x.meaning, y.meaning, align=align, trim=self.trim)  # D8.5
         if self.lm == "none":
             return moved
+        similarity = moved.values[0]
         # section 3: score = similarity(m) + 0.1 LM(y), where y is the translation
         return moved._replace(values=(similarity + self.lm_weight * x.fluency, similarity, x.fluency))
-
-    def value(self, problem: Problem | Alone) -> Pair:
-        if self.trim and isinstance(problem, Problem):
-            trimmed = trim_flow(problem.plan.flow, problem.costs, share=self.trim)  # D8.5
-            return Pair([SCORES[self.published.score](trimmed.cost)])
-        return super().value(problem)

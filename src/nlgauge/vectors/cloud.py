@@ -10,10 +10,10 @@ An `Alignment` is a match token by token, a `Flow` the mass that moved between t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, Protocol, TypeAlias, TypeVar
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -38,18 +38,25 @@ _MOST_REMEMBERED = 64
 _MOST_DISTANCES = 2**22
 
 
+class PointNames(Protocol):
+    """Says what points stand for; asked only where somebody wants to see it."""
+
+    def labels(self) -> tuple[str, ...]:
+        """What each point stands for, in words."""
+
+    def spans(self) -> tuple[PointSpans, ...]:
+        """Where each point stands in the text."""
+
+
 @dataclass(frozen=True, eq=False)
 class Cloud:
     """A text as weighted points: tokens, words, n-grams, or the whole text as one."""
 
     points: NDArray[Any]
     weights: NDArray[np.float64]
-    name_points: Callable[[], tuple[str, ...]]
-    """Names what each point stands for; asked only where somebody wants to see it."""
     zero_weight: bool = False
     """Whether idf left no weight, so that uniform weights stand in."""
-    locate_points: Callable[[], tuple[PointSpans, ...]] | None = None
-    """Finds where each point stands in the text; asked only where somebody wants to see it."""
+    names: PointNames | None = None
 
     def __len__(self) -> int:
         return len(self.weights)
@@ -57,12 +64,12 @@ class Cloud:
     @cached_property
     def labels(self) -> tuple[str, ...]:
         """What each point stands for."""
-        return self.name_points()
+        return () if self.names is None else self.names.labels()
 
     @cached_property
     def spans(self) -> tuple[PointSpans, ...]:
         """Where each point stands in the text; empty where nobody knows."""
-        return () if self.locate_points is None else self.locate_points()
+        return () if self.names is None else self.names.spans()
 
     def distances(self, other: Cloud, *, squared: bool) -> NDArray[np.float64]:
         """Euclidean distances of all points to all of the other's."""
@@ -87,15 +94,8 @@ def unit_rows(vectors: NDArray[F], *, floor: float = 0.0, pairwise: bool = False
 class TokenPoints:
     """A point for every token of a text (or for every word), with its distances to those of other texts."""
 
-    def __init__(
-        self,
-        points: NDArray[np.float32],
-        labels: tuple[str, ...],
-        locate: Callable[[], tuple[PointSpans, ...]] | None = None,
-    ) -> None:
+    def __init__(self, points: NDArray[np.float32]) -> None:
         self.points = points
-        self.labels = labels
-        self.locate = locate
         # Weak, because a text that is compared with itself must not keep itself alive.
         self._distances: WeakKeyDictionary[TokenPoints, dict[bool, NDArray[np.float64]]] = WeakKeyDictionary()
 
@@ -111,32 +111,21 @@ class TokenPoints:
 
 
 class TokenCloud(Cloud):
-    """Some of a text's points, with weights. Points and labels are made only where somebody asks for them."""
-
-    def __init__(
-        self, whole: TokenPoints, rows: NDArray[np.intp], weights: NDArray[np.float64], zero_weight: bool
-    ) -> None:
-        self.__dict__.update(whole=whole, rows=rows, weights=weights, zero_weight=zero_weight)
+    """Some of a text's points, with weights. They are copied only where somebody asks for them."""
 
     whole: TokenPoints
     rows: NDArray[np.intp]
+
+    def __init__(
+        self, whole: TokenPoints, rows: NDArray[np.intp], weights: NDArray[np.float64], **about: Any
+    ) -> None:
+        self.__dict__.update(whole=whole, rows=rows, weights=weights, **about)
 
     @cached_property
     def points(self) -> NDArray[np.float64]:
         """The chosen points."""
         chosen: NDArray[np.float64] = self.whole.points[self.rows].astype(np.float64)
         return chosen
-
-    @property
-    def name_points(self) -> Callable[[], tuple[str, ...]]:
-        """Names the chosen points."""
-        return lambda: tuple(self.whole.labels[row] for row in self.rows)
-
-    @cached_property
-    def spans(self) -> tuple[PointSpans, ...]:
-        """Where the chosen points stand in the text; empty where nobody knows."""
-        whole = () if self.whole.locate is None else self.whole.locate()
-        return tuple(whole[row] for row in self.rows) if whole else ()
 
     def distances(self, other: Cloud, *, squared: bool) -> NDArray[np.float64]:
         """Distances of the chosen points to the other's."""

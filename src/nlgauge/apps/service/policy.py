@@ -214,7 +214,7 @@ def estimated_seconds(prepared: Prepared) -> float:
     )
 
 
-def _seconds_per_cell(metric: TransportMetric) -> float:
+def _seconds_per_cell(metric: TransportMetric[Any]) -> float:
     if isinstance(metric, BaryScore):
         if metric.profile == "released":  # the plain iteration only
             return _SECONDS_EXACT

@@ -1,12 +1,10 @@
-"""Base class of metrics that move one cloud onto another, and the option that chooses the solver.
+"""What metrics share that move one cloud onto another: the options, the problem, and the flow that a result shows.
 
-Transport is solved exactly, or, for long texts, by something cheaper that the recipe names. The class handles empty
-texts, several references and the flow that a result shows.
+Transport is solved exactly, or, for long texts, by something cheaper that the recipe names.
 """
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,11 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlgauge.core.kinds import Choice, Float, Kind, as_text
-from nlgauge.core.metric import Comparison, Pair, SystemResult
+from nlgauge.core.metric import Comparison, SystemResult
 from nlgauge.core.options import option
 from nlgauge.core.profiles import ProfiledMetric
 from nlgauge.core.run_options import between_pairs
-from nlgauge.core.vector_metric import State
+from nlgauge.core.vector_metric import Representation, State
 from nlgauge.vectors.cloud import Cloud, Flow
 from nlgauge.vectors.transport import (
     EXACT,
@@ -104,7 +102,7 @@ class Problem:
         step = max(1, _AT_ONCE // len(self.y))
         for start in range(0, len(points), step):
             rows = slice(start, start + step)
-            yield self.cost_between(Cloud(points[rows], weights[rows], tuple), self.y)
+            yield self.cost_between(Cloud(points[rows], weights[rows]), self.y)
 
     def flow(self) -> Flow:
         """The plan as a result shows it."""
@@ -122,22 +120,19 @@ class Problem:
         )
 
 
-@dataclass(frozen=True, eq=False)
-class Alone:
-    """A text whose other side is empty; None: both are."""
-
-    cloud: Cloud | None
-
-    def to_origin(self, size: Callable[[NDArray[np.float64]], NDArray[np.float64]]) -> float:
-        """Mean of its points' distances to the origin, where an empty text stands; `size` gives one per point."""
-        if self.cloud is None:
-            return 0.0
-        return float(size(self.cloud.points) @ self.cloud.weights / self.cloud.weights.sum())
+def mean_length(cloud: Cloud | None, lengths: Callable[[NDArray[np.float64]], NDArray[np.float64]]) -> float:
+    """Mean distance of a text's points to the origin, where an empty text stands; `lengths` gives one per point."""
+    if cloud is None:
+        return 0.0
+    return float(lengths(cloud.points) @ cloud.weights / cloud.weights.sum())
 
 
 @dataclass(frozen=True, kw_only=True)
-class TransportMetric(ProfiledMetric[Cloud]):
-    """Hypothesis and reference are clouds; the plan between them, or its cost, is the score."""
+class TransportMetric(ProfiledMetric[Representation]):
+    """Hypothesis and reference are clouds; the plan between them, or its cost, is the score.
+
+    Beside an empty text a similarity is 0; a distance, or what is made of one, is that to the origin.
+    """
 
     empty_value: ClassVar[float | None] = None
 
@@ -146,24 +141,6 @@ class TransportMetric(ProfiledMetric[Cloud]):
     multiref: str = option(
         "mean", Choice("mean", "best"), help="rule for several references; mean is as published", short="mr"
     )
-
-    @abstractmethod
-    def cost(self, x: Cloud, y: Cloud) -> NDArray[np.float64]:
-        """What it costs to move a unit of mass from each point to each other."""
-
-    @abstractmethod
-    def value(self, problem: Problem | Alone) -> Pair:
-        """Components, from the costs and from the plan.
-
-        Beside an empty text a similarity is 0; a distance, or what is made of one, is that to the origin.
-        """
-
-    def compare(self, x: Cloud | None, y: Cloud | None, state: State, *, align: bool) -> Pair:
-        if x is None or y is None:
-            return self.value(Alone(y if x is None else x))
-        problem = Problem(x, y, self.cost, self.solver)
-        found = self.value(problem)
-        return found._replace(alignment=problem.flow()) if align else found
 
     def finish(self, comparisons: Mapping[str, Sequence[Comparison]], state: State) -> dict[str, SystemResult]:
         return {system: self.joined(found, rule=self.multiref) for system, found in comparisons.items()}

@@ -101,7 +101,7 @@ class Words:
     @cached_property
     def cloud(self) -> Cloud:
         """Tokens weigh the same."""
-        return Cloud(self.vectors, np.ones(len(self.vectors)), self.spell)
+        return Cloud(self.vectors, np.ones(len(self.vectors)))
 
     def move_to(self, other: Words, transport: Transport) -> Moved:
         """Solved once for wmd and wmdo."""
