@@ -102,6 +102,7 @@ def test_every_file_of_the_package_is_in_the_wheel(wheel: Path) -> None:
         if path.is_file() and "__pycache__" not in path.parts
     }
     assert any(name.startswith("nlgauge/metrics/parts/baselines/") for name in files)
+    assert "nlgauge/metrics/parts/citations.bib" in files
     with zipfile.ZipFile(wheel) as archive:
         held = {name for name in archive.namelist() if ".dist-info/" not in name}
     assert held == files

@@ -41,6 +41,7 @@ from nlgauge.core.tokens import Selection, TextView
 from nlgauge.core.vector_metric import State
 from nlgauge.encoders.base import Encoder
 from nlgauge.errors import RecipeError
+from nlgauge.metrics.parts.citations import cite
 from nlgauge.metrics.parts.transport_metric import Problem, TransportMetric, mean_length
 from nlgauge.vectors.barycentre import barycentre_from_origin
 from nlgauge.vectors.cloud import Cloud, unit_rows
@@ -63,14 +64,7 @@ class BaryScore(TransportMetric[Cloud]):
     name: ClassVar[str] = "baryscore"
     higher_is_better: ClassVar[bool] = False
     profiles: ClassVar[Mapping[str, Profile]] = PROFILES
-    citation: ClassVar[str] = """\
-@inproceedings{colombo-etal-2021-automatic,
-  title     = {Automatic Text Evaluation through the Lens of {W}asserstein Barycenters},
-  author    = {Colombo, Pierre and Staerman, Guillaume and Clavel, Chlo{\\'e} and Piantanida, Pablo},
-  booktitle = {Proceedings of EMNLP},
-  year      = {2021},
-  url       = {https://aclanthology.org/2021.emnlp-main.817}
-}"""
+    citation: ClassVar[str] = cite("colombo-etal-2021-automatic")
 
     profile: str = profile_option("corrected", PROFILES)
     measures: str = option(

@@ -39,6 +39,7 @@ from nlgauge.core.tokens import TextView
 from nlgauge.core.vector_metric import State, VectorMetric, chosen_layer
 from nlgauge.encoders.base import Encoder
 from nlgauge.metrics.parts.baseline import BaselineChoice
+from nlgauge.metrics.parts.citations import cite
 from nlgauge.vectors.cloud import Alignment, Cloud
 from nlgauge.vectors.greedy import greedy_match_points, greedy_scores, greedy_values
 from nlgauge.vectors.points import TokenFilter
@@ -57,14 +58,7 @@ class BERTScore(VectorMetric[Cloud]):
     components: ClassVar[tuple[str, ...]] = ("precision", "recall", "f1")
     main: ClassVar[str] = "f1"
     published_idf: ClassVar[str] = "refs"
-    citation: ClassVar[str] = """\
-@inproceedings{zhang2020bertscore,
-  title     = {{BERTScore}: Evaluating Text Generation with {BERT}},
-  author    = {Zhang, Tianyi and Kishore, Varsha and Wu, Felix and Weinberger, Kilian Q. and Artzi, Yoav},
-  booktitle = {International Conference on Learning Representations},
-  year      = {2020},
-  url       = {https://openreview.net/forum?id=SkeHuCVFDr}
-}"""
+    citation: ClassVar[str] = cite("zhang2020bertscore")
 
     layer: int | None = option(
         None, Int(0, word="default", note="the embeddings"), help="layer whose vectors are compared", short="l"

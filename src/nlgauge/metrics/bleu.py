@@ -14,6 +14,7 @@ from nlgauge.core.kinds import Choice, Text
 from nlgauge.core.options import option
 from nlgauge.errors import MissingExtraError, RecipeError
 from nlgauge.io.packages import require
+from nlgauge.metrics.parts.citations import cite
 from nlgauge.metrics.parts.sacrebleu_metric import SacreBLEUMetric
 from nlgauge.text.languages import count_scripts, language_code
 
@@ -55,14 +56,7 @@ class BLEU(SacreBLEUMetric):
     name: ClassVar[str] = "bleu"
     components: ClassVar[tuple[str, ...]] = ("bleu",)
     main: ClassVar[str] = "bleu"
-    citation: ClassVar[str] = """\
-@inproceedings{post-2018-call,
-  title     = {A Call for Clarity in Reporting {BLEU} Scores},
-  author    = {Post, Matt},
-  booktitle = {Proceedings of the Third Conference on Machine Translation: Research Papers},
-  year      = {2018},
-  url       = {https://aclanthology.org/W18-6319}
-}"""
+    citation: ClassVar[str] = cite("post-2018-call")
 
     derived_fields: ClassVar[tuple[str, ...]] = ("tokenize_engine", "sacrebleu")
 

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 from nlgauge.core.kinds import Int
 from nlgauge.core.options import option
 from nlgauge.io.packages import require
+from nlgauge.metrics.parts.citations import cite
 from nlgauge.metrics.parts.sacrebleu_metric import SacreBLEUMetric
 
 
@@ -18,14 +19,7 @@ class ChrF(SacreBLEUMetric):
     name: ClassVar[str] = "chrf"
     components: ClassVar[tuple[str, ...]] = ("chrf",)
     main: ClassVar[str] = "chrf"
-    citation: ClassVar[str] = """\
-@inproceedings{popovic-2015-chrf,
-  title     = {chr{F}: character n-gram {F}-score for automatic {MT} evaluation},
-  author    = {Popovi{\\'c}, Maja},
-  booktitle = {Proceedings of the Tenth Workshop on Statistical Machine Translation},
-  year      = {2015},
-  url       = {https://aclanthology.org/W15-3049}
-}"""
+    citation: ClassVar[str] = cite("popovic-2015-chrf")
 
     chars: int = option(6, Int(1), help="longest character n-gram", short="nc")
     words: int = option(0, Int(0), help="longest word n-gram; 2 makes it chrF++", short="nw")

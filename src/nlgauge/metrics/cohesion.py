@@ -29,6 +29,7 @@ from nlgauge.core.resources import LoadContext, Loaded, Resource
 from nlgauge.core.run_options import ticked
 from nlgauge.encoders.engines.static import WordVectors, load_word_vectors
 from nlgauge.errors import RecipeError, TooLongError
+from nlgauge.metrics.parts.citations import cite
 from nlgauge.metrics.parts.foci import adjacency, focus_sentences, merge_entities, noun_sentences
 from nlgauge.text.annotation import AnnotatedText
 
@@ -145,14 +146,7 @@ class _Cohesion(AnnotatedTextMetric, ProfiledTextMetric):
 class _Repetition(_Cohesion):
     """Words that come again, as part of all words of their kind."""
 
-    citation: ClassVar[str] = """\
-@inproceedings{wong-kit-2012-extending,
-  title     = {Extending Machine Translation Evaluation Metrics with Lexical Cohesion to Document Level},
-  author    = {Wong, Billy T. M. and Kit, Chunyu},
-  booktitle = {Proceedings of EMNLP-CoNLL},
-  year      = {2012},
-  url       = {https://aclanthology.org/D12-1097}
-}"""
+    citation: ClassVar[str] = cite("wong-kit-2012-extending")
 
     devices: str = option(
         BY_PROFILE,
@@ -199,14 +193,7 @@ class EntityGraph(_Cohesion):
     of_ties: ClassVar[bool] = True
     components: ClassVar[tuple[str, ...]] = ("connectivity",)
     main: ClassVar[str] = "connectivity"
-    citation: ClassVar[str] = """\
-@inproceedings{guinaudeau-strube-2013-graph,
-  title     = {Graph-based Local Coherence Modeling},
-  author    = {Guinaudeau, Camille and Strube, Michael},
-  booktitle = {Proceedings of the 51st Annual Meeting of the Association for Computational Linguistics},
-  year      = {2013},
-  url       = {https://aclanthology.org/P13-1010}
-}"""
+    citation: ClassVar[str] = cite("guinaudeau-strube-2013-graph")
 
     average: str = option(
         BY_PROFILE,
@@ -242,14 +229,7 @@ class LexicalGraph(EntityGraph):
     """The graph of sentences that share an entity: nouns of like word vectors."""
 
     name: ClassVar[str] = "lexical-graph"
-    citation: ClassVar[str] = """\
-@inproceedings{mesgar-strube-2016-lexical,
-  title     = {Lexical Coherence Graph Modeling Using Word Embeddings},
-  author    = {Mesgar, Mohsen and Strube, Michael},
-  booktitle = {Proceedings of NAACL-HLT},
-  year      = {2016},
-  url       = {https://aclanthology.org/N16-1167}
-}"""
+    citation: ClassVar[str] = cite("mesgar-strube-2016-lexical")
 
     vectors: str = option(
         "none",

@@ -22,6 +22,7 @@ from nlgauge.core.options import option
 from nlgauge.core.signature import Signature
 from nlgauge.errors import RecipeError
 from nlgauge.io.storage import short_digest
+from nlgauge.metrics.parts.citations import cite
 from nlgauge.metrics.parts.norms import SHIPPED, MemberNorms, NormsChoice, load_norms
 
 
@@ -32,15 +33,7 @@ class Ensemble(CompositeMetric):
     name: ClassVar[str] = "ensemble"
     components: ClassVar[tuple[str, ...]] = ("score",)
     main: ClassVar[str] = "score"
-    citation: ClassVar[str] = """\
-@inproceedings{kaster-etal-2021-global,
-  title     = {Global Explainability of {BERT}-Based Evaluation Metrics by Disentangling along
-               Linguistic Factors},
-  author    = {Kaster, Marvin and Zhao, Wei and Eger, Steffen},
-  booktitle = {Proceedings of EMNLP},
-  year      = {2021},
-  url       = {https://aclanthology.org/2021.emnlp-main.701}
-}"""
+    citation: ClassVar[str] = cite("kaster-etal-2021-global")
 
     norms: str = option(
         SHIPPED, NormsChoice(), help="means and deviations that members are standardised by", short="nm"

@@ -20,6 +20,7 @@ from nlgauge.core.metric import SystemResult
 from nlgauge.core.options import option
 from nlgauge.core.run_options import ticked
 from nlgauge.metrics.cohesion import Foci, foci_of
+from nlgauge.metrics.parts.citations import cite
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,14 +30,7 @@ class LexicalChain(AnnotatedTextMetric):
     name: ClassVar[str] = "lexical-chain"
     components: ClassVar[tuple[str, ...]] = ("overlap",)
     main: ClassVar[str] = "overlap"
-    citation: ClassVar[str] = """\
-@inproceedings{gong-etal-2015-document,
-  title     = {Document-Level Machine Translation Evaluation with Gist Consistency and Text Cohesion},
-  author    = {Gong, Zhengxian and Zhang, Min and Zhou, Guodong},
-  booktitle = {Proceedings of the Second Workshop on Discourse in Machine Translation},
-  year      = {2015},
-  url       = {https://aclanthology.org/W15-2504}
-}"""
+    citation: ClassVar[str] = cite("gong-etal-2015-document")
 
     multiref: str = option("best", Choice("best", "mean"), help="rule for several references", short="mr")
 

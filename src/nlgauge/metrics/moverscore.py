@@ -47,6 +47,7 @@ from nlgauge.core.tokens import TextView
 from nlgauge.core.vector_metric import Representation, State
 from nlgauge.encoders.base import Encoder
 from nlgauge.errors import RecipeError
+from nlgauge.metrics.parts.citations import cite
 from nlgauge.metrics.parts.transport_metric import Problem, TransportMetric, mean_length
 from nlgauge.vectors.cloud import Cloud, TokenPoints, unit_rows
 from nlgauge.vectors.points import (
@@ -221,14 +222,7 @@ class MoverScore(NGramMetric[Cloud]):
     components: ClassVar[tuple[str, ...]] = ("score",)
     main: ClassVar[str] = "score"
     profiles: ClassVar[Mapping[str, Profile]] = PROFILES
-    citation: ClassVar[str] = """\
-@inproceedings{zhao-etal-2019-moverscore,
-  title     = {{M}over{S}core: Text Generation Evaluating with Contextualized Embeddings and Earth Mover Distance},
-  author    = {Zhao, Wei and Peyrard, Maxime and Liu, Fei and Gao, Yang and Meyer, Christian M. and Eger, Steffen},
-  booktitle = {Proceedings of EMNLP-IJCNLP},
-  year      = {2019},
-  url       = {https://aclanthology.org/D19-1053}
-}"""
+    citation: ClassVar[str] = cite("zhao-etal-2019-moverscore")
 
     profile: str = profile_option("v1", PROFILES)
     n: int | str = option(

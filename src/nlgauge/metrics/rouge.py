@@ -15,6 +15,7 @@ from nlgauge.core.metric import SystemResult, TextMetric
 from nlgauge.core.options import option
 from nlgauge.core.run_options import ticked
 from nlgauge.io.packages import package_version, require
+from nlgauge.metrics.parts.citations import cite
 
 
 def common_subsequence(first: Sequence[str], second: Sequence[str]) -> int:
@@ -46,14 +47,7 @@ class _Rouge(TextMetric):
     kind: ClassVar[str]
     components: ClassVar[tuple[str, ...]] = ("precision", "recall", "f1")
     derived_fields: ClassVar[tuple[str, ...]] = ("stemmer_engine", "rouge_score")
-    citation: ClassVar[str] = """\
-@inproceedings{lin-2004-rouge,
-  title     = {{ROUGE}: A Package for Automatic Evaluation of Summaries},
-  author    = {Lin, Chin-Yew},
-  booktitle = {Text Summarization Branches Out},
-  year      = {2004},
-  url       = {https://aclanthology.org/W04-1013}
-}"""
+    citation: ClassVar[str] = cite("lin-2004-rouge")
 
     stemmer: str = option("yes", Choice("yes", "no"), help="whether words are stemmed (Porter's stemmer)", short="sm")
     multiref: str = option("mean", Choice("mean", "best"), help="rule for several references", short="mr")

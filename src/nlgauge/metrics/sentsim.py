@@ -38,6 +38,7 @@ from nlgauge.encoders.base import Encoder
 from nlgauge.errors import InputError, RecipeError
 from nlgauge.io.storage import short_digest
 from nlgauge.metrics.parts.bounds import Bounds, BoundsChoice
+from nlgauge.metrics.parts.citations import cite
 from nlgauge.metrics.parts.sentences import encode_sentences, sentence_vector
 from nlgauge.metrics.parts.transport_metric import solver_option
 from nlgauge.metrics.parts.word_mover import Transport, Words, equal_word_links, wmdo
@@ -166,14 +167,7 @@ class SentSim(VectorMetric[tuple[Any, ...]]):
     main: ClassVar[str] = "sentsim"
     distances: ClassVar[frozenset[str]] = DISTANCES
     empty_value: ClassVar[float | None] = None
-    citation: ClassVar[str] = """\
-@inproceedings{song-etal-2021-sentsim,
-  title     = {{S}ent{S}im: Crosslingual Semantic Evaluation of Machine Translation},
-  author    = {Song, Yurun and Zhao, Junchen and Specia, Lucia},
-  booktitle = {Proceedings of NAACL-HLT},
-  year      = {2021},
-  url       = {https://aclanthology.org/2021.naacl-main.252}
-}"""
+    citation: ClassVar[str] = cite("song-etal-2021-sentsim")
 
     against: str = option(
         "source",

@@ -39,6 +39,7 @@ from nlgauge.core.vector_metric import State, WindowTexts
 from nlgauge.encoders.base import Encoder
 from nlgauge.errors import RecipeError
 from nlgauge.metrics.moverscore import NGramMetric
+from nlgauge.metrics.parts.citations import cite
 from nlgauge.metrics.parts.sentences import encode_sentences, fluency, score_fluency, sentence_vector
 from nlgauge.text.windows import NO_WINDOWS
 from nlgauge.vectors.transport import EXACT
@@ -80,16 +81,7 @@ class XMoverScore(NGramMetric[Translation]):
     name: ClassVar[str] = "xmoverscore"
     main: ClassVar[str] = "score"
     profiles: ClassVar[Mapping[str, Profile]] = PROFILES
-    citation: ClassVar[str] = """\
-@inproceedings{zhao-etal-2020-limitations,
-  title     = {On the Limitations of Cross-lingual Encoders as Exposed by Reference-Free
-               Machine Translation Evaluation},
-  author    = {Zhao, Wei and Glava{\\v{s}}, Goran and Peyrard, Maxime and Gao, Yang and West, Robert and
-               Eger, Steffen},
-  booktitle = {Proceedings of ACL},
-  year      = {2020},
-  url       = {https://aclanthology.org/2020.acl-main.151}
-}"""
+    citation: ClassVar[str] = cite("zhao-etal-2020-limitations")
 
     against: str = option("source", Choice("source", "refs"), help="what a text is compared with", signed=False)
     profile: str = profile_option("2020", PROFILES)

@@ -16,6 +16,7 @@ from nlgauge.core.vector_metric import Representation, State, WindowTexts
 from nlgauge.encoders.base import Encoder
 from nlgauge.encoders.engines.static import InputVectors, WordVectors, load_word_vectors
 from nlgauge.errors import RecipeError
+from nlgauge.metrics.parts.citations import cite
 from nlgauge.metrics.parts.foci import MENTIONS, TokenPlaces, merge_entities, noun_sentences
 from nlgauge.text.annotation import AnnotatedText
 
@@ -44,14 +45,7 @@ SENT_PROFILES = {
     "corrected": Profile(threshold=0.8, start_token="left-out", sentence_lengths="own", single_reference="graph"),
 }
 
-CITATION = """\
-@inproceedings{zhao-etal-2023-discoscore,
-  title     = {{D}isco{S}core: Evaluating Text Generation with {BERT} and Discourse Coherence},
-  author    = {Zhao, Wei and Strube, Michael and Eger, Steffen},
-  booktitle = {Proceedings of EACL},
-  year      = {2023},
-  url       = {https://aclanthology.org/2023.eacl-main.278}
-}"""
+CITATION = cite("zhao-etal-2023-discoscore")
 
 
 class FocusVectors(Resource):
