@@ -18,8 +18,7 @@ from nlgauge.core.options import Option
 from nlgauge.core.registry import built_in_metrics
 from nlgauge.core.resources import IdfChoice, LanguageModelName, SentenceModelName, StopwordList, TransformFiles
 from nlgauge.core.vector_metric import VectorMetric
-from nlgauge.metrics.cohesion import WordVectorFile
-from nlgauge.metrics.parts.disco_options import FocusVectors
+from nlgauge.metrics.parts.foci import WordVectorFile
 from nlgauge.testing import HYPOTHESES, REFERENCES
 
 #: Values of kinds whose values cannot be listed.
@@ -59,7 +58,7 @@ def other_values(about: Option, folder: Path) -> Iterator[Any]:
         yield str(folder / "stop.txt")
     elif isinstance(kind, TransformFiles):
         yield "position-norm"
-    elif isinstance(kind, FocusVectors | WordVectorFile):
+    elif isinstance(kind, WordVectorFile):
         (folder / "vectors.txt").write_text("cat 1 0\ndog 1 0.1\nbird 0 1\n", encoding="utf-8")
         yield str(folder / "vectors.txt")
     else:  # models of whole texts are another folder's test; numbers joined by + are named above

@@ -10,7 +10,7 @@ import inspect
 import textwrap
 from abc import ABC, ABCMeta, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import Field, dataclass, field, fields
+from dataclasses import Field, dataclass, field, fields, replace
 from functools import cache
 from importlib.metadata import packages_distributions, version
 from types import MappingProxyType
@@ -152,6 +152,12 @@ class Metric(ABC, metaclass=_RecipeType):
         if "_options" not in vars(cls) or cls._options[0] is not cls.__dataclass_fields__:
             cls._options = (cls.__dataclass_fields__, MappingProxyType(_options_of(cls)))
         return cls._options[1]
+
+    @classmethod
+    def same_option(cls, name: str, **changes: Any) -> Any:
+        """An option of this metric as a field of another one, with changes such as another default."""
+        about = replace(cls.options()[name], **changes)
+        return field(default=about.default, metadata={"option": about})
 
     @classmethod
     def known_options(cls, given: Mapping[str, Any]) -> dict[str, Any]:

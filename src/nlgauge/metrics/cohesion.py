@@ -25,12 +25,11 @@ from nlgauge.core.kinds import Choice, Float
 from nlgauge.core.metric import SystemResult
 from nlgauge.core.options import BY_PROFILE, option
 from nlgauge.core.profiles import Profile, ProfiledTextMetric, profile_option
-from nlgauge.core.resources import LoadContext, Loaded, Resource
 from nlgauge.core.run_options import ticked
 from nlgauge.encoders.engines.static import WordVectors, load_word_vectors
 from nlgauge.errors import RecipeError, TooLongError
 from nlgauge.metrics.parts.citations import cite
-from nlgauge.metrics.parts.foci import adjacency, focus_sentences, merge_entities, noun_sentences
+from nlgauge.metrics.parts.foci import WordVectorFile, adjacency, focus_sentences, merge_entities, noun_sentences
 from nlgauge.text.annotation import AnnotatedText
 
 DeviceWords = Literal["nouns", "content"]
@@ -212,18 +211,6 @@ class EntityGraph(_Cohesion):
         return connectivity(foci, len(text.sentences), average=average) if foci else None  # type: ignore[arg-type]
 
 
-class WordVectorFile(Resource):
-    """A file of word vectors; a metric without an encoder has no others."""
-
-    def __init__(self) -> None:
-        super().__init__("none", file="a file of word vectors (GloVe, word2vec, Dep2Vec)")
-
-    def load(self, value: str, context: LoadContext) -> Loaded:
-        """The table."""
-        found = load_word_vectors(value)
-        return Loaded(found.label, found)
-
-
 @dataclass(frozen=True, kw_only=True)
 class LexicalGraph(EntityGraph):
     """The graph of sentences that share an entity: nouns of like word vectors."""
@@ -233,7 +220,7 @@ class LexicalGraph(EntityGraph):
 
     vectors: str = option(
         "none",
-        WordVectorFile(),
+        WordVectorFile("none"),
         help="word vectors that make entities; they must be named",
         short="ve",
         in_profile=False,

@@ -23,16 +23,9 @@ from nlgauge.core.metric import Comparison, Pair, SystemResult
 from nlgauge.core.profiles import Profile, profile_option
 from nlgauge.core.tokens import TextView
 from nlgauge.core.vector_metric import State
-from nlgauge.metrics.ds_focus import DSFocus
-from nlgauge.metrics.ds_sent import DSSent, SentenceGraph
-from nlgauge.metrics.parts.disco_options import (
-    FOCUS_PROFILES,
-    SENT_PROFILES,
-    FocusOptions,
-    SentOptions,
-    threshold_option,
-)
-from nlgauge.metrics.parts.foci import FocusTable
+from nlgauge.metrics.ds_focus import FOCUS_PROFILES, DSFocus, FocusOptions, FocusTable
+from nlgauge.metrics.ds_sent import SENT_PROFILES, DSSent, SentenceGraph, SentOptions
+from nlgauge.metrics.parts.foci import threshold_option
 
 PROFILES = {
     name: Profile(**(vars(SENT_PROFILES[name]) | vars(focus)), sent_threshold=SENT_PROFILES[name].threshold)

@@ -29,20 +29,217 @@ come from another annotator. Several references are averaged.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from nlgauge.core.kinds import Choice, Int
 from nlgauge.core.metric import Comparison, Pair, SystemResult
+from nlgauge.core.options import BY_PROFILE, option
 from nlgauge.core.profiles import Profile, profile_option
 from nlgauge.core.tokens import TextView
-from nlgauge.core.vector_metric import State
-from nlgauge.metrics.parts.disco_options import FOCUS_PROFILES, FocusOptions, threshold_option
-from nlgauge.metrics.parts.foci import FocusPair, FocusTable, Mention, find_mentions, sums_of_runs
-from nlgauge.vectors.cloud import unit_rows
+from nlgauge.core.vector_metric import Representation, State
+from nlgauge.metrics.parts.foci import (
+    MENTIONS,
+    DiscoMetric,
+    Entity,
+    Mention,
+    find_mentions,
+    sums_of_runs,
+    threshold_option,
+)
+from nlgauge.vectors.cloud import ORIGIN, Flow, PointSpans, unit_rows
+from nlgauge.vectors.transport import squared_distances
+
+#: What DS-Focus is by the released code, by the paper, and as it may be better.
+FOCUS_PROFILES = {
+    "released": Profile(
+        threshold=0.8, mentions="surface", subwords="last", lengths="unit", distance="squared",
+        unmatched="ignored",
+    ),
+    "paper": Profile(
+        threshold=0.8, mentions="lemma", subwords="average", lengths="own", distance="norm",
+        unmatched="ignored",
+    ),
+    "corrected": Profile(
+        threshold=0.8, mentions="lemma", subwords="average", lengths="unit", distance="norm",
+        unmatched="origin",
+    ),
+}  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class FocusTable:
+    """The foci of a text, a row each."""
+
+    rows: Mapping[Entity, int]
+    vectors: NDArray[np.float32]
+    """F: sums over the mentions of each focus."""
+    mentions: Sequence[Mention]
+    focus_of: NDArray[np.intp]
+    """The row of each mention."""
+
+    @classmethod
+    def of(
+        cls,
+        mentions: Sequence[Mention],
+        vectors: NDArray[np.float32],
+        entities: Mapping[str, Entity],
+        *,
+        least: int,
+    ) -> FocusTable:
+        """F_v = sum over the mentions of v (equation 1), for what is mentioned at least so often."""
+        counts = Counter(entities[mention.lemma] for mention in mentions)
+        rows = {entity: row for row, entity in enumerate(key for key, count in counts.items() if count >= least)}
+        kept = [place for place, mention in enumerate(mentions) if entities[mention.lemma] in rows]
+        focus_of = np.array([rows[entities[mentions[place].lemma]] for place in kept], dtype=np.intp)
+        order = np.array(kept, dtype=np.intp)[np.argsort(focus_of, kind="stable")]
+        stop = np.cumsum(np.bincount(focus_of, minlength=len(rows)))
+        first = np.concatenate([[0], stop[:-1]])[: len(rows)]
+        return cls(rows, sums_of_runs(vectors[order], first, stop), [mentions[place] for place in kept], focus_of)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @cached_property
+    def squared_lengths(self) -> NDArray[np.float64]:
+        """Squared distances to the origin."""
+        return _squares(self.vectors.astype(np.float64))
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The foci in words."""
+        return tuple(" / ".join(entity) for entity in self.rows)
+
+    @property
+    def spans(self) -> tuple[PointSpans, ...]:
+        """Where each focus is mentioned."""
+        found: list[list[tuple[int, int]]] = [[] for _ in self.rows]
+        for row, one in zip(self.focus_of.tolist(), self.mentions, strict=True):
+            found[row].append((one.start, one.end))
+        return tuple(map(tuple, found))
+
+
+@dataclass(frozen=True, eq=False)
+class FocusPair:
+    """The foci of a hypothesis beside those of a reference."""
+
+    x: FocusTable
+    y: FocusTable
+    squared: bool
+    """Whether distances are squared."""
+    origin: bool
+    """Whether a focus that one side lacks is at the origin there; else it is ignored (D6.4)."""
+
+    @cached_property
+    def common(self) -> NDArray[np.intp]:
+        """Rows of the foci that both have, in x and in y: an entity matches one of the same nouns only."""
+        rows = [(row, self.y.rows[entity]) for entity, row in self.x.rows.items() if entity in self.y.rows]
+        return np.array(rows, dtype=np.intp).reshape(-1, 2).T
+
+    def __len__(self) -> int:
+        return len(self.common[0])
+
+    @cached_property
+    def alone(self) -> list[NDArray[np.intp]]:
+        """Rows of the foci that the other side lacks, in x and in y."""
+        return [
+            np.setdiff1d(np.arange(len(side)), rows) for side, rows in zip((self.x, self.y), self.common, strict=True)
+        ]
+
+    def values(self) -> tuple[float, float, float]:
+        """P, R and (P + R) / 2 (equation 2, D6.12): the sum over foci divided by how many there are of them.
+
+        Nothing in common gives 0, unless what one side lacks is at the origin: then the sum is divided by the number
+        of foci of either side.
+        """
+        x_rows, y_rows = self.common
+        apart = self.x.vectors[x_rows].astype(np.float64) - self.y.vectors[y_rows]
+        total = float(self._distances(_squares(apart)).sum())
+        if self.origin:
+            squares = [side.squared_lengths[rows] for side, rows in zip((self.x, self.y), self.alone, strict=True)]
+            lengths = self._distances(np.concatenate(squares))
+            count = len(self) + len(lengths)
+            value = (total + float(lengths.sum())) / count if count else 0.0
+            return value, value, value
+        p, r = (total / len(side) if len(self) else 0.0 for side in (self.x, self.y))
+        return p, r, (p + r) / 2
+
+    def _distances(self, squares: NDArray[np.float64]) -> NDArray[np.float64]:
+        return squares if self.squared else np.sqrt(squares)
+
+    def flow(self) -> Flow | None:
+        """What was matched, each focus with an equal share, so that the sum of `flow * cost` is P.
+
+        Where a focus that one side lacks is at the origin there, it moves to a point that stands nowhere in the text.
+        None where nothing was matched.
+        """
+        if not len(self) and not (self.origin and (len(self.x) or len(self.y))):
+            return None
+        x, y = (np.pad(side.vectors.astype(np.float64), ((0, self.origin), (0, 0))) for side in (self.x, self.y))
+        mass, parts = np.zeros((len(x), len(y))), len(self.x)
+        mass[tuple(self.common)] = 1
+        if self.origin:
+            x_alone, y_alone = self.alone
+            mass[x_alone, -1] = mass[-1, y_alone] = 1
+            parts = len(self) + len(x_alone) + len(y_alone)
+        flow = mass / parts
+        return Flow(
+            reference_index=0,
+            hypothesis_tokens=self.x.labels + (ORIGIN,) * self.origin,
+            reference_tokens=self.y.labels + (ORIGIN,) * self.origin,
+            hypothesis_weight=flow.sum(axis=1),
+            reference_weight=flow.sum(axis=0),
+            flow=flow,
+            cost=self._distances(squared_distances(x, y)),
+            hypothesis_spans=self.x.spans + ((),) * self.origin,
+            reference_spans=self.y.spans + ((),) * self.origin,
+        )
+
+
+def _squares(vectors: NDArray[np.float64]) -> NDArray[np.float64]:
+    squares: NDArray[np.float64] = np.einsum("ij,ij->i", vectors, vectors)
+    return squares
+
+
+@dataclass(frozen=True, kw_only=True)
+class FocusOptions(DiscoMetric[Representation]):
+    """How mentions become vectors of foci, and what is measured between them."""
+
+    mentions: str = option(
+        BY_PROFILE,
+        Choice(*MENTIONS),
+        help="what counts as a mention: a noun, by its lemma, or a word spelt as one of the text's lemmas of nouns",
+        short="mn",
+    )
+    subwords: str = option(BY_PROFILE, Choice("last", "average"), help="pieces of a word that are kept", short="sw")
+    lengths: str = option(
+        BY_PROFILE, Choice("unit", "own"), help="whether the vector of a mention is scaled to length 1", short="vl"
+    )
+    distance: str = option(
+        BY_PROFILE, Choice("norm", "squared"), help="distance between the vectors of a focus", short="di"
+    )
+    unmatched: str = option(
+        BY_PROFILE,
+        Choice("ignored", "origin"),
+        help="a focus that one side lacks: ignored, or at the origin there",
+        short="um",
+    )
+    min_mentions: int = option(
+        1, Int(1), help="mentions in a text from which on a focus counts", short="mm", in_profile=False
+    )
+    measure: str = option(
+        "precision",
+        Choice("precision", "recall", "f"),
+        help="what stands for the metric",
+        short="me",
+        in_profile=False,
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,10 +285,9 @@ class DSFocus(FocusOptions[FocusTable]):
         return [mentions[at] for at in kept.tolist()], unit_rows(vectors) if self.lengths == "unit" else vectors
 
     def compare(self, x: FocusTable, y: FocusTable, state: State, *, align: bool) -> Pair:
-        pair = FocusPair.of(x, y, squared=self.distance == "squared")
-        values = pair.values(unmatched=self.unmatched)  # equation 2
-        flow = pair.flow(unmatched=self.unmatched) if align else None
-        return Pair([*values, float(len(pair))], flow)  # the last one is for `finish`
+        pair = FocusPair(x, y, squared=self.distance == "squared", origin=self.unmatched == "origin")
+        values = pair.values()  # equation 2
+        return Pair([*values, float(len(pair))], pair.flow() if align else None)  # the last one is for `finish`
 
     def noted_pairs(self, values: NDArray[np.float64]) -> dict[str, NDArray[np.bool_]]:
         """Texts that share no focus."""

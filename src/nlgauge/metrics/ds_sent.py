@@ -31,12 +31,20 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from nlgauge.core.kinds import Choice, NameList
 from nlgauge.core.metric import Comparison, Pair, SystemResult
+from nlgauge.core.options import BY_PROFILE, option
 from nlgauge.core.profiles import Profile, profile_option
 from nlgauge.core.tokens import TextView
-from nlgauge.core.vector_metric import State
-from nlgauge.metrics.parts.disco_options import SENT_PROFILES, SentOptions, threshold_option
-from nlgauge.metrics.parts.foci import adjacency, focus_sentences, noun_sentences, sums_of_runs
+from nlgauge.core.vector_metric import Representation, State
+from nlgauge.metrics.parts.foci import (
+    DiscoMetric,
+    adjacency,
+    focus_sentences,
+    noun_sentences,
+    sums_of_runs,
+    threshold_option,
+)
 from nlgauge.vectors.cloud import unit_rows
 from nlgauge.vectors.greedy import greedy_match
 from nlgauge.vectors.transport import exact_transport
@@ -47,6 +55,16 @@ _STATISTICS: dict[str, Callable[[NDArray[np.float64]], NDArray[np.float64]]] = {
     "max": lambda rows: np.max(rows, axis=0),
     "min": lambda rows: np.min(rows, axis=0),
     "sum": lambda rows: np.sum(rows, axis=0),
+}
+
+
+#: The same of DS-Sent. Threshold of the paper: that of its summaries; for translation it is 0.5 (D6.5).
+SENT_PROFILES = {
+    "released": Profile(
+        threshold=0.5, start_token="first-sentence", sentence_lengths="unit", single_reference="twice"
+    ),
+    "paper": Profile(threshold=0.8, start_token="left-out", sentence_lengths="own", single_reference="graph"),
+    "corrected": Profile(threshold=0.8, start_token="left-out", sentence_lengths="own", single_reference="graph"),
 }
 
 
@@ -63,6 +81,56 @@ class SentenceGraph:
 
     def __len__(self) -> int:
         return len(self.unit)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SentOptions(DiscoMetric[Representation]):
+    """How sentences become a graph, and how two graphs are compared."""
+
+    adjacency: str = option(
+        "unweighted",
+        Choice("unweighted", "weighted", "none"),
+        help="weight between sentences that share a focus: DS-Sent-U, DS-Sent-W (by how many foci), or no graph",
+        short="ad",
+        in_profile=False,
+    )
+    match: str = option(
+        "statistics",
+        Choice("statistics", "greedy", "optimal"),
+        help="how two sets of sentences are compared: by statistics of each, by greedy or by optimal alignment",
+        short="ma",
+        in_profile=False,
+    )
+    statistics: str = option(
+        "mean+max+min+sum",
+        NameList("mean", "max", "min", "sum"),
+        help="what is taken over the sentences of a text",
+        short="sx",
+        in_profile=False,
+    )
+    start_token: str = option(
+        BY_PROFILE,
+        Choice("first-sentence", "left-out"),
+        help="whether the token before a text ([CLS]) belongs to its first sentence",
+        short="sk",
+    )
+    sentence_lengths: str = option(
+        BY_PROFILE, Choice("unit", "own"), help="whether the vector of a sentence is scaled to length 1", short="sl"
+    )
+    single_reference: str = option(
+        BY_PROFILE,
+        Choice("twice", "graph"),
+        help="a reference of one sentence: mean of cosines with it, counted twice, or a graph as any other",
+        short="sgr",
+    )
+
+    @property
+    def unused(self) -> Mapping[str, str]:
+        """What belongs to graphs that are compared by statistics."""
+        if self.match == "statistics":
+            return super().unused
+        reason = f"belongs to match=statistics, and sentences are compared by match={self.match}"
+        return {**super().unused, "statistics": reason, "single_reference": reason, "sentence_lengths": reason}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -19,16 +19,8 @@ from nlgauge.core.annotation import AnnotatedTextMetric
 from nlgauge.core.metric import SystemResult
 from nlgauge.core.profiles import Profile, ProfiledTextMetric, profile_option
 from nlgauge.core.run_options import ticked
-from nlgauge.metrics.parts.disco_options import (
-    CITATION,
-    FOCUS_PROFILES,
-    distance_option,
-    measure_option,
-    mentions_option,
-    min_mentions_option,
-    unmatched_option,
-)
-from nlgauge.metrics.parts.foci import FocusPair, FocusTable, find_mentions
+from nlgauge.metrics.ds_focus import FOCUS_PROFILES, DSFocus, FocusPair, FocusTable
+from nlgauge.metrics.parts.foci import find_mentions
 from nlgauge.text.annotation import AnnotatedText
 
 
@@ -39,15 +31,15 @@ class FocusFrequency(ProfiledTextMetric, AnnotatedTextMetric):
     name: ClassVar[str] = "focus-frequency"
     components: ClassVar[tuple[str, ...]] = ("precision", "recall", "f")
     higher_is_better: ClassVar[bool] = False
-    citation: ClassVar[str] = CITATION
+    citation: ClassVar[str] = DSFocus.citation
     profiles: ClassVar[Mapping[str, Profile]] = FOCUS_PROFILES
 
     profile: str = profile_option("released", FOCUS_PROFILES)
-    mentions: str = mentions_option()
-    distance: str = distance_option()
-    unmatched: str = unmatched_option()
-    min_mentions: int = min_mentions_option()
-    measure: str = measure_option()
+    mentions: str = DSFocus.same_option("mentions")
+    distance: str = DSFocus.same_option("distance")
+    unmatched: str = DSFocus.same_option("unmatched")
+    min_mentions: int = DSFocus.same_option("min_mentions")
+    measure: str = DSFocus.same_option("measure")
 
     @property
     def main(self) -> str:  # type: ignore[override]  # the caller's choice
@@ -59,10 +51,8 @@ class FocusFrequency(ProfiledTextMetric, AnnotatedTextMetric):
         tables = {one.text: self._counts(one) for one in self.annotation.annotate(texts)}
         rows, best, without = [], [], []
         for at, (hypothesis, group) in enumerate(ticked(zip(hypotheses, references, strict=True))):
-            pairs = [
-                FocusPair.of(tables[hypothesis], tables[text], squared=self.distance == "squared") for text in group
-            ]
-            values = np.array([pair.values(unmatched=self.unmatched) for pair in pairs])
+            pairs = [self._pair(tables[hypothesis], tables[text]) for text in group]
+            values = np.array([pair.values() for pair in pairs])
             rows.append(values.mean(axis=0))
             best.append(int(values[:, self.components.index(self.main)].argmin()))
             if not any(len(pair) for pair in pairs):
@@ -72,5 +62,12 @@ class FocusFrequency(ProfiledTextMetric, AnnotatedTextMetric):
         return SystemResult(segments, np.array(best, dtype=np.int64), no_focus=tuple(without))
 
     def _counts(self, text: AnnotatedText) -> FocusTable:
+        """Mentions whose vectors are all the same, of one number."""
         mentions = find_mentions(text, self.mentions)
-        return FocusTable.of_counts([one.lemma for one in mentions], least=self.min_mentions)
+        entities = {mention.lemma: (mention.lemma,) for mention in mentions}
+        return FocusTable.of(
+            mentions, np.ones((len(mentions), 1), dtype=np.float32), entities, least=self.min_mentions
+        )
+
+    def _pair(self, x: FocusTable, y: FocusTable) -> FocusPair:
+        return FocusPair(x, y, squared=self.distance == "squared", origin=self.unmatched == "origin")

@@ -6,26 +6,34 @@ the text and in a model's tokens. Sentences that share a focus are adjacent, the
 
     A_ij = 1 / (j - i)   unweighted        A_ij = a / (j - i)   weighted, a foci shared        for i < j, else 0
 
-A `FocusTable` has a vector for each focus of a text, a `FocusPair` what two such tables have in common.
+`DiscoMetric` is what DS-Focus, DS-Sent and DiscoScore have in common: annotation, entities, layer.
 """
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from nlgauge.core.annotation import annotator_option, sentences_option
+from nlgauge.core.kinds import Choice, Float, Int
+from nlgauge.core.options import BY_PROFILE, option
+from nlgauge.core.profiles import ProfiledMetric
+from nlgauge.core.resources import LoadContext, Loaded, Resource
+from nlgauge.core.tokens import TextView
+from nlgauge.core.vector_metric import Representation, State, WindowTexts, chosen_layer
+from nlgauge.encoders.base import Encoder
+from nlgauge.encoders.engines.static import InputVectors, WordVectors, load_word_vectors
+from nlgauge.metrics.parts.citations import cite
 from nlgauge.text.annotation import AnnotatedText
 from nlgauge.text.tokenizer import Tokens
-from nlgauge.vectors.cloud import ORIGIN, Flow, PointSpans, unit_rows
-from nlgauge.vectors.transport import check_size, squared_distances
+from nlgauge.vectors.cloud import unit_rows
+from nlgauge.vectors.transport import check_size
 
 #: How a mention is known: by the lemma that the annotator gave to a noun, or by its spelling (D6.2).
 MENTIONS = ("lemma", "surface")
@@ -208,167 +216,107 @@ def adjacency(foci_sentences: Mapping[Any, Sequence[int]], sentences: int, *, we
     return shared
 
 
-@dataclass(frozen=True, eq=False)
-class FocusTable:
-    """The foci of a text, a row each."""
+class WordVectorFile(Resource):
+    """Vectors of nouns by themselves, by which they are joined to entities; a word says what else there is."""
 
-    rows: Mapping[Entity, int]
-    vectors: NDArray[np.float32]
-    """F: sums over the mentions of each focus."""
-    mentions: Sequence[Mention]
-    focus_of: NDArray[np.intp]
-    """The row of each mention."""
+    def __init__(self, word: str) -> None:
+        super().__init__(word, file="a file of word vectors (GloVe, word2vec, Dep2Vec)")
 
-    @classmethod
-    def of(
-        cls,
-        mentions: Sequence[Mention],
-        vectors: NDArray[np.float32],
-        entities: Mapping[str, Entity],
-        *,
-        least: int,
-    ) -> FocusTable:
-        """F_v = sum over the mentions of v (equation 1), for what is mentioned at least so often."""
-        counts: dict[Entity, int] = {}
-        for one in mentions:
-            counts[entities[one.lemma]] = counts.get(entities[one.lemma], 0) + 1
-        rows = {entity: row for row, entity in enumerate(key for key, count in counts.items() if count >= least)}
-        kept = [at for at, one in enumerate(mentions) if entities[one.lemma] in rows]
-        focus_of = np.array([rows[entities[mentions[at].lemma]] for at in kept], dtype=np.intp)
-        order = np.array(kept, dtype=np.intp)[np.argsort(focus_of, kind="stable")]
-        stop = np.cumsum(np.bincount(focus_of, minlength=len(rows)))
-        first = np.concatenate([[0], stop[:-1]])[: len(rows)]
-        return cls(rows, sums_of_runs(vectors[order], first, stop), [mentions[at] for at in kept], focus_of)
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    @classmethod
-    def of_counts(cls, lemmas: Sequence[str], *, least: int) -> FocusTable:
-        """Nouns whose mentions all have the same vector, of one number."""
-        counts = {(lemma,): count for lemma, count in Counter(lemmas).items() if count >= least}
-        vectors = np.array([*counts.values()], dtype=np.float32).reshape(-1, 1)
-        return cls({entity: row for row, entity in enumerate(counts)}, vectors, (), np.zeros(0, dtype=np.intp))
-
-    @cached_property
-    def squared_lengths(self) -> NDArray[np.float64]:
-        """Squared distances to the origin."""
-        return _squares(self.vectors.astype(np.float64))
-
-    @property
-    def labels(self) -> tuple[str, ...]:
-        """The foci in words."""
-        return tuple(" / ".join(entity) for entity in self.rows)
-
-    @property
-    def spans(self) -> tuple[PointSpans, ...]:
-        """Where each focus is mentioned."""
-        found: list[list[tuple[int, int]]] = [[] for _ in self.rows]
-        for row, one in zip(self.focus_of.tolist(), self.mentions, strict=True):
-            found[row].append((one.start, one.end))
-        return tuple(map(tuple, found))
+    def load(self, value: str, context: LoadContext) -> Loaded:
+        """The table, or the encoder's own layer 0."""
+        vectors = InputVectors(context.corpus.encoder) if value == "layer-0" else load_word_vectors(value)
+        return Loaded(vectors.label, vectors)
 
 
-@dataclass(frozen=True, eq=False)
-class FocusPair:
-    """The foci of a hypothesis beside those of a reference."""
+def threshold_option(*, short: str = "th", of: str = "") -> Any:
+    """The option that says which nouns are one entity."""
+    return option(
+        BY_PROFILE,
+        Float(-1, 1),
+        help=f"nouns whose word vectors have a cosine above it are one entity{of}",
+        short=short,
+    )
 
-    x: FocusTable
-    y: FocusTable
-    x_rows: NDArray[np.intp]
-    y_rows: NDArray[np.intp]
-    """Rows of the foci that both have."""
-    squared: bool
-    """Whether distances are squared."""
 
-    @classmethod
-    def of(cls, x: FocusTable, y: FocusTable, *, squared: bool) -> FocusPair:
-        """Found by equal foci: an entity matches one of the same nouns only."""
-        common = [(row, y.rows[entity]) for entity, row in x.rows.items() if entity in y.rows]
-        rows = np.array(common, dtype=np.intp).reshape(-1, 2)
-        return cls(x, y, rows[:, 0], rows[:, 1], squared)
+@dataclass(frozen=True, kw_only=True)
+class DiscoMetric(ProfiledMetric[Representation]):
+    """A metric of a document's foci."""
 
-    def __len__(self) -> int:
-        return len(self.x_rows)
+    empty_value: ClassVar[float | None] = None
+    published_idf: ClassVar[str] = "none"
+    citation: ClassVar[str] = cite("zhao-etal-2023-discoscore")
 
-    def values(self, *, unmatched: str) -> tuple[float, float, float]:
-        """P, R and (P + R) / 2 (equation 2, D6.12): the sum over foci divided by how many there are of them.
-
-        `unmatched`: where one side lacks a focus it is `ignored`, and nothing in common gives 0; or it is at the
-        `origin` there, and the sum is divided by the number of foci of either side (D6.4).
-        """
-        total = float(self.apart.sum())
-        if unmatched == "origin":
-            alone = self.alone
-            count = len(self) + len(alone)
-            value = (total + float(alone.sum())) / count if count else 0.0
-            return value, value, value
-        p, r = (total / len(side) if len(self) else 0.0 for side in (self.x, self.y))
-        return p, r, (p + r) / 2
-
-    @cached_property
-    def apart(self) -> NDArray[np.float64]:
-        """Distance between the vectors of each common focus."""
-        difference = self.x.vectors[self.x_rows].astype(np.float64) - self.y.vectors[self.y_rows]
-        return self._distances(_squares(difference))
+    focus: str = option(
+        "nn",
+        Choice("nn", "entity"),
+        help="what a focus is: a noun, or nouns whose word vectors are close",
+        short="fo",
+        in_profile=False,
+    )
+    vectors: str = option(
+        "layer-0",
+        WordVectorFile("layer-0"),
+        help="word vectors that make entities; layer-0: the encoder's own",
+        short="ve",
+        in_profile=False,
+    )
+    annotator: str = annotator_option()
+    sentences: str = sentences_option()
+    layer: int | None = option(
+        None,
+        Int(0, word="two-thirds"),
+        help="layer whose vectors are compared; two-thirds: layer 8 of 12, as published",
+        short="l",
+        in_profile=False,
+    )
 
     @property
-    def alone(self) -> NDArray[np.float64]:
-        """Distance to the origin of each focus that one side lacks: those of the hypothesis first."""
-        return np.concatenate([self._distances(table.squared_lengths[rows]) for table, rows in self._rows_alone])
+    def unused(self) -> Mapping[str, str]:
+        """Word vectors belong to entities."""
+        found = dict(super().unused)
+        if self.focus != "entity":
+            reason = f"belongs to focus=entity, and the focus is {self.focus}"
+            found |= {name: reason for name in ("threshold", "sent_threshold", "vectors") if hasattr(self, name)}
+        return found
 
-    @property
-    def _rows_alone(self) -> list[tuple[FocusTable, NDArray[np.intp]]]:
-        sides = ((self.x, self.x_rows), (self.y, self.y_rows))
-        return [(table, _others(len(table), rows)) for table, rows in sides]
+    def layers(self, encoder: Encoder) -> tuple[int, ...]:
+        if self.layer is None:
+            return (round(encoder.layers * 2 / 3),)
+        return (chosen_layer(self.layer, encoder),)
 
-    def _distances(self, squares: NDArray[np.float64]) -> NDArray[np.float64]:
-        return squares if self.squared else np.sqrt(squares)
+    def run_text_models(self, texts: WindowTexts, state: State) -> None:
+        """Annotate the texts of the window, each once for all recipes that read them alike."""
+        key, annotator = self.annotation_key(state), state["annotator"]
+        new = [
+            text
+            for text in dict.fromkeys([*texts.hypotheses, *texts.references])
+            if key not in texts.encoded[text].text_features
+        ]
+        for text, found in zip(new, annotator.annotate(new), strict=True):
+            texts.encoded[text].text_features[key] = found
+        if self.focus == "entity" and isinstance(state["vectors"], InputVectors):
+            annotated = (texts.encoded[text].text_features[key] for text in (*texts.hypotheses, *texts.references))
+            state["vectors"].add({lemma for one in annotated for lemma in noun_sentences(one)})
 
-    def flow(self, *, unmatched: str) -> Flow | None:
-        """What was matched, each focus with an equal share, so that the sum of `flow * cost` is P.
+    def annotation_key(self, state: State) -> Hashable:
+        """What an annotation depends on beside the text."""
+        return ("annotation", state["annotator"].label, self.sentences)
 
-        Where a focus that one side lacks is at the origin there, it moves to a point that stands nowhere in the text.
-        None where nothing was matched.
-        """
-        with_origin, parts = unmatched == "origin", len(self.x)
-        if not len(self) and not (with_origin and (len(self.x) or len(self.y))):
-            return None
-        x, y = (
-            _with_origin(table) if with_origin else table.vectors.astype(np.float64) for table in (self.x, self.y)
-        )
-        mass = np.zeros((len(x), len(y)))
-        mass[self.x_rows, self.y_rows] = 1
-        if with_origin:
-            (_, x_alone), (_, y_alone) = self._rows_alone
-            mass[x_alone, -1] = mass[-1, y_alone] = 1
-            parts = len(self) + len(x_alone) + len(y_alone)
-        flow = mass / parts
-        nowhere: tuple[PointSpans, ...] = ((),) if with_origin else ()
-        origin = (ORIGIN,) if with_origin else ()
-        return Flow(
-            reference_index=0,
-            hypothesis_tokens=self.x.labels + origin,
-            reference_tokens=self.y.labels + origin,
-            hypothesis_weight=flow.sum(axis=1),
-            reference_weight=flow.sum(axis=0),
-            flow=flow,
-            cost=self._distances(squared_distances(x, y)),
-            hypothesis_spans=self.x.spans + nowhere,
-            reference_spans=self.y.spans + nowhere,
-        )
+    def annotated(self, text: TextView, state: State) -> AnnotatedText:
+        """What the annotator said of a text."""
+        found: AnnotatedText = text.features[self.annotation_key(state)]
+        return found
 
+    def places(self, text: TextView) -> TokenPlaces:
+        """Where the text's tokens stand, found once for all recipes."""
+        return text.encoded.derived("token places", lambda: TokenPlaces.of(text.tokens))
 
-def _others(size: int, rows: NDArray[np.intp]) -> NDArray[np.intp]:
-    left = np.ones(size, dtype=np.bool_)
-    left[rows] = False
-    return np.flatnonzero(left)
-
-
-def _squares(vectors: NDArray[np.float64]) -> NDArray[np.float64]:
-    found: NDArray[np.float64] = np.einsum("ij,ij->i", vectors, vectors)
-    return found
-
-
-def _with_origin(table: FocusTable) -> NDArray[np.float64]:
-    return np.vstack([table.vectors.astype(np.float64), np.zeros((1, table.vectors.shape[1]))])
+    def entities(
+        self, text: TextView, lemmas: tuple[str, ...], threshold: float, state: State
+    ) -> Mapping[str, tuple[str, ...]]:
+        """The focus of each lemma of a text, found once for all recipes that agree on it."""
+        if self.focus == "nn":
+            return {lemma: (lemma,) for lemma in lemmas}
+        vectors: WordVectors | InputVectors = state["vectors"]
+        key = ("entities", lemmas, vectors.label, threshold)
+        return text.encoded.derived(key, lambda: merge_entities(lemmas, vectors, threshold))
