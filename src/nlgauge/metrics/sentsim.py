@@ -20,9 +20,12 @@ references: each part's mean over them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache, cached_property, partial
+from itertools import pairwise
+from typing import Any, ClassVar, NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,72 +43,84 @@ from nlgauge.io.storage import short_digest
 from nlgauge.metrics.parts.bounds import Bounds, BoundsChoice
 from nlgauge.metrics.parts.citations import cite
 from nlgauge.metrics.parts.sentences import encode_sentences, sentence_vector
-from nlgauge.metrics.parts.transport_metric import solver_option
-from nlgauge.metrics.parts.word_mover import Transport, Words, equal_word_links, wmdo
+from nlgauge.metrics.parts.transport_metric import Problem, TransportMetric
 from nlgauge.vectors.cloud import Cloud
 from nlgauge.vectors.greedy import greedy_values
 
-if TYPE_CHECKING:
-    from nlgauge.encoders.whole_text.sentences import SentenceEncoder
+GAMMA = 0.2
 
 
-PARTS = ("sss", "bertscore", "wmd", "wmdo", "smd")
+def chunks(links: Iterable[tuple[int, int]]) -> int:
+    """Longest runs of links whose words follow each other in both texts.
 
-#: Those that are lower for texts that are nearer.
-DISTANCES = frozenset({"wmd", "wmdo", "smd"})
-
-
-class Part(Protocol):
-    """One number about two texts."""
-
-    def represent(self, text: TextView) -> Any:
-        """A text in the form that `compare` takes."""
-
-    def compare(self, x: Any, y: Any) -> float:
-        """The part of hypothesis x and reference, or source, y."""
+    >>> chunks([(0, 0), (1, 1), (2, 5), (3, 6), (4, 2)])
+    3
+    """
+    ordered = sorted(links)
+    breaks = sum(later != (earlier[0] + 1, earlier[1] + 1) for earlier, later in pairwise(ordered))
+    return breaks + 1 if ordered else 0
 
 
-@dataclass(frozen=True)
-class SentenceSimilarity:
-    """Cosine of two sentence vectors."""
-
-    sentences: SentenceEncoder
-
-    def represent(self, text: TextView) -> NDArray[np.float32]:
-        """A unit vector, or the origin for an empty text."""
-        return sentence_vector(text, self.sentences)
-
-    def compare(self, x: NDArray[np.float32], y: NDArray[np.float32]) -> float:
-        """x.y"""
-        return float(x @ y)
+def flow_links(flow: NDArray[np.float64]) -> tuple[tuple[int, int], ...]:
+    """Each row with the column that gets most of its mass (the first of equals); a row without mass has no link."""
+    nearest = flow.argmax(axis=1).tolist()
+    return tuple((row, column) for row, column in enumerate(nearest) if flow[row, column] > 0)
 
 
-@dataclass(frozen=True)
-class GreedyMatching:
-    """F of greedy matching, without idf, as in BERTScore; 0 for an empty text."""
+def equal_word_links(words: Sequence[str], others: Sequence[str]) -> tuple[tuple[int, int], ...]:
+    """Each word with the first equal one that is still free, from left to right.
 
-    layer: int
-
-    def represent(self, text: TextView) -> Cloud | None:
-        """Unit vectors; special tokens can be matched, but weigh nothing."""
-        if text.tokens.empty:
-            return None
-        return Cloud(text.unit(self.layer), text.select(None, specials_weigh=False).weights)
-
-    def compare(self, x: Cloud | None, y: Cloud | None) -> float:
-        """F"""
-        if x is None or y is None:
-            return 0.0
-        return greedy_values(x.points, y.points, x.weights, y.weights)[2]
+    >>> equal_word_links(["a", "cat", "a"], ["a", "dog", "a"])
+    ((0, 0), (2, 2))
+    """
+    free: dict[str, list[int]] = {}
+    for place, word in enumerate(others):
+        free.setdefault(word, []).append(place)
+    return tuple((place, free[word].pop(0)) for place, word in enumerate(words) if free.get(word))
 
 
-@dataclass(frozen=True)
-class _TokenPart:
-    layer: int
+def wmdo(distance: float, links: Sequence[tuple[int, int]]) -> float:
+    """WMDo (Chow et al. 2019): the distance with a term for order, from -gamma/2 to gamma/2; it can fall below 0.
 
-    def represent(self, text: TextView) -> Words:
-        """The same for all parts that need it, so that they share a plan."""
+    A chunk is a longest run of matches that follow each other in both texts: the same order makes one, a scrambled
+    text one for each word. As in SentSim's code, a pair without a match is rewarded as if its order were better than
+    perfect.
 
+    >>> wmdo(0.0, [(0, 0), (1, 1), (2, 2), (3, 3)])
+    -0.05
+    """
+    fragments = chunks(links) / len(links) if links else 0.0
+    return distance + -GAMMA * (0.5 - fragments)
+
+
+class Transport(NamedTuple):
+    """How words are moved."""
+
+    solver: str
+    links: bool
+    """Whether the flow says which words match."""
+
+
+class Moved(NamedTuple):
+    """What moving one text's words onto another's came to."""
+
+    cost: float
+    links: tuple[tuple[int, int], ...] | None
+    """Which words the flow matches, where that was asked for."""
+    converged: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Words:
+    """Vectors of a text's tokens without special ones, and how they are spelt."""
+
+    vectors: NDArray[np.float64]
+    spell: Callable[[], tuple[str, ...]]
+    moved: WeakKeyDictionary[Words, dict[Transport, Moved]] = field(default_factory=WeakKeyDictionary)
+
+    @classmethod
+    def of(cls, text: TextView, layer: int) -> Words:
+        """The same for all parts and recipes that need it, so that they share a plan."""
         # What spells keeps nothing of the text alive but its tokens.
         tokens, tokenizer, kept = text.tokens, text.tokenizer, np.flatnonzero(~text.tokens.is_special)
 
@@ -115,48 +130,84 @@ class _TokenPart:
             return tuple(surfaces[row].lower() for row in kept if surfaces[row])
 
         def make() -> Words:
-            return Words(text.layers[self.layer][kept].astype(np.float64), spell)
+            return cls(text.layers[layer][kept].astype(np.float64), cache(spell))
 
-        return text.encoded.derived(("sentsim words", self.layer), make)
+        return text.encoded.derived(("sentsim words", layer), make)
+
+    @cached_property
+    def cloud(self) -> Cloud:
+        """Tokens weigh the same."""
+        return Cloud(self.vectors, np.ones(len(self.vectors)))
+
+    def move_to(self, other: Words, transport: Transport) -> Moved:
+        """Solved once for wmd and wmdo."""
+        known = self.moved.setdefault(other, {})
+        if transport not in known:
+            problem = Problem(self.cloud, other.cloud, partial(Cloud.distances, squared=False), transport.solver)
+            links = flow_links(problem.plan.flow) if transport.links else None
+            known[transport] = Moved(problem.cost, links, problem.converged)
+        return known[transport]
 
 
-class MeanDistance(_TokenPart):
-    """||mean x - mean y|| (Eq. 9); an empty text is at the origin."""
+class TextParts(NamedTuple):
+    """A text as the parts see it; None for what no part of the recipe looks at."""
 
-    def compare(self, x: Words, y: Words) -> float:
-        """The distance."""
-        centres = [words.vectors.mean(axis=0) if len(words.vectors) else np.zeros(1) for words in (x, y)]
-        return float(np.linalg.norm(centres[0] - centres[1]))
+    sentence: NDArray[np.float32] | None
+    """A unit vector, or the origin for an empty text."""
+    units: Cloud | None
+    """Unit vectors of tokens; special ones can be matched, but weigh nothing. None for an empty text, too."""
+    words: Words | None
 
 
-@dataclass(frozen=True)
-class WordMover(_TokenPart):
+def _cosine(x: Any, y: Any, transport: Transport) -> float:
+    """Cosine of two sentence vectors."""
+    return float(x.sentence @ y.sentence)
+
+
+def _greedy_f(x: TextParts, y: TextParts, transport: Transport) -> float:
+    """F of greedy matching, without idf, as in BERTScore; 0 for an empty text."""
+    if x.units is None or y.units is None:
+        return 0.0
+    return greedy_values(x.units.points, y.units.points, x.units.weights, y.units.weights)[2]
+
+
+def _wmd(x: Any, y: Any, transport: Transport) -> float:
     """min_T sum T_ij ||x_i - y_j||, tokens weigh the same (Eq. 1 to 4); to an empty text the mean length."""
-
-    transport: Transport
-
-    def compare(self, x: Words, y: Words) -> float:
-        """The distance."""
-        if len(x.vectors) and len(y.vectors):
-            return x.move_to(y, self.transport).cost
-        full = x.vectors if len(x.vectors) else y.vectors
-        return float(np.linalg.norm(full, axis=1).mean()) if len(full) else 0.0
+    if len(x.words.vectors) and len(y.words.vectors):
+        return float(x.words.move_to(y.words, transport).cost)
+    full = x.words.vectors if len(x.words.vectors) else y.words.vectors
+    return float(np.linalg.norm(full, axis=1).mean()) if len(full) else 0.0
 
 
-class OrderedWordMover(WordMover):
-    """The same with what it costs that the order of words is not kept; matches are of the flow, or equal words."""
+def _wmdo(x: Any, y: Any, transport: Transport) -> float:
+    """wmd - 0.2 (1/2 - chunks / matches); matches are of the flow, or equal words."""
+    distance = _wmd(x, y, transport)
+    if not len(x.words.vectors) or not len(y.words.vectors):
+        return distance
+    links = x.words.move_to(y.words, transport).links
+    return wmdo(distance, equal_word_links(x.words.spell(), y.words.spell()) if links is None else links)
 
-    def compare(self, x: Words, y: Words) -> float:
-        """wmd - 0.2 (1/2 - chunks / matches)"""
-        distance = super().compare(x, y)
-        if not len(x.vectors) or not len(y.vectors):
-            return distance
-        links = x.move_to(y, self.transport).links
-        return wmdo(distance, equal_word_links(x.spelt, y.spelt) if links is None else links)
+
+def _smd(x: Any, y: Any, transport: Transport) -> float:
+    """||mean x - mean y|| (Eq. 9); an empty text is at the origin."""
+    centres = [words.vectors.mean(axis=0) if len(words.vectors) else np.zeros(1) for words in (x.words, y.words)]
+    return float(np.linalg.norm(centres[0] - centres[1]))
+
+
+PARTS: dict[str, Callable[[TextParts, TextParts, Transport], float]] = {
+    "sss": _cosine,
+    "bertscore": _greedy_f,
+    "wmd": _wmd,
+    "wmdo": _wmdo,
+    "smd": _smd,
+}
+
+#: Those that are lower for texts that are nearer.
+DISTANCES = frozenset({"wmd", "wmdo", "smd"})
 
 
 @dataclass(frozen=True, kw_only=True)
-class SentSim(VectorMetric[tuple[Any, ...]]):
+class SentSim(VectorMetric[TextParts]):
     """Sentence vectors and token vectors, each part scaled over the corpus or by frozen bounds.
 
     >>> SentSim(combine="sss+bertscore").components
@@ -169,12 +220,7 @@ class SentSim(VectorMetric[tuple[Any, ...]]):
     empty_value: ClassVar[float | None] = None
     citation: ClassVar[str] = cite("song-etal-2021-sentsim")
 
-    against: str = option(
-        "source",
-        Choice("source", "refs"),
-        help="what a text is compared with",
-        signed=False,
-    )
+    against: str = option("source", Choice("source", "refs"), help="what a text is compared with", signed=False)
     combine: str = option("sss+wmd", NameList(*PARTS), help="parts that are joined", short="co")
     weighting: str = option("equal", NumberList(word="equal"), help="weight of each part", short="wt")
     distance_as: str = option(
@@ -189,7 +235,7 @@ class SentSim(VectorMetric[tuple[Any, ...]]):
         help="matches of wmdo: from the flow, or equal words",
         short="wm",
     )
-    solver: str = solver_option()
+    solver: str = TransportMetric.same_option("solver")
     layer: int | None = option(None, Int(0, word="default"), help="layer whose vectors are compared", short="l")
     sentence: str = option("", SentenceModelName(), help="model of sentence vectors", short="se", unset="the model")
     bounds: str = option("corpus", BoundsChoice(), help="what parts are scaled by", short="bo")
@@ -244,27 +290,20 @@ class SentSim(VectorMetric[tuple[Any, ...]]):
         if "sss" in self.components:
             encode_sentences(texts, state["sentence"])
 
-    def _parts(self, state: State) -> tuple[Part, ...]:
-        return state.derived("sentsim parts", lambda: self._make_parts(state))
+    def represent(self, text: TextView, state: State) -> TextParts:
+        parts = {*self.components}
+        sentence = sentence_vector(text, state["sentence"]) if "sss" in parts else None
+        units = None
+        if "bertscore" in parts and not text.tokens.empty:
+            units = Cloud(text.unit(state.layers[0]), text.select(None, specials_weigh=False).weights)
+        words = Words.of(text, state.layers[0]) if parts & DISTANCES else None
+        return TextParts(sentence, units, words)
 
-    def _make_parts(self, state: State) -> tuple[Part, ...]:
-        make: dict[str, Callable[[], Part]] = {
-            "sss": lambda: SentenceSimilarity(state["sentence"]),
-            "bertscore": lambda: GreedyMatching(state.layers[0]),
-            "wmd": lambda: WordMover(state.layers[0], self._transport),
-            "wmdo": lambda: OrderedWordMover(state.layers[0], self._transport),
-            "smd": lambda: MeanDistance(state.layers[0]),
-        }
-        return tuple(make[name]() for name in self.components[1:])
-
-    def represent(self, text: TextView, state: State) -> tuple[Any, ...]:
-        return tuple(part.represent(text) for part in self._parts(state))
-
-    def compare(self, x: tuple[Any, ...], y: tuple[Any, ...], state: State, *, align: bool) -> Pair:
-        found = [part.compare(a, b) for part, a, b in zip(self._parts(state), x, y, strict=True)]
-        solved = [a.moved.get(b, {}).get(self._transport) for a, b in zip(x, y, strict=True) if isinstance(a, Words)]
+    def compare(self, x: TextParts, y: TextParts, state: State, *, align: bool) -> Pair:
+        values = [PARTS[part](x, y, self._transport) for part in self.components[1:]]
+        moved = None if x.words is None or y.words is None else x.words.moved.get(y.words, {}).get(self._transport)
         # What the parts give together is known when all are.
-        return Pair(found, converged=all(one is None or one.converged for one in solved))
+        return Pair(values, converged=moved is None or moved.converged)
 
     @property
     def _transport(self) -> Transport:

@@ -51,17 +51,6 @@ class SolverName(Kind):
         return f"{SINKHORN}{Float().show(regularisation(solver))}"
 
 
-def solver_option() -> Any:
-    """The option of metrics that move one cloud onto another."""
-    return option(
-        EXACT,
-        SolverName(),
-        help="how transport is solved: exact; relaxed is a lower bound; sinkhorn-R is entropic with regularisation R",
-        short="so",
-        optional=True,
-    )
-
-
 @dataclass(frozen=True, eq=False)
 class Problem:
     """Hypothesis x and reference y with what it costs to move a unit of mass from each point to each other."""
@@ -136,8 +125,13 @@ class TransportMetric(ProfiledMetric[Representation]):
 
     empty_value: ClassVar[float | None] = None
 
-    solver: str = solver_option()
-
+    solver: str = option(
+        EXACT,
+        SolverName(),
+        help="how transport is solved: exact; relaxed is a lower bound; sinkhorn-R is entropic with regularisation R",
+        short="so",
+        optional=True,
+    )
     multiref: str = option(
         "mean", Choice("mean", "best"), help="rule for several references; mean is as published", short="mr"
     )
