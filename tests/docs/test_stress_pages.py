@@ -11,7 +11,7 @@ import pytest
 import nlgauge
 import nlgauge.studies.ensembles
 from nlgauge.apps.cli import parser_for
-from nlgauge.metrics.parts.norms import load_norms
+from nlgauge.metrics.ensemble import load_norms
 from nlgauge.studies.stress.perturbations import antonyms
 from nlgauge.studies.stress.suite import PERTURBATIONS
 

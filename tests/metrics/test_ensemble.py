@@ -18,12 +18,12 @@ from nlgauge.core.registry import METRICS
 from nlgauge.core.signature import Signature
 from nlgauge.encoders import base
 from nlgauge.errors import FileFormatError, InputError, RecipeError, SignatureError
-from nlgauge.metrics.parts import norms as norms_module
-from nlgauge.metrics.parts.norms import MemberNorms, Norms, load_norms, recipe_of_member
+from nlgauge.metrics import parts
+from nlgauge.metrics.ensemble import MemberNorms, Norms, load_norms, recipe_of_member
 from nlgauge.studies.ensembles import norms_of_scores
 from nlgauge.testing import HYPOTHESES, REFERENCES
 
-_SHIPPED = Path(norms_module.__file__).with_name("ensemble_norms.json")
+_SHIPPED = Path(parts.__file__).with_name("ensemble_norms.json")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -200,7 +200,7 @@ def test_the_shipped_norms_are_whole() -> None:
 def test_both_english_models_have_norms_of_the_same_metrics() -> None:
     """So that `model=mpnet` is all that changes from one to the other."""
     by_weights: dict[str, set[str]] = {}
-    for one in norms_module.load_norms("shipped").members:
+    for one in load_norms("shipped").members:
         kinds = tuple(
             sorted(item for item in one.recipe.items() if item[0] in ("profile", "idf", "n", "unit", "against"))
         )

@@ -243,6 +243,17 @@ class Metric(ABC, metaclass=_RecipeType):
                 found = about.kind.read(name, recipe[name]) | found
         return found
 
+    def joined(self, comparisons: Sequence[Comparison], *, rule: str = "mean") -> SystemResult:
+        """Components of each segment, its references averaged or the best of them (by the main component)."""
+        pick = np.argmax if self.higher_is_better else np.argmin
+        main = self.components.index(self.main)
+        best = np.array([int(pick(found.values[:, main])) for found in comparisons], dtype=np.int64)
+        if rule == "best":
+            table = np.array([found.values[row] for found, row in zip(comparisons, best, strict=True)])
+        else:
+            table = np.array([found.values.mean(axis=0) for found in comparisons])
+        return SystemResult({name: table[:, column].copy() for column, name in enumerate(self.components)}, best)
+
     def score(
         self,
         hyps: Iterable[str],

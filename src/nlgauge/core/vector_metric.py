@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from nlgauge.core.kinds import Choice, Int, Text
+from nlgauge.core.kinds import Choice, Int, Kind, Text
 from nlgauge.core.metric import Comparison, Metric, Pair, SystemResult
 from nlgauge.core.options import option
 from nlgauge.core.resources import LoadContext, Loaded, Resource, TransformFiles
@@ -202,6 +202,11 @@ class State:
         return found
 
 
+def _text_option(default: Any, kind: Kind, about: str, short: str) -> Any:
+    """An option about how texts are read: no matter of profiles, and in a signature where it is not as usual."""
+    return option(default, kind, help=about, short=short, optional=True, in_profile=False)
+
+
 @dataclass(frozen=True, kw_only=True)
 class VectorMetric(Metric, Generic[Representation]):
     """A metric that compares what an encoder made of the texts."""
@@ -234,61 +239,36 @@ class VectorMetric(Metric, Generic[Representation]):
         signed=False,
         unset="none",
     )
-    lowercase: str = option(
-        "no",
-        Choice("no", "yes"),
-        help="put all texts in lower case before they are read",
-        short="lc",
-        optional=True,
-        in_profile=False,
+    lowercase: str = _text_option("no", Choice("no", "yes"), "put all texts in lower case before they are read", "lc")
+    max_tokens: int | None = _text_option(
+        None, Int(1, word="model"), "longest text in tokens, below the model's own limit", "mt"
     )
-    max_tokens: int | None = option(
-        None,
-        Int(1, word="model"),
-        help="longest text in tokens, below the model's own limit",
-        short="mt",
-        optional=True,
-        in_profile=False,
-    )
-    window: int | str = option(
+    window: int | str = _text_option(
         NO_WINDOWS,
         Int(1, also=[NO_WINDOWS, MODEL_WINDOW]),
-        help="texts longer than so many tokens are read in overlapping windows of that size; model: its limit",
-        short="wi",
-        optional=True,
-        in_profile=False,
+        "texts longer than so many tokens are read in overlapping windows of that size; model: its limit",
+        "wi",
     )
-    stride: int | None = option(
+    stride: int | None = _text_option(
         None,
         Int(1, word="half"),
-        help="tokens of a text from one window to the next; half: half of those in a window",
-        short="sr",
-        optional=True,
-        in_profile=False,
+        "tokens of a text from one window to the next; half: half of those in a window",
+        "sr",
     )
-    prefix_space: str = option(
+    prefix_space: str = _text_option(
         "auto",
         Choice("auto", "yes", "no"),
-        help="space before each text, for byte-level BPE tokenizers; auto: yes for RoBERTa and GPT-2",
-        short="ps",
-        optional=True,
-        in_profile=False,
+        "space before each text, for byte-level BPE tokenizers; auto: yes for RoBERTa and GPT-2",
+        "ps",
     )
-    unknown: str = option(
+    unknown: str = _text_option(
         "error",
         Choice("error", "zero", "score"),
-        help="what a text of nothing but tokens unknown to the model gets: score is as it is",
-        short="uk",
-        optional=True,
-        in_profile=False,
+        "what a text of nothing but tokens unknown to the model gets: score is as it is",
+        "uk",
     )
-    transforms: str = option(
-        "none",
-        TransformFiles(),
-        help="what is done to token vectors before they are compared",
-        short="tf",
-        optional=True,
-        in_profile=False,
+    transforms: str = _text_option(
+        "none", TransformFiles(), "what is done to token vectors before they are compared", "tf"
     )
 
     def resolve(self) -> None:
@@ -413,14 +393,3 @@ class VectorMetric(Metric, Generic[Representation]):
     def finish(self, comparisons: Mapping[str, Sequence[Comparison]], state: State) -> dict[str, SystemResult]:
         """Segment scores of every system; by default the mean over references."""
         return {system: self.joined(found) for system, found in comparisons.items()}
-
-    def joined(self, comparisons: Sequence[Comparison], *, rule: str = "mean") -> SystemResult:
-        """Components of each segment, its references averaged or the best of them (by the main component)."""
-        pick = np.argmax if self.higher_is_better else np.argmin
-        main = self.components.index(self.main)
-        best = np.array([int(pick(found.values[:, main])) for found in comparisons], dtype=np.int64)
-        if rule == "best":
-            table = np.array([found.values[row] for found, row in zip(comparisons, best, strict=True)])
-        else:
-            table = np.array([found.values.mean(axis=0) for found in comparisons])
-        return SystemResult({name: table[:, column].copy() for column, name in enumerate(self.components)}, best)

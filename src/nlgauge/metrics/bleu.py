@@ -4,19 +4,26 @@ from __future__ import annotations
 
 import contextlib
 import importlib.util
+from abc import abstractmethod
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
 
 from nlgauge.core.kinds import Choice, Text
+from nlgauge.core.metric import SystemResult, TextMetric
 from nlgauge.core.options import option
+from nlgauge.core.run_options import ticked
 from nlgauge.errors import MissingExtraError, RecipeError
-from nlgauge.io.packages import require
+from nlgauge.io.packages import package_version, require
 from nlgauge.metrics.parts.citations import cite
-from nlgauge.metrics.parts.sacrebleu_metric import SacreBLEUMetric
 from nlgauge.text.languages import count_scripts, language_code
+
+if TYPE_CHECKING:
+    from nlgauge.stats.corpus_counts import CorpusCounts
 
 #: Packages that tokenizers of sacrebleu call, whose versions a score depends on.
 _TOKENIZER_PACKAGES = {
@@ -47,6 +54,53 @@ _LETTERS_OF_A_WORD = 2.5
 
 #: References that are looked at.
 _MOST_TEXTS = 1000
+
+
+@dataclass(frozen=True, kw_only=True)
+class SacreBLEUMetric(TextMetric):
+    """What BLEU and chrF share: sacrebleu computes, and the class adds the interface and the signature.
+
+    Scores are on the package's scale, 0 to 100. Those of a system count over all its segments; segment scores are
+    sentence BLEU (with effective order, as sacrebleu advises) and sentence chrF. The counts of the segments stay with
+    the score, so that it can be resampled. Several references count together, as each metric defines it.
+    """
+
+    derived_fields: ClassVar[tuple[str, ...]] = ("sacrebleu",)
+
+    @abstractmethod
+    def _engine(self, *, sentences: bool) -> Any:
+        """The package's object, for single sentences or for a whole corpus."""
+
+    @property
+    @abstractmethod
+    def _formula(self) -> str:
+        """The formula of `CorpusCounts` that makes a corpus score of counts."""
+
+    def score_texts(self, hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> SystemResult:
+        from nlgauge.stats.corpus_counts import CorpusCounts
+
+        sentence, corpus = self._engine(sentences=True), self._engine(sentences=False)
+        values = [
+            sentence.sentence_score(hypothesis, list(group)).score
+            for hypothesis, group in ticked(zip(hypotheses, references, strict=True))
+        ]
+        most = max(len(group) for group in references)
+        # sacrebleu takes streams; where the number of references varies, None stands for a missing one.
+        streams = [[group[number] if number < len(group) else None for group in references] for number in range(most)]
+        # The two halves of the package's corpus_score, because what is between them is kept.
+        counts = corpus._extract_corpus_statistics(list(hypotheses), streams)
+        statistics = CorpusCounts(self._formula, np.array(counts, dtype=np.float64))
+        return SystemResult(
+            {self.main: np.array(values)}, corpus=self.corpus_scores(statistics), statistics=statistics
+        )
+
+    def corpus_scores(self, statistics: CorpusCounts) -> dict[str, float]:
+        # Counts are whole numbers, so that their sum does not depend on how they are grouped.
+        totals = [int(total) for total in statistics.counts.sum(axis=0)]
+        return {self.main: float(self._engine(sentences=False)._aggregate_and_compute([totals]).score)}
+
+    def versions(self) -> dict[str, str]:
+        return {"sacrebleu": package_version("sacrebleu", "lexical")}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 from nlgauge.core.kinds import Int
 from nlgauge.core.options import option
 from nlgauge.io.packages import require
+from nlgauge.metrics.bleu import SacreBLEUMetric
 from nlgauge.metrics.parts.citations import cite
-from nlgauge.metrics.parts.sacrebleu_metric import SacreBLEUMetric
 
 
 @dataclass(frozen=True, kw_only=True)

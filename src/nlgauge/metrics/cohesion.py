@@ -15,7 +15,7 @@ from abc import abstractmethod
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias
+from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,9 +31,6 @@ from nlgauge.errors import RecipeError, TooLongError
 from nlgauge.metrics.parts.citations import cite
 from nlgauge.metrics.parts.foci import WordVectorFile, adjacency, focus_sentences, merge_entities, noun_sentences
 from nlgauge.text.annotation import AnnotatedText
-
-DeviceWords = Literal["nouns", "content"]
-Average = Literal["sentences", "entries"]
 
 #: Mentions of each focus (a lemma, or the lemmas of an entity), by the number of their sentence.
 Foci: TypeAlias = Mapping[Any, Sequence[int]]
@@ -66,7 +63,7 @@ class Devices(NamedTuple):
         return self.mentions / self.of_mentions if self.of_mentions else 0.0
 
 
-def devices(text: AnnotatedText, words: DeviceWords = "nouns") -> Devices:
+def devices(text: AnnotatedText, words: str = "nouns") -> Devices:
     """What of a text repeats: nouns of its nouns (released), or content words of all words (paper, D6.9)."""
     if words == "nouns":
         counts = Counter({lemma: len(mentions) for lemma, mentions in noun_sentences(text).items()})
@@ -88,7 +85,7 @@ def foci_of(
     return nouns if vectors is None else focus_sentences(nouns, merge_entities(nouns, vectors, threshold))
 
 
-def connectivity(foci: Foci, sentences: int, *, weighted: bool = False, average: Average = "entries") -> float:
+def connectivity(foci: Foci, sentences: int, *, weighted: bool = False, average: str = "entries") -> float:
     """How far foci tie sentences together: the average of the adjacency matrix (CONN); 0 without a sentence.
 
     >>> connectivity({"cat": (0, 2), "mat": (1, 2)}, 3), connectivity({"cat": (0, 2)}, 3, average="sentences")
@@ -154,10 +151,13 @@ class _Repetition(_Cohesion):
         short="dv",
     )
 
-    def counted(self, text: AnnotatedText) -> Devices | None:
-        """What comes again; None where there is nothing to count."""
-        found = devices(text, "nouns" if self.devices == "nouns" else "content")
-        return found if found.of_lemmas else None
+    def measure(self, text: AnnotatedText) -> float | None:
+        counts = devices(text, self.devices)
+        return self.share(counts) if counts.of_lemmas else None
+
+    @abstractmethod
+    def share(self, counts: Devices) -> float:
+        """What comes again, as part of the whole."""
 
 
 class LC(_Repetition):
@@ -167,9 +167,8 @@ class LC(_Repetition):
     components: ClassVar[tuple[str, ...]] = ("lc",)
     main: ClassVar[str] = "lc"
 
-    def measure(self, text: AnnotatedText) -> float | None:
-        found = self.counted(text)
-        return None if found is None else found.cohesion
+    def share(self, counts: Devices) -> float:
+        return counts.cohesion
 
 
 class RC(_Repetition):
@@ -179,9 +178,8 @@ class RC(_Repetition):
     components: ClassVar[tuple[str, ...]] = ("rc",)
     main: ClassVar[str] = "rc"
 
-    def measure(self, text: AnnotatedText) -> float | None:
-        found = self.counted(text)
-        return None if found is None else found.repetition
+    def share(self, counts: Devices) -> float:
+        return counts.repetition
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -207,8 +205,7 @@ class EntityGraph(_Cohesion):
 
     def measure(self, text: AnnotatedText) -> float | None:
         foci = self.foci(text)
-        average = "sentences" if self.average == "sentences" else "entries"
-        return connectivity(foci, len(text.sentences), average=average) if foci else None  # type: ignore[arg-type]
+        return connectivity(foci, len(text.sentences), average=self.average) if foci else None
 
 
 @dataclass(frozen=True, kw_only=True)

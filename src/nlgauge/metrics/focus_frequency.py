@@ -10,13 +10,13 @@ DS-Focus.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 
 from nlgauge.core.annotation import AnnotatedTextMetric
-from nlgauge.core.metric import SystemResult
+from nlgauge.core.metric import Comparison, SystemResult
 from nlgauge.core.profiles import Profile, ProfiledTextMetric, profile_option
 from nlgauge.core.run_options import ticked
 from nlgauge.metrics.ds_focus import FOCUS_PROFILES, DSFocus, FocusPair, FocusTable
@@ -49,17 +49,13 @@ class FocusFrequency(ProfiledTextMetric, AnnotatedTextMetric):
     def score_texts(self, hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> SystemResult:
         texts = list(dict.fromkeys([*hypotheses, *(text for group in references for text in group)]))
         tables = {one.text: self._counts(one) for one in self.annotation.annotate(texts)}
-        rows, best, without = [], [], []
-        for at, (hypothesis, group) in enumerate(ticked(zip(hypotheses, references, strict=True))):
+        comparisons, without = [], []
+        for number, (hypothesis, group) in enumerate(ticked(zip(hypotheses, references, strict=True))):
             pairs = [self._pair(tables[hypothesis], tables[text]) for text in group]
-            values = np.array([pair.values() for pair in pairs])
-            rows.append(values.mean(axis=0))
-            best.append(int(values[:, self.components.index(self.main)].argmin()))
+            comparisons.append(Comparison(np.array([pair.values() for pair in pairs])))
             if not any(len(pair) for pair in pairs):
-                without.append(at)
-        table = np.array(rows)
-        segments = {name: table[:, column].copy() for column, name in enumerate(self.components)}
-        return SystemResult(segments, np.array(best, dtype=np.int64), no_focus=tuple(without))
+                without.append(number)
+        return replace(self.joined(comparisons), no_focus=tuple(without))
 
     def _counts(self, text: AnnotatedText) -> FocusTable:
         """Mentions whose vectors are all the same, of one number."""

@@ -11,7 +11,7 @@ from typing import ClassVar
 import numpy as np
 
 from nlgauge.core.kinds import Choice
-from nlgauge.core.metric import SystemResult, TextMetric
+from nlgauge.core.metric import Comparison, SystemResult, TextMetric
 from nlgauge.core.options import option
 from nlgauge.core.run_options import ticked
 from nlgauge.io.packages import package_version, require
@@ -61,14 +61,11 @@ class _Rouge(TextMetric):
     def score_texts(self, hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> SystemResult:
         words = _words(self.stemmer == "yes")
         compare = self.comparer(words)
-        rows, best = [], []
-        for hypothesis, group in ticked(zip(hypotheses, references, strict=True)):
-            table = np.array([compare(reference, hypothesis) for reference in group])
-            best.append(int(table[:, self.components.index(self.measure)].argmax()))
-            rows.append(table[best[-1]] if self.multiref == "best" else table.mean(axis=0))
-        values = np.array(rows)
-        segments = {name: values[:, column].copy() for column, name in enumerate(self.components)}
-        return SystemResult(segments, np.array(best, dtype=np.int64))
+        comparisons = [
+            Comparison(np.array([compare(reference, hypothesis) for reference in group]))
+            for hypothesis, group in ticked(zip(hypotheses, references, strict=True))
+        ]
+        return self.joined(comparisons, rule=self.multiref)
 
     def comparer(self, words: _Words) -> Callable[[str, str], tuple[float, float, float]]:
         """From a reference and a hypothesis to precision, recall and F1."""

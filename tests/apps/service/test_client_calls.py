@@ -124,9 +124,7 @@ def test_a_stress_test_is_scored_by_the_service(address: str) -> None:
 
 def test_a_study_is_that_of_the_library(address: str) -> None:
     metrics = ["bertscore:idf=refs,model=hash,layer=1"]
-    study = run_study(
-        preset("idf", metrics), systems_table(SYSTEMS, REFS), options=StudyOptions(resamples=100)
-    )
+    study = run_study(preset("idf", metrics), systems_table(SYSTEMS, REFS), options=StudyOptions(resamples=100))
     for found in asked(address, "sensitivity", SYSTEMS, REFS, metric=metrics, preset="idf", resamples=100):
         assert plain(found) == plain(study)
 
