@@ -12,7 +12,7 @@ import pytest
 
 import nlgauge
 from nlgauge.apps.service.policy import Policy
-from nlgauge.core.annotation import AnnotatedTextMetric, annotator_option, sentences_option
+from nlgauge.core.annotation import AnnotatedTextMetric
 from nlgauge.core.metric import SystemResult
 from nlgauge.core.signature import Signature
 from nlgauge.core.tokens import TextView
@@ -47,8 +47,8 @@ class AnnotatedBERTScore(BERTScore):
     """BERTScore that looks at annotations on the way."""
 
     name: ClassVar[str] = "test-annotated"
-    annotator: str = annotator_option()
-    sentences: str = sentences_option()
+    annotator: str = AnnotatedTextMetric.same_option("annotator")
+    sentences: str = AnnotatedTextMetric.same_option("sentences")
 
     def run_text_models(self, texts: WindowTexts, state: State) -> None:
         for text, found in zip(texts.encoded, state["annotator"].annotate(list(texts.encoded)), strict=True):

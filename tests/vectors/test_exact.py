@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 from nlgauge.errors import InputError
-from nlgauge.vectors.transport import exact_transport, exact_transports, normalised_weights, squared_distances
+from nlgauge.vectors.transport import exact_transport, normalised_weights, squared_distances
 
 quick = settings(max_examples=60, deadline=None)
 
@@ -120,18 +120,3 @@ def test_weights_are_normalised_in_double_precision() -> None:
     weights = normalised_weights(np.full(3, 0.1, dtype=np.float32))
     assert weights.dtype == np.float64
     assert weights.sum() == pytest.approx(1.0, abs=1e-15)
-
-
-def test_many_problems_are_the_same_problems_one_by_one() -> None:
-    rng = np.random.default_rng(3)
-    many = [(rng.random(m), rng.random(n), rng.random((m, n))) for m, n in rng.integers(1, 30, size=(20, 2))]
-    together = exact_transports(many)
-    for (a, b, cost), plan in zip(many, together, strict=True):
-        alone = exact_transport(a, b, cost)
-        assert plan.cost == alone.cost
-        assert np.array_equal(plan.flow, alone.flow)
-
-
-def test_a_problem_that_cannot_be_solved_is_named() -> None:
-    with pytest.raises(InputError, match=r"problem 1: a\[0\]"):
-        exact_transports([([1], [1], [[1.0]]), ([-1], [1], [[1.0]])])

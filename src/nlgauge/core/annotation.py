@@ -4,16 +4,16 @@
     annotator=parses.conllu  -> annotator:conllu[5be1c7a0d2f3]
     sentences=lines          -> sentences:lines
 
-A metric of vectors has them as `annotator: str = annotator_option()` and `sentences: str = sentences_option()`, and
-finds the loaded annotator in its state, `state["annotator"]`; `run_text_models` hands it the texts of a window. A
-metric of texts is an `AnnotatedTextMetric`.
+A metric of texts is an `AnnotatedTextMetric`. A metric of vectors has `AnnotatedTextMetric.same_option("annotator")`
+and `("sentences")`, and finds the loaded annotator in its state, `state["annotator"]`; `run_text_models` hands it the
+texts of a window.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from nlgauge.core.kinds import Choice
 from nlgauge.core.metric import Metric, TextMetric
@@ -86,24 +86,24 @@ def check_annotator(
         raise RecipeError(msg)
 
 
-def annotator_option() -> Any:
-    """The option that names the annotator."""
-    about = "who finds words, lemmas and parts of speech"
-    return option("spacy-en", AnnotatorName(), help=about, short="an", in_profile=False)
-
-
-def sentences_option() -> Any:
-    """The option that chooses where sentences end."""
-    about = "where sentences end: by rules, at ends of lines, or as the annotator says"
-    return option("rules", Choice(*SENTENCE_RULES), help=about, short="ss", in_profile=False)
-
-
 @dataclass(frozen=True, kw_only=True)
 class AnnotatedTextMetric(TextMetric):
     """A metric without a model that reads annotated texts."""
 
-    annotator: str = annotator_option()
-    sentences: str = sentences_option()
+    annotator: str = option(
+        "spacy-en",
+        AnnotatorName(),
+        help="who finds words, lemmas and parts of speech",
+        short="an",
+        in_profile=False,
+    )
+    sentences: str = option(
+        "rules",
+        Choice(*SENTENCE_RULES),
+        help="where sentences end: by rules, at ends of lines, or as the annotator says",
+        short="ss",
+        in_profile=False,
+    )
 
     @property
     def annotation(self) -> LoadedAnnotator:

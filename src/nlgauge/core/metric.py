@@ -244,14 +244,18 @@ class Metric(ABC, metaclass=_RecipeType):
         return found
 
     def joined(self, comparisons: Sequence[Comparison], *, rule: str = "mean") -> SystemResult:
-        """Components of each segment, its references averaged or the best of them (by the main component)."""
+        """Components of each segment: the mean over its references, the best of each component (`best-each`), or all
+        of the reference with the best main component.
+        """
         pick = np.argmax if self.higher_is_better else np.argmin
         main = self.components.index(self.main)
         best = np.array([int(pick(found.values[:, main])) for found in comparisons], dtype=np.int64)
-        if rule == "best":
-            table = np.array([found.values[row] for found, row in zip(comparisons, best, strict=True)])
-        else:
+        if rule == "mean":
             table = np.array([found.values.mean(axis=0) for found in comparisons])
+        elif rule == "best-each":
+            table = np.array([found.values.max(axis=0) for found in comparisons])
+        else:
+            table = np.array([found.values[row] for found, row in zip(comparisons, best, strict=True)])
         return SystemResult({name: table[:, column].copy() for column, name in enumerate(self.components)}, best)
 
     def score(

@@ -12,9 +12,9 @@ from types import SimpleNamespace
 from typing import Any, ClassVar
 
 from nlgauge.core.kinds import Choice
-from nlgauge.core.metric import Metric, TextMetric, about_default
+from nlgauge.core.metric import Metric, about_default
 from nlgauge.core.options import BY_PROFILE, option
-from nlgauge.core.vector_metric import Representation, State, VectorMetric
+from nlgauge.core.vector_metric import Representation, VectorMetric
 
 
 class Profile(SimpleNamespace):
@@ -62,8 +62,9 @@ class Profiled(Metric):
             if about.signed and about.in_profile and name != "profile" and name not in self.unused
         )
 
-    def starred(self, own: dict[str, str]) -> dict[str, str]:
-        """The fields of a signature with a star behind the name of a profile that was changed."""
+    def own_fields(self, resolved: Mapping[str, str]) -> dict[str, str]:
+        """With a star behind the name of a profile that was changed."""
+        own = super().own_fields(resolved)
         return own | {"profile": own["profile"] + "*" * self.deviates}
 
 
@@ -75,16 +76,3 @@ class ProfiledMetric(Profiled, VectorMetric[Representation]):
     def published_idf(self) -> str:  # type: ignore[override]  # the profile decides
         """What the published evaluation counts idf on."""
         return str(self.published.idf)
-
-    def describe(self, state: State) -> dict[str, str]:
-        """With a star behind the name of a profile that was changed."""
-        return self.starred(super().describe(state))
-
-
-@dataclass(frozen=True, kw_only=True)
-class ProfiledTextMetric(Profiled, TextMetric):
-    """A metric of texts with profiles."""
-
-    def describe_texts(self) -> dict[str, str]:
-        """With a star behind the name of a profile that was changed."""
-        return self.starred(super().describe_texts())

@@ -25,7 +25,7 @@ and [UNK] stays. A text of nothing but stop words scores 0, and is counted.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -109,28 +109,19 @@ class BERTScore(VectorMetric[Cloud]):
         return greedy_scores([(x.points, x.weights) for x in xs], [(y.points, y.weights) for y in ys])
 
     def finish_pairs(self, values: NDArray[np.float64], state: State) -> Mapping[str, NDArray[np.float64]]:
-        table = self._rescaled(values, state)
-        return {name: table[:, column].copy() for column, name in enumerate(self.components)}
+        return self._rescaled(dict(zip(self.components, values.T.copy(), strict=True)), state)
 
     def finish(self, comparisons: Mapping[str, Sequence[Comparison]], state: State) -> dict[str, SystemResult]:
-        results = {}
-        for system, found in comparisons.items():
-            best = np.array([int(one.values[:, 2].argmax()) for one in found], dtype=np.int64)
-            if self.multiref == "best-f":
-                rows = [one.values[row] for one, row in zip(found, best, strict=True)]
-            elif self.multiref == "best-each":
-                rows = [one.values.max(axis=0) for one in found]
-            else:
-                rows = [one.values.mean(axis=0) for one in found]
-            table = self._rescaled(np.array(rows), state)
-            results[system] = SystemResult(
-                {name: table[:, column].copy() for column, name in enumerate(self.components)}, best
-            )
-        return results
+        joined = {system: self.joined(found, rule=self.multiref) for system, found in comparisons.items()}
+        return {
+            system: replace(result, segments=self._rescaled(result.segments, state))
+            for system, result in joined.items()
+        }
 
-    def _rescaled(self, table: NDArray[np.float64], state: State) -> NDArray[np.float64]:
+    def _rescaled(
+        self, segments: Mapping[str, NDArray[np.float64]], state: State
+    ) -> Mapping[str, NDArray[np.float64]]:
         if state["rescale"] is None:
-            return table
-        b = np.array(state["rescale"].row(state.layers[0]))
-        rescaled: NDArray[np.float64] = (table - b) / (1 - b)
-        return rescaled
+            return segments
+        baseline = zip(self.components, state["rescale"].row(state.layers[0]), strict=True)
+        return {name: (segments[name] - b) / (1 - b) for name, b in baseline}

@@ -24,7 +24,7 @@ from nlgauge.core.annotation import AnnotatedTextMetric
 from nlgauge.core.kinds import Choice, Float
 from nlgauge.core.metric import SystemResult
 from nlgauge.core.options import BY_PROFILE, option
-from nlgauge.core.profiles import Profile, ProfiledTextMetric, profile_option
+from nlgauge.core.profiles import Profile, Profiled, profile_option
 from nlgauge.core.run_options import ticked
 from nlgauge.encoders.engines.static import WordVectors, load_word_vectors
 from nlgauge.errors import RecipeError, TooLongError
@@ -108,7 +108,7 @@ def focus_frequency(foci: Foci) -> float:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Cohesion(AnnotatedTextMetric, ProfiledTextMetric):
+class _Cohesion(Profiled, AnnotatedTextMetric):
     """A metric of a hypothesis by itself; references are not read."""
 
     against: ClassVar[str] = "nothing"

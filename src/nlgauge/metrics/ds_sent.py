@@ -24,7 +24,7 @@ references are averaged; the end token of a text belongs to no sentence, and a s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -49,16 +49,8 @@ from nlgauge.vectors.cloud import unit_rows
 from nlgauge.vectors.greedy import greedy_match
 from nlgauge.vectors.transport import exact_transport
 
-#: Over the rows of an array.
-_STATISTICS: dict[str, Callable[[NDArray[np.float64]], NDArray[np.float64]]] = {
-    "mean": lambda rows: np.mean(rows, axis=0),
-    "max": lambda rows: np.max(rows, axis=0),
-    "min": lambda rows: np.min(rows, axis=0),
-    "sum": lambda rows: np.sum(rows, axis=0),
-}
-
-
-#: The same of DS-Sent. Threshold of the paper: that of its summaries; for translation it is 0.5 (D6.5).
+#: What DS-Sent is by the released code, by the paper, and as it may be better. Threshold of the paper: that of its
+#: summaries; for translation it is 0.5 (D6.5).
 SENT_PROFILES = {
     "released": Profile(
         threshold=0.5, start_token="first-sentence", sentence_lengths="unit", single_reference="twice"
@@ -158,7 +150,8 @@ class DSSent(SentOptions[SentenceGraph]):
         unit = unit_rows(s_hat, pairwise=True)
         rows = unit if self.sentence_lengths == "unit" else s_hat
         names = self.statistics.split("+")
-        parts = [_STATISTICS[name](rows) for name in names] if len(rows) else [np.zeros(s.shape[1])]
+        # Names of statistics are those of numpy's functions.
+        parts = [getattr(np, name)(rows, axis=0) for name in names] if len(rows) else [np.zeros(s.shape[1])]
         return SentenceGraph(unit, unit_rows(np.concatenate(parts)[None], pairwise=True)[0], tied)
 
     def _sentences(self, text: TextView, state: State) -> tuple[NDArray[np.intp], NDArray[np.float64]]:

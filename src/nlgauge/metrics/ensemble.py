@@ -59,10 +59,6 @@ class MemberNorms(NamedTuple):
     """Population standard deviation."""
     rows: int
 
-    def fits(self, metric: str, recipe: Mapping[str, str]) -> bool:
-        """Whether it is of this recipe."""
-        return self.metric == metric and dict(self.recipe) == dict(recipe)
-
     def standardised(self, values: NDArray[np.float64], *, higher_is_better: bool) -> NDArray[np.float64]:
         """Scores in deviations from the mean; better ones are higher, so those of a distance are negated."""
         scaled: NDArray[np.float64] = (values - self.mean) / self.deviation
@@ -105,10 +101,10 @@ class Norms(FrozenTable):
     def find(self, signature: Signature, *, name: str) -> MemberNorms:
         """The norms of a member, or an error that says what the nearest ones were made with."""
         recipe = recipe_of_member(signature)
-        for one in self.members:
-            if one.fits(signature.metric, recipe):
-                return one
         near = [one for one in self.members if one.metric == signature.metric]
+        for one in near:
+            if dict(one.recipe) == recipe:
+                return one
         found = min((_differences(one.recipe, recipe) for one in near), key=len, default=None)
         if found is None:
             known = ", ".join(dict.fromkeys(one.metric for one in self.members))

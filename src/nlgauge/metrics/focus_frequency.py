@@ -17,7 +17,7 @@ import numpy as np
 
 from nlgauge.core.annotation import AnnotatedTextMetric
 from nlgauge.core.metric import Comparison, SystemResult
-from nlgauge.core.profiles import Profile, ProfiledTextMetric, profile_option
+from nlgauge.core.profiles import Profile, Profiled, profile_option
 from nlgauge.core.run_options import ticked
 from nlgauge.metrics.ds_focus import FOCUS_PROFILES, DSFocus, FocusPair, FocusTable
 from nlgauge.metrics.parts.foci import find_mentions
@@ -25,7 +25,7 @@ from nlgauge.text.annotation import AnnotatedText
 
 
 @dataclass(frozen=True, kw_only=True)
-class FocusFrequency(ProfiledTextMetric, AnnotatedTextMetric):
+class FocusFrequency(Profiled, AnnotatedTextMetric):
     """DS-Focus without an encoder: squared differences of how often nouns are mentioned; a distance."""
 
     name: ClassVar[str] = "focus-frequency"

@@ -24,9 +24,9 @@ was fitted so (D8.7). Moses detokenisation and truecasing of the translation are
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from nlgauge.core.kinds import Choice, Float, Int
 from nlgauge.core.metric import Pair
@@ -40,12 +40,9 @@ from nlgauge.encoders.base import Encoder
 from nlgauge.errors import RecipeError
 from nlgauge.metrics.moverscore import NGramMetric
 from nlgauge.metrics.parts.citations import cite
-from nlgauge.metrics.parts.sentences import encode_sentences, sentence_vector
+from nlgauge.metrics.parts.sentences import encode_sentences, fluency, score_fluency, sentence_vector
 from nlgauge.text.windows import NO_WINDOWS
 from nlgauge.vectors.transport import EXACT
-
-if TYPE_CHECKING:
-    from nlgauge.encoders.whole_text.language_model import LanguageModel
 
 PROFILES = {
     "paper": Profile(
@@ -142,32 +139,12 @@ class XMoverScore(NGramMetric[Translation]):
         if self.unit == "sentence":
             encode_sentences(texts, state["sentence"], against=self.against, transforms=state.transforms)
         if state["lm"] is not None:
-            self._score_fluency(texts, state["lm"])
-
-    def _score_fluency(self, texts: WindowTexts, model: LanguageModel) -> None:
-        """Ask the language model about every hypothesis of a window, each once."""
-        from nlgauge.encoders.whole_text.language_model import twice_normalised
-
-        key = self._fluency_key(model)
-        new = [text for text in texts.hypotheses if key not in texts.encoded[text].text_features]
-        if not new:
-            return
-        if self.window != NO_WINDOWS:  # what the model would cut is refused
-            model.refuse_long(new)
-        scores = model.score(new)
-        values = twice_normalised(scores) if self.length_normalised_twice else scores.log_likelihood
-        for text, value in zip(new, values, strict=True):
-            texts.encoded[text].text_features[key] = float(value)
-
-    def _fluency_key(self, model: LanguageModel) -> Hashable:
-        return ("fluency", model.digest, self.length_normalised_twice)
-
-    def _fluency(self, text: TextView, model: LanguageModel | None) -> float:
-        """0 without a model, and for what is no hypothesis."""
-        if model is None or text.role.kind != "hypothesis":
-            return 0.0
-        fluency: float = text.features[self._fluency_key(model)]
-        return fluency
+            score_fluency(
+                texts,
+                state["lm"],
+                length_normalised_twice=self.length_normalised_twice,
+                whole=self.window != NO_WINDOWS,
+            )
 
     @property
     def components(self) -> tuple[str, ...]:  # type: ignore[override]  # by what was asked for
@@ -175,12 +152,12 @@ class XMoverScore(NGramMetric[Translation]):
         return ("score",) if self.lm == "none" else ("score", "similarity", "fluency")
 
     def represent(self, text: TextView, state: State) -> Translation:
-        fluency = self._fluency(text, state["lm"])
+        fluent = fluency(text, state["lm"], length_normalised_twice=self.length_normalised_twice)
         if self.unit == "sentence":
-            return Translation(sentence_vector(text, state["sentence"], state.transforms), fluency)
+            return Translation(sentence_vector(text, state["sentence"], state.transforms), fluent)
         cloud = self.cloud(text, state, self.n)
         left_out = cloud is None and not text.tokens.empty
-        return Translation(cloud, fluency, left_out or (cloud is not None and cloud.zero_weight))
+        return Translation(cloud, fluent, left_out or (cloud is not None and cloud.zero_weight))
 
     def compare(self, x: Translation, y: Translation, state: State, *, align: bool) -> Pair:
         if self.unit == "sentence":

@@ -138,22 +138,6 @@ def exact_transport(a: ArrayLike, b: ArrayLike, cost: ArrayLike) -> Plan:
     return Plan(float(np.vdot(flow, matrix)), flow)
 
 
-def exact_transports(problems: Iterable[tuple[ArrayLike, ArrayLike, ArrayLike]]) -> list[Plan]:
-    """A plan for each problem (weights of rows, weights of columns, costs), in order; an error names its number.
-
-    >>> [plan.cost for plan in exact_transports([([1], [1], [[2.0]]), ([1], [1], [[3.0]])])]
-    [2.0, 3.0]
-    """
-    plans = []
-    for number, (a, b, cost) in enumerate(problems):
-        try:
-            plans.append(exact_transport(a, b, cost))
-        except InputError as error:
-            msg = f"problem {number}: {error}"
-            raise InputError(msg) from error
-    return plans
-
-
 def _solve(a: NDArray[np.float64], b: NDArray[np.float64], cost: NDArray[np.float64]) -> NDArray[np.float64]:
     if 1 in cost.shape:  # all mass goes to, or comes from, one point
         return np.outer(a, b)

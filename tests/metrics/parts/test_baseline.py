@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from nlgauge.errors import DataWarning, FileFormatError, ModelNotFoundError
-from nlgauge.metrics.parts.baseline import Baseline
-from nlgauge.metrics.parts.build_baseline import build_baseline
+from nlgauge.metrics.parts.baseline import Baseline, build_baseline
 
 BASELINE = Baseline({"model": "minilm", "weights": "w" * 64, "language": "en"}, {0: (0.3, 0.31, 0.32)})
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nlgauge.metrics.parts.build_baseline import random_pairs
+from nlgauge.metrics.parts.baseline import random_pairs
 
 
 def test_random_pairs_are_seeded_and_never_pair_a_sentence_with_itself() -> None:

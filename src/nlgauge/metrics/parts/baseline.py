@@ -1,12 +1,14 @@
 """Baselines for rescaling: what a metric gives to pairs that have nothing to do with each other.
 
 A baseline is a small text file per model and language with a row per layer. The header says how it was
-made; the model's digest in it, with the precision unless it is fp32, keeps it from being used with another.
+made; the model's digest in it, with the precision unless it is fp32, keeps it from being used with another. It is
+BERTScore of random pairs from a corpus, at every layer, in one encoding (`build_baseline`).
 """
 
 from __future__ import annotations
 
 import hashlib
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,7 +16,14 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from nlgauge._version import __version__
+from nlgauge.core.corpus import make_corpus
+from nlgauge.core.pipeline import run_metrics
 from nlgauge.core.resources import LoadContext, Loaded, Resource
+from nlgauge.core.run_options import RunOptions
+from nlgauge.core.vector_metric import with_reason
 from nlgauge.encoders.base import (
     DEFAULT_PRECISION,
     Encoder,
@@ -23,9 +32,11 @@ from nlgauge.encoders.base import (
     signed_precision,
     vectors_digest,
 )
-from nlgauge.errors import BaselineError, FileFormatError
+from nlgauge.encoders.load import load_encoder
+from nlgauge.errors import BaselineError, DataWarning, FileFormatError, InputError, ModelNotFoundError, RecipeError
 from nlgauge.io.frozen import check_digest
 from nlgauge.io.storage import short_digest
+from nlgauge.text.languages import language_code
 from nlgauge.text.tokenizer import base_language
 
 #: Before the language of a baseline that comes with the library, in a signature.
@@ -34,6 +45,12 @@ _SHIPPED = "shipped-"
 _TITLE = "# nlgauge baseline 1"
 _COLUMNS = "layer\tprecision\trecall\tf1"
 _COMMAND = "nlgauge build baseline"
+
+#: Sentences are paired within blocks of this size, so that a window encodes each of them once.
+_BLOCK = 500
+
+#: Below this many sentences or pairs the mean moves in the third decimal from one sample to the next.
+_ENOUGH = 1000
 
 
 @dataclass(frozen=True, eq=False)
@@ -215,3 +232,74 @@ def _table(rows: Mapping[int, tuple[float, float, float]]) -> str:
     # Six decimals: far below the sampling error, and the same text whatever wrote it.
     lines = ["\t".join([str(layer), *(f"{value:.6f}" for value in rows[layer])]) for layer in sorted(rows)]
     return "\n".join([_COLUMNS, *lines]) + "\n"
+
+
+def build_baseline(
+    sentences: Sequence[str],
+    *,
+    model: str = "minilm",
+    language: str = "en",
+    pairs: int = 10_000,
+    seed: int = 12345,
+    corpus: str = "",
+    options: RunOptions | None = None,
+) -> Baseline:
+    """Mean P, R and F of `pairs` random pairs of distinct sentences, for every layer of the model.
+
+    Each sentence of a seeded sample is once the hypothesis and once the reference, of another sentence.
+    """
+    from nlgauge.metrics.bertscore import BERTScore  # which rescales by baselines
+
+    if pairs < 1 or seed < 0:
+        msg = f"a baseline needs pairs >= 1 and seed >= 0, got pairs={pairs!r}, seed={seed!r}"
+        raise RecipeError(msg)
+    options = options or RunOptions()
+    language = language_code(language)
+    try:
+        encoder = load_encoder(model, **options.loading)
+    except ModelNotFoundError as error:
+        raise with_reason(error, model, [language]) from error
+    distinct = sorted({text.strip() for text in sentences})
+    tokens = encoder.tokenizer.encode(distinct)
+    distinct = [text for text, its in zip(distinct, tokens, strict=True) if not (its.empty or its.only_unknown)]
+    if len(distinct) < 2:
+        msg = f"a baseline needs at least 2 different sentences, got {len(distinct)}"
+        raise InputError(msg)
+    if min(len(distinct), pairs) < _ENOUGH:
+        msg = (
+            f"a baseline of {len(distinct)} sentences and {pairs} pairs is uncertain, and so is every score that is "
+            f"rescaled with it; take at least {_ENOUGH} of each"
+        )
+        warnings.warn(msg, DataWarning, stacklevel=2)
+    hypotheses, references = random_pairs(distinct, pairs, seed)
+    recipes = [BERTScore(model=model, layer=layer) for layer in range(encoder.layers + 1)]
+    scores = run_metrics(recipes, make_corpus({"": hypotheses}, references), options)
+    header = {
+        "model": encoder.model,
+        "weights": vectors_digest(encoder),
+        "language": language,
+        "corpus": " ".join(corpus.split()) or "not stated",
+        "pairs": f"{len(hypotheses)} random pairs of {len(distinct)} distinct sentences, seed {seed}",
+        "made with": f"nlgauge {__version__}, {encoder.engine}",
+    }
+    rows = {
+        layer: (score.means["precision"], score.means["recall"], score.means["f1"])
+        for layer, score in enumerate(scores)
+    }
+    return Baseline.parse(Baseline(header, rows).text(), source="baseline")
+
+
+def random_pairs(sentences: Sequence[str], pairs: int, seed: int) -> tuple[list[str], list[str]]:
+    """Pairs of different sentences: seeded permutations, each sentence against its successor in a block."""
+    rng = np.random.default_rng(seed)
+    hypotheses: list[str] = []
+    references: list[str] = []
+    while len(hypotheses) < pairs:
+        order = rng.permutation(len(sentences))
+        for start in range(0, len(order), _BLOCK):
+            block = order[start : start + _BLOCK]
+            if len(block) < 2:
+                continue
+            hypotheses += [sentences[number] for number in block]
+            references += [sentences[number] for number in np.roll(block, 1)]
+    return hypotheses[:pairs], references[:pairs]

@@ -20,7 +20,7 @@ from typing import Any, ClassVar, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from nlgauge.core.annotation import annotator_option, sentences_option
+from nlgauge.core.annotation import AnnotatedTextMetric
 from nlgauge.core.kinds import Choice, Float, Int
 from nlgauge.core.options import BY_PROFILE, option
 from nlgauge.core.profiles import ProfiledMetric
@@ -260,8 +260,8 @@ class DiscoMetric(ProfiledMetric[Representation]):
         short="ve",
         in_profile=False,
     )
-    annotator: str = annotator_option()
-    sentences: str = sentences_option()
+    annotator: str = AnnotatedTextMetric.same_option("annotator")
+    sentences: str = AnnotatedTextMetric.same_option("sentences")
     layer: int | None = option(
         None,
         Int(0, word="two-thirds"),

@@ -1,4 +1,7 @@
-"""Sentence vectors in a metric: the distinct texts of a window are read at once, and a vector stays with its text."""
+"""Models of whole texts in a metric: cosine of two sentence vectors, and fluency by a language model (XMoverScore).
+
+The distinct texts of a window are read at once. What a model found is kept with the encoded tokens of a text.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +18,7 @@ from nlgauge.vectors.remap import Side
 from nlgauge.vectors.transforms import Transforms
 
 if TYPE_CHECKING:
+    from nlgauge.encoders.whole_text.language_model import LanguageModel
     from nlgauge.encoders.whole_text.sentences import SentenceEncoder
 
 
@@ -48,3 +52,33 @@ def sentence_vector(
 def _key(sentences: SentenceEncoder, side: Side, transforms: Transforms | None) -> Hashable:
     # Without transforms a text has one vector, whichever side it is on.
     return ("sentence", sentences.digest, *((side, transforms.digest) if transforms is not None else ()))
+
+
+def score_fluency(
+    texts: WindowTexts, model: LanguageModel, *, length_normalised_twice: bool, whole: bool = False
+) -> None:
+    """Ask the language model about every hypothesis of a window, each once; `whole`: what it would cut is refused."""
+    from nlgauge.encoders.whole_text.language_model import twice_normalised
+
+    key = _fluency_key(model, length_normalised_twice)
+    new = [text for text in texts.hypotheses if key not in texts.encoded[text].text_features]
+    if not new:
+        return
+    if whole:
+        model.refuse_long(new)
+    found = model.score(new)
+    values = twice_normalised(found) if length_normalised_twice else found.log_likelihood
+    for text, value in zip(new, values, strict=True):
+        texts.encoded[text].text_features[key] = float(value)
+
+
+def fluency(text: TextView, model: LanguageModel | None, *, length_normalised_twice: bool) -> float:
+    """What `score_fluency` found; 0 without a model, and for what is no hypothesis."""
+    if model is None or text.role.kind != "hypothesis":
+        return 0.0
+    found: float = text.features[_fluency_key(model, length_normalised_twice)]
+    return found
+
+
+def _fluency_key(model: LanguageModel, twice: bool) -> Hashable:
+    return ("fluency", model.digest, twice)
