@@ -15,7 +15,6 @@ the smaller (`linear.py`), and the map contains that step. An interrupted fit ca
 
 from __future__ import annotations
 
-import copy
 import math
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -45,7 +44,7 @@ from nlgauge.studies.alignment.flow_losses import (
     run_network,
 )
 from nlgauge.studies.alignment.linear import Pairs, csls_pairs, same_width
-from nlgauge.studies.alignment.training_loop import noted, split_pairs, train
+from nlgauge.studies.alignment.training_loop import Training, noted, split_pairs, train
 from nlgauge.vectors.cloud import unit_rows
 from nlgauge.vectors.network_maps import FlowMap, Reduction, TanhNetwork
 from nlgauge.vectors.remap import Origin, Side, procrustes, row_pairs
@@ -60,27 +59,28 @@ _CRITIC_WIDTH = 1024
 _LONGEST_GRADIENT = 5.0
 
 
-class FlowTraining:
+class FlowTraining(Training):
     """Paired rows (`adversarial` False), or rows of two languages on their own."""
 
     def __init__(
         self, torch: Any, x: NDArray[np.float32], y: NDArray[np.float32], options: FlowOptions, *, adversarial: bool
     ) -> None:
-        self.torch, self._options, self._adversarial = torch, options, adversarial
+        super().__init__(torch, options.seed)
+        self._options, self._adversarial = options, adversarial
         self._x, self._y = torch.from_numpy(x), torch.from_numpy(y)
-        self._chance = torch.Generator().manual_seed(options.seed)
-        sizes = {"couplings": options.couplings, "hidden": options.hidden, "generator": self._chance}
+        sizes = {"couplings": options.couplings, "hidden": options.hidden, "generator": self.chance}
         self.source = new_layers(torch, x.shape[1], **sizes)
         self.target = new_layers(torch, x.shape[1], **sizes)
+        self.parameters = [tensor for layer in (*self.source, *self.target) for tensor in layer.values()]
         optimiser = torch.optim.RMSprop if adversarial else torch.optim.Adam
-        self._optimisers = [optimiser(self._parameters(), lr=options.learning_rate)]
+        self.optimisers = [optimiser(self.parameters, lr=options.learning_rate)]
         self._critics: list[list[Any]] = []
         if adversarial:
             widths = (x.shape[1], _CRITIC_WIDTH, _CRITIC_WIDTH, 1)
-            self._critics = [new_network(torch, widths, generator=self._chance) for _ in range(2)]
-            self._optimisers += [optimiser(critic, lr=options.learning_rate) for critic in self._critics]
+            self._critics = [new_network(torch, widths, generator=self.chance) for _ in range(2)]
+            self.optimisers += [optimiser(critic, lr=options.learning_rate) for critic in self._critics]
+            self.helpers = [tensor for critic in self._critics for tensor in critic]
         self._watched = (self._x, y)
-        self._best: Any = None
         self._pairs: Any = None
         self._rotation: Any = None
         self._hold_rotation()
@@ -113,7 +113,7 @@ class FlowTraining:
     def epoch(self) -> float:
         """Go once through the source's rows; the mean loss of the batches, which is not finite if one was not."""
         torch, losses = self.torch, []
-        order = torch.randperm(len(self._x), generator=self._chance)
+        order = torch.randperm(len(self._x), generator=self.chance)
         for rows in order.split(self._options.batch):
             if len(rows) < 2:
                 continue  # a correlation needs two
@@ -121,10 +121,10 @@ class FlowTraining:
             losses.append(float(loss.detach()))
             if not np.isfinite(losses[-1]):
                 break
-            self._optimisers[0].zero_grad()
+            self.optimisers[0].zero_grad()
             loss.backward()
-            torch.nn.utils.clip_grad_norm_(self._parameters(), _LONGEST_GRADIENT)
-            self._optimisers[0].step()
+            torch.nn.utils.clip_grad_norm_(self.parameters, _LONGEST_GRADIENT)
+            self.optimisers[0].step()
         return float(np.mean(losses))
 
     def _paired_loss(self, rows: Any) -> Any:
@@ -153,8 +153,8 @@ class FlowTraining:
         with torch.no_grad():
             both = Mapped(torch, self.source, self.target, x, y)
         made = (both.x_as_y, both.y_as_x)
-        for critic, optimiser, real, own in zip(self._critics, self._optimisers[1:], (y, x), made, strict=True):
-            loss = critic_loss(torch, critic, real, own, penalty=options.penalty, generator=self._chance)
+        for critic, optimiser, real, own in zip(self._critics, self.optimisers[1:], (y, x), made, strict=True):
+            loss = critic_loss(torch, critic, real, own, penalty=options.penalty, generator=self.chance)
             optimiser.zero_grad()
             loss.backward()
             optimiser.step()
@@ -166,49 +166,20 @@ class FlowTraining:
         return self._options.constraint_weight * loss
 
     def _drawn(self, side: Any, count: int) -> Any:
-        return self.torch.randint(len(side), (min(count, len(side)),), generator=self._chance)
+        return self.torch.randint(len(side), (min(count, len(side)),), generator=self.chance)
 
     def _moved(self, rows: Any) -> NDArray[np.float32]:
         with self.torch.no_grad():
             return np.asarray(mapped(self.torch, self.source, self.target, rows).numpy(), dtype=np.float32)
 
-    def _parameters(self) -> list[Any]:
-        return [tensor for layer in (*self.source, *self.target) for tensor in layer.values()]
-
-    def keep_best(self, *, new: bool) -> None:
-        """Remember the layers as they are, unless a better state is remembered."""
-        if new or self._best is None:
-            self._best = [tensor.detach().clone() for tensor in self._parameters()]
-
-    def restore_best(self) -> None:
-        """Put the remembered layers back."""
-        with self.torch.no_grad():
-            for tensor, best in zip(self._parameters(), self._best, strict=True):
-                tensor.copy_(best)
-
     def state(self) -> dict[str, Any]:
-        """All that the next epoch depends on."""
-        return {
-            "parameters": [tensor.detach().clone() for tensor in self._parameters()],
-            "critics": [[tensor.detach().clone() for tensor in critic] for critic in self._critics],
-            "optimisers": [copy.deepcopy(optimiser.state_dict()) for optimiser in self._optimisers],
-            "chance": self._chance.get_state(),
-            "best": self._best,
-            "pairs": self._pairs,
-        }
+        """All that the next epoch depends on, the pairs of the round included."""
+        return super().state() | {"pairs": self._pairs}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Go on from there."""
-        with self.torch.no_grad():
-            for tensor, kept in zip(self._parameters(), state["parameters"], strict=True):
-                tensor.copy_(kept)
-            for critic, values in zip(self._critics, state["critics"], strict=True):
-                for tensor, kept in zip(critic, values, strict=True):
-                    tensor.copy_(kept)
-        for optimiser, kept in zip(self._optimisers, state["optimisers"], strict=True):
-            optimiser.load_state_dict(kept)
-        self._chance.set_state(state["chance"])
-        self._best, self._pairs = state["best"], state["pairs"]
+        super().restore(state)
+        self._pairs = state["pairs"]
         self._hold_rotation()
 
 
@@ -240,11 +211,7 @@ def fit_flow(
     """
     chosen = options or FlowOptions()
     chosen.check_method("flow")
-    x, y, reductions = same_width(source, target)
-    x, y = row_pairs(x, y)
-    if len(x) < max(_FEWEST_PAIRS, x.shape[1]):
-        msg = f"{len(x)} pairs are too few for a flow of width {x.shape[1]}; give {max(_FEWEST_PAIRS, x.shape[1])}"
-        raise InputError(msg)
+    x, y, reductions = _enough_pairs(source, target, "flow")
     kept, held_out = split_pairs(len(x), chosen.seed)
     start = _start(x, y, Pairs(kept, kept), reductions)
     torch = require("torch", "torch")
@@ -285,6 +252,19 @@ def fit_gan_flow(
         training.watch(start.x[:_WATCHED], start.y[:_WATCHED])
         made = (origin or Origin())._replace(method="gan-flow", pairs=len(pairs))
         return _run(training, start, chosen, made, state, advance)
+
+
+def _enough_pairs(
+    source: ArrayLike, target: ArrayLike, what: str
+) -> tuple[NDArray[np.float64], NDArray[np.float64], Mapping[Side, Reduction]]:
+    """Paired rows of one width, and how the wider side was brought to it."""
+    left, right, reductions = same_width(source, target)
+    x, y = row_pairs(left, right)
+    needed = max(_FEWEST_PAIRS, x.shape[1])
+    if len(x) < needed:
+        msg = f"{len(x)} pairs are too few for a {what} of width {x.shape[1]}; give {needed}"
+        raise InputError(msg)
+    return x, y, reductions
 
 
 def _start(
@@ -343,12 +323,7 @@ def fit_fcnn(
     meant. `state`: a file that keeps what is done after each epoch; `advance` is told of each.
     """
     chosen = options or FlowOptions(hidden=FCNN_HIDDEN)
-    x, y, reductions = same_width(source, target)
-    x, y = row_pairs(x, y)
-    needed = max(_FEWEST_PAIRS, x.shape[1])
-    if len(x) < needed:
-        msg = f"{len(x)} pairs are too few for a network of width {x.shape[1]}; give {needed}"
-        raise InputError(msg)
+    x, y, reductions = _enough_pairs(source, target, "network")
     means = x.mean(axis=0), y.mean(axis=0)
     spread = math.sqrt(np.square(x - means[0]).mean()) or 1.0
     reach = float(np.abs(y - means[1]).max()) * 1.05 or 1.0  # tanh reaches 1 nowhere
@@ -357,78 +332,40 @@ def fit_fcnn(
     with one_thread(torch):
         training = _FcnnTraining(torch, rows[0], rows[1], chosen)
         trained = train(training, chosen, method="fcnn", inputs=rows, state=state, advance=advance)
-    arrays = [np.array(tensor.detach().numpy(), dtype=np.float32) for tensor in training.network]
+    arrays = [np.array(tensor.detach().numpy(), dtype=np.float32) for tensor in training.parameters]
     made = noted((origin or Origin())._replace(method="fcnn", pairs=len(x)), trained, chosen.seed)
     layers = tuple(zip(arrays[::2], arrays[1::2], strict=True))
     shifts = means[0].astype(np.float32), means[1].astype(np.float32)
     return Fitted(TanhNetwork(layers, *shifts, spread, reach, made, reductions), *trained)
 
 
-class _FcnnTraining:
+class _FcnnTraining(Training):
     """One fit under way."""
 
     def __init__(self, torch: Any, x: NDArray[np.float32], y: NDArray[np.float32], options: FlowOptions) -> None:
-        self.torch, self._options = torch, options
-        self._chance = torch.Generator().manual_seed(options.seed)
+        super().__init__(torch, options.seed)
+        self._options = options
         widths = (x.shape[1], options.hidden, options.hidden, x.shape[1])
-        self.network = new_network(torch, widths, generator=self._chance)
-        self._optimiser = torch.optim.Adam(self.network, lr=options.learning_rate)
+        self.parameters = new_network(torch, widths, generator=self.chance)
+        self.optimisers = [torch.optim.Adam(self.parameters, lr=options.learning_rate)]
         kept, self._apart = split_pairs(len(x), options.seed)
         self._kept = torch.from_numpy(kept)
         self._x, self._y = torch.from_numpy(x), torch.from_numpy(y)
-        self._best: Any = None
 
     def criterion(self) -> float:
         """Of the state as it is, on the pairs kept apart."""
         with self.torch.no_grad():
-            moved = run_network(self.network, self._x[self._apart], self.torch.tanh, last=True).numpy()
+            moved = run_network(self.parameters, self._x[self._apart], self.torch.tanh, last=True).numpy()
         return criterion(self._options.validation, moved, self._y[self._apart].numpy())
-
-    def begin_round(self) -> None:
-        """Pairs are known: nothing to find."""
 
     def epoch(self) -> float:
         """Go once through the pairs; the mean loss."""
         torch, losses = self.torch, []
-        for part in self._kept[torch.randperm(len(self._kept), generator=self._chance)].split(self._options.batch):
-            moved = run_network(self.network, self._x[part], torch.tanh, last=True)
+        for part in self._kept[torch.randperm(len(self._kept), generator=self.chance)].split(self._options.batch):
+            moved = run_network(self.parameters, self._x[part], torch.tanh, last=True)
             loss = ((moved - self._y[part]) ** 2).mean()
             losses.append(float(loss.detach()))
-            self._optimiser.zero_grad()
+            self.optimisers[0].zero_grad()
             loss.backward()
-            self._optimiser.step()
+            self.optimisers[0].step()
         return float(np.mean(losses))
-
-    def keep_best(self, *, new: bool) -> None:
-        """Remember the layers as they are, unless a better state is remembered."""
-        if new or self._best is None:
-            self._best = self._values()
-
-    def restore_best(self) -> None:
-        """Put the remembered layers back."""
-        self._put(self._best)
-
-    def state(self) -> dict[str, Any]:
-        """All that the next epoch depends on."""
-        optimiser = copy.deepcopy(self._optimiser.state_dict())
-        return {
-            "network": self._values(),
-            "optimiser": optimiser,
-            "chance": self._chance.get_state(),
-            "best": self._best,
-        }
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Go on from there."""
-        self._put(state["network"])
-        self._optimiser.load_state_dict(state["optimiser"])
-        self._chance.set_state(state["chance"])
-        self._best = state["best"]
-
-    def _values(self) -> list[Any]:
-        return [tensor.detach().clone() for tensor in self.network]
-
-    def _put(self, values: list[Any]) -> None:
-        with self.torch.no_grad():
-            for tensor, value in zip(self.network, values, strict=True):
-                tensor.copy_(value)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import io
 import json
 import math
 import warnings
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,31 +25,64 @@ from nlgauge.vectors.remap import Origin
 _HELD_OUT_SHARE, _MOST_HELD_OUT = 0.1, 2000
 
 
-class Training(Protocol):
-    """One fit under way."""
+class Training(ABC):
+    """One fit under way: tensors that are learned, their optimisers, and the best state so far."""
 
-    torch: Any
+    parameters: list[Any]
+    """Tensors of the map."""
+    optimisers: list[Any]
 
+    def __init__(self, torch: Any, seed: int) -> None:
+        self.torch = torch
+        self.chance = torch.Generator().manual_seed(seed)
+        self.helpers: list[Any] = []  # tensors that are learned too, and are no part of the map
+        self._best: Any = None
+
+    @abstractmethod
     def criterion(self) -> float:
         """Of the state as it is; minus infinity where numbers are not finite."""
 
-    def begin_round(self) -> None:
-        """What a round of bootstrapping starts with."""
-
+    @abstractmethod
     def epoch(self) -> float:
         """Go once through the rows; the mean loss, which is not finite if one was not."""
 
+    def begin_round(self) -> None:  # noqa: B027 - most fits have nothing to do there
+        """What a round of bootstrapping starts with; nothing where pairs are known."""
+
     def keep_best(self, *, new: bool) -> None:
-        """Remember the state as it is, unless a better one is remembered."""
+        """Remember the map as it is, unless a better state is remembered."""
+        if new or self._best is None:
+            self._best = _copies(self.parameters)
 
     def restore_best(self) -> None:
-        """Put the remembered state back."""
+        """Put the remembered map back."""
+        self._put(self.parameters, self._best)
 
     def state(self) -> dict[str, Any]:
         """All that the next epoch depends on."""
+        return {
+            "tensors": _copies([*self.parameters, *self.helpers]),
+            "optimisers": [copy.deepcopy(optimiser.state_dict()) for optimiser in self.optimisers],
+            "chance": self.chance.get_state(),
+            "best": self._best,
+        }
 
     def restore(self, state: dict[str, Any]) -> None:
         """Go on from there."""
+        self._put([*self.parameters, *self.helpers], state["tensors"])
+        for optimiser, kept in zip(self.optimisers, state["optimisers"], strict=True):
+            optimiser.load_state_dict(kept)
+        self.chance.set_state(state["chance"])
+        self._best = state["best"]
+
+    def _put(self, tensors: list[Any], values: list[Any]) -> None:
+        with self.torch.no_grad():
+            for tensor, value in zip(tensors, values, strict=True):
+                tensor.copy_(value)
+
+
+def _copies(tensors: list[Any]) -> list[Any]:
+    return [tensor.detach().clone() for tensor in tensors]
 
 
 class Trained(NamedTuple):
