@@ -10,9 +10,9 @@ import io
 import json
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,17 +22,6 @@ from nlgauge.io.storage import write_atomic
 
 if TYPE_CHECKING:
     from typing_extensions import Self
-
-
-class Digested(Protocol):
-    """What is named by a digest of its numbers."""
-
-    @property
-    def digest(self) -> str:
-        """sha256, as 64 hexadecimal digits."""
-
-
-Made = TypeVar("Made", bound=Digested)
 
 
 class ContentError(ValueError):
@@ -159,14 +148,6 @@ def arrays_digest(head: Iterable[object], arrays: Iterable[tuple[str, NDArray[An
     return state.hexdigest()
 
 
-def write_arrays(path: Path, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
-    """Write an .npz file, whole or not at all; equal content gives equal bytes."""
-    buffer = io.BytesIO()
-    text = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
-    np.savez(buffer, allow_pickle=False, header=text, **arrays)
-    write_atomic(path, buffer.getvalue())
-
-
 def stated_format(path: Path) -> str:
     """The format that a file's header names; empty for a file of another kind."""
     try:
@@ -179,29 +160,58 @@ def stated_format(path: Path) -> str:
         return ""
 
 
-def read_arrays(
-    path: Path,
-    *,
-    form: str,
-    what: str,
-    fix: str,
-    make: Callable[[dict[str, Any], Mapping[str, NDArray[Any]]], Made],
-) -> Made:
-    """Make something of a file's header and arrays, and check that its digest is the one in the header."""
-    try:
-        with np.load(path, allow_pickle=False) as file:
-            header = json.loads(file["header"].tobytes())
-            made = make(header, file) if header["format"] == form else None
-    except FileNotFoundError as error:
-        msg = f"{what} {str(path)!r} does not exist; {fix}"
-        raise InputError(msg) from error
-    except Exception as error:  # zipfile, numpy and json raise a dozen classes for a damaged file
-        msg = f"{str(path)!r} is not a {what} that nlgauge wrote: {error!r}"
-        raise FileFormatError(msg) from error
-    if made is None:
-        msg = f"{str(path)!r} is not a {what}: expected format {form!r}, got {header['format']!r}"
-        raise FileFormatError(msg)
-    if made.digest != header.get("digest"):
-        msg = f"{what} {str(path)!r} is damaged: its numbers are not those of the digest in it"
-        raise FileFormatError(msg)
-    return made
+class FrozenArrays(ABC):
+    """Arrays that are kept in an .npz file, whose header has a format tag and a digest."""
+
+    FORMAT: ClassVar[str]
+    KIND: ClassVar[str]
+    """What messages call the file."""
+    FIX: ClassVar[str]
+    """How to make one."""
+
+    @property
+    @abstractmethod
+    def digest(self) -> str:
+        """sha256 of the numbers and of what they belong to, as 64 hexadecimal digits."""
+
+    @abstractmethod
+    def header(self) -> dict[str, Any]:
+        """What the header says beside format and digest."""
+
+    @abstractmethod
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """By name."""
+
+    @classmethod
+    @abstractmethod
+    def from_arrays(cls, header: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Self:
+        """What a file holds, from its header and arrays; any error says that it is damaged."""
+
+    def save(self, path: Path) -> None:
+        """Write an .npz file, whole or not at all; equal content gives equal bytes."""
+        header = {"format": self.FORMAT, "digest": self.digest, **self.header()}
+        buffer = io.BytesIO()
+        text = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
+        np.savez(buffer, allow_pickle=False, header=text, **self.arrays())
+        write_atomic(path, buffer.getvalue())
+
+    @classmethod
+    def load(cls, path: Path) -> Self:
+        """Read a file that `save` wrote, and check its digest."""
+        try:
+            with np.load(path, allow_pickle=False) as file:
+                header = json.loads(file["header"].tobytes())
+                made = cls.from_arrays(header, file) if header["format"] == cls.FORMAT else None
+        except FileNotFoundError as error:
+            msg = f"{cls.KIND} {str(path)!r} does not exist; {cls.FIX}"
+            raise InputError(msg) from error
+        except Exception as error:  # zipfile, numpy and json raise a dozen classes for a damaged file
+            msg = f"{str(path)!r} is not a {cls.KIND} that nlgauge wrote: {error!r}"
+            raise FileFormatError(msg) from error
+        if made is None:
+            msg = f"{str(path)!r} is not a {cls.KIND}: expected format {cls.FORMAT!r}, got {header['format']!r}"
+            raise FileFormatError(msg)
+        if made.digest != header.get("digest"):
+            msg = f"{cls.KIND} {str(path)!r} is damaged: its numbers are not those of the digest in it"
+            raise FileFormatError(msg)
+        return made

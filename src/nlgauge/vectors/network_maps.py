@@ -26,11 +26,10 @@ cannot be undone:
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple
 
@@ -38,8 +37,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from nlgauge.errors import InputError
-from nlgauge.io.frozen import arrays_digest, read_arrays, write_arrays
-from nlgauge.vectors.remap import Origin, Side, check_fitted, side_rows
+from nlgauge.io.frozen import arrays_digest
+from nlgauge.vectors.remap import Origin, Side, SpaceMap, side_rows
 
 Rows = NDArray[np.float32]
 
@@ -60,14 +59,9 @@ class Reduction(NamedTuple):
         return centred @ self.directions
 
 
-class NetworkMap(ABC):
-    """A frozen map from the source's space to the target's, named by a digest."""
+class NetworkMap(SpaceMap):
+    """A map that is a network."""
 
-    FORMAT: ClassVar[str]
-    NAME: ClassVar[str]
-    """What messages call it."""
-
-    origin: Origin
     reductions: Mapping[Side, Reduction]
     """Of a side that is wider than the network; usually none."""
 
@@ -75,11 +69,6 @@ class NetworkMap(ABC):
     @abstractmethod
     def inner_width(self) -> int:
         """Width of the vectors that the network itself takes."""
-
-    @property
-    def width(self) -> int:
-        """Width of the source's vectors."""
-        return self.width_of("source")
 
     def width_of(self, side: Side) -> int:
         """Width of a side's vectors before they are mapped."""
@@ -97,18 +86,14 @@ class NetworkMap(ABC):
 
     def rows_of(self, vectors: ArrayLike, side: Side) -> Rows:
         """A side's vectors as the network takes them."""
-        rows = side_rows(vectors, side, width=self.width_of(side), what=self.NAME, form=np.float32)
+        rows = side_rows(vectors, side, width=self.width_of(side), what=self.KIND, form=np.float32)
         wider = self.reductions.get(side)
         return rows if wider is None else wider.apply(rows)
-
-    def check_model(self, weights: str, *, layer: int, width: int) -> None:
-        """Refuse vectors that the map was not fitted on."""
-        check_fitted(self.origin, self.width, weights=weights, layer=layer, width=width)
 
     @cached_property
     def digest(self) -> str:
         """sha256 of the numbers and of what they belong to; notes for people are not part of it."""
-        named = ((f"{name} {array.shape}", array) for name, array in self._all_arrays().items())
+        named = ((f"{name} {array.shape}", array) for name, array in self.arrays().items())
         return arrays_digest((self.FORMAT, *self.origin.named, *self.numbers()), named, form="<f4")
 
     @abstractmethod
@@ -116,26 +101,27 @@ class NetworkMap(ABC):
         """What the digest names beside arrays."""
 
     @abstractmethod
-    def arrays(self) -> dict[str, Rows]:
+    def network_arrays(self) -> dict[str, Rows]:
         """Of the network, by name."""
 
     @abstractmethod
+    def network_header(self) -> dict[str, Any]:
+        """What the file's header says of the network."""
+
     def header(self) -> dict[str, Any]:
-        """What the file's header says beside format, digest and origin."""
-
-    def save(self, path: Path) -> None:
-        """Write an .npz file, whole or not at all; equal maps give equal bytes."""
-        named = {"format": self.FORMAT, "digest": self.digest, **self.header(), "origin": self.origin._asdict()}
+        """The network, where it comes from, and widths of sides that are reduced."""
         reduced = {side: list(step.directions.shape) for side, step in self.reductions.items()}
-        write_arrays(path, named | ({"reduced": reduced} if reduced else {}), self._all_arrays())
+        named = {**self.network_header(), "origin": self.origin._asdict()}
+        return named | ({"reduced": reduced} if reduced else {})
 
-    def _all_arrays(self) -> dict[str, Rows]:
+    def arrays(self) -> dict[str, Rows]:
+        """Of the network and of the reductions."""
         reduced = {
             f"{side}_reduction_{name}": array
             for side, step in sorted(self.reductions.items())
             for name, array in step._asdict().items()
         }
-        return self.arrays() | reduced
+        return self.network_arrays() | reduced
 
 
 def _read_reductions(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> dict[Side, Reduction]:
@@ -153,7 +139,8 @@ class TanhNetwork(NetworkMap):
     """Layers in order. Frozen, and named by a digest."""
 
     FORMAT: ClassVar[str] = "nlgauge-fcnn/1"
-    NAME: ClassVar[str] = "network"
+    KIND: ClassVar[str] = "network"
+    FIX: ClassVar[str] = "make one with 'nlgauge align fit --method fcnn'"
 
     layers: tuple[tuple[NDArray[np.float32], NDArray[np.float32]], ...]
     """A matrix and what is added to the product with it, of each layer."""
@@ -182,11 +169,11 @@ class TanhNetwork(NetworkMap):
         """Both scales."""
         return repr(self.source_scale), repr(self.target_scale)
 
-    def header(self) -> dict[str, Any]:
+    def network_header(self) -> dict[str, Any]:
         """How many layers, and the scales."""
         return {"layers": len(self.layers), "scales": [self.source_scale, self.target_scale]}
 
-    def arrays(self) -> dict[str, NDArray[np.float32]]:
+    def network_arrays(self) -> dict[str, NDArray[np.float32]]:
         """Means and layers."""
         arrays = {"source_mean": self.source_mean, "target_mean": self.target_mean}
         for number, (matrix, bias) in enumerate(self.layers):
@@ -194,13 +181,8 @@ class TanhNetwork(NetworkMap):
         return arrays
 
     @classmethod
-    def load(cls, path: Path) -> TanhNetwork:
-        """Read a file that `save` wrote, and check its digest."""
-        fix = "make one with 'nlgauge align fit --method fcnn'"
-        return read_arrays(path, form=cls.FORMAT, what="network", fix=fix, make=cls._from_arrays)
-
-    @classmethod
-    def _from_arrays(cls, header: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> TanhNetwork:
+    def from_arrays(cls, header: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> TanhNetwork:
+        """The network of a file."""
         layers = tuple((arrays[f"matrix{n}"], arrays[f"bias{n}"]) for n in range(header["layers"]))
         source, target = map(float, header["scales"])
         means = arrays["source_mean"], arrays["target_mean"]
@@ -283,7 +265,8 @@ class FlowMap(NetworkMap):
     """Two flows with a latent space in common. Frozen, and named by a digest."""
 
     FORMAT: ClassVar[str] = "nlgauge-flow/1"
-    NAME: ClassVar[str] = "flow"
+    KIND: ClassVar[str] = "flow"
+    FIX: ClassVar[str] = "make one with 'nlgauge align fit --method flow'"
 
     rotation: Rows
     """W (d, d), of the source's centred rows."""
@@ -380,14 +363,14 @@ class FlowMap(NetworkMap):
         """The scale, and how far a coupling may stretch."""
         return repr(self.scale), SCALE_LIMIT
 
-    def header(self) -> dict[str, Any]:
+    def network_header(self) -> dict[str, Any]:
         """The scale, and which half stays in each layer."""
         return {
             "scale": self.scale,
             **{f"{side}_layers": [layer.first_stays for layer in layers] for side, layers in self._layers.items()},
         }
 
-    def arrays(self) -> dict[str, Rows]:
+    def network_arrays(self) -> dict[str, Rows]:
         """Rotation, means, and what the layers' networks hold."""
         arrays = {"rotation": self.rotation, "source_mean": self.source_mean, "target_mean": self.target_mean}
         for side, layers in self._layers.items():
@@ -398,13 +381,8 @@ class FlowMap(NetworkMap):
         return arrays
 
     @classmethod
-    def load(cls, path: Path) -> FlowMap:
-        """Read a file that `save` wrote, and check its digest."""
-        fix = "make one with 'nlgauge align fit --method flow'"
-        return read_arrays(path, form=cls.FORMAT, what="flow", fix=fix, make=cls._from_arrays)
-
-    @classmethod
-    def _from_arrays(cls, header: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> FlowMap:
+    def from_arrays(cls, header: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> FlowMap:
+        """The network of a file."""
         fixed = {name: arrays[name] for name in ("rotation", "source_mean", "target_mean")}
         if not all(np.isfinite(array).all() for array in fixed.values()):
             msg = "numbers in it are not finite"

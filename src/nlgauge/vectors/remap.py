@@ -20,6 +20,7 @@ Other vectors are refused.
 from __future__ import annotations
 
 import warnings
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -31,7 +32,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from nlgauge.encoders.base import shown_vectors
 from nlgauge.errors import DataWarning, FileFormatError, InputError, RecipeError
-from nlgauge.io.frozen import arrays_digest, read_arrays, write_arrays
+from nlgauge.io.frozen import FrozenArrays, arrays_digest
 
 Side = Literal["source", "target"]
 Form = TypeVar("Form", np.float32, np.float64)
@@ -83,25 +84,40 @@ def side_rows(vectors: ArrayLike, side: Side, *, width: int, what: str, form: ty
     return rows
 
 
-def check_fitted(made: Origin, own_width: int, *, weights: str, layer: int, width: int) -> None:
-    """Refuse vectors of another model, layer or width than a map was fitted on."""
-    if made.target_weights:
-        there = repr(made.target_model) if made.target_model != made.model else f"its layer {made.target_layer}"
-        msg = (
-            f"the re-mapping leads from vectors of model {made.model!r} to those of {there}, and a metric takes both "
-            "sides from one layer of one model; apply it from Python, or fit one within a layer"
-        )
-        raise InputError(msg)
-    if made.weights and (made.weights, made.layer) != (weights, layer):
-        msg = (
-            f"the re-mapping was fitted on {_layer_name(made.layer)} of model {made.model!r} "
-            f"({shown_vectors(made.weights)}), but the vectors are of layer {layer} of {shown_vectors(weights)}; "
-            "fit it again with 'nlgauge align fit'"
-        )
-        raise InputError(msg)
-    if width != own_width:
-        msg = f"the re-mapping is for vectors of width {own_width}, but the model's have {width}"
-        raise InputError(msg)
+class SpaceMap(FrozenArrays):
+    """A frozen map from the source's space to the target's, named by a digest."""
+
+    origin: Origin
+
+    @property
+    def width(self) -> int:
+        """Width of the source's vectors."""
+        return self.width_of("source")
+
+    @abstractmethod
+    def width_of(self, side: Side) -> int:
+        """Width of a side's vectors before they are mapped; the target's may be another."""
+
+    def check_model(self, weights: str, *, layer: int, width: int) -> None:
+        """Refuse vectors of another model, layer or width than the map was fitted on."""
+        made = self.origin
+        if made.target_weights:
+            there = repr(made.target_model) if made.target_model != made.model else f"its layer {made.target_layer}"
+            msg = (
+                f"the re-mapping leads from vectors of model {made.model!r} to those of {there}, and a metric takes "
+                "both sides from one layer of one model; apply it from Python, or fit one within a layer"
+            )
+            raise InputError(msg)
+        if made.weights and (made.weights, made.layer) != (weights, layer):
+            msg = (
+                f"the re-mapping was fitted on {_layer_name(made.layer)} of model {made.model!r} "
+                f"({shown_vectors(made.weights)}), but the vectors are of layer {layer} of {shown_vectors(weights)}; "
+                "fit it again with 'nlgauge align fit'"
+            )
+            raise InputError(msg)
+        if width != self.width:
+            msg = f"the re-mapping is for vectors of width {self.width}, but the model's have {width}"
+            raise InputError(msg)
 
 
 def _layer_name(layer: int) -> str:
@@ -200,18 +216,15 @@ class Operation:
 
 
 @dataclass(frozen=True, eq=False)
-class Remapping:
+class Remapping(SpaceMap):
     """Operations that are applied in order. Frozen, and named by a digest."""
 
     FORMAT: ClassVar[str] = "nlgauge-remap/1"
+    KIND: ClassVar[str] = "re-mapping"
+    FIX: ClassVar[str] = "make one with 'nlgauge align fit'"
 
     operations: tuple[Operation, ...]
     origin: Origin = field(default_factory=Origin)
-
-    @property
-    def width(self) -> int:
-        """Width of the source's vectors."""
-        return self.width_of("source")
 
     def width_of(self, side: Side) -> int:
         """Width of a side's vectors before they are mapped; the target's may be another."""
@@ -237,28 +250,17 @@ class Remapping:
         )
         return arrays_digest((self.FORMAT, *self.origin.named), steps, form="<f8")
 
-    def check_model(self, weights: str, *, layer: int, width: int) -> None:
-        """Refuse vectors that the re-mapping was not fitted on."""
-        check_fitted(self.origin, self.width, weights=weights, layer=layer, width=width)
+    def header(self) -> dict[str, Any]:
+        """Steps, and where they come from."""
+        return {"steps": [_step_entry(step) for step in self.operations], "origin": self.origin._asdict()}
 
-    def save(self, path: Path) -> None:
-        """Write an .npz file, whole or not at all; equal re-mappings give equal bytes."""
-        header = {
-            "format": self.FORMAT,
-            "digest": self.digest,
-            "steps": [_step_entry(step) for step in self.operations],
-            "origin": self.origin._asdict(),
-        }
-        write_arrays(path, header, {f"step{number}": step.array for number, step in enumerate(self.operations)})
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Of each step."""
+        return {f"step{number}": step.array for number, step in enumerate(self.operations)}
 
     @classmethod
-    def load(cls, path: Path) -> Remapping:
-        """Read a file that `save` wrote, and check its digest."""
-        fix = "make one with 'nlgauge align fit'"
-        return read_arrays(path, form=cls.FORMAT, what="re-mapping", fix=fix, make=cls._from_arrays)
-
-    @classmethod
-    def _from_arrays(cls, header: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Remapping:
+    def from_arrays(cls, header: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Remapping:
+        """Every step of a file, checked."""
         steps = tuple(_read_step(entry, arrays[f"step{number}"]) for number, entry in enumerate(header["steps"]))
         if not steps:
             msg = "no step in it"

@@ -35,7 +35,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from nlgauge.encoders.base import EncodedText, shown_vectors
 from nlgauge.errors import FileFormatError, InputError, RecipeError
-from nlgauge.io.frozen import arrays_digest, read_arrays, stated_format, write_arrays
+from nlgauge.io.frozen import FrozenArrays, arrays_digest, stated_format
 from nlgauge.io.storage import short_digest, text_digest
 from nlgauge.vectors.network_maps import FlowMap, TanhNetwork
 from nlgauge.vectors.remap import Remapping, Side, load_published
@@ -113,10 +113,12 @@ class LanguageMoments:
 
 
 @dataclass(frozen=True, eq=False)
-class LanguageMeans:
+class LanguageMeans(FrozenArrays):
     """Moments by language, and what is done with them."""
 
     FORMAT: ClassVar[str] = "nlgauge-language-norm/1"
+    KIND: ClassVar[str] = "file of language means"
+    FIX: ClassVar[str] = "make one with LanguageMeans.fit(...).save(path)"
 
     moments: Mapping[str, LanguageMoments]
     mode: str = "centre"
@@ -172,28 +174,23 @@ class LanguageMeans:
             )
             raise InputError(msg)
 
-    def save(self, path: Path) -> None:
-        """Write an .npz file; equal means give equal bytes."""
-        header = {
-            "format": self.FORMAT,
-            "digest": self.digest,
+    def header(self) -> dict[str, Any]:
+        """The mode, what the means belong to, and how many vectors each is of."""
+        return {
             "mode": self.mode,
             "weights": self.weights,
             "layer": self.layer,
             "note": self.note,
             "languages": {language: found.count for language, found in self.moments.items()},
         }
-        stacked = {f"moments{at}": np.stack([m.mean, m.variance]) for at, m in enumerate(self.moments.values())}
-        write_arrays(path, header, stacked)
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Mean and variance of each language."""
+        return {f"moments{at}": np.stack([m.mean, m.variance]) for at, m in enumerate(self.moments.values())}
 
     @classmethod
-    def load(cls, path: Path) -> LanguageMeans:
-        """Read a file that `save` wrote, and check its digest."""
-        fix = "make one with LanguageMeans.fit(...).save(path)"
-        return read_arrays(path, form=cls.FORMAT, what="file of language means", fix=fix, make=cls._from_arrays)
-
-    @classmethod
-    def _from_arrays(cls, header: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> LanguageMeans:
+    def from_arrays(cls, header: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> LanguageMeans:
+        """The means of a file."""
         moments = {
             language: LanguageMoments(int(count), *arrays[f"moments{at}"].astype(np.float64))
             for at, (language, count) in enumerate(header["languages"].items())
