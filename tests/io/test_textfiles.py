@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nlgauge.errors import FileFormatError, InputError, RecipeError
-from nlgauge.io.textfiles import Inputs, TextSource, parse_source, read_parallel, read_references, read_texts
+from nlgauge.io.textfiles import Inputs, TextSource, parse_source, read_parallel, read_texts
 
 #: Characters at which str.splitlines, universal newlines or a careless reader would break a line.
 TRAPS = "\u2028\u2029\x85\x0b\x0c\x1c\x1d\x1e\r\ufeff\xa0 \"'\\"
@@ -127,7 +127,7 @@ def test_lines_end_at_newline_only(data: bytes, expected: list[str], tmp_path: P
     for name in ("out.txt", "out.txt.gz"):
         source = saved(tmp_path, name, data)
         assert read_texts(source) == expected
-        assert read_references(source) == [(text,) for text in expected]
+        assert Inputs().references(source) == [(text,) for text in expected]
 
 
 def test_gzip_members_are_joined_and_gzip_needs_no_name() -> None:
@@ -142,7 +142,7 @@ def test_gzip_members_are_joined_and_gzip_needs_no_name() -> None:
 def test_tsv_column(suffix: str, tmp_path: Path) -> None:
     data = 'id\thyp\tref\n1\t"quoted\ta\rb\n2\t\t "x" \n'
     assert read_texts(saved(tmp_path, f"out.{suffix}:hyp", data)) == ['"quoted', ""]
-    assert read_references(saved(tmp_path, f"out.{suffix}:ref", data)) == [("a\rb",), (' "x" ',)]
+    assert Inputs().references(saved(tmp_path, f"out.{suffix}:ref", data)) == [("a\rb",), (' "x" ',)]
     assert read_texts(saved(tmp_path, f"out.{suffix}:id", data)) == ["1", "2"]
 
 
@@ -154,7 +154,7 @@ def test_tsv_with_bom_crlf_and_one_column_with_empty_texts(tmp_path: Path) -> No
 def test_jsonl_key(suffix: str, tmp_path: Path) -> None:
     data = '{"hyp": "a\\nb\\u2028", "ref": ["x", ""]}\n{"ref": "y", "n": 1, "hyp": ""}'
     assert read_texts(saved(tmp_path, f"out.{suffix}:hyp", data)) == ["a\nb\u2028", ""]
-    assert read_references(saved(tmp_path, f"out.{suffix}:ref", data)) == [("x", ""), ("y",)]
+    assert Inputs().references(saved(tmp_path, f"out.{suffix}:ref", data)) == [("x", ""), ("y",)]
 
 
 @given(texts=st.lists(st.text(st.characters(exclude_categories=["Cs"])), min_size=1), ascii_only=st.booleans())
@@ -197,7 +197,7 @@ def test_any_text_survives_jsonl(texts: list[str], ascii_only: bool) -> None:
 )  # fmt: skip
 def test_broken_files(name: str, data: bytes | str, message: str, tmp_path: Path) -> None:
     source = saved(tmp_path, name, data)
-    for read in (read_texts, read_references):
+    for read in (read_texts, Inputs().references):
         with pytest.raises(FileFormatError) as caught:
             read(source)
         assert message in str(caught.value)
@@ -213,7 +213,7 @@ def test_a_value_that_is_no_text(value: str, tmp_path: Path) -> None:
     with pytest.raises(
         FileFormatError, match="line 2, column 'h': expected a string or a non-empty list of"
     ) as caught:
-        read_references(source)
+        Inputs().references(source)
     assert str(caught.value).endswith(f"got {value}")
 
 

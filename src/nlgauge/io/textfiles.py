@@ -81,11 +81,6 @@ def read_texts(source: TextSource, *, stdin: BinaryIO | None = None) -> list[str
     return Inputs(stdin).texts(source)
 
 
-def read_references(source: TextSource, *, stdin: BinaryIO | None = None) -> list[tuple[str, ...]]:
-    """The column's references, one tuple per segment; a JSONL value may be a list of any length from 1."""
-    return Inputs(stdin).references(source)
-
-
 class Inputs:
     """All inputs of one run.
 

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from nlgauge.apps.cluster.columns import Columns, RowTexts, parse_columns
+from nlgauge.core.records import from_plain, to_plain
 from nlgauge.errors import InputError, RecipeError
 from nlgauge.io.large_tables import Unreadable
 
@@ -17,7 +18,7 @@ def test_columns_are_chosen_by_name_by_pattern_or_by_what_they_are_called() -> N
     chosen = Columns.choose({"hyp": "sys-*", "ref": ["ref2", "ref"], "src": "source", "id": "id"}, NAMES)
     assert chosen == Columns(("sys-a", "sys-b"), ("ref2", "ref"), "source", "id")
     assert chosen.systems == ("sys-a", "sys-b")
-    assert Columns.from_dict(chosen.to_dict()) == chosen
+    assert from_plain(Columns, to_plain(chosen)) == chosen
     assert Columns.choose(None, ["hyp", "ref", "more"]) == Columns(("hyp",), ("ref",))
     assert Columns(("hyp",)).systems == ("",)
 

@@ -91,15 +91,6 @@ class Columns:
         """Names of the systems; one alone has none, as in `nlgauge.score`."""
         return self.hyps if len(self.hyps) > 1 else ("",)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        return {"hyp": list(self.hyps), "ref": list(self.refs), "src": self.source, "id": self.id}
-
-    @classmethod
-    def from_dict(cls, record: Mapping[str, Any]) -> Columns:
-        """`to_dict` backwards."""
-        return cls(tuple(record["hyp"]), tuple(record["ref"]), record["src"], record["id"])
-
     def identity(self, row: Sequence[Any] | Unreadable, number: int) -> str:
         """What a row is known by."""
         if self.id is None:

@@ -7,11 +7,9 @@ from __future__ import annotations
 
 import contextlib
 import multiprocessing
-import os
 import pickle
 import signal
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
@@ -21,6 +19,7 @@ from nlgauge.apps.cluster.ray_pool import ray_pool
 from nlgauge.apps.cluster.shards import Plan, reason_of
 from nlgauge.apps.cluster.tasks import Tasks
 from nlgauge.apps.cluster.worker import MEMORY_EXIT, Job, Pass, Report, Worker, ends_run, watch_memory
+from nlgauge.encoders.load import default_threads
 from nlgauge.errors import InputError, NlgaugeError, RecipeError
 
 #: Workers that may die before they are ready, one after the other, until the run is given up.
@@ -134,16 +133,6 @@ class LocalPool:
             one.end()
 
 
-@contextmanager
-def local_pool(job: Job, workers: int) -> Iterator[LocalPool]:
-    """Worker processes, until the block ends."""
-    pool = LocalPool(job, workers)
-    try:
-        yield pool
-    finally:
-        pool.close()
-
-
 def _give_up(times: int, reason: str) -> NoReturn:
     msg = (
         f"no worker comes to work: {reason}, {times} times; in a script, put the call below "
@@ -216,10 +205,10 @@ class Local:
     def open(self, job: Job) -> AbstractContextManager[Pool]:
         """Processes, started when there is something to do."""
         if self.workers == 1 and self.memory is None:
-            return _here(job)
-        share = job.options.threads or max(1, _processors() // self.workers)
+            return nullcontext(_Here(job))
+        share = job.options.threads or max(1, default_threads() // self.workers)
         options = replace(job.options, threads=share)
-        return local_pool(replace(job, options=options, memory=self.memory), self.workers)
+        return closing(LocalPool(replace(job, options=options, memory=self.memory), self.workers))
 
 
 @dataclass(frozen=True)
@@ -297,17 +286,6 @@ class _Here:
                 if ends_run(error):
                     raise
                 tasks.fail(shard.number, reason_of(error))
-
-
-@contextmanager
-def _here(job: Job) -> Iterator[Pool]:
-    yield _Here(job)
-
-
-def _processors() -> int:
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def _check(value: object, what: str) -> None:

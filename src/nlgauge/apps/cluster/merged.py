@@ -267,13 +267,11 @@ def _sample(table: Table, columns: Columns, plan: Plan) -> ShardRows:
         take = each * starts.count(shard)
         texts += [
             columns.texts(row)
-            for _, (_, _, row) in zip(range(min(take, shard.rows)), _from(table, columns, shard), strict=False)
+            for _, (_, _, row) in zip(
+                range(min(take, shard.rows)), table.rows(columns.names, shard.source, shard.mark), strict=False
+            )
         ]
     return ShardRows(columns, ("",) * len(texts), tuple(texts))
-
-
-def _from(table: Table, columns: Columns, shard: Any) -> Iterator[Any]:
-    return table.rows(columns.names, shard.source, shard.mark)
 
 
 def _timed(call: Call, plan: Plan, rows: ShardRows) -> tuple[float, int]:

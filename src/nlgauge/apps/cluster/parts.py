@@ -22,6 +22,7 @@ import numpy as np
 from nlgauge._version import __version__
 from nlgauge.apps.cluster.shards import Plan, RowShard
 from nlgauge.core.metric import Metric
+from nlgauge.core.records import from_plain
 from nlgauge.core.score import Score, SegmentNotes
 from nlgauge.core.signature import Signature
 from nlgauge.errors import InputError
@@ -210,8 +211,8 @@ def stored_key(path: Path) -> PartKey | None:
 def _key(about: Mapping[str, Any]) -> PartKey:
     if about["format"] != _FORMAT:
         raise ValueError(about["format"])
-    fields = {name: about[name] for name in PartKey._fields}
-    return PartKey(**(fields | {"recipes": tuple(about["recipes"])}))
+    key: PartKey = from_plain(PartKey, about)
+    return key
 
 
 def read_part(path: Path) -> Part:

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from nlgauge._version import __version__
 from nlgauge.apps.cluster.columns import Columns, RowTexts
 from nlgauge.core.corpus import Corpus, WholeCorpus
+from nlgauge.core.records import from_plain, to_plain
 from nlgauge.errors import FileFormatError, InputError, NlgaugeError, RecipeError
 from nlgauge.io.large_tables import Mark, Table, Unreadable
 from nlgauge.io.storage import file_digest, text_digest
@@ -95,19 +96,7 @@ class Plan:
 
     def content(self) -> bytes:
         """The plan as bytes of a file."""
-        record = {
-            "format": _FORMAT,
-            "nlgauge": __version__,
-            "paths": list(self.paths),
-            "columns": self.columns.to_dict(),
-            "input": self.input,
-            "rows": self.rows,
-            "ids": self.ids,
-            "reference_count": self.reference_count,
-            "shard_rows": self.shard_rows,
-            "recipes": list(self.recipes),
-            "shards": [list(vars(shard).values()) for shard in self.shards],
-        }
+        record = {"format": _FORMAT, "nlgauge": __version__, **to_plain(self)}
         return (json.dumps(record) + "\n").encode()
 
 
@@ -121,21 +110,7 @@ def read_plan(folder: Path) -> Plan | None:
         if record["format"] != _FORMAT:
             msg = f"{str(path)!r} is a plan in format {record['format']!r}, expected {_FORMAT!r}"
             raise FileFormatError(msg)
-        shards = tuple(
-            RowShard(number, start, stop, source, tuple(mark), characters)
-            for number, start, stop, source, mark, characters in record["shards"]
-        )
-        plan = Plan(
-            tuple(record["paths"]),
-            Columns.from_dict(record["columns"]),
-            record["input"],
-            record["rows"],
-            record["ids"],
-            record["reference_count"],
-            shards,
-            record["shard_rows"],
-            tuple(record["recipes"]),
-        )
+        plan: Plan = from_plain(Plan, record)
     except (OSError, ValueError, KeyError, TypeError) as error:
         msg = f"{str(path)!r} is not a plan of nlgauge ({error!r}); give another folder to --parts"
         raise FileFormatError(msg) from error
@@ -151,7 +126,8 @@ def read_plan(folder: Path) -> Plan | None:
 def input_digest(table: Table, columns: Columns) -> str:
     """sha256 of the files' bytes, in order, and of which column is what."""
     files = [file_digest(path) for path in table.paths]
-    return text_digest(json.dumps([files, columns.to_dict()]))
+    roles = {"hyp": columns.hyps, "ref": columns.refs, "src": columns.source, "id": columns.id}
+    return text_digest(json.dumps([files, roles]))
 
 
 def check_shard_rows(value: object) -> None:

@@ -90,16 +90,6 @@ def mutual_pairs(similarity: NDArray[np.float32]) -> Pairs:
     return Pairs(kept, forward[kept])
 
 
-def semantic_criterion(source: NDArray[np.float32], target: NDArray[np.float32], *, most: int = 10_000) -> float:
-    """Mean cosine of each of the first `most` source words with its translation by CSLS: no gold is needed.
-
-    The validation criterion of MUSE, which the dissertation's chapter 10 adopts ("semantic"). Words are expected in
-    the order of their frequency.
-    """
-    best = _nearest(source[:most], target, "csls")
-    return float((source[:most] * target[best]).sum(axis=1).mean(dtype=np.float64))
-
-
 def induction_precision(
     source: NDArray[np.float32],
     target: NDArray[np.float32],

@@ -59,16 +59,12 @@ def _links_of_equal_texts(source: Sequence[str], target: Sequence[str]) -> list[
 
 def word_vectors(text: EncodedText, *, layer: int, words: NDArray[np.int32] | None = None) -> NDArray[np.float32]:
     """One row per word, in order: the average of its pieces, without special tokens."""
-    tokens = text.tokens if words is None else _renumbered(text.tokens, words)
+    tokens = text.tokens if words is None else replace(text.tokens, words=words)
     vectors = text.layers[layer]
     if tokens.empty:
         return vectors[:0]
     mean: NDArray[np.float32] = tokens.average_pieces(vectors)[~tokens.is_special[tokens.starts_word]]
     return mean
-
-
-def _renumbered(tokens: Tokens, words: NDArray[np.int32]) -> Tokens:
-    return replace(tokens, words=words)
 
 
 def white_space_words(tokenizer: TextTokenizer, text: str, tokens: Tokens) -> NDArray[np.int32] | None:
