@@ -19,33 +19,19 @@ import warnings
 from collections import Counter
 from collections.abc import Collection, Iterable
 from functools import lru_cache
+from pathlib import Path
 
 from nlgauge.errors import LanguageWarning, RecipeError
 from nlgauge.io.store.catalog import find_card
+from nlgauge.io.toml_records import read_entries
+
+_TABLES = read_entries(Path(__file__).with_name("languages.toml"))
 
 #: ISO 639-1, and languages of machine translation and summarisation that only ISO 639-3 has.
-LANGUAGE_CODES = frozenset(
-    """aa ab ae af ak am an ar as av ay az ba be bg bh bi bm bn bo br bs ca ce ch co cr cs cu cv cy da de dv dz ee el
-    en eo es et eu fa ff fi fj fo fr fy ga gd gl gn gu gv ha he hi ho hr ht hu hy hz ia id ie ig ii ik io is it iu ja
-    jv ka kg ki kj kk kl km kn ko kr ks ku kv kw ky la lb lg li ln lo lt lu lv mg mh mi mk ml mn mr ms mt my na nb nd
-    ne ng nl nn no nr nv ny oc oj om or os pa pi pl ps pt qu rm rn ro ru rw sa sc sd se sg sh si sk sl sm sn so sq sr
-    ss st su sv sw ta te tg th ti tk tl tn to tr ts tt tw ty ug uk ur uz ve vi vo wa wo xh yi yo za zh zu
-    ast ceb ckb crh fil fur haw hsb ilo kab kmb lij lmo mai mni nso pap sat scn shn szl umb vec war yue""".split()  # noqa: SIM905 - easier to read than quotes
-)
+LANGUAGE_CODES = frozenset(_TABLES["codes"].split())
 
 #: Three letters (ISO 639-2 and 639-3) for languages that have two.
-_TWO_LETTERS = dict(
-    entry.split("=")
-    for entry in """afr=af amh=am ara=ar arb=ar asm=as aze=az azj=az bel=be ben=bn bod=bo bos=bs bul=bg cat=ca ces=cs
-    chi=zh cmn=zh cym=cy cze=cs dan=da deu=de dut=nl ell=el eng=en epo=eo est=et ekk=et eus=eu fas=fa fin=fi fra=fr
-    fre=fr ger=de gle=ga glg=gl gre=el guj=gu hat=ht hau=ha heb=he hin=hi hrv=hr hun=hu hye=hy ibo=ig ind=id isl=is
-    ita=it jav=jv jpn=ja kan=kn kat=ka kaz=kk khm=km kin=rw kir=ky kor=ko kur=ku lao=lo lat=la lav=lv lvs=lv lin=ln
-    lit=lt ltz=lb lug=lg mal=ml mar=mr mkd=mk mlg=mg mlt=mt mon=mn mri=mi msa=ms mya=my nep=ne npi=ne nld=nl nno=nn
-    nob=nb nor=no nya=ny oci=oc ori=or orm=om pan=pa pes=fa pol=pl por=pt pus=ps ron=ro rum=ro run=rn rus=ru san=sa
-    sin=si slk=sk slv=sl sna=sn snd=sd som=so spa=es sqi=sq srp=sr sun=su swa=sw swe=sv swh=sw tam=ta tat=tt tel=te
-    tgk=tg tgl=tl tha=th tir=ti tuk=tk tur=tr uig=ug ukr=uk urd=ur uzb=uz vie=vi wol=wo xho=xh yid=yi yor=yo zho=zh
-    zul=zu""".split()  # noqa: SIM905 - easier to read than quotes
-)
+_TWO_LETTERS: dict[str, str] = dict(entry.split("=") for entry in _TABLES["two_letters"].split())
 
 _SUBTAGS = re.compile(r"(-[a-z0-9]{2,8})*", flags=re.ASCII)
 
@@ -119,82 +105,10 @@ def foreign_script(text: str, covered: Collection[str]) -> str:
 
 
 #: Names in English of all languages that can be detected.
-LANGUAGE_NAMES = {
-    "cs": "Czech",
-    "da": "Danish or Norwegian",
-    "de": "German",
-    "en": "English",
-    "es": "Spanish",
-    "et": "Estonian",
-    "fi": "Finnish",
-    "fr": "French",
-    "hu": "Hungarian",
-    "it": "Italian",
-    "lt": "Lithuanian",
-    "lv": "Latvian",
-    "nl": "Dutch",
-    "pl": "Polish",
-    "pt": "Portuguese",
-    "ro": "Romanian",
-    "sv": "Swedish",
-    "tr": "Turkish",
-}
-
-#: Names of further languages, for messages.
-_OTHER_NAMES = {
-    "ar": "Arabic",
-    "el": "Greek",
-    "hi": "Hindi",
-    "ja": "Japanese",
-    "ko": "Korean",
-    "ru": "Russian",
-    "th": "Thai",
-    "uk": "Ukrainian",
-    "zh": "Chinese",
-}
-
-_WORDS = {
-    "cs": """že jsem jsou který která které bylo byl byla ale jako jeho její jen už při není také jsme ve ke více
-        bude budou nebo podle před protože když můžeme své svůj""",
-    "da": """og ikke jeg det er som til af med der har på hun han vi kan skal ved også efter eller blev være hvad
-        meget bliver været blive mellem deres""",
-    "de": """der und das den dem des ein eine einen einem einer ist nicht sich mit auf für von zu zum zur auch wie
-        wird werden wurde haben hatte bei oder aus nach sind über sie wir ihr vor durch aber einander noch nur
-        unter während zwischen""",
-    "en": """the of and that is was for with as his her they be at have this from had but not what all were when we
-        there been their who will more would if him your can could about has said which""",
-    "es": """el los las una unos y que del por con para está pero su sus como más este esta fue han también muy hay
-        donde desde hasta sobre según cuando porque entre sin ser""",
-    "et": """ja et ning ka aga mis kes kui olid oli nende selle oma seda siis veel ainult kuid tema nad meie olla
-        võib pärast sest""",
-    "fi": """ja ei että hän oli ovat mutta joka kun niin myös sen mukaan kuin vain sekä ole hänen jos jo nyt olisi
-        ollut tämä jotka voi kanssa kuitenkin vielä""",
-    "fr": """le les des du une et est dans qui pour pas sur au aux avec ce cette ces sont mais il elle nous vous ont
-        été par leur leurs ou où être très sous entre comme aussi""",
-    "hu": """az egy és hogy nem van volt csak már meg még vagy mint ezt azt ha lesz után pedig ki kell szerint lehet
-        hanem akkor""",
-    "it": """il gli della delle dei del di che è per una con sono anche più nel nella alla dal dalla ha hanno questo
-        questa ma sul suo sua loro essere stato""",
-    "lt": """ir kad yra iš su tai bet kaip jis ji buvo jau tik kurie kuris arba dar prie už apie jos jų labai nuo
-        savo""",
-    "lv": """ir ka ar lai par uz bija no kas viņš viņa bet tas kā arī pie pēc tiek nav vai ko šo kuri būs gan jau
-        līdz""",
-    "nl": """het een en van zijn niet op te dat voor aan met er om ook maar bij uit naar heeft deze werd worden wordt
-        door nog wel hij dan tegen kan""",
-    "pl": """się nie jest że na jak ale był była było są przez dla czy jego jej oraz tego który która które tym przed
-        może już tylko także po""",
-    "pt": """os uma um não da dos das no na em com para mais foi são ao pela pelo também está ele ela seu sua muito
-        até isso já quando porque entre""",
-    "ro": """și în că nu este cu pe din care mai pentru sunt fost acest această lui său sau după către prin fi cele
-        lor dar numai fără unei unui între""",
-    "sv": """och att det som är på inte av till den för med har ett han hon var jag vi kan ska från eller när också
-        efter vara mycket detta""",
-    "tr": """ve bir bu için da ile olarak daha çok gibi olan sonra kadar ama ancak değil en var olduğunu tarafından
-        göre ise diye her""",
-}
+LANGUAGE_NAMES: dict[str, str] = _TABLES["names"]
 
 #: Words of at least two letters: single letters are words of several languages.
-_LISTS = {language: {word for word in words.split() if len(word) > 1} for language, words in _WORDS.items()}
+_LISTS = {language: {word for word in words.split() if len(word) > 1} for language, words in _TABLES["words"].items()}
 _SHARED = {word for word, count in Counter(w for words in _LISTS.values() for w in words).items() if count > 1}
 _LANGUAGE_OF_WORD = {word: language for language, words in _LISTS.items() for word in words - _SHARED}
 
@@ -216,7 +130,8 @@ def language_name(code: str) -> str:
     >>> language_name("zh-TW"), language_name("xx")
     ('Chinese', 'xx')
     """
-    return (LANGUAGE_NAMES | _OTHER_NAMES).get(code.partition("-")[0], code)
+    name: str = (LANGUAGE_NAMES | _TABLES["other_names"]).get(code.partition("-")[0], code)
+    return name
 
 
 def language_of_texts(texts: Iterable[str]) -> str:
@@ -241,24 +156,6 @@ def language_of_texts(texts: Iterable[str]) -> str:
     return first if sure else ""
 
 
-#: Models of the hub that were trained on English only, as their papers or model cards say.
-_ENGLISH_ONLY = frozenset(
-    {
-        "allenai/scibert_scivocab_uncased",
-        "bert-base-cased-finetuned-mrpc",
-        "bert-base-uncased",
-        "bert-large-uncased",
-        "distilbert-base-uncased",
-        "microsoft/deberta-xlarge-mnli",
-        "roberta-base",
-        "roberta-large",
-        "roberta-large-mnli",
-        "xlm-mlm-en-2048",
-        "xlnet-base-cased",
-        "xlnet-large-cased",
-    }
-)
-
 #: Model for texts of several languages that needs no network (extra `multilingual`).
 MULTILINGUAL = "muse"
 
@@ -266,7 +163,7 @@ MULTILINGUAL = "muse"
 def one_language_of(model: str) -> str:
     """The only language that a model was trained on; empty where there are several, or nothing is known of it."""
     card = find_card(model)
-    languages = ("en",) if model in _ENGLISH_ONLY else () if card is None else card.languages
+    languages = ("en",) if model in _TABLES["english_only"] else () if card is None else card.languages
     return languages[0] if len(languages) == 1 else ""
 
 
