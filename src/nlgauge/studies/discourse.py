@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlgauge._version import __version__
-from nlgauge.core.annotation import annotator_option, sentences_option
+from nlgauge.core.annotation import AnnotatedTextMetric
 from nlgauge.core.corpus import Corpus, References, make_corpus
 from nlgauge.core.kinds import Float, InputFile
 from nlgauge.core.notes import TextNames, naming_documents, warn_about_nouns
@@ -132,8 +132,8 @@ class DiscourseOptions(OptionSet):
 
     called: ClassVar[str] = "options of discourse features"
 
-    annotator: str = annotator_option()
-    sentences: str = sentences_option()
+    annotator: str = AnnotatedTextMetric.same_option("annotator")
+    sentences: str = AnnotatedTextMetric.same_option("sentences")
     vectors: str | None = option(
         None, InputFile("a file of word vectors"), help="word vectors (GloVe, word2vec): features of entities too"
     )

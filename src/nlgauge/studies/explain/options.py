@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar, TypeVar
 
-from nlgauge.core.annotation import annotator_option
+from nlgauge.core.annotation import AnnotatedTextMetric
 from nlgauge.core.compare import Comparisons
 from nlgauge.core.corpus import Corpus
 from nlgauge.core.kinds import Choice, Flag, Float, Int, Text
@@ -84,7 +84,7 @@ class CorpusOptions(OptionSet):
         Choice("hypothesis", "reference"),
         help="text whose words count; the reference may be the source",
     )
-    annotator: str = annotator_option()
+    annotator: str = AnnotatedTextMetric.same_option("annotator")
     level: float = option(0.95, Float(above=0, below=1), help="confidence level", metavar="P", hidden=True)
     resamples: int = option(1000, Int(1), help="bootstrap resamples of texts", hidden=True, limit=10_000)
     seed: int = seed_option()
