@@ -15,15 +15,16 @@ carry them. Each metric is named by the recipe part of its signature, so that co
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from functools import partial
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
 from nlgauge.core.corpus import Corpus
 from nlgauge.core.metric import Comparison, Pair
-from nlgauge.core.notes import SEGMENTS, naming_documents
+from nlgauge.core.notes import naming_documents
 from nlgauge.core.prepare import Prepared, PreparedMetric, segment_texts
 from nlgauge.core.run_options import Progress, RunOptions, between_pairs
 from nlgauge.core.tokens import Role, TextView
@@ -40,6 +41,9 @@ from nlgauge.vectors.transforms import POSITION_BATCH, Transforms
 
 #: By system and segment.
 BySystem: TypeAlias = Mapping[str, Mapping[int, Comparison]]
+
+Item = TypeVar("Item")
+Part = TypeVar("Part", bound=Hashable)
 
 _FORMAT = "nlgauge-comparisons/1"
 
@@ -198,7 +202,10 @@ def _compare_group(
             )
             encoded = dict(zip(texts, vectors, strict=True))
             for number, one in metrics.items():
-                run_text_models(one, window, encoded)
+                corpus = one.corpus
+                hypotheses = (system[index] for index in window for system in corpus.systems.values())
+                references = (text for index in window for text in corpus.references[index])
+                run_text_models(one, hypotheses, references, encoded)
                 with one_blas_thread, sharing_long_matches(threads, between_pairs):
                     _compare_window(one, Representations(one, encoded), window, found[number], options.alignments)
     return found
@@ -231,7 +238,7 @@ def _comparison(
     try:
         return _compared(prepared, representations, system, index, align=align)
     except TooLongError as error:
-        msg = f"{SEGMENTS.place(system, index)}: {error}"
+        msg = f"{prepared.corpus.names.place(system, index)}: {error}"
         raise TooLongError(msg) from error
 
 
@@ -239,21 +246,18 @@ def _compared(
     prepared: PreparedMetric, representations: Representations, system: str, index: int, *, align: bool
 ) -> Comparison:
     """Row by row, one for each reference; a side without a token is None."""
-    metric, corpus, tokens = prepared.metric, prepared.corpus, prepared.tokenized.tokens
-    x, references = representations.hypothesis(system, index), representations.references(index)
+    corpus, tokens = prepared.corpus, prepared.tokenized.tokens
+    hypothesis, texts = corpus.systems[system][index], corpus.references[index]
+    x = representations.of(hypothesis, system, index)
+    references = [representations.of(text, None, index) for text in texts]
     sides = prepared.counted_empty.get((system, index), [None] * len(references))
     pairs = []
     for y, side in zip(references, sides, strict=True):
         left = representations.empty(system) if side == "hypothesis" else x
         right = representations.empty(None) if side == "reference" else y
-        if metric.empty_value is not None and (left is None or right is None):
-            pairs.append(Pair([metric.empty_value] * len(metric.components)))
-        else:
-            pairs.append(metric.compare(left, right, prepared.state, align=align))
-    texts = [corpus.systems[system][index], *corpus.references[index]]
+        pairs.append(compare_pair(prepared, left, right, align=align))
     zero_weight = any(
-        getattr(made, "zero_weight", False) or (made is None and not tokens[text].empty)
-        for made, text in zip([x, *references], texts, strict=True)
+        has_no_weight(made, tokens[text]) for made, text in zip([x, *references], [hypothesis, *texts], strict=True)
     )
     alignments = None
     if align:
@@ -265,24 +269,45 @@ def _compared(
     return Comparison(values, alignments, zero_weight, not all(pair.converged for pair in pairs))
 
 
+def compare_pair(prepared: PreparedMetric, x: Any, y: Any, *, align: bool = False) -> Pair:
+    """A hypothesis against a reference; a side without a token is None, which the metric may have no value for."""
+    metric = prepared.metric
+    if metric.empty_value is not None and (x is None or y is None):
+        return Pair([metric.empty_value] * len(metric.components))
+    return metric.compare(x, y, prepared.state, align=align)
+
+
+def has_no_weight(representation: Any, tokens: Tokens) -> bool:
+    """Whether idf, or the removal of tokens, left nothing of a text."""
+    return getattr(representation, "zero_weight", False) or (representation is None and not tokens.empty)
+
+
 def windows(metrics: Sequence[PreparedMetric], segments: range, layers: int) -> Iterator[range]:
     """Ranges that make up `segments`, each with at most as many tokens as fit (or a single segment, or batch)."""
-    tokens, encoder = metrics[0].tokenized.tokens, metrics[0].tokenized.encoder
-    budget = window_budget(encoder, layers)
-    start, seen, size = segments.start, set[str](), 0
-    for block in _blocks(segments, batch_size(metrics)):
-        texts = set(distinct_texts(metrics, block))
-        new = texts - seen
-        cost = sum(len(tokens[text]) for text in new)
-        if block.start > start and size + cost > budget:
-            yield range(start, block.start)
-            start, seen, size = block.start, set(), 0
-            new = texts
-            cost = sum(len(tokens[text]) for text in new)
-        seen |= new
+    tokens, budget = metrics[0].tokenized.tokens, window_budget(metrics[0].tokenized.encoder, layers)
+    blocks = _blocks(segments, batch_size(metrics))
+    for window in fill(blocks, partial(distinct_texts, metrics), lambda text: len(tokens[text]), budget):
+        yield range(window[0].start, window[-1].stop)
+
+
+def fill(
+    items: Iterable[Item], parts_of: Callable[[Item], Iterable[Part]], size_of: Callable[[Part], int], most: int
+) -> Iterator[list[Item]]:
+    """Items in a row whose parts, each counted once, have at most that size together, or single ones."""
+    taken: list[Item] = []
+    seen, size = set[Part](), 0
+    for item in items:
+        parts = set(parts_of(item))
+        cost = sum(map(size_of, parts - seen))
+        if taken and size + cost > most:
+            yield taken
+            taken, seen, size = [], set(), 0
+            cost = sum(map(size_of, parts))
+        taken.append(item)
+        seen |= parts
         size += cost
-    if start < segments.stop:
-        yield range(start, segments.stop)
+    if taken:
+        yield taken
 
 
 def window_budget(encoder: Encoder, layers: int) -> int:
@@ -325,15 +350,17 @@ def _blocks(segments: range, size: int) -> Iterator[range]:
         start = stop
 
 
-def run_text_models(prepared: PreparedMetric, segments: range, encoded: Mapping[str, EncodedText]) -> None:
-    """Let the metric's further models read the texts of the segments; what they find stays with each text."""
-    corpus = prepared.corpus
-    hypotheses = dict.fromkeys(texts[index] for index in segments for texts in corpus.systems.values())
-    references = dict.fromkeys(text for index in segments for text in corpus.references[index])
-    if prepared.counted_empty:
-        hypotheses[""] = references[""] = None
-    with naming_documents(corpus):
-        prepared.metric.run_text_models(WindowTexts(encoded, list(hypotheses), list(references)), prepared.state)
+def run_text_models(
+    prepared: PreparedMetric,
+    hypotheses: Iterable[str],
+    references: Iterable[str],
+    encoded: Mapping[str, EncodedText],
+) -> None:
+    """Let the metric's further models read the texts of a window; what they find stays with each text."""
+    stand_in = [""] if prepared.counted_empty else []
+    left, right = (list(dict.fromkeys([*texts, *stand_in])) for texts in (hypotheses, references))
+    with naming_documents(prepared.corpus):
+        prepared.metric.run_text_models(WindowTexts(encoded, left, right), prepared.state)
 
 
 class Representations:
@@ -345,14 +372,6 @@ class Representations:
         self._made: dict[Hashable, Any] = {}
         self._batches: dict[tuple[str | None, int], list[EncodedText]] = {}
 
-    def hypothesis(self, system: str, index: int) -> Any:
-        """Of a system's output."""
-        return self._of(self._prepared.corpus.systems[system][index], system, index)
-
-    def references(self, index: int) -> list[Any]:
-        """Of all that the output is compared with."""
-        return [self._of(text, None, index) for text in self._prepared.corpus.references[index]]
-
     def empty(self, system: str | None) -> Any:
         """Of a text without a token, in the place of a system's output (None: of a reference)."""
         metric, state, role = self._prepared.metric, self._prepared.state, self._role(system)
@@ -360,7 +379,8 @@ class Representations:
             return None
         return metric.represent(TextView(self._encoded[""], role, state.encoder.tokenizer), state)
 
-    def _of(self, text: str, system: str | None, index: int) -> Any:
+    def of(self, text: str, system: str | None, index: int) -> Any:
+        """Of a system's output (None: of a reference) in a segment."""
         metric, state, near = self._prepared.metric, self._prepared.state, self._prepared.uses_neighbours
         role = self._role(system)
         key: Hashable = (system, index, text) if near else (text, role)

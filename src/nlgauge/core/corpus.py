@@ -7,16 +7,29 @@ because two documents that share an id would become one silently.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence, Sized
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence, Sized
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, TypeAlias, overload
+from typing import Any, NamedTuple, TypeAlias, overload
 
 from nlgauge.errors import InputError
 from nlgauge.text.tokenizer import check_encodable
 
 #: References of a corpus, segment by segment: one text, or several.
 References: TypeAlias = Iterable[str | Iterable[str]]
+
+
+class TextNames(NamedTuple):
+    """How messages call the places of texts."""
+
+    unit: str = "segment"
+    name: Callable[[int], str] = str
+    """By number."""
+
+    def place(self, system: str, at: int) -> str:
+        """The place of a system's text, as errors call it."""
+        named = f"{self.unit} {at}" if self.name is str else self.name(at)
+        return f"system {system!r}, {named}" if system else named
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +59,8 @@ class Corpus:
     """Whether the references are the sources: texts of another language."""
     whole: WholeCorpus | None = None
     """The corpus that these texts are a part of; None: they are all there is."""
+    names: TextNames = TextNames()
+    """What messages call the segments."""
 
     def __len__(self) -> int:
         return len(self.references)
@@ -57,6 +72,11 @@ class Corpus:
             return self.whole.reference_count
         counts = {len(group) for group in self.references}
         return "source" if self.against_source else str(counts.pop()) if len(counts) == 1 else "var"
+
+    @property
+    def reference_groups(self) -> Sequence[tuple[str, ...]]:
+        """All references, where segments have some."""
+        return self.references
 
     def compared_with(self, what: str, *, metric: str, choice: bool = True) -> Corpus:
         """The corpus as a metric sees it that compares with references (`refs`) or sources (`source`).
@@ -83,14 +103,8 @@ class Corpus:
     def _with_sources(self) -> Corpus:
         documents = dict(self.idf_documents)
         documents.pop(None, None)
-        return Corpus(
-            self.systems,
-            [(text,) for text in self.sources or ()],
-            documents,
-            self.sources,
-            against_source=True,
-            whole=self.whole,
-        )
+        references = [(text,) for text in self.sources or ()]
+        return replace(self, references=references, idf_documents=documents, against_source=True)
 
     @cached_property
     def lowered(self) -> Corpus:

@@ -8,8 +8,6 @@ from dataclasses import replace
 from nlgauge.core.compare import Comparisons
 from nlgauge.core.metric import Comparison, SystemResult
 from nlgauge.core.notes import (
-    SEGMENTS,
-    TextNames,
     naming_documents,
     run_fields,
     warn_about_fallbacks,
@@ -24,14 +22,13 @@ from nlgauge.errors import InputError
 from nlgauge.vectors.cloud import Alignment, Flow
 
 
-def finish(
-    prepared: Prepared, comparisons: Comparisons, *, warn: bool = True, names: TextNames = SEGMENTS
-) -> list[Score]:
+def finish(prepared: Prepared, comparisons: Comparisons, *, warn: bool = True) -> list[Score]:
     """Scores of every metric for every system, metric by metric in the order of the recipes.
 
     Metrics that look at the texts of a whole system (BLEU) are computed here. `warn` is for callers that say
     themselves what metrics had to do about a text: it is in the notes of the scores either way.
     """
+    names = prepared.corpus.names
     found = {number: _complete(number, one, comparisons) for number, one in prepared.compared.items()}
     if warn:
         warn_about_fallbacks(list(found.values()), names)

@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nlgauge.core.composite import CompositeMetric
-from nlgauge.core.corpus import checked_texts
-from nlgauge.core.metric import Metric
-from nlgauge.core.notes import count_fields
-from nlgauge.core.pair_scores import PairComparer, PairNotes
-from nlgauge.core.pair_texts import Block, PairPlan, prepare_pairs
-from nlgauge.core.prepare import SignatureCheck, prepare_composite
+from nlgauge.core.corpus import TextNames, checked_texts
+from nlgauge.core.pair_scores import PairComparer, comparers_of, finish_pairs, join_members, prepare_pairs
 from nlgauge.core.result import Result
-from nlgauge.core.run_options import RunOptions
-from nlgauge.core.score import SegmentNotes, joined_notes
+from nlgauge.core.score import SegmentNotes
 from nlgauge.core.scoring import AnyMetric, one_metric, resolved_call
 from nlgauge.core.signature import Signature
+from nlgauge.core.text_pairs import Block, TextPairs
 from nlgauge.errors import InputError
 from nlgauge.io.table import Cell, Table
 
@@ -152,83 +147,54 @@ def matrix(
     ((2, 3), [2, 1])
     """
     recipes, run, check = resolved_call(one_metric(metric, function="matrix"), options)
-    plan = _plan(a, b)
-    if isinstance(recipes[0], CompositeMetric):
-        return _joined(recipes[0], plan, run, check)
-    return _scored(recipes[0], plan, run, check)
-
-
-def _scored(recipe: Metric, plan: PairPlan, run: RunOptions, check: SignatureCheck) -> ScoreMatrix:
-    comparer = PairComparer(prepare_pairs(recipe, plan, run, check))
-    shape = len(plan.hypotheses), len(plan.references)
-    components: dict[str, NDArray[np.float64]] = {}
-    for part in comparer:
-        for name, values in part.scores.items():
-            if name not in components:
-                components[name] = np.empty(shape)
-            components[name][np.ix_(part.tile.rows, part.tile.columns)] = values
-    return _signed(recipe, plan, components, comparer.finish())
-
-
-def _joined(recipe: CompositeMetric, plan: PairPlan, run: RunOptions, check: SignatureCheck) -> ScoreMatrix:
-    """The matrices of the members, which are encoded one after the other, joined."""
-    members = [_scored(member, plan, run, lambda number, signature: None) for member in recipe.recipes]
-    one = prepare_composite(recipe, (), [Signature(member.metric, member.signature.recipe) for member in members])
-    check(0, one.signature)
-    joined = recipe.combine([member.scores.ravel() for member in members], one.resolved).segments
-    rows, columns = (
-        joined_notes([getattr(member, side) for member in members])
-        for side in ("hypothesis_notes", "reference_notes")
-    )
-    height, width = members[0].shape
-    counts = {  # pairs of which a text is noted; convergence is a matter of pairs, and of the member with most
-        kind: max(member.counts.get(kind, 0) for member in members)
-        if kind == "unconverged"
-        else height * width - (height - len(getattr(rows, kind))) * (width - len(getattr(columns, kind)))
-        for kind in dict.fromkeys(kind for member in members for kind in member.counts)
-    }
-    return replace(
-        members[0],
-        hypothesis_notes=rows,
-        reference_notes=columns,
-        metric=recipe.name,
-        components={name: values.reshape(members[0].shape) for name, values in joined.items()},
-        main=recipe.main,
-        higher_is_better=recipe.higher_is_better,
-        signature=Signature(recipe.name, one.signature.recipe, count_fields(counts)),
-        counts=counts,
-        distances=(),
-    )
-
-
-def _plan(a: Iterable[str], b: Iterable[str] | None) -> PairPlan:
     hypotheses = checked_texts(a, "a")
-    references = hypotheses if b is None else checked_texts(b, "b")
-    for name, texts in (("a", hypotheses), ("b", references)):
-        if not texts:
-            msg = f"{name}: the list is empty, so there is nothing to score"
-            raise InputError(msg)
-    blocks = [Block(range(len(hypotheses)), range(len(references)))]
-    name_b = (lambda at: f"a[{at}]") if b is None else (lambda at: f"b[{at}]")
-    return PairPlan(hypotheses, references, blocks, lambda at: f"a[{at}]", name_b, same=b is None)
-
-
-def _signed(
-    recipe: Metric, plan: PairPlan, components: Mapping[str, NDArray[np.float64]], found: PairNotes
-) -> ScoreMatrix:
-    split = {kind: plan.split(at) for kind, at in found.texts.__dict__.items()}
-    rows, columns = (
-        SegmentNotes(**{kind: tuple(np.flatnonzero(sides[side]).tolist()) for kind, sides in split.items()})
-        for side in (0, 1)
-    )
+    references = None if b is None else checked_texts(b, "b")
+    prepared = prepare_pairs(recipes[0], _all_pairs(hypotheses, references), run, check)
+    first = 0 if references is None else len(hypotheses)
+    shape = len(hypotheses), len(hypotheses if references is None else references)
+    comparers = comparers_of(prepared)
+    tables = [_fill_arrays(comparer, shape, first) for comparer in comparers]
+    mains = [table[comparer.metric.main] for table, comparer in zip(tables, comparers, strict=True)]
+    components = join_members(prepared, mains)
+    notes = finish_pairs(prepared, comparers)
+    recipe = prepared.metrics[0].metric
     return ScoreMatrix(
         metric=recipe.name,
-        components=components,
+        components=components or tables[0],
         main=recipe.main,
         higher_is_better=recipe.higher_is_better,
-        signature=found.signature,
-        counts=found.counts,
-        hypothesis_notes=rows,
-        reference_notes=columns,
-        distances=tuple(name for name in components if name in recipe.distances),
+        signature=notes.signature,
+        counts=notes.counts,
+        hypothesis_notes=_between(notes.texts, 0, shape[0]),
+        reference_notes=_between(notes.texts, first, first + shape[1]),
+        distances=tuple(name for name in components or tables[0] if name in recipe.distances),
+    )
+
+
+def _all_pairs(hypotheses: Sequence[str], references: Sequence[str] | None) -> TextPairs:
+    for name, texts in (("a", hypotheses), ("b", references)):
+        if texts is not None and not texts:
+            msg = f"{name}: the list is empty, so there is nothing to score"
+            raise InputError(msg)
+    count = len(hypotheses)
+    rows = range(count)
+    columns = rows if references is None else range(count, count + len(references))
+    names = TextNames("text", lambda at: f"a[{at}]" if at < count else f"b[{at - count}]")
+    return TextPairs.of(hypotheses, references, [Block(rows, columns)], names)
+
+
+def _fill_arrays(comparer: PairComparer, shape: tuple[int, int], first: int) -> dict[str, NDArray[np.float64]]:
+    """An array per component; `first` is the number of the text of the first column."""
+    components: dict[str, NDArray[np.float64]] = {}
+    for part in comparer:
+        cells = np.ix_(np.asarray(part.tile.rows), np.asarray(part.tile.columns) - first)
+        for name, values in part.scores.items():
+            components.setdefault(name, np.empty(shape))[cells] = values
+    return components
+
+
+def _between(notes: SegmentNotes, start: int, stop: int) -> SegmentNotes:
+    """Notes of the texts of a side, counted from its first."""
+    return SegmentNotes(
+        **{kind: tuple(at - start for at in places if start <= at < stop) for kind, places in notes.__dict__.items()}
     )

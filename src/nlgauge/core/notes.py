@@ -7,15 +7,15 @@ from __future__ import annotations
 
 import itertools
 import warnings
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import NamedTuple
 
 import numpy as np
 
-from nlgauge.core.corpus import Corpus
+from nlgauge.core.corpus import Corpus, TextNames
 from nlgauge.core.metric import Comparison, Metric, TextMetric
 from nlgauge.core.score import SegmentNotes
+from nlgauge.core.text_pairs import TextPairs
 from nlgauge.core.tokens import TokenizedCorpus
 from nlgauge.core.vector_metric import COVERED_SCRIPTS, VectorMetric, offer_multilingual
 from nlgauge.errors import (
@@ -51,45 +51,28 @@ MAX_NAMED_SEGMENTS = 10
 _ALWAYS_IN_SIGNATURE = ("truncated", "empty")
 
 
-class TextNames(NamedTuple):
-    """How messages call the places of texts."""
-
-    unit: str = "segment"
-    name: Callable[[int], str] = str
-    """By number."""
-
-    def place(self, system: str, at: int) -> str:
-        """The place of a system's text, as errors call it."""
-        named = f"{self.unit} {at}" if self.name is str else self.name(at)
-        return f"system {system!r}, {named}" if system else named
-
-
-#: Texts that stand in segments.
-SEGMENTS = TextNames()
-
-
 @contextmanager
-def naming_documents(corpus: Corpus, names: TextNames = SEGMENTS) -> Iterator[None]:
+def naming_documents(corpus: Corpus) -> Iterator[None]:
     """Say where a document stands that an annotator, or a metric, does not know the place of."""
     try:
         yield
     except InputError as error:
-        place = None if error.document is None else _place_of(error.document, corpus, names)
+        place = None if error.document is None else _place_of(error.document, corpus)
         if place is None:
             raise
         msg = f"{place}: {error}"
         raise type(error)(msg) from error
 
 
-def _place_of(document: str, corpus: Corpus, names: TextNames) -> str | None:
+def _place_of(document: str, corpus: Corpus) -> str | None:
     what = ", hypothesis" if any(corpus.references) else ""
     for system, texts in corpus.systems.items():
         if document in texts:
-            return f"{names.place(system, texts.index(document))}{what}"
+            return f"{corpus.names.place(system, texts.index(document))}{what}"
     for at, group in enumerate(corpus.references):
         if document in group:
             what = "source" if corpus.against_source else f"reference {group.index(document)}"
-            return f"{names.place('', at)}, {what}"
+            return f"{corpus.names.place('', at)}, {what}"
     return None
 
 
@@ -103,12 +86,10 @@ def count_fields(counts: Mapping[str, int]) -> dict[str, str]:
     return {name: str(count) for name, count in counts.items() if count or name in _ALWAYS_IN_SIGNATURE}
 
 
-def check_tokens(
-    tokenized: TokenizedCorpus, *, long: str, empty: str, names: TextNames = SEGMENTS
-) -> dict[str, SegmentNotes]:
+def check_tokens(tokenized: TokenizedCorpus, *, long: str, empty: str) -> dict[str, SegmentNotes]:
     """What each system's texts make us decide under a model; refuses what the options say to refuse."""
     corpus, tokens = tokenized.corpus, tokenized.tokens
-    limit = tokenized.limit
+    names, limit = corpus.names, tokenized.limit
     notes = {}
     for system, hypotheses in corpus.systems.items():
         truncated, unknown, blank, in_windows = [], [], [], []
@@ -126,17 +107,19 @@ def check_tokens(
                 unknown.append(at)
             if any(side.empty for side in sides):
                 blank.append(at)
-                if all(side.empty for side in sides):
+                if references and all(side.empty for side in sides):
                     other = "source" if corpus.against_source else "reference"
                     left_out = any(side.left_out for side in sides)
                     _refuse_empty_pair(names.place(system, at), empty, other=other, left_out=left_out)
         notes[system] = SegmentNotes(
             tuple(truncated), tuple(blank), unknown=tuple(unknown), windows=tuple(in_windows)
         )
+        if isinstance(corpus, TextPairs) and empty == "error":
+            corpus.refuse_empty(blank)
     return notes
 
 
-def check_texts(corpus: Corpus, *, empty: str, names: TextNames = SEGMENTS) -> dict[str, SegmentNotes]:
+def check_texts(corpus: Corpus, *, empty: str) -> dict[str, SegmentNotes]:
     """The same where no model looks at the texts, so that nothing is too long."""
     notes = {}
     for system, hypotheses in corpus.systems.items():
@@ -146,19 +129,21 @@ def check_texts(corpus: Corpus, *, empty: str, names: TextNames = SEGMENTS) -> d
             if any(sides):
                 blank.append(at)
                 if all(sides) and references:
-                    _refuse_empty_pair(names.place(system, at), empty)
+                    _refuse_empty_pair(corpus.names.place(system, at), empty)
         notes[system] = SegmentNotes(empty=tuple(blank))
+        if isinstance(corpus, TextPairs) and empty == "error":
+            corpus.refuse_empty(blank)
     return notes
 
 
 def warn_about_tokens(
     tokenized: TokenizedCorpus,
     notes: Mapping[str, SegmentNotes],
-    names: TextNames = SEGMENTS,
     *,
     languages: Collection[str] = (),
 ) -> None:
     """Warn of what `check_tokens` noted; `languages` are those that the recipes name, and have been judged by."""
+    names = tokenized.corpus.names
     _warn(
         TruncationWarning,
         (at for note in notes.values() for at in note.truncated),
@@ -171,14 +156,12 @@ def warn_about_tokens(
         what = f"texts over {size} tokens were read in windows of {size}, one every {stride} tokens"
         _warn(WindowsWarning, (at for note in notes.values() for at in note.windows), what, names)
     warn_about_empty(notes, names)
-    _warn_about_unknown(tokenized, notes, names)
-    _warn_about_scripts(tokenized, names)
+    _warn_about_unknown(tokenized, notes)
+    _warn_about_scripts(tokenized)
     _warn_about_function_words(tokenized, languages)
 
 
-def warn_about_fallbacks(
-    comparisons: Sequence[Mapping[str, Sequence[Comparison]]], names: TextNames = SEGMENTS
-) -> None:
+def warn_about_fallbacks(comparisons: Sequence[Mapping[str, Sequence[Comparison]]], names: TextNames) -> None:
     """Warn of what metrics had to do while they compared."""
     pairs = [
         (at, comparison)
@@ -190,23 +173,23 @@ def warn_about_fallbacks(
     warn_about_convergence((at for at, comparison in pairs if comparison.unconverged), names)
 
 
-def warn_about_weights(found: Iterable[int], names: TextNames = SEGMENTS) -> None:
+def warn_about_weights(found: Iterable[int], names: TextNames) -> None:
     """Warn of texts without weight."""
     what = "idf, or the removal of tokens, left a text without weight; uniform weights were used"
     _warn(ZeroWeightWarning, found, what, names)
 
 
-def warn_about_convergence(found: Iterable[int], names: TextNames = SEGMENTS) -> None:
+def warn_about_convergence(found: Iterable[int], names: TextNames) -> None:
     """Warn of approximate values."""
     _warn(ConvergenceWarning, found, "Sinkhorn did not converge; the value is approximate", names)
 
 
-def warn_about_nouns(found: Iterable[int], metric: str, names: TextNames = SEGMENTS) -> None:
+def warn_about_nouns(found: Iterable[int], metric: str, names: TextNames) -> None:
     """Warn of texts without a noun."""
     _warn(NoNounWarning, found, f"no noun in a text; {metric} is 0 there", names)
 
 
-def warn_about_foci(found: Iterable[int], unmatched: str, names: TextNames = SEGMENTS) -> None:
+def warn_about_foci(found: Iterable[int], unmatched: str, names: TextNames) -> None:
     """Warn of texts that share no focus with any of their references; `unmatched`: the recipe."""
     what = (
         "the distance is 0 there, the best value" if unmatched == "ignored" else "each focus is moved to the origin"
@@ -234,16 +217,17 @@ def warn_about_languages(metrics: Iterable[Metric], *, named_by_data: Iterable[s
 
 def warn_about_text_language(metric: TextMetric, corpus: Corpus) -> None:
     """Warn of references in a language that a metric of texts scores badly."""
-    if problem := metric.language_problem(corpus.references):
+    if problem := metric.language_problem(corpus.reference_groups):
         warnings.warn(problem, LanguageWarning, stacklevel=user_stacklevel())
 
 
 def _too_long(name: str, sides: Sequence[Tokens], limit: int, *, against_source: bool) -> str:
     side = next(number for number, tokens in enumerate(sides) if tokens.cut)
     what = "hypothesis" if side == 0 else "source" if against_source else f"reference {side - 1}"
+    text = f"{name}: the {what}" if len(sides) > 1 else name
     count = len(sides[side]) + sides[side].cut
     return (
-        f"{name}: the {what} has {count} tokens, over the limit of {limit}; "
+        f"{text} has {count} tokens, over the limit of {limit}; "
         "shorten it, allow truncation (long='truncate'), or read it in windows (long='windows')"
     )
 
@@ -259,20 +243,20 @@ def _refuse_empty_pair(name: str, empty: str, *, other: str = "reference", left_
         raise EmptyPairError(msg)
 
 
-def warn_about_empty(notes: Mapping[str, SegmentNotes], names: TextNames = SEGMENTS) -> None:
+def warn_about_empty(notes: Mapping[str, SegmentNotes], names: TextNames) -> None:
     """Warn of empty texts, whether or not a model looks at them."""
     what = "empty text: scored 0 before rescaling (distances: as the metric has it, mostly that to the origin)"
     _warn(EmptyTextWarning, (at for note in notes.values() for at in note.empty), what, names)
 
 
-def _warn_about_unknown(tokenized: TokenizedCorpus, notes: Mapping[str, SegmentNotes], names: TextNames) -> None:
+def _warn_about_unknown(tokenized: TokenizedCorpus, notes: Mapping[str, SegmentNotes]) -> None:
     what = f"tokens unknown to model {tokenized.encoder.model!r} share one vector, whatever they say"
     if any(tokens.left_out for tokens in tokenized.tokens.values()):
         what = "words without a vector were left out"
-    _warn(UnknownWordWarning, (at for note in notes.values() for at in note.unknown), what, names)
+    _warn(UnknownWordWarning, (at for note in notes.values() for at in note.unknown), what, tokenized.corpus.names)
 
 
-def _warn_about_scripts(tokenized: TokenizedCorpus, names: TextNames) -> None:
+def _warn_about_scripts(tokenized: TokenizedCorpus) -> None:
     """Warn of texts in scripts that the model was not trained on, and name a model that was."""
     corpus, model = tokenized.corpus, tokenized.encoder.model
     columns = [*corpus.systems.values(), *itertools.zip_longest(*corpus.references, fillvalue="")]
@@ -280,7 +264,8 @@ def _warn_about_scripts(tokenized: TokenizedCorpus, names: TextNames) -> None:
     found = [(at, script) for texts in columns for at, text in enumerate(texts) if (script := script_of_text[text])]
     scripts = sorted({script for _, script in found})
     what = f"texts in {' and '.join(scripts)} script, which model {model!r} does not cover, so scores mean little"
-    _warn(LanguageWarning, (at for at, _ in found), f"{what}; {offer_multilingual(scripts, model=model)}", names)
+    what += f"; {offer_multilingual(scripts, model=model)}"
+    _warn(LanguageWarning, (at for at, _ in found), what, corpus.names)
 
 
 def _warn_about_function_words(tokenized: TokenizedCorpus, named: Collection[str]) -> None:

@@ -1,24 +1,37 @@
-"""Pairs compared tile by tile: some hypotheses against some references, with vectors that fit in memory together.
+"""Pairs of a list of texts, compared tile by tile: some texts against some others, with vectors that fit in memory.
 
 A score has the bits that `nlgauge.score` gives the pair alone: pairs are compared by the same functions, on arrays of
 the same shapes. Equal texts are one and the same array there (a product of an array with itself is another routine
 of BLAS), and so they are here. Rows otherwise never share anything with columns.
+
+Tiles that share what is encoded are a window. Each text is encoded once: vectors that a later window needs wait in a
+temporary file and come back from there, bit for bit, so that memory does not grow with the number of texts.
 """
 
 from __future__ import annotations
 
+import tempfile
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nlgauge.core.compare import Representations, open_cache, window_budget
-from nlgauge.core.metric import Pair, SystemResult
+from nlgauge.core.compare import (
+    Representations,
+    compare_pair,
+    fill,
+    has_no_weight,
+    open_cache,
+    run_text_models,
+    window_budget,
+)
+from nlgauge.core.composite import leaves
+from nlgauge.core.corpus import TextNames
+from nlgauge.core.metric import Metric, Pair, SystemResult
 from nlgauge.core.notes import (
-    TextNames,
     count_fields,
     naming_documents,
     warn_about_convergence,
@@ -26,25 +39,26 @@ from nlgauge.core.notes import (
     warn_about_nouns,
     warn_about_weights,
 )
-from nlgauge.core.pair_texts import (
-    PreparedPairs,
-    Tile,
-    VectorStore,
-    cut_at,
-    texts_of,
-    tiles_of,
-    windows_of,
+from nlgauge.core.prepare import (
+    Prepared,
+    PreparedComposite,
+    PreparedMetric,
+    PreparedTextMetric,
+    SignatureCheck,
+    prepare,
+    unknown_only_side,
 )
-from nlgauge.core.prepare import PreparedMetric, PreparedTextMetric, unknown_only_side
-from nlgauge.core.run_options import Progress, between_pairs, tick
-from nlgauge.core.score import SegmentNotes
+from nlgauge.core.run_options import Progress, RunOptions, between_pairs, tick
+from nlgauge.core.score import SegmentNotes, joined_notes
 from nlgauge.core.signature import Signature
-from nlgauge.core.vector_metric import WindowTexts
+from nlgauge.core.text_pairs import TextPairs
+from nlgauge.core.vector_metric import VectorMetric
 from nlgauge.encoders.base import EncodedText, encode_texts
 from nlgauge.encoders.blas import one_blas_thread
 from nlgauge.encoders.load import default_threads
-from nlgauge.errors import TooLongError
+from nlgauge.errors import RecipeError, TooLongError
 from nlgauge.text.tokenizer import Tokens
+from nlgauge.vectors.transforms import POSITION_NORM
 
 #: Pairs of tokens that are compared before something is let go.
 _TOKEN_PAIRS = 2**24
@@ -54,6 +68,50 @@ _WORTH_A_THREAD = 256
 
 #: Pairs of texts that a metric without vectors is given at once.
 _TEXT_PAIRS = 2**18
+
+
+def prepare_pairs(recipe: Metric, pairs: TextPairs, options: RunOptions, check: SignatureCheck) -> Prepared:
+    """Load, tokenise, count and check, as for a corpus; recipes that look at more than a pair are refused."""
+    for metric in leaves([recipe]):
+        if metric.whole_corpus:
+            frozen = "freeze them: bounds=FILE ('nlgauge build bounds' makes it)"
+            what = f"; {frozen}" if "bounds" in metric.options() else ""
+            msg = (
+                f"{metric.name} scales the score of a pair by the lowest and highest values of a corpus, "
+                f"and pairs of many texts are no corpus{what}"
+            )
+            raise RecipeError(msg)
+        if isinstance(metric, VectorMetric) and metric.uses_neighbours:
+            msg = f"transforms={POSITION_NORM!r} looks at a text's neighbours in a corpus, which pairs do not have"
+            raise RecipeError(msg)
+    if options.alignments:
+        msg = "alignments are not kept for many pairs; leave alignments= out, and give a pair to nlgauge.score"
+        raise RecipeError(msg)
+    return prepare([recipe], pairs, options, check_signature=check)
+
+
+class Tile(NamedTuple):
+    """Texts, by number, that are compared while their vectors are in memory."""
+
+    block: int
+    rows: Sequence[int]
+    columns: Sequence[int]
+    others: bool
+    """Whether a text is not compared with itself."""
+
+    @property
+    def pairs(self) -> int:
+        """How many are compared."""
+        left_out = len({*self.rows} & {*self.columns}) if self.others else 0
+        return len(self.rows) * len(self.columns) - left_out
+
+    @property
+    def wanted(self) -> NDArray[np.bool_]:
+        """Which pairs are compared."""
+        if not self.others:
+            return np.ones((len(self.rows), len(self.columns)), dtype=bool)
+        wanted: NDArray[np.bool_] = np.asarray(self.rows)[:, None] != np.asarray(self.columns)
+        return wanted
 
 
 class Part(NamedTuple):
@@ -68,30 +126,67 @@ class PairNotes(NamedTuple):
 
     signature: Signature
     texts: SegmentNotes
-    """By number of the plan's texts."""
+    """By number of the text."""
     counts: Mapping[str, int]
     """Pairs with a text of each kind of note."""
 
 
-class PairComparer:
-    """Compares all pairs of a plan, once: `for part in comparer`. What happened to texts is known afterwards."""
+def comparers_of(prepared: Prepared) -> list[PairComparer]:
+    """What compares the pairs: one, or one for each member of a metric that joins others."""
+    metric = prepared.metrics[0]
+    numbers = metric.members if isinstance(metric, PreparedComposite) else (0,)
+    return [PairComparer(prepared, number) for number in numbers]
 
-    def __init__(self, prepared: PreparedPairs) -> None:
-        self._prepared = prepared
-        self.zero_weight: set[int] = set()
-        """Numbers of the plan's texts that were left without weight."""
-        self.unconverged: list[tuple[int, int]] = []
-        """Pairs whose value is approximate."""
-        self.noted: dict[str, list[tuple[int, int]]] = {"no_noun": [], "no_focus": [], "no_ties": []}
+
+def join_members(prepared: Prepared, scores: Sequence[NDArray[np.float64]]) -> dict[str, NDArray[np.float64]]:
+    """Components of a metric that joins others, from the main component of each, of any shape; else nothing."""
+    metric = prepared.metrics[0]
+    if not isinstance(metric, PreparedComposite):
+        return {}
+    joined = metric.metric.combine([values.ravel() for values in scores], metric.resolved).segments
+    return {name: values.reshape(scores[0].shape) for name, values in joined.items()}
+
+
+def finish_pairs(prepared: Prepared, comparers: Sequence[PairComparer]) -> PairNotes:
+    """Notes and signature of the metric that was asked for; what happened in a member happened in the whole."""
+    notes = [comparer.finish() for comparer in comparers]
+    metric, pairs = prepared.metrics[0], prepared.corpus
+    if not isinstance(metric, PreparedComposite):
+        return notes[0]
+    assert isinstance(pairs, TextPairs)
+    texts = joined_notes([member.texts for member in notes])
+    counts = {  # where a note is of pairs and not of texts, it is not known which: that of the member with most
+        kind: max(pairs.count(getattr(texts, kind)), *(member.counts.get(kind, 0) for member in notes))
+        for kind in dict.fromkeys(kind for member in notes for kind in member.counts)
+    }
+    return PairNotes(Signature(metric.metric.name, metric.signature.recipe, count_fields(counts)), texts, counts)
+
+
+class PairComparer:
+    """Compares all pairs under a metric, once: `for part in comparer`. What happened to texts is known afterwards."""
+
+    def __init__(self, prepared: Prepared, number: int) -> None:
+        prepared_metric = prepared.metrics[number]
+        assert not isinstance(prepared_metric, PreparedComposite)
+        pairs = prepared_metric.corpus
+        assert isinstance(pairs, TextPairs)
+        self._prepared, self._pairs, self._options = prepared_metric, pairs, prepared.options
+        self._zero_weight: set[int] = set()
+        self._unconverged: list[tuple[int, int]] = []
+        self._noted: dict[str, list[tuple[int, int]]] = {"no_noun": [], "no_focus": [], "no_ties": []}
         """Pairs that a metric of nouns has something to say of, by the name of the note."""
 
+    @property
+    def metric(self) -> Metric:
+        """The recipe."""
+        return self._prepared.metric
+
     def __iter__(self) -> Iterator[Part]:
-        one, show = self._prepared.one, self._prepared.options.progress
+        one, show = self._prepared, self._options.progress
         parts = self._of_texts(one) if isinstance(one, PreparedTextMetric) else self._of_vectors(one)
-        plan = self._prepared.plan
         with (
-            naming_documents(plan.listed, plan.names),
-            Progress(plan.pairs, show=show, what="comparing", unit="pair") as advance,
+            naming_documents(self._pairs),
+            Progress(self._pairs.pairs, show=show, what="comparing", unit="pair") as advance,
         ):
             for part in parts:
                 yield part
@@ -99,223 +194,267 @@ class PairComparer:
 
     def finish(self) -> PairNotes:
         """What happened to texts while they were compared is warned of, and everything is counted and signed."""
-        prepared, plan = self._prepared, self._prepared.plan
-        warn_about_weights(self.zero_weight, plan.names)
+        one, pairs, metric = self._prepared, self._pairs, self.metric
+        warn_about_weights(self._zero_weight, pairs.names)
 
-        def names_of(pairs: Sequence[tuple[int, int]]) -> TextNames:
-            def name(at: int) -> str:
-                row, column = pairs[at]
-                return f"{plan.name_hypothesis(row)} and {plan.name_reference(column)}"
+        def names_of(noted: Sequence[tuple[int, int]]) -> TextNames:
+            return TextNames("pair", lambda at: pairs.pair_name(*noted[at]))
 
-            return TextNames("pair", name)
-
-        warn_about_convergence(range(len(self.unconverged)), names_of(self.unconverged))
-        no_noun, no_focus = self.noted["no_noun"], self.noted["no_focus"]
-        warn_about_nouns(range(len(no_noun)), prepared.metric.name, names_of(no_noun))
-        warn_about_foci(range(len(no_focus)), getattr(prepared.metric, "unmatched", ""), names_of(no_focus))
-        notes = replace(prepared.notes, zero_weight=tuple(sorted(self.zero_weight)))
-        counts = {kind: plan.count(at) for kind, at in notes.__dict__.items()}
-        counts |= {"unconverged": len(self.unconverged)} | {kind: len(at) for kind, at in self.noted.items()}
-        own = prepared.one.run_fields[""] if isinstance(prepared.one, PreparedMetric) else {}
-        recipe = prepared.one.signature.recipe
+        warn_about_convergence(range(len(self._unconverged)), names_of(self._unconverged))
+        no_noun, no_focus = self._noted["no_noun"], self._noted["no_focus"]
+        warn_about_nouns(range(len(no_noun)), metric.name, names_of(no_noun))
+        warn_about_foci(range(len(no_focus)), getattr(metric, "unmatched", ""), names_of(no_focus))
+        notes = replace(one.notes[""], zero_weight=tuple(sorted(self._zero_weight)))
+        counts = {kind: pairs.count(at) for kind, at in notes.__dict__.items()}
+        counts |= {"unconverged": len(self._unconverged)} | {kind: len(at) for kind, at in self._noted.items()}
+        own = one.run_fields[""] if isinstance(one, PreparedMetric) else {}
         shown = {kind: count for kind, count in counts.items() if count or kind in SegmentNotes().counts()}
-        return PairNotes(Signature(prepared.metric.name, recipe, count_fields(counts) | dict(own)), notes, shown)
+        return PairNotes(Signature(metric.name, one.signature.recipe, count_fields(counts) | dict(own)), notes, shown)
 
     def _of_texts(self, one: PreparedTextMetric) -> Iterator[Part]:
-        plan = self._prepared.plan
-        for number, block in enumerate(plan.blocks):
+        texts = self._pairs.texts
+        for number, block in enumerate(self._pairs.blocks):
             size = max(1, _TEXT_PAIRS // len(block.columns))
             for start in range(0, len(block.rows), size):
                 tile = Tile(number, block.rows[start : start + size], block.columns, block.others)
                 cells = np.argwhere(wanted := tile.wanted).tolist()
-                hypotheses = [plan.hypotheses[tile.rows[row]] for row, _ in cells]
-                references = [(plan.references[tile.columns[column]],) for _, column in cells]
+                hypotheses = [texts[tile.rows[row]] for row, _ in cells]
+                references = [(texts[tile.columns[column]],) for _, column in cells]
                 found = one.metric.score_texts(hypotheses, references) if cells else SystemResult({})
-                for kind, pairs in self.noted.items():
-                    pairs += [_place(tile, *cells[at]) for at in getattr(found, kind)]
+                for kind, noted in self._noted.items():
+                    noted += [_place(tile, *cells[at]) for at in getattr(found, kind)]
                 yield Part(tile, {name: _spread(values, wanted) for name, values in found.segments.items()})
 
     def _of_vectors(self, one: PreparedMetric) -> Iterator[Part]:
-        options, plan, view = self._prepared.options, self._prepared.plan, one.tokenized
+        options, tokens, encoder = self._options, one.tokenized.tokens, one.tokenized.encoder
         layers = tuple(sorted(one.state.layers))
-        budget = window_budget(view.encoder, len(layers))
-        windows = list(windows_of(tiles_of(plan, view.tokens, budget), plan, view.tokens, budget))
-        stand_in = [""] if one.metric.unknown == "zero" else []  # for texts that are counted as empty
-        cache = open_cache(view.encoder, options)
+        budget = window_budget(encoder, len(layers))
+        tiles = tiles_of(self._pairs, tokens, budget)
+        windows = list(fill(tiles, lambda tile: self._texts_of([tile]), lambda text: len(tokens[text]), budget))
+        stand_in = [""] if one.counted_empty else []  # for texts that are counted as empty
+        cache = open_cache(encoder, options)
 
         def encode(texts: list[str]) -> list[EncodedText]:
-            tokens = [view.tokens[text] for text in texts]
-            with Progress(sum(map(len, tokens)), show=options.progress) as advance:
+            chosen = [tokens[text] for text in texts]
+            with Progress(sum(map(len, chosen)), show=options.progress) as advance:
                 return encode_texts(
-                    view.encoder, tokens, layers, batch_tokens=options.batch_tokens, advance=advance, cache=cache
+                    encoder, chosen, layers, batch_tokens=options.batch_tokens, advance=advance, cache=cache
                 )
 
-        uses = Counter(text for tiles in windows for text in {*texts_of(tiles, plan), *stand_in})
-        with VectorStore(encode, view.tokens, uses) as store:
-            for tiles in windows:
-                encoded = store.load([*texts_of(tiles, plan), *stand_in])
-                rows = dict.fromkeys(plan.hypotheses[row] for tile in tiles for row in tile.rows)
-                columns = dict.fromkeys(plan.references[column] for tile in tiles for column in tile.columns)
-                one.metric.run_text_models(WindowTexts(encoded, [*rows, *stand_in], [*columns, *stand_in]), one.state)
-                for tile in tiles:
+        uses = Counter(text for window in windows for text in {*self._texts_of(window), *stand_in})
+        with VectorStore(encode, tokens, uses) as store:
+            for window in windows:
+                encoded = store.load([*self._texts_of(window), *stand_in])
+                rows = [self._pairs.texts[row] for tile in window for row in tile.rows]
+                columns = [self._pairs.texts[column] for tile in window for column in tile.columns]
+                run_text_models(one, rows, columns, encoded)
+                for tile in window:
                     yield from self._compare_tile(one, encoded, tile)
 
-    @property
-    def _tokens(self) -> Mapping[str, Tokens]:
-        one = self._prepared.one
-        assert isinstance(one, PreparedMetric)
-        return one.tokenized.tokens
+    def _texts_of(self, tiles: Iterable[Tile]) -> list[str]:
+        """All texts of tiles, each once."""
+        numbers = dict.fromkeys(at for tile in tiles for at in (*tile.rows, *tile.columns))
+        return list(dict.fromkeys(self._pairs.texts[at] for at in numbers))
 
     def _compare_tile(self, one: PreparedMetric, encoded: Mapping[str, EncodedText], tile: Tile) -> Iterator[Part]:
-        plan, tokens = self._prepared.plan, self._tokens
-        column_texts = [plan.references[column] for column in tile.columns]
-        made = Representations(one, _apart(encoded, column_texts))
+        lengths = {at: len(one.tokenized.tokens[self._pairs.texts[at]]) for at in (*tile.rows, *tile.columns)}
         with one_blas_thread:
-            ys = [made.references(column)[0] for column in tile.columns]
-        self._note_weights(ys, column_texts, [self._number(column) for column in tile.columns])
-        width = sum(len(tokens[text]) for text in column_texts)
-        sizes = {row: len(tokens[plan.hypotheses[row]]) for row in tile.rows}
-        for rows in cut_at(tile.rows, sizes, _TOKEN_PAIRS // max(1, width)):
+            ys = self._represent(one, encoded, tile.columns, None)
+        most = _TOKEN_PAIRS // max(1, sum(lengths[column] for column in tile.columns))
+        for rows in fill(tile.rows, lambda row: [row], lengths.__getitem__, most):
             part = tile._replace(rows=rows)
             between_pairs()
             with one_blas_thread:
-                scores = self._finished(one, self._compare_rows(one, encoded, part, ys), part)
+                xs = self._represent(one, encoded, rows, "")
+                scores = self._compare_rows(one, encoded, part, xs, ys) if part.pairs else {}
             yield Part(part, scores)
             tick(part.pairs)
 
-    def _number(self, column: int) -> int:
-        plan = self._prepared.plan
-        return column if plan.same else len(plan.hypotheses) + column
-
-    def _note_weights(self, made: Sequence[Any], texts: Sequence[str], numbers: Sequence[int]) -> None:
-        for one, text, number in zip(made, texts, numbers, strict=True):
-            if getattr(one, "zero_weight", False) or (one is None and not self._tokens[text].empty):
-                self.zero_weight.add(number)
+    def _represent(
+        self, one: PreparedMetric, encoded: Mapping[str, EncodedText], numbers: Sequence[int], system: str | None
+    ) -> list[Any]:
+        """The texts as the metric compares them; those without weight are noted."""
+        texts = [self._pairs.texts[at] for at in numbers]
+        made = Representations(one, _apart(encoded, texts))
+        found = [made.of(text, system, at) for at, text in zip(numbers, texts, strict=True)]
+        tokens = one.tokenized.tokens
+        self._zero_weight |= {
+            at for at, x, text in zip(numbers, found, texts, strict=True) if has_no_weight(x, tokens[text])
+        }
+        return found
 
     def _compare_rows(
-        self, one: PreparedMetric, encoded: Mapping[str, EncodedText], tile: Tile, ys: Sequence[Any]
-    ) -> NDArray[np.float64]:
-        """Components of each pair of the tile; what they are where a pair is not wanted means nothing."""
-        plan, metric = self._prepared.plan, one.metric
-        row_texts = [plan.hypotheses[row] for row in tile.rows]
-        made = Representations(one, _apart(encoded, row_texts))
-        xs = [made.hypothesis("", row) for row in tile.rows]
-        self._note_weights(xs, row_texts, tile.rows)
-        wanted = tile.wanted
-        alone = self._compared_alone(one, encoded, tile, wanted)
-        values = _blank(metric, xs, ys) if metric.empty_value is not None else None
-        left = [at for at, x in enumerate(xs) if x is not None or values is None]
-        right = [at for at, y in enumerate(ys) if y is not None or values is None]
-        block = self._block(one, [xs[at] for at in left], [ys[at] for at in right])
-        if block is not None:
-            values = np.empty((len(xs), len(ys), block.shape[2])) if values is None else values
-            values[np.ix_(left, right)] = block
-        else:
-            for row in left:
-                between_pairs()
-                for column in right:
-                    if wanted[row, column] and (row, column) not in alone:
-                        pair = self._compared(one, xs[row], ys[column], tile.rows[row], tile.columns[column])
-                        values = self._put(values, tile, row, column, pair, shape=wanted.shape)
-        for (row, column), pair in alone.items():
-            values = self._put(values, tile, row, column, pair, shape=wanted.shape)
-        return np.empty((*wanted.shape, 0)) if values is None else values
-
-    def _block(self, one: PreparedMetric, xs: Sequence[Any], ys: Sequence[Any]) -> NDArray[np.float64] | None:
-        """All against all, the rows shared out to threads; a pair's bits do not depend on who computes it."""
-        threads = self._prepared.options.threads or default_threads()
-        size = -(-len(xs) // threads)
-        shares = [xs[start : start + size] for start in range(0, len(xs), size)] if xs else [xs]
-        if len(shares) < 2 or len(xs) * len(ys) < _WORTH_A_THREAD:
-            return one.metric.compare_block(xs, ys, one.state)
-        from concurrent.futures import ThreadPoolExecutor  # here, because its import takes a moment
-
-        with ThreadPoolExecutor(threads) as pool:
-            found = list(pool.map(lambda share: one.metric.compare_block(share, ys, one.state), shares))
-        blocks = [block for block in found if block is not None]
-        return np.concatenate(blocks) if blocks else None
-
-    def _put(
         self,
-        values: NDArray[np.float64] | None,
+        one: PreparedMetric,
+        encoded: Mapping[str, EncodedText],
         tile: Tile,
-        row: int,
-        column: int,
-        pair: Pair,
-        *,
-        shape: tuple[int, ...],
-    ) -> NDArray[np.float64]:
-        values = np.full((*shape, len(pair.values)), np.nan) if values is None else values
-        values[row, column] = pair.values
-        if not pair.converged:
-            self.unconverged.append((tile.rows[row], tile.columns[column]))
+        xs: Sequence[Any],
+        ys: Sequence[Any],
+    ) -> dict[str, NDArray[np.float64]]:
+        """Scores of the pairs of a tile."""
+        metric, wanted = one.metric, tile.wanted
+        apart = self._compare_apart(one, encoded, tile, wanted)
+        block = self._compare_block(one, xs, ys)
+        cells = np.argwhere(wanted)
+        if block is None:
+            pairs = {
+                (row, column): apart.get((row, column))
+                or self._compare(one, xs[row], ys[column], *_place(tile, row, column))
+                for row, column in cells.tolist()
+            }
+            values = np.array([pair.values for pair in pairs.values()], dtype=np.float64)
+        else:
+            pairs = apart
+            for cell, pair in apart.items():
+                block[cell] = pair.values
+            values = block[wanted]
+        self._unconverged += [_place(tile, *cell) for cell, pair in pairs.items() if not pair.converged]
+        for kind, mask in metric.noted_pairs(values).items():
+            self._noted[kind] += [_place(tile, row, column) for row, column in cells[mask].tolist()]
+        return {name: _spread(scores, wanted) for name, scores in metric.finish_pairs(values, one.state).items()}
+
+    def _compare_block(self, one: PreparedMetric, xs: Sequence[Any], ys: Sequence[Any]) -> NDArray[np.float64] | None:
+        """All against all, the rows shared out to threads; a pair's bits do not depend on who computes it."""
+        blank = one.metric.empty_value
+        left = [at for at, x in enumerate(xs) if x is not None or blank is None]
+        right = [at for at, y in enumerate(ys) if y is not None or blank is None]
+        columns = [ys[at] for at in right]
+        threads = self._options.threads or default_threads()
+        if len(left) * len(right) < _WORTH_A_THREAD:
+            threads = 1
+        size = max(1, -(-len(left) // threads))
+        shares = [[xs[at] for at in left[start : start + size]] for start in range(0, max(1, len(left)), size)]
+
+        def compare(share: Sequence[Any]) -> NDArray[np.float64] | None:
+            return one.metric.compare_block(share, columns, one.state)
+
+        if len(shares) == 1:
+            found = [compare(shares[0])]
+        else:
+            from concurrent.futures import ThreadPoolExecutor  # here, because its import takes a moment
+
+            with ThreadPoolExecutor(threads) as pool:
+                found = list(pool.map(compare, shares))
+        blocks = [block for block in found if block is not None]
+        if not blocks:
+            return None
+        values = np.full((len(xs), len(ys), blocks[0].shape[2]), blank or 0.0)
+        values[np.ix_(left, right)] = np.concatenate(blocks)
         return values
 
-    def _compared_alone(
+    def _compare_apart(
         self, one: PreparedMetric, encoded: Mapping[str, EncodedText], tile: Tile, wanted: NDArray[np.bool_]
     ) -> dict[tuple[int, int], Pair]:
         """Pairs of equal texts, and those of which a text is scored as if it were empty, by place in the tile."""
-        plan, found = self._prepared.plan, dict[tuple[int, int], Pair]()
-        places: dict[str, list[int]] = {}
+        texts, tokens = self._pairs.texts, one.tokenized.tokens
+        columns: dict[str, list[int]] = {}
         for at, column in enumerate(tile.columns):
-            places.setdefault(plan.references[column], []).append(at)
-        known: dict[str, Pair] = {}
-        for at, row in enumerate(tile.rows):
-            text = plan.hypotheses[row]
-            for column in places.get(text, ()):
-                if wanted[at, column]:
-                    if text not in known:
-                        known[text] = self._pair(one, encoded, row, tile.columns[column], None)
-                    found[at, column] = known[text]
-        if one.metric.unknown == "zero" and one.metric.reads_with(one.state.encoder):
-            for at, column, side in self._unknown_places(tile):
-                if wanted[at, column]:
-                    found[at, column] = self._pair(one, encoded, tile.rows[at], tile.columns[column], side)
-        return found
+            columns.setdefault(texts[column], []).append(at)
+        cells = [(at, column) for at, row in enumerate(tile.rows) for column in columns.get(texts[row], ())]
+        if unknown := [number for _, number in one.counted_empty]:
+            either = np.logical_or.outer(np.isin(tile.rows, unknown), np.isin(tile.columns, unknown))
+            cells += [(at, column) for at, column in np.argwhere(either).tolist()]
+        known: dict[tuple[str, str], Pair] = {}
+        pairs = {}
+        for cell in cells:
+            row, column = _place(tile, *cell)
+            x, y = texts[row], texts[column]
+            side = unknown_only_side(x, y, tokens) if unknown else None
+            if not wanted[cell] or (side is None and x != y):
+                continue
+            if (x, y) not in known:
+                known[x, y] = self._compare_alone(one, encoded, row, column, side)
+            pairs[cell] = known[x, y]
+        return pairs
 
-    def _unknown_places(self, tile: Tile) -> Iterator[tuple[int, int, str]]:
-        plan, tokens = self._prepared.plan, self._tokens
-        left = [tokens[plan.hypotheses[row]].only_unknown for row in tile.rows]
-        right = [tokens[plan.references[column]].only_unknown for column in tile.columns]
-        for at, column in np.argwhere(np.logical_or.outer(left, right)).tolist():
-            x, y = plan.hypotheses[tile.rows[at]], plan.references[tile.columns[column]]
-            side = unknown_only_side(x, y, tokens)
-            if side is not None:
-                yield at, column, side
-
-    def _pair(
+    def _compare_alone(
         self, one: PreparedMetric, encoded: Mapping[str, EncodedText], row: int, column: int, side: str | None
     ) -> Pair:
         """A pair as `nlgauge.score` compares it."""
-        plan, metric = self._prepared.plan, one.metric
-        texts = [plan.hypotheses[row], plan.references[column], *([""] if side else [])]
-        made = Representations(one, _apart(encoded, texts))
-        x = made.empty("") if side == "hypothesis" else made.hypothesis("", row)
-        y = made.empty(None) if side == "reference" else made.references(column)[0]
-        if metric.empty_value is not None and (x is None or y is None):
-            return Pair([metric.empty_value] * len(metric.components))
-        return self._compared(one, x, y, row, column)
+        x, y = self._pairs.texts[row], self._pairs.texts[column]
+        made = Representations(one, _apart(encoded, [x, y, *([""] if side else [])]))
+        left = made.empty("") if side == "hypothesis" else made.of(x, "", row)
+        right = made.empty(None) if side == "reference" else made.of(y, None, column)
+        return self._compare(one, left, right, row, column)
 
-    def _compared(self, one: PreparedMetric, x: Any, y: Any, row: int, column: int) -> Pair:
-        """What the metric says; what is too long for it is named."""
+    def _compare(self, one: PreparedMetric, x: Any, y: Any, row: int, column: int) -> Pair:
+        """A pair; what is too long for the metric is named."""
+        between_pairs()
         try:
-            return one.metric.compare(x, y, one.state, align=False)
+            return compare_pair(one, x, y)
         except TooLongError as error:
-            plan = self._prepared.plan
-            msg = f"{plan.name_hypothesis(row)} and {plan.name_reference(column)}: {error}"
+            msg = f"{self._pairs.pair_name(row, column)}: {error}"
             raise TooLongError(msg) from error
 
-    def _finished(
-        self, one: PreparedMetric, values: NDArray[np.float64], tile: Tile
-    ) -> dict[str, NDArray[np.float64]]:
-        wanted = tile.wanted
-        if not wanted.any():
-            return {}
-        found = one.metric.finish_pairs(values[wanted], one.state)
-        cells = np.argwhere(wanted)
-        for kind, mask in one.metric.noted_pairs(values[wanted]).items():
-            self.noted[kind] += [_place(tile, row, column) for row, column in cells[mask].tolist()]
-        return {name: _spread(scores, wanted) for name, scores in found.items()}
+
+def tiles_of(pairs: TextPairs, tokens: Mapping[str, Tokens], budget: int) -> Iterator[Tile]:
+    """Blocks, or parts of those that have more than `budget` tokens; texts of one length stand together."""
+    for number, block in enumerate(pairs.blocks):
+        lengths = {at: len(tokens[pairs.texts[at]]) for at in (*block.rows, *block.columns)}
+        rows, columns = (sorted(part, key=lengths.__getitem__) for part in (block.rows, block.columns))
+        total = sum(lengths[at] for at in (*rows, *columns))
+        most = total if total <= budget else budget // 2
+        for some in fill(columns, lambda at: [at], lengths.__getitem__, most):
+            for part in fill(rows, lambda at: [at], lengths.__getitem__, most):
+                yield Tile(number, part, some, block.others)
+
+
+class VectorStore:
+    """Vectors of texts by window; `uses` says in how many windows a text is needed."""
+
+    def __init__(
+        self,
+        encode: Callable[[list[str]], list[EncodedText]],
+        tokens: Mapping[str, Tokens],
+        uses: Mapping[str, int],
+    ) -> None:
+        self._encode, self._tokens, self._uses = encode, tokens, uses
+        self._features: dict[str, dict[Hashable, Any]] = {}
+        self._file: IO[bytes] | None = None
+        self._places: dict[str, tuple[int, Mapping[int, tuple[int, int]]]] = {}
+        """Where in the file the vectors of a text start, and the shape of each layer."""
+
+    def __enter__(self) -> VectorStore:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._file is not None:
+            self._file.close()
+
+    def load(self, texts: Iterable[str]) -> dict[str, EncodedText]:
+        """The texts of a window, encoded now or before; what recipes derive from them stays in the window."""
+        wanted = list(dict.fromkeys(texts))
+        new = [text for text in wanted if text not in self._places]
+        vectors = {text: one.layers for text, one in zip(new, self._encode(new), strict=True)}
+        for text in new:
+            if self._uses[text] > 1:
+                self._write(text, vectors[text])
+        return {
+            # Features are small, and what a second model found about a text is worth keeping.
+            text: EncodedText(
+                self._tokens[text],
+                vectors[text] if text in vectors else self._read(text),
+                text_features=self._features.setdefault(text, {}),
+            )
+            for text in wanted
+        }
+
+    def _write(self, text: str, vectors: Mapping[int, NDArray[np.float32]]) -> None:
+        if self._file is None:
+            self._file = tempfile.TemporaryFile(prefix="nlgauge-vectors-")  # noqa: SIM115 - closed by __exit__
+        start = self._file.seek(0, 2)
+        for array in vectors.values():
+            self._file.write(array.tobytes())
+        self._places[text] = start, {layer: array.shape for layer, array in vectors.items()}
+
+    def _read(self, text: str) -> dict[int, NDArray[np.float32]]:
+        start, shapes = self._places[text]
+        assert self._file is not None
+        self._file.seek(start)
+        return {
+            layer: np.frombuffer(self._file.read(4 * rows * width), dtype=np.float32).reshape(rows, width)
+            for layer, (rows, width) in shapes.items()
+        }
 
 
 def _apart(encoded: Mapping[str, EncodedText], texts: Iterable[str]) -> dict[str, EncodedText]:
@@ -330,10 +469,6 @@ def _apart(encoded: Mapping[str, EncodedText], texts: Iterable[str]) -> dict[str
 def _place(tile: Tile, row: int, column: int) -> tuple[int, int]:
     """Numbers of the texts of a cell."""
     return tile.rows[row], tile.columns[column]
-
-
-def _blank(metric: Any, xs: Sequence[Any], ys: Sequence[Any]) -> NDArray[np.float64]:
-    return np.full((len(xs), len(ys), len(metric.components)), metric.empty_value)
 
 
 def _spread(values: NDArray[np.float64], wanted: NDArray[np.bool_]) -> NDArray[np.float64]:

@@ -17,7 +17,6 @@ from nlgauge.core.compare import compare, distinct_texts
 from nlgauge.core.corpus import Corpus
 from nlgauge.core.finish import finish
 from nlgauge.core.metric import Metric
-from nlgauge.core.notes import SEGMENTS, TextNames
 from nlgauge.core.prepare import EncodingGroup, Prepared, SignatureCheck, prepare
 from nlgauge.core.run_options import RunOptions
 from nlgauge.core.score import Score
@@ -41,16 +40,14 @@ def run_metrics(
     options: RunOptions,
     *,
     check_signature: SignatureCheck | None = None,
-    names: TextNames = SEGMENTS,
 ) -> list[Score]:
     """Scores of every metric for every system, metric by metric in the order given.
 
     `check_signature` is shown each metric's number and resolved recipe before anything is encoded; it may raise.
-    `names` is how messages call segments.
     """
-    prepared = prepare(metrics, corpus, options, check_signature=check_signature, names=names)
+    prepared = prepare(metrics, corpus, options, check_signature=check_signature)
     say_if_long(prepared)
-    return finish(prepared, compare(prepared), names=names)
+    return finish(prepared, compare(prepared))
 
 
 class Work(NamedTuple):

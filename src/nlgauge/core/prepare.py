@@ -22,12 +22,10 @@ from typing import Any, Literal, TypeAlias
 from nlgauge._version import __version__
 from nlgauge.core.annotation import check_annotated_languages
 from nlgauge.core.composite import CompositeMetric, Resolved, leaves, signed_together
-from nlgauge.core.corpus import Corpus
+from nlgauge.core.corpus import Corpus, TextNames
 from nlgauge.core.metric import Metric, TextMetric
 from nlgauge.core.notes import (
     MAX_NAMED_SEGMENTS,
-    SEGMENTS,
-    TextNames,
     check_texts,
     check_tokens,
     warn_about_empty,
@@ -38,6 +36,7 @@ from nlgauge.core.notes import (
 from nlgauge.core.run_options import RunOptions
 from nlgauge.core.score import SegmentNotes
 from nlgauge.core.signature import GRAMMAR, RUNNER_FIELDS, Signature
+from nlgauge.core.text_pairs import TextPairs
 from nlgauge.core.tokens import TokenizedCorpus
 from nlgauge.core.vector_metric import EncodingSpec, State, VectorMetric, offer_multilingual, with_reason
 from nlgauge.encoders.base import Encoder
@@ -148,13 +147,11 @@ def prepare(
     *,
     check_signature: SignatureCheck | None = None,
     warn: bool = True,
-    names: TextNames = SEGMENTS,
 ) -> Prepared:
     """Load, tokenise, count and check; nothing is encoded.
 
     `check_signature` is shown each metric's number and resolved recipe; it may raise. `warn` is for callers that say
-    themselves what had to be decided about texts: it is in the notes of the scores either way. `names` is for those
-    whose segments have other names.
+    themselves what had to be decided about texts: it is in the notes of the scores either way.
     """
     asked = len(recipes)
     recipes, members = _with_members([as_asked(metric, options) for metric in recipes], options)
@@ -173,12 +170,12 @@ def prepare(
 
     # Texts first, because a package that is missing shows there before a model is loaded.
     prepared: dict[int, PreparedMetric | PreparedTextMetric | PreparedComposite] = dict(
-        _prepare_texts(recipes, corpus, options, check, names, warn=warn)
+        _prepare_texts(recipes, corpus, options, check, warn=warn)
     )
     groups = []
     for spec, numbers in specs.items():
         chosen = {number: metric for number in numbers if isinstance(metric := recipes[number], VectorMetric)}
-        groups.append(_prepare_group(spec, chosen, corpus, options, check, names, warn=warn))
+        groups.append(_prepare_group(spec, chosen, corpus, options, check, warn=warn))
         prepared |= groups[-1].metrics
     for number, own in members.items():
         composite = recipes[number]
@@ -225,7 +222,6 @@ def _prepare_texts(
     corpus: Corpus,
     options: RunOptions,
     check: SignatureCheck,
-    names: TextNames,
     *,
     warn: bool,
 ) -> dict[int, PreparedTextMetric]:
@@ -236,21 +232,17 @@ def _prepare_texts(
             continue
         alone = metric.against == "nothing"
         view = corpus if alone else corpus.compared_with("refs", metric=metric.name, choice=False)
-        signature = text_signature(metric, "none" if alone else view.reference_count)
+        about = {"refs": "none" if alone else view.reference_count, "nlgauge": __version__, "sig": GRAMMAR}
+        signature = Signature(metric.name, metric.describe_texts() | about)
         check(number, signature)
         if notes is None:
-            notes = check_texts(view, empty=options.empty, names=names)
+            notes = check_texts(view, empty=options.empty)
             if warn:
-                warn_about_empty(notes, names)
+                warn_about_empty(notes, corpus.names)
         if warn:
             warn_about_text_language(metric, view)
         found[number] = PreparedTextMetric(metric, view, notes, signature)
     return found
-
-
-def text_signature(metric: TextMetric, refs: str) -> Signature:
-    """The recipe part of the signature of a metric without a model; `refs` is the number of references."""
-    return Signature(metric.name, metric.describe_texts() | {"refs": refs, "nlgauge": __version__, "sig": GRAMMAR})
 
 
 def _prepare_group(
@@ -259,7 +251,6 @@ def _prepare_group(
     corpus: Corpus,
     options: RunOptions,
     check: SignatureCheck,
-    names: TextNames,
     *,
     warn: bool,
 ) -> EncodingGroup:
@@ -269,13 +260,13 @@ def _prepare_group(
     unknown = {against: UnknownPairs.find(view) for against, view in views.items()}
     for metric in metrics.values():
         if metric.unknown == "error" and metric.reads_with(encoder):
-            unknown[metric.against].refuse(encoder.model, names)
+            unknown[metric.against].refuse(encoder.model, corpus.names)
     notes = {}
     for against, view in views.items():
-        notes[against] = check_tokens(view, long=options.long, empty=options.empty, names=names)
+        notes[against] = check_tokens(view, long=options.long, empty=options.empty)
         if warn:
             languages = {one.lang for one in metrics.values() if one.lang}
-            warn_about_tokens(view, notes[against], names, languages=languages)
+            warn_about_tokens(view, notes[against], languages=languages)
     made = {
         number: prepare_metric(one, views[one.against], notes[one.against], unknown[one.against], options)
         for number, one in metrics.items()
@@ -378,18 +369,24 @@ class UnknownPairs:
     """Segments with pairs of different texts, one of which holds nothing but unknown tokens."""
 
     pairs: Mapping[tuple[str, int], Sequence[_Side | None]] = field(default_factory=dict)
-    """By system and segment, for each reference the text that counts as empty; None where neither does."""
+    """By system and segment, for each reference the text that counts as empty; None where neither does.
+
+    Of a list of texts, those that count as empty in a pair.
+    """
     texts: Sequence[str] = ()
     """The texts of nothing but unknown tokens."""
 
     @classmethod
     def find(cls, tokenized: TokenizedCorpus) -> UnknownPairs:
         """Of all systems; white space around a text is not part of it."""
-        tokens = tokenized.tokens
+        tokens, corpus = tokenized.tokens, tokenized.corpus
+        if isinstance(corpus, TextPairs):
+            numbers = corpus.unknown_only(tokens)
+            return cls({("", number): () for number in numbers}, [corpus.texts[number] for number in numbers])
         found: dict[tuple[str, int], list[_Side | None]] = {}
         texts: dict[str, None] = {}
-        for system, hypotheses in tokenized.corpus.systems.items():
-            for at, (hypothesis, references) in enumerate(zip(hypotheses, tokenized.corpus.references, strict=True)):
+        for system, hypotheses in corpus.systems.items():
+            for at, (hypothesis, references) in enumerate(zip(hypotheses, corpus.references, strict=True)):
                 if not any(tokens[text].only_unknown for text in (hypothesis, *references)):
                     continue
                 sides = [unknown_only_side(hypothesis, reference, tokens) for reference in references]
@@ -401,25 +398,21 @@ class UnknownPairs:
                     )
         return cls(found, tuple(texts))
 
-    def refuse(self, model: str, names: TextNames = SEGMENTS) -> None:
+    def refuse(self, model: str, names: TextNames) -> None:
         """An error that names all of these segments, where there are any."""
-        refuse_unknown([names.place(system, at) for system, at in self.pairs], self.texts, model)
-
-
-def refuse_unknown(names: Sequence[str], texts: Sequence[str], model: str) -> None:
-    """An error that names the places of texts of nothing but unknown tokens, where there are any."""
-    if not names:
-        return
-    rest = len(names) - MAX_NAMED_SEGMENTS
-    listed = "; ".join(names[:MAX_NAMED_SEGMENTS]) + (f"; and {rest} more" if rest > 0 else "")
-    scripts = _scripts(texts)
-    written = f" ({', '.join(scripts)} script)" if scripts else ""
-    msg = (
-        f"{listed}: a text holds nothing but tokens that model {model!r} does not know{written}, and all such "
-        f"texts look alike to it; {offer_multilingual(scripts, model=model)}, or score these pairs 0 "
-        "(unknown='zero') or as they are (unknown='score')"
-    )
-    raise UnknownTextError(msg)
+        if not self.pairs:
+            return
+        places = [names.place(system, at) for system, at in self.pairs]
+        rest = len(places) - MAX_NAMED_SEGMENTS
+        listed = "; ".join(places[:MAX_NAMED_SEGMENTS]) + (f"; and {rest} more" if rest > 0 else "")
+        scripts = _scripts(self.texts)
+        written = f" ({', '.join(scripts)} script)" if scripts else ""
+        msg = (
+            f"{listed}: a text holds nothing but tokens that model {model!r} does not know{written}, and all such "
+            f"texts look alike to it; {offer_multilingual(scripts, model=model)}, or score these pairs 0 "
+            "(unknown='zero') or as they are (unknown='score')"
+        )
+        raise UnknownTextError(msg)
 
 
 def unknown_only_side(hypothesis: str, reference: str, tokens: Mapping[str, Tokens]) -> _Side | None:

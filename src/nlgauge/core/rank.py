@@ -16,18 +16,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nlgauge.core.composite import CompositeMetric, leaves
-from nlgauge.core.corpus import Corpus, References, checked_list, checked_texts, make_corpus
+from nlgauge.core.composite import leaves
+from nlgauge.core.corpus import Corpus, References, TextNames, checked_list, checked_texts, make_corpus
 from nlgauge.core.metric import Metric
-from nlgauge.core.notes import TextNames, count_fields
-from nlgauge.core.pair_scores import PairComparer
-from nlgauge.core.pair_texts import Block, PairPlan, prepare_pairs
+from nlgauge.core.pair_scores import PairComparer, comparers_of, finish_pairs, join_members, prepare_pairs
 from nlgauge.core.pipeline import run_metrics
-from nlgauge.core.prepare import SignatureCheck, prepare_composite
+from nlgauge.core.prepare import SignatureCheck
 from nlgauge.core.result import Result
 from nlgauge.core.run_options import RunOptions
 from nlgauge.core.scoring import AnyMetric, one_metric, resolved_call
 from nlgauge.core.signature import Signature
+from nlgauge.core.text_pairs import Block, TextPairs
 from nlgauge.core.vector_metric import VectorMetric
 from nlgauge.errors import InputError, RecipeError
 from nlgauge.io.table import Cell, Marked, Table
@@ -222,28 +221,8 @@ def rank(
     recipes, run, check = resolved_call(one_metric(metric, function="rank"), options)
     groups = checked_candidates(candidates)
     if refs is None and sources is None:
-        if isinstance(recipes[0], CompositeMetric):
-            return _joined(recipes[0], groups, run, check)
         return _by_each_other(recipes[0], groups, run, check)
     return _by_references(recipes[0], groups, refs, sources, run, check)
-
-
-def _joined(
-    recipe: CompositeMetric, groups: tuple[tuple[str, ...], ...], run: RunOptions, check: SignatureCheck
-) -> Ranking:
-    """Utilities of the members, joined: standardising is linear, so that it may come before or after a mean."""
-    found = [_by_each_other(member, groups, run, lambda number, signature: None) for member in recipe.recipes]
-    one = prepare_composite(recipe, (), [Signature(member.metric, member.signature.recipe) for member in found])
-    check(0, one.signature)
-    utilities = tuple(
-        recipe.combine([member.utilities[segment] for member in found], one.resolved).segments[recipe.main]
-        for segment in range(len(groups))
-    )
-    # Which pairs they are is not known here: the count is that of the member with most.
-    kinds = dict.fromkeys(kind for member in found for kind in member.counts)
-    counts = {kind: max(member.counts.get(kind, 0) for member in found) for kind in kinds}
-    signature = Signature(recipe.name, one.signature.recipe, count_fields(counts))
-    return _ranking(recipe, "candidates", signature, counts, groups, utilities)
 
 
 def checked_candidates(candidates: Iterable[Iterable[str]]) -> tuple[tuple[str, ...], ...]:
@@ -267,14 +246,24 @@ def _by_each_other(
     texts = [text for group in groups for text in group]
     ends = list(accumulate(map(len, groups)))
     spans = [range(end - len(group), end) for end, group in zip(ends, groups, strict=True)]
-    name = _names(groups).name
-    plan = PairPlan(texts, texts, [Block(span, span, others=True) for span in spans], name, name, same=True)
-    comparer = PairComparer(prepare_pairs(recipe, plan, run, check))
-    utilities = [np.full(len(group), np.nan) for group in groups]
-    for segment, scores in _by_block(comparer, recipe.main, spans):
-        utilities[segment] = _mean_of_others(scores)
-    found = comparer.finish()
-    return _ranking(recipe, "candidates", found.signature, found.counts, groups, utilities)
+    blocks = [Block(span, span, others=True) for span in spans]
+    pairs = TextPairs.of(texts, None, blocks, _names(groups)._replace(unit="text"))
+    prepared = prepare_pairs(recipe, pairs, run, check)
+    comparers = comparers_of(prepared)
+    utilities = [_utilities(comparer, spans) for comparer in comparers]
+    # Standardising is linear, so that members may be joined before or after a mean.
+    joined = join_members(prepared, utilities).get(recipe.main, utilities[0])
+    notes = finish_pairs(prepared, comparers)
+    by_segment = np.split(joined, ends[:-1])
+    return _ranking(recipe, "candidates", notes.signature, notes.counts, groups, by_segment)
+
+
+def _utilities(comparer: PairComparer, spans: Sequence[range]) -> NDArray[np.float64]:
+    """Mean score of each candidate against the others of its segment."""
+    utilities = np.full(spans[-1].stop, np.nan)
+    for segment, scores in _by_block(comparer, spans):
+        utilities[spans[segment].start : spans[segment].stop] = _mean_of_others(scores)
+    return utilities
 
 
 def _names(groups: Sequence[Sequence[str]]) -> TextNames:
@@ -283,7 +272,7 @@ def _names(groups: Sequence[Sequence[str]]) -> TextNames:
     return TextNames("candidate", lambda number: "candidates[{}][{}]".format(*places[number]))
 
 
-def _by_block(comparer: PairComparer, main: str, spans: Sequence[range]) -> Iterator[tuple[int, NDArray[np.float64]]]:
+def _by_block(comparer: PairComparer, spans: Sequence[range]) -> Iterator[tuple[int, NDArray[np.float64]]]:
     """Scores of all candidates of a segment against each other, when all of its parts are there."""
     number, scores = 0, np.empty((0, 0))
     for part in comparer:
@@ -295,7 +284,7 @@ def _by_block(comparer: PairComparer, main: str, spans: Sequence[range]) -> Iter
         if part.scores:
             first = spans[block].start
             rows, columns = (np.asarray(places) - first for places in (part.tile.rows, part.tile.columns))
-            scores[np.ix_(rows, columns)] = part.scores[main]
+            scores[np.ix_(rows, columns)] = part.scores[comparer.metric.main]
     if len(scores):
         yield number, scores
 
@@ -334,8 +323,9 @@ def _by_references(
         # Each reference is a document once, however many candidates there are.
         {None: [text for group in checked.references for text in group]},
         None if checked.sources is None else [checked.sources[segment] for segment in where],
+        names=_names(groups),
     )
-    (found,) = run_metrics([recipe], corpus, run, check_signature=check, names=_names(groups))
+    (found,) = run_metrics([recipe], corpus, run, check_signature=check)
     ends = list(accumulate(map(len, groups)))
     utilities = np.split(found.segments[found.main], ends[:-1])
     other_side = "sources" if against == "source" else "references"

@@ -20,7 +20,7 @@ given, by what they count. As in that table, pairs of equal texts are left out.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -28,9 +28,9 @@ from numpy.typing import NDArray
 
 from nlgauge._version import __version__
 from nlgauge.core.annotation import AnnotatedTextMetric
-from nlgauge.core.corpus import Corpus, References, make_corpus
+from nlgauge.core.corpus import Corpus, References, TextNames, make_corpus
 from nlgauge.core.kinds import Float, InputFile
-from nlgauge.core.notes import TextNames, naming_documents, warn_about_nouns
+from nlgauge.core.notes import naming_documents, warn_about_nouns
 from nlgauge.core.options import OptionSet, option
 from nlgauge.core.result import Result
 from nlgauge.core.run_options import between_pairs
@@ -277,10 +277,10 @@ def discourse(
     """
     own = DiscourseOptions.of(options)
     named = systems if isinstance(systems, Mapping) else {"": systems}
-    corpus = make_corpus(named, refs, ref_streams=ref_streams, alone=True)
+    corpus = replace(make_corpus(named, refs, ref_streams=ref_streams, alone=True), names=_DOCUMENTS)
     tagger = load_annotator(own.annotator, sentences=own.sentences)
     words = None if own.vectors is None else load_word_vectors(own.vectors)
-    with naming_documents(corpus, _DOCUMENTS):
+    with naming_documents(corpus):
         found = _features_of_texts(corpus, tagger, words, own.threshold)
     names = FEATURES if words is None else (*FEATURES, *ENTITY_FEATURES)
     measured = {system: _system(texts, corpus, found, names) for system, texts in corpus.systems.items()}

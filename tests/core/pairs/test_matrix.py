@@ -112,7 +112,6 @@ def test_each_text_is_encoded_once_whatever_fits_in_memory(
     b = [" ".join(WORDS[at : at + 2 + at % 5]) for at in range(20, 45)]
     whole = nlgauge.matrix(a, b, "moverscore:idf=none", model="counted", unknown="score")
     monkeypatch.setattr("nlgauge.core.compare._WINDOW_BYTES", 20_000)  # several windows
-    monkeypatch.setattr("nlgauge.core.pair_texts._KEPT_BYTES", 4000)  # and most texts wait in a file
     counted.seen.clear()
     cut = nlgauge.matrix(a, b, "moverscore:idf=none", model="counted", unknown="score")
     assert set(counted.seen.values()) == {1}

@@ -114,7 +114,6 @@ def test_each_text_is_encoded_once_for_all_segments(
     candidates = [["the cat", f"the {word}", "a dog ran"] for word in ("bird", "sofa", "man", "book", "tree", "rain")]
     whole = nlgauge.rank(candidates, metric=RECIPE, model="counted")
     monkeypatch.setattr("nlgauge.core.compare._WINDOW_BYTES", 1024)
-    monkeypatch.setattr("nlgauge.core.pair_texts._KEPT_BYTES", 0)
     counted.seen.clear()
     cut = nlgauge.rank(candidates, metric=RECIPE, model="counted")
     assert set(counted.seen.values()) == {1}

@@ -1,17 +1,15 @@
-"""Vectors that wait for later windows come back bit for bit, from memory or from a file."""
+"""Vectors that wait for later windows come back bit for bit, from a file."""
 
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from tests.core.pairs.conftest import CountingEncoder
 
-from nlgauge.core.pair_texts import VectorStore
+from nlgauge.core.pair_scores import VectorStore
 from nlgauge.encoders.base import EncodedText, encode_texts
 
 
-@pytest.mark.parametrize("keep", [0, 500, 10**9])
-def test_a_text_is_encoded_once_and_comes_back_as_it_was(keep: int) -> None:
+def test_a_text_is_encoded_once_and_comes_back_as_it_was() -> None:
     encoder = CountingEncoder()
     texts = ["the cat", "a dog sat", "", "rain"]
     tokens = dict(zip(texts, encoder.tokenizer.encode(texts), strict=True))
@@ -23,7 +21,7 @@ def test_a_text_is_encoded_once_and_comes_back_as_it_was(keep: int) -> None:
     uses = {text: sum(text in window for window in windows) for text in texts}
     first = {text: one.layers for text, one in zip(texts, encode(texts), strict=True)}
     encoder.seen.clear()
-    with VectorStore(encode, tokens, uses, keep=keep) as store:
+    with VectorStore(encode, tokens, uses) as store:
         for number, window in enumerate(windows):
             found = store.load(window)
             assert list(found) == window
@@ -42,7 +40,6 @@ def test_what_a_second_model_found_about_a_text_stays_while_the_text_is_needed()
         lambda wanted: encode_texts(encoder, [tokens[text] for text in wanted], (1,), batch_tokens=64),
         tokens,
         {"rain": 2},
-        keep=0,
     ) as store:
         store.load(["rain"])["rain"].text_features["fluency"] = -3.5
         assert store.load(["rain"])["rain"].text_features["fluency"] == -3.5
