@@ -27,11 +27,11 @@ from nlgauge.core.metric import Comparison, Pair
 from nlgauge.core.notes import naming_documents
 from nlgauge.core.prepare import Prepared, PreparedMetric, segment_texts
 from nlgauge.core.run_options import Progress, RunOptions, between_pairs
-from nlgauge.core.tokens import Role, TextView
+from nlgauge.core.tokens import Role, TextView, TokenizedCorpus
 from nlgauge.core.vector_metric import WindowTexts
 from nlgauge.encoders.base import EncodedText, Encoder, encode_texts
 from nlgauge.encoders.blas import one_blas_thread
-from nlgauge.encoders.cache import EmbeddingCache
+from nlgauge.encoders.cache import EmbeddingCache, VectorFile
 from nlgauge.encoders.load import default_threads
 from nlgauge.errors import FileFormatError, InputError, TooLongError
 from nlgauge.text.tokenizer import Tokens
@@ -147,7 +147,7 @@ def compare(prepared: Prepared, segments: range | None = None, *, only: Collecti
     for group in prepared.groups:
         chosen = {number: one for number, one in group.metrics.items() if only is None or number in only}
         if chosen:
-            found |= _compare_group(chosen, group.encoder, segments, prepared.options)
+            found |= _compare_group(chosen, segments, prepared.options)
     return Comparisons({number: prepared.metrics[number].signature.recipe_part for number in sorted(found)}, found)
 
 
@@ -160,10 +160,11 @@ def planned_encodings(prepared: Prepared) -> Iterator[tuple[Encoder, tuple[int, 
         members = list(group.metrics.values())
         tokens = members[0].tokenized.tokens
         texts = distinct_texts(members, prepared.segments)
-        yield group.encoder, _layers(members), [tokens[text] for text in texts]
+        yield group.encoder, layers_of(members), [tokens[text] for text in texts]
 
 
-def _layers(metrics: Iterable[PreparedMetric]) -> tuple[int, ...]:
+def layers_of(metrics: Iterable[PreparedMetric]) -> tuple[int, ...]:
+    """All layers that the metrics need, in order."""
     return tuple(sorted({layer for one in metrics for layer in one.state.layers}))
 
 
@@ -177,21 +178,46 @@ def _checked(prepared: Prepared, segments: range | None) -> range:
 
 
 def _compare_group(
-    metrics: Mapping[int, PreparedMetric], encoder: Encoder, segments: range, options: RunOptions
+    metrics: Mapping[int, PreparedMetric], segments: range, options: RunOptions
 ) -> dict[int, dict[str, dict[int, Comparison]]]:
     """Metrics that share an encoding; each text of a window is encoded once for all of them."""
     members = list(metrics.values())
-    tokens = members[0].tokenized.tokens
-    layers = _layers(members)
-    planned = [(window, distinct_texts(members, window)) for window in windows(members, segments, len(layers))]
-    total = sum(len(tokens[text]) for _, texts in planned for text in texts)
-    cache = open_cache(encoder, options)
+    layers = layers_of(members)
+    planned = list(windows(members, segments, len(layers)))
+    encodings = encode_windows(
+        members[0].tokenized, layers, [distinct_texts(members, window) for window in planned], options
+    )
     found: dict[int, dict[str, dict[int, Comparison]]] = {
         number: {system: {} for system in one.corpus.systems} for number, one in metrics.items()
     }
     threads = options.threads or default_threads()
+    for window, encoded in zip(planned, encodings, strict=True):
+        for number, one in metrics.items():
+            corpus = one.corpus
+            hypotheses = (system[index] for index in window for system in corpus.systems.values())
+            references = (text for index in window for text in corpus.references[index])
+            run_text_models(one, hypotheses, references, encoded)
+            with one_blas_thread, sharing_long_matches(threads, between_pairs):
+                _compare_window(one, Representations(one, encoded), window, found[number], options.alignments)
+    return found
+
+
+def encode_windows(
+    view: TokenizedCorpus,
+    layers: tuple[int, ...],
+    windows: Sequence[Sequence[str]],
+    options: RunOptions,
+    *,
+    keep: VectorFile | None = None,
+) -> Iterator[dict[str, EncodedText]]:
+    """The texts of each window with their vectors; `keep` has those that a later window needs again."""
+    tokens, encoder = view.tokens, view.encoder
+    total = sum(len(tokens[text]) for texts in windows for text in texts)
+    cache: EmbeddingCache | VectorFile | None = keep
+    if options.cache is not None and encoder.cacheable:  # those of a table in memory are not worth keeping
+        cache = EmbeddingCache(options.cache, gigabytes=options.cache_size)
     with Progress(total, show=options.progress) as advance:
-        for window, texts in planned:
+        for texts in windows:
             vectors = encode_texts(
                 encoder,
                 [tokens[text] for text in texts],
@@ -200,22 +226,7 @@ def _compare_group(
                 advance=advance,
                 cache=cache,
             )
-            encoded = dict(zip(texts, vectors, strict=True))
-            for number, one in metrics.items():
-                corpus = one.corpus
-                hypotheses = (system[index] for index in window for system in corpus.systems.values())
-                references = (text for index in window for text in corpus.references[index])
-                run_text_models(one, hypotheses, references, encoded)
-                with one_blas_thread, sharing_long_matches(threads, between_pairs):
-                    _compare_window(one, Representations(one, encoded), window, found[number], options.alignments)
-    return found
-
-
-def open_cache(encoder: Encoder, options: RunOptions) -> EmbeddingCache | None:
-    """The cache of vectors that a run asks for, if vectors of this encoder are worth keeping."""
-    if options.cache is None or not encoder.cacheable:
-        return None
-    return EmbeddingCache(options.cache, gigabytes=options.cache_size)
+            yield dict(zip(texts, vectors, strict=True))
 
 
 def _compare_window(

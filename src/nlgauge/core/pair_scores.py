@@ -10,11 +10,9 @@ temporary file and come back from there, bit for bit, so that memory does not gr
 
 from __future__ import annotations
 
-import tempfile
-from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import IO, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,9 +20,10 @@ from numpy.typing import NDArray
 from nlgauge.core.compare import (
     Representations,
     compare_pair,
+    encode_windows,
     fill,
     has_no_weight,
-    open_cache,
+    layers_of,
     run_text_models,
     window_budget,
 )
@@ -53,8 +52,9 @@ from nlgauge.core.score import SegmentNotes, joined_notes
 from nlgauge.core.signature import Signature
 from nlgauge.core.text_pairs import TextPairs
 from nlgauge.core.vector_metric import VectorMetric
-from nlgauge.encoders.base import EncodedText, encode_texts
+from nlgauge.encoders.base import EncodedText
 from nlgauge.encoders.blas import one_blas_thread
+from nlgauge.encoders.cache import VectorFile
 from nlgauge.encoders.load import default_threads
 from nlgauge.errors import RecipeError, TooLongError
 from nlgauge.text.tokenizer import Tokens
@@ -226,27 +226,23 @@ class PairComparer:
                 yield Part(tile, {name: _spread(values, wanted) for name, values in found.segments.items()})
 
     def _of_vectors(self, one: PreparedMetric) -> Iterator[Part]:
-        options, tokens, encoder = self._options, one.tokenized.tokens, one.tokenized.encoder
-        layers = tuple(sorted(one.state.layers))
-        budget = window_budget(encoder, len(layers))
+        tokens, texts = one.tokenized.tokens, self._pairs.texts
+        layers = layers_of([one])
+        budget = window_budget(one.tokenized.encoder, len(layers))
         tiles = tiles_of(self._pairs, tokens, budget)
         windows = list(fill(tiles, lambda tile: self._texts_of([tile]), lambda text: len(tokens[text]), budget))
         stand_in = [""] if one.counted_empty else []  # for texts that are counted as empty
-        cache = open_cache(encoder, options)
-
-        def encode(texts: list[str]) -> list[EncodedText]:
-            chosen = [tokens[text] for text in texts]
-            with Progress(sum(map(len, chosen)), show=options.progress) as advance:
-                return encode_texts(
-                    encoder, chosen, layers, batch_tokens=options.batch_tokens, advance=advance, cache=cache
-                )
-
-        uses = Counter(text for window in windows for text in {*self._texts_of(window), *stand_in})
-        with VectorStore(encode, tokens, uses) as store:
-            for window in windows:
-                encoded = store.load([*self._texts_of(window), *stand_in])
-                rows = [self._pairs.texts[row] for tile in window for row in tile.rows]
-                columns = [self._pairs.texts[column] for tile in window for column in tile.columns]
+        planned = [[*self._texts_of(window), *stand_in] for window in windows]
+        features: dict[str, dict[Hashable, Any]] = {}
+        with VectorFile() as file:
+            cache = file if len(windows) > 1 else None
+            encodings = encode_windows(one.tokenized, layers, planned, self._options, keep=cache)
+            for window, encoded in zip(windows, encodings, strict=True):
+                for text, vectors in encoded.items():
+                    # Features are small, and what a second model found about a text is worth keeping.
+                    encoded[text] = replace(vectors, text_features=features.setdefault(text, {}))
+                rows = [texts[row] for tile in window for row in tile.rows]
+                columns = [texts[column] for tile in window for column in tile.columns]
                 run_text_models(one, rows, columns, encoded)
                 for tile in window:
                     yield from self._compare_tile(one, encoded, tile)
@@ -397,64 +393,6 @@ def tiles_of(pairs: TextPairs, tokens: Mapping[str, Tokens], budget: int) -> Ite
         for some in fill(columns, lambda at: [at], lengths.__getitem__, most):
             for part in fill(rows, lambda at: [at], lengths.__getitem__, most):
                 yield Tile(number, part, some, block.others)
-
-
-class VectorStore:
-    """Vectors of texts by window; `uses` says in how many windows a text is needed."""
-
-    def __init__(
-        self,
-        encode: Callable[[list[str]], list[EncodedText]],
-        tokens: Mapping[str, Tokens],
-        uses: Mapping[str, int],
-    ) -> None:
-        self._encode, self._tokens, self._uses = encode, tokens, uses
-        self._features: dict[str, dict[Hashable, Any]] = {}
-        self._file: IO[bytes] | None = None
-        self._places: dict[str, tuple[int, Mapping[int, tuple[int, int]]]] = {}
-        """Where in the file the vectors of a text start, and the shape of each layer."""
-
-    def __enter__(self) -> VectorStore:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._file is not None:
-            self._file.close()
-
-    def load(self, texts: Iterable[str]) -> dict[str, EncodedText]:
-        """The texts of a window, encoded now or before; what recipes derive from them stays in the window."""
-        wanted = list(dict.fromkeys(texts))
-        new = [text for text in wanted if text not in self._places]
-        vectors = {text: one.layers for text, one in zip(new, self._encode(new), strict=True)}
-        for text in new:
-            if self._uses[text] > 1:
-                self._write(text, vectors[text])
-        return {
-            # Features are small, and what a second model found about a text is worth keeping.
-            text: EncodedText(
-                self._tokens[text],
-                vectors[text] if text in vectors else self._read(text),
-                text_features=self._features.setdefault(text, {}),
-            )
-            for text in wanted
-        }
-
-    def _write(self, text: str, vectors: Mapping[int, NDArray[np.float32]]) -> None:
-        if self._file is None:
-            self._file = tempfile.TemporaryFile(prefix="nlgauge-vectors-")  # noqa: SIM115 - closed by __exit__
-        start = self._file.seek(0, 2)
-        for array in vectors.values():
-            self._file.write(array.tobytes())
-        self._places[text] = start, {layer: array.shape for layer, array in vectors.items()}
-
-    def _read(self, text: str) -> dict[int, NDArray[np.float32]]:
-        start, shapes = self._places[text]
-        assert self._file is not None
-        self._file.seek(start)
-        return {
-            layer: np.frombuffer(self._file.read(4 * rows * width), dtype=np.float32).reshape(rows, width)
-            for layer, (rows, width) in shapes.items()
-        }
 
 
 def _apart(encoded: Mapping[str, EncodedText], texts: Iterable[str]) -> dict[str, EncodedText]:

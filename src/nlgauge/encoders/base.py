@@ -21,7 +21,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from nlgauge.encoders.cache import EmbeddingCache
+from nlgauge.encoders.cache import EmbeddingCache, VectorFile
 from nlgauge.encoders.pool import current_host
 from nlgauge.errors import ModelError, RecipeError
 from nlgauge.io.storage import short_digest
@@ -218,7 +218,7 @@ def encode_texts(
     *,
     batch_tokens: int,
     advance: Callable[[int], None] | None = None,
-    cache: EmbeddingCache | None = None,
+    cache: EmbeddingCache | VectorFile | None = None,
 ) -> list[EncodedText]:
     """Encode texts in batches of equal length; the result is in the order of the input.
 

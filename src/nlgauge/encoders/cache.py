@@ -21,12 +21,14 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import math
 import os
+import tempfile
 import time
 import warnings
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -163,6 +165,44 @@ class EmbeddingCache:
             self._size -= size
             if self._size + wanted <= _SHARE_AFTER_EVICTION * self.limit:
                 return
+
+
+class VectorFile:
+    """Vectors of one run in a temporary file, for texts that are needed again; used in the place of a cache."""
+
+    def __init__(self) -> None:
+        self._file: IO[bytes] | None = None
+        self._places: dict[bytes, tuple[int, Mapping[int, tuple[int, ...]]]] = {}
+        """By token ids: where the vectors of a text start, and the shape of each layer."""
+
+    def __enter__(self) -> VectorFile:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._file is not None:
+            self._file.close()
+
+    def load(
+        self, encoder: Encoder, tokens: Tokens, layers: tuple[int, ...]
+    ) -> dict[int, NDArray[np.float32]] | None:
+        """The text's vectors, or None where it is new."""
+        if self._file is None or (place := self._places.get(tokens.ids.tobytes())) is None:
+            return None
+        start, shapes = place
+        self._file.seek(start)
+        return {
+            layer: np.frombuffer(self._file.read(4 * math.prod(shape)), dtype=np.float32).reshape(shape)
+            for layer, shape in shapes.items()
+        }
+
+    def store(self, encoder: Encoder, tokens: Tokens, vectors: Mapping[int, NDArray[np.float32]]) -> None:
+        """Keep a text's vectors."""
+        if self._file is None:
+            self._file = tempfile.TemporaryFile(prefix="nlgauge-vectors-")  # noqa: SIM115 - closed by __exit__
+        start = self._file.seek(0, os.SEEK_END)
+        for array in vectors.values():
+            self._file.write(array.tobytes())
+        self._places[tokens.ids.tobytes()] = start, {layer: array.shape for layer, array in vectors.items()}
 
 
 def _key(encoder: Encoder, tokens: Tokens, layer: int) -> bytes:

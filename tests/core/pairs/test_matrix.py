@@ -17,7 +17,10 @@ from tests.samples import HYPS, REFS
 
 import nlgauge
 from nlgauge.core import pair_scores as compare
+from nlgauge.core.compare import encode_windows
 from nlgauge.core.registry import built_in_metrics
+from nlgauge.core.vector_metric import WindowTexts
+from nlgauge.metrics.bertscore import BERTScore
 from nlgauge.testing import WORDS, hash_encoder
 
 quick = settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
@@ -123,17 +126,34 @@ def test_a_window_holds_no_more_than_its_tokens(counted: CountingEncoder, monkey
     a = [f"the {word}" for word in WORDS[1:40]]
     monkeypatch.setattr("nlgauge.core.compare._WINDOW_BYTES", 4 * counted.hidden_size * 40)  # tokens
     loaded: list[int] = []
-    load = compare.VectorStore.load
 
-    def watched(store: Any, wanted: list[str]) -> Any:
-        found = load(store, wanted)
-        loaded.append(sum(len(one.tokens) for one in found.values()))
-        return found
+    def watched(*args: Any, **options: Any) -> Any:
+        for window in encode_windows(*args, **options):
+            loaded.append(sum(len(one.tokens) for one in window.values()))
+            yield window
 
-    monkeypatch.setattr(compare.VectorStore, "load", watched)
+    monkeypatch.setattr(compare, "encode_windows", watched)
     nlgauge.matrix(a, a[::-1], "bertscore:layer=1", model="counted")
     assert len(loaded) > 10
     assert max(loaded) <= 40
+
+
+def test_what_a_second_model_found_about_a_text_is_kept_for_later_windows(
+    counted: CountingEncoder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    new: list[str] = []
+
+    def read(self: BERTScore, texts: WindowTexts, state: Any) -> None:
+        for text, encoded in texts.encoded.items():
+            if "read" not in encoded.text_features:
+                new.append(text)
+                encoded.text_features["read"] = True
+
+    monkeypatch.setattr(BERTScore, "run_text_models", read)
+    monkeypatch.setattr("nlgauge.core.compare._WINDOW_BYTES", 4 * counted.hidden_size * 40)  # tokens
+    a = [f"the {word}" for word in WORDS[1:40]]
+    nlgauge.matrix(a, a[::-1], "bertscore:layer=1", model="counted")
+    assert sorted(new) == sorted(a)
 
 
 def test_a_metric_that_scales_over_a_corpus_is_refused_with_the_fix() -> None:
