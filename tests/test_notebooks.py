@@ -98,6 +98,7 @@ RESULTS: dict[str, Callable[[Path], Any]] = {
     "load_scores": lambda folder: nlgauge.load_scores(folder / "s.json"),
     "matrix": lambda _: nlgauge.matrix(SYSTEM_A, REFERENCE, metric="chrf"),
     "rank": lambda _: nlgauge.rank([[NAME, "a cat", "the cat"]], metric="chrf"),
+    "compare": lambda _: nlgauge.compare(SYSTEMS, REFERENCE, metric="chrf"),
     "compare_systems": lambda folder: nlgauge.compare_systems(nlgauge.load_scores(folder / "s.json")),
     "discourse": lambda folder: nlgauge.discourse(
         {NAME: [document("cat:N dog:N . | cat:N .")]},

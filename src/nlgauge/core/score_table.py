@@ -66,7 +66,7 @@ class ScoreTable(Result, FrozenTable, _ListOfScores):
     pandas (`to_frame`), polars, DuckDB and pyarrow read it as a table with a row per metric, system and segment.
 
     >>> import nlgauge
-    >>> scores = nlgauge.score_systems({"a": ["A cat."], "b": ["A dog."]}, ["A cat."], metrics="chrf")
+    >>> scores = nlgauge.score_systems({"a": ["A cat."], "b": ["A dog."]}, ["A cat."], metric="chrf")
     >>> [(score.system, score.system_score) for score in scores][0], scores[1].system
     (('a', 100.0), 'b')
     """
