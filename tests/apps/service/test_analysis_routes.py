@@ -27,7 +27,7 @@ def test_a_comparison_is_that_of_the_library(service: TestClient) -> None:
     assert answer.status_code == 200, answer.text
     comparison, scores = expected(alpha=0.1, test="t")
     assert json.dumps(answer.json()["comparison"]) == json.dumps(comparison.to_dict())
-    assert json.dumps(answer.json()["scores"]) == json.dumps(scores.to_dict()["scores"])
+    assert json.dumps(answer.json()["scores"]) == json.dumps([score.to_dict() for score in scores])
 
 
 def test_a_comparison_of_scores_from_a_service_is_the_same(service: TestClient) -> None:

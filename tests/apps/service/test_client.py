@@ -80,7 +80,7 @@ def test_sensitivity_is_the_librarys_result(address: str) -> None:
     options = {"metric": ["bertscore:idf=refs"], "model": "hash", "layer": 1, "resamples": 100}
     with Client(address) as client:
         found = client.sensitivity(SYSTEMS, REFS, preset="idf", **options)
-    assert [one.sweep for one in found.effects] == ["idf", "idf-random"]
+    assert [one.sweep for one in found.movements] == ["idf", "idf-random"]
     assert type(found).from_dict(json.loads(json.dumps(found.to_dict()))).to_dict() == found.to_dict()
 
 
@@ -92,10 +92,10 @@ def test_a_pair_explained_and_systems_compared(address: str) -> None:
         assert found.to_dict() == expected.to_dict()
         settings = {"permutations": 100}
         job = client.submit("compare", SYSTEMS, REFS, metric=["chrf"], **settings)
-        comparison = job.wait()["comparison"]
+        comparison = job.wait().comparison
         assert b"<!doctype html>" in job.download("html").lower()
         scores = client.score_systems(SYSTEMS, REFS, metric=["chrf"])
-    assert nlgauge.compare_systems(scores, **settings).to_dict() == comparison
+    assert nlgauge.compare_systems(scores, **settings).to_dict() == comparison.to_dict()
 
 
 def test_errors_are_those_of_the_library(address: str) -> None:

@@ -78,7 +78,7 @@ def test_a_job_gives_the_scores_of_the_library(service: TestClient) -> None:
     assert (status["state"], status["kind"], status["problem"]) == ("done", "score", None)
     assert status["created"] <= status["started"] <= status["finished"] < status["expires"]
     found = service.get(f"/v1/jobs/{name}/result").json()
-    expected = [score.to_dict() for score in nlgauge.score_systems(SYSTEMS, REFS, **HASH)]
+    expected = nlgauge.score_systems(SYSTEMS, REFS, **HASH).to_dict()["scores"]
     assert json.dumps(found["scores"]) == json.dumps(expected)
 
 
@@ -88,7 +88,7 @@ def test_many_texts_are_compared_in_steps_and_give_the_same(service: TestClient)
     name = submitted(service, body)
     assert ended(service, name)["state"] == "done"
     expected = nlgauge.score_systems(systems, REFS * 30, metric=body["metric"], **HASH)
-    assert service.get(f"/v1/jobs/{name}/result").json()["scores"] == [score.to_dict() for score in expected]
+    assert service.get(f"/v1/jobs/{name}/result").json()["scores"] == expected.to_dict()["scores"]
 
 
 def test_results_as_tables(service: TestClient) -> None:
@@ -105,7 +105,7 @@ def test_sensitivity_is_a_job_with_the_librarys_result(service: TestClient) -> N
     name = submitted(service, body, "sensitivity")
     assert ended(service, name)["state"] == "done", service.get(f"/v1/jobs/{name}").text
     study = preset("idf", ["bertscore:idf=refs,model=hash,layer=1"])
-    expected = run_study(study, systems_table(SYSTEMS, REFS), options=StudyOptions(resamples=100, lang="en"))
+    expected = run_study(study, systems_table(SYSTEMS, REFS), options=StudyOptions(resamples=100))
     found = content(service.get(f"/v1/jobs/{name}/result"))
     assert found == json.loads(json.dumps(expected.to_dict()))
     assert service.get(f"/v1/jobs/{name}/result?format=tsv").status_code == 200
@@ -191,7 +191,7 @@ def test_what_cannot_run_is_refused_before_it_is_queued(
     assert service.post("/v1/jobs/score", json=body).status_code == status
 
 
-@pytest.mark.parametrize("lang", ["../../etc/passwd", "en.x", "", "e" * 30, "en\n"])
+@pytest.mark.parametrize("lang", ["../../etc/passwd", "en.x", "e" * 30, "en\n"])
 def test_a_language_is_a_plain_code(service: TestClient, lang: str) -> None:
     assert service.post("/v1/jobs/sensitivity", json={**BODY, "lang": lang}).status_code == 422
 
