@@ -40,7 +40,7 @@ from nlgauge.studies.alignment.flow_fit import fit_fcnn, fit_flow, fit_gan_flow
 from nlgauge.studies.alignment.flow_losses import FlowOptions
 from nlgauge.studies.alignment.from_texts import origin_of
 from nlgauge.studies.alignment.linear import Pairs, csls, same_width
-from nlgauge.studies.alignment.parallel_words import OtherSide, texts_as_words
+from nlgauge.studies.alignment.parallel_words import AlignmentInputs, OtherSide, texts_as_words
 from nlgauge.studies.alignment.word_alignment import Links
 from nlgauge.vectors.remap import Origin, fit_remapping
 
@@ -150,7 +150,7 @@ def words_of_languages(at: Path, lang: str, encoder: Encoder) -> dict[int, Words
     made = {}
     for year, (source, target) in texts.items():
         rows: tuple[list[Rows], list[Rows]] = ([], [])
-        for n, x, z in texts_as_words(encoder, source, target, layer=0, by_blanks=False):
+        for n, x, z in texts_as_words(AlignmentInputs(encoder, source, target, 0), by_blanks=False):
             # Texts whose words the tokenizer counts in another way are left out.
             if linked[year][n] and (len(x), len(z)) == tuple(len(side[n]) for side in spelt[year]):
                 for side, vectors in enumerate((x, z)):
@@ -167,7 +167,7 @@ def words_of_encoders(at: Path) -> dict[int, Words]:
         texts = newstest(at, year, "de")[1][:1500]
         found = [
             (x, z)
-            for _, x, z in texts_as_words(encoder, texts, texts, layer=12, other=other, by_blanks=True)
+            for _, x, z in texts_as_words(AlignmentInputs(encoder, texts, texts, 12, other), by_blanks=True)
             if len(x) == len(z)
         ]
         made[year] = Words(*(np.concatenate([pair[side] for pair in found]) for side in (0, 1)))

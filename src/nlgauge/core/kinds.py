@@ -11,11 +11,12 @@ import math
 import os
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 __all__ = [
     "Choice",
+    "FigureFile",
     "Flag",
     "Float",
     "Folder",
@@ -28,6 +29,7 @@ __all__ = [
     "OutputFile",
     "Pattern",
     "Text",
+    "TextColumn",
 ]
 
 
@@ -61,8 +63,12 @@ class Kind(ABC):
         return {name: text}
 
     def words_of(self) -> tuple[str, ...]:
-        """Values that a shell can complete."""
+        """Values that help lists."""
         return ()
+
+    def completions(self) -> tuple[str, ...]:
+        """Values that a shell can complete."""
+        return self.words_of()
 
 
 class Choice(Kind):
@@ -111,10 +117,19 @@ class Pattern(Kind):
 class Text(Kind):
     """Any text, such as the name of a model; a path is taken as its text."""
 
-    def __init__(self, values: str, *, empty: bool = False, lower: bool = False) -> None:
+    def __init__(
+        self,
+        values: str,
+        *,
+        empty: bool = False,
+        lower: bool = False,
+        known: Callable[[], Iterable[str]] | None = None,
+    ) -> None:
         self._values = values
         self._empty = empty
         self._lower = lower
+        self._known = known
+        """Texts that are too many for help, but can be completed."""
 
     @property
     def values(self) -> str:
@@ -127,6 +142,10 @@ class Text(Kind):
         if not text and not self._empty:
             raise ValueError
         return text.lower() if self._lower else text
+
+    def completions(self) -> tuple[str, ...]:
+        """Words of help, or the known texts."""
+        return self.words_of() if self._known is None else tuple(self._known())
 
 
 class Int(Kind):
@@ -170,12 +189,18 @@ class Int(Kind):
 
 
 class Float(Kind):
-    """A finite number in a range whose upper end is left out, and the lower one too where it is `above`."""
+    """A finite number in a range; `low` and `most` belong to it, `above` and `below` do not."""
 
     def __init__(
-        self, low: float = -math.inf, below: float = math.inf, *, above: float = -math.inf, unit: str = ""
+        self,
+        low: float = -math.inf,
+        below: float = math.inf,
+        *,
+        above: float = -math.inf,
+        most: float = math.inf,
+        unit: str = "",
     ) -> None:
-        self.low, self.below, self.above = low, below, above
+        self.low, self.below, self.above, self.most = low, below, above, most
         self._number = f"a number of {unit}" if unit else "a number"
 
     @property
@@ -184,6 +209,7 @@ class Float(Kind):
         lower = f"from {self.low:g}" if math.isfinite(self.low) else ""
         lower = f"above {self.above:g}" if math.isfinite(self.above) else lower
         upper = f"below {self.below:g}" if math.isfinite(self.below) else ""
+        lower = f"{lower} to {self.most:g}" if math.isfinite(self.most) else lower
         ends = [end for end in (lower, upper) if end]
         return " ".join([self._number, ", ".join(ends)]) if ends else "a finite number"
 
@@ -195,7 +221,7 @@ class Float(Kind):
         """The number as a plain float."""
         if isinstance(value, bool | str) or not math.isfinite(value):
             raise ValueError
-        if not self.low <= value < self.below or value <= self.above:
+        if not self.low <= value < self.below or value <= self.above or value > self.most:
             raise ValueError
         return float(value)
 
@@ -232,16 +258,19 @@ class Flag(Kind):
 
 
 class Many(Kind):
-    """Several values of one kind, kept as a tuple."""
+    """Several values of one kind, kept as a tuple; a flag with `again` may be given several times."""
 
-    def __init__(self, kind: Kind, *, least: int = 0) -> None:
+    def __init__(self, kind: Kind, *, least: int = 0, most: int | None = None, again: bool = False) -> None:
         self.kind = kind
-        self._least = least
+        self.least, self.most = least, most
+        self.again = again
 
     @property
     def values(self) -> str:
-        """What each value must be."""
-        return f"a list, each {self.kind.values}"
+        """How many values, and what each must be."""
+        if self.most is None:
+            return f"a list, each {self.kind.values}"
+        return f"{self.most} values, each {self.kind.values}" if self.most > 1 else f"one value: {self.kind.values}"
 
     def parse(self, text: str) -> tuple[Any, ...]:
         """One value is a list of one."""
@@ -252,7 +281,7 @@ class Many(Kind):
         if isinstance(value, str) or not isinstance(value, Iterable):
             raise TypeError
         items = tuple(self.kind.check(self.kind.parse(item) if isinstance(item, str) else item) for item in value)
-        if len(items) < self._least:
+        if len(items) < self.least or (self.most is not None and len(items) > self.most):
             raise ValueError
         return items
 
@@ -269,15 +298,26 @@ class Many(Kind):
         """Whether each is one."""
         return self.kind.names_file
 
+    def completions(self) -> tuple[str, ...]:
+        """Those of one value."""
+        return self.kind.completions()
+
 
 class _Path(Text):
     names_file = True
 
 
 class InputFile(_Path):
-    """A file, or column of a file, that is read."""
+    """A file that is read."""
 
     def __init__(self, values: str = "a file") -> None:
+        super().__init__(values)
+
+
+class TextColumn(InputFile):
+    """Texts in a file: one per line, or a column of a table."""
+
+    def __init__(self, values: str = "FILE, FILE.tsv:COLUMN, FILE.csv:COLUMN, FILE.jsonl:KEY or -") -> None:
         super().__init__(values)
 
 
@@ -285,6 +325,13 @@ class OutputFile(_Path):
     """A file that is written."""
 
     def __init__(self, values: str = "a file to write") -> None:
+        super().__init__(values)
+
+
+class FigureFile(OutputFile):
+    """A figure that is drawn."""
+
+    def __init__(self, values: str = "a file .png, .svg or .pdf") -> None:
         super().__init__(values)
 
 

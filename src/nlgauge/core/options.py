@@ -95,6 +95,10 @@ class Option:
     """The largest number that a service takes from a request."""
     local: bool = False
     """Whether it is decided where the work is done: a service sets it, not a request."""
+    positional: bool = False
+    """Whether a command takes the value without a flag."""
+    project: bool = False
+    """Whether the settings file of a project may set it."""
 
     @property
     def values(self) -> str:
@@ -149,6 +153,8 @@ def option(
     metavar: str = "",
     limit: float | None = None,
     local: bool = False,
+    positional: bool = False,
+    project: bool = False,
 ) -> Any:
     """A field of a recipe or of an `OptionSet` that can be set from text: `bertscore:layer=4`, `--layer 4`."""
     about = Option(
@@ -159,6 +165,8 @@ def option(
         metavar=metavar,
         limit=limit,
         local=local,
+        positional=positional,
+        project=project,
     )
     return field(default=default, metadata={_KEY: about})
 

@@ -151,10 +151,10 @@ def test_refusals(run: Run, refused: Refusal, folder: Path) -> None:
     write_lines(folder / "links.txt", [""] * 6)
     assert "no pair to fit on" in refused(1, *FIT, "--alignments", "links.txt", "-o", "m.npz", "--quiet")
     assert "layers 0 to 6" in refused(2, *FIT, "--layer", "9", "-o", "m.npz")
-    assert "--sentences must be 0 or more, got -1" in refused(2, *FIT, "--sentences", "-1", "-o", "m.npz")
+    assert "--sentences must be a whole number from 0" in refused(2, *FIT, "--sentences", "-1", "-o", "m.npz")
     assert run(*FIT, "--method", "pca", "-o", "m.npz").status == 2
-    assert "belong to methods with umd" in refused(2, *FIT, "--directions", "3", "-o", "m.npz")
-    assert "are about words" in refused(2, *FIT, "--level", "sentence", "--layer", "5", "-o", "m.npz")
+    assert "belongs to methods with umd" in refused(2, *FIT, "--directions", "3", "-o", "m.npz")
+    assert "is about words" in refused(2, *FIT, "--level", "sentence", "--layer", "5", "-o", "m.npz")
     for method in ("clp", "centred", "lsq"):
         few = refused(1, *FIT, "--method", method, "-o", "m.npz", "--quiet")
         assert "pairs do not determine a map of 384 dimensions" in few

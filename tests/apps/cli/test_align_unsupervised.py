@@ -81,10 +81,10 @@ def test_refusals(refused: Refusal, folder: Path, two_languages: NDArray[Any]) -
 def test_what_no_search_can_have_is_refused_before_anything_is_read(refused: Refusal, folder: Path) -> None:
     """Neither texts nor models are there."""
     fit = (*FIT[:-2], *MODELS, "-o", "m.npz")
-    assert "restarts must be 1 or more" in refused(2, *fit, "--restarts", "0")
-    assert "seed must be 0 or more" in refused(2, *fit, "--seed", "-1")
-    assert "a share from 0 to 1, got nan" in refused(2, *fit, "--least-gain", "nan")
-    assert "a share from 0 to 1, got 40" in refused(2, *fit, "--least-agreement", "40")
+    assert "--restarts must be a whole number from 1" in refused(2, *fit, "--restarts", "0")
+    assert "--seed must be a whole number from 0" in refused(2, *fit, "--seed", "-1")
+    assert "--least-gain must be a number from 0 to 1, got 'nan'" in refused(2, *fit, "--least-gain", "nan")
+    assert "--least-agreement must be a number from 0 to 1, got '40'" in refused(2, *fit, "--least-agreement", "40")
     del folder
 
 

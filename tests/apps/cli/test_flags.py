@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import pytest
 
-from nlgauge.apps.cli.flags import add_flags, read_options
+from nlgauge.apps.cli.flags import add_flags, given_options, read_options, refuse_flags
 from nlgauge.apps.cli.parsing import CommandParser
-from nlgauge.core.kinds import Choice, Flag, Int, OutputFile
+from nlgauge.core.kinds import Choice, Flag, Int, Many, OutputFile, Text, TextColumn
 from nlgauge.core.options import OptionSet, option
 from nlgauge.errors import RecipeError
 
@@ -56,3 +56,29 @@ def test_a_flag_of_the_same_name_is_not_an_option() -> None:
     add_flags(parser, Paint, only=["colour"])
     parser.add_argument("--coats", help="clothes to wear")
     assert read_options(parser.parse_args(["--coats", "wool"]), Paint) == Paint()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Walls(OptionSet):
+    walls: tuple[str, ...] = option((), Many(TextColumn(), least=1), help="walls", positional=True, metavar="WALL")
+    corners: tuple[str, ...] = option((), Many(Text("a corner"), least=2, most=2), help="ends", metavar="FROM TO")
+    shift: tuple[str, ...] = option((), Many(Text("a day"), again=True), help="days")
+
+
+def test_positional_values_pairs_and_repeated_flags() -> None:
+    parser = CommandParser(prog="paint")
+    add_flags(parser, Walls)
+    args = parser.parse_args(["a", "b", "--corners", "x", "y", "--shift", "mon", "--shift", "tue", "wed"])
+    assert read_options(args, Walls) == Walls(walls=("a", "b"), corners=("x", "y"), shift=("mon", "tue", "wed"))
+    assert "paint WALL ... [options]" in parser.format_usage()
+    assert "--corners FROM TO" in parser.format_help()
+
+
+def test_a_command_changes_a_default_and_refuses_a_flag() -> None:
+    parser = CommandParser(prog="paint")
+    add_flags(parser, Paint, change={"coats": {"default": 3, "hidden": False}})
+    assert "(default: 3)" in parser.format_help()
+    args = parser.parse_args(["--colour", "blue"])
+    assert (args.coats, args.matt, given_options(args, Paint)) == (3, False, {"colour": "blue"})
+    with pytest.raises(RecipeError, match=r"^--colour is not for walls$"):
+        refuse_flags(args, ["matt", "colour"], "is not for walls")

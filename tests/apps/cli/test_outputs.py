@@ -62,6 +62,9 @@ def test_meta_and_sensitivity_write_to_a_file(run: Run, folder: Path) -> None:
         ("score", "b.txt", "--refs", "ref.txt", "--idf", "a.txt", "-o", "a.txt"),
         ("score", "b.txt", "--refs", "ref.txt", "-m", "bertscore:idf=a.txt", "-o", "a.txt"),
         ("study", "sensitivity", "a.txt", "--refs", "ref.txt", "--preset", "idf", "-o", "a.txt"),
+        ("explain", "factors", "--data", "sts", "--factor", "MOR", "--lexicon", "a.txt", "-o", "a.txt"),
+        ("explain", "factors", "--data", "sts", "--factor", "MOR", "--word-vectors", "a.txt", "-o", "a.txt"),
+        ("explain", "factors", "--data", "sts", "--factor", "LEX", "--translations", "a.txt", "-o", "a.txt"),
     ],
     ids=lambda command: " ".join(command[:2]),
 )  # fmt: skip

@@ -59,7 +59,7 @@ def test_a_table_names_the_systems_of_the_candidates(run: Run) -> None:
     [
         (["rank"], 2, "needs candidates"),
         (["rank", "a.txt"], 1, "every segment has one candidate"),
-        (["rank", "a.txt", "b.txt", "-m", "bleu", "chrf"], 2, "takes one metric, got 2"),
+        (["rank", "a.txt", "b.txt", "-m", "bleu", "chrf"], 2, "--metric must be one value"),
         (["rank", "--refs", "ref.txt", "a.txt"], 2, "put the systems first: nlgauge rank a.txt --refs ref.txt"),
         (["rank", "a.txt", "a.txt"], 2, "is given twice"),
         (["rank", "a.txt", "lines.jsonl:c"], 1, "'lines.jsonl:c' has 1 segments, but 'a.txt' has 6"),

@@ -106,7 +106,7 @@ def test_hash_of_bert_score_tells_whether_a_space_was_put_before_texts(
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("", "''"),
+        ("", "SIGNATURE is empty"),
         ("bertscore|layer", "'layer'"),
         ("bertscore|layer:4|layer:5", "'layer'"),
         ("layer:4|bertscore", "layer:4"),

@@ -53,7 +53,7 @@ def test_released_scores_of_known_triples(run: Run, data_folder: Path) -> None:
     ("words", "message"),
     [
         ((), "needs a system's outputs"),
-        (("a.txt", "--released"), "--released belongs to --triples freitag or paws"),
+        (("a.txt", "--released"), "--released belongs to --triples SET"),
         (("--triples", "paws", "--released", "-m", "chrf"), "two tables; leave one out"),
         (("a.txt", "--save-triples", "t.tsv"), "--save-triples belongs to --triples"),
         (("--triples", "t.tsv", "--perturbations", "typo"), "--perturbations belongs to SYSTEM"),

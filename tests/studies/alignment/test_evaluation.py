@@ -8,6 +8,7 @@ import pytest
 from nlgauge.encoders.load import load_encoder
 from nlgauge.errors import InputError
 from nlgauge.studies.alignment.evaluation import HeldOut, evaluate_map, held_out_words, link_f1
+from nlgauge.studies.alignment.parallel_words import AlignmentInputs
 from nlgauge.vectors.remap import fit_remapping
 
 LEFT = ["The cat sat on the mat.", "A dog barked.", ""]
@@ -40,12 +41,12 @@ def test_f1_by_hand() -> None:
 def test_words_of_texts() -> None:
     encoder = load_encoder("minilm")
     links = [((1, 1), (5, 6)), ((1, 1),), ()]
-    words = held_out_words(encoder, LEFT, RIGHT, layer=2, alignments=links)
+    words = held_out_words(AlignmentInputs(encoder, LEFT, RIGHT, layer=2, alignments=links))
     assert [len(rows) for rows in words.source] == [6, 3]
     assert (words.links, words.left_out, words.gold) == (tuple(links[:2]), 1, True)
     assert evaluate_map(words, None).retrieval == 1
-    assert not held_out_words(encoder, LEFT, RIGHT, layer=2).gold
+    assert not held_out_words(AlignmentInputs(encoder, LEFT, RIGHT, layer=2)).gold
     with pytest.raises(InputError, match="no word is linked"):
-        held_out_words(encoder, LEFT, RIGHT, layer=2, alignments=[(), (), ()])
+        held_out_words(AlignmentInputs(encoder, LEFT, RIGHT, layer=2, alignments=[(), (), ()]))
     with pytest.raises(InputError, match="1 of 1 pairs of texts have words to compare"):
-        held_out_words(encoder, LEFT[:1], RIGHT[:1], layer=2)
+        held_out_words(AlignmentInputs(encoder, LEFT[:1], RIGHT[:1], layer=2))

@@ -8,6 +8,7 @@ import pytest
 from nlgauge.encoders.load import load_encoder
 from nlgauge.errors import InputError, RecipeError, TruncationWarning
 from nlgauge.studies.alignment.from_texts import centroids_of_texts, fit_words, moments_of_texts, token_vectors
+from nlgauge.studies.alignment.parallel_words import AlignmentInputs
 from nlgauge.vectors.remap import Origin
 
 LEFT = ["The cat sat on the mat.", "A dog barked.", ""]
@@ -17,23 +18,23 @@ RIGHT = ["A cat was sitting on a mat.", "The dog was barking.", "Nobody."]
 def test_words_of_texts_are_paired_and_fitted() -> None:
     encoder = load_encoder("minilm")
     links = [((1, 1), (5, 6)), ((1, 1),), ()]
-    fitted = fit_words(encoder, LEFT, RIGHT, layer=2, alignments=links, method="umd")
+    fitted = fit_words(AlignmentInputs(encoder, LEFT, RIGHT, layer=2, alignments=links), method="umd")
     assert fitted.fitted_on == "3 pairs of words from 2 pairs of texts (1 left out)"
     assert fitted.remapping.origin.layer == 2
     assert fitted.remapping.origin.weights == encoder.weights_digest
     assert list(map(list, fitted.links)) == list(map(list, links))
     with pytest.raises(InputError, match="no pair to fit on"):
-        fit_words(encoder, LEFT, RIGHT, layer=2, alignments=[(), (), ()])
+        fit_words(AlignmentInputs(encoder, LEFT, RIGHT, layer=2, alignments=[(), (), ()]))
     with pytest.raises(RecipeError, match="layers 0 to 6"):
-        fit_words(encoder, LEFT, RIGHT, layer=9)
+        fit_words(AlignmentInputs(encoder, LEFT, RIGHT, layer=9))
 
 
 def test_one_language_through_one_model_is_refused() -> None:
     encoder = load_encoder("minilm")
     with pytest.raises(InputError, match="both sides are the same text, seen through one model"):
-        fit_words(encoder, LEFT, LEFT, layer=2)
+        fit_words(AlignmentInputs(encoder, LEFT, LEFT, layer=2))
     with pytest.raises(InputError, match="both sides are language 'en', seen through one model"):
-        fit_words(encoder, LEFT, RIGHT, layer=2, origin=Origin(source="en", target="en"))
+        fit_words(AlignmentInputs(encoder, LEFT, RIGHT, layer=2), origin=Origin(source="en", target="en"))
 
 
 def test_moments_are_those_of_the_token_vectors() -> None:

@@ -11,7 +11,13 @@ from tests.encoders.tiny_models import TINY, write_model
 from nlgauge.encoders.base import Encoder, encode_texts
 from nlgauge.encoders.load import load_encoder
 from nlgauge.errors import InputError
-from nlgauge.studies.alignment.parallel_words import MOST_TOKENS, OtherSide, paired_words, white_space_words
+from nlgauge.studies.alignment.parallel_words import (
+    MOST_TOKENS,
+    AlignmentInputs,
+    OtherSide,
+    paired_words,
+    white_space_words,
+)
 
 SOURCE = ["the cats sat late", "a red dog ran.", "", "storm"]
 TARGET = ["the dogs sat early", "a blue cat ran.", "the cat", "ferry"]
@@ -31,7 +37,7 @@ def vectors(encoder: Encoder, text: str) -> np.ndarray[tuple[int, int], np.dtype
 def test_rows_are_averages_of_pieces_in_the_order_of_links(encoder: Encoder) -> None:
     """`cats` and `dogs` are two pieces each ([CLS] the cat ##s sat late [SEP])."""
     links = [((1, 1), (3, 0)), (), (), ((0, 0),)]
-    found = paired_words(encoder, SOURCE, TARGET, layer=2, alignments=links)
+    found = paired_words(AlignmentInputs(encoder, SOURCE, TARGET, layer=2, alignments=links))
     left, right = vectors(encoder, SOURCE[0]), vectors(encoder, TARGET[0])
     expected = [left[2:4].mean(0), left[5], vectors(encoder, "storm")[1]]
     np.testing.assert_allclose(found.source, expected, atol=1e-6)
@@ -40,24 +46,24 @@ def test_rows_are_averages_of_pieces_in_the_order_of_links(encoder: Encoder) -> 
 
 
 def test_nearest_neighbours_of_a_text_and_itself_are_its_words(encoder: Encoder) -> None:
-    found = paired_words(encoder, SOURCE, SOURCE, layer=2)
+    found = paired_words(AlignmentInputs(encoder, SOURCE, SOURCE, layer=2))
     assert found.links[:2] == (tuple((i, i) for i in range(4)), tuple((i, i) for i in range(5)))
     assert np.array_equal(found.source, found.target)
     assert found.left_out == 1  # the empty one
 
 
 def test_vectors_of_another_model_need_links_or_the_same_text(encoder: Encoder) -> None:
-    found = paired_words(encoder, SOURCE, SOURCE, layer=2, other=OtherSide(encoder, 1))
+    found = paired_words(AlignmentInputs(encoder, SOURCE, SOURCE, layer=2, other=OtherSide(encoder, 1)))
     assert found.links[0] == ((0, 0), (1, 1), (2, 2), (3, 3))
-    alone = paired_words(encoder, SOURCE, SOURCE, layer=1, alignments=found.links)
+    alone = paired_words(AlignmentInputs(encoder, SOURCE, SOURCE, layer=1, alignments=found.links))
     np.testing.assert_array_equal(found.target, alone.target)
     assert not np.array_equal(found.source, found.target)
     with pytest.raises(InputError, match="two models or layers have no nearest neighbours"):
-        paired_words(encoder, SOURCE, TARGET, layer=2, other=OtherSide(encoder, 1))
+        paired_words(AlignmentInputs(encoder, SOURCE, TARGET, layer=2, other=OtherSide(encoder, 1)))
 
 
 def test_over_long_texts_are_left_out(encoder: Encoder) -> None:
-    found = paired_words(encoder, ["cat", "dog " * MOST_TOKENS], ["cat", "dog"], layer=1)
+    found = paired_words(AlignmentInputs(encoder, ["cat", "dog " * MOST_TOKENS], ["cat", "dog"], layer=1))
     assert (found.used, found.left_out, len(found.source)) == (1, 1, 1)
 
 
@@ -71,6 +77,6 @@ def test_words_by_white_space_join_what_the_tokenizer_splits(encoder: Encoder) -
 
 def test_texts_come_in_pairs(encoder: Encoder) -> None:
     with pytest.raises(InputError, match="got 4 of the source and 1 of the target"):
-        paired_words(encoder, SOURCE, ["x"], layer=1)
+        paired_words(AlignmentInputs(encoder, SOURCE, ["x"], layer=1))
     with pytest.raises(InputError, match="each of 4 pairs of texts, got 1"):
-        paired_words(encoder, SOURCE, TARGET, layer=1, alignments=[()])
+        paired_words(AlignmentInputs(encoder, SOURCE, TARGET, layer=1, alignments=[()]))

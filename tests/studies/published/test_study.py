@@ -297,7 +297,7 @@ def test_the_best_list_of_a_language_is_that_of_the_average(data: Path) -> None:
 def test_tau_on_rankings_and_rows_for_corpora(data: Path, tmp_path: Path) -> None:
     corpus = tmp_path / "large.txt"
     write(corpus, *(f"{text} and more of it" for text in REFS))
-    inputs = StudyInputs(idf_corpora=(str(corpus),), state=tmp_path / "state")
+    inputs = StudyInputs(idf_corpus=(str(corpus),), state=tmp_path / "state")
     result = reproduce(study("table13"), at=data, langpairs="cs-en", study=inputs)
     assert [row.name for row in result.rows if row.cells["18 seg cs-en"].ours is not None] == ["ORI", "large.txt"]
     # The same recipe on the same rankings, by the code of another table.
@@ -385,11 +385,11 @@ def test_json_and_the_figure(data: Path, tmp_path: Path) -> None:
 @pytest.mark.usefixtures("data")
 def test_inputs_that_have_no_place_are_refused(tmp_path: Path) -> None:
     with pytest.raises(RecipeError, match="repro-table9 counts idf on no large corpus"):
-        reproduce(study("table9"), study=StudyInputs(idf_corpora=("a.txt",)))
+        reproduce(study("table9"), study=StudyInputs(idf_corpus=("a.txt",)))
     with pytest.raises(RecipeError, match="repro-table14 does not vary stop words"):
         reproduce(study("table14"), study=StudyInputs(stopwords=("a.txt",)))
     with pytest.raises(RecipeError, match="corpora for idf need file names of their own"):
-        reproduce(study("table13"), study=StudyInputs(idf_corpora=("x/a.txt", "y/a.txt")))
+        reproduce(study("table13"), study=StudyInputs(idf_corpus=("x/a.txt", "y/a.txt")))
     with pytest.raises(RecipeError, match="repro-table3 is not a sensitivity study"):
         reproduce(PAPER_TABLES["repro-table3"], study=StudyInputs(ddof=0))
     with pytest.raises(RecipeError, match="repro-table9: level 'topic' is not here; there are: 'segment', 'system'"):

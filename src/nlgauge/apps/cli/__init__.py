@@ -12,7 +12,7 @@ import io
 import os
 import sys
 import warnings
-from argparse import SUPPRESS
+from argparse import SUPPRESS, Namespace
 from collections.abc import Sequence
 from functools import cache
 from typing import Any, NamedTuple
@@ -162,14 +162,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run a command and return its exit status."""
     _open_streams()
     status = 0
+    args = Namespace()
     try:
         try:
-            status = _run(protect_stdin_columns(sys.argv[1:] if argv is None else argv))
+            status = _run(protect_stdin_columns(sys.argv[1:] if argv is None else argv), args)
         except SystemExit as leaving:  # how argparse ends
             status = leaving.code if isinstance(leaving.code, int) else 0
         sys.stdout.flush()
     except NlgaugeError as error:
-        print(f"nlgauge: error: {_in_flags(str(error))}", file=sys.stderr)
+        print(f"nlgauge: error: {_in_flags(str(error), args)}", file=sys.stderr)
         return 2 if isinstance(error, RecipeError) else 1
     except KeyboardInterrupt:
         print("nlgauge: interrupted", file=sys.stderr)
@@ -189,8 +190,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     return status
 
 
-def _run(words: Sequence[str]) -> int:
-    args = parser_for(words).parse_args(words)
+def _run(words: Sequence[str], args: Namespace) -> int:
+    parser_for(words).parse_args(words, args)
     from nlgauge.apps.cli.argument_checks import (
         check_arguments,  # which neither the version nor the list of commands waits for
     )
@@ -200,17 +201,17 @@ def _run(words: Sequence[str]) -> int:
     quiet = getattr(args, "quiet", False)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore" if quiet else "always", NlgaugeWarning)
-        warnings.showwarning = _WarningsOnce().show  # type: ignore[assignment]  # its tail of arguments is not needed
+        warnings.showwarning = _WarningsOnce(args).show  # type: ignore[assignment]  # its tail of arguments is not needed
         apply_settings(args)
         check_arguments(args)
         status: int = args.run(args)
     return status
 
 
-def _in_flags(message: str) -> str:
+def _in_flags(message: str, args: Namespace) -> str:
     from nlgauge.apps.cli.argument_checks import in_flags
 
-    return in_flags(message)
+    return in_flags(message, vars(args))
 
 
 def _open_streams() -> None:
@@ -240,11 +241,12 @@ def _drop_stdout() -> None:
 class _WarningsOnce:
     """Prints each warning of a command once, however often it is given."""
 
-    def __init__(self) -> None:
+    def __init__(self, args: Namespace) -> None:
+        self._args = args
         self._shown: set[str] = set()
 
     def show(self, message: Warning | str, category: type[Warning], *_: Any) -> None:
-        text = _in_flags(str(message))
+        text = _in_flags(str(message), self._args)
         if issubclass(category, NlgaugeWarning) and text not in self._shown:
             self._shown.add(text)
             print(f"nlgauge: warning: {text}", file=sys.stderr)

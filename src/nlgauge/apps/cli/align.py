@@ -7,15 +7,19 @@ import itertools
 import sys
 import tempfile
 import warnings
+from collections.abc import Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from nlgauge.apps.cli.align_fit import add_fit, add_model, chosen_layer, parallel_texts, warn_of_languages
-from nlgauge.apps.cli.common import run_options, text_source
+from nlgauge.apps.cli.common import MODEL, OutputOptions, add_output_file, run_options
 from nlgauge.apps.cli.flags import add_flags, read_options
 from nlgauge.apps.cli.outputs import check_has_name, saving
 from nlgauge.apps.cli.parsing import AddParser
+from nlgauge.core.kinds import Choice, Folder, InputFile, Int, Many, Text, TextColumn
+from nlgauge.core.options import OptionSet, option
 from nlgauge.core.run_options import Progress, RunOptions
 from nlgauge.encoders.base import Encoder, vectors_digest
 from nlgauge.encoders.load import load_encoder
@@ -32,6 +36,7 @@ from nlgauge.studies.alignment.evaluation import (
 )
 from nlgauge.studies.alignment.from_texts import centroids_of_texts, check_enough, moments_of_texts, words_of_texts
 from nlgauge.studies.alignment.joint_texts import Bitext, JointAligned, JointOptions
+from nlgauge.studies.alignment.parallel_words import AlignmentInputs
 from nlgauge.studies.alignment.word_alignment import read_alignments
 from nlgauge.vectors.remap import METHODS, fit_remapping
 from nlgauge.vectors.transforms import NORM_MODES, FittedTransform, LanguageMeans, load_map
@@ -45,6 +50,74 @@ examples:
 """
 
 
+@dataclass(frozen=True, kw_only=True)
+class TrainOptions(OptionSet):
+    """An encoder, and parallel texts to train it on."""
+
+    model: str = option("", MODEL, help="folder or hub id, such as xlm-roberta-base", required=True)
+    parallel: tuple[tuple[str, ...], ...] = option(
+        (),
+        Many(Many(TextColumn(), least=2, most=2)),
+        help="translations, line by line; the target is the pivot. Repeat the flag for each language",
+        required=True,
+        metavar="SOURCE TARGET",
+    )
+    alignments: tuple[str, ...] = option(
+        (),
+        Many(InputFile(), again=True),
+        help="links i-j of a word aligner, one file for each --parallel",
+        unset="nearest neighbours",
+    )
+    output: str = option("", Folder(), help="folder for the trained model", required=True, flag="-o")
+    sentences: int = option(0, Int(0), help="first pairs of each text to use, 0 for all")
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvaluateOptions(OptionSet):
+    """Maps, and held-out texts."""
+
+    parallel: tuple[str, ...] = option(
+        (),
+        Many(TextColumn(), least=2, most=2),
+        help="held-out translations, line by line",
+        required=True,
+        metavar="SOURCE TARGET",
+    )
+    maps: tuple[str, ...] = option((), Many(InputFile()), help="maps made by 'align fit'")
+    fit_on: tuple[str, ...] = option(
+        (),
+        Many(TextColumn(), least=2, most=2),
+        help="other parallel texts, to fit the methods on",
+        metavar="SOURCE TARGET",
+    )
+    methods: tuple[str, ...] = option(
+        ("clp", "centred", "umd", "lsq"), Many(Choice(*METHODS)), help="methods to fit", needs="fit_on"
+    )
+    alignments: str | None = option(None, InputFile(), help="gold links i-j of the held-out texts")
+    rated: tuple[str, ...] = option(
+        (),
+        Many(TextColumn(), least=3, most=3),
+        help="translations with human scores, for the correlation of XMoverScore without a language model",
+        metavar="SOURCES OUTPUTS SCORES",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class LanguageOptions(OptionSet):
+    """Texts by language, and what their vectors are used for."""
+
+    texts: tuple[str, ...] = option(
+        (), Many(TextColumn()), help="texts of a language, one per line", required=True, metavar="LANG=FILE"
+    )
+    mode: str = option("centre", Choice(*NORM_MODES), help="normalisation")
+    transforms: str = option(
+        "none", InputFile("files joined by +"), help="files of 'align fit' or 'build means', joined by +"
+    )
+    source_lang: str = option(
+        "", Text("a language"), help="language that a re-mapping moves", unset="the first", metavar="LANG"
+    )
+
+
 def add_train(actions: Any) -> None:
     """Add the action to the parser."""
     train = actions.add_parser(
@@ -54,44 +127,23 @@ def add_train(actions: Any) -> None:
         "checkpoint in the folder. Needs nlgauge[torch].",
         epilog=_EXAMPLES,
     )
-    train.add_argument(
-        "--model", required=True, metavar="NAME", help="a folder or a hub id, such as xlm-roberta-base"
-    )
-    train.add_argument(
-        "--parallel",
-        dest="bitexts",
-        action="append",
-        nargs=2,
-        type=text_source,
-        required=True,
-        metavar=("SOURCE", "TARGET"),
-        help="texts by line, line by line translations; the target is the pivot. Again for each language",
-    )
-    train.add_argument(
-        "--alignments",
-        dest="links",
-        action="append",
-        metavar="FILE",
-        help="links i-j of a word aligner, one file for each --parallel (default: nearest neighbours)",
-    )
-    train.add_argument("-o", "--output", dest="folder", required=True, metavar="FOLDER", help="the trained model")
-    train.add_argument("--sentences", type=int, default=0, metavar="N", help="first pairs of each, 0 for all (0)")
+    add_flags(train, TrainOptions)
     add_flags(train, JointOptions, title="training")
     run = add_flags(train, RunOptions, title="run", only=("threads", "device"))
-    run.add_argument("-q", "--quiet", action="store_true", help="no progress bar and no warnings on stderr")
+    add_flags(run, OutputOptions, only=["quiet"])
     train.add_help_all()
     train.set_defaults(run=_train)
 
 
 def _train(args: argparse.Namespace) -> int:
     options = read_options(args, JointOptions)
-    if args.links is not None and len(args.links) != len(args.bitexts):
-        msg = f"--alignments goes with --parallel, one for each, got {len(args.links)} and {len(args.bitexts)}"
+    if args.alignments and len(args.alignments) != len(args.parallel):
+        msg = f"--alignments goes with --parallel, one for each, got {len(args.alignments)} and {len(args.parallel)}"
         raise RecipeError(msg)
     bitexts = []
-    for number, specs in enumerate(args.bitexts):
+    for number, specs in enumerate(args.parallel):
         source, target = parallel_texts(specs, most=args.sentences)
-        file = args.links[number] if args.links else None
+        file = args.alignments[number] if args.alignments else None
         links = read_alignments(Path(file))[: len(source)] if file else None
         bitexts.append(Bitext(source, target, links, file_label(file or "alignments")))
     trained = _with_bars(args, bitexts, options)
@@ -115,10 +167,10 @@ def _with_bars(args: argparse.Namespace, bitexts: list[Bitext], options: JointOp
         return train_joint_alignment(
             args.model,
             bitexts,
-            Path(args.folder),
+            Path(args.output),
             options=options,
             threads=args.threads,
-            device=args.device or "auto",
+            device=args.device,
             reading=reading,
             start=start,
             advance=lambda count: advance[0](count),
@@ -128,7 +180,7 @@ def _with_bars(args: argparse.Namespace, bitexts: list[Bitext], options: JointOp
 def _report_training(args: argparse.Namespace, trained: JointAligned) -> None:
     first, last = trained.curve[0], trained.curve[-1]
     print(
-        f"{args.folder}: {trained.links} links of {trained.pairs} pairs of texts ({trained.left_out} left out), "
+        f"{args.output}: {trained.links} links of {trained.pairs} pairs of texts ({trained.left_out} left out), "
         f"{last.epoch} epochs ({trained.ended}), {short_digest(trained.weights_digest)}\n"
         f"in texts kept apart, cosine of linked words {first.linked:.3f} to {last.linked:.3f}, of others "
         f"{first.unlinked:.3f} to {last.unlinked:.3f}; translations found {first.found:.3f} to {last.found:.3f}",
@@ -141,27 +193,10 @@ _COLUMNS = ("map", "induction cosine", "induction CSLS", "retrieval", "alignment
 
 def add_evaluate(actions: Any) -> None:
     """Add the action to the parser."""
-    evaluate = actions.add_parser("evaluate", help="how well maps bring two languages together, on held-out texts")
-    pair: dict[str, Any] = {"nargs": 2, "type": text_source, "metavar": ("SOURCE", "TARGET")}
-    evaluate.add_argument("--parallel", required=True, help="held-out texts, line by line translations", **pair)
-    evaluate.add_argument("--maps", nargs="*", default=[], metavar="FILE", help="made by 'align fit'")
-    evaluate.add_argument("--fit-on", help="other parallel texts, to fit the methods on", **pair)
-    evaluate.add_argument(
-        "--methods",
-        nargs="+",
-        choices=METHODS,
-        default=["clp", "centred", "umd", "lsq"],
-        metavar="NAME",
-        help=f"with --fit-on: {', '.join(METHODS)} (clp centred umd lsq)",
+    evaluate = actions.add_parser(
+        "evaluate", help="measure how well maps bring two languages together, on held-out texts"
     )
-    evaluate.add_argument("--alignments", metavar="FILE", help="gold links i-j of the held-out texts")
-    evaluate.add_argument(
-        "--rated",
-        nargs=3,
-        type=text_source,
-        metavar=("SOURCES", "OUTPUTS", "SCORES"),
-        help="translations that people scored, for the correlation of XMoverScore without a language model",
-    )
+    add_flags(evaluate, EvaluateOptions)
     add_model(evaluate)
     evaluate.set_defaults(run=_evaluate)
 
@@ -183,16 +218,14 @@ def _evaluate(args: argparse.Namespace) -> int:
         rows += fitted
         maps += [_loaded(path, encoder, layer) for _, path in fitted]
         with Progress(len(source), show=options.progress, what="reading texts", unit="pair") as advance:
-            words = held_out_words(
-                encoder,
-                source,
-                target,
-                layer=layer,
+            inputs = AlignmentInputs(
+                *(encoder, source, target, layer),
                 alignments=links,
                 alignments_name=file_label(args.alignments or ""),
                 batch_tokens=options.batch_tokens,
                 advance=advance,
             )
+            words = held_out_words(inputs)
         print("\t".join(_COLUMNS))
         for (name, path), one in zip(rows, maps, strict=True):
             quality = evaluate_map(words, one)
@@ -201,7 +234,7 @@ def _evaluate(args: argparse.Namespace) -> int:
     return 0
 
 
-def _named(files: list[str]) -> list[tuple[str, Path]]:
+def _named(files: Sequence[str]) -> list[tuple[str, Path]]:
     """Each file once, by its name; by all that was given where two files of two folders have one name."""
     names = [file_label(file) for file in dict.fromkeys(files)]
     return [
@@ -237,7 +270,8 @@ def _fitted(
             "flatters the methods; leave them out"
         )
         warnings.warn(msg, DataWarning, stacklevel=user_stacklevel())
-    words, _, origin = words_of_texts(encoder, source, target, layer=layer, batch_tokens=options.batch_tokens)
+    inputs = AlignmentInputs(encoder, source, target, layer, batch_tokens=options.batch_tokens)
+    words, _, origin = words_of_texts(inputs)
     files = []
     for method in dict.fromkeys(args.methods):
         check_enough(len(words.source), encoder.hidden_size, method)
@@ -246,7 +280,7 @@ def _fitted(
     return files
 
 
-def _rated(specs: list[str]) -> tuple[list[str], list[str], list[float]]:
+def _rated(specs: Sequence[str]) -> tuple[list[str], list[str], list[float]]:
     inputs = Inputs()
     sources, outputs, scores = (inputs.texts(parse_source(spec)) for spec in specs)
     numbers = []
@@ -299,28 +333,19 @@ def add_command(add_parser: AddParser) -> None:
 def add_means(add_parser: AddParser) -> None:
     """Add the command to the parser."""
     means = add_parser()
-    _add_texts(means)
-    means.add_argument("-o", "--output", required=True, metavar="FILE", help="the means, an .npz file")
-    means.add_argument("--mode", choices=NORM_MODES, default="centre", help="(%(default)s)")
+    add_flags(means, LanguageOptions, only=("texts", "mode"))
+    add_output_file(means, "means, an .npz file")
     add_model(means)
     means.set_defaults(run=_means)
 
 
 def _add_centroids(actions: Any) -> None:
-    centroids = actions.add_parser("centroids", help="how far languages sit from each other, before and after steps")
-    _add_texts(centroids)
-    centroids.add_argument(
-        "--transforms", default="none", help="files of 'align fit' or 'build means', joined by + (%(default)s)"
+    centroids = actions.add_parser(
+        "centroids", help="measure how far languages are apart, before and after transforms"
     )
-    centroids.add_argument("--source-lang", metavar="LANG", help="that a re-mapping moves (the first)")
+    add_flags(centroids, LanguageOptions, without=["mode"])
     add_model(centroids)
     centroids.set_defaults(run=_centroids)
-
-
-def _add_texts(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--texts", nargs="+", type=text_source, required=True, metavar="LANG=FILE", help="texts of a language by line"
-    )
 
 
 def _texts_by_language(args: argparse.Namespace) -> dict[str, list[str]]:
@@ -348,7 +373,7 @@ def _centroids(args: argparse.Namespace) -> int:
         texts,
         layer=chosen_layer(args.layer, encoder),
         transforms=args.transforms,
-        source_language=args.source_lang or "",
+        source_language=args.source_lang,
         batch_tokens=options.batch_tokens,
     )
     print("languages\tbefore\tafter\tcosine before\tcosine after")

@@ -18,26 +18,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nlgauge.apps.cli.common import add_run_options, run_options, text_source
-from nlgauge.apps.cli.flags import add_flags, given_options, read_options
+from nlgauge.apps.cli.common import MODEL, add_output_file, add_run_options, run_options
+from nlgauge.apps.cli.flags import add_flags, given_options, read_options, refuse_flags
 from nlgauge.apps.cli.outputs import check_has_name, saving, write_output
-from nlgauge.core.kinds import OutputFile
+from nlgauge.core.kinds import Choice, FigureFile, InputFile, Int, Many, OutputFile, Text, TextColumn
 from nlgauge.core.options import OptionSet, option
 from nlgauge.core.run_options import Progress, RunOptions
 from nlgauge.core.vector_metric import default_layer
 from nlgauge.encoders.load import load_encoder
 from nlgauge.encoders.whole_text.sentences import load_sentence_encoder
 from nlgauge.errors import InputError, RecipeError
-from nlgauge.io.canvas import check_figure
 from nlgauge.io.packages import require
 from nlgauge.io.storage import short_digest
 from nlgauge.io.textfiles import Inputs, file_label, parse_source
 from nlgauge.studies.alignment.curves_figure import plot_curves
-from nlgauge.studies.alignment.flow_losses import (
-    FCNN_HIDDEN,
-    Fitted,
-    FlowOptions,
-)
+from nlgauge.studies.alignment.flow_losses import FCNN_HIDDEN, Fitted, FlowOptions
 from nlgauge.studies.alignment.from_texts import (
     FittedMap,
     Vocabulary,
@@ -47,13 +42,11 @@ from nlgauge.studies.alignment.from_texts import (
     words_of_texts,
 )
 from nlgauge.studies.alignment.linear import Pairs
-from nlgauge.studies.alignment.parallel_words import OtherSide
+from nlgauge.studies.alignment.parallel_words import AlignmentInputs, OtherSide
 from nlgauge.studies.alignment.unsupervised import (
-    LEAST_AGREEMENT,
-    LEAST_GAIN,
+    SearchOptions,
     SideOfAlignment,
     Unsupervised,
-    check_search,
     fit_unsupervised,
     vocabularies_of_texts,
 )
@@ -65,10 +58,17 @@ if TYPE_CHECKING:
     from nlgauge.encoders.base import Encoder
 
 
+@dataclass(frozen=True, kw_only=True)
+class ModelOptions(OptionSet):
+    """The model whose vectors are aligned."""
+
+    model: str = option("muse", MODEL, help="model whose vectors are aligned")
+    layer: int | None = option(None, Int(0), help="model layer", unset="tuned per model")
+
+
 def add_model(parser: Any) -> None:
     """The options of the model, and how to compute."""
-    parser.add_argument("--model", default="muse", help="model whose vectors are meant (%(default)s)")
-    parser.add_argument("--layer", type=int, metavar="N", help="default: the model's tuned one")
+    add_flags(parser, ModelOptions)
     add_run_options(parser, cache=False)
     parser.add_help_all()
 
@@ -98,7 +98,10 @@ def parallel_texts(specs: Sequence[str], *, most: int = 0) -> tuple[list[str], l
 
 NETWORK_METHODS = ("flow", "gan-flow", "fcnn")
 
-#: Options of a fit that are no flags.
+#: Options of a fit that the method fcnn has too.
+_OF_FCNN = ("epochs", "patience", "batch", "hidden", "learning_rate", "validation")
+
+#: Options of a fit that are no flags; the seed is that of the search for pairs too.
 _WITHOUT_FLAG = ("critic_steps", "penalty", "seed")
 
 
@@ -108,7 +111,7 @@ class FitFiles(OptionSet):
 
     state: str | None = option(None, OutputFile(), help="keeps what is done, so that an interrupted fit goes on")
     curves: str | None = option(None, OutputFile(), help="loss and criterion of each epoch, as JSON")
-    plot: str | None = option(None, OutputFile(), help="the same as a figure: .png, .svg or .pdf")
+    plot: str | None = option(None, FigureFile(), help="the same as a figure: .png, .svg or .pdf")
 
 
 def add_network_options(fit: argparse.ArgumentParser) -> None:
@@ -126,31 +129,24 @@ def check_network_options(args: argparse.Namespace) -> None:
     if args.parallel and args.method == "gan-flow":
         msg = "--method gan-flow is for texts that are not parallel; give --unsupervised, or take --method flow"
         raise RecipeError(msg)
-    files = tuple(FitFiles.options())
-    given = [
-        name for name in (*FlowOptions.options(), *files) if name != "seed" and getattr(args, name, None) is not None
-    ]
-    useless = given if args.method not in NETWORK_METHODS else []
+    useless: Iterable[str] = ()
     if args.method == "fcnn":
-        own = {"epochs", "patience", "batch", "hidden", "learning_rate", "validation", *files}
-        useless = [name for name in given if name not in own]
-    if useless:
-        msg = f"--{useless[0].replace('_', '-')} has no meaning with this method; leave it out"
-        raise RecipeError(msg)
-    if args.plot:
-        check_figure(Path(args.plot))
+        useless = [name for name in FlowOptions.options() if name not in _OF_FCNN]
+    elif args.method not in NETWORK_METHODS:
+        useless = [*FlowOptions.options(), *FitFiles.options()]
+    refuse_flags(args, [name for name in useless if name != "seed"], "has no meaning with this method; leave it out")
     if args.method in NETWORK_METHODS:
         flow_options(args).check_method(args.method)
 
 
 def flow_options(args: argparse.Namespace) -> FlowOptions:
     """The options that were given, and the method's own."""
-    own: dict[str, Any] = {}
+    own: dict[str, Any] = {"seed": args.seed}
     if args.method == "gan-flow":
-        constrained = args.constraint not in (None, "none")
-        own = {"learning_rate": 5e-5, "rounds": 3 if constrained else 1}
+        constrained = args.constraint != "none"
+        own |= {"learning_rate": 5e-5, "rounds": 3 if constrained else 1}
     if args.method == "fcnn":
-        own = {"hidden": FCNN_HIDDEN}
+        own |= {"hidden": FCNN_HIDDEN}
     given = given_options(args, FlowOptions)
     return read_options(args, FlowOptions, {name: value for name, value in own.items() if name not in given})
 
@@ -212,98 +208,79 @@ def _report_fit(args: argparse.Namespace, what: str, way: str, digest: str) -> N
         print(f"{args.output}: {args.method} of {what}{way}, {short_digest(digest)}", file=sys.stderr)
 
 
-#: Published: two thousand pairs of sentences, as the released matrices of XMoverScore (`.2k.`) say.
-_SENTENCES = 2000
+@dataclass(frozen=True, kw_only=True)
+class FitTexts(OptionSet):
+    """Texts of two languages, one text per line."""
 
-#: What belongs to parallel texts, and what to texts that are not.
-_PARALLEL = {
-    "level": "word",
-    "alignments": None,
-    "save_alignments": None,
-    "sentences": _SENTENCES,
-    "directions": 1,
-    "umd_sides": "both",
-}
-_UNSUPERVISED = {
-    "restarts": 5,
-    "seed": 0,
-    "least_gain": LEAST_GAIN,
-    "least_agreement": LEAST_AGREEMENT,
-}
+    parallel: tuple[str, ...] = option(
+        (), Many(TextColumn(), least=2, most=2), help="translations, line by line", metavar="SOURCE TARGET"
+    )
+    unsupervised: tuple[str, ...] = option(
+        (),
+        Many(TextColumn(), least=2, most=2),
+        help="texts of two languages that need not be translations",
+        metavar="SOURCE TARGET",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class FitSides(OptionSet):
+    """Languages and models of the two sides."""
+
+    source_lang: str = option("", Text("a language"), help="source language, for the file's header", metavar="LANG")
+    target_lang: str = option("", Text("a language"), help="target language, for the file's header", metavar="LANG")
+    source_model: str | None = option(None, MODEL, help="model of the source", unset="--model")
+    target_model: str | None = option(None, MODEL, help="model of the target", unset="--model")
+    target_layer: int | None = option(None, Int(0), help="model layer of the target, if it is another one")
+
+
+@dataclass(frozen=True, kw_only=True)
+class FitOptions(OptionSet):
+    """A fit to parallel texts."""
+
+    method: str | None = option(
+        None,
+        Choice(*METHODS, *NETWORK_METHODS),
+        help="method; two are named in the order they are applied",
+        unset="clp",
+    )
+    level: str = option("word", Choice("word", "sentence"), help="vectors that are mapped", needs="parallel")
+    alignments: str | None = option(
+        None, InputFile(), help="links i-j of a word aligner", unset="nearest neighbours", needs="parallel"
+    )
+    save_alignments: str | None = option(None, OutputFile(), help="write the links that were used", needs="parallel")
+    # Published: two thousand pairs of sentences, as the released matrices of XMoverScore (`.2k.`) say.
+    sentences: int = option(2000, Int(0), help="first pairs to use, 0 for all", needs="parallel")
+    directions: int = option(1, Int(1), help="number of directions that UMD removes", needs="parallel")
+    umd_sides: str = option(
+        "both",
+        Choice("both", "source"),
+        help="sides that UMD changes: as in the paper, or as in its code",
+        needs="parallel",
+    )
 
 
 def add_fit(actions: Any) -> None:
     """Add the action to the parser."""
     fit = actions.add_parser("fit", help="fit a re-mapping to parallel texts (CLP, UMD), or to any texts")
-    texts = fit.add_mutually_exclusive_group(required=True)
-    pair = {"nargs": 2, "type": text_source, "metavar": ("SOURCE", "TARGET")}
-    texts.add_argument("--parallel", help="texts by line, line by line translations of each other", **pair)
-    texts.add_argument("--unsupervised", help="texts of two languages that need not be translations", **pair)
-    fit.add_argument("-o", "--output", required=True, metavar="FILE", help="the re-mapping, an .npz file")
-    fit.add_argument("--source-lang", metavar="LANG", help="for the file's header")
-    fit.add_argument("--target-lang", metavar="LANG", help="for the file's header")
-    fit.add_argument("--source-model", metavar="NAME", help="of the source's vectors (--model)")
-    fit.add_argument("--target-model", metavar="NAME", help="of the target's vectors (--model)")
-    fit.add_argument("--target-layer", type=int, metavar="N", help="of the target's vectors, if it is another one")
-    _add_parallel(fit)
-    _add_unsupervised(fit)
+    add_flags(fit.add_mutually_exclusive_group(required=True), FitTexts)
+    add_output_file(fit, "re-mapping, an .npz file")
+    add_flags(fit, FitSides)
+    add_flags(fit, FitOptions, title="with --parallel")
+    needs = {name: {"needs": "unsupervised"} for name in SearchOptions.options() if name != "seed"}
+    add_flags(fit, SearchOptions, title="with --unsupervised", change=needs)
     add_network_options(fit)
     add_model(fit)
     fit.set_defaults(run=_fit)
-
-
-def _add_parallel(fit: argparse.ArgumentParser) -> None:
-    group = fit.add_argument_group("with --parallel")
-    group.add_argument(
-        "--method",
-        choices=(*METHODS, *NETWORK_METHODS),
-        metavar="NAME",
-        help=f"{', '.join((*METHODS, *NETWORK_METHODS))}; two are named in the order they work (clp)",
-    )
-    group.add_argument("--level", choices=("word", "sentence"), default="word", help="what is mapped (%(default)s)")
-    group.add_argument(
-        "--alignments", metavar="FILE", help="links i-j of a word aligner (default: nearest neighbours)"
-    )
-    group.add_argument("--save-alignments", metavar="FILE", help="write the links that were used")
-    group.add_argument(
-        "--sentences", type=int, default=_SENTENCES, metavar="N", help="first pairs to use, 0 for all (%(default)s)"
-    )
-    group.add_argument("--directions", type=int, default=1, metavar="N", help="directions UMD removes (%(default)s)")
-    group.add_argument(
-        "--umd-sides", choices=("both", "source"), default="both", help="as the paper, or its code (%(default)s)"
-    )
-
-
-def _add_unsupervised(fit: argparse.ArgumentParser) -> None:
-    group = fit.add_argument_group("with --unsupervised")
-    group.add_argument("--restarts", type=int, default=5, metavar="N", help="runs, the best of which is taken (5)")
-    group.add_argument("--seed", type=int, default=0, metavar="N", help="of the first run (%(default)s)")
-    group.add_argument(
-        "--least-gain",
-        type=float,
-        default=LEAST_GAIN,
-        metavar="X",
-        help="share of the way from chance to 1 that the criterion must be at (%(default)s)",
-    )
-    group.add_argument(
-        "--least-agreement",
-        type=float,
-        default=LEAST_AGREEMENT,
-        metavar="X",
-        help="share of pairs that must come out again from the other half of them (%(default)s)",
-    )
 
 
 def _fit(args: argparse.Namespace) -> int:
     check_has_name(args.output, "the re-mapping")
     check_network_options(args)
     if args.unsupervised:
-        _refuse_given(args, _PARALLEL, "--unsupervised")
         return _fit_unsupervised(args)
-    _refuse_given(args, {name: value for name, value in _UNSUPERVISED.items() if name != "seed"}, "--parallel")
-    if args.seed and args.method not in NETWORK_METHODS:
-        msg = "--seed has no meaning with --parallel and a method without chance; leave it out"
-        raise RecipeError(msg)
+    if args.method not in NETWORK_METHODS:
+        refuse_flags(args, ["seed"], "has no meaning with --parallel and a method without chance; leave it out")
     args.method = args.method or "clp"
     _check_models(args)
     _check_fit(args)
@@ -329,14 +306,6 @@ def _check_torch(args: argparse.Namespace) -> None:
         require("torch", "torch")
 
 
-def _refuse_given(args: argparse.Namespace, options: dict[str, Any], chosen: str) -> None:
-    """Refuse options of the other way of fitting."""
-    for name, default in options.items():
-        if getattr(args, name) != default:
-            msg = f"--{name.replace('_', '-')} has no meaning with {chosen}; leave it out"
-            raise RecipeError(msg)
-
-
 def _fitted(args: argparse.Namespace, source: list[str], target: list[str]) -> FittedMap:
     options = RunOptions.of(run_options(args))
     how: dict[str, Any] = {
@@ -350,45 +319,38 @@ def _fitted(args: argparse.Namespace, source: list[str], target: list[str]) -> F
         sentences = load_sentence_encoder(args.model, **options.loading)
         with bar() as advance:
             return fit_sentences(sentences, source, target, advance=advance, **how)
-    own, other = _sides(args, options)
-    links = read_alignments(Path(args.alignments))[: len(source)] if args.alignments else None
     with bar() as advance:
-        return fit_words(
-            own.encoder,
-            source,
-            target,
-            layer=own.layer,
-            other=None if other == own else other,
-            alignments=links,
-            alignments_name=file_label(args.alignments or ""),
-            batch_tokens=options.batch_tokens,
-            advance=advance,
-            **how,
-        )
+        return fit_words(_alignment_inputs(args, source, target, options, advance), **how)
 
 
-def _origin(args: argparse.Namespace, specs: list[str]) -> Origin:
+def _alignment_inputs(
+    args: argparse.Namespace,
+    source: list[str],
+    target: list[str],
+    options: RunOptions,
+    advance: Callable[[int], None],
+) -> AlignmentInputs:
+    own, other = _sides(args, options)
+    return AlignmentInputs(
+        *(own.encoder, source, target, own.layer),
+        other=None if other == own else other,
+        alignments=read_alignments(Path(args.alignments))[: len(source)] if args.alignments else None,
+        alignments_name=file_label(args.alignments or ""),
+        batch_tokens=options.batch_tokens,
+        advance=advance,
+    )
+
+
+def _origin(args: argparse.Namespace, specs: Sequence[str]) -> Origin:
     note = ", ".join(file_label(spec) for spec in specs)
-    return Origin(source=args.source_lang or "", target=args.target_lang or "", note=note)
+    return Origin(source=args.source_lang, target=args.target_lang, note=note)
 
 
 def _fit_network(args: argparse.Namespace, source: list[str], target: list[str]) -> int:
     options = RunOptions.of(run_options(args))
-    own, other = _sides(args, options)
-    links = read_alignments(Path(args.alignments))[: len(source)] if args.alignments else None
     with Progress(len(source), show=options.progress, what="reading texts", unit="pair") as advance:
-        words, what, origin = words_of_texts(
-            own.encoder,
-            source,
-            target,
-            layer=own.layer,
-            other=None if other == own else other,
-            alignments=links,
-            alignments_name=file_label(args.alignments or ""),
-            origin=_origin(args, args.parallel),
-            batch_tokens=options.batch_tokens,
-            advance=advance,
-        )
+        inputs = _alignment_inputs(args, source, target, options, advance)
+        words, what, origin = words_of_texts(inputs, origin=_origin(args, args.parallel))
     if args.save_alignments:
         with saving(args.save_alignments) as path:
             write_alignments(path, words.links)
@@ -397,28 +359,17 @@ def _fit_network(args: argparse.Namespace, source: list[str], target: list[str])
 
 def _check_fit(args: argparse.Namespace) -> None:
     """Refuse options that what is fitted has no use of."""
-    if "umd" not in args.method and (args.directions != 1 or args.umd_sides != "both"):
-        msg = f"--directions and --umd-sides belong to methods with umd, got --method {args.method}"
-        raise RecipeError(msg)
-    if args.level == "sentence" and args.method in NETWORK_METHODS:
-        msg = f"--method {args.method} is fitted to words, got --level sentence; take another method"
-        raise RecipeError(msg)
-    if args.level == "sentence" and (args.source_model or args.target_model):
-        msg = "--source-model and --target-model are about words, got --level sentence; give --model"
-        raise RecipeError(msg)
-    layers = args.layer is not None or args.target_layer is not None
-    if args.level == "sentence" and (args.alignments or args.save_alignments or layers):
-        msg = "--alignments, --save-alignments and --layer are about words, got --level sentence; leave them out"
-        raise RecipeError(msg)
+    if "umd" not in args.method:
+        refuse_flags(args, ("directions", "umd_sides"), f"belongs to methods with umd, got --method {args.method}")
+    if args.level == "sentence":
+        if args.method in NETWORK_METHODS:
+            msg = f"--method {args.method} is fitted to words, got --level sentence; take another method"
+            raise RecipeError(msg)
+        of_words = ("source_model", "target_model", "alignments", "save_alignments", "layer", "target_layer")
+        refuse_flags(args, of_words, "is about words, got --level sentence; leave it out")
 
 
 def _fit_unsupervised(args: argparse.Namespace) -> int:
-    check_search(
-        restarts=args.restarts,
-        seed=args.seed,
-        least_gain=args.least_gain,
-        least_agreement=args.least_agreement,
-    )
     _check_models(args)
     _check_torch(args)
     fitted, words, others, origin = _learned(args)
@@ -479,14 +430,5 @@ def _learned(args: argparse.Namespace) -> tuple[Unsupervised, Vocabulary, Vocabu
             advance=advance,
         )
     with Progress(args.restarts, show=options.progress, what="learning", unit="run") as advance:
-        found = fit_unsupervised(
-            words,
-            others,
-            restarts=args.restarts,
-            seed=args.seed,
-            least_gain=args.least_gain,
-            least_agreement=args.least_agreement,
-            origin=origin,
-            advance=advance,
-        )
+        found = fit_unsupervised(words, others, origin=origin, advance=advance, **given_options(args, SearchOptions))
     return found, words, others, origin

@@ -5,19 +5,22 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from nlgauge.apps.cli.common import (
+    OutputOptions,
+    TableModel,
+    TextInputs,
+    add_output_file,
     add_run_options,
-    add_text_inputs,
-    add_text_options,
-    metric_options,
     read_texts,
     run_options,
-    text_source,
 )
-from nlgauge.apps.cli.flags import flag_help, flag_of
+from nlgauge.apps.cli.flags import add_flags, given_options
 from nlgauge.apps.cli.outputs import check_writable, write_output
 from nlgauge.apps.cli.parsing import AddParser
+from nlgauge.core.kinds import Choice, Int, Many, Text, TextColumn
+from nlgauge.core.options import OptionSet, option
 from nlgauge.core.run_options import RunOptions
 from nlgauge.core.scoring import score_systems
 from nlgauge.core.vector_metric import model_for_language
@@ -33,30 +36,47 @@ from nlgauge.text.idf import IdfTable
 from nlgauge.text.normalise import RULES, TREE_RULES, check_rules, normalise_sentence, remove_punctuation
 
 
+@dataclass(frozen=True, kw_only=True)
+class IdfOptions(OptionSet):
+    """What is counted."""
+
+    corpus: tuple[str, ...] = option(
+        (),
+        Many(TextColumn(), least=1),
+        help="text file, FILE.tsv:COLUMN, FILE.csv:COLUMN, FILE.jsonl:KEY, or -",
+        positional=True,
+        metavar="CORPUS",
+    )
+    long: str = option(
+        "truncate", Choice("truncate", "windows"), help="part of a document over the model's limit that counts"
+    )
+    prefix_space: str = option(
+        "auto",
+        Choice("auto", "yes", "no"),
+        help="space before each document, for byte-level BPE tokenizers (auto: yes for RoBERTa and GPT-2)",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class BaselineOptions(OptionSet):
+    """Random pairs that a baseline is computed with."""
+
+    corpus: tuple[str, ...] = option((), Many(TextColumn(), least=1), help="sentences, one per line", required=True)
+    lang: str = option("en", Text("a language"), help="language of the corpus", metavar="LANG")
+    pairs: int = option(10_000, Int(1), help="number of random pairs")
+    seed: int = option(12345, Int(0), help="random seed")
+    note: str = option(
+        "", Text("a text", empty=True), help="description of the corpus, for the file's header", metavar="TEXT"
+    )
+
+
 def add_idf(add_parser: AddParser) -> None:
     """Add the command to the parser."""
     build = add_parser(description="Count the documents (one per line) in which each token of a model occurs.")
-    build.add_argument(
-        "corpus",
-        nargs="+",
-        type=text_source,
-        metavar="CORPUS",
-        help="text file, FILE.tsv:COLUMN, FILE.csv:COLUMN, FILE.jsonl:KEY, or -",
-    )
-    build.add_argument("-o", "--output", required=True, metavar="FILE", help="- for stdout")
-    build.add_argument("--model", help="model whose tokenizer counts (minilm)")
-    build.add_argument(
-        "--long",
-        choices=("truncate", "windows"),
-        default="truncate",
-        help="document over the model's limit: %(default)s (counted), or windows (all of it counts)",
-    )
-    build.add_argument(
-        "--prefix-space",
-        choices=("auto", "yes", "no"),
-        default="auto",
-        help="space before each document, for byte-level BPE tokenizers (%(default)s: yes for RoBERTa and GPT-2)",
-    )
+    add_flags(build, IdfOptions, only=["corpus"])
+    add_output_file(build, "idf file; - for stdout")
+    add_flags(build, TableModel, change={"model": {"help": "model whose tokenizer counts"}})
+    add_flags(build, IdfOptions, without=["corpus"])
     add_run_options(build, cache=False)
     build.add_help_all()
     build.set_defaults(run=_build_idf)
@@ -65,15 +85,10 @@ def add_idf(add_parser: AddParser) -> None:
 def add_baseline(add_parser: AddParser) -> None:
     """Add the command to the parser."""
     make = add_parser(description="Score random pairs of sentences at every layer of a model.")
-    make.add_argument(
-        "--corpus", nargs="+", type=text_source, required=True, metavar="FILE", help="sentences, one per line"
-    )
-    make.add_argument("-o", "--output", metavar="FILE", help="default: LANG.MODEL.tsv; - for stdout")
-    make.add_argument("--model", help="default: by language")
-    make.add_argument("--lang", help="language of the corpus (en)")
-    make.add_argument("--pairs", type=int, default=10_000, metavar="N", help="random pairs (%(default)s)")
-    make.add_argument("--seed", type=int, default=12345, metavar="N", help="(%(default)s)")
-    make.add_argument("--note", default="", help="what the corpus is, for the file's header")
+    change = {"output": {"default": None, "help": "output file; - for stdout", "unset": "LANG.MODEL.tsv"}}
+    add_flags(make, OutputOptions, only=["output"], change=change)
+    add_flags(make, TableModel, change={"model": {"default": None, "unset": "by language"}})
+    add_flags(make, BaselineOptions)
     add_run_options(make)
     make.add_help_all()
     make.set_defaults(run=_build_baseline)
@@ -84,11 +99,7 @@ def _build_idf(args: argparse.Namespace) -> int:
     documents = (text for spec in args.corpus for text in inputs.stream(parse_source(spec)))
     options = RunOptions.of(run_options(args))
     encoder = load_encoder(
-        args.model or "minilm",
-        engine=options.engine,
-        threads=options.threads,
-        device=options.device,
-        progress=options.progress,
+        args.model, engine=options.engine, threads=options.threads, device=options.device, progress=options.progress
     )
     whole = args.long == "windows"
     source = ", ".join(file_label(spec) for spec in args.corpus)
@@ -101,7 +112,6 @@ def _build_idf(args: argparse.Namespace) -> int:
 
 
 def _build_baseline(args: argparse.Namespace) -> int:
-    args.lang = args.lang or "en"
     model = model_for_language(args.lang) if args.model is None else args.model
     if args.output is None:
         check_writable(f"{args.lang}.{file_label(model)}.tsv")
@@ -119,10 +129,7 @@ def _build_baseline(args: argparse.Namespace) -> int:
     output = args.output or f"{args.lang}.{file_label(baseline.header['model'])}.tsv"
     write_output(output, baseline.text())
     if not args.quiet:
-        print(
-            f"{output}: baseline of {len(baseline.rows)} layers, {short_digest(baseline.digest)}",
-            file=sys.stderr,
-        )
+        print(f"{output}: baseline of {len(baseline.rows)} layers, {short_digest(baseline.digest)}", file=sys.stderr)
     return 0
 
 
@@ -136,25 +143,17 @@ _OPTIONS = (
 def add_bounds(add_parser: AddParser) -> None:
     """Add the command to the parser."""
     calibrate = add_parser(description="Find the lowest and highest value of each part of SentSim over a corpus.")
-    add_text_inputs(calibrate, systems="+")
-    calibrate.add_argument("-o", "--output", required=True, metavar="FILE", help="the bounds, a JSON file")
-    calibrate.add_argument("--combine", default="all", help=f"parts, of {', '.join(PARTS)} (%(default)s)")
-    recipe = SentSim.options()
-    for name in _OPTIONS:
-        calibrate.add_argument(
-            flag_of(name),
-            dest=f"option_{name}",
-            metavar=name.upper(),
-            help=flag_help(recipe[name]).replace("%", "%%"),
-        )
-    add_run_options(calibrate)
-    add_text_options(calibrate)
+    add_flags(calibrate, TextInputs, change={"hyps": {"kind": Many(TextColumn(), least=1)}})
+    add_output_file(calibrate, "bounds, a JSON file")
+    parts = {"default": "all", "help": f"parts, of {', '.join(PARTS)}"}
+    add_flags(calibrate, SentSim, only=("combine", *_OPTIONS), change={"combine": parts})
+    add_run_options(calibrate, texts=True)
     calibrate.add_help_all()
     calibrate.set_defaults(run=_calibrate)
 
 
 def _calibrate(args: argparse.Namespace) -> int:
-    if (args.source is None) == (args.refs is None):
+    if bool(args.source) == bool(args.refs):
         msg = "nlgauge build bounds needs either the source (--source SRC) or references (--refs REF)"
         raise RecipeError(msg)
     texts = read_texts(args)
@@ -163,7 +162,7 @@ def _calibrate(args: argparse.Namespace) -> int:
         texts.systems,
         texts.references,
         sources=texts.sources,
-        metric=[SentSim.from_options({"combine": args.combine, "against": against} | metric_options(args))],
+        metric=[SentSim.from_options({"combine": args.combine, "against": against} | given_options(args, SentSim))],
         **run_options(args),
     )
     bounds = Bounds.of_scores(scores)
@@ -175,28 +174,36 @@ def _calibrate(args: argparse.Namespace) -> int:
     return 0
 
 
+@dataclass(frozen=True, kw_only=True)
+class NormaliseOptions(OptionSet):
+    """Sentences, and rules that change them."""
+
+    file: str = option(
+        "", TextColumn(), help="parsed sentences (.conllu, .conllu.gz), or text", positional=True, required=True
+    )
+    rules: tuple[str, ...] = option(
+        (),
+        Many(Text("a rule", known=lambda: RULES), least=1),
+        help=f"in the order they are applied: {', '.join(RULES)}; text has no tree, so it takes the last only",
+        required=True,
+        metavar="RULE",
+    )
+    lang: str = option(
+        "", Text("a language"), help="language of the texts; zh, ja and th have no blanks", metavar="LANG"
+    )
+    input_format: str | None = option(
+        None, Choice("conllu", "text", "tsv", "csv", "jsonl"), help="format of the file", unset="by its suffix"
+    )
+
+
 def add_normalise(add_parser: AddParser) -> None:
     """Add the command to the parser."""
     parser = add_parser(
         description="Text out, one sentence per line. The rules of word order are our reading of a paper "
-        "whose authors did not release theirs; they follow the tree and know no exceptions of a language.",
+        "whose authors did not release theirs; they follow the tree and know no exceptions of a language."
     )
-    parser.add_argument(
-        "file", type=text_source, metavar="FILE", help="parsed sentences (.conllu, .conllu.gz), or text"
-    )
-    parser.add_argument(
-        "--rules",
-        nargs="+",
-        required=True,
-        metavar="RULE",
-        help=f"in the order they work: {', '.join(RULES)}; text has no tree, so it takes the last only",
-    )
-    parser.add_argument("--lang", help="language of the texts; zh, ja and th have no blanks")
-    parser.add_argument("-o", "--output", default="-", metavar="FILE", help="default: stdout")
-    parser.add_argument(
-        "--input-format", choices=("conllu", "text", "tsv", "csv", "jsonl"), help="instead of by the file's suffix"
-    )
-    parser.add_argument("-q", "--quiet", action="store_true", help="no warnings on stderr")
+    add_flags(parser, NormaliseOptions)
+    add_flags(parser, OutputOptions, only=["output", "quiet"])
     parser.set_defaults(run=_normalise)
 
 
@@ -216,7 +223,7 @@ def _is_parsed(args: argparse.Namespace) -> bool:
 def _parsed(args: argparse.Namespace) -> Iterator[str]:
     lines = Inputs().texts(parse_source(args.file, input_format="text"))
     for sentence in parse_conllu(lines, name=file_label(args.file)):
-        yield normalise_sentence(sentence, args.rules, lang=args.lang or "")
+        yield normalise_sentence(sentence, args.rules, lang=args.lang)
 
 
 def _plain(args: argparse.Namespace) -> Iterator[str]:
@@ -228,4 +235,4 @@ def _plain(args: argparse.Namespace) -> Iterator[str]:
         )
         raise RecipeError(msg)
     for text in Inputs().texts(parse_source(args.file, input_format=args.input_format)):
-        yield remove_punctuation(text, lang=args.lang or "")
+        yield remove_punctuation(text, lang=args.lang)

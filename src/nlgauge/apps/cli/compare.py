@@ -12,20 +12,16 @@ from nlgauge._version import __version__
 from nlgauge.apps.cli.argument_checks import in_flags
 from nlgauge.apps.cli.common import (
     METRIC_FLAGS,
-    UnitOptions,
-    add_document_option,
-    add_metric_options,
+    DocumentOptions,
+    TextInputs,
     add_output_options,
-    add_run_options,
-    add_text_inputs,
-    add_text_options,
-    metric_options,
+    add_scoring_options,
     read_unit,
 )
 from nlgauge.apps.cli.compare_inputs import Inputs, add_score_file_options, read_inputs
-from nlgauge.apps.cli.flags import add_flags, flag_of, given_options, read_options
-from nlgauge.apps.cli.outputs import check_writable, saving, write_output
-from nlgauge.apps.cli.parsing import AddParser, add_hidden
+from nlgauge.apps.cli.flags import add_flags, read_options, refuse_flags
+from nlgauge.apps.cli.outputs import saving, write_output
+from nlgauge.apps.cli.parsing import AddParser
 from nlgauge.apps.cli.score import check_systems_first
 from nlgauge.core.kinds import Choice, Flag, Int, OutputFile, Text
 from nlgauge.core.options import OptionSet, option
@@ -55,48 +51,24 @@ def check_command(args: argparse.Namespace) -> None:
     if args.joined and not texts:
         msg = "--unit document joins lines of texts that are scored, and there are none; leave it out"
         raise RecipeError(msg)
-    if args.table and args.format != "tsv":
-        msg = "--table chooses the table of --format tsv; the other formats have all of them"
-        raise RecipeError(msg)
+    if args.format != "tsv":
+        refuse_flags(args, ["table"], "chooses the table of --format tsv; the other formats have all of them")
     if args.runs:
         _check_runs(args)
-    if not texts and (given := metric_options(args)):
-        msg = f"{flag_of(next(iter(given)))} is for texts that are scored, and there are none"
-        raise RecipeError(msg)
+    if not texts:
+        refuse_flags(args, ("model", "layer", "idf", "lang"), "is for texts that are scored, and there are none")
     if not args.hyps:
-        _check_scores_alone(args)
-    if args.plot:
-        from nlgauge.io.canvas import check_figure
-
-        check_figure(Path(args.plot))
-    if args.report:
-        check_writable(args.report)
-
-
-def _check_scores_alone(args: argparse.Namespace) -> None:
-    """Flags that are about texts say nothing about files of scores."""
-    if args.metric:
-        msg = (
-            "--metric is for texts that are scored, and there are none; the files of --scores have their own metrics"
-        )
-        raise RecipeError(msg)
-    for name in ("refs", "source"):
-        if getattr(args, name):
-            msg = f"--{name} is for texts that are scored, and there are none; scores of other tools need no texts"
-            raise RecipeError(msg)
-    if args.runs:
-        msg = "--runs takes several files of a system (NAME=FILE ...); a file of --scores has one column per system"
-        raise RecipeError(msg)
+        refuse_flags(args, ("metric", "refs", "source"), "is for texts that are scored, and there are none")
+        takes = "takes several files of a system (NAME=FILE ...); a file of --scores has one column per system"
+        refuse_flags(args, ["runs"], takes)
 
 
 def _check_runs(args: argparse.Namespace) -> None:
     """Flags that are about segments, or about two systems on them, say nothing about runs."""
-    settings = [name for name in given_options(args, CompareSettings) if name not in _SETTINGS_OF_RUNS]
+    settings = [name for name in CompareSettings.options() if name not in _SETTINGS_OF_RUNS]
     segments = () if args.joined else ("document_ids",)
-    given = settings + [name for name in ("gate", "report", "plot", *segments) if getattr(args, name)]
-    if given:
-        msg = f"{flag_of(given[0])} is about segments, and --runs compares the scores of whole runs; leave one out"
-        raise RecipeError(msg)
+    about = "is about segments, and --runs compares the scores of whole runs; leave one out"
+    refuse_flags(args, (*settings, "gate", "report", "plot", *segments), about)
 
 
 #: Exit status when the new system is significantly worse than the old one.
@@ -137,7 +109,6 @@ class CompareFiles(OptionSet):
     """Files that a comparison writes, and which table TSV holds."""
 
     report: str | None = option(None, OutputFile(), help="HTML report in one file, with all segments")
-    plot: str | None = option(None, OutputFile(), help="figure of the ranking: .png, .svg or .pdf")
     table: str = option(
         "ranking", Choice("ranking", *ComparisonReport.further), help="table in TSV output", hidden=True
     )
@@ -172,43 +143,21 @@ def add_command(add_parser: AddParser) -> None:
         description="Compare systems on the same segments: texts, saved runs (FILE.json) or scores of other tools.",
         epilog=_EXAMPLES,
     )
-    add_text_inputs(parser)
-    _add_score_files(parser)
-    add_metric_options(parser, default=None, shown="bertscore; of saved runs all")
-    _add_test_options(parser)
+    add_flags(parser, TextInputs)
+    add_score_file_options(parser, runs=True)
+    add_scoring_options(parser, default="bertscore; of saved runs all")
+    tests = add_flags(parser, CompareSettings, title="tests and rankings")
+    add_flags(tests, DocumentOptions, without=["documents"])
     add_flags(parser, GateOptions, title="gate")
-    add_run_options(parser)
-    add_text_options(parser)
-    add_flags(parser, UnitOptions)
-    output = add_output_options(parser, formats=FORMATS)
+    output = add_output_options(parser, formats=FORMATS, plot="figure of the ranking: .png, .svg or .pdf")
     add_flags(output, CompareFiles)
     parser.add_help_all()
     parser.set_defaults(run=_run)
 
 
-def _add_score_files(parser: argparse.ArgumentParser) -> None:
-    files = add_score_file_options(parser)
-    add_hidden(
-        files,
-        "--other-versions",
-        action="store_true",
-        help="compare saved runs that only versions of packages tell apart",
-    )
-    files.add_argument("--runs", action="store_true", help="files of one NAME=FILE are runs (seeds) of a system")
-    add_hidden(
-        files, "--budget", metavar="FILE", help="what systems cost: a table with a column system; shown beside"
-    )
-
-
-def _add_test_options(parser: argparse.ArgumentParser) -> None:
-    tests = add_flags(parser, CompareSettings, title="tests and rankings")
-    add_document_option(tests)
-
-
 def _run(args: argparse.Namespace) -> int:
     read_unit(args)
     settings = _settings(args)
-    read_options(args, GateOptions)
     files = read_options(args, CompareFiles)
     check_command(args)
     try:
@@ -216,9 +165,9 @@ def _run(args: argparse.Namespace) -> int:
     except NlgaugeError as error:
         if args.gate and args.format == "json":
             # A program that reads the record learns that there is no decision; the message goes to stderr as well.
-            write_output(args.output, _gate_not_run(in_flags(str(error))))
+            write_output(args.output, _gate_not_run(in_flags(str(error), vars(args))))
         raise
-    status = _gate_status(found.gate, strict=bool(args.strict))
+    status = _gate_status(found.gate, strict=args.strict)
     try:
         _write(found, inputs, args, files)
     except (NlgaugeError, OSError) as error:
@@ -226,7 +175,7 @@ def _run(args: argparse.Namespace) -> int:
             raise
         # A gate that failed has failed, even if a file cannot be written or the reader went away.
         if not isinstance(error, BrokenPipeError):
-            print(f"nlgauge: error: {in_flags(str(error))}", file=sys.stderr)
+            print(f"nlgauge: error: {in_flags(str(error), vars(args))}", file=sys.stderr)
     if found.gate is not None and not _seen(args) and not (found.gate.passed and args.quiet):
         print(f"nlgauge: {found.gate.headline}", file=sys.stderr)
     return status
@@ -263,7 +212,7 @@ def _seen(args: argparse.Namespace) -> bool:
 
 def _settings(args: argparse.Namespace) -> CompareSettings:
     # Tables for people have the p value of the test that decides.
-    for_people = args.format not in ("json", "tsv", "csv") and not args.report and args.tests_shown is None
+    for_people = args.format not in ("json", "tsv", "csv") and not args.report and "tests_shown" not in args.given
     return read_options(args, CompareSettings, {"tests_shown": ()} if for_people else {})
 
 

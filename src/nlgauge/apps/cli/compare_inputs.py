@@ -10,8 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nlgauge.apps.cli.argument_checks import check_metrics
-from nlgauge.apps.cli.common import check_documents, joined_texts, metric_options, read_documents, run_options
-from nlgauge.apps.cli.parsing import add_hidden
+from nlgauge.apps.cli.common import check_documents, joined_texts, metric_options, read_documents, scoring_options
+from nlgauge.apps.cli.flags import add_flags
+from nlgauge.core.kinds import Flag, InputFile, Many, Text
+from nlgauge.core.options import OptionSet, option
 from nlgauge.core.score_table import ScoreTable
 from nlgauge.core.scoring import recipes_and_run, score_systems
 from nlgauge.data.score_files import ScoreSpec, metric_name, read_score_files
@@ -27,43 +29,60 @@ if TYPE_CHECKING:
     from nlgauge.core.score import Score
 
 
-def add_score_file_options(parser: argparse.ArgumentParser) -> Any:
-    """Add `--scores` and what goes with it; the group is returned for a command that has more."""
-    files = parser.add_argument_group("scores of other tools")
-    files.add_argument(
-        "--scores",
-        nargs="+",
-        default=[],
-        metavar="FILE",
-        help="[METRIC=]FILE[:COLUMN,...]: .tsv, .csv, .jsonl, or the .json of COMET",
+class _ColumnName(Text):
+    """`KEY=COLUMN`."""
+
+    def __init__(self) -> None:
+        super().__init__("KEY=COLUMN")
+
+    def check(self, value: Any) -> str:
+        """Text with something on either side of the sign."""
+        text = super().check(value)
+        key, _, column = text.partition("=")
+        if not key or not column:
+            raise ValueError
+        return text
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScoreFiles(OptionSet):
+    """Scores of other tools, and runs."""
+
+    scores: tuple[str, ...] = option(
+        (), Many(InputFile()), help="[METRIC=]FILE[:COLUMN,...]: .tsv, .csv, .jsonl, or the .json of COMET"
     )
-    files.add_argument(
-        "--lower-is-better", nargs="+", default=[], metavar="METRIC", help="metrics of these files that are distances"
+    lower_is_better: tuple[str, ...] = option(
+        (), Many(Text("a metric")), help="metrics of these files that are distances", needs="scores", metavar="METRIC"
     )
-    add_hidden(
-        files,
-        "--score-columns",
-        nargs="+",
-        default=[],
+    score_columns: tuple[str, ...] = option(
+        (),
+        Many(_ColumnName()),
+        help="names of the columns system, segment, document, metric, langpair, if they are different",
+        needs="scores",
+        hidden=True,
         metavar="KEY=COLUMN",
-        help="names of the columns system, segment, document, metric, langpair, where they are others",
     )
-    return files
+    other_versions: bool = option(
+        False, Flag(), help="compare saved runs that only versions of packages tell apart", hidden=True
+    )
+    runs: bool = option(False, Flag(), help="files of one NAME=FILE are runs (seeds) of a system")
+    budget: str | None = option(
+        None,
+        InputFile(),
+        help="table with the cost of each system (column system), shown next to its score",
+        hidden=True,
+    )
+
+
+def add_score_file_options(parser: argparse.ArgumentParser, *, runs: bool = False) -> None:
+    """Add `--scores` and what goes with it, and the flags of a comparison of systems."""
+    without = () if runs else ("other_versions", "runs", "budget")
+    add_flags(parser, ScoreFiles, title="scores of other tools", without=without)
 
 
 def score_columns(args: argparse.Namespace) -> dict[str, str]:
     """The columns that `--score-columns` names."""
-    if args.lower_is_better and not args.scores:
-        msg = "--lower-is-better belongs to --scores FILE, which was not given"
-        raise RecipeError(msg)
-    found: dict[str, str] = {}
-    for text in args.score_columns:
-        key, equals, value = text.partition("=")
-        if not equals or not key or not value:
-            msg = f"--score-columns takes KEY=COLUMN, got {text!r}"
-            raise RecipeError(msg)
-        found[key] = value
-    return found
+    return dict(text.split("=", 1) for text in args.score_columns)
 
 
 @dataclass(frozen=True)
@@ -174,7 +193,7 @@ def _scored(
     metrics = args.metric or ["bertscore"]
     check_metrics(metrics, args, command="compare")
     _check_twice(metrics, metric_options(args))
-    texts = read_parallel(files.specs, args.refs or (), args.source, input_format=args.input_format)
+    texts = read_parallel(files.specs, args.refs, args.source, input_format=args.input_format)
     names = files.renamed(list(texts.systems))
     texts = texts._replace(systems={names[label]: lines for label, lines in texts.systems.items()})
     if joined is not None:
@@ -185,8 +204,7 @@ def _scored(
         texts.references,
         sources=texts.sources,
         metric=metrics,
-        **metric_options(args),
-        **run_options(args),
+        **scoring_options(args),
     )
     return Inputs(scores=scores, texts=texts, runs_of=_runs_of(files, list(texts.systems)))
 

@@ -8,13 +8,21 @@ from __future__ import annotations
 
 import argparse
 import shlex
-from collections.abc import Iterable, Iterator
-from typing import Any
+from collections.abc import Iterator
+from dataclasses import dataclass
 
+from nlgauge.apps.cli.flags import add_flags
 from nlgauge.apps.cli.parsing import AddParser, CommandParser, is_shown
-from nlgauge.core.registry import METRICS
+from nlgauge.core.kinds import Choice
+from nlgauge.core.options import OptionSet, option
 
-SHELLS = ("bash", "zsh")
+
+@dataclass(frozen=True, kw_only=True)
+class CompletionOptions(OptionSet):
+    """The shell that completes."""
+
+    shell: str = option("", Choice("bash", "zsh"), help="shell", positional=True, required=True, metavar="SHELL")
+
 
 _EXAMPLES = """\
 examples:
@@ -56,10 +64,9 @@ complete -o bashdefault -o default -F _nlgauge nlgauge
 def add_command(add_parser: AddParser) -> None:
     """Add the command to the parser."""
     parser = add_parser(
-        description="Print a script that completes commands, flags and their values.",
-        epilog=_EXAMPLES,
+        description="Print a script that completes commands, flags and their values.", epilog=_EXAMPLES
     )
-    parser.add_argument("shell", choices=SHELLS, help="the shell it is for")
+    add_flags(parser, CompletionOptions)
     parser.set_defaults(run=_run)
 
 
@@ -77,8 +84,8 @@ def completion_script(shell: str) -> str:
         shown = [flag for action in parser._actions if is_shown(action) for flag in _long_flags(action)]
         flags.append(f"        {shlex.quote(place)}) echo {shlex.quote(' '.join(shown))} ;;")
         for action in parser._actions:
-            choices = _values(place, action)
-            if choices:
+            known = getattr(action, "option", None)
+            if choices := action.choices or (known.kind.completions() if known else ()):
                 # A dot stands for no flag before the value.
                 before = [f"{place} {flag}" for flag in action.option_strings or ["."]]
                 if action.option_strings and action.nargs in {"+", "*"}:  # a value after another
@@ -87,30 +94,6 @@ def completion_script(shell: str) -> str:
                 values.append(f"        {named}) echo {shlex.quote(' '.join(map(str, choices)))} ;;")
     first = "autoload -U +X bashcompinit && bashcompinit\n" if shell == "zsh" else ""
     return _SCRIPT.format(first=first, flags="\n".join(flags), values="\n".join(values))
-
-
-def _values(place: str, action: argparse.Action) -> Iterable[Any]:
-    """What an argument takes: choices of its own, or names that other commands list."""
-    from nlgauge.data.cards import DATA_CARDS
-    from nlgauge.io.store.catalog import CARDS, encoder_names
-    from nlgauge.studies.published.entries import PAPER_TABLES
-
-    by_place: dict[str, Iterable[str]] = {
-        "nlgauge study reproduce": ("list", *PAPER_TABLES),
-        "nlgauge show": METRICS,
-        "nlgauge models pull": CARDS,
-        "nlgauge models path": CARDS,
-        "nlgauge data info": DATA_CARDS,
-    }
-    by_flag: dict[str, Iterable[str]] = {"--metric": METRICS, "--data": DATA_CARDS, "--model": encoder_names()}
-    kind = getattr(action, "kind", None)
-    if choices := action.choices or (kind.words_of() if kind is not None else ()):
-        return choices
-    if not action.option_strings:
-        return by_place.get(place, ())
-    if place == "nlgauge serve":  # its --data is a folder
-        return ()
-    return next((by_flag[flag] for flag in action.option_strings if flag in by_flag), ())
 
 
 def _places(name: str, parser: CommandParser) -> Iterator[tuple[str, CommandParser]]:

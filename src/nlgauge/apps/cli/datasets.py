@@ -6,11 +6,14 @@ import argparse
 import json
 import os
 import sys
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from nlgauge.apps.cli.common import check_documents, read_documents
+from nlgauge.apps.cli.common import add_format, check_documents, read_documents
+from nlgauge.apps.cli.flags import add_flags
 from nlgauge.apps.cli.parsing import AddParser
+from nlgauge.core.kinds import Folder, Int, Many, Text
+from nlgauge.core.options import OptionSet, option
 from nlgauge.data.cards import DATA_CARDS, find_data_card, load
 from nlgauge.data.integrity import DataChecks, check, recognise
 from nlgauge.errors import InputError, RecipeError
@@ -21,21 +24,49 @@ if TYPE_CHECKING:
     from nlgauge.data.judgements import JudgementTable
 
 
-def add_data_options(parser: argparse.ArgumentParser, *, title: str = "data", required: bool = True) -> Any:
-    """Add the options; the group is returned for a command that has more of them."""
-    data = parser.add_argument_group(title)
-    data.add_argument("--data", required=required, metavar="NAME", help="as in 'nlgauge data list'")
-    data.add_argument("--at", metavar="PATH", help="file, or folder that holds it ($NLGAUGE_DATA)")
-    data.add_argument("--langpairs", nargs="+", metavar="PAIR", help="only these (default: all)")
-    data.add_argument(
-        "--set",
-        nargs="+",
-        action="extend",
-        default=[],
-        metavar="KEY=VALUE",
-        help="options of it; see nlgauge data info NAME",
+#: The name of a data set, as an option of a command.
+DATA_NAME = Text("the name of a data set, see 'nlgauge data list'", known=lambda: DATA_CARDS)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DataOptions(OptionSet):
+    """A data set with human judgements, or a part of it."""
+
+    data: str | None = option(None, DATA_NAME, help="data set, see 'nlgauge data list'")
+    at: str | None = option(
+        None,
+        Folder("a file or a folder"),
+        help="file or folder of the data",
+        unset="$NLGAUGE_DATA",
+        needs="data",
+        metavar="PATH",
     )
-    return data
+    langpairs: tuple[str, ...] = option(
+        (),
+        Many(Text("a language pair")),
+        help="language pairs, such as cs-en",
+        unset="all",
+        needs="data",
+        metavar="PAIR",
+    )
+    set: tuple[str, ...] = option(
+        (),
+        Many(Text("KEY=VALUE"), again=True),
+        help="options, see 'nlgauge data info NAME'",
+        needs="data",
+        metavar="KEY=VALUE",
+    )
+    limit: int | None = option(
+        None, Int(1), help="first N rows of each language pair and system", unset="all", needs="data"
+    )
+
+
+def add_data_options(
+    parser: argparse.ArgumentParser, *, title: str = "data", required: bool = True, limit: bool = False
+) -> Any:
+    """Add the options; the group is returned for a command that has more of them."""
+    change = {"data": {"required": required}}
+    return add_flags(parser, DataOptions, title=title, without=() if limit else ["limit"], change=change)
 
 
 def load_data(args: argparse.Namespace, **more: Any) -> JudgementTable:
@@ -46,27 +77,46 @@ def load_data(args: argparse.Namespace, **more: Any) -> JudgementTable:
     if not at:
         msg = f"say where {card.name} lies: --at PATH, or the environment variable NLGAUGE_DATA"
         raise RecipeError(msg)
-    return load(card.name, at, langpairs=args.langpairs, **options)
+    table = load(card.name, at, langpairs=args.langpairs or None, **options)
+    return table if getattr(args, "limit", None) is None else table.first_rows(args.limit)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Lookup(OptionSet):
+    """What is listed, described or checked."""
+
+    name: str = option("", DATA_NAME, help="data set", positional=True, required=True)
+    path: str = option(
+        "",
+        Folder("a file or a folder"),
+        help="folder or file of a data set; or its name, looked up in the folder $NLGAUGE_DATA",
+        positional=True,
+        required=True,
+        metavar="PATH",
+    )
 
 
 def add_command(add_parser: AddParser) -> None:
     """Add the command to the parser."""
     parser = add_parser()
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
-    listing = actions.add_parser("list", help="data sets known by name")
+    listing = actions.add_parser("list", help="list the known data sets")
     listing.set_defaults(run=_list)
-    info = actions.add_parser("info", help="where a data set is published, its citation, its files and pitfalls")
-    info.add_argument("name", metavar="NAME")
+    info = actions.add_parser("info", help="show source, citation, files and pitfalls of a data set")
+    add_flags(info, _Lookup, only=["name"])
     info.set_defaults(run=_info)
-    checking = actions.add_parser("check", help="whether the files are complete; exit status 1 if not")
-    checking.add_argument(
-        "path", metavar="PATH", help="a data set's folder or file; or a name, looked up in the folder $NLGAUGE_DATA"
-    )
-    checking.add_argument("--name", help="the data set to check for; default: what its files look like")
+    checking = actions.add_parser("check", help="check whether the files are complete; exit status 1 if not")
+    named = {
+        "positional": False,
+        "required": False,
+        "help": "data set to check for",
+        "unset": "recognised by its files",
+    }
+    add_flags(checking, _Lookup, change={"name": named})
     checking.set_defaults(run=_check)
     tables = ("text", "json", "markdown")
     for action, formats in ((listing, tables), (info, ("text", "json")), (checking, tables)):
-        action.add_argument("-f", "--format", choices=formats, default="text", help="(%(default)s)")
+        add_format(action, *formats)
 
 
 def _list(args: argparse.Namespace) -> int:

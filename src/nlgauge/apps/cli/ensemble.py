@@ -9,15 +9,16 @@ from pathlib import Path
 from nlgauge.apps.cli.argument_checks import check_metrics
 from nlgauge.apps.cli.common import (
     METRIC_FLAGS,
-    add_metric_options,
+    add_output_file,
     add_output_options,
-    add_run_options,
-    add_text_options,
+    add_scoring_options,
     metric_options,
     run_options,
 )
-from nlgauge.apps.cli.compare_inputs import add_score_file_options, score_columns
+from nlgauge.apps.cli.compare_inputs import ScoreFiles, add_score_file_options, score_columns
 from nlgauge.apps.cli.datasets import add_data_options, load_data
+from nlgauge.apps.cli.flags import add_flags, given_options
+from nlgauge.apps.cli.meta import MetaOptions
 from nlgauge.apps.cli.operations import write_result
 from nlgauge.apps.cli.outputs import write_output
 from nlgauge.apps.cli.parsing import AddParser
@@ -26,7 +27,7 @@ from nlgauge.core.score_table import load_scores
 from nlgauge.errors import RecipeError
 from nlgauge.io.storage import short_digest
 from nlgauge.io.textfiles import file_label
-from nlgauge.studies.ensembles import fit_norms, norms_of_scores, search_ensembles
+from nlgauge.studies.ensembles import SearchOptions, fit_norms, norms_of_scores, search_ensembles
 from nlgauge.studies.meta.metric_values import ScoredJudgements, imported_rows
 from nlgauge.studies.meta.score_table import released_rows, score_table
 
@@ -45,10 +46,10 @@ def add_norms(add_parser: AddParser) -> None:
         description="Compute means and deviations of metrics over a data set, or over saved scores.", epilog=_FIT
     )
     add_data_options(fit, required=False)
-    fit.add_argument("--scores", nargs="+", default=[], metavar="FILE", help="saved by 'nlgauge score -o FILE.json'")
-    add_metric_options(fit, default=None, shown="none")
-    add_run_options(fit)
-    fit.add_argument("-o", "--output", required=True, metavar="FILE", help="the norms, a .json file; - for stdout")
+    saved = {"scores": {"help": "saved by 'nlgauge score -o FILE.json'"}}
+    add_flags(fit, ScoreFiles, only=["scores"], change=saved)
+    add_scoring_options(fit, default="none", project=False)
+    add_output_file(fit, "norms, a .json file; - for stdout")
     fit.add_help_all()
     fit.set_defaults(run=_fit)
 
@@ -60,14 +61,10 @@ def add_search(add_parser: AddParser) -> None:
         epilog="example:\n  nlgauge study ensemble --data wmt17-testset --metric bertscore moverscore chrf smd",
     )
     add_data_options(search)
-    add_metric_options(search, default=None, shown="none")
+    add_scoring_options(search, default="none", project=False)
     add_score_file_options(search)
-    search.add_argument("--released", nargs="+", default=[], metavar="NAME", help="scores that came with the data")
-    search.add_argument("--splits", type=int, default=50, metavar="N", help="random halves (%(default)s)")
-    search.add_argument("--seed", type=int, default=12345, metavar="N", help="of the halves (%(default)s)")
-    search.add_argument("--criterion", metavar="NAME", help="of people (default: the data set's)")
-    add_text_options(search)
-    add_run_options(search)
+    add_flags(search, MetaOptions, only=["released", "criterion"], change={"released": {"hidden": False}})
+    add_flags(search, SearchOptions)
     add_output_options(search, width=3)
     search.add_help_all()
     search.set_defaults(run=_search)
@@ -115,8 +112,7 @@ def _search(args: argparse.Namespace) -> int:
         table.langpair,
         table.segment,
         data=table.name,
-        splits=args.splits,
-        seed=args.seed,
+        **given_options(args, SearchOptions),
     )
     write_result(found, args)
     return 0

@@ -9,33 +9,32 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
-from pathlib import Path
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TextIO
 
 from nlgauge.apps.cli.argument_checks import check_metrics
 from nlgauge.apps.cli.common import (
     METRIC_FLAGS,
-    add_metric_options,
+    MetricOptions,
+    TextInputs,
     add_output_options,
-    add_run_options,
-    add_text_inputs,
-    add_text_options,
-    add_word_options,
+    add_scoring_options,
     metric_options,
     read_texts,
     run_options,
-    word_options,
+    scoring_options,
 )
 from nlgauge.apps.cli.datasets import add_data_options, load_data
 from nlgauge.apps.cli.explain_factors import add_factors
-from nlgauge.apps.cli.flags import flag_of
+from nlgauge.apps.cli.flags import add_flags, given_options, refuse_flags
 from nlgauge.apps.cli.outputs import saving, write_output
-from nlgauge.apps.cli.parsing import AddParser, add_hidden
+from nlgauge.apps.cli.parsing import AddParser
+from nlgauge.core.kinds import Choice, Flag, InputFile, Many, Text
 from nlgauge.core.metric import looks_alone
+from nlgauge.core.options import OptionSet, option
 from nlgauge.core.scoring import recipes_and_run
 from nlgauge.errors import RecipeError
-from nlgauge.io.canvas import check_figure, save_figure
+from nlgauge.io.canvas import save_figure
 from nlgauge.io.textfiles import file_label
 from nlgauge.studies.explain.corpus import explain_corpus
 from nlgauge.studies.explain.evaluate import METHODS as ERROR_METHODS
@@ -46,20 +45,44 @@ from nlgauge.studies.explain.evaluate import (
     gold_words,
     word_errors,
 )
-from nlgauge.studies.explain.options import CorpusOptions
+from nlgauge.studies.explain.options import CorpusOptions, ExplainOptions
 from nlgauge.studies.explain.word_level import read_word_scores, read_word_tags
 
 if TYPE_CHECKING:
     from nlgauge.studies.explain.explanation import Explanation
 
 
+@dataclass(frozen=True, kw_only=True)
+class PairOptions(OptionSet):
+    """A pair of texts, and what is shown of it."""
+
+    hyp_text: str = option("", Text("a text", empty=True), help="hypothesis", required=True, metavar="TEXT")
+    ref_text: tuple[str, ...] = option(
+        (), Many(Text("a text", empty=True)), help="reference; the best of several is shown", metavar="TEXT"
+    )
+    source_text: str | None = option(
+        None, Text("a text", empty=True), help="source text, for metrics that compare with it", metavar="TEXT"
+    )
+    side_by_side: bool = option(
+        False, Flag(), help="both kinds of alignment: transport (soft) and greedy matches (hard)"
+    )
+    plot_kind: str = option("flow", Choice("flow", "heat-map"), help="kind of figure", needs="plot")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ErrorOptions(OptionSet):
+    """Marked errors, and error scores of words."""
+
+    gold: str | None = option(None, InputFile(), help="instead of a data set: 0 or 1 per word, a text per line")
+    scores: str | None = option(None, InputFile(), help="a number per word, a text per line; also FILE.jsonl:KEY")
+    lower_is_error: bool = option(False, Flag(), help="scores measure quality, as those of SHAP do", needs="scores")
+    method: str = option("match", Choice(*ERROR_METHODS), help="method that computes error scores")
+
+
 def check_pair(args: argparse.Namespace) -> None:
     """Refuse texts that the metric does not read, and flags of a figure without one."""
     if not args.ref_text and args.source_text is None:
         msg = "nlgauge explain pair needs a text to compare with: --ref-text TEXT or --source-text TEXT"
-        raise RecipeError(msg)
-    if args.plot_kind is not None and not args.plot:
-        msg = "--plot-kind belongs to --plot FILE, which was not given"
         raise RecipeError(msg)
     (recipe,), _ = recipes_and_run(args.metric, metric_options(args))
     with_source = getattr(recipe, "against", "refs") == "source"
@@ -93,47 +116,51 @@ def check_left_out(args: argparse.Namespace, found: Explanation) -> None:
         return
     kinds = {one.kind for one in found.attributions}
     if "shapley" not in kinds:
-        _refuse(args, ("samples", "seed"), "to --shapley, which was not given")
+        refuse_flags(args, ("samples", "seed"), "belongs to --shapley, which was not given")
     if not kinds & {"shapley", "leave-one-out"}:
-        _refuse(args, ("side", "component"), "to --shapley or --leave-one-out; neither was given")
+        refuse_flags(args, ("side", "component"), "belongs to --shapley or --leave-one-out; neither was given")
 
 
 def check_evaluate(args: argparse.Namespace) -> None:
-    """Refuse what does not go with scores of a file, tags of a file, or the method."""
+    """Refuse flags that do not go with scores of a file, or with the method."""
     if args.gold is not None:
-        _refuse(args, ("at", "langpairs", "set", "limit", "side"), "to --data NAME; with --gold FILE leave it out")
+        refuse_flags(args, ["side"], "belongs to --data NAME; with --gold FILE leave it out")
     if args.scores is not None:
-        computed = ("metric", "method", "pieces", "component", "samples", "seed")
-        _refuse(args, computed, "to scores that are computed; with --scores FILE leave it out")
-        for name in metric_options(args):
-            msg = f"{flag_of(name)} belongs to scores that are computed; with --scores FILE leave it out"
-            raise RecipeError(msg)
+        computed = (*MetricOptions.options(), "method", "pieces", "component", "samples", "seed")
+        refuse_flags(args, computed, "belongs to scores that are computed; with --scores FILE leave it out")
         return
-    if args.lower_is_error:
-        _refuse(args, ("lower_is_error",), "to --scores FILE, which was not given")
     if args.method != "shapley":
-        _refuse(args, ("samples", "seed"), "to --method shapley")
-    if args.method in (None, "match"):
-        _refuse(args, ("component",), "to --method leave-one-out or shapley")
+        refuse_flags(args, ("samples", "seed"), "belongs to --method shapley")
+    if args.method == "match":
+        refuse_flags(args, ["component"], "belongs to --method leave-one-out or shapley")
     else:
-        _refuse(args, ("pieces",), "to --method match")
+        refuse_flags(args, ["pieces"], "belongs to --method match")
 
 
 def check_source_side(args: argparse.Namespace, metrics: Sequence[str]) -> None:
     """Refuse to evaluate words of the source by metrics that do not read it."""
     recipes, _ = recipes_and_run(metrics, metric_options(args))
     names = [recipe.name for recipe in recipes if getattr(recipe, "against", "refs") != "source"]
-    if names and args.side not in (None, "hypothesis"):
+    if names and args.side != "hypothesis":
         msg = f"--side {args.side} is of the source, which {names[0]} does not read; use -m {names[0]}:against=source"
         raise RecipeError(msg)
 
 
-def _refuse(args: argparse.Namespace, names: Sequence[str], where: str) -> None:
-    """Refuse the first of the flags that was given."""
-    for name in names:
-        if getattr(args, name) not in (None, [], False):
-            msg = f"{flag_of(name)} belongs {where}"
-            raise RecipeError(msg)
+def _add_word_options(parser: argparse.ArgumentParser, *, words: str = "words", without: Sequence[str] = ()) -> None:
+    """How words are made and left out."""
+    side = Choice("hypothesis", "reference", "source")
+    change: dict[str, dict[str, Any]] = {
+        "words": {"default": words},
+        "side": {"kind": side, "help": "whose words are left out, or evaluated"},
+    }
+    add_flags(parser, ExplainOptions, without=without, change=change)
+
+
+def _word_options(args: argparse.Namespace) -> dict[str, Any]:
+    """The options of `_add_word_options` that were given, as keywords; the library has the other defaults."""
+    # For the library both are the text that a hypothesis is compared with.
+    side = "hypothesis" if args.side == "hypothesis" else "reference"
+    return given_options(args, ExplainOptions) | {"words": args.words, "side": side}
 
 
 _CORPUS_EXAMPLES = f"""\
@@ -148,35 +175,15 @@ def add_corpus(actions: Any) -> None:
     parser = actions.add_parser(
         "corpus",
         usage="nlgauge explain corpus (HYP --refs REF ... | --data NAME) [options]",
-        help="which parts of speech, and which kinds of match, carry a score over a corpus",
+        help="show which parts of speech and kinds of match make up the score of a corpus",
         description="What words contribute to a metric's score, added up over all texts: by part of speech, and by\n"
         "whether the other text has the same word, another form of it, or neither.",
         epilog=_CORPUS_EXAMPLES,
     )
-    add_text_inputs(parser)
-    data = add_data_options(parser, required=False)
-    data.add_argument("--limit", type=int, metavar="N", help="the first N rows of each language pair and system")
-    methods = CorpusOptions.options()["method"].kind.words_of()
-    parser.add_argument(
-        "--method", choices=methods, default="linear", metavar="NAME", help=f"{', '.join(methods)} (linear)"
-    )
-    parser.add_argument(
-        "--words-of",
-        choices=("hypothesis", "reference"),
-        default="hypothesis",
-        metavar="SIDE",
-        help="hypothesis or reference, which may be the source (hypothesis)",
-    )
-    parser.add_argument(
-        "--tagger", default="spacy-en", metavar="NAME", help="spacy-en, a spaCy model or CoNLL-U files (spacy-en)"
-    )
-    add_metric_options(parser)
-    intervals = parser.add_argument_group("intervals")
-    add_hidden(intervals, "--level", type=float, default=0.95, metavar="P", help="(%(default)s)")
-    add_hidden(intervals, "--resamples", type=int, default=1000, metavar="N", help="draws of texts (%(default)s)")
-    add_hidden(intervals, "--seed", type=int, default=12345, metavar="N", help="of the draws (%(default)s)")
-    add_run_options(parser)
-    add_text_options(parser)
+    add_flags(parser, TextInputs)
+    add_data_options(parser, required=False, limit=True)
+    add_flags(parser, CorpusOptions)
+    add_scoring_options(parser, one=True)
     add_output_options(parser, width=3)
     parser.add_help_all()
     parser.set_defaults(run=_corpus)
@@ -184,21 +191,13 @@ def add_corpus(actions: Any) -> None:
 
 def _corpus(args: argparse.Namespace) -> int:
     check_metrics(args.metric, args, command="explain corpus")
-    if len(args.metric) != 1:
-        msg = f"nlgauge explain corpus takes one metric, got {len(args.metric)}"
-        raise RecipeError(msg)
     hypotheses, references, sources = _texts(args)
     found = explain_corpus(
         hypotheses,
         references,
         sources=sources,
         metric=args.metric[0],
-        annotator=args.tagger,
-        side=args.words_of,
-        method=args.method,
-        level=args.level,
-        resamples=args.resamples,
-        seed=args.seed,
+        **given_options(args, CorpusOptions),
         **metric_options(args),
         **(run_options(args) | {"progress": False}),
     )
@@ -212,15 +211,9 @@ def _texts(args: argparse.Namespace) -> tuple[Sequence[str], list[tuple[str, ...
         msg = "nlgauge explain corpus needs texts: HYP with --refs REF or --source SRC, or --data NAME, not both"
         raise RecipeError(msg)
     if args.data is not None:
-        if args.refs or args.source:
-            msg = "--refs and --source belong to files of one's own; with --data NAME leave them out"
-            raise RecipeError(msg)
+        refuse_flags(args, ("refs", "source"), "belongs to texts in files; with --data NAME leave it out")
         table = load_data(args)
-        table = table if args.limit is None else table.first_rows(args.limit)
         return table.hypothesis, list(table.references) if all(table.references) else None, table.source
-    if args.at or args.langpairs or args.set or args.limit is not None:
-        msg = "--at, --langpairs, --set and --limit belong to --data NAME, which was not given"
-        raise RecipeError(msg)
     texts = read_texts(args)
     if len(texts.systems) != 1:
         msg = f"nlgauge explain corpus takes one system, got {len(texts.systems)}"
@@ -241,21 +234,16 @@ def add_evaluate(actions: Any) -> None:
     parser = actions.add_parser(
         "evaluate",
         usage="nlgauge explain evaluate (--gold FILE | --data NAME) [--scores FILE | --metric METRIC] [options]",
-        help="error scores of words beside words that people marked",
+        help="compare error scores of words with marked errors",
         description="AUC, average precision and recall at top-K of word-level error scores, by the protocol of the\n"
         "Eval4NLP 2021 shared task. Scores come from a file, or from the explanations of a metric.",
         epilog=_EVALUATE_EXAMPLES,
     )
-    data = add_data_options(parser, required=False)
-    data.add_argument("--gold", metavar="FILE", help="instead: 0 or 1 per word, a text per line")
-    data.add_argument("--limit", type=int, metavar="N", help="the first N texts of each language pair and system")
-    parser.add_argument("--scores", metavar="FILE", help="a number per word, a text per line; also FILE.jsonl:KEY")
-    parser.add_argument("--lower-is-error", action="store_true", help="the scores are of quality, such as SHAP")
-    parser.add_argument("--method", choices=ERROR_METHODS, metavar="NAME", help=f"{', '.join(ERROR_METHODS)} (match)")
-    add_word_options(parser, words="blanks")
-    add_metric_options(parser, default=None, shown="bertscore")
-    add_run_options(parser)
-    add_text_options(parser)
+    data = add_data_options(parser, required=False, limit=True)
+    add_flags(data, ErrorOptions, only=["gold"])
+    add_flags(parser, ErrorOptions, without=["gold"])
+    _add_word_options(parser, words="blanks", without=("shapley", "leave_one_out", "beside"))
+    add_scoring_options(parser, default="bertscore")
     add_output_options(parser, width=3)
     parser.add_help_all()
     parser.set_defaults(run=_evaluate)
@@ -282,7 +270,6 @@ def _from_files(args: argparse.Namespace) -> list[ErrorAgreement]:
 
 def _from_data(args: argparse.Namespace) -> list[ErrorAgreement]:
     table = load_data(args)
-    table = table if args.limit is None else table.first_rows(args.limit)
     if args.scores is not None and len(table.langpairs) != 1:
         msg = f"--scores belong to one language pair, and {table.name} has {', '.join(table.langpairs)}; --langpairs"
         raise RecipeError(msg)
@@ -290,17 +277,16 @@ def _from_data(args: argparse.Namespace) -> list[ErrorAgreement]:
     if args.scores is None:
         check_metrics(metrics, args, command="explain evaluate")
         check_source_side(args, metrics)
-    method = args.method or "match"
     found = []
     for langpair in table.langpairs:
         part = table.where(langpair=langpair)
-        options = word_options(args)
+        options = _word_options(args)
         gold = gold_words(part, side=options["side"], words=args.words)
         if args.scores is not None:
             scores = {file_label(args.scores): read_word_scores(args.scores, lower_is_error=args.lower_is_error)}
         else:
-            options |= metric_options(args) | run_options(args)
-            scores = {name: word_errors(part, metric=name, method=method, **options) for name in metrics}
+            options |= scoring_options(args)
+            scores = {name: word_errors(part, metric=name, method=args.method, **options) for name in metrics}
         found += [
             replace(evaluate_errors(gold, values), scores=name, langpair=langpair) for name, values in scores.items()
         ]
@@ -333,23 +319,11 @@ def _add_pair(actions: Any) -> None:
         description="What matched what in one pair of texts, and what each word contributes to the score.",
         epilog=_PAIR_EXAMPLES,
     )
-    parser.add_argument("--hyp-text", required=True, metavar="TEXT", help="the hypothesis")
-    parser.add_argument("--ref-text", nargs="+", metavar="TEXT", help="the reference; of several the best is shown")
-    parser.add_argument("--source-text", metavar="TEXT", help="what was translated, for metrics that compare with it")
-    parser.add_argument(
-        "--side-by-side",
-        action="store_true",
-        help="also the other kind of alignment: transport (soft) beside greedy matches (hard), or the reverse",
-    )
-    parser.add_argument("--shapley", action="store_true", help="Shapley values of the words, for any score")
-    parser.add_argument("--leave-one-out", action="store_true", help="what the score loses without each word")
-    add_word_options(parser)
-    add_metric_options(parser)
-    add_run_options(parser)
-    add_text_options(parser)
-    output = add_output_options(parser, formats=("text", "json", "markdown"))
-    output.add_argument("--plot", metavar="FILE", help="a figure: .png, .svg or .pdf")
-    output.add_argument("--plot-kind", choices=("flow", "heat-map"), metavar="NAME", help="flow or heat-map (flow)")
+    add_flags(parser, PairOptions, without=["plot_kind"])
+    _add_word_options(parser, without=["beside"])
+    add_scoring_options(parser, one=True)
+    output = add_output_options(parser, formats=("text", "json", "markdown"), plot="figure: .png, .svg or .pdf")
+    add_flags(output, PairOptions, only=["plot_kind"])
     parser.add_help_all()
     parser.set_defaults(run=_pair)
 
@@ -363,21 +337,14 @@ def _pair(args: argparse.Namespace) -> int:
     from nlgauge.studies.explain.pairs import explain_pair
 
     check_metrics(args.metric, args, command="explain pair")
-    if len(args.metric) != 1:
-        msg = f"nlgauge explain pair takes one metric, got {len(args.metric)}"
-        raise RecipeError(msg)
     check_pair(args)
-    if args.plot:
-        check_figure(Path(args.plot))
     found = explain_pair(
         args.hyp_text,
-        args.ref_text,
+        args.ref_text or None,
         source=args.source_text,
         metric=args.metric[0],
-        shapley=True if args.shapley else None,
-        leave_one_out=args.leave_one_out,
         beside=args.side_by_side,
-        **word_options(args),
+        **_word_options(args),
         **metric_options(args),
         **(run_options(args) | {"progress": False}),
     )

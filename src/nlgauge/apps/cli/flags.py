@@ -1,16 +1,18 @@
-"""Flags of the command line, made from declared options.
+"""Flags and positional arguments of the command line, made from declared options.
 
     add_flags(parser, CompareSettings, title="tests and rankings")
     settings = read_options(args, CompareSettings)
 
-A flag without a value in the command is None in the parsed arguments, so the library's defaults apply. Values are
-parsed and checked by the options themselves: a message is the same on the command line, in Python and in a request.
+After parsing, `args.given` holds the values that the command sets, and every option without one has its
+default in `args`. `check_options` parses and checks the values by the options themselves: a message is the same on
+the command line, in Python and in a request.
 """
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from nlgauge.apps.cli.parsing import add_hidden
@@ -40,69 +42,143 @@ def flag_of(name: str) -> str:
     return f"--{name.replace('_', '-')}"
 
 
+def _flag_by(owner: Any, name: str) -> str:
+    """The flag as the set of options calls it; recipes of metrics have no names of their own for flags."""
+    return owner.flag_of(name) if issubclass(owner, OptionSet) else flag_of(name)
+
+
 def add_flags(
-    target: Any, options: type[OptionSet], *, title: str = "", only: Iterable[str] = (), without: Iterable[str] = ()
+    target: Any,
+    options: Any,
+    *,
+    title: str = "",
+    only: Iterable[str] = (),
+    without: Iterable[str] = (),
+    change: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> Any:
-    """Add a flag for each option, in a group of their own where it has a title; the group is returned."""
+    """Add a flag for each option of a set or recipe, in a group of their own where it has a title.
+
+    `change` says by option what is different in this command: `{"width": {"default": 3}}`. The group is returned.
+    """
     group = target.add_argument_group(title) if title else target
     for name, entry in options.options().items():
         if name not in set(without) and (not only or name in set(only)):
-            _add_flag(group, entry, options)
+            _add_flag(group, replace(entry, **(change or {}).get(name, {})), options)
     return group
 
 
-def _add_flag(group: Any, entry: Option, options: type[OptionSet]) -> None:
-    names = [*([entry.flag] if entry.flag else []), options.flag_of(entry.name)]
-    settings: dict[str, Any] = {"dest": entry.name, "default": None, "help": flag_help(entry).replace("%", "%%")}
+def _add_flag(group: Any, entry: Option, owner: Any) -> None:
+    flags = [*([entry.flag] if entry.flag else []), _flag_by(owner, entry.name)]
+    names = [entry.name] if entry.positional else flags
+    settings: dict[str, Any] = {"default": None, "help": flag_help(entry).replace("%", "%%")}
     if isinstance(entry.kind, Flag):
         settings |= {"action": "store_const", "const": True}
     else:
-        settings["metavar"] = _value_name(entry)
-    if isinstance(entry.kind, Many):
-        settings["nargs"] = "+"
-    if entry.required:
-        settings["required"] = True
+        settings |= {"metavar": _value_names(entry), "type": _unprotected}
+    settings |= _number_of_values(entry)
+    if not entry.positional:
+        settings |= {"dest": entry.name, "required": entry.required}
     action = add_hidden(group, *names, **settings) if entry.hidden else group.add_argument(*names, **settings)
-    action.kind, action.option_set = entry.kind, options
+    action.option, action.owner = entry, owner
+
+
+def _number_of_values(entry: Option) -> dict[str, Any]:
+    """How argparse reads the values of a list."""
+    kind = entry.kind
+    if not isinstance(kind, Many):
+        return {"nargs": "?"} if entry.positional and not entry.required else {}
+    if isinstance(kind.kind, Many):  # a list for each time that the flag is given
+        return {"action": "append", "nargs": kind.kind.most}
+    if kind.most is not None and kind.most == kind.least > 1:
+        return {"nargs": kind.most}
+    count = "*" if entry.positional and not kind.least else "+"
+    return {"nargs": count} | ({"action": "extend"} if kind.again else {})
+
+
+def _unprotected(text: str) -> str:
+    """A value as the user wrote it (see `protect_stdin_columns` of parsing.py)."""
+    return text.removeprefix("\0")
 
 
 def flag_help(entry: Option) -> str:
     """The help of a flag: what the option is, its values where they can be listed, and its default."""
     kind = entry.kind.kind if isinstance(entry.kind, Many) else entry.kind
     words = f": {', '.join(kind.words_of())}" if kind.words_of() else ""
-    silent = entry.required or entry.default in (None, False, ())
+    silent = entry.required or entry.default is None or entry.default is False or entry.default in ((), "")
     default = entry.unset if entry.unset else "" if silent else entry.default_text
     return f"{entry.help}{words}" + (f" (default: {default})" if default else "")
 
 
-def _value_name(entry: Option) -> str:
-    """The name of the value in help and messages."""
+def _value_names(entry: Option) -> str | tuple[str, ...]:
+    """The name of the value in help and messages, or of each of a fixed number of values."""
     if entry.metavar:
-        return entry.metavar
-    inner = entry.kind.kind if isinstance(entry.kind, Many) else entry.kind
+        names = tuple(entry.metavar.split())
+        return names if len(names) > 1 else entry.metavar
+    inner = innermost(entry.kind)
     return next(name for known, name in _METAVARS if isinstance(inner, known))
 
 
-def given_options(args: argparse.Namespace, options: type[OptionSet]) -> dict[str, Any]:
+def innermost(kind: Kind) -> Kind:
+    """The kind of a single value."""
+    return innermost(kind.kind) if isinstance(kind, Many) else kind
+
+
+def set_option(args: argparse.Namespace, name: str, value: Any) -> None:
+    """Set an option as if the command had."""
+    args.given[name] = value
+    setattr(args, name, value)
+
+
+def check_options(args: argparse.Namespace) -> None:
+    """Replace texts by the values of options; refuse values that are none, and flags without the one they need."""
+    given = getattr(args, "given", {})
+    for name, value in list(given.items()):
+        entry = args.declared[name]
+        try:
+            set_option(args, name, entry.check(value))
+        except RecipeError as error:
+            text = " ".join(map(str, value)) if isinstance(value, list) else value
+            must = f"must be {entry.values}, got {text!r}" if text else "is empty (is a variable of the shell unset?)"
+            msg = f"{_shown(args, name)} {must}"
+            raise RecipeError(msg) from error
+    for name in given:
+        needed = args.declared[name].needs
+        if needed in args.declared and needed not in given:
+            msg = f"{_shown(args, name)} belongs to {_shown(args, needed, value=True)}, which was not given"
+            raise RecipeError(msg)
+
+
+def _shown(args: argparse.Namespace, name: str, *, value: bool = False) -> str:
+    """An option in messages: its flag, or the name of a positional argument."""
+    entry = args.declared[name]
+    names = _value_names(entry)
+    metavar = names if isinstance(names, str) else " ".join(names)
+    if entry.positional:
+        return metavar
+    flag = _flag_by(args.owners[name], name)
+    return f"{flag} {metavar}" if value and not isinstance(entry.kind, Flag) else flag
+
+
+def given_options(args: argparse.Namespace, options: Any) -> dict[str, Any]:
     """The options that the command sets; another flag of the command may have the name of an option."""
-    flags = [name for name, owner in getattr(args, "declared", {}).items() if owner is options]
-    return {name: getattr(args, name) for name in flags if getattr(args, name) is not None}
+    return {name: value for name, value in getattr(args, "given", {}).items() if args.owners[name] is options}
+
+
+def refuse_flags(args: argparse.Namespace, names: Iterable[str], reason: str) -> None:
+    """Refuse the first of these flags that the command sets."""
+    for name in names:
+        if name in args.given:
+            msg = f"{_shown(args, name)} {reason}"
+            raise RecipeError(msg)
 
 
 def read_options(
     args: argparse.Namespace, options: type[Options], changes: Mapping[str, Any] | None = None
 ) -> Options:
-    """The options of a command; a flag that needs another one is refused without it."""
-    given = given_options(args, options)
-    for name in given:
-        needed = options.options()[name].needs
-        if needed and not getattr(args, needed, None):
-            value = options.options()[needed]
-            owner = " ".join([flag_of(needed), *([] if isinstance(value.kind, Flag) else [_value_name(value)])])
-            msg = f"{flag_of(name)} belongs to {owner}, which was not given"
-            raise RecipeError(msg)
+    """The options of a command as the library takes them."""
+    check_options(args)
     try:
-        return options.of(given | dict(changes or {}))
+        return options.of(given_options(args, options) | dict(changes or {}))
     except RecipeError as error:  # it names the option: "alpha must be ..."
         name, _, rest = str(error).partition(" ")
         if name not in options.options():

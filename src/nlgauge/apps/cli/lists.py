@@ -5,10 +5,13 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from dataclasses import dataclass
 
-from nlgauge.apps.cli.common import text_source
-from nlgauge.apps.cli.flags import flag_of
-from nlgauge.apps.cli.parsing import AddParser, CommandParser
+from nlgauge.apps.cli.common import OutputOptions, add_format
+from nlgauge.apps.cli.flags import add_flags, flag_of
+from nlgauge.apps.cli.parsing import AddParser
+from nlgauge.core.kinds import Many, Text, TextColumn
+from nlgauge.core.options import OptionSet, option
 from nlgauge.core.registry import METRICS, metric_class
 from nlgauge.errors import DigestError
 from nlgauge.io.packages import install_command
@@ -21,23 +24,55 @@ from nlgauge.io.textfiles import Inputs, file_label, parse_source
 from nlgauge.report.metrics import describe_metric, describe_option, metric_equation
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Lookup(OptionSet):
+    """What is looked up."""
+
+    name: str = option(
+        "", Text("a metric", known=lambda: METRICS), help="metric, see 'nlgauge list'", positional=True, required=True
+    )
+    models: tuple[str, ...] = option(
+        (),
+        Many(Text("a model", known=lambda: CARDS), least=1),
+        help=f"{', '.join(CARDS)}, or a Hugging Face id",
+        positional=True,
+        metavar="MODEL",
+    )
+    model: str = option(
+        "", Text("a model", known=lambda: CARDS), help="model", positional=True, required=True, metavar="MODEL"
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Calibration(OptionSet):
+    """Texts that a model is calibrated on for eight bits."""
+
+    corpus: tuple[str, ...] = option(
+        (),
+        Many(TextColumn()),
+        help="texts like those to be scored, one per line; without it, the plan that comes with nlgauge is restored",
+    )
+    float32: tuple[str, ...] = option(
+        (),
+        Many(Text("the name of weights")),
+        help="products to leave in float32, by their weights: 'encoder.layer.*.output.dense'",
+    )
+    note: str = option("", Text("a text", empty=True), help="description of the corpus, for the plan", metavar="TEXT")
+
+
 def add_list(add_parser: AddParser) -> None:
     """Add the command to the parser."""
     parser = add_parser()
     parser.set_defaults(run=_list_metrics)
-    _add_format(parser, "text", "json", "markdown")
+    add_format(parser, "text", "json", "markdown")
 
 
 def add_show(add_parser: AddParser) -> None:
     """Add the command to the parser."""
     parser = add_parser()
-    parser.add_argument("name", metavar="NAME", help="metric name, see 'nlgauge list'")
+    add_flags(parser, _Lookup, only=["name"])
     parser.set_defaults(run=_show_metric)
-    _add_format(parser, "text", "json")
-
-
-def _add_format(parser: CommandParser, *formats: str) -> None:
-    parser.add_argument("-f", "--format", choices=formats, default="text", help="(%(default)s)")
+    add_format(parser, "text", "json")
 
 
 def _list_metrics(args: argparse.Namespace) -> int:
@@ -67,9 +102,9 @@ def _show_metric(args: argparse.Namespace) -> int:
     print(f"{described['better']} is better; {components}")
     equation = metric_equation(metric)
     print("\n" + "\n\n".join([equation, *deviation_notes([equation])]) + "\n")
-    for option in options:
-        print(f"{option['flag']}  {option['help']}")
-        print(f"    {option['values']} (default: {option['default']})")
+    for entry in options:
+        print(f"{entry['flag']}  {entry['help']}")
+        print(f"    {entry['values']} (default: {entry['default']})")
     print(f"\nfor one metric of several: --metric {metric.name}:{options[0]['name']}=VALUE,...\n")
     print(metric.citation.strip())
     return 0
@@ -79,37 +114,23 @@ def add_models(add_parser: AddParser) -> None:
     """Add the command to the parser."""
     parser = add_parser()
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
-    listing = actions.add_parser("list", help="models known by name, and whether they are here")
+    listing = actions.add_parser("list", help="list the known models, and whether they are downloaded")
     listing.set_defaults(run=_list_models)
-    pull = actions.add_parser("pull", help="fetch models into the cache and check their digests")
-    pull.add_argument("models", nargs="+", metavar="MODEL", help=f"{', '.join(CARDS)}, or a Hugging Face id")
-    pull.add_argument("-q", "--quiet", action="store_true", help="no progress bar")
+    pull = actions.add_parser("pull", help="download models into the cache and check their digests")
+    add_flags(pull, _Lookup, only=["models"])
+    add_flags(pull, OutputOptions, only=["quiet"])
     pull.set_defaults(run=_pull)
-    path = actions.add_parser("path", help="print the folder of a model that is here")
-    path.add_argument("model", metavar="MODEL")
+    path = actions.add_parser("path", help="print the folder of a downloaded model")
+    add_flags(path, _Lookup, only=["model"])
     path.set_defaults(run=_path)
 
 
 def add_int8(add_parser: AddParser) -> None:
     """Add the command to the parser."""
     quantise = add_parser()
-    quantise.add_argument("model", metavar="MODEL")
-    quantise.add_argument(
-        "--corpus",
-        nargs="+",
-        type=text_source,
-        metavar="FILE",
-        help="texts like those to be scored, one per line; without it, back to the plan that comes with nlgauge",
-    )
-    quantise.add_argument(
-        "--float32",
-        nargs="+",
-        default=[],
-        metavar="NAME",
-        help="products to leave in float32, by their weights: 'encoder.layer.*.output.dense'",
-    )
-    quantise.add_argument("--note", default="", help="what the corpus is, for the plan")
-    quantise.add_argument("-q", "--quiet", action="store_true", help="say nothing but the digest")
+    add_flags(quantise, _Lookup, only=["model"])
+    add_flags(quantise, Calibration)
+    add_flags(quantise, OutputOptions, only=["quiet"])
     quantise.set_defaults(run=_quantise)
 
 
@@ -162,7 +183,7 @@ def _quantise(args: argparse.Namespace) -> int:
     # Calibration needs the room that runs models; the other actions do not.
     from nlgauge.encoders.int8.calibrate import quantise_model, use_shipped_plan
 
-    if args.corpus is None:
+    if not args.corpus:
         plan = use_shipped_plan(args.model, progress=not args.quiet)
     else:
         inputs = Inputs()

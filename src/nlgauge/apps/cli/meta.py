@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from pathlib import Path
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,29 +12,30 @@ import numpy as np
 from nlgauge.apps.cli.argument_checks import check_metrics
 from nlgauge.apps.cli.common import (
     METRIC_FLAGS,
-    add_document_option,
-    add_documents_of_data,
-    add_metric_options,
+    MODEL,
+    DocumentOptions,
     add_output_options,
     add_run_options,
-    add_text_options,
+    add_scoring_options,
     metric_options,
     run_options,
 )
 from nlgauge.apps.cli.compare_inputs import add_score_file_options, score_columns
 from nlgauge.apps.cli.datasets import add_data_options, load_data, with_documents
+from nlgauge.apps.cli.flags import add_flags, given_options, read_options
 from nlgauge.apps.cli.operations import write_result
-from nlgauge.apps.cli.parsing import AddParser, add_hidden
+from nlgauge.apps.cli.parsing import AddParser
+from nlgauge.core.kinds import Choice, Flag, Many, Text
+from nlgauge.core.options import OptionSet, option
 from nlgauge.core.run_options import RunOptions
 from nlgauge.data.cards import find_data_card
 from nlgauge.data.judgements import JudgementTable, document_table
-from nlgauge.io.canvas import check_figure
 from nlgauge.studies.meta.agreement import Agreements
 from nlgauge.studies.meta.evaluation import evaluate
 from nlgauge.studies.meta.metric_values import ScoredJudgements, imported_rows
 from nlgauge.studies.meta.questions import AGREEMENTS, LEVELS, Question, Significance, check_question
 from nlgauge.studies.meta.score_table import released_rows, score_table, sentinels_of
-from nlgauge.studies.meta.tune_layer import tune_layer
+from nlgauge.studies.meta.tune_layer import TuneOptions, tune_layer
 
 if TYPE_CHECKING:
     from nlgauge.data.card import DataCard
@@ -48,6 +49,24 @@ examples:
 {METRIC_FLAGS}"""
 
 
+@dataclass(frozen=True, kw_only=True)
+class MetaOptions(OptionSet):
+    """What metrics are compared with, and how."""
+
+    level: str = option("segment", Choice(*LEVELS), help="level")
+    agreement: tuple[str, ...] = option(
+        ("pearson",), Many(Choice(*AGREEMENTS), least=1), help="measures of agreement"
+    )
+    criterion: str | None = option(None, Text("a criterion"), help="human rating", unset="set by the data set")
+    aggregate: str = option(
+        "mean", Choice("mean", "median"), help="score of a system, from its segments", hidden=True
+    )
+    released: tuple[str, ...] = option(
+        (), Many(Text("a metric")), help="scores that came with the data, as rows", hidden=True
+    )
+    no_sentinels: bool = option(False, Flag(), help="leave out the rows of length, chance and copying", hidden=True)
+
+
 def add_meta(add_parser: AddParser) -> None:
     """Add the command to the parser."""
     parser = add_parser(
@@ -55,29 +74,12 @@ def add_meta(add_parser: AddParser) -> None:
         epilog=_EXAMPLES,
     )
     add_data_options(parser)
-    add_metric_options(parser, default=None, shown="bertscore")
+    add_scoring_options(parser, default="bertscore")
     add_score_file_options(parser)
-    add_text_options(parser)
-    asked = parser.add_argument_group("agreement")
-    asked.add_argument(
-        "--level", choices=LEVELS, default="segment", metavar="NAME", help=f"{', '.join(LEVELS)} (%(default)s)"
-    )
-    asked.add_argument(
-        "--agreement", nargs="+", choices=AGREEMENTS, default=["pearson"], metavar="NAME",
-        help=", ".join(AGREEMENTS),
-    )  # fmt: skip
-    asked.add_argument("--criterion", metavar="NAME", help="of people (default: the data set's)")
-    add_hidden(
-        asked, "--aggregate", choices=("mean", "median"), default="mean", help="of a system's scores (%(default)s)"
-    )
-    add_hidden(
-        asked, "--released", nargs="+", default=[], metavar="NAME", help="scores that came with the data, as rows"
-    )
-    add_hidden(asked, "--no-sentinels", action="store_true", help="leave out the rows of length, chance and copying")
-    _add_significance(parser)
-    add_run_options(parser)
-    output = add_output_options(parser, width=3)
-    output.add_argument("--plot", metavar="FILE", help="bars with intervals: .png, .svg or .pdf")
+    add_flags(parser, MetaOptions, title="agreement")
+    tests = add_flags(parser, Significance, title="significance", without=["documents"])
+    add_flags(tests, DocumentOptions, without=["unit"])
+    add_output_options(parser, width=3, plot="bars with intervals: .png, .svg or .pdf")
     parser.add_help_all()
     parser.set_defaults(run=_meta)
 
@@ -86,35 +88,14 @@ def add_tune_layer(add_parser: AddParser) -> None:
     """Add the command to the parser."""
     tune = add_parser(
         description="Score a data set with BERTScore (F, no idf) at every layer of a model; the layer with the best "
-        "average correlation is the best.",
+        "average correlation is the best."
     )
     add_data_options(tune)
-    tune.add_argument("--model", help="(minilm)")
-    tune.add_argument("--agreement", choices=AGREEMENTS[:3], default="pearson", help="(%(default)s)")
-    add_text_options(tune)
-    add_run_options(tune)
+    add_flags(tune, TuneOptions, change={"model": {"kind": MODEL, "project": True}})
+    add_run_options(tune, texts=True)
     add_output_options(tune)
     tune.add_help_all()
     tune.set_defaults(run=_tune)
-
-
-def _add_significance(parser: argparse.ArgumentParser) -> None:
-    tests = parser.add_argument_group("significance")
-    defaults = Significance()
-    add_hidden(
-        tests,
-        "--test",
-        choices=("default", "permutation", "bootstrap", "williams", "none"),
-        default=defaults.test,
-        metavar="NAME",
-        help="default, permutation, bootstrap, williams or none (%(default)s)",
-    )
-    add_hidden(tests, "--alpha", type=float, default=defaults.alpha, metavar="P", help="level (%(default)s)")
-    add_hidden(tests, "--correction", choices=("bonferroni", "holm"), help="for the number of pairs of metrics")
-    add_hidden(tests, "--resamples", type=int, default=defaults.resamples, metavar="N", help="draws (%(default)s)")
-    add_hidden(tests, "--seed", type=int, default=defaults.seed, metavar="N", help="of the draws (%(default)s)")
-    add_documents_of_data(tests)
-    add_document_option(tests, line="row")
 
 
 def _meta(args: argparse.Namespace) -> int:
@@ -124,19 +105,11 @@ def _meta(args: argparse.Namespace) -> int:
     if args.metric:
         check_metrics(args.metric, args, command="study meta")
     columns = score_columns(args)
-    if args.plot:
-        check_figure(Path(args.plot))
     args.data = card.name
     by_document = args.level == "document"
-    significance = Significance(
-        test=args.test,
-        alpha=args.alpha,
-        correction=args.correction,
-        resamples=args.resamples,
-        seed=args.seed,
-        # At the level of documents the ids say what is joined, and not what is drawn.
-        documents=args.documents or (args.document_ids is not None and not by_document),
-    )
+    # At the level of documents the ids say what is joined, and not what is drawn.
+    documents = args.documents or (args.document_ids is not None and not by_document)
+    significance = read_options(args, Significance, {"documents": documents})
     table = _table(args, card)
     asked = {"level": args.level, "criterion": args.criterion, "aggregate": args.aggregate}
     names = args.released or ([] if card.texts or args.scores else table.released)
@@ -190,6 +163,6 @@ def _table(args: argparse.Namespace, card: DataCard) -> JudgementTable:
 
 
 def _tune(args: argparse.Namespace) -> int:
-    options = {"agreement": args.agreement} | ({"model": args.model} if args.model else {})
+    options = given_options(args, TuneOptions)
     write_result(tune_layer(load_data(args), **options, **run_options(args)), args)
     return 0

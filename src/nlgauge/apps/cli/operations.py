@@ -7,22 +7,16 @@ import sys
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from nlgauge.apps.cli.argument_checks import check_metrics
 from nlgauge.apps.cli.common import (
     METRIC_FLAGS,
-    add_input_format,
-    add_metric_options,
+    TextInputs,
     add_output_options,
-    add_refs_and_source,
-    add_run_options,
-    add_text_options,
-    metric_options,
+    add_scoring_options,
     read_texts,
-    run_options,
-    text_source,
+    scoring_options,
 )
 from nlgauge.apps.cli.flags import add_flags, given_options
 from nlgauge.apps.cli.outputs import saving, write_output
@@ -33,7 +27,6 @@ from nlgauge.core.operations import CANDIDATES, DOCUMENTS, LISTS, SEGMENTS, SYST
 from nlgauge.core.rank import check_lines
 from nlgauge.core.result import FORMATS, Result
 from nlgauge.errors import InputError, RecipeError
-from nlgauge.io.canvas import check_figure
 from nlgauge.io.textfiles import Inputs, parse_source, read_candidates
 
 
@@ -60,7 +53,7 @@ def _read_segments(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def _read_candidates(args: argparse.Namespace) -> dict[str, Any]:
-    texts = read_candidates(args.hyps, args.refs or (), args.source, input_format=args.input_format)
+    texts = read_candidates(args.hyps, args.refs, args.source, input_format=args.input_format)
     if all(len(group) == 1 for group in texts.candidates):
         msg = (
             "every segment has one candidate, so there is nothing to choose; give several files, or JSONL with lists"
@@ -101,26 +94,26 @@ def add_operation(add_parser: AddParser, name: str) -> None:
         description=documentation.partition("\n\n")[0].replace("\n    ", "\n"),
         epilog=examples + (METRIC_FLAGS if operation.metric != "none" else ""),
     )
-    parser.add_argument(
-        "hyps",
-        nargs="*",
-        type=text_source,
-        metavar=files.metavar,
-        help=f"{operation.inputs[0].help}; FILE, FILE.tsv:COLUMN, .csv, .jsonl, - (stdin), .gz",
+    parser.set_defaults(refs=(), source=None)  # for operations without them
+    texts = f"{operation.inputs[0].help}; FILE, FILE.tsv:COLUMN, .csv, .jsonl, - (stdin), .gz"
+    add_flags(
+        parser,
+        TextInputs,
+        without=[flag for flag, name in (("refs", "refs"), ("source", "sources")) if name not in names],
+        change={"hyps": {"metavar": files.metavar, "help": texts}},
     )
-    add_refs_and_source(parser, refs="refs" in names, source="sources" in names)
-    add_input_format(parser)
     for options in operation.option_sets:
         add_flags(parser, options, title=options.called)
     if operation.metric != "none":
-        add_metric_options(parser)
-        add_run_options(parser)
-        add_text_options(parser)
-    output = add_output_options(parser, formats=FORMATS, width=operation.result_class.decimals)
-    if operation.result_class.figure is not Result.figure:
-        output.add_argument("--plot", metavar="FILE", help="write a figure: .png, .svg or .pdf")
-    if operation.metric == "none":
-        output.add_argument("-q", "--quiet", action="store_true", help="no warnings on stderr")
+        add_scoring_options(parser, one=operation.metric != "several")
+    drawn = operation.result_class.figure is not Result.figure
+    add_output_options(
+        parser,
+        formats=FORMATS,
+        width=operation.result_class.decimals,
+        plot="figure: .png, .svg or .pdf" if drawn else "",
+        quiet=operation.metric == "none",
+    )
     parser.add_help_all()
     parser.set_defaults(run=partial(_run, operation))
 
@@ -131,13 +124,11 @@ def _run(operation: Operation, args: argparse.Namespace) -> int:
         texts = f"{operation.inputs[0].name} ({_FILES[operation.inputs].metavar} ...)"
         msg = f"nlgauge {operation.name} needs {texts}; see 'nlgauge {operation.name} --help'"
         raise RecipeError(msg)
-    if getattr(args, "plot", None):
-        check_figure(Path(args.plot))
     keywords: dict[str, Any] = {}
     for options in operation.option_sets:
         keywords |= given_options(args, options)
     if operation.metric != "none":
-        keywords |= {"metric": _metrics(operation, args), **metric_options(args), **run_options(args)}
+        keywords |= {"metric": _metrics(operation, args), **scoring_options(args)}
     inputs = _FILES[operation.inputs].read(args)
     wanted = {entry.name: inputs.get(entry.name) for entry in operation.inputs}
     result = operation.call(**wanted, **keywords)
@@ -149,12 +140,7 @@ def _run(operation: Operation, args: argparse.Namespace) -> int:
 
 def _metrics(operation: Operation, args: argparse.Namespace) -> Any:
     check_metrics(args.metric, args, command=operation.name)
-    if operation.metric == "several":
-        return args.metric
-    if len(args.metric) != 1:
-        msg = f"nlgauge {operation.name} takes one metric, got {len(args.metric)}"
-        raise RecipeError(msg)
-    return args.metric[0]
+    return args.metric if operation.metric == "several" else args.metric[0]
 
 
 def write_result(result: Result, args: argparse.Namespace) -> None:

@@ -11,39 +11,13 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from nlgauge.core.kinds import InputFile, Kind, OutputFile
+from nlgauge.apps.cli.flags import flag_of, innermost
+from nlgauge.core.kinds import FigureFile, InputFile, OutputFile
+from nlgauge.core.resources import Resource
 from nlgauge.errors import InputError
+from nlgauge.io.canvas import check_figure
 from nlgauge.io.storage import write_atomic
 from nlgauge.io.textfiles import parse_source
-
-#: Arguments that name files to be written, and files to be read.
-_OUTPUTS = ("output", "plot", "plot_fit", "report", "save_alignments", "curves", "state")
-_INPUTS = (
-    "hyps",
-    "refs",
-    "source",
-    "corpus",
-    "file",
-    "parallel",
-    "unsupervised",
-    "bitexts",
-    "fit_on",
-    "maps",
-    "rated",
-    "texts",
-    "alignments",
-    "links",
-    "study",
-    "idf_corpus",
-    "scores",
-    "gold",
-    "table",
-    "lexicon",
-    "word_vectors",
-    "translations",
-    "document_ids",
-    "budget",
-)
 
 #: Suffixes of files that are not text, so that a table under such a name could not be opened.
 _NOT_WRITTEN = frozenset(
@@ -70,11 +44,13 @@ def check_outputs(args: argparse.Namespace) -> None:
         raise InputError(msg)
     inputs = _input_paths(args)
     taken: dict[str, str] = {}
-    for name in dict.fromkeys([*_OUTPUTS, *_named_by(args, OutputFile)]):
-        path = getattr(args, name, None)
-        if not path or path == "-":
+    for name, entry in getattr(args, "declared", {}).items():
+        path = getattr(args, name)
+        if not isinstance(entry.kind, OutputFile) or not path or path == "-":
             continue
         check_writable(path)
+        if isinstance(entry.kind, FigureFile):
+            check_figure(Path(path))
         if name == "output" and (suffix := Path(path).suffix.lower()) in _NOT_WRITTEN:
             msg = (
                 f"cannot write {path!r}: results are text, not {suffix}; use a name such as result.txt or "
@@ -84,7 +60,7 @@ def check_outputs(args: argparse.Namespace) -> None:
         if path.lower().endswith(".gz"):
             msg = f"cannot write {path!r}: results are not compressed; give a name without .gz"
             raise InputError(msg)
-        flag = "-o" if name == "output" else f"--{name.replace('_', '-')}"
+        flag = entry.flag or flag_of(name)
         known = taken.setdefault(os.path.realpath(path), flag)
         if known != flag and not _is_device(path):
             msg = f"{known} and {flag} both write {path!r}; give each a file of its own"
@@ -95,27 +71,21 @@ def check_outputs(args: argparse.Namespace) -> None:
                 raise InputError(msg)
 
 
-def _named_by(args: argparse.Namespace, kind: type[Kind]) -> list[str]:
-    """Arguments of a kind, among those that are declared as options."""
-    return [name for name, declared in getattr(args, "kinds", {}).items() if isinstance(declared, kind)]
-
-
 def _is_device(path: str) -> bool:
     """Such as /dev/null, which takes everything."""
     return os.path.exists(path) and not os.path.isfile(path)
 
 
 def _input_paths(args: argparse.Namespace) -> list[str]:
-    found: list[str] = []
-    declared = set(_named_by(args, InputFile))
-    for name, value in vars(args).items():
-        if name in _INPUTS or name in declared or name.startswith("option_"):
-            found += [one for one in _flat(value) if one]
+    texts = list(getattr(args, "signature_options", {}).values())
+    for name, entry in getattr(args, "declared", {}).items():
+        if isinstance(innermost(entry.kind), InputFile | Resource):
+            texts += _flat(getattr(args, name))
     for recipe in getattr(args, "metric", None) or ():
-        found += recipe.split(":", 1)[-1].split(",")  # sentsim:bounds=FILE
+        texts += recipe.split(":", 1)[-1].split(",")  # sentsim:bounds=FILE
     form = getattr(args, "input_format", None)
     paths: list[str] = []
-    for spec in found:
+    for spec in filter(None, texts):
         for text in (spec, spec.partition("=")[2]):  # LANG=FILE, option=FILE
             with contextlib.suppress(InputError, ValueError):  # whoever reads it says what is wrong with it
                 source = parse_source(text, input_format=form if form in {"tsv", "csv", "jsonl"} else None)
@@ -124,10 +94,10 @@ def _input_paths(args: argparse.Namespace) -> list[str]:
 
 
 def _flat(value: object) -> Iterator[str]:
-    """Texts of an argument: itself, a list, or a list of lists (`--parallel`, given again)."""
+    """Texts of an argument: itself, a list, or a list of lists."""
     if isinstance(value, str):
         yield value
-    elif isinstance(value, list):
+    elif isinstance(value, tuple):
         for one in value:
             yield from _flat(one)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 import shutil
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NoReturn
 
 from nlgauge.core.options import did_you_mean
@@ -93,11 +93,7 @@ class CommandParser(argparse.ArgumentParser):
         if extra:
             hint = self._hint(extra, getattr(found, "metric", None) or ())
             self.error(f"unrecognized arguments: {' '.join(extra)}{hint}")
-        # What `flags.py` noted: the kind of each argument, and the sets of options that arguments belong to.
-        noted: list[Any] = [action for action in self._actions if hasattr(action, "kind")]
-        if noted:
-            found.kinds = {action.dest: action.kind for action in noted}
-            found.declared = {action.dest: action.option_set for action in noted}
+        _note_options(found, self._actions)
         return found, []
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
@@ -162,6 +158,18 @@ def _metric_option_hint(name: str, extra: Sequence[str], metrics: Sequence[str])
     return f"; an option of a metric is written -m {recipe}{',' if ':' in recipe else ':'}{option}={value}"
 
 
+def _note_options(args: argparse.Namespace, actions: Iterable[Any]) -> None:
+    """Note in the parsed arguments which options the command has and which values it sets; fill in the defaults."""
+    declared = {action.dest: action for action in actions if hasattr(action, "option")}
+    if not declared:
+        return
+    args.declared = {name: action.option for name, action in declared.items()}
+    args.owners = {name: action.owner for name, action in declared.items()}
+    args.given = {name: getattr(args, name) for name in declared if getattr(args, name) not in (None, [])}
+    for name, entry in args.declared.items():
+        setattr(args, name, args.given.get(name, entry.default))
+
+
 class _HelpAll(argparse.Action):
     def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
         for action in parser._actions:
@@ -183,5 +191,5 @@ def is_shown(action: argparse.Action) -> bool:
 
 
 def protect_stdin_columns(argv: Sequence[str]) -> list[str]:
-    """Let `-:COLUMN` through argparse, which would take it for an option; `text_source` of common.py undoes it."""
+    """Let `-:COLUMN` through argparse, which would take it for an option; flags.py undoes it."""
     return [f"\0{text}" if text.startswith("-:") else text for text in argv]

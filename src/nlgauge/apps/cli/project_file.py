@@ -19,32 +19,18 @@ import argparse
 import os
 import stat
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from nlgauge.apps.cli.flags import set_option
 from nlgauge.core.options import did_you_mean
 from nlgauge.core.registry import metric_class, metric_name, split_recipe
 from nlgauge.errors import FileFormatError, InputError, RecipeError
 from nlgauge.io.formats import toml_content
 
 _KEYS = ("model", "metric", "threads")
-
-#: Commands that score texts with metrics of the user's choice. What an ensemble joins is no matter of defaults, and
-#: a study varies metrics of its own; both take the model.
-_OWN_METRICS = frozenset({"study sensitivity", "study ensemble", "build norms"})
-_COMMANDS = frozenset({"score", "compare", "rank", "explain", "study meta", "study stress"}) | _OWN_METRICS
-
-#: Commands without metrics whose result belongs to a model.
-_OF_A_MODEL = frozenset({"study tune-layer", "build idf", "build baseline"})
-
-#: Commands, and actions of `explain`, that take one metric.
-_ONE_METRIC = frozenset({"rank", "pair", "corpus"})
-
-
-class DefaultMetrics(list[str]):
-    """Metrics that stand in a command's help, and that nobody asked for."""
 
 
 @dataclass(frozen=True)
@@ -162,69 +148,55 @@ def _beside(path: Path, model: str | None) -> str | None:
 
 
 def apply_settings(args: argparse.Namespace) -> None:
-    """Put the settings where the command line left something open, and say so on stderr."""
-    scores = args.command in _COMMANDS and hasattr(args, "metric")
-    if not scores and args.command not in _OF_A_MODEL:
+    """Set the options that a settings file may set and the command line left open, and say so on stderr."""
+    options = [name for name, entry in getattr(args, "declared", {}).items() if entry.project]
+    if not options or (settings := find_settings(Path.cwd())) is None:
         return
-    settings = find_settings(Path.cwd())
-    if settings is None:
-        return
-    said = _scored_with(args, settings) if scores else _made_with(args, settings)
-    if settings.threads is not None and getattr(args, "threads", 0) is None:
-        args.threads = settings.threads
-        said["threads"] = str(settings.threads)
-    if said and not getattr(args, "quiet", False):
-        chosen = ", ".join(f"{key}={value}" for key, value in said.items())
-        print(f"nlgauge: {settings.name}: {chosen}", file=sys.stderr)
+    values: dict[str, Any] = {}
+    if _computes_scores(args):
+        if "metric" in options and settings.metric is not None and "metric" not in args.given:
+            values["metric"] = settings.metric[: args.declared["metric"].kind.most]
+        metrics = values.get("metric") or getattr(args, "metric", None) or ("bertscore",)
+        if "model" in options and settings.model is not None and _leaves_model_open(args, metrics):
+            values["model"] = settings.model
+    if settings.threads is not None and "threads" in args.declared and "threads" not in args.given:
+        values["threads"] = settings.threads
+    for name, value in values.items():
+        set_option(args, name, value)
+    if values and not getattr(args, "quiet", False):
+        print(f"nlgauge: {settings.name}: {_describe(values, settings)}", file=sys.stderr)
 
 
-def _scored_with(args: argparse.Namespace, settings: Settings) -> dict[str, str]:
-    """Metrics and model of a command that scores; what was chosen, for the user to see."""
-    said: dict[str, str] = {}
-    if not _computes_scores(args):
-        return said
-    open_metric = args.metric is None or isinstance(args.metric, DefaultMetrics)
-    if settings.metric is not None and open_metric and args.command not in _OWN_METRICS:
-        one = {args.command, getattr(args, "action", "")} & _ONE_METRIC
-        args.metric = list(settings.metric[:1] if one else settings.metric)
-        more = f" (the first of {len(settings.metric)})" if len(args.metric) < len(settings.metric) else ""
-        said["metric"] = " ".join(args.metric) + more
-    if settings.model is not None and _leaves_model_open(args, args.metric or ["bertscore"]):
-        args.option_model = said["model"] = settings.model
-    return said
-
-
-def _made_with(args: argparse.Namespace, settings: Settings) -> dict[str, str]:
-    """The model of a command that makes something for it."""
-    if settings.model is None or args.model is not None or getattr(args, "lang", None) is not None:
-        return {}
-    args.model = settings.model
-    return {"model": settings.model}
+def _describe(values: Mapping[str, Any], settings: Settings) -> str:
+    """What a settings file chose, for the user to see."""
+    texts = {name: str(value) for name, value in values.items()}
+    if "metric" in values:
+        more = f" (the first of {len(settings.metric or ())})" if values["metric"] != settings.metric else ""
+        texts["metric"] = " ".join(values["metric"]) + more
+    return ", ".join(f"{name}={text}" for name, text in texts.items())
 
 
 def _computes_scores(args: argparse.Namespace) -> bool:
     """Whether the command scores texts itself: not where scores come from files, or metrics from a study."""
-    if getattr(args, "merge", None) is not None:
-        return False
     if args.command == "compare":
         return any(not name.endswith(".json") for name in args.hyps)
+    if args.command == "score":
+        return args.merge is None
+    if "metric" in args.given or not hasattr(args, "metric"):
+        return True
     if args.command == "study meta":
         from nlgauge.data.cards import find_data_card  # which the command imports anyway, and others need not
 
-        return bool(args.metric) or (not args.scores and find_data_card(args.data).texts)
+        return not args.scores and find_data_card(args.data).texts
     if args.command in {"study ensemble", "build norms"}:
-        return bool(args.metric)
-    if args.command in {"score", "rank"}:
-        return getattr(args, "merge", None) is None
-    # Files of scores, of words or of a study, and scores that came with data; where metrics are named too, all count.
-    named = bool(args.metric) and not isinstance(args.metric, DefaultMetrics)
-    return named or not any(getattr(args, name, None) for name in ("table", "gold", "scores", "study", "released"))
+        return False
+    # Files of scores, of words or of a study, and scores that came with data.
+    return not any(getattr(args, name, None) for name in ("table", "gold", "scores", "study", "released"))
 
 
 def _leaves_model_open(args: argparse.Namespace, metrics: Sequence[str]) -> bool:
     """Whether no flag, language or signature chooses the model, and a metric has one to choose."""
-    chosen = (getattr(args, name, "") for name in ("option_model", "option_lang"))
-    if any(value is not None for value in chosen) or any("|" in text for text in metrics):
+    if {"model", "lang"} & set(args.given) or any("|" in text for text in metrics):
         return False
     recipes = [(metric_class(metric_name(text)), split_recipe(text)[1]) for text in metrics]
     return any("model" in metric.options() and not {"model", "lang"} & own.keys() for metric, own in recipes)

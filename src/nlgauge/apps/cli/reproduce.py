@@ -7,122 +7,68 @@ import json
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from nlgauge.apps.cli.common import add_output_options, add_run_options, add_text_options, run_options
-from nlgauge.apps.cli.flags import flag_of
+from nlgauge.apps.cli.common import MODEL, add_output_options, add_run_options, run_options
+from nlgauge.apps.cli.datasets import DATA_NAME
+from nlgauge.apps.cli.flags import add_flags, flag_of, given_options, read_options
 from nlgauge.apps.cli.outputs import saving, write_output
 from nlgauge.apps.cli.parsing import AddParser
+from nlgauge.core.kinds import Many, Text
+from nlgauge.core.options import OptionSet, option
 from nlgauge.errors import InputError, RecipeError
-from nlgauge.io.canvas import check_figure
 from nlgauge.io.table import LINE, Cell, Table
 from nlgauge.studies.paired_evaluation.options import RankingOptions
 from nlgauge.studies.published.entries import PAPER_TABLES, find_paper_table
 from nlgauge.studies.published.figure import check_plotted
 from nlgauge.studies.published.inventory import INVENTORY, PrintedItem
-from nlgauge.studies.published.options import StudyInputs
+from nlgauge.studies.published.options import ReproduceOptions, StudyInputs
 from nlgauge.studies.published.reproduce import reproduce
 from nlgauge.studies.published.runs import data_at, models_at
 from nlgauge.studies.published.tables import PaperTable
 
-#: Arguments that the list of tables has no use of, and what they are when nobody gives them.
-_OF_A_TABLE = ("model", "layer", "rows", "langpairs", "data", "levels", "vectors", "state", "idf_corpus", "stopwords",
-               "draws", "plot")  # fmt: skip
+#: Options of a table, which the list of tables has no use of.
+_OF_A_TABLE = (ReproduceOptions, StudyInputs, RankingOptions)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableChoice(OptionSet):
+    """A published table."""
+
+    name: str = option(
+        "",
+        Text("the id of a table or figure, or 'list'", known=lambda: ("list", *PAPER_TABLES)),
+        help="id of a table or figure, or 'list'",
+        positional=True,
+        required=True,
+    )
 
 
 def add_command(add_parser: AddParser) -> None:
     """Add the command to the parser."""
     parser = add_parser(
-        description="Published values beside ours. Exit status 1 if no value of ours could be computed.",
+        description="Published values beside ours. Exit status 1 if no value of ours could be computed."
     )
-    parser.add_argument("name", metavar="NAME", help="a table's or figure's id, or 'list'")
-    parser.add_argument(
-        "--at", metavar="PATH", help="folder under which the data sets lie (default: $NLGAUGE_DATA, if set)"
+    add_flags(parser, TableChoice)
+    change: dict[str, dict[str, Any]] = {
+        "at": {"unset": "$NLGAUGE_DATA, if set", "metavar": "PATH"},
+        "model": {"kind": MODEL},
+        "data": {"kind": Many(DATA_NAME)},
+    }
+    add_flags(parser, ReproduceOptions, change=change)
+    add_flags(parser, StudyInputs, title="sensitivity studies (repro-table9 to 15, repro-figure1 to 9)")
+    add_flags(
+        parser,
+        RankingOptions,
+        title="rankings of systems (bt-table1, ...); the defaults are those of the released code",
     )
-    parser.add_argument(
-        "--model",
-        help="name, folder or hub id; 'none' computes only what needs no model (minilm; across languages muse)",
+    add_output_options(
+        parser, width=None, plot="figure of what was computed, for studies and bt-figure2, 3, 4 (.png, .svg, .pdf)"
     )
-    parser.add_argument(
-        "--layer",
-        type=int,
-        metavar="N",
-        help="BERTScore's, for another model than the published one (default: tuned)",
-    )
-    parser.add_argument("--rows", nargs="+", metavar="ROW", help="only these rows, by their names in the table")
-    parser.add_argument("--langpairs", nargs="+", metavar="PAIR", help="only these language pairs, such as cs-en")
-    parser.add_argument(
-        "--data", nargs="+", metavar="NAME", help="only columns, or frames, of these data sets, such as wmt17"
-    )
-    parser.add_argument(
-        "--levels", nargs="+", metavar="LEVEL", help="only columns of segment, document, topic or system level"
-    )
-    parser.add_argument(
-        "--vectors",
-        metavar="FILE",
-        help="word vectors (GloVe, word2vec, Dep2Vec) for rows on entities: disco-table1, 8, 11, 12",
-    )
-    studies = parser.add_argument_group("sensitivity studies (repro-table9 to 15, repro-figure1 to 9)")
-    studies.add_argument("--state", metavar="FILE", help="keeps what is finished, so that an interrupted run goes on")
-    studies.add_argument(
-        "--idf-corpus", nargs="+", default=[], metavar="FILE", help="text files to count idf on (repro-table13)"
-    )
-    studies.add_argument(
-        "--stopwords",
-        nargs="+",
-        default=[],
-        metavar="FILE",
-        help="lists of English stop words, instead of iso",
-    )
-    studies.add_argument(
-        "--ddof",
-        type=int,
-        choices=(0, 1),
-        default=1,
-        help="degrees of freedom that the coefficient of variation takes off (%(default)s)",
-    )
-    _add_rankings(parser)
-    parser.add_argument(
-        "--plot",
-        metavar="FILE",
-        help="a figure of what was computed, for studies and bt-figure2, 3, 4 (.png, .svg, .pdf)",
-    )
-    add_output_options(parser, width=None)
-    add_text_options(parser)
-    add_run_options(parser)
+    add_run_options(parser, texts=True)
     parser.add_help_all()
     parser.set_defaults(run=_reproduce)
-
-
-def _add_rankings(parser: argparse.ArgumentParser) -> None:
-    defaults = RankingOptions()
-    group = parser.add_argument_group(
-        "rankings of systems (bt-table1, ...); the defaults are those of the released code"
-    )
-    group.add_argument(
-        "--ties",
-        choices=("second", "drop", "half"),
-        default=defaults.ties,
-        help="whose win a tie is in Bradley-Terry and Elo: the later system's, nobody's, half of each (%(default)s)",
-    )
-    group.add_argument(
-        "--tie-tolerance",
-        type=float,
-        default=defaults.tie_tolerance,
-        metavar="X",
-        help="scores tie where they differ by at most this, relative to the larger (%(default)g)",
-    )
-    group.add_argument("--reverse", action="store_true", help="systems in reverse order, to see what depends on it")
-    group.add_argument("--full", action="store_true", help="all rows of a frame where the paper draws some of them")
-    group.add_argument("--draws", type=int, metavar="N", help="parts of the rows to draw (default: as in the paper)")
-    group.add_argument("--seed", type=int, default=defaults.seed, metavar="N", help="of all draws (%(default)s)")
-    group.add_argument(
-        "--design",
-        choices=("coded", "appendix"),
-        default=defaults.design,
-        help="bt-figure3: as the released code has it, or as the paper's appendix says (%(default)s)",
-    )
 
 
 def _reproduce(args: argparse.Namespace) -> int:
@@ -136,24 +82,11 @@ def _reproduce(args: argparse.Namespace) -> int:
     table = find_paper_table(args.name)
     if args.plot:
         check_plotted(table)
-        check_figure(Path(args.plot))
     result = reproduce(
         table,
-        at=at,
-        model=args.model,
-        layer=args.layer,
-        langpairs=args.langpairs,
-        rows=args.rows,
-        data=args.data,
-        levels=args.levels,
-        vectors=args.vectors,
-        study=StudyInputs(
-            state=args.state,
-            idf_corpora=tuple(args.idf_corpus),
-            stopwords=tuple(args.stopwords),
-            ddof=args.ddof,
-        ),
-        rankings=RankingOptions(**{name: getattr(args, name) for name in RankingOptions.options()}),
+        study=read_options(args, StudyInputs),
+        rankings=read_options(args, RankingOptions),
+        **(given_options(args, ReproduceOptions) | {"at": at}),
         **run_options(args),
     )
     write_output(args.output, result.render(args.format))
@@ -179,7 +112,8 @@ class _ListedTable(NamedTuple):
 
 
 def _list(args: argparse.Namespace, at: str | None) -> None:
-    given = [flag_of(name) for name in _OF_A_TABLE if getattr(args, name) not in (None, [])]
+    names = [name for options in _OF_A_TABLE for name in given_options(args, options) if name != "at"]
+    given = [flag_of(name) for name in (*names, *(["plot"] if args.plot else []))]
     if given:
         msg = f"{', '.join(given)} {'goes' if len(given) == 1 else 'go'} with a table's name, not with 'list'"
         raise RecipeError(msg)

@@ -7,20 +7,17 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from nlgauge.apps.cli.argument_checks import check_metrics
 from nlgauge.apps.cli.common import (
     METRIC_FLAGS,
-    UnitOptions,
-    add_document_option,
-    add_metric_options,
-    add_output_options,
-    add_run_options,
-    add_text_inputs,
-    add_text_options,
+    DocumentOptions,
+    MetricOptions,
+    OutputOptions,
+    TextInputs,
+    add_scoring_options,
     check_documents,
     joined_texts,
     metric_options,
@@ -28,10 +25,13 @@ from nlgauge.apps.cli.common import (
     read_texts,
     read_unit,
     run_options,
+    scoring_options,
 )
-from nlgauge.apps.cli.flags import add_flags, flag_of
+from nlgauge.apps.cli.flags import add_flags, flag_of, refuse_flags
 from nlgauge.apps.cli.outputs import write_output
-from nlgauge.apps.cli.parsing import AddParser, add_hidden
+from nlgauge.apps.cli.parsing import AddParser
+from nlgauge.core.kinds import Choice, Flag, Float, Folder, InputFile, Int, Many, Pattern, Text
+from nlgauge.core.options import OptionSet, option
 from nlgauge.core.registry import metric_class, metric_name
 from nlgauge.core.result import FORMATS
 from nlgauge.core.score_layout import Confidence
@@ -45,33 +45,88 @@ if TYPE_CHECKING:
     from nlgauge.apps.cluster.executors import Executor
     from nlgauge.apps.cluster.merged import Merged, Prediction
 
-#: Options of --confidence and their defaults.
-_CONFIDENCE = {"confidence_level": 0.95, "resamples": 1000, "seed": 12345, "document_ids": None}
+#: Options about segments that are read from files.
+_OF_TEXTS = ("input_format", "document_ids", "unit", "alignments", "citation")
 
-#: Flags that say something about --table, and what they are where they were not given.
-_OF_TABLE = {
-    "columns": None,
-    "parts": None,
-    "workers": None,
-    "cluster": None,
-    "shard": None,
-    "shard_rows": None,
-    "worker_memory": None,
-    "strict": False,
-    "dry_run": False,
-    "price": None,
-}
+#: Options about scores, which a run into parts does not print.
+_OF_SCORES = ("segments", "confidence", "short", "format", "output")
 
-#: Flags about segments that are read from files, and what they are where they were not given.
-_OF_TEXTS = {"input_format": None, "document_ids": None, "joined": False, "alignments": False, "citation": False}
 
-#: Flags about scores, which a run into parts does not print.
-_OF_SCORES = {"segments": False, "confidence": False, "short": False, "format": None, "output": "-"}
+@dataclass(frozen=True, kw_only=True)
+class ScoreOutput(OptionSet):
+    """What is shown of the scores."""
 
-#: Flags about what is scored, which is over where parts are merged.
-_OF_RUN = {"metric": ["bertscore"], "engine": None, "precision": None}
+    segments: bool = option(False, Flag(), help="scores of each segment too")
+    confidence: bool = option(False, Flag(), help="confidence interval of the mean (t or bootstrap)")
+    alignments: bool = option(
+        False, Flag(), help="token alignments (json, with --segments)", needs="segments", hidden=True
+    )
+    confidence_level: float = option(
+        0.95, Float(above=0, below=1), help="confidence level", needs="confidence", hidden=True, metavar="P"
+    )
+    resamples: int = option(1000, Int(100), help="bootstrap resamples", needs="confidence", hidden=True)
+    seed: int = option(12345, Int(0), help="random seed of the bootstrap", needs="confidence", hidden=True)
+    short: bool = option(False, Flag(), help="short signature", hidden=True)
+    citation: bool = option(False, Flag(), help="BibTeX of the metrics; alone, print only that", hidden=True)
 
-_SPELT = {"joined": "--unit document"}
+
+@dataclass(frozen=True, kw_only=True)
+class TableOptions(OptionSet):
+    """A table of any size, scored in shards."""
+
+    table: tuple[str, ...] = option(
+        (),
+        Many(InputFile()),
+        help="instead of HYP and --refs: Parquet, Arrow, JSONL, TSV, text files side by side, patterns, a dataset",
+        hidden=True,
+    )
+    columns: str | None = option(
+        None,
+        Text("ROLE=NAME,..."),
+        help="hyp=NAME,ref=NAME,src=NAME,id=NAME; a role may be repeated, a name may be a pattern",
+        needs="table",
+        hidden=True,
+        metavar="ROLE=NAME,...",
+    )
+    parts: str | None = option(
+        None, Folder(), help="output folder; finished parts are reused", needs="table", hidden=True
+    )
+    workers: int | None = option(
+        None, Int(1), help="local processes, or actors with --cluster", needs="table", hidden=True
+    )
+    cluster: str | None = option(
+        None,
+        Text("the address of a Ray cluster"),
+        help="Ray cluster: ray://HEAD:10001, HEAD:6379, auto, local",
+        needs="table",
+        hidden=True,
+        metavar="ADDRESS",
+    )
+    shard: str | None = option(
+        None,
+        Pattern(r"\d+/\d+", "K/N, such as 3/64"),
+        help="job K of N, such as of a Slurm array: score only its shards",
+        needs="table",
+        hidden=True,
+        metavar="K/N",
+    )
+    shard_rows: int | None = option(
+        None, Int(1), help="rows per shard", unset="by the table's size", needs="table", hidden=True
+    )
+    worker_memory: float | None = option(
+        None, Float(above=0), help="memory limit of a worker in GB", needs="table", hidden=True, metavar="GB"
+    )
+    strict: bool = option(
+        False, Flag(), help="stop at the first row that cannot be scored", needs="table", hidden=True
+    )
+    dry_run: bool = option(
+        False, Flag(), help="score 2,000 pairs and predict time, memory and cost", needs="table", hidden=True
+    )
+    price: float = option(0.05, Float(0), help="price of a worker per hour", needs="dry_run", hidden=True)
+    merge: str | None = option(
+        None, Folder(), help="merge the parts of a folder; -o FILE.json: a summary", hidden=True
+    )
+
 
 _EXAMPLES = f"""\
 examples:
@@ -90,23 +145,18 @@ def add_command(add_parser: AddParser) -> None:
         description="Score systems against references or sources.",
         epilog=_EXAMPLES,
     )
-    add_text_inputs(parser)
-    add_metric_options(parser)
-    add_run_options(parser)
-    add_text_options(parser)
-    add_flags(parser, UnitOptions)
-    output = add_output_options(parser, formats=FORMATS)
-    output.add_argument("--segments", action="store_true", help="scores of each segment too")
-    output.add_argument("--confidence", action="store_true", help="interval beside the mean (t or bootstrap)")
-    add_document_option(output)
-    add_hidden(output, "--alignments", action="store_true", help="which token matched which (json, with --segments)")
-    add_hidden(output, "--confidence-level", type=float, metavar="P", help="of the interval (%(default)s)")
-    add_hidden(output, "--resamples", type=int, metavar="N", help="of the bootstrap (%(default)s)")
-    add_hidden(output, "--seed", type=int, metavar="N", help="of the bootstrap (%(default)s)")
-    parser.set_defaults(**_CONFIDENCE, format=None)
-    add_hidden(output, "--short", action="store_true", help="short signature")
-    add_hidden(output, "--citation", action="store_true", help="BibTeX of the metrics; alone, prints only that")
-    _add_table_options(parser)
+    add_flags(parser, TextInputs)
+    add_scoring_options(parser)
+    output = add_flags(
+        parser,
+        OutputOptions,
+        title="output",
+        without=["plot", "quiet"],
+        change={"format": {"kind": Choice(*FORMATS), "default": None, "unset": "text"}},
+    )
+    add_flags(output, DocumentOptions, without=["documents"])
+    add_flags(output, ScoreOutput)
+    add_flags(parser, TableOptions, title="tables of any size, in shards (docs/cluster.md)")
     parser.add_help_all()
     parser.set_defaults(run=_run)
 
@@ -141,8 +191,7 @@ def _run(args: argparse.Namespace) -> int:
         sources=texts.sources,
         metric=args.metric,
         alignments=args.alignments,
-        **metric_options(args),
-        **run_options(args),
+        **scoring_options(args),
     )
     rendered = replace(scores, texts=digests_of_texts(texts.references, texts.sources)).render(
         args.format or ("json" if saved else "text"),
@@ -165,7 +214,7 @@ def _check(args: argparse.Namespace) -> None:
         missing = "a system's output (HYP)" if not args.hyps else "references (--refs REF) or a source (--source SRC)"
         msg = f"nlgauge score needs {missing}; see 'nlgauge score --help'"
         raise RecipeError(msg)
-    if args.alignments and not (args.segments and args.format == "json"):
+    if args.alignments and args.format != "json":
         msg = "--alignments is part of the JSON of segments: add --segments --format json"
         raise RecipeError(msg)
     _check_output(args)
@@ -177,12 +226,8 @@ def _check_output(args: argparse.Namespace) -> None:
         with_what = "LaTeX" if args.format == "latex" else f"--confidence in a {args.format.upper()}"
         msg = f"segments do not go with {with_what}; use --format json"
         raise RecipeError(msg)
-    if not args.confidence:
-        for name, default in _CONFIDENCE.items():
-            if getattr(args, name) != default and not (args.joined and name == "document_ids"):
-                other = " or to --unit document" if name == "document_ids" else ""
-                msg = f"--{name.replace('_', '-')} belongs to --confidence{other}, which was not given"
-                raise RecipeError(msg)
+    if not args.confidence and not args.joined:
+        refuse_flags(args, ["document_ids"], "belongs to --confidence or to --unit document; neither was given")
 
 
 def check_systems_first(args: argparse.Namespace, *, command: str) -> None:
@@ -195,61 +240,23 @@ def check_systems_first(args: argparse.Namespace, *, command: str) -> None:
     raise RecipeError(msg)
 
 
-def _add_table_options(parser: argparse.ArgumentParser) -> None:
-    """Add the flags; only `--help-all` shows them."""
-    group = parser.add_argument_group("tables of any size, in shards (docs/cluster.md)")
-    add_hidden(
-        group,
-        "--table",
-        nargs="+",
-        metavar="FILE",
-        help="instead of HYP and --refs: Parquet, Arrow, JSONL, TSV, text files side by side, patterns, a dataset",
-    )
-    columns = "hyp=NAME,ref=NAME,src=NAME,id=NAME; a role may stand several times, a name be a pattern"
-    add_hidden(group, "--columns", metavar="ROLE=NAME,...", help=columns)
-    add_hidden(group, "--parts", metavar="FOLDER", help="of the parts; those that are there are not made again")
-    add_hidden(group, "--workers", type=int, metavar="N", help="processes of this machine, or actors with --cluster")
-    add_hidden(group, "--cluster", metavar="ADDRESS", help="a Ray cluster: ray://HEAD:10001, HEAD:6379, auto, local")
-    add_hidden(group, "--shard", metavar="K/N", help="this is job K of N, such as of a Slurm array: its shards only")
-    add_hidden(group, "--shard-rows", type=int, metavar="N", help="rows of a shard (default: by the table's size)")
-    add_hidden(group, "--worker-memory", type=float, metavar="GB", help="most that a worker may use")
-    add_hidden(group, "--strict", action="store_true", help="end at the first row that cannot be scored")
-    add_hidden(group, "--dry-run", action="store_true", help="score 2,000 pairs, and predict time, memory and cost")
-    add_hidden(group, "--price", type=float, metavar="X", help="of a worker for an hour, for --dry-run (0.05)")
-    add_hidden(group, "--merge", metavar="FOLDER", help="join the parts of a folder; -o FILE.json: a summary")
-
-
 def _is_about_parts(args: argparse.Namespace) -> bool:
-    """Whether a command is one of those; a flag without the one that it belongs to is an error."""
-    if args.table is None:
-        for name, default in _OF_TABLE.items():
-            if getattr(args, name) != default:
-                msg = f"--{name.replace('_', '-')} belongs to --table FILE, which was not given"
-                raise RecipeError(msg)
-    both = [flag for flag, given in (("--table", args.table), ("--merge", args.merge)) if given is not None]
-    others = [name for name, given in (("HYP", args.hyps), ("--refs", args.refs), ("--source", args.source)) if given]
-    if both and (len(both) > 1 or others):
-        msg = f"{both[0]} does not go with {', '.join(both[1:] + others)}"
-        raise RecipeError(msg)
-    if args.table is not None:
-        _refuse(args, _OF_TEXTS, "--table, where each row is a segment by itself")
+    """Whether a command scores a table or merges parts; flags that mean nothing there are refused."""
+    whole = [name for name in ("table", "merge") if name in args.given]
+    if len(whole) > 1:
+        refuse_flags(args, ["table"], "does not go with --merge")
+    if not whole:
+        return False
+    refuse_flags(args, TextInputs.options(), f"does not go with {flag_of(whole[0])}")
+    if args.merge is None:
+        refuse_flags(args, _OF_TEXTS, "does not go with --table, where each row is a segment by itself")
         if not args.dry_run:
-            _refuse(args, _OF_SCORES, "--table: scores go to the parts, and 'nlgauge score --merge' shows them")
-    elif args.merge is not None:
-        _refuse(args, _OF_TEXTS, "--merge, which reads scores and no texts")
-        _refuse(args, _OF_RUN, "--merge: the parts are scored already")
-        for name in metric_options(args):
-            msg = f"{flag_of(name)} does not go with --merge: the parts are scored already"
-            raise RecipeError(msg)
-    return bool(both)
-
-
-def _refuse(args: argparse.Namespace, flags: Mapping[str, object], whose: str) -> None:
-    """Flags that would mean nothing here."""
-    for name, default in flags.items():
-        if getattr(args, name) != default:
-            msg = f"{_SPELT.get(name) or flag_of(name)} does not go with {whose}"
-            raise RecipeError(msg)
+            refuse_flags(args, _OF_SCORES, "does not go with --table; 'nlgauge score --merge' shows the scores")
+    else:
+        refuse_flags(args, _OF_TEXTS, "does not go with --merge, which reads scores and no texts")
+        scored = (*MetricOptions.options(), "engine", "precision")
+        refuse_flags(args, scored, "does not go with --merge: the parts are scored already")
+    return True
 
 
 def _run_parts(args: argparse.Namespace) -> int:
@@ -266,8 +273,7 @@ def _run_parts(args: argparse.Namespace) -> int:
         **{name: value for name, value in run_options(args).items() if name != "progress"},
     }
     if args.dry_run:
-        price = {} if args.price is None else {"price": args.price}
-        write_output(args.output, _prediction(distributed.dry_run(args.table, **call, **price)))
+        write_output(args.output, _prediction(distributed.dry_run(args.table, **call, price=args.price)))
         return 0
     if args.parts is None:
         msg = "--table needs a folder for the parts (--parts FOLDER), or --dry-run"
@@ -285,10 +291,7 @@ def _executor(args: argparse.Namespace) -> Executor:
         msg = "--shard is one job of many, so that --workers and --cluster do not go with it"
         raise RecipeError(msg)
     if args.shard is not None:
-        number, slash, of = args.shard.partition("/")
-        if not slash or not number.isdecimal() or not of.isdecimal():
-            msg = f"--shard takes K/N, such as 3/64, got {args.shard!r}"
-            raise RecipeError(msg)
+        number, of = args.shard.split("/")
         return Shard(int(number), int(of), memory=args.worker_memory)
     if args.cluster is not None:
         address = None if args.cluster == "local" else args.cluster

@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from dataclasses import replace
-from pathlib import Path
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from nlgauge.apps.cli.argument_checks import check_metrics
 from nlgauge.apps.cli.common import (
     METRIC_FLAGS,
-    add_document_option,
-    add_documents_of_data,
-    add_metric_options,
+    DocumentOptions,
+    TextInputs,
     add_output_options,
-    add_run_options,
-    add_text_inputs,
-    add_text_options,
+    add_scoring_options,
     check_documents,
     metric_options,
     read_documents,
@@ -27,12 +23,13 @@ from nlgauge.apps.cli.common import (
 from nlgauge.apps.cli.datasets import add_data_options, load_data, with_documents
 from nlgauge.apps.cli.flags import add_flags, flag_of, read_options
 from nlgauge.apps.cli.operations import write_result
-from nlgauge.apps.cli.parsing import AddParser, add_hidden
+from nlgauge.apps.cli.parsing import AddParser
 from nlgauge.apps.cli.score import check_systems_first
+from nlgauge.core.kinds import Choice, Flag, InputFile, Int, Many, OutputFile
+from nlgauge.core.options import OptionSet, option
 from nlgauge.core.registry import metric_class, metric_name
 from nlgauge.core.run_options import RunOptions
 from nlgauge.errors import RecipeError
-from nlgauge.io.canvas import check_figure
 from nlgauge.studies.sensitivity.measure import run_study, systems_table
 from nlgauge.studies.sensitivity.study import Study, load_study, study_metrics
 from nlgauge.studies.sensitivity.variants import DEFAULT_METRICS, PRESETS, StudyOptions, preset
@@ -47,8 +44,25 @@ examples:
   nlgauge study sensitivity --study mine.toml --data tac2008 --at FOLDER --state mine.state
 {METRIC_FLAGS}"""
 
-#: Arguments that only data with human judgements has a use of.
-_OF_DATA = ("at", "langpairs", "set", "without_humans", "rows", "documents", "levels", "agreement", "criterion")
+
+@dataclass(frozen=True, kw_only=True)
+class StudyChoice(OptionSet):
+    """What varies, and where the state of a run is kept."""
+
+    preset: str | None = option(None, Choice(*PRESETS), help="what varies")
+    study: str | None = option(None, InputFile(), help="study of your own, as TOML, instead of a preset")
+    idf_corpus: tuple[str, ...] = option(
+        (), Many(InputFile()), help="text files to count idf on (idf, all)", needs="preset", hidden=True
+    )
+    state: str | None = option(
+        None, OutputFile(), help="keeps what is finished, so that an interrupted run can be resumed", hidden=True
+    )
+    without_humans: bool = option(
+        False, Flag(), help="leave out systems that are human translators", needs="data", hidden=True
+    )
+    rows: int | None = option(
+        None, Int(2), help="first N rows of each language pair and system", unset="all", needs="data", hidden=True
+    )
 
 
 def add_command(add_parser: AddParser) -> None:
@@ -58,31 +72,21 @@ def add_command(add_parser: AddParser) -> None:
         usage="nlgauge study sensitivity (HYP ... --refs REF ... | --data NAME) --preset NAME [options]",
         epilog=_EXAMPLES,
     )
-    add_text_inputs(parser)
+    add_flags(parser, TextInputs)
     data = add_data_options(parser, title="data with human judgements, instead of files", required=False)
-    add_hidden(data, "--without-humans", action="store_true", help="leave out systems that are people")
-    add_hidden(data, "--rows", type=int, metavar="N", help="the first N rows of each language pair and system")
-    add_documents_of_data(data)
-    what = parser.add_argument_group("what varies")
-    what.add_argument("--preset", choices=PRESETS, metavar="NAME", help=", ".join(PRESETS))
-    what.add_argument("--study", metavar="FILE", help="a study of your own, as TOML, instead of a preset")
-    add_hidden(
-        what, "--idf-corpus", nargs="+", default=[], metavar="FILE", help="text files to count idf on (idf, all)"
+    add_flags(data, StudyChoice, only=["without_humans", "rows"])
+    add_flags(data, DocumentOptions, only=["documents"], change={"documents": {"needs": "data"}})
+    add_flags(parser, StudyChoice, title="what varies", only=["preset", "study", "idf_corpus"])
+    add_scoring_options(parser, default=" ".join(DEFAULT_METRICS), project=False)
+    of_data = {name: {"needs": "data"} for name in ("levels", "agreement", "criterion")}
+    measured = add_flags(
+        parser, StudyOptions, title="what is measured", without=("documents", "lang"), change=of_data
     )
-    add_metric_options(parser, default=None, shown=" ".join(DEFAULT_METRICS))
-    _add_measures(parser)
-    add_text_options(parser)
-    add_run_options(parser)
-    add_hidden(parser, "--state", metavar="FILE", help="keeps what is finished, so that an interrupted run goes on")
-    output = add_output_options(parser)
-    output.add_argument("--plot", metavar="FILE", help="bars of CV and RD; and FILE-ranks: scores by setting")
+    add_flags(measured, DocumentOptions, only=["document_ids"])
+    add_flags(parser, StudyChoice, only=["state"])
+    add_output_options(parser, plot="bars of CV and RD; and FILE-ranks: scores by setting")
     parser.add_help_all()
     parser.set_defaults(run=_run)
-
-
-def _add_measures(parser: argparse.ArgumentParser) -> None:
-    measured = add_flags(parser, StudyOptions, title="what is measured", without=("documents", "lang"))
-    add_document_option(measured)
 
 
 def _run(args: argparse.Namespace) -> int:
@@ -93,9 +97,7 @@ def _run(args: argparse.Namespace) -> int:
         msg = "give either files of systems with --refs, or --data NAME --at PATH"
         raise RecipeError(msg)
     documents = args.documents or args.document_ids is not None
-    options = read_options(args, StudyOptions, {"documents": documents, "lang": args.option_lang or ""})
-    if args.plot:
-        check_figure(Path(args.plot))
+    options = read_options(args, StudyOptions, {"documents": documents, "lang": args.lang or ""})
     study = _study(args)
     result = run_study(study, _table(args), options=options, state=args.state, **run_options(args))
     write_result(result, args)
@@ -107,9 +109,6 @@ def _study(args: argparse.Namespace) -> Study:
         msg = f"say what varies: --preset ({', '.join(PRESETS)}) or --study FILE, one of the two"
         raise RecipeError(msg)
     if args.study:
-        if args.idf_corpus:
-            msg = "--idf-corpus belongs to --preset; a study names it as a value of idf: corpus:FILE"
-            raise RecipeError(msg)
         made = load_study(args.study)
         return replace(made, metric=_metrics(args.metric or list(made.recipes), args))
     metrics = _metrics(args.metric or DEFAULT_METRICS, args)
@@ -133,16 +132,9 @@ def _table(args: argparse.Namespace) -> JudgementTable:
         if args.refs or args.source:
             msg = f"--data {args.data} has texts of its own; leave out --refs and --source"
             raise RecipeError(msg)
-        if args.rows is not None and args.rows < 2:
-            msg = f"--rows must be at least 2, got {args.rows}"
-            raise RecipeError(msg)
         table = with_documents(load_data(args), args)
         table = table.without_humans() if args.without_humans else table
         return table if args.rows is None else table.first_rows(args.rows)
-    given = [flag_of(name) for name in _OF_DATA if getattr(args, name) not in (None, False, [])]
-    if given:
-        msg = f"{', '.join(given)} {'goes' if len(given) == 1 else 'go'} with --data, not with files of systems"
-        raise RecipeError(msg)
     if not (args.refs or args.source):
         msg = "files of systems need --refs or --source"
         raise RecipeError(msg)
@@ -150,9 +142,5 @@ def _table(args: argparse.Namespace) -> JudgementTable:
     texts = read_texts(args)
     check_documents(documents, len(next(iter(texts.systems.values()))), args)
     return systems_table(
-        texts.systems,
-        texts.references,
-        sources=texts.sources,
-        documents=documents,
-        lang=args.option_lang or "en",
+        texts.systems, texts.references, sources=texts.sources, documents=documents, lang=args.lang or "en"
     )

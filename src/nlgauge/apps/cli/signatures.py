@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import argparse
 import sys
+from dataclasses import dataclass
 
-from nlgauge.apps.cli.argument_checks import pasted_signature
+from nlgauge.apps.cli.common import MetricText
+from nlgauge.apps.cli.flags import add_flags
 from nlgauge.apps.cli.parsing import AddParser
 from nlgauge.core.bert_score_hash import BertScoreHash, is_bert_score_hash
 from nlgauge.core.composite import member_signatures
-from nlgauge.core.options import did_you_mean
+from nlgauge.core.options import OptionSet, did_you_mean, option
 from nlgauge.core.registry import METRICS, check_signature_fields, metric_class, todays_signature
 from nlgauge.core.signature import MEANINGS, VERSION_FIELDS, FieldDifference, Signature, plain_key
 from nlgauge.encoders.base import signed_precision
@@ -17,29 +19,36 @@ from nlgauge.errors import SignatureError
 from nlgauge.io.table import Table
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Signatures(OptionSet):
+    """Signatures to look at."""
+
+    left: str = option("", MetricText(), help="signature", positional=True, required=True, metavar="SIGNATURE")
+    right: str = option("", MetricText(), help="other one", positional=True, required=True, metavar="SIGNATURE")
+
+
 def add_command(add_parser: AddParser) -> None:
     """Add the command to the parser."""
     parser = add_parser()
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
-    show = actions.add_parser("show", help="what each field says; reads hash strings of bert-score too")
-    show.add_argument("signature", type=pasted_signature, metavar="SIGNATURE")
+    show = actions.add_parser("show", help="explain each field; reads hash strings of bert-score too")
+    add_flags(show, _Signatures, only=["left"])
     show.set_defaults(run=_show)
     diff = actions.add_parser(
         "diff", help="fields on which two differ; exit status 1 if their recipes do, versions aside"
     )
-    diff.add_argument("left", type=pasted_signature, metavar="SIGNATURE")
-    diff.add_argument("right", type=pasted_signature, metavar="SIGNATURE")
+    add_flags(diff, _Signatures)
     diff.set_defaults(run=_diff)
 
 
 def _show(args: argparse.Namespace) -> int:
-    if is_bert_score_hash(args.signature):
-        foreign = BertScoreHash.parse(args.signature)
+    if is_bert_score_hash(args.left):
+        foreign = BertScoreHash.parse(args.left)
         sys.stdout.write(Table(["field", "value", "meaning"], foreign.explain()).to_text())
         print(f"\nas a recipe: {foreign.recipe()}")
         print("not in the hash: " + ", ".join(foreign.missing()))
         return 0
-    signature = todays_signature(_parse(args.signature))
+    signature = todays_signature(_parse(args.left))
     check_signature_fields(signature)
     for one in {id(one): one for one in (signature, *member_signatures(signature))}.values():
         _check_options(one)

@@ -4,30 +4,32 @@ from __future__ import annotations
 
 import argparse
 import os
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from nlgauge.apps.cli.argument_checks import check_metrics
 from nlgauge.apps.cli.common import (
     METRIC_FLAGS,
-    add_metric_options,
+    TextInputs,
     add_output_options,
-    add_run_options,
-    add_text_options,
+    add_scoring_options,
     metric_options,
-    run_options,
-    text_source,
+    scoring_options,
 )
+from nlgauge.apps.cli.flags import add_flags, given_options
 from nlgauge.apps.cli.operations import write_result
 from nlgauge.apps.cli.parsing import AddParser
 from nlgauge.core.composite import leaves
+from nlgauge.core.kinds import Flag, Folder, InputFile, OutputFile, TextColumn
+from nlgauge.core.options import OptionSet, option
 from nlgauge.core.scoring import recipes_and_run
 from nlgauge.data.cards import find_data_card, load
 from nlgauge.errors import InputError, RecipeError
-from nlgauge.io.canvas import check_figure
 from nlgauge.io.textfiles import Inputs, file_label, parse_source
-from nlgauge.studies.stress.suite import PERTURBATIONS, stress
+from nlgauge.studies.stress.suite import PERTURBATIONS, StressOptions, stress
 from nlgauge.studies.stress.triples import (
+    DrawOptions,
     Triples,
     TripleStudy,
     load_paws_pairs,
@@ -59,6 +61,31 @@ perturbations: {", ".join(PERTURBATIONS)}
 _KNOWN = ("freitag", "paws")
 
 
+@dataclass(frozen=True, kw_only=True)
+class StressTexts(OptionSet):
+    """Texts to perturb."""
+
+    system: str | None = option(None, TextColumn(), help="outputs to perturb", positional=True, metavar="SYSTEM")
+    paraphrases: str | None = option(None, TextColumn(), help="a paraphrase of each output")
+
+
+@dataclass(frozen=True, kw_only=True)
+class TripleOptions(OptionSet):
+    """Adversarial triples."""
+
+    triples: str | None = option(
+        None,
+        InputFile("a set of triples"),
+        help="freitag or paws (in $NLGAUGE_DATA), FILE.tsv, paws:FILE, or nouns (of SYSTEM, with --paraphrases)",
+        metavar="SET",
+    )
+    at: str | None = option(
+        None, Folder(), help="folder of the data", unset="$NLGAUGE_DATA", needs="triples", metavar="PATH"
+    )
+    released: bool = option(False, Flag(), help="scores that came with freitag and paws", needs="triples")
+    save_triples: str | None = option(None, OutputFile(), help="write the triples to a .tsv file", needs="triples")
+
+
 def add_command(add_parser: AddParser) -> None:
     """Add the command to the parser."""
     parser = add_parser(
@@ -66,31 +93,14 @@ def add_command(add_parser: AddParser) -> None:
         description="Perturb the outputs of a system and see how far metrics fall; or score adversarial triples.",
         epilog=_EXAMPLES,
     )
-    texts = parser.add_argument_group("texts")
-    texts.add_argument("system", nargs="?", type=text_source, metavar="SYSTEM", help="outputs to perturb")
-    texts.add_argument(
-        "-r", "--refs", nargs="+", type=text_source, default=[], metavar="REF",
-        help="references (default: the outputs as they are)",
-    )  # fmt: skip
-    texts.add_argument("--source", type=text_source, metavar="SRC", help="for metrics that compare with the source")
-    texts.add_argument("--paraphrases", type=text_source, metavar="FILE", help="a paraphrase of each output")
-    how = parser.add_argument_group("perturbations")
-    how.add_argument("--perturbations", nargs="+", metavar="NAME", help="only these (default: all for the language)")
-    how.add_argument("--annotator", metavar="NAME", help="finds names and nouns: spacy-en, or parses.conllu")
-    how.add_argument("--seed", type=int, default=12345, metavar="N", help="of what is drawn (%(default)s)")
-    triples = parser.add_argument_group("triples")
-    triples.add_argument(
-        "--triples", metavar="SET",
-        help="freitag or paws (in $NLGAUGE_DATA), FILE.tsv, paws:FILE, or nouns (of SYSTEM, with --paraphrases)",
-    )  # fmt: skip
-    triples.add_argument("--at", metavar="PATH", help="folder that holds the data ($NLGAUGE_DATA)")
-    triples.add_argument("--released", action="store_true", help="scores that came with freitag and paws")
-    triples.add_argument("--save-triples", metavar="FILE", help="the triples as a .tsv file")
-    add_metric_options(parser, default=None, shown="bertscore")
-    add_text_options(parser)
-    add_run_options(parser)
-    output = add_output_options(parser, width=3)
-    output.add_argument("--plot", metavar="FILE", help="a figure: .png, .svg or .pdf")
+    add_flags(parser, StressTexts, title="texts", only=["system"])
+    refs = {"unset": "the outputs themselves"}
+    add_flags(parser, TextInputs, only=["refs", "source"], change={"refs": refs})
+    add_flags(parser, StressTexts, only=["paraphrases"])
+    add_flags(parser, StressOptions, title="perturbations")
+    add_flags(parser, TripleOptions, title="triples")
+    add_scoring_options(parser, default="bertscore")
+    add_output_options(parser, width=3, plot="figure: .png, .svg or .pdf")
     parser.add_help_all()
     parser.set_defaults(run=_run)
 
@@ -102,17 +112,14 @@ def _run(args: argparse.Namespace) -> int:
         write_result(_triples(args, annotator), args)
         return 0
     inputs = Inputs()
-    options: dict[str, Any] = {**metric_options(args), **run_options(args)}
+    options = given_options(args, StressOptions) | scoring_options(args) | {"annotator": annotator}
     test = stress(
         inputs.texts(parse_source(args.system)),
         _references(inputs, args.refs),
         args.metric,
         sources=None if args.source is None else inputs.texts(parse_source(args.source)),
         paraphrases=None if args.paraphrases is None else inputs.texts(parse_source(args.paraphrases)),
-        perturbations=args.perturbations,
-        annotator=annotator,
         lang=options.pop("lang", None),
-        seed=args.seed,
         name=file_label(args.system),
         **options,
     )
@@ -132,15 +139,10 @@ def _check(args: argparse.Namespace) -> None:
     if args.released and args.metric:
         msg = "--released and --metric are two tables; leave one out"
         raise RecipeError(msg)
-    if args.save_triples and not args.triples:
-        msg = "--save-triples belongs to --triples, which was not given"
-        raise RecipeError(msg)
     if args.triples and args.perturbations:
         msg = "--perturbations belongs to SYSTEM without --triples; leave one out"
         raise RecipeError(msg)
-    if args.plot:
-        check_figure(Path(args.plot))
-    if args.metric and (args.option_lang is None or _reads_language(args)):
+    if args.metric and (args.lang is None or _reads_language(args)):
         check_metrics(args.metric, args, command="study stress")
 
 
@@ -151,7 +153,7 @@ def _reads_language(args: argparse.Namespace) -> bool:
     return any("lang" in one.options() for one in leaves(recipes))
 
 
-def _references(inputs: Inputs, specs: list[str]) -> list[tuple[str, ...]] | None:
+def _references(inputs: Inputs, specs: Sequence[str]) -> list[tuple[str, ...]] | None:
     if not specs:
         return None
     columns = [inputs.references(parse_source(spec)) for spec in specs]
@@ -164,11 +166,13 @@ def _references(inputs: Inputs, specs: list[str]) -> list[tuple[str, ...]] | Non
 
 def _triples(args: argparse.Namespace, annotator: Annotator | None) -> TripleStudy:
     triples = _find_triples(args, annotator)
+    options = given_options(args, StressOptions)
+    drawing = {name: options[name] for name in DrawOptions.options() if name in options}
     if args.save_triples:
         save_triples(triples, args.save_triples)
     if args.released:
-        return released_wins(triples, seed=args.seed)
-    return score_triples(triples, args.metric, seed=args.seed, **metric_options(args), **run_options(args))
+        return released_wins(triples, **drawing)
+    return score_triples(triples, args.metric, **drawing, **scoring_options(args))
 
 
 def _find_triples(args: argparse.Namespace, annotator: Annotator | None) -> Triples:

@@ -12,19 +12,18 @@ favours leaving vectors as they are, and there is no F1.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nlgauge.core.scoring import score
-from nlgauge.encoders.base import Encoder
 from nlgauge.errors import InputError
 from nlgauge.stats.correlation import correlate
 from nlgauge.studies.alignment.linear import Pairs, induction_precision
-from nlgauge.studies.alignment.parallel_words import texts_as_words
-from nlgauge.studies.alignment.word_alignment import Links, check_links, mutual_nearest
+from nlgauge.studies.alignment.parallel_words import AlignmentInputs, texts_as_words
+from nlgauge.studies.alignment.word_alignment import Links, mutual_nearest
 from nlgauge.vectors.cloud import unit_rows
 from nlgauge.vectors.transforms import FittedTransform
 
@@ -59,41 +58,20 @@ class MapQuality(NamedTuple):
     texts: int
 
 
-def held_out_words(
-    encoder: Encoder,
-    source: Sequence[str],
-    target: Sequence[str],
-    *,
-    layer: int,
-    alignments: Sequence[Links] | None = None,
-    alignments_name: str = "alignments",
-    batch_tokens: int = 4096,
-    advance: Callable[[int], None] | None = None,
-) -> HeldOut:
-    """Encode held-out texts once, for any number of maps; `advance` is told how many pairs are done."""
-    if alignments is not None:
-        sizes = [(len(left.split()), len(right.split())) for left, right in zip(source, target, strict=True)]
-        check_links(alignments, sizes, name=alignments_name)
-    found = list(
-        texts_as_words(
-            encoder,
-            source,
-            target,
-            layer=layer,
-            by_blanks=alignments is not None,
-            batch_tokens=batch_tokens,
-            advance=advance,
-        )
-    )
+def held_out_words(inputs: AlignmentInputs) -> HeldOut:
+    """Encode held-out texts once, for any number of maps."""
+    inputs.check_links()
+    alignments = inputs.alignments
+    found = list(texts_as_words(inputs, by_blanks=alignments is not None))
     if len(found) < 2:
-        msg = f"{len(found)} of {len(source)} pairs of texts have words to compare; give two or more"
+        msg = f"{len(found)} of {len(inputs.source)} pairs of texts have words to compare; give two or more"
         raise InputError(msg)
     links = [mutual_nearest(x, z) if alignments is None else alignments[n] for n, x, z in found]
     if not any(links):
         msg = "no word is linked to another; give links of the words that translate each other"
         raise InputError(msg)
     sides = tuple(x for _, x, _ in found), tuple(z for _, _, z in found)
-    return HeldOut(*sides, tuple(links), alignments is not None, len(source) - len(found))
+    return HeldOut(*sides, tuple(links), alignments is not None, len(inputs.source) - len(found))
 
 
 def evaluate_map(words: HeldOut, transform: FittedTransform | None) -> MapQuality:

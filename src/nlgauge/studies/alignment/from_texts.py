@@ -19,8 +19,8 @@ from nlgauge.encoders.base import Encoder, encode_texts, vectors_digest
 from nlgauge.encoders.whole_text.sentences import SentenceEncoder
 from nlgauge.errors import InputError, RecipeError, TruncationWarning, user_stacklevel
 from nlgauge.studies.alignment.linear import CentroidChange, centroid_change, reduction_steps, same_width
-from nlgauge.studies.alignment.parallel_words import OtherSide, PairedWords, paired_words
-from nlgauge.studies.alignment.word_alignment import Links, check_links
+from nlgauge.studies.alignment.parallel_words import AlignmentInputs, OtherSide, PairedWords, paired_words
+from nlgauge.studies.alignment.word_alignment import Links
 from nlgauge.text.tokenizer import Tokens
 from nlgauge.vectors.remap import Origin, Remapping, Side, fit_remapping
 from nlgauge.vectors.transforms import LanguageMoments, load_transforms
@@ -125,75 +125,27 @@ def check_layer(encoder: Encoder, layer: int) -> int:
 
 
 def fit_words(
-    encoder: Encoder,
-    source: Sequence[str],
-    target: Sequence[str],
+    inputs: AlignmentInputs,
     *,
-    layer: int,
-    other: OtherSide | None = None,
-    alignments: Sequence[Links] | None = None,
-    alignments_name: str = "alignments",
     method: str = "clp",
     directions: int = 1,
     umd_sides: Literal["both", "source"] = "both",
     origin: Origin | None = None,
-    batch_tokens: int = 4096,
-    advance: Callable[[int], None] | None = None,
 ) -> FittedMap:
-    """Fit to the words of parallel texts that translate each other; without `alignments`, to mutual neighbours.
-
-    `advance` is told how many pairs of texts are done.
-    """
-    words, what, made_with = words_of_texts(
-        encoder,
-        source,
-        target,
-        layer=layer,
-        other=other,
-        alignments=alignments,
-        alignments_name=alignments_name,
-        origin=origin,
-        batch_tokens=batch_tokens,
-        advance=advance,
-    )
+    """Fit to the words of parallel texts that translate each other."""
+    words, what, made_with = words_of_texts(inputs, origin=origin)
     fitted = _fit(words.source, words.target, what, method, directions, umd_sides, made_with)
     return FittedMap(fitted, what, words.links)
 
 
-def words_of_texts(
-    encoder: Encoder,
-    source: Sequence[str],
-    target: Sequence[str],
-    *,
-    layer: int,
-    other: OtherSide | None = None,
-    alignments: Sequence[Links] | None = None,
-    alignments_name: str = "alignments",
-    origin: Origin | None = None,
-    batch_tokens: int = 4096,
-    advance: Callable[[int], None] | None = None,
-) -> tuple[PairedWords, str, Origin]:
-    """Pairs of word vectors, how many in words, and what a map between them belongs to.
-
-    `other`: the model and layer of the target's vectors, if they are another's.
-    """
-    check_layer(encoder, layer)
-    made_with = origin_of(encoder, layer, other, origin or Origin())
+def words_of_texts(inputs: AlignmentInputs, *, origin: Origin | None = None) -> tuple[PairedWords, str, Origin]:
+    """Pairs of word vectors, how many in words, and what a map between them belongs to."""
+    check_layer(inputs.encoder, inputs.layer)
+    made_with = origin_of(inputs.encoder, inputs.layer, inputs.other, origin or Origin())
     if not made_with.target_weights:
-        _check_languages(source, target, made_with)
-    if alignments is not None:
-        sizes = [(len(left.split()), len(right.split())) for left, right in zip(source, target, strict=True)]
-        check_links(alignments, sizes, name=alignments_name)
-    words = paired_words(
-        encoder,
-        source,
-        target,
-        layer=layer,
-        other=other,
-        alignments=alignments,
-        batch_tokens=batch_tokens,
-        advance=advance,
-    )
+        _check_languages(inputs.source, inputs.target, made_with)
+    inputs.check_links()
+    words = paired_words(inputs)
     what = f"{len(words.source)} pairs of words from {words.used} pairs of texts ({words.left_out} left out)"
     return words, what, made_with
 

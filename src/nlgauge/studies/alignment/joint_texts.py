@@ -36,7 +36,7 @@ from nlgauge.errors import InputError
 from nlgauge.io.storage import write_atomic
 from nlgauge.io.store.hub import file_names, tokenizer_files
 from nlgauge.io.store.resolve import ModelFiles
-from nlgauge.studies.alignment.parallel_words import fits, texts_as_words, white_space_words
+from nlgauge.studies.alignment.parallel_words import AlignmentInputs, fits, texts_as_words, white_space_words
 from nlgauge.studies.alignment.word_alignment import Links, check_links, mutual_nearest
 from nlgauge.text.tokenizer import Tokens
 
@@ -191,7 +191,8 @@ def _check(bitext: Bitext) -> None:
 
 def _neighbours(encoder: Encoder, bitext: Bitext, layer: int, advance: Callable[[int], None] | None) -> list[Links]:
     links: list[Links] = [()] * len(bitext.source)
-    sides = texts_as_words(encoder, bitext.source, bitext.target, layer=layer, by_blanks=False, advance=advance)
+    inputs = AlignmentInputs(encoder, bitext.source, bitext.target, layer, advance=advance)
+    sides = texts_as_words(inputs, by_blanks=False)
     for number, *words in sides:
         links[number] = mutual_nearest(*words)
     return links

@@ -9,7 +9,7 @@ what the tokenizer calls one (so that Chinese is not one word).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from nlgauge.encoders.base import EncodedText, Encoder, encode_texts
 from nlgauge.errors import InputError
-from nlgauge.studies.alignment.word_alignment import Links, mutual_nearest
+from nlgauge.studies.alignment.word_alignment import Links, check_links, mutual_nearest
 from nlgauge.text.tokenizer import TextTokenizer, Tokens
 
 #: Published: longer texts are left out.
@@ -45,6 +45,38 @@ class OtherSide(NamedTuple):
 
     encoder: Encoder
     layer: int
+
+
+@dataclass(frozen=True, eq=False)
+class AlignmentInputs:
+    """Parallel texts, and the vectors that their words are read with."""
+
+    encoder: Encoder
+    source: Sequence[str]
+    target: Sequence[str]
+    layer: int
+    other: OtherSide | None = None
+    """Model and layer of the target's vectors, if they are another's."""
+    alignments: Sequence[Links] | None = None
+    """Links between the words of each pair; None for mutual nearest neighbours."""
+    alignments_name: str = "alignments"
+    """What messages call them."""
+    batch_tokens: int = 4096
+    advance: Callable[[int], None] | None = None
+    """Told how many pairs of texts are done, or need nothing done."""
+
+    @property
+    def sides(self) -> tuple[OtherSide, OtherSide]:
+        """Models and layers of source and target."""
+        own = OtherSide(self.encoder, self.layer)
+        return own, self.other or own
+
+    def check_links(self) -> None:
+        """Refuse links to words that are not there."""
+        if self.alignments is not None:
+            texts = zip(self.source, self.target, strict=True)
+            sizes = [(len(left.split()), len(right.split())) for left, right in texts]
+            check_links(self.alignments, sizes, name=self.alignments_name)
 
 
 def _links_of_equal_texts(source: Sequence[str], target: Sequence[str]) -> list[Links]:
@@ -86,81 +118,52 @@ def white_space_words(tokenizer: TextTokenizer, text: str, tokens: Tokens) -> ND
     return tokens.words if np.array_equal(own, np.arange(len(split))) else None
 
 
-def paired_words(
-    encoder: Encoder,
-    source: Sequence[str],
-    target: Sequence[str],
-    *,
-    layer: int,
-    other: OtherSide | None = None,
-    alignments: Sequence[Links] | None = None,
-    batch_tokens: int = 4096,
-    advance: Callable[[int], None] | None = None,
-) -> PairedWords:
-    """Rows for each link between the words of parallel texts; without `alignments`, of mutual nearest neighbours.
+def paired_words(inputs: AlignmentInputs) -> PairedWords:
+    """Rows for each link between the words of parallel texts; without links, of mutual nearest neighbours.
 
-    `other`: model and layer of the target's vectors, if another's. Neighbours then tell nothing, so links must be
-    given, unless the texts are the same: then each word is linked with itself.
-
-    `advance` is told how many pairs of texts are done, or need nothing done.
+    Neighbours tell nothing about vectors of two models, so links must be given then, unless the texts are the same:
+    each word is then linked with itself.
     """
+    source, target, alignments = inputs.source, inputs.target, inputs.alignments
     if len(source) != len(target):
         msg = f"parallel texts come in pairs, got {len(source)} of the source and {len(target)} of the target"
         raise InputError(msg)
     if alignments is not None and len(alignments) != len(source):
         msg = f"expected the links of each of {len(source)} pairs of texts, got {len(alignments)}"
         raise InputError(msg)
-    if other is not None and alignments is None:
+    if inputs.other is not None and alignments is None:
         alignments = _links_of_equal_texts(source, target)
     rows: tuple[list[NDArray[np.float32]], list[NDArray[np.float32]]] = ([], [])
     links: list[Links] = [()] * len(source)
     used = 0
-    for n, *words in texts_as_words(
-        encoder,
-        source,
-        target,
-        layer=layer,
-        other=other,
-        by_blanks=alignments is not None,
-        batch_tokens=batch_tokens,
-        advance=advance,
-    ):
+    for n, *words in texts_as_words(inputs, by_blanks=alignments is not None):
         links[n] = mutual_nearest(*words) if alignments is None else alignments[n]
         for side in (0, 1):
             rows[side].append(words[side][[link[side] for link in links[n]]])
         used += bool(links[n])
-    widths = encoder.hidden_size, (encoder if other is None else other.encoder).hidden_size
     x, z = (
-        np.concatenate([np.empty((0, width), dtype=np.float32), *side])
-        for width, side in zip(widths, rows, strict=True)
+        np.concatenate([np.empty((0, side.encoder.hidden_size), dtype=np.float32), *vectors])
+        for side, vectors in zip(inputs.sides, rows, strict=True)
     )
     return PairedWords(x, z, tuple(links), used, len(source) - used)
 
 
 def texts_as_words(
-    encoder: Encoder,
-    source: Sequence[str],
-    target: Sequence[str],
-    *,
-    layer: int,
-    by_blanks: bool,
-    other: OtherSide | None = None,
-    batch_tokens: int = 4096,
-    advance: Callable[[int], None] | None = None,
+    inputs: AlignmentInputs, *, by_blanks: bool
 ) -> Iterator[tuple[int, NDArray[np.float32], NDArray[np.float32]]]:
     """The number of each pair of texts that can be used, and a row per word of either side.
 
     `by_blanks`: a word is what white space separates, not what the tokenizer calls one.
     """
-    sides = (OtherSide(encoder, layer), other or OtherSide(encoder, layer))
+    sides, source, target = inputs.sides, inputs.source, inputs.target
     both = [side.encoder.tokenizer.encode(list(texts)) for side, texts in zip(sides, (source, target), strict=True)]
     fit = [n for n in range(len(source)) if all(fits(tokens[n]) for tokens in both)]
-    done = advance or (lambda _: None)
+    done = inputs.advance or (lambda _: None)
     done(len(source) - len(fit))
     for start in range(0, len(fit), _WINDOW):
         window = fit[start : start + _WINDOW]
         encoded = [
-            encode_texts(side.encoder, [tokens[n] for n in window], (side.layer,), batch_tokens=batch_tokens)
+            encode_texts(side.encoder, [tokens[n] for n in window], (side.layer,), batch_tokens=inputs.batch_tokens)
             for side, tokens in zip(sides, both, strict=True)
         ]
         for n, left, right in zip(window, *encoded, strict=True):

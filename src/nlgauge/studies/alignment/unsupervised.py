@@ -28,11 +28,14 @@ was found, and no file is written: nothing in a score would show that a map is w
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from nlgauge.core.kinds import Float, Int
+from nlgauge.core.options import OptionSet, option
 from nlgauge.encoders.base import Encoder
 from nlgauge.encoders.blas import one_blas_thread
 from nlgauge.errors import AlignmentNotFoundError, InputError, RecipeError
@@ -308,46 +311,45 @@ def vocabularies_of_texts(
     return words[0], words[1], made
 
 
-def check_search(*, restarts: int, seed: int, least_gain: float, least_agreement: float) -> None:
-    """Refuse numbers that no search can have, before anything is encoded."""
-    if restarts < 1:
-        msg = f"restarts must be 1 or more, got {restarts}"
-        raise RecipeError(msg)
-    if seed < 0:
-        msg = f"seed must be 0 or more, got {seed}"
-        raise RecipeError(msg)
-    for name, value in (("least_gain", least_gain), ("least_agreement", least_agreement)):
-        if not 0 <= value <= 1:
-            msg = f"{name} is a share from 0 to 1, got {value:g}"
-            raise RecipeError(msg)
+@dataclass(frozen=True, kw_only=True)
+class SearchOptions(OptionSet):
+    """How often pairs are searched, and when the result is good enough."""
+
+    called: ClassVar[str] = "options of a search"
+
+    restarts: int = option(5, Int(1), help="number of runs, the best of which is used")
+    seed: int = option(0, Int(0), help="random seed of the first run")
+    least_gain: float = option(
+        LEAST_GAIN, Float(0, most=1), help="least criterion, as a share of the way from chance to 1"
+    )
+    least_agreement: float = option(
+        LEAST_AGREEMENT, Float(0, most=1), help="least share of pairs that the other half of them gives again"
+    )
 
 
 def fit_unsupervised(
     source: Vocabulary,
     target: Vocabulary,
     *,
-    restarts: int = 5,
-    seed: int = 0,
-    least_gain: float = LEAST_GAIN,
-    least_agreement: float = LEAST_AGREEMENT,
     origin: Origin | None = None,
     advance: Callable[[int], None] | None = None,
+    **options: Any,
 ) -> Unsupervised:
     """Learn pairs of words, and the centred rotation between them; raises where the best does not pass.
 
     Widths may differ: the wider side is brought to the other's along its principal directions, and the map says so.
-    `advance` is told of each run that is done.
+    `advance` is told of each run that is done. Options are those of `SearchOptions`.
     """
-    check_search(restarts=restarts, seed=seed, least_gain=least_gain, least_agreement=least_agreement)
+    search = SearchOptions.of(options)
     made = origin or Origin()
     _check_words(source, target, min(source.vectors.shape[1], target.vectors.shape[1]), made)
     _check_finite(source, target)
     x, z, reductions = same_width(source.vectors, target.vectors)
-    learned = learn_alignment(x, z, restarts=restarts, seed=seed, advance=advance)
+    learned = learn_alignment(x, z, restarts=search.restarts, seed=search.seed, advance=advance)
     best = learned.best
     runs = ", ".join(f"{attempt.criterion:.3f}" for attempt in learned.attempts)
-    _check_found(learned, runs, x.shape[1], least_gain, least_agreement)
-    told = f"criterion {best.criterion:.3f} of runs {runs} from seed {seed}, by chance {learned.chance:.3f}"
+    _check_found(learned, runs, x.shape[1], search)
+    told = f"criterion {best.criterion:.3f} of runs {runs} from seed {search.seed}, by chance {learned.chance:.3f}"
     note = f"{made.note}; {told}, agreement {best.agreement:.3f}".removeprefix("; ")
     if reductions:
         note += f"; PCA of widths {source.vectors.shape[1]} and {target.vectors.shape[1]} to {x.shape[1]}"
@@ -361,17 +363,17 @@ def fit_unsupervised(
     return Unsupervised(Remapping(operations, named), learned.attempts, words)
 
 
-def _check_found(learned: SelfLearned, runs: str, width: int, least_gain: float, least_agreement: float) -> None:
+def _check_found(learned: SelfLearned, runs: str, width: int, search: SearchOptions) -> None:
     """Refuse what may be pairs of chance."""
     best = learned.best
     gain = (best.criterion - learned.chance) / (1 - learned.chance)
-    if gain >= least_gain and best.agreement >= least_agreement and len(best.pairs) >= width:
+    if gain >= search.least_gain and best.agreement >= search.least_agreement and len(best.pairs) >= width:
         return
     msg = (
         f"no alignment found: paired words of {len(learned.attempts)} runs have mean cosines of {runs}, by chance "
-        f"{learned.chance:.3f}, a gain of {gain:.3f} ({least_gain:g} is needed); {best.agreement:.3f} of "
-        f"{len(best.pairs)} pairs come out again from the other half ({least_agreement:g} of {width} or more is "
-        "needed). Give more text of the same kind in both languages, another layer or model, or parallel texts"
+        f"{learned.chance:.3f}, a gain of {gain:.3f} ({search.least_gain:g} is needed); {best.agreement:.3f} of "
+        f"{len(best.pairs)} pairs come out again from the other half ({search.least_agreement:g} of {width} or "
+        "more is needed). Give more text of the same kind in both languages, another layer or model, or parallel text"
     )
     raise AlignmentNotFoundError(msg)
 

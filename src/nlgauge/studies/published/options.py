@@ -26,7 +26,7 @@ class StudyInputs(OptionSet):
     state: str | None = option(
         None, OutputFile(), help="file that keeps what is finished, so that an interrupted run goes on"
     )
-    idf_corpora: tuple[str, ...] = option(
+    idf_corpus: tuple[str, ...] = option(
         (), Many(InputFile()), help="text files, a document per line, to count idf on"
     )
     stopwords: tuple[str, ...] = option(
@@ -40,18 +40,18 @@ def with_corpora(study: PaperTable, inputs: StudyInputs) -> PaperTable:
     if inputs.stopwords and "stopwords" not in study.grids:
         msg = f"{study.id} does not vary stop words; leave out --stopwords {inputs.stopwords[0]!r}"
         raise RecipeError(msg)
-    if not inputs.idf_corpora:
+    if not inputs.idf_corpus:
         return study
     if not study.idf_corpora:
-        msg = f"{study.id} counts idf on no large corpus; leave out --idf-corpus {inputs.idf_corpora[0]!r}"
+        msg = f"{study.id} counts idf on no large corpus; leave out --idf-corpus {inputs.idf_corpus[0]!r}"
         raise RecipeError(msg)
     # Their own corpora stand in print too; those of them that are only shown stay as they are.
     rows = [replace(row, grid="idf-large") for row in study.rows]
     rows += [
-        replace(rows[0], name=Path(path).name, published={}, setting=f"corpus:{path}") for path in inputs.idf_corpora
+        replace(rows[0], name=Path(path).name, published={}, setting=f"corpus:{path}") for path in inputs.idf_corpus
     ]
     if len({row.name for row in rows}) < len(rows):
-        msg = f"corpora for idf need file names of their own, got {', '.join(inputs.idf_corpora)}"
+        msg = f"corpora for idf need file names of their own, got {', '.join(inputs.idf_corpus)}"
         raise RecipeError(msg)
     return replace(study, rows=tuple(rows))
 

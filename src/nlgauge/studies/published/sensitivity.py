@@ -135,7 +135,7 @@ class StudyRun(PublishedRun):
         if lang not in self.sweeps:
             lists = self._lists(lang) if "stopwords" in self.table.grids else ()
             self.sweeps[lang] = [
-                published_sweep(grid, idf_corpora=self.inputs.idf_corpora, lists=lists)
+                published_sweep(grid, idf_corpora=self.inputs.idf_corpus, lists=lists)
                 for grid in self.table.grids
                 if grid != "stopwords" or lists
             ]
@@ -235,7 +235,7 @@ class StudyRun(PublishedRun):
         study = self.table
         if "stopwords" in study.grids and not self.inputs.stopwords:
             self.missing[_MOVER_LIST] = None
-        if study.idf_corpora and not self.inputs.idf_corpora:
+        if study.idf_corpora and not self.inputs.idf_corpus:
             self.missing[f"{study.idf_corpora}; give yours with --idf-corpus FILE ..."] = None
         others = [pair for pair in study.langpairs if pair not in study.english_pairs and "-" in pair]
         if everything and others and study.other_model is not None:
