@@ -65,6 +65,8 @@ def test_meta_and_sensitivity_write_to_a_file(run: Run, folder: Path) -> None:
         ("explain", "factors", "--data", "sts", "--factor", "MOR", "--lexicon", "a.txt", "-o", "a.txt"),
         ("explain", "factors", "--data", "sts", "--factor", "MOR", "--word-vectors", "a.txt", "-o", "a.txt"),
         ("explain", "factors", "--data", "sts", "--factor", "LEX", "--translations", "a.txt", "-o", "a.txt"),
+        ("explain", "factors", "--data", "sts", "--factor", "SYN", "--parser", "a.txt", "-o", "a.txt"),
+        ("study", "stress", "b.txt", "--annotator", "a.txt", "-o", "a.txt"),
     ],
     ids=lambda command: " ".join(command[:2]),
 )  # fmt: skip

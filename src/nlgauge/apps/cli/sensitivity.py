@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from nlgauge.apps.cli.argument_checks import check_metrics
 from nlgauge.apps.cli.common import (
@@ -25,14 +25,14 @@ from nlgauge.apps.cli.flags import add_flags, flag_of, read_options
 from nlgauge.apps.cli.operations import write_result
 from nlgauge.apps.cli.parsing import AddParser
 from nlgauge.apps.cli.score import check_systems_first
-from nlgauge.core.kinds import Choice, Flag, InputFile, Int, Many, OutputFile
+from nlgauge.core.kinds import Flag, InputFile, Int, OutputFile
 from nlgauge.core.options import OptionSet, option
 from nlgauge.core.registry import metric_class, metric_name
 from nlgauge.core.run_options import RunOptions
 from nlgauge.errors import RecipeError
 from nlgauge.studies.sensitivity.measure import run_study, systems_table
 from nlgauge.studies.sensitivity.study import Study, load_study, study_metrics
-from nlgauge.studies.sensitivity.variants import DEFAULT_METRICS, PRESETS, StudyOptions, preset
+from nlgauge.studies.sensitivity.variants import DEFAULT_METRICS, PRESETS, SensitivityOptions, preset
 
 if TYPE_CHECKING:
     from nlgauge.data.judgements import JudgementTable
@@ -47,13 +47,9 @@ examples:
 
 @dataclass(frozen=True, kw_only=True)
 class StudyChoice(OptionSet):
-    """What varies, and where the state of a run is kept."""
+    """A study of one's own, rows of the data, and where the state of a run is kept."""
 
-    preset: str | None = option(None, Choice(*PRESETS), help="what varies")
     study: str | None = option(None, InputFile(), help="study of your own, as TOML, instead of a preset")
-    idf_corpus: tuple[str, ...] = option(
-        (), Many(InputFile()), help="text files to count idf on (idf, all)", needs="preset", hidden=True
-    )
     state: str | None = option(
         None, OutputFile(), help="keeps what is finished, so that an interrupted run can be resumed", hidden=True
     )
@@ -76,12 +72,13 @@ def add_command(add_parser: AddParser) -> None:
     data = add_data_options(parser, title="data with human judgements, instead of files", required=False)
     add_flags(data, StudyChoice, only=["without_humans", "rows"])
     add_flags(data, DocumentOptions, only=["documents"], change={"documents": {"needs": "data"}})
-    add_flags(parser, StudyChoice, title="what varies", only=["preset", "study", "idf_corpus"])
+    presets: dict[str, dict[str, Any]] = {"preset": {"default": None}, "idf_corpus": {"needs": "preset"}}
+    varied = add_flags(parser, SensitivityOptions, title="what varies", only=presets, change=presets)
+    add_flags(varied, StudyChoice, only=["study"])
     add_scoring_options(parser, default=" ".join(DEFAULT_METRICS), project=False)
     of_data = {name: {"needs": "data"} for name in ("levels", "agreement", "criterion")}
-    measured = add_flags(
-        parser, StudyOptions, title="what is measured", without=("documents", "lang"), change=of_data
-    )
+    others = (*presets, "documents", "lang")
+    measured = add_flags(parser, SensitivityOptions, title="what is measured", without=others, change=of_data)
     add_flags(measured, DocumentOptions, only=["document_ids"])
     add_flags(parser, StudyChoice, only=["state"])
     add_output_options(parser, plot="bars of CV and RD; and FILE-ranks: scores by setting")
@@ -97,7 +94,7 @@ def _run(args: argparse.Namespace) -> int:
         msg = "give either files of systems with --refs, or --data NAME --at PATH"
         raise RecipeError(msg)
     documents = args.documents or args.document_ids is not None
-    options = read_options(args, StudyOptions, {"documents": documents, "lang": args.lang or ""})
+    options = read_options(args, SensitivityOptions, {"documents": documents, "lang": args.lang or ""}).measures()
     study = _study(args)
     result = run_study(study, _table(args), options=options, state=args.state, **run_options(args))
     write_result(result, args)

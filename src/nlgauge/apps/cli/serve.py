@@ -5,11 +5,14 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 
 from nlgauge.apps.cli.flags import add_flags, flag_help, given_options, read_options
 from nlgauge.apps.cli.parsing import AddParser
 from nlgauge.apps.service.settings import Limits, ServeOptions, Settings
+from nlgauge.core.kinds import InputFile
+from nlgauge.core.options import OptionSet, option
 from nlgauge.errors import InputError, RecipeError
 from nlgauge.io.packages import require
 
@@ -23,6 +26,13 @@ examples:
 _NETWORK = ("host", "port", "host_names", "insecure", "allow_origins", "trust_proxy", "root_path")
 
 
+@dataclass(frozen=True, kw_only=True)
+class KeyOptions(OptionSet):
+    """Keys of those who may use the service."""
+
+    key_file: str | None = option(None, InputFile(), help="API keys, one a line (or $NLGAUGE_API_KEY)")
+
+
 def add_command(add_parser: AddParser) -> None:
     """Add the command to the parser."""
     parser = add_parser(
@@ -30,7 +40,7 @@ def add_command(add_parser: AddParser) -> None:
         epilog=_EXAMPLES,
     )
     network = add_flags(parser, ServeOptions, title="network", only=_NETWORK)
-    network.add_argument("--key-file", metavar="FILE", help="API keys, one a line (or $NLGAUGE_API_KEY)")
+    add_flags(network, KeyOptions)
     offer = add_flags(parser, ServeOptions, title="what is served", without=(*_NETWORK, "preload", "batch_tokens"))
     # Without a name nothing is loaded before.
     offer.add_argument("--preload", nargs="*", metavar="NAME", help=flag_help(ServeOptions.options()["preload"]))
