@@ -59,5 +59,7 @@ def test_a_client_goes_through_the_prefix(tmp_path: Path) -> None:
     settings = Settings(folder=tmp_path, preload=(), root_path="/scores")
     with listening(settings) as address, nlgauge.Client(f"{address}/scores") as client:
         score = client.score(["a cat"], ["the cat"], metric="chrf")
-        assert client.submit("score", {"": ["a cat"]}, ["the cat"], metric="chrf").wait()[0].to_dict() == score.to_dict()
+        assert (
+            client.submit("score", {"": ["a cat"]}, ["the cat"], metric="chrf").wait()[0].to_dict() == score.to_dict()
+        )
     assert score.to_dict() == nlgauge.score(["a cat"], ["the cat"], metric="chrf").to_dict()

@@ -61,7 +61,11 @@ def answer_schema(operation: Operation) -> dict[str, Any]:
     """The JSON Schema of an answer."""
     schema = operation.result_class.schema()
     schema.pop("$schema")
-    return schema
+    if "alignment" not in _FURTHER.get(operation.name, ()):
+        return schema
+    head = {name: schema["properties"][name] for name in ("nlgauge", "warnings")}
+    shown = {"type": "object", "properties": head | {"alignment": {"type": "object"}}, "required": ["alignment"]}
+    return {"anyOf": [schema, shown]}
 
 
 def _record(request: OperationRequest, result: Any) -> dict[str, Any]:
