@@ -116,7 +116,7 @@ def test_a_command_loads_only_its_own_rooms_and_packages(tmp_path: Path, command
     ("command", "metrics"),
     [
         (SCORE, {"bertscore"}),
-        (f"{SCORE} --metric bertscore:idf=refs chrf --layer 3", {"bertscore", "chrf"}),
+        (f"{SCORE} --metric bertscore:idf=refs chrf --layer 3", {"bertscore", "bleu", "chrf"}),
         (f"{SCORE} --metric bertscore:multiref=mean", {"bertscore"}),
     ],
 )

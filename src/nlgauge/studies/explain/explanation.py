@@ -352,6 +352,13 @@ class Explanation(Result):
                         found[i, j] = best(found[i, j], values[point, other])
         return found
 
+    @classmethod
+    def schema(cls) -> dict[str, Any]:
+        """That of the fields, and of the matrix."""
+        schema = super().schema()
+        schema["properties"]["matrix"] = {"type": ["array", "null"]}
+        return schema
+
     def to_dict(self, *, matrix: bool = False) -> dict[str, Any]:
         """Plain values, ready for JSON or a page; with `matrix` also how near each word is to each other word."""
         return super().to_dict() | ({"matrix": to_plain(self.matrix())} if matrix else {})
