@@ -181,9 +181,9 @@ def option_of(entry: Field[Any]) -> Option | None:
     return Option(**(values | {"name": entry.name, "default": default}))
 
 
-def seed_option(default: int = 12345) -> Any:
+def seed_option(default: int = 12345, *, needs: str = "") -> Any:
     """The option `seed`, the same wherever something is drawn."""
-    return option(default, Int(0), help="random seed", hidden=True, limit=2**32 - 1)
+    return option(default, Int(0), help="random seed", hidden=True, needs=needs, limit=2**32 - 1)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import jsonschema
 import numpy as np
+import polars
 import pytest
 
 import nlgauge
@@ -92,3 +93,15 @@ def test_scoring_and_comparing_in_one_call_gives_the_same_numbers() -> None:
     assert scored.verdicts[-1] == "Both metrics put a first."
     with pytest.raises(nlgauge.errors.RecipeError, match="option 'sed' is not known"):
         compare(TEXTS, REFERENCES, "chrf", sed=3)
+
+
+def test_pandas_and_polars_read_a_comparison() -> None:
+    texts = {"a": ["The cat sat.", "It rained."] * 3, "b": ["A cat sits.", "It is rain."] * 3}
+    result = nlgauge.compare(texts, ["The cat sat.", "It rained."] * 3, "chrf")
+    frame = result.to_frame()
+    assert list(frame["system"]) == ["a", "b"]
+    assert list(frame["score"]) == [row.score for row in result.comparison.metrics[0].systems]
+    (first, _) = result.comparison.metrics[0].systems
+    assert first.interval is not None
+    assert frame["low"][0] == first.interval.low
+    assert polars.DataFrame(result.comparison).columns == list(frame.columns)

@@ -20,7 +20,7 @@ from nlgauge.apps.cli.flags import add_flags, given_options
 from nlgauge.apps.cli.outputs import check_writable, write_output
 from nlgauge.apps.cli.parsing import AddParser
 from nlgauge.core.kinds import Choice, Int, Many, Text, TextColumn
-from nlgauge.core.options import OptionSet, option
+from nlgauge.core.options import OptionSet, option, seed_option
 from nlgauge.core.run_options import RunOptions
 from nlgauge.core.scoring import score_systems
 from nlgauge.core.vector_metric import model_for_language
@@ -64,7 +64,7 @@ class BaselineOptions(OptionSet):
     corpus: tuple[str, ...] = option((), Many(TextColumn(), least=1), help="sentences, one per line", required=True)
     lang: str = option("en", Text("a language"), help="language of the corpus", metavar="LANG")
     pairs: int = option(10_000, Int(1), help="number of random pairs")
-    seed: int = option(12345, Int(0), help="random seed")
+    seed: int = seed_option()
     note: str = option(
         "", Text("a text", empty=True), help="description of the corpus, for the file's header", metavar="TEXT"
     )

@@ -18,12 +18,11 @@ from nlgauge.core.corpus import document_rows, join_documents
 from nlgauge.core.kinds import Choice, FigureFile, Flag, InputFile, Int, Many, OutputFile, Text, TextColumn
 from nlgauge.core.options import OptionSet, option
 from nlgauge.core.registry import METRICS
+from nlgauge.core.result import FORMATS
 from nlgauge.core.run_options import RunOptions
 from nlgauge.errors import FileFormatError, InputError, RecipeError
 from nlgauge.io.store.catalog import encoder_names
 from nlgauge.io.textfiles import Inputs, ParallelTexts, parse_source, read_parallel
-
-FORMATS = ("text", "json", "tsv", "latex", "markdown")
 
 #: Said below the help of every command that scores.
 METRIC_FLAGS = """\

@@ -25,7 +25,6 @@ from nlgauge.apps.cli.parsing import AddParser
 from nlgauge.apps.cli.score import check_systems_first
 from nlgauge.core.kinds import Choice, Flag, Int, OutputFile, Text
 from nlgauge.core.options import OptionSet, option
-from nlgauge.core.result import FORMATS
 from nlgauge.errors import NlgaugeError, RecipeError
 from nlgauge.io.formats import json_text
 from nlgauge.studies.compare.comparison import SystemComparison
@@ -149,7 +148,7 @@ def add_command(add_parser: AddParser) -> None:
     tests = add_flags(parser, CompareSettings, title="tests and rankings")
     add_flags(tests, DocumentOptions, without=["documents"])
     add_flags(parser, GateOptions, title="gate")
-    output = add_output_options(parser, formats=FORMATS, plot="figure of the ranking: .png, .svg or .pdf")
+    output = add_output_options(parser, plot="figure of the ranking: .png, .svg or .pdf")
     add_flags(output, CompareFiles)
     parser.add_help_all()
     parser.set_defaults(run=_run)

@@ -25,7 +25,7 @@ from nlgauge.apps.cli.score import check_systems_first
 from nlgauge.apps.operations import operations
 from nlgauge.core.operations import CANDIDATES, DOCUMENTS, LISTS, SEGMENTS, SYSTEMS, Input, Operation
 from nlgauge.core.rank import check_lines
-from nlgauge.core.result import FORMATS, Result
+from nlgauge.core.result import Result
 from nlgauge.errors import InputError, RecipeError
 from nlgauge.io.textfiles import Inputs, parse_source, read_candidates
 
@@ -109,7 +109,6 @@ def add_operation(add_parser: AddParser, name: str) -> None:
     drawn = operation.result_class.figure is not Result.figure
     add_output_options(
         parser,
-        formats=FORMATS,
         width=operation.result_class.decimals,
         plot="figure: .png, .svg or .pdf" if drawn else "",
         quiet=operation.metric == "none",

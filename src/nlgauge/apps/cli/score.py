@@ -30,10 +30,9 @@ from nlgauge.apps.cli.common import (
 from nlgauge.apps.cli.flags import add_flags, flag_of, refuse_flags
 from nlgauge.apps.cli.outputs import write_output
 from nlgauge.apps.cli.parsing import AddParser
-from nlgauge.core.kinds import Choice, Flag, Float, Folder, InputFile, Int, Many, Pattern, Text
-from nlgauge.core.options import OptionSet, option
+from nlgauge.core.kinds import Flag, Float, Folder, InputFile, Int, Many, Pattern, Text
+from nlgauge.core.options import OptionSet, option, seed_option
 from nlgauge.core.registry import metric_class, metric_name
-from nlgauge.core.result import FORMATS
 from nlgauge.core.score_layout import Confidence
 from nlgauge.core.score_table import digests_of_texts
 from nlgauge.core.scoring import score_systems
@@ -65,7 +64,7 @@ class ScoreOutput(OptionSet):
         0.95, Float(above=0, below=1), help="confidence level", needs="confidence", hidden=True, metavar="P"
     )
     resamples: int = option(1000, Int(100), help="bootstrap resamples", needs="confidence", hidden=True)
-    seed: int = option(12345, Int(0), help="random seed of the bootstrap", needs="confidence", hidden=True)
+    seed: int = seed_option(needs="confidence")
     short: bool = option(False, Flag(), help="short signature", hidden=True)
     citation: bool = option(False, Flag(), help="BibTeX of the metrics; alone, print only that", hidden=True)
 
@@ -152,7 +151,7 @@ def add_command(add_parser: AddParser) -> None:
         OutputOptions,
         title="output",
         without=["plot", "quiet"],
-        change={"format": {"kind": Choice(*FORMATS), "default": None, "unset": "text"}},
+        change={"format": {"default": None, "unset": "text"}},
     )
     add_flags(output, DocumentOptions, without=["documents"])
     add_flags(output, ScoreOutput)

@@ -35,7 +35,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from nlgauge.core.kinds import Float, Int
-from nlgauge.core.options import OptionSet, option
+from nlgauge.core.options import OptionSet, option, seed_option
 from nlgauge.encoders.base import Encoder
 from nlgauge.encoders.blas import one_blas_thread
 from nlgauge.errors import AlignmentNotFoundError, InputError, RecipeError
@@ -318,7 +318,7 @@ class SearchOptions(OptionSet):
     called: ClassVar[str] = "options of a search"
 
     restarts: int = option(5, Int(1), help="number of runs, the best of which is used")
-    seed: int = option(0, Int(0), help="random seed of the first run")
+    seed: int = seed_option(0)
     least_gain: float = option(
         LEAST_GAIN, Float(0, most=1), help="least criterion, as a share of the way from chance to 1"
     )

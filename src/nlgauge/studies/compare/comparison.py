@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 from nlgauge.core.result import Result
@@ -199,6 +199,20 @@ class SystemComparison(Result):
         """The rankings by score and by Bradley-Terry strength; the best system is at the top."""
         return _draw_comparison(self)
 
+    def flat_columns(self) -> dict[str, Any]:
+        """A row per metric and system, the best first; intervals have a column for each end."""
+        rows = [(found.metric, row) for found in self.metrics for row in found.systems]
+        columns: dict[str, Any] = {"metric": [metric for metric, _ in rows]}
+        for entry in fields(SystemRow):
+            values = [getattr(row, entry.name) for _, row in rows]
+            if not entry.name.endswith("interval"):
+                columns[entry.name] = values
+                continue
+            for end in ("low", "high"):
+                name = entry.name.replace("interval", end)
+                columns[name] = [None if value is None else getattr(value, end) for value in values]
+        return columns
+
     @property
     def winners(self) -> dict[str, str]:
         """By metric the system that comes first."""
@@ -242,6 +256,10 @@ class ScoredComparison(Result):
     def tables(self, form: str = "text") -> list[Table]:
         """Those of the comparison; `segments` has a row per metric, system and segment."""
         return [_segment_table(self.scores)] if form == "segments" else self.comparison.tables(form)
+
+    def flat_columns(self) -> dict[str, Any]:
+        """Those of the comparison."""
+        return self.comparison.flat_columns()
 
     def figure(self) -> Any:
         """That of the comparison."""

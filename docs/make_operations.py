@@ -1,0 +1,94 @@
+"""The reference page of operations, docs/operations.md, made from their table.
+
+python -m docs.make_operations            writes the page
+python -m docs.make_operations --check    ends with 1 where it is not up to date
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from nlgauge.apps.operations import operations
+from nlgauge.core.operations import Operation
+from nlgauge.core.options import Option
+
+PAGE = Path(__file__).parent / "operations.md"
+
+HEAD = """\
+# Operations
+
+An operation is a function that takes texts and returns a result. Each is a function in Python, an endpoint and a
+job of the [service](service.md), and a method of `nlgauge.Client` and `AsyncClient`. This page is made from their
+table (`src/nlgauge/apps/operations.py`) by `python -m docs.make_operations`; [extending](extending.md) shows how to
+add one.
+
+Every result is a frozen dataclass with `render(format)` (text, json, tsv, csv, latex, markdown), `to_dict()`,
+`from_dict()` and `schema()`. The JSON Schemas are files in `nlgauge/core/schemas`, named by the format. Options of
+the metric and of the run ([quick start](quickstart.md)) are keywords as well where an operation takes a metric.
+"""
+
+
+def section(operation: Operation) -> str:
+    """What is known of one operation."""
+    function = operation.call
+    result = operation.result_class
+    address = f"`POST /v1/{operation.name}`, " if operation.at_once else ""
+    inputs = ", ".join(f"`{entry.name}`{'' if entry.required else ' (optional)'}" for entry in operation.inputs)
+    rows = [
+        ("Python", f"`{function.__module__}.{function.__name__}`"),
+        ("service", f"{address}`POST /v1/jobs/{operation.name}`"),
+        ("clients", f"`Client.{operation.method}`, `AsyncClient.{operation.method}`"),
+        ("texts", inputs),
+        ("metrics", operation.metric),
+        ("result", f"`{result.__module__}.{result.__name__}`, JSON `{result.format}`"),
+    ]
+    if operation.command:
+        rows.insert(1, ("command", f"`nlgauge {operation.group} {operation.name}`".replace("  ", " ")))
+    lines = [
+        f"## {operation.name}",
+        "",
+        f"{operation.help[0].upper()}{operation.help[1:]}.",
+        "",
+        "| | |",
+        "|---|---|",
+    ]
+    lines += [f"| {name} | {text} |" for name, text in rows]
+    options = [row(entry) for group in operation.option_sets for entry in group.options().values()]
+    if options:
+        lines += ["", "| option | values | default | meaning |", "|---|---|---|---|", *options]
+    return "\n".join([*lines, ""])
+
+
+def row(entry: Option) -> str:
+    """A line of a table of options."""
+    text = str(entry.default) if isinstance(entry.default, bool) else entry.default_text
+    default = f"`{text}`" if entry.default not in (None, "", ()) else entry.unset
+    return f"| `{entry.name}` | {entry.values} | {default} | {entry.help} |".replace("|  |", "| |")
+
+
+def page() -> str:
+    """The page as it should be."""
+    own = [operation for operation in operations().values() if _is_built_in(operation)]
+    return "\n".join([HEAD, *map(section, own)])
+
+
+def _is_built_in(operation: Operation) -> bool:
+    return operation.call.__module__.startswith("nlgauge.")
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Write the page, or check it."""
+    text = page()
+    if "--check" not in arguments:
+        PAGE.write_text(text, encoding="utf-8")
+        return 0
+    stale = not PAGE.is_file() or PAGE.read_text(encoding="utf-8") != text
+    if stale:
+        print("docs/operations.md is not up to date: python -m docs.make_operations")
+    return int(stale)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
