@@ -124,12 +124,10 @@ def about(names: str) -> str:
     for name in names.split(", "):
         metric = built_in_metrics()[name]
         told = describe_metric(metric)
-        components = [told["main"], *(one for one in told["components"] if one != told["main"])]
-        shown = [f"`{one}`" + " (a distance)" * (one in told["distances"]) for one in components]
-        way = told["better"]
-        lines.append(
-            f"| `{name}` | `nlgauge.metrics.{metric.__name__}` | {', '.join(shown)} | {way} | {told['what']} |"
-        )
+        components = [told.main, *(one for one in told.components if one != told.main)]
+        shown = [f"`{one}`" + " (a distance)" * (one in told.distances) for one in components]
+        way = told.better
+        lines.append(f"| `{name}` | `nlgauge.metrics.{metric.__name__}` | {', '.join(shown)} | {way} | {told.what} |")
     return "\n".join([*lines, ""])
 
 
@@ -169,7 +167,7 @@ def index() -> str:
         for name in metrics_of(text):
             told = describe_metric(built_in_metrics()[name])
             link = f"[{title.partition(':')[0]}](metrics/{page.name})"
-            lines.append(f"| `{name}` | {link} | {told['better']} | {told['what']} |")
+            lines.append(f"| `{name}` | {link} | {told.better} | {told.what} |")
     return "\n".join([*lines, ""])
 
 

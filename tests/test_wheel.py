@@ -130,7 +130,7 @@ def test_a_metric_of_another_package_works_like_one_of_ours(with_metric: Path, t
     nlgauge_ = with_metric / "nlgauge"
     assert "centroid" in run(nlgauge_, "list", folder=tmp_path)
     shown = run(nlgauge_, "show", "centroid", folder=tmp_path)
-    assert "--weigh" in shown
+    assert "\nweigh  " in shown
     assert "squared-length" in shown
     files = ["hyp.txt", "--refs", "ref.txt"]
     score = ["score", *files, "--segments", "--format", "json", "--metric"]

@@ -1,36 +1,121 @@
-"""Descriptions of metrics as plain data, for the command line, the service and the documentation."""
+"""Descriptions of metrics and their options, for the command line, the service and the documentation."""
 
 from __future__ import annotations
 
 import inspect
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import NamedTuple
 
+from nlgauge.core.metric import Metric
 from nlgauge.core.options import BY_PROFILE, Option
+from nlgauge.core.result import Result
+from nlgauge.io.table import Cell, Table, deviation_notes
 
-if TYPE_CHECKING:
-    from nlgauge.core.metric import Metric
+
+class MetricSummary(NamedTuple):
+    """A metric in one line."""
+
+    name: str
+    what: str
+    components: tuple[str, ...]
+    main: str
+    better: str
+    """higher or lower"""
+    distances: tuple[str, ...]
+    """Components that are better when they are lower, next to a main one that is not."""
 
 
-def describe_metric(metric: type[Metric]) -> dict[str, Any]:
+class OptionSummary(NamedTuple):
+    """An option of a metric: what it takes, and its default in a recipe that sets nothing."""
+
+    name: str
+    default: str
+    values: str
+    help: str
+
+
+@dataclass(frozen=True)
+class MetricList(Result):
+    """The metrics, a line each."""
+
+    format = "nlgauge-metrics-1"
+
+    metrics: tuple[MetricSummary, ...]
+
+    @classmethod
+    def of(cls, metrics: Iterable[type[Metric]]) -> MetricList:
+        """That of some metrics."""
+        return cls(tuple(map(describe_metric, metrics)))
+
+    def tables(self, form: str = "text") -> list[Table]:
+        """A row per metric."""
+        rows: list[list[Cell]] = [[m.name, m.better, ", ".join(m.components), m.what] for m in self.metrics]
+        return [Table(["name", "better", "components", "what"], rows)]
+
+
+@dataclass(frozen=True)
+class MetricDescription(Result):
+    """A metric with its options, equation and citation."""
+
+    format = "nlgauge-metric-1"
+
+    metric: MetricSummary
+    options: tuple[OptionSummary, ...]
+    equation: str
+    citation: str
+
+    @classmethod
+    def of(cls, metric: type[Metric]) -> MetricDescription:
+        """That of a metric."""
+        recipe = metric()
+        options = tuple(describe_option(recipe, name, about) for name, about in metric.options().items())
+        return cls(describe_metric(metric), options, metric_equation(metric), metric.citation.strip())
+
+    def tables(self, form: str = "text") -> list[Table]:
+        """A row per option."""
+        rows: list[list[Cell]] = [list(entry) for entry in self.options]
+        return [Table(["option", "default", "values", "meaning"], rows, self.metric.name)]
+
+    def render(self, form: str = "text", *, decimals: int | None = None) -> str:
+        """As text also the equation and the citation."""
+        if form != "text":
+            return super().render(form, decimals=decimals)
+        metric = self.metric
+        lower = f"; lower is better: {', '.join(metric.distances)}" if metric.distances else ""
+        lines = [
+            f"{metric.name}: {metric.what}",
+            f"{metric.better} is better; components: {', '.join(metric.components)} (reported: {metric.main}){lower}",
+            "",
+            "\n\n".join([self.equation, *deviation_notes([self.equation])]),
+            "",
+        ]
+        for entry in self.options:
+            lines += [f"{entry.name}  {entry.help}", f"    {entry.values} (default: {entry.default})"]
+        how = f"set an option: --metric {metric.name}:{self.options[0].name}=VALUE,..."
+        return "\n".join([*lines, "", how, "", self.citation, ""])
+
+
+def describe_metric(metric: type[Metric]) -> MetricSummary:
     """Name, one sentence, components, and which way is better."""
     recipe = metric()  # what some metrics compute depends on their options
-    return {
-        "name": metric.name,
-        "what": (inspect.getdoc(metric) or "").partition("\n")[0].rstrip("."),
-        "components": list(recipe.components),
-        "main": recipe.main,
-        "better": "higher" if recipe.higher_is_better else "lower",
-        "distances": [name for name in recipe.components if name in recipe.distances],
-    }
+    return MetricSummary(
+        metric.name,
+        (inspect.getdoc(metric) or "").partition("\n")[0].rstrip("."),
+        tuple(recipe.components),
+        recipe.main,
+        "higher" if recipe.higher_is_better else "lower",
+        tuple(name for name in recipe.components if name in recipe.distances),
+    )
 
 
-def describe_option(recipe: Metric, name: str, about: Option) -> dict[str, Any]:
+def describe_option(recipe: Metric, name: str, about: Option) -> OptionSummary:
     """What an option takes, and its default in a recipe that sets nothing."""
     resolved = getattr(recipe, name)
     default = about.kind.show(resolved) if about.default == "" and resolved else about.default_text
     if about.default is BY_PROFILE:
         default = f"{about.kind.show(resolved)} (the profile's)"
-    return {"name": name, "default": default, "values": about.values, "help": about.help}
+    return OptionSummary(name, default, about.values, about.help)
 
 
 def metric_equation(metric: type[Metric]) -> str:

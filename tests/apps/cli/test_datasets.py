@@ -15,7 +15,7 @@ def test_list_shows_every_known_data_set(run: Run) -> None:
     result = run("data", "list")
     assert (result.status, result.err) == (0, "")
     assert [line.split()[0] for line in result.out.splitlines()[2:]] == list(DATA_CARDS)
-    described = json.loads(run("data", "list", "--format", "json").out)
+    described = json.loads(run("data", "list", "--format", "json").out)["data"]
     assert [entry["name"] for entry in described] == list(DATA_CARDS)
 
 

@@ -45,7 +45,7 @@ def test_list_says_which_data_is_here(run: Run, folder: Path) -> None:
     assert "not here: bagel, sfhotel" in result.out
     bagel(folder)
     assert "bagel; not here: sfhotel" in run("study", "reproduce", "list", "--at", ".").out
-    listed = json.loads(run("study", "reproduce", "list", "--format", "json").out)
+    listed = json.loads(run("study", "reproduce", "list", "--format", "json").out)["entries"]
     described = {entry["id"]: entry for entry in listed if entry["id"] is not None}
     assert list(described) == list(PAPER_TABLES)
     # What has no entry is in both lists, with its reason.

@@ -7,7 +7,6 @@ The methods flow, gan-flow and fcnn train a network and can write their curves. 
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -31,7 +30,7 @@ from nlgauge.errors import InputError, RecipeError
 from nlgauge.io.packages import require
 from nlgauge.io.storage import short_digest
 from nlgauge.io.textfiles import Inputs, file_label, parse_source
-from nlgauge.studies.alignment.curves_figure import plot_curves
+from nlgauge.studies.alignment.curves_figure import FitCurves, plot_curves
 from nlgauge.studies.alignment.flow_losses import FCNN_HIDDEN, Fitted, FlowOptions
 from nlgauge.studies.alignment.from_texts import (
     FittedMap,
@@ -192,7 +191,7 @@ def _keep(args: argparse.Namespace, fitted: Fitted[Any], what: str) -> int:
     with saving(args.output) as path:
         fitted.map.save(path)
     if args.curves:
-        write_output(args.curves, json.dumps(fitted.as_dict(), indent=2) + "\n")
+        write_output(args.curves, FitCurves.of(fitted).render("json"))
     if args.plot:
         with saving(args.plot) as path:
             plot_curves(fitted, path)

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from nlgauge._version import __version__
 from nlgauge.apps.cli.argument_checks import in_flags
 from nlgauge.apps.cli.common import (
     METRIC_FLAGS,
@@ -26,9 +25,8 @@ from nlgauge.apps.cli.score import check_systems_first
 from nlgauge.core.kinds import Choice, Flag, Int, OutputFile, Text
 from nlgauge.core.options import OptionSet, option
 from nlgauge.errors import NlgaugeError, RecipeError
-from nlgauge.io.formats import json_text
 from nlgauge.studies.compare.comparison import SystemComparison
-from nlgauge.studies.compare.quality_gate import GateResult, gate
+from nlgauge.studies.compare.quality_gate import GateNotRun, GateResult, NoDecision, gate
 from nlgauge.studies.compare.repeated_runs import compare_run_tables
 from nlgauge.studies.compare.report import ComparisonReport
 from nlgauge.studies.compare.settings import CompareSettings
@@ -182,7 +180,7 @@ def _run(args: argparse.Namespace) -> int:
 
 def _gate_not_run(reason: str) -> str:
     """The JSON record of a gate that could not run."""
-    return json_text({"nlgauge": __version__, "gate": {"result": "not-run", "sentence": reason}})
+    return GateNotRun(NoDecision("not-run", reason)).render("json")
 
 
 def _gate_status(result: GateResult | None, *, strict: bool) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import sys
 from dataclasses import dataclass, replace
@@ -14,13 +13,11 @@ from nlgauge.apps.cli.flags import add_flags
 from nlgauge.apps.cli.parsing import AddParser
 from nlgauge.core.kinds import Folder, Int, Many, Text
 from nlgauge.core.options import OptionSet, option
-from nlgauge.data.cards import DATA_CARDS, find_data_card, load
+from nlgauge.data.cards import DATA_CARDS, DataList, describe_card, find_data_card, load
 from nlgauge.data.integrity import DataChecks, check, recognise
 from nlgauge.errors import InputError, RecipeError
-from nlgauge.io.table import Table
 
 if TYPE_CHECKING:
-    from nlgauge.data.card import DataCard
     from nlgauge.data.judgements import JudgementTable
 
 
@@ -120,32 +117,13 @@ def add_command(add_parser: AddParser) -> None:
 
 
 def _list(args: argparse.Namespace) -> int:
-    if args.format == "json":
-        _print_json([_described(card) for card in DATA_CARDS.values()])
-        return 0
-    rows = [[card.name, _rows(card), card.gold, card.title] for card in DATA_CARDS.values()]
-    sys.stdout.write(Table(["name", "rows", "gold", "what"], rows).write(args.format, width=0))
+    described = [describe_card(card, options=args.format == "json") for card in DATA_CARDS.values()]
+    sys.stdout.write(DataList(tuple(described)).render(args.format))
     return 0
 
 
 def _info(args: argparse.Namespace) -> int:
-    card = find_data_card(args.name)
-    described = _described(card)
-    if args.format == "json":
-        _print_json(described)
-        return 0
-    lines = [(key, value) for key, value in described.items() if isinstance(value, str) and value]
-    options = [f"{name} ({kind})" for name, kind in card.options.items()]
-    lines.append(("options", ", ".join(["langpairs (names)", *options])))
-    if card.rows:
-        lines.append(("rows", ", ".join(f"{pair} {count}" for pair, count in card.rows.items())))
-    sys.stdout.write("".join(f"{key + ':':<10} {value}\n" for key, value in lines))
-    if card.files:
-        files = [
-            [group.pattern, "any" if group.files is None else str(group.files), group.digest or "-"]
-            for group in card.files
-        ]
-        sys.stdout.write("\n" + Table(["files", "number", "sha256"], files).to_text(width=0))
+    sys.stdout.write(describe_card(find_data_card(args.name)).render(args.format))
     return 0
 
 
@@ -163,29 +141,6 @@ def _check(args: argparse.Namespace) -> int:
     result = DataChecks(tuple(check(name, path) for name in names))
     sys.stdout.write(result.render(args.format))
     return 0 if result.complete else 1
-
-
-def _rows(card: DataCard) -> str:
-    return str(sum(card.rows.values())) if card.rows else "-"
-
-
-def _described(card: DataCard) -> dict[str, Any]:
-    return {
-        "name": card.name,
-        "title": card.title,
-        "gold": card.gold,
-        "published": card.published,
-        "citation": card.citation,
-        "licence": card.licence,
-        "pitfall": card.pitfall,
-        "options": ["langpairs", *card.options],
-        "rows": dict(card.rows),
-        "files": [{"pattern": group.pattern, "files": group.files, "sha256": group.digest} for group in card.files],
-    }
-
-
-def _print_json(value: object) -> None:
-    print(json.dumps(value, ensure_ascii=False, indent=2))
 
 
 def with_documents(table: JudgementTable, args: argparse.Namespace) -> JudgementTable:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from dataclasses import dataclass
 
 from nlgauge.apps.cli.common import OutputOptions, add_format
-from nlgauge.apps.cli.flags import add_flags, flag_of
+from nlgauge.apps.cli.flags import add_flags
 from nlgauge.apps.cli.parsing import AddParser
 from nlgauge.core.kinds import Many, Text, TextColumn
 from nlgauge.core.options import OptionSet, option
@@ -19,9 +18,9 @@ from nlgauge.io.storage import short_digest
 from nlgauge.io.store.catalog import CARDS, ModelCard
 from nlgauge.io.store.fetch import cached_card, card_folder
 from nlgauge.io.store.resolve import resolve
-from nlgauge.io.table import LINE, Table, deviation_notes
+from nlgauge.io.table import LINE, Table
 from nlgauge.io.textfiles import Inputs, file_label, parse_source
-from nlgauge.report.metrics import describe_metric, describe_option, metric_equation
+from nlgauge.report.metrics import MetricDescription, MetricList
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,37 +75,12 @@ def add_show(add_parser: AddParser) -> None:
 
 
 def _list_metrics(args: argparse.Namespace) -> int:
-    described = [describe_metric(metric) for metric in METRICS.values()]
-    if args.format == "json":
-        print(json.dumps(described, ensure_ascii=False, indent=2))
-        return 0
-    rows = [[one["name"], one["better"], ", ".join(one["components"]), one["what"]] for one in described]
-    sys.stdout.write(Table(["name", "better", "components", "what"], rows).write(args.format))
+    sys.stdout.write(MetricList.of(METRICS.values()).render(args.format))
     return 0
 
 
 def _show_metric(args: argparse.Namespace) -> int:
-    metric = metric_class(args.name)
-    described = describe_metric(metric)
-    recipe = metric()
-    options = [
-        {**describe_option(recipe, name, about), "flag": flag_of(name)} for name, about in metric.options().items()
-    ]
-    if args.format == "json":
-        record = {**described, "options": options, "equation": metric_equation(metric), "citation": metric.citation}
-        print(json.dumps(record, ensure_ascii=False, indent=2))
-        return 0
-    print(f"{metric.name}: {described['what']}")
-    lower = f"; lower is better: {', '.join(described['distances'])}" if described["distances"] else ""
-    components = f"components: {', '.join(recipe.components)} (reported: {recipe.main}){lower}"
-    print(f"{described['better']} is better; {components}")
-    equation = metric_equation(metric)
-    print("\n" + "\n\n".join([equation, *deviation_notes([equation])]) + "\n")
-    for entry in options:
-        print(f"{entry['flag']}  {entry['help']}")
-        print(f"    {entry['values']} (default: {entry['default']})")
-    print(f"\nfor one metric of several: --metric {metric.name}:{options[0]['name']}=VALUE,...\n")
-    print(metric.citation.strip())
+    sys.stdout.write(MetricDescription.of(metric_class(args.name)).render(args.format))
     return 0
 
 

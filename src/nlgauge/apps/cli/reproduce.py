@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import sys
 from collections.abc import Mapping, Sequence
@@ -22,7 +21,7 @@ from nlgauge.io.table import LINE, Cell, Table
 from nlgauge.studies.paired_evaluation.options import RankingOptions
 from nlgauge.studies.published.entries import PAPER_TABLES, find_paper_table
 from nlgauge.studies.published.figure import check_plotted
-from nlgauge.studies.published.inventory import INVENTORY, PrintedItem
+from nlgauge.studies.published.inventory import INVENTORY, ListedTable, PrintedItem, PublishedTables
 from nlgauge.studies.published.options import ReproduceOptions, StudyInputs
 from nlgauge.studies.published.reproduce import reproduce
 from nlgauge.studies.published.runs import data_at, models_at
@@ -130,29 +129,20 @@ def _list(args: argparse.Namespace, at: str | None) -> None:
     ]
     left_out = [item for item in INVENTORY if not item.entries]
     if args.format == "json":
-        described = [*map(_described, found), *map(_without_entry, left_out)]
-        write_output(args.output, json.dumps(described, ensure_ascii=False, indent=2) + "\n")
+        entries = PublishedTables((*map(_described, found), *map(_without_entry, left_out)))
+        write_output(args.output, entries.render("json"))
     else:
         write_output(args.output, _render_list(found, left_out, args.format))
 
 
-def _described(one: _ListedTable) -> dict[str, Any]:
-    return {
-        "id": one.table.id,
-        "title": one.table.title,
-        "source": one.table.source,
-        "printed": list(one.printed),
-        "data": one.data,
-        "models": one.models,
-        "reason": None,
-    }
+def _described(one: _ListedTable) -> ListedTable:
+    table = one.table
+    return ListedTable(table.id, table.title, table.source, one.printed, one.data, one.models)
 
 
-def _without_entry(item: PrintedItem) -> dict[str, Any]:
-    """A table in print that is not here, with the keys of one that is."""
-    printed = [f"{item.paper}, {item.name}"]
-    nothing: dict[str, Any] = {"id": None, "title": None, "source": None}
-    return nothing | {"printed": printed, "data": {}, "models": {}, "reason": item.reason}
+def _without_entry(item: PrintedItem) -> ListedTable:
+    """A table in print that is not here."""
+    return ListedTable(None, None, None, (f"{item.paper}, {item.name}",), {}, {}, item.reason)
 
 
 def _render_list(tables: Sequence[_ListedTable], left_out: Sequence[PrintedItem], form: str) -> str:

@@ -95,8 +95,8 @@ def figures(service: Used) -> Response:
 def _described(metric: type[Metric]) -> dict[str, Any]:
     recipe = metric()
     options = [
-        {**describe_option(recipe, name, about), "values": allowed_words(metric, name, about)}
+        {**describe_option(recipe, name, about)._asdict(), "values": allowed_words(metric, name, about)}
         for name, about in metric.options().items()
     ]
     more = {"options": options, "equation": metric_equation(metric), "citation": metric.citation.strip()}
-    return describe_metric(metric) | more
+    return describe_metric(metric)._asdict() | more

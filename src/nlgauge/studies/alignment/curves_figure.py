@@ -1,14 +1,42 @@
-"""The figure of the curves of a fit."""
+"""The curves of a fit, as values and as a figure."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from nlgauge.core.result import Result
 from nlgauge.io.canvas import COLOURS, finish_figure, new_panels, save_figure
+from nlgauge.io.table import Cell, Table
+from nlgauge.studies.alignment.flow_losses import Epoch, Fitted
 
-if TYPE_CHECKING:
-    from nlgauge.studies.alignment.flow_losses import Fitted
+
+@dataclass(frozen=True)
+class FitCurves(Result):
+    """Loss and criterion of a fit by epoch."""
+
+    format = "nlgauge-fit-curves-1"
+
+    digest: str
+    """Of the map."""
+    best_epoch: int
+    ended: str
+    """Why the fit ended."""
+    epochs: tuple[Epoch, ...]
+
+    @classmethod
+    def of(cls, fitted: Fitted[Any]) -> FitCurves:
+        """Those of a fit."""
+        return cls(fitted.map.digest, fitted.best, fitted.ended, fitted.curve)
+
+    def tables(self, form: str = "text") -> list[Table]:
+        """A row per epoch."""
+        rows: list[list[Cell]] = [
+            [point.epoch, point.round, None if point.loss != point.loss else point.loss, point.criterion]
+            for point in self.epochs
+        ]
+        return [Table(["epoch", "round", "loss", "criterion"], rows)]
 
 
 def plot_curves(fitted: Fitted[Any], path: Path) -> None:

@@ -116,11 +116,6 @@ class Fitted(Generic[Kind]):
     ended: Ended
     """Why the fit ended; a diverged one is that of its last good state."""
 
-    def as_dict(self) -> dict[str, Any]:
-        """The curves as plain values; what has no loss has None."""
-        rows = [point._asdict() | {"loss": None if point.loss != point.loss else point.loss} for point in self.curve]
-        return {"digest": self.map.digest, "best_epoch": self.best, "ended": self.ended, "epochs": rows}
-
 
 #: Of one flow: a dictionary of tensors per coupling; even ones leave the first half as it is, odd ones the second.
 Layers = list[dict[str, Any]]

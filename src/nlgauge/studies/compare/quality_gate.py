@@ -7,7 +7,7 @@ for other metrics. So a metric that fails alone also fails with others. More met
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from nlgauge.core.result import Result
 from nlgauge.errors import RecipeError
@@ -18,6 +18,26 @@ from nlgauge.studies.compare.settings import CompareSettings
 from nlgauge.studies.compare.tables import p_cell
 
 GateDecision = Literal["passed", "failed", "undecided"]
+
+
+class NoDecision(NamedTuple):
+    """Why there is no decision."""
+
+    result: Literal["not-run"]
+    sentence: str
+
+
+@dataclass(frozen=True)
+class GateNotRun(Result):
+    """A gate that could not run."""
+
+    format = "nlgauge-gate-not-run-1"
+
+    gate: NoDecision
+
+    def tables(self, form: str = "text") -> list[Table]:
+        """The reason."""
+        return [Table(["result", "sentence"], [list(self.gate)])]
 
 
 @dataclass(frozen=True)

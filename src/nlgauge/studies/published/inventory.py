@@ -7,8 +7,10 @@ reason as a text.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from nlgauge.core.result import Result
 from nlgauge.errors import FileFormatError
 from nlgauge.studies.published.load import check_keys, expand_text, parse_toml, read_data
 
@@ -30,6 +32,28 @@ class PrintedItem(NamedTuple):
     def title(self) -> str:
         """Paper, number, and the part that is carried."""
         return f"{self.paper}, {self.name}" + (f" ({self.part})" if self.part else "")
+
+
+class ListedTable(NamedTuple):
+    """A published table, and what of it is here; one without an entry has a reason."""
+
+    id: str | None
+    title: str | None
+    source: str | None
+    printed: tuple[str, ...]
+    data: Mapping[str, bool]
+    """By data set, whether it is here."""
+    models: Mapping[str, bool]
+    reason: str | None = None
+
+
+@dataclass(frozen=True)
+class PublishedTables(Result):
+    """All published tables and figures."""
+
+    format = "nlgauge-published-tables-1"
+
+    entries: tuple[ListedTable, ...]
 
 
 def parse_inventory(text: str, *, where: str = "text") -> tuple[PrintedItem, ...]:
