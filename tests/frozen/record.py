@@ -393,7 +393,7 @@ _IN_ALL_FORMATS = (
 def _published(place: Workplace) -> list[str]:
     status, out, err = call(["study", "reproduce", "list", "--at", "empty", "--format", "json"])
     assert status == 0, err
-    return [entry["id"] for entry in json.loads(out) if entry["id"]]
+    return [entry["id"] for entry in json.loads(out)["entries"] if entry["id"]]
 
 
 #: Tables that are computed from data, restricted to what is quick.
