@@ -16,8 +16,10 @@ from nlgauge.core.options import BY_PROFILE, PROFILE_WORD, Option, OptionSet
 from nlgauge.core.registry import built_in_metrics
 from nlgauge.core.run_options import RunOptions
 from nlgauge.studies.compare.settings import CompareSettings
+from nlgauge.studies.discourse import DiscourseOptions
 from nlgauge.studies.explain.options import CorpusOptions, ExplainOptions
 from nlgauge.studies.meta.tune_layer import TuneOptions
+from nlgauge.studies.sensitivity.variants import SensitivityOptions
 from nlgauge.studies.stress.suite import StressOptions
 from nlgauge.studies.stress.triples import DrawOptions
 
@@ -64,6 +66,8 @@ CLASSES = (
         ("Metric", "Run", "Explanation", "Summary"),
         frozenset({"shapley", "leave_one_out"}),
     ),
+    Keywords("DiscourseKeywords", "Options of `discourse`.", ("Discourse",)),
+    Keywords("SensitivityKeywords", "Options of `sensitivity`.", ("Metric", "Run", "Study")),
     Keywords("CompareKeywords", "Settings of `compare_systems`.", ("Comparison",)),
     Keywords("CompareTextsKeywords", "Options of `compare`.", ("Metric", "Run", "Comparison")),
 )
@@ -78,6 +82,8 @@ OPTION_SETS: dict[str, type[OptionSet]] = {
     "Explanation": ExplainOptions,
     "Summary": CorpusOptions,
     "Comparison": CompareSettings,
+    "Discourse": DiscourseOptions,
+    "Study": SensitivityOptions,
     "Stress": StressOptions,
     "Draw": DrawOptions,
     "Tune": TuneOptions,

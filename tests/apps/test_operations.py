@@ -7,13 +7,20 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from pydantic import ValidationError
 
 from nlgauge.apps.operations import operations
-from nlgauge.core.operations import Operation
+from nlgauge.apps.service.policy import Policy
+from nlgauge.apps.service.request_models import request_model
+from nlgauge.core.kinds import Flag, InputFile, Int, Many
+from nlgauge.core.operations import PAIR, SYSTEMS, Operation, check_names
+from nlgauge.core.options import OptionSet, option
 from nlgauge.core.result import Result
+from nlgauge.errors import RecipeError
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "nlgauge-lengths"
 
@@ -88,3 +95,68 @@ def test_an_operation_of_a_package_is_a_function(package: dict[str, str], tmp_pa
         "print(result.systems[0].ratio)\n"
     )
     assert float(run(package, tmp_path, "-c", code)) == pytest.approx(4 / 3)
+
+
+def echo(systems: object, refs: object = None, metric: str = "chrf", **options: object) -> Result:
+    raise NotImplementedError
+
+
+def operation(**changes: object) -> Operation:
+    values: dict[str, object] = {
+        "name": "echo",
+        "function": echo,
+        "inputs": SYSTEMS,
+        "result": Result,
+        "help": "echo",
+    }
+    return Operation(**(values | changes))  # type: ignore[arg-type]  # each test gives one that fits or does not
+
+
+def test_an_operation_without_a_command_says_so() -> None:
+    with pytest.raises(RecipeError, match="no command for a pair of texts; set command=False"):
+        operation(inputs=PAIR)
+    assert not operation(inputs=PAIR, command=False).command
+    with pytest.raises(RecipeError, match="no command for the group 'mine'; use one of '', 'study', 'build'"):
+        operation(group="mine")
+    with pytest.raises(RecipeError, match="inputs must be SYSTEMS, SEGMENTS"):
+        operation(inputs=SYSTEMS[:1])
+
+
+def test_two_operations_of_one_name_or_function_are_refused() -> None:
+    with pytest.raises(RecipeError, match="two operations named 'echo'"):
+        check_names([operation(), operation(name="other")])
+
+
+def test_every_surface_has_the_default_metric_of_the_function() -> None:
+    assert operation().default_metric == "chrf"
+    assert operations()["rank"].default_metric == "bertscore"
+    model = request_model(operation())
+    assert model.model_validate({"hyps": ["a"]}).metrics == ["chrf"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ListOptions(OptionSet):
+    sizes: tuple[int, ...] = option((), Many(Int(0)), help="sizes", limit=10)
+    window: int | None = option(None, Int(1, word="auto"), help="window")
+    segments: bool = option(False, Flag(), help="segments")
+
+
+def test_limits_hold_inside_lists_and_words_are_taken() -> None:
+    model = request_model(operation(name="lists", options=(ListOptions,), metric="none"))
+    assert model.model_validate({"hyps": ["a"], "sizes": [10], "window": "auto"}).chosen["window"] == "auto"
+    with pytest.raises(ValidationError):
+        model.model_validate({"hyps": ["a"], "sizes": [11]})
+    assert model.parts == (), "an option may be called segments"
+
+
+@dataclass(frozen=True, kw_only=True)
+class FileOptions(OptionSet):
+    tables: tuple[str, ...] = option((), Many(InputFile()), help="tables")
+
+
+def test_files_are_never_read_for_a_request() -> None:
+    with_files = operation(name="files", options=(FileOptions,), metric="none")
+    assert "tables" not in with_files.request_options
+    policy = Policy(())
+    with pytest.raises(RecipeError, match="tables must be left out in a request"):
+        policy.check_values(FileOptions.options(), FileOptions(tables=("/etc/passwd",)))

@@ -48,6 +48,7 @@ _BUILT_IN = (
         result="nlgauge.core.rank:Ranking",
         help="choose the best of several candidates for each segment",
         pairs="nlgauge.core.rank:count_pairs",
+        without=("alignments",),
     ),
     Operation(
         name="matrix",
@@ -56,6 +57,7 @@ _BUILT_IN = (
         result="nlgauge.core.matrix:ScoreMatrix",
         help="score every text of one list against every text of another",
         pairs="nlgauge.core.matrix:count_pairs",
+        without=("alignments",),
     ),
     Operation(
         name="explain",
@@ -65,6 +67,7 @@ _BUILT_IN = (
         help="explain the score of one pair: what matched what, and what each word contributes",
         options=(_EXPLAIN,),
         command=False,
+        without=("alignments",),
     ),
     Operation(
         name="explain-pairs",
@@ -75,6 +78,7 @@ _BUILT_IN = (
         options=(_EXPLAIN,),
         at_once=False,
         command=False,
+        without=("alignments",),
     ),
     Operation(
         name="explain-corpus",
@@ -85,6 +89,7 @@ _BUILT_IN = (
         options=(_EXPLAIN, "nlgauge.studies.explain.options:CorpusOptions"),
         at_once=False,
         command=False,
+        without=("alignments",),
     ),
     Operation(
         name="discourse",
@@ -107,6 +112,7 @@ _BUILT_IN = (
         metric="several",
         at_once=False,
         command=False,
+        without=("alignments",),
     ),
 )
 

@@ -122,6 +122,27 @@ class _Comparison(TypedDict, total=False):
     shuffles: int
 
 
+class _Discourse(TypedDict, total=False):
+    annotator: str | PathLike[str]
+    sentences: Literal["rules", "lines", "annotator"]
+    vectors: str | PathLike[str] | None
+    threshold: float
+
+
+class _Study(TypedDict, total=False):
+    agreement: Literal["pearson", "spearman", "kendall"]
+    criterion: str | PathLike[str] | None
+    levels: Iterable[Literal["segment", "topic", "system"]]
+    ddof: int
+    alpha: float
+    resamples: int
+    seed: int
+    documents: bool
+    lang: str
+    preset: Literal["stopwords", "idf", "subwords", "punctuation", "subwords-x-punctuation", "layers", "all"]
+    idf_corpus: Iterable[str | PathLike[str]]
+
+
 class _Stress(TypedDict, total=False):
     seed: int
     level: float
@@ -225,6 +246,19 @@ class SummaryKeywords(_Metric, _Run, _Explanation, _Summary, total=False):
     """Options of `explain_corpus`."""
 
     lang: str | PathLike[str]
+    alignments: bool
+    progress: bool
+
+
+class DiscourseKeywords(_Discourse, total=False):
+    """Options of `discourse`."""
+
+
+class SensitivityKeywords(_Metric, _Run, _Study, total=False):
+    """Options of `sensitivity`."""
+
+    annotator: str | PathLike[str]
+    words: int
     alignments: bool
     progress: bool
 

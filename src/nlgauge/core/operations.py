@@ -17,6 +17,7 @@ A package adds operations by the entry point `nlgauge.operations`.
 from __future__ import annotations
 
 import importlib
+import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -64,6 +65,9 @@ class Input:
 _REFS = Input("refs", "references", "references per segment: a text, or several")
 _SOURCES = Input("sources", "texts", "source texts, one per segment, for metrics that compare with the source")
 
+#: First words of commands that operations may have.
+GROUPS = ("", "study", "build")
+
 #: The inputs of operations; an operation of a package uses one of these, so that every surface can read them.
 SYSTEMS = (Input("systems", "systems", "outputs of systems by name", required=True), _REFS, _SOURCES)
 SEGMENTS = (Input("hyps", "texts", "outputs of one system, a text per segment", required=True), _REFS, _SOURCES)
@@ -97,7 +101,7 @@ class Operation:
     """
 
     name: str
-    """In commands, in addresses of the service and, with underscores, as a method of clients."""
+    """In commands and in addresses of the service; clients have a method with the name of the function."""
     function: Callable[..., Any] | str
     inputs: tuple[Input, ...]
     result: type[Result] | str
@@ -116,6 +120,18 @@ class Operation:
     """Whether the command follows from this, or is written by hand."""
     example: str = ""
     """A command as an example, for its help."""
+    without: tuple[str, ...] = ()
+    """Options of a run that it does not take."""
+
+    def __post_init__(self) -> None:
+        if self.inputs not in (SYSTEMS, SEGMENTS, CANDIDATES, DOCUMENTS, LISTS, PAIR):
+            msg = f"operation {self.name!r}: inputs must be SYSTEMS, SEGMENTS, CANDIDATES, DOCUMENTS, LISTS or PAIR"
+            raise RecipeError(msg)
+        if self.command and (self.inputs == PAIR or self.group not in GROUPS):
+            fix = "set command=False" if self.inputs == PAIR else f"use one of {', '.join(map(repr, GROUPS))}"
+            what = "a pair of texts" if self.inputs == PAIR else f"the group {self.group!r}"
+            msg = f"operation {self.name!r}: there is no command for {what}; {fix}"
+            raise RecipeError(msg)
 
     @property
     def call(self) -> Callable[..., Any]:
@@ -128,6 +144,14 @@ class Operation:
         """What the function returns."""
         result: type[Result] = _load(self.result)
         return result
+
+    @property
+    def default_metric(self) -> Any:
+        """The metric, or metrics, of a call that names none: the default of the function."""
+        parameter = inspect.signature(self.call).parameters.get("metric")
+        return (parameter.default if parameter is not None and parameter.default is not parameter.empty else "") or (
+            "bertscore"
+        )
 
     @property
     def option_sets(self) -> tuple[type[OptionSet], ...]:
@@ -149,7 +173,11 @@ class Operation:
             self.option_sets if self.metric == "none" else (*self.option_sets, RunOptions)
         )
         options = {name: entry for group in sets for name, entry in group.options().items()}
-        return {name: entry for name, entry in options.items() if not entry.local and not entry.kind.names_file}
+        return {
+            name: entry
+            for name, entry in options.items()
+            if not entry.local and not entry.kind.names_file and name not in self.without
+        }
 
     def places(self, inputs: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         """All texts of a call, each with its place."""
@@ -178,9 +206,9 @@ def added_operations() -> tuple[Operation, ...]:
 
 
 def check_names(operations: Sequence[Operation]) -> None:
-    """Refuse two operations of one name."""
-    names = [operation.name for operation in operations]
-    for name in names:
-        if names.count(name) > 1:
-            msg = f"there are two operations named {name!r}; uninstall one of the packages that bring them"
-            raise RecipeError(msg)
+    """Refuse two operations of one name, or with functions of one name."""
+    for names in ([operation.name for operation in operations], [operation.method for operation in operations]):
+        for name in names:
+            if names.count(name) > 1:
+                msg = f"there are two operations named {name!r}; uninstall one of the packages that bring them"
+                raise RecipeError(msg)

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,6 +51,11 @@ from nlgauge.io.table import LINE, Cell, Table, counted
 from nlgauge.metrics.cohesion import Foci, connectivity, devices, foci_of, focus_frequency
 from nlgauge.text.annotation import AnnotatedText, Annotator
 from nlgauge.text.annotators import load_annotator
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from nlgauge.core.keywords import DiscourseKeywords
 
 #: Without word vectors.
 FEATURES = ("freq", "conn-u", "conn-w", "lc", "rc", "sentences", "foci", "repeated")
@@ -275,7 +280,7 @@ def discourse(
     refs: References | None = None,
     *,
     ref_streams: Iterable[Iterable[str]] | None = None,
-    **options: Any,
+    **options: Unpack[DiscourseKeywords],
 ) -> Discourse:
     """Discourse features of documents, beside those of their references where there are any.
 
@@ -283,7 +288,7 @@ def discourse(
     `annotator` and `sentences` are those of metrics on documents. With a file of word `vectors`, features of foci are
     also there for entities: nouns whose cosine is above the `threshold`.
     """
-    own = DiscourseOptions.of(options)
+    own = DiscourseOptions.of(dict(options))
     named = systems if isinstance(systems, Mapping) else {"": systems}
     corpus = replace(make_corpus(named, refs, ref_streams=ref_streams, alone=True), names=_DOCUMENTS)
     tagger = load_annotator(own.annotator, sentences=own.sentences)

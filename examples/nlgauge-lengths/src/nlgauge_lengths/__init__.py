@@ -54,7 +54,9 @@ def lengths(
     corpus = make_corpus(systems, refs, alone=True)
     expected = _mean([text for group in corpus.references for text in group], settings.unit)
     means = {name: _mean(texts, settings.unit) for name, texts in corpus.systems.items()}
-    rows = tuple(SystemLength(name, mean, mean / expected) for name, mean in means.items())
+    rows = tuple(
+        SystemLength(name, mean, mean / expected if expected else float("nan")) for name, mean in means.items()
+    )
     return Lengths(settings.unit, rows)
 
 

@@ -155,9 +155,20 @@ def run_options(args: argparse.Namespace) -> dict[str, Any]:
     return {name: given[name] for name in (*_RUN, *_CACHE, *_TEXTS) if name in given} | {"progress": not args.quiet}
 
 
-def add_scoring_options(parser: CommandParser, *, default: str = "", project: bool = True, one: bool = False) -> None:
-    """Metrics and how to compute them; `default` describes a default that the command sets later."""
-    change: dict[str, Any] = {"project": project, "kind": Many(MetricText(), least=1, most=1 if one else None)}
+def add_scoring_options(
+    parser: CommandParser,
+    *,
+    default: str = "",
+    project: bool = True,
+    one: bool = False,
+    metrics: tuple[str, ...] = ("bertscore",),
+) -> None:
+    """Metrics, those that are scored by default, and how to compute them.
+
+    `default` describes a default that the command sets later.
+    """
+    kind = Many(MetricText(), least=1, most=1 if one else None)
+    change: dict[str, Any] = {"project": project, "kind": kind, "default": metrics}
     change |= {"default": None, "unset": default} if default else {}
     add_flags(parser, MetricOptions, title="metrics", change={"metric": change})
     add_run_options(parser, texts=True)

@@ -105,7 +105,9 @@ def add_operation(add_parser: AddParser, name: str) -> None:
     for options in operation.option_sets:
         add_flags(parser, options, title=options.called)
     if operation.metric != "none":
-        add_scoring_options(parser, one=operation.metric != "several")
+        metric = operation.default_metric
+        chosen = (metric,) if isinstance(metric, str) else tuple(metric)
+        add_scoring_options(parser, one=operation.metric != "several", metrics=chosen)
     drawn = operation.result_class.figure is not Result.figure
     add_output_options(
         parser,
@@ -118,10 +120,10 @@ def add_operation(add_parser: AddParser, name: str) -> None:
 
 
 def _run(operation: Operation, args: argparse.Namespace) -> int:
-    check_systems_first(args, command=operation.name)
+    check_systems_first(args, command=args.command)
     if not args.hyps:
         texts = f"{operation.inputs[0].name} ({_FILES[operation.inputs].metavar} ...)"
-        msg = f"nlgauge {operation.name} needs {texts}; see 'nlgauge {operation.name} --help'"
+        msg = f"nlgauge {args.command} needs {texts}; see 'nlgauge {args.command} --help'"
         raise RecipeError(msg)
     keywords: dict[str, Any] = {}
     for options in operation.option_sets:
@@ -138,7 +140,7 @@ def _run(operation: Operation, args: argparse.Namespace) -> int:
 
 
 def _metrics(operation: Operation, args: argparse.Namespace) -> Any:
-    check_metrics(args.metric, args, command=operation.name)
+    check_metrics(args.metric, args, command=args.command)
     return args.metric if operation.metric == "several" else args.metric[0]
 
 

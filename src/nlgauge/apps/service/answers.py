@@ -70,8 +70,7 @@ def answer_schema(operation: Operation) -> dict[str, Any]:
 
 def _record(request: OperationRequest, result: Any) -> dict[str, Any]:
     """Plain values; a request says whether they have segments, or matrices."""
-    parts = {name: getattr(request, name) for name in ("matrix", "segments") if hasattr(request, name)}
-    record: dict[str, Any] = result.to_dict(**parts)
+    record: dict[str, Any] = result.to_dict(**{name: getattr(request, name) for name in request.parts})
     return record
 
 

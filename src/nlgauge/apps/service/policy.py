@@ -21,7 +21,7 @@ from typing import Any
 
 from nlgauge.core.annotation import AnnotatedTextMetric, AnnotatorName
 from nlgauge.core.composite import CompositeMetric
-from nlgauge.core.kinds import NumberList
+from nlgauge.core.kinds import Many, NumberList
 from nlgauge.core.metric import Metric, TextMetric
 from nlgauge.core.options import Option
 from nlgauge.core.prepare import Prepared, PreparedMetric
@@ -84,16 +84,22 @@ class Policy:
     def check_values(self, options: Mapping[str, Option], values: object) -> None:
         """Refuse options of an operation that name a file, or a model that is not on offer."""
         for name, about in options.items():
-            value = getattr(values, name)
-            if isinstance(about.kind, AnnotatorName) and value not in about.kind.words:
-                raise _refusal(name, " or ".join(about.kind.words), value)
-            if isinstance(about.kind, Resource):
-                self._check_resource(name, about.kind, value)
+            kind = about.kind.kind if isinstance(about.kind, Many) else about.kind
+            given = getattr(values, name)
+            for value in given if isinstance(about.kind, Many) else (given,):
+                if kind.names_file and value != about.default:
+                    raise _refusal(name, "left out", value)
+                if name == "model" and value != about.default:
+                    self.check_model(value)
+                if isinstance(kind, AnnotatorName) and value not in kind.words:
+                    raise _refusal(name, " or ".join(kind.words), value)
+                if isinstance(kind, Resource):
+                    self._check_resource(name, kind, value)
 
     def why_not(self, metric: type[Metric]) -> str | None:
         """Why no request can have a metric here, whatever it sets; None: it can."""
         for name, about in metric.options().items():
-            if about.required and isinstance(about.kind, Resource):
+            if about.required and (isinstance(about.kind, Resource) or about.kind.names_file):
                 return f"it needs {name}, a file, and requests name none"
         try:
             recipe = metric()
@@ -131,7 +137,10 @@ class Policy:
     def _check_option(self, recipe: Metric, name: str, about: Option) -> None:
         value = getattr(recipe, name)
         kind = about.kind
-        if isinstance(kind, Resource):
+        if kind.names_file:
+            if value != about.default:
+                raise _refusal(name, "left out", value)
+        elif isinstance(kind, Resource):
             self._check_resource(name, kind, value)
         elif isinstance(kind, NumberList):
             if value.count("+") >= _MOST:

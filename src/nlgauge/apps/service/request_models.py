@@ -6,7 +6,6 @@ that the service decides (`Option.local`): a request never reaches the server's 
 
 from __future__ import annotations
 
-import inspect
 import math
 from collections.abc import Iterator
 from functools import cache
@@ -60,6 +59,8 @@ class OperationRequest(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     operation: ClassVar[Operation]
+    parts: ClassVar[tuple[str, ...]] = ()
+    """Fields that say what the JSON has: keywords of the result's `to_dict`."""
 
     @property
     def inputs(self) -> dict[str, Any]:
@@ -96,6 +97,8 @@ class OperationRequest(BaseModel):
 
 
 class _Scoring(OperationRequest):
+    parts = ("segments",)
+
     segments: StrictBool = Field(True, description="Whether the JSON has scores of segments, or of systems only.")
 
 
@@ -110,6 +113,8 @@ class OtherTexts(BaseModel):
 
 
 class _Explaining(OperationRequest):
+    parts = ("matrix",)
+
     matrix: StrictBool = Field(False, description="Similarity, or cost, of each word to each word.")
 
 
@@ -176,7 +181,7 @@ def _input_field(entry: Input, *, required: bool) -> tuple[Any, Any]:
 
 
 def _metric_fields(operation: Operation) -> dict[str, Any]:
-    default = inspect.signature(operation.call).parameters["metric"].default or "bertscore"
+    default = operation.default_metric
     text = "A name, `name:option=value,...`, or a signature, which must come out again."
     kind: Any = Recipe
     if operation.metric == "several":
@@ -206,11 +211,14 @@ def _type_of(kind: Kind, limit: float | None) -> tuple[Any, dict[str, Any]]:
         return StrictBool, {}
     if isinstance(kind, Int):
         most = kind.most if limit is None else int(limit)
-        return StrictInt, {"ge": kind.least} | ({} if most is None else {"le": most})
+        whole: dict[str, Any] = {"ge": kind.least} | ({} if most is None else {"le": most})
+        words = tuple(word for word in (*kind.also, kind.word) if word)
+        return (Annotated[StrictInt, Field(**whole)] | Literal[words], {}) if words else (StrictInt, whole)
     if isinstance(kind, Float):
         ends = {"ge": kind.low, "gt": kind.above, "lt": kind.below, "le": math.inf if limit is None else limit}
         return StrictFloat, {name: value for name, value in ends.items() if math.isfinite(value)}
     if isinstance(kind, Many):
-        inner, _ = _type_of(kind.kind, limit)
-        return list[inner], {"max_length": _LONGEST_LIST}  # type: ignore[valid-type]  # made at run time
+        inner, limits = _type_of(kind.kind, limit)
+        entry: Any = Annotated[inner, Field(**limits)]
+        return list[entry], {"max_length": _LONGEST_LIST}
     return Name, {}

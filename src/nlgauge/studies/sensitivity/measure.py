@@ -61,7 +61,7 @@ from nlgauge.studies.sensitivity.variants import (
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from nlgauge.core.keywords import RunKeywords
+    from nlgauge.core.keywords import RunKeywords, SensitivityKeywords
 
 #: Texts of systems in one range of a checkpoint; an interrupted run loses at most the work on one.
 _RANGE = 2000
@@ -427,7 +427,7 @@ def sensitivity(
     *,
     sources: Iterable[str] | None = None,
     run: RunOptions | None = None,
-    **options: Any,
+    **options: Unpack[SensitivityKeywords],
 ) -> Sensitivity:
     """How far scores and ranks of systems move with preprocessing.
 
@@ -440,10 +440,11 @@ def sensitivity(
         options: `preset` (stopwords, idf, subwords, ..., all), the others of `SensitivityOptions`, and those of
             metrics and of a run.
     """
-    own = SensitivityOptions.take(options)
+    given: dict[str, Any] = dict(options)
+    own = SensitivityOptions.take(given)
     metrics = [metric] if isinstance(metric, str) else list(metric)
-    varied = study_metrics(metrics, options)
-    _, more = recipes_and_run(metrics, options)
+    varied = study_metrics(metrics, given)
+    _, more = recipes_and_run(metrics, given)
     running = RunOptions.of(more) if run is None else run.with_options(**more)
     study = preset(own.preset, varied, idf_corpora=own.idf_corpus, loading=running.loading)
     table = systems_table(systems, refs, sources=sources, lang=own.lang or "en")
