@@ -147,7 +147,7 @@ class Operation:
 
     @property
     def default_metric(self) -> Any:
-        """The metric, or metrics, of a call that names none: the default of the function."""
+        """What a call that names no metric is scored with, as the function has it."""
         parameter = inspect.signature(self.call).parameters.get("metric")
         return (parameter.default if parameter is not None and parameter.default is not parameter.empty else "") or (
             "bertscore"

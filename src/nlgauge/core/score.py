@@ -177,7 +177,7 @@ class Score(Result):
 
     @property
     def counts(self) -> dict[str, int]:
-        """Number of segments with each kind of note: truncated, empty, left without weight, ..."""
+        """Number of segments by kind of note, such as truncated, empty or left without weight."""
         return self.notes.counts()
 
     def interval(
