@@ -129,3 +129,12 @@ def test_one_table_gives_every_format() -> None:
     assert "| a, b | 0.5 |" in result.render("markdown", decimals=1)
     assert r"a, b & 0.5 \\" in result.render("latex", decimals=1)
     assert "<td>a, b</td><td>0.5000</td>" in result._repr_html_()
+
+
+def test_a_result_must_know_its_tables() -> None:
+    @dataclass(frozen=True)
+    class Bare(Result):
+        format = "nlgauge-bare-1"
+
+    with pytest.raises(TypeError, match="tables"):
+        Bare()  # type: ignore[abstract]

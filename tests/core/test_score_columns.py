@@ -16,6 +16,7 @@ import pytest
 import nlgauge
 from nlgauge.core.result import Result
 from nlgauge.errors import MissingExtraError, RecipeError
+from nlgauge.report.metrics import MetricList
 
 SYSTEMS = {"a": ["A cat sat.", "It rains."], "b": ["One cat.", "Rain is near."]}
 REFS = ["The cat sat.", "Rain is expected."]
@@ -118,8 +119,8 @@ def test_a_missing_package_is_named(scores: nlgauge.ScoreTable, monkeypatch: pyt
 
 
 def test_a_result_without_columns_says_so() -> None:
-    with pytest.raises(RecipeError, match="Result has no flat table"):
-        Result().to_frame()
+    with pytest.raises(RecipeError, match="MetricList has no flat table"):
+        MetricList(()).to_frame()
 
 
 def test_csv_has_the_cells_of_tsv(scores: nlgauge.ScoreTable) -> None:

@@ -15,6 +15,7 @@ answers of the service, `to_dict` and `from_dict`, and the JSON Schema.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 FORMATS = ("text", "json", "tsv", "csv", "latex", "markdown")
 
 
-class Result:
+class Result(ABC):
     """Base of frozen dataclasses that a function of the library returns."""
 
     format: ClassVar[str] = ""
@@ -55,9 +56,9 @@ class Result:
     keys: ClassVar[Mapping[str, str]] = {}
     """Keys in JSON of fields that cannot have that name."""
 
+    @abstractmethod
     def tables(self, form: str = "text") -> Sequence[Table]:
         """The result as tables; `form` is text, tsv, csv, latex, markdown, html or one of `further`."""
-        raise NotImplementedError
 
     def figure(self) -> Any:
         """The result as a matplotlib figure."""

@@ -17,6 +17,7 @@ import asyncio
 import functools
 import inspect
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from types import MethodType
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, NamedTuple, ParamSpec, TypeVar, overload
@@ -117,9 +118,10 @@ def _job_method(function: Callable[Concatenate[Any, P], Exchange[Any]]) -> _JobM
     return _JobMethod(function)
 
 
-def _remote(function: Callable[P, R]) -> _Method[P, R]:
-    """The method of an operation, as type checkers and editors see it."""
-    raise NotImplementedError
+if TYPE_CHECKING:
+
+    def _remote(function: Callable[P, R]) -> _Method[P, R]:
+        """The method of an operation, as type checkers and editors see it."""
 
 
 class JobState(NamedTuple):
@@ -231,7 +233,7 @@ class AsyncJob(_JobCalls, _Awaits):
     """The same, awaited."""
 
 
-class _Calls:
+class _Calls(ABC):
     """The calls of both clients."""
 
     _job: type[_JobCalls]
@@ -382,8 +384,9 @@ class _Calls:
     def _lost(self, error: Exception) -> Reply:
         return Reply(error=error, connected=not isinstance(error, self._package.ConnectError))
 
+    @abstractmethod
     def _carry_out(self, exchange: Exchange[Any]) -> Any:
-        raise NotImplementedError
+        """Send what the exchange asks for, and return what it ends with."""
 
 
 def _operation_method(client: _Calls, operation: Operation) -> Callable[..., Any]:

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from nlgauge.core.result import Result
 from nlgauge.errors import FileFormatError
+from nlgauge.io.table import Cell, Table
 from nlgauge.studies.published.load import check_keys, expand_text, parse_toml, read_data
 
 
@@ -54,6 +55,13 @@ class PublishedTables(Result):
     format = "nlgauge-published-tables-1"
 
     entries: tuple[ListedTable, ...]
+
+    def tables(self, form: str = "text") -> list[Table]:
+        """A row per table; one without an entry has the reason instead of a title."""
+        rows: list[list[Cell]] = [
+            [entry.id, entry.title or entry.reason or "", "; ".join(entry.printed)] for entry in self.entries
+        ]
+        return [Table(["id", "title", "printed"], rows)]
 
 
 def parse_inventory(text: str, *, where: str = "text") -> tuple[PrintedItem, ...]:
