@@ -1,4 +1,4 @@
-"""JSON Schemas of all results, made from their classes and shipped in `src/nlgauge/core/schemas`.
+"""JSON Schemas of all results and frozen tables, made from their classes and shipped in `src/nlgauge/core/schemas`.
 
 python -m docs.write_schemas            writes the files
 python -m docs.write_schemas --check    ends with 1 where one is not up to date
@@ -11,38 +11,59 @@ import pkgutil
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any, TypeVar
 
 import nlgauge
+from nlgauge.core.records import schema_of, schema_of_document
 from nlgauge.core.result import Result
 from nlgauge.io.formats import json_text
+from nlgauge.io.frozen import FrozenTable
 
 FOLDER = Path(nlgauge.__file__).parent / "core" / "schemas"
 
-#: Rooms whose modules define results.
-_ROOMS = ("core", "data", "studies", "report")
+#: Rooms whose modules define results and frozen tables.
+_ROOMS = ("core", "data", "encoders.int8", "metrics", "report", "studies", "text")
+
+Kind = TypeVar("Kind", bound=type)
 
 
 def result_classes() -> list[type[Result]]:
     """All results that are written as JSON."""
+    _import_rooms()
+    return sorted((kind for kind in _subclasses(Result) if kind.format), key=lambda kind: kind.format)
+
+
+def frozen_classes() -> list[type[FrozenTable]]:
+    """All tables that are frozen in a JSON file and are not results."""
+    _import_rooms()
+    return [kind for kind in _subclasses(FrozenTable) if not issubclass(kind, Result)]
+
+
+def _import_rooms() -> None:
     for room in _ROOMS:
         package = importlib.import_module(f"nlgauge.{room}")
         for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
             importlib.import_module(module.name)
-    return sorted(
-        (kind for kind in _subclasses(Result) if kind.format and kind.__module__.startswith("nlgauge.")),
-        key=lambda kind: kind.format,
-    )
 
 
-def _subclasses(kind: type[Result]) -> Iterator[type[Result]]:
+def _subclasses(kind: Kind) -> Iterator[Kind]:
     for below in kind.__subclasses__():
-        yield below
+        if below.__module__.startswith("nlgauge."):
+            yield below
         yield from _subclasses(below)
+
+
+def schema_of_table(kind: type[FrozenTable]) -> dict[str, Any]:
+    """The JSON Schema of a frozen table's file."""
+    schema = schema_of_document(kind, kind.FORMAT, record=kind.RECORD, digest=schema_of(str))
+    return schema | {"required": [*schema["required"], "digest"]}
 
 
 def files() -> dict[str, str]:
     """The text of each file, by its name."""
-    return {f"{kind.format}.json": json_text(kind.schema()) for kind in result_classes()}
+    schemas = {kind.format: kind.schema() for kind in result_classes()}
+    schemas |= {kind.FORMAT.replace("/", "-"): schema_of_table(kind) for kind in frozen_classes()}
+    return {f"{name}.json": json_text(schema) for name, schema in schemas.items()}
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -127,6 +127,19 @@ def schema_of_fields(kind: Any) -> dict[str, Any]:
     return {"type": "object", "properties": properties, "required": [*properties], "additionalProperties": False}
 
 
+def schema_of_document(kind: type, name: str, *, record: Any = None, **head: Any) -> dict[str, Any]:
+    """The JSON Schema of a file or an answer in the format `name`: `head`, and the record or fields of a class."""
+    schema = schema_of_fields(kind) if record is None else schema_of(record)
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": kind.__name__,
+        "description": (kind.__doc__ or "").partition("\n")[0],
+        **schema,
+        "properties": {"format": {"const": name}} | head | schema["properties"],
+        "required": ["format", *schema["required"]],
+    }
+
+
 def is_record(kind: Any) -> bool:
     """Whether values of a type have named fields: a dataclass or a named tuple, but not a set of options."""
     if not isinstance(kind, type) or issubclass(kind, OptionSet):

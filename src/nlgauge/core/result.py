@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from nlgauge._version import __version__
-from nlgauge.core.records import fields_to_plain, from_fields, schema_of, schema_of_fields
+from nlgauge.core.records import fields_to_plain, from_fields, schema_of, schema_of_document
 from nlgauge.errors import FileFormatError, InputError, RecipeError
 from nlgauge.io.formats import json_text
 from nlgauge.io.packages import require
@@ -101,16 +101,8 @@ class Result(ABC):
     @classmethod
     def schema(cls) -> dict[str, Any]:
         """The JSON Schema of `to_dict`, and of JSON files, which name the version of nlgauge too."""
-        schema = schema_of_fields(cls) if cls.record is None else schema_of(cls.record)
-        head = {"format": {"const": cls.format}, "nlgauge": {"type": "string"}, "warnings": schema_of(list[str])}
-        return {
-            "$schema": "https://json-schema.org/draft/2020-12/schema",
-            "title": cls.__name__,
-            "description": (cls.__doc__ or "").partition("\n")[0],
-            **schema,
-            "properties": head | schema["properties"],
-            "required": ["format", *schema["required"]],
-        }
+        head = {"nlgauge": schema_of(str), "warnings": schema_of(list[str])}
+        return schema_of_document(cls, cls.format, record=cls.record, **head)
 
     def flat_columns(self) -> Mapping[str, Any]:
         """The result as one flat table for programs: lists or arrays of one length, by the name of their column."""

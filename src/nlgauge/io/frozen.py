@@ -38,6 +38,8 @@ class FrozenTable(ABC):
     """The command that makes one."""
     INDENT: ClassVar[int | None] = None
     """Blanks before the lines of a file that people read; None for one line."""
+    RECORD: ClassVar[type | None] = None
+    """The type that describes `content`, where that does not have the fields of the class."""
 
     @property
     @abstractmethod
@@ -45,7 +47,7 @@ class FrozenTable(ABC):
         """sha256 of the numbers and of what they belong to, as 64 hexadecimal digits."""
 
     @abstractmethod
-    def content(self) -> dict[str, Any]:
+    def content(self) -> Mapping[str, Any]:
         """What the file holds, as plain values."""
 
     @classmethod
@@ -55,7 +57,7 @@ class FrozenTable(ABC):
 
     def text(self) -> str:
         """The file's content: one JSON object."""
-        content = {"format": self.FORMAT} | self.content() | {"digest": self.digest}
+        content = {"format": self.FORMAT, **self.content(), "digest": self.digest}
         return json.dumps(content, indent=self.INDENT) + "\n"
 
     def save(self, path: Path) -> None:

@@ -18,7 +18,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +34,14 @@ _NO_DOCUMENT = "idf needs at least one document, got none"
 _LARGEST_VOCABULARY = 10_000_000
 
 
+class _IdfContent(TypedDict):
+    source: str
+    tokenizer: str
+    documents: int
+    vocabulary: int
+    frequency: dict[str, int]
+
+
 @dataclass(frozen=True, eq=False)
 class IdfTable(FrozenTable):
     """Document frequencies of token ids in a corpus."""
@@ -41,6 +49,7 @@ class IdfTable(FrozenTable):
     FORMAT: ClassVar[str] = "nlgauge-idf/1"
     KIND: ClassVar[str] = "idf file"
     COMMAND: ClassVar[str] = "nlgauge build idf CORPUS"
+    RECORD: ClassVar[type] = _IdfContent
 
     documents: int
     frequency: NDArray[np.int64]
@@ -122,7 +131,7 @@ class IdfTable(FrozenTable):
             state.update(f"{token} {self.frequency[token]}\n".encode())
         return state.hexdigest()
 
-    def content(self) -> dict[str, Any]:
+    def content(self) -> _IdfContent:
         """What a file holds; tokens that no document has are left out."""
         present = np.flatnonzero(self.frequency)
         return {

@@ -12,7 +12,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import jsonschema
 import pytest
+from docs.write_schemas import FOLDER
 
 from nlgauge.apps.cli import main
 
@@ -79,6 +81,13 @@ def write_lines(path: Path, lines: list[str]) -> str:
     """A text file with a segment per line; returns its name."""
     path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     return path.name
+
+
+def check_schema(path: str | Path) -> None:
+    """A JSON file that a command wrote is what the schema that is shipped for its format describes."""
+    record = json.loads(Path(path).read_text(encoding="utf-8"))
+    schema = json.loads((FOLDER / f"{record['format'].replace('/', '-')}.json").read_text(encoding="utf-8"))
+    jsonschema.Draft202012Validator(schema).validate(record)
 
 
 def offline(monkeypatch: pytest.MonkeyPatch) -> None:

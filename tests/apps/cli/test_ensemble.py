@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.apps.cli.conftest import REFERENCE, SYSTEM_A, Refusal, Run
+from tests.apps.cli.conftest import REFERENCE, SYSTEM_A, Refusal, Run, check_schema
 
 import nlgauge
 
@@ -14,6 +14,7 @@ import nlgauge
 def test_norms_of_saved_scores_make_an_ensemble(run: Run) -> None:
     run("score", "a.txt", "b.txt", "--refs", "ref.txt", "-m", "chrf", "rouge1", "-o", "s.json")
     assert run("build", "norms", "--scores", "s.json", "-o", "n.json").status == 0
+    check_schema("n.json")
     result = run("score", "a.txt", "--refs", "ref.txt", "-m", "ensemble:chrf+rouge1,norms=n.json", "--format", "json")
     score = nlgauge.score(SYSTEM_A, REFERENCE, metric="ensemble:chrf+rouge1,norms=n.json")
     (found,) = json.loads(result.out)["scores"]

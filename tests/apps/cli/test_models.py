@@ -6,7 +6,7 @@ import importlib.util
 from pathlib import Path
 
 import pytest
-from tests.apps.cli.conftest import Refusal, Run, offline
+from tests.apps.cli.conftest import Refusal, Run, check_schema, offline
 from tests.encoders.tiny_models import TINY, write_model
 
 from nlgauge.io.store import fetch
@@ -153,6 +153,8 @@ def test_quantise_makes_a_plan_that_int8_goes_by(run: Run, tmp_path: Path, empty
     assert made.status == 0
     assert "24 products in eight bits, min-max, smoothed by 0.7" in made.err
     assert "ranges from cats and dogs" in made.err
+    (plan,) = (empty_cache / "int8").glob("*.json")
+    check_schema(plan)
     texts = [str(corpus), "--refs", str(corpus), "--model", model, "--layer", "2", "--precision", "int8"]
     assert f"-int8@{made.out.strip()}.onnx." in run("score", *texts).out
     assert run("build", "int8", model, "--corpus", str(corpus), "-q").err == ""

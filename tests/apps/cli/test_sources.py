@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from scipy.stats import pearsonr
-from tests.apps.cli.conftest import REFERENCE, SYSTEM_A, SYSTEM_B, Refusal, Run, write_lines
+from tests.apps.cli.conftest import REFERENCE, SYSTEM_A, SYSTEM_B, Refusal, Run, check_schema, write_lines
 
 import nlgauge
 
@@ -105,6 +105,7 @@ def test_bounds_let_a_pair_be_scored_alone(run: Run, folder: Path, source: str) 
     assert list(ranges) == ["sss", "bertscore", "wmd", "wmdo", "smd"]
     values = [row["wmd"] for row in whole["segments"]]
     assert ranges["wmd"] == pytest.approx((min(values), max(values)), rel=1e-5)
+    check_schema("bounds.json")
     digest = json.loads((folder / "bounds.json").read_text())["digest"][:12]
     assert f"bounds of 6 pairs, {digest}: bounds.json" in result.err
     write_lines(folder / "one.txt", SYSTEM_A[3:4])

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.apps.cli.conftest import REFERENCE, SYSTEM_A, SYSTEM_B, Refusal, Run, write_lines
+from tests.apps.cli.conftest import REFERENCE, SYSTEM_A, SYSTEM_B, Refusal, Run, check_schema, write_lines
 
 import nlgauge
 from nlgauge.apps.cli import main
@@ -40,6 +40,7 @@ def values(rows: list[dict[str, Any]], component: str = "f1") -> list[float]:
 def idf(run: Run) -> str:
     """An idf file of the references."""
     assert run("build", "idf", "ref.txt", "-o", "idf.json", "--quiet") == (0, "", "")
+    check_schema("idf.json")
     return "idf.json"
 
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 from nlgauge.encoders.base import INT8
 from nlgauge.errors import InputError, ModelError
@@ -60,6 +60,25 @@ class Rounding:
         return step, round(-self.low / step)
 
 
+class _Range(TypedDict):
+    low: float
+    high: float
+
+
+class _SmoothedRange(_Range, total=False):
+    powers: str
+
+
+class _PlanContent(TypedDict):
+    model: str
+    weights: str
+    corpus: str
+    about: str
+    method: str
+    inputs: dict[str, _SmoothedRange]
+    products: dict[str, str]
+
+
 @dataclass(frozen=True)
 class Plan(FrozenTable):
     """Which products of a model are of eight bits, and how their inputs are rounded."""
@@ -67,6 +86,7 @@ class Plan(FrozenTable):
     FORMAT = "nlgauge-int8-1"
     KIND = "int8 plan"
     COMMAND = "nlgauge build int8 MODEL --corpus FILE"
+    RECORD = _PlanContent
 
     model: str
     weights: str
@@ -84,15 +104,15 @@ class Plan(FrozenTable):
     @property
     def digest(self) -> str:
         """sha256 of all that vectors depend on, and of where it is from."""
-        content = self.content()
-        del content["model"], content["about"]  # names, which can change
+        names = ("model", "about")  # which can change
+        content = {key: value for key, value in self.content().items() if key not in names}
         return text_digest(json.dumps(content, sort_keys=True))
 
     def signed(self, engine: str) -> str:
         """The precision, as signatures name it: with the digest, and with what else bits depend on."""
         return f"{INT8}@{short_digest(self.digest)}.{engine}.{instruction_set()}"
 
-    def content(self) -> dict[str, Any]:
+    def content(self) -> Mapping[str, Any]:
         """What the file holds, as plain values."""
         return {
             "model": self.model,

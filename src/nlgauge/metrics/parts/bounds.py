@@ -41,6 +41,7 @@ class Bounds(FrozenTable):
     KIND: ClassVar[str] = "bounds file"
     COMMAND: ClassVar[str] = "nlgauge build bounds"
     INDENT: ClassVar[int | None] = 2
+    keys: ClassVar[Mapping[str, str]] = {"ranges": "bounds"}
 
     ranges: Mapping[str, tuple[float, float]]
     made_with: Mapping[str, str]
