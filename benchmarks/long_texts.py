@@ -28,7 +28,7 @@ import nlgauge
 from benchmarks.corpus import made_texts
 from nlgauge.encoders.base import encode_texts
 from nlgauge.encoders.load import load_encoder
-from nlgauge.stats.correlation import kendall, pearson
+from nlgauge.stats.correlation import correlate
 from nlgauge.text.windows import Reading
 from nlgauge.vectors.cloud import unit_rows
 from nlgauge.vectors.transport import relaxed_transport, solve, squared_distances
@@ -141,7 +141,7 @@ def _solvers() -> None:
         x, y = exact.segments["score"], other.segments["score"]
         print(
             f"{solver}: mean difference {np.mean(y - x):+.4f} (exact: mean {x.mean():.4f}), "
-            f"Pearson {pearson(x, y).value:.4f}, Kendall {kendall(x, y).value:.4f}, "
+            f"Pearson {correlate(x, y).value:.4f}, Kendall {correlate(x, y, kind='kendall').value:.4f}, "
             f"not converged: {len(other.notes.unconverged)} of {len(x)}"
         )
 
@@ -159,7 +159,9 @@ def _windows() -> None:
     for name in ("precision", "recall", "f1"):
         change = whole.segments[name] - cut.segments[name]
         assert not change[~long].any()
-        order = kendall(*(_by_system(score.segments[name], systems) for score in (cut, whole))).value
+        order = correlate(
+            *(_by_system(score.segments[name], systems) for score in (cut, whole)), kind="kendall"
+        ).value
         print(
             f"{name}: mean change {change[long].mean():+.4f}, largest {np.abs(change).max():.4f}, "
             f"share changed by more than .01 {np.mean(np.abs(change[long]) > 0.01):.0%}, "

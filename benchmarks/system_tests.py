@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from nlgauge.stats.paired_tests import centred_p, extreme_p, mood, paired_t, sign_test, wilcoxon
+from nlgauge.stats.paired_tests import centred_p, mood, paired_t, sign_test, wilcoxon
 from nlgauge.stats.resampling import bootstrap_sums, expanded_p, swap_sums
 
 __all__ = ["main"]
@@ -64,7 +64,8 @@ def _bootstrap(first: _Scores, second: _Scores) -> _Scores:
 def _randomisation(first: _Scores, second: _Scores) -> _Scores:
     differences = first - second
     draws = np.concatenate(list(swap_sums(differences, resamples=_DRAWS, seed=1))) / len(first)
-    return extreme_p(draws, differences.mean(axis=0))
+    observed = differences.mean(axis=0)
+    return centred_p(draws + observed, observed)
 
 
 def _sign(first: _Scores, second: _Scores) -> _Scores:

@@ -19,7 +19,7 @@ import numpy as np
 from nlgauge.apps.cli import main as nlgauge
 from nlgauge.data.cards import load
 from nlgauge.data.judgements import JudgementTable
-from nlgauge.stats.correlation_bootstrap import paired_bootstrap
+from nlgauge.stats.correlation_bootstrap import bootstrap_correlations
 from nlgauge.studies.meta.score_table import score_table
 
 #: Data set, language pair, and the WMT18 pair whose texts are fitted on.
@@ -135,9 +135,9 @@ def compare(
     human = table.gold(None)
     records: list[dict[str, object]] = []
     for (name, step), values in lines.items():
-        change = paired_bootstrap(values, plain[name], human)
+        change = bootstrap_correlations([values, plain[name]], human).difference(0, 1)
         record = {"data": table.name, "langpair": langpair, "metric": name, "steps": step}
-        numbers = {"r": float(np.corrcoef(values, human)[0, 1]), "change": change.delta}
+        numbers = {"r": float(np.corrcoef(values, human)[0, 1]), "change": change.value}
         records.append(record | numbers | {"low": change.low, "high": change.high})
     return records
 

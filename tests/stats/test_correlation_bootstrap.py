@@ -8,7 +8,7 @@ from tests.stats.made_scores import clustered_scores, made_scores
 
 from nlgauge.errors import InputError
 from nlgauge.stats.correlation import correlate
-from nlgauge.stats.correlation_bootstrap import bootstrap_correlations, paired_bootstrap
+from nlgauge.stats.correlation_bootstrap import bootstrap_correlations
 
 
 @pytest.mark.parametrize("kind", ["pearson", "spearman", "kendall"])
@@ -36,12 +36,13 @@ def test_draws_equal_correlating_each_resample(kind: str, step: float, monkeypat
 @pytest.mark.parametrize("kind", ["pearson", "spearman", "kendall"])
 def test_a_clear_difference_is_found_and_a_copy_is_not(kind: str) -> None:
     scores, human = made_scores(rows=150)
-    found = paired_bootstrap(scores[0], scores[2], human, kind=kind, resamples=200)
+    found = bootstrap_correlations(scores, human, kind=kind, resamples=200).difference(0, 2)
     observed = [correlate(row, human, kind=kind).value for row in scores]
-    assert found.delta == pytest.approx(observed[0] - observed[2])
+    assert found.value == pytest.approx(observed[0] - observed[2])
     assert found.p_value < 0.05
-    assert 0 < found.low < found.delta < found.high
-    assert paired_bootstrap(scores[0], scores[0], human, kind=kind, resamples=50).p_value == 1
+    assert 0 < found.low < found.value < found.high
+    copies = bootstrap_correlations(scores[[0, 0]], human, kind=kind, resamples=50)
+    assert copies.difference(0, 1).p_value == 1
 
 
 def test_the_interval_of_r_is_near_fishers() -> None:
@@ -64,10 +65,8 @@ def test_resamples_without_a_value_are_counted() -> None:
 def test_bootstrap_refuses() -> None:
     with pytest.raises(InputError, match="metric is constant"):
         bootstrap_correlations([[1, 1, 1]], [1, 2, 3])
-    with pytest.raises(InputError, match="equal length"):
-        paired_bootstrap([1, 2], [1, 2, 3], [1, 2])
     with pytest.raises(InputError, match="level"):
-        paired_bootstrap([1, 2, 3], [1, 3, 2], [1, 2, 3], level=2)
+        bootstrap_correlations([[1, 2, 3], [1, 3, 2]], [1, 2, 3]).difference(0, 1, level=2)
     with pytest.raises(InputError, match="at least 2 documents, got 1"):
         bootstrap_correlations([[1, 2, 4]], [1, 2, 3], clusters="aaa")
 

@@ -68,7 +68,6 @@ def test_means_over_groups_are_those_of_the_definition(kind: str) -> None:
         return float(np.nanmean(parts))
 
     found = permutation_both_ranks(scores, human, kind=kind, groups=groups, resamples=60, seed=5)
-    assert (found.groups, found.skipped) == (3, 2)
     assert np.array_equal(found.p_values, slow(scores, mean, resamples=60, seed=5), equal_nan=True)
 
 

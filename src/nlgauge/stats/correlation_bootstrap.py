@@ -28,54 +28,33 @@ from nlgauge.stats.resampling import Units, bootstrap_counts, unit_numbers
 from nlgauge.stats.validation import Vector, check_level, check_resampling, numbers, vector
 
 
+class CorrelationInterval(NamedTuple):
+    """A correlation, or a difference of two, with its two-sided percentile interval."""
+
+    value: float
+    low: float
+    high: float
+    p_value: float
+    """Share of resamples in which it is not above 0; one without a value is not."""
+    undefined: int
+    """Resamples in which it has no value; they are left out of the interval."""
+
+
 class CorrelationDraws(NamedTuple):
     """Correlations of several metrics with people, observed and in every resample."""
 
     observed: Vector
     draws: Vector
     """resamples x metrics; nan where a resample leaves the coefficient without a value."""
-    seed: int
 
     def interval(self, metric: int = 0, *, level: float = 0.95) -> CorrelationInterval:
-        """Percentile interval of one metric's correlation."""
-        low, high, undefined = _percentiles(self.draws[:, metric], level)
-        value = float(self.observed[metric])
-        return CorrelationInterval(value, low, high, level, len(self.draws), self.seed, undefined)
+        """One metric's correlation."""
+        return _interval(self.observed[metric], self.draws[:, metric], level)
 
-    def difference(self, first: int, second: int, *, level: float = 0.95) -> BootstrapDifference:
+    def difference(self, first: int, second: int, *, level: float = 0.95) -> CorrelationInterval:
         """How much higher the first metric correlates than the second."""
-        deltas = self.draws[:, first] - self.draws[:, second]
-        low, high, undefined = _percentiles(deltas, level)
-        delta = float(self.observed[first] - self.observed[second])
-        # A resample without a value cannot speak for the first metric.
-        p_value = float(1 - (deltas > 0).mean())
-        return BootstrapDifference(delta, p_value, low, high, level, len(deltas), self.seed, undefined)
-
-
-class CorrelationInterval(NamedTuple):
-    """A correlation with its two-sided percentile interval."""
-
-    value: float
-    low: float
-    high: float
-    level: float
-    resamples: int
-    seed: int
-    undefined: int
-    """Resamples in which the coefficient has no value; they are left out of the interval."""
-
-
-class BootstrapDifference(NamedTuple):
-    """A difference of two correlations; `p_value` is the share of resamples in which the first is not higher."""
-
-    delta: float
-    p_value: float
-    low: float
-    high: float
-    level: float
-    resamples: int
-    seed: int
-    undefined: int
+        draws = self.draws[:, first] - self.draws[:, second]
+        return _interval(self.observed[first] - self.observed[second], draws, level)
 
 
 def bootstrap_correlations(
@@ -113,39 +92,19 @@ def bootstrap_correlations(
         done += len(counts)
         if advance is not None:
             advance(len(counts))
-    return CorrelationDraws(observed, draws, seed)
+    return CorrelationDraws(observed, draws)
 
 
-def paired_bootstrap(
-    first: ArrayLike,
-    second: ArrayLike,
-    human: ArrayLike,
-    *,
-    kind: str = "pearson",
-    level: float = 0.95,
-    resamples: int = 1000,
-    seed: int = 12345,
-) -> BootstrapDifference:
-    """Does the first metric follow people better than the second? Both see the same resampled rows."""
+def _interval(value: float, draws: Vector, level: float) -> CorrelationInterval:
     check_level(level)
-    a, b = numbers(first, "first"), numbers(second, "second")
-    if a.shape != b.shape:
-        msg = f"first and second must be of equal length, got shapes {a.shape} and {b.shape}"
-        raise InputError(msg)
-    return bootstrap_correlations([a, b], human, kind=kind, resamples=resamples, seed=seed).difference(
-        0, 1, level=level
-    )
-
-
-def _percentiles(values: Vector, level: float) -> tuple[float, float, int]:
-    check_level(level)
-    defined = values[np.isfinite(values)]
+    defined = draws[np.isfinite(draws)]
     if not defined.size:
-        msg = f"none of {values.size} resamples has a value; there are too few different scores to resample"
+        msg = f"none of {draws.size} resamples has a value; there are too few different scores to resample"
         raise InputError(msg)
     tail = 100 * (1 - level) / 2
     low, high = np.percentile(defined, [tail, 100 - tail])
-    return float(low), float(high), int(values.size - defined.size)
+    p_value = float(1 - (draws > 0).mean())
+    return CorrelationInterval(float(value), float(low), float(high), p_value, draws.size - defined.size)
 
 
 class _PearsonResampler:

@@ -46,11 +46,6 @@ class LeastSquares(NamedTuple):
     fitted: Vector
     """An entry per row, standardised as y is."""
     rows: int
-    degrees: int
-    level: float
-    resamples: int
-    """0 where nothing was drawn (t intervals)."""
-    seed: int
 
 
 def standardised(values: Vector) -> Vector:
@@ -98,26 +93,11 @@ def least_squares(
         from scipy.special import stdtrit
 
         half = float(stdtrit(degrees, (1 + level) / 2)) * errors
-        low, high, drawn = coefficients - half, coefficients + half, 0
+        low, high = coefficients - half, coefficients + half
     else:
         low, high = _percentiles(whole, level=level, resamples=resamples, seed=seed)
-        drawn = resamples
-    return LeastSquares(
-        coefficients,
-        errors,
-        p,
-        low,
-        high,
-        1 - unexplained / n,
-        np.diag(inverse).copy(),
-        partial,
-        fitted,
-        n,
-        degrees,
-        level,
-        drawn,
-        seed,
-    )
+    r2, vif = 1 - unexplained / n, np.diag(inverse).copy()
+    return LeastSquares(coefficients, errors, p, low, high, r2, vif, partial, fitted, n)
 
 
 def _names(names: Sequence[str] | None, data: Vector) -> list[str]:

@@ -162,16 +162,7 @@ def centred_p(draws: Vector, observed: Vector) -> Vector:
     The draws are moved to where they would be if there were no difference; p is the share of them that is at least as
     far from 0 as what was observed, the observation counted as a draw of its own. So it is never 0.
     """
-    return _share(np.abs(draws - observed), np.abs(observed))
-
-
-def extreme_p(draws: Vector, observed: Vector) -> Vector:
-    """Two-sided p of observed differences from draws (draws x pairs) made under the hypothesis of no difference."""
-    return _share(np.abs(draws), np.abs(observed))
-
-
-def _share(draws: Vector, observed: Vector) -> Vector:
-    reached = (draws >= observed * (1 - SAME)).sum(axis=0)
+    reached = (np.abs(draws - observed) >= np.abs(observed) * (1 - SAME)).sum(axis=0)
     return np.asarray((reached + 1) / (len(draws) + 1), dtype=np.float64)
 
 

@@ -38,8 +38,6 @@ class Permutation(NamedTuple):
 
     delta: float
     p_value: float
-    resamples: int
-    seed: int
 
 
 class PairwisePermutation(NamedTuple):
@@ -48,12 +46,6 @@ class PairwisePermutation(NamedTuple):
     correlations: Vector
     p_values: Vector
     """p_values[i, j]: share of draws in which metric i leads metric j by at least what it does now; diagonal nan."""
-    resamples: int
-    seed: int
-    groups: int
-    """Groups that were averaged over."""
-    skipped: int
-    """Groups left out: fewer than two rows, or constant human scores."""
 
 
 def swap_signs(rows: int, resamples: int, seed: int) -> Iterator[Vector]:
@@ -94,7 +86,7 @@ def permutation_both(
         swapped = swaps[:, draw].reshape(a.shape)
         difference = statistic(np.where(swapped, z[1], z[0])) - statistic(np.where(swapped, z[0], z[1]))
         reached += not difference < delta - SAME  # a draw without a value speaks for chance
-    return Permutation(float(delta), _share(reached, resamples, add_one=add_one), resamples, seed)
+    return Permutation(float(delta), _share(reached, resamples, add_one=add_one))
 
 
 def permutation_both_pearson(
@@ -110,8 +102,8 @@ def permutation_both_pearson(
     """PERM-BOTH on Pearson's r for all pairs of the metrics in `scores` (metrics x rows), on shared draws.
 
     With `groups` (a label per row) the statistic is the unweighted mean of r over groups. A group in which
-    people give one score only says nothing and is skipped and counted; a swapped metric that is constant in
-    a group leaves that group out of that draw. `clusters` names the document of each row, swapped as a whole.
+    people give one score only says nothing and is left out; a swapped metric that is constant in a group leaves
+    that group out of that draw. `clusters` names the document of each row, swapped as a whole.
     """
     check_resampling(resamples, seed)
     table, gold = metrics_and_human(scores, human)
@@ -121,7 +113,7 @@ def permutation_both_pearson(
     # Draw 0 swaps nothing: the observed correlations come out of the same sums.
     totals = np.zeros((2, resamples + 1, first.size))
     defined = np.zeros_like(totals)
-    used = skipped = 0
+    used = 0
     signs = (
         _Signs(gold.size, resamples, seed)
         if clusters is None
@@ -131,7 +123,6 @@ def permutation_both_pearson(
         blocks = signs.of(rows)
         unit = _centred_unit(gold[rows])
         if unit is None:
-            skipped += 1
             for _ in blocks:
                 pass
             continue
@@ -143,11 +134,11 @@ def permutation_both_pearson(
             totals[side] += np.where(has_value, correlations, 0.0)
             defined[side] += has_value
     if used == 0:
-        msg = f"human scores are constant in each of {skipped} group(s), so no correlation is defined"
+        msg = f"human scores are constant in each of {len(members)} group(s), so no correlation is defined"
         raise InputError(msg)
     with np.errstate(invalid="ignore"):
         means = totals / np.where(defined == 0, np.nan, defined)
-    return all_pairs(means, len(z), (first, second), resamples, seed, (used, skipped), add_one=add_one)
+    return all_pairs(means, len(z), add_one=add_one)
 
 
 def permutation_both_pearson_of_means(
@@ -179,7 +170,7 @@ def permutation_both_pearson_of_means(
             spread = np.einsum("sd,sd->d", centred, centred)
             spread[spread <= SAME * np.einsum("sd,sd->d", swapped, swapped)] = np.nan
             means[side, :, pair] = (unit @ centred) / np.sqrt(spread)
-    return all_pairs(means, metrics, (first, second), resamples, seed, (1, 0), add_one=add_one)
+    return all_pairs(means, metrics, add_one=add_one)
 
 
 def permutation_of_outcomes(
@@ -212,8 +203,8 @@ def permutation_of_outcomes(
         table = sum_by_unit((table * weight).T, clusters).T
         weight = np.ones(table.shape[1])
     flips = _signed_sums((table * weight).T, swap_signs(weight.size, resamples, seed), resamples)
-    pairs = np.triu_indices(len(table), 1)
-    return all_pairs(np.stack(_swapped(flips, *pairs)), len(table), pairs, resamples, seed, (1, 0), add_one=add_one)
+    means = np.stack(_swapped(flips, *np.triu_indices(len(table), 1)))
+    return all_pairs(means, len(table), add_one=add_one)
 
 
 class _Signs:
@@ -283,18 +274,9 @@ def _swapped(flips: Vector, first: NDArray[np.intp], second: NDArray[np.intp]) -
     return middle + half, middle - half
 
 
-def all_pairs(
-    means: Vector,
-    metrics: int,
-    pairs: tuple[NDArray[np.intp], NDArray[np.intp]],
-    resamples: int,
-    seed: int,
-    groups: tuple[int, int],
-    *,
-    add_one: bool,
-) -> PairwisePermutation:
+def all_pairs(means: Vector, metrics: int, *, add_one: bool) -> PairwisePermutation:
     """Correlations and p values from means[side, draw, pair]; draw 0 is the observed one."""
-    first, second = pairs
+    first, second = np.triu_indices(metrics, 1)
     correlations = np.empty(metrics)
     correlations[first], correlations[second] = means[0, 0], means[1, 0]
     if not np.isfinite(correlations).all():
@@ -304,9 +286,9 @@ def all_pairs(
     deltas = means[0] - means[1]
     observed, draws = deltas[0], deltas[1:]
     p_values = np.full((metrics, metrics), np.nan)
-    p_values[first, second] = _share((~(draws < observed - SAME)).sum(axis=0), resamples, add_one=add_one)
-    p_values[second, first] = _share((~(draws > observed + SAME)).sum(axis=0), resamples, add_one=add_one)
-    return PairwisePermutation(correlations, p_values, resamples, seed, *groups)
+    p_values[first, second] = _share((~(draws < observed - SAME)).sum(axis=0), len(draws), add_one=add_one)
+    p_values[second, first] = _share((~(draws > observed + SAME)).sum(axis=0), len(draws), add_one=add_one)
+    return PairwisePermutation(correlations, p_values)
 
 
 def _share(reached: int, resamples: int, *, add_one: bool) -> float:

@@ -15,7 +15,7 @@ both metrics' scores, in which a draw's ranks are cumulated counts; Kendall by s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -75,9 +75,10 @@ def permutation_both_ranks(
         raise RecipeError(msg)
     table, gold = metrics_and_human(scores, human)
     z = z_scores(table)
-    batches, skipped = _batches(gold, rows_by_group(groups, gold.size), most=max(1, BLOCK_CELLS // (resamples + 1)))
+    members = rows_by_group(groups, gold.size)
+    batches = _batches(gold, members, most=max(1, BLOCK_CELLS // (resamples + 1)))
     if not batches:
-        msg = f"human scores are constant in each of {skipped} group(s), so no correlation is defined"
+        msg = f"human scores are constant in each of {len(members)} group(s), so no correlation is defined"
         raise InputError(msg)
     if clusters is None:
         signs = _all_signs(gold.size, resamples, seed)
@@ -99,8 +100,7 @@ def permutation_both_ranks(
             if advance is not None and done % len(batches) == 0:
                 advance(1)
     means = totals / np.where(defined == 0, np.nan, defined)
-    used = sum(len(batch.rows) for batch in batches)
-    return all_pairs(means, len(z), (first, second), resamples, seed, (used, skipped), add_one=add_one)
+    return all_pairs(means, len(z), add_one=add_one)
 
 
 def permutation_both_of_systems(
@@ -134,7 +134,7 @@ def permutation_both_of_systems(
                 means[side, start : start + block, pair] = correlate_rows(joined, gold, kind=kind)
         if advance is not None:
             advance(1)
-    return all_pairs(means, metrics, (first, second), resamples, seed, (1, 0), add_one=add_one)
+    return all_pairs(means, metrics, add_one=add_one)
 
 
 def _all_signs(rows: int, resamples: int, seed: int) -> NDArray[np.int8]:
@@ -147,22 +147,19 @@ def _all_signs(rows: int, resamples: int, seed: int) -> NDArray[np.int8]:
     return signs
 
 
-def _batches(gold: Vector, members: Sequence[NDArray[np.intp]], *, most: int) -> tuple[list[_Batch], int]:
-    """Groups with a correlation, those of one size together, about `most` rows at once; and how many have none."""
+def _batches(gold: Vector, members: Sequence[NDArray[np.intp]], *, most: int) -> list[_Batch]:
+    """Groups with a correlation, those of one size together, about `most` rows at once."""
     _, ranks = np.unique(gold, return_inverse=True)
     by_size: dict[int, list[NDArray[np.intp]]] = {}
-    skipped = 0
     for rows in members:
-        if rows.size < 2 or np.ptp(ranks[rows]) == 0:
-            skipped += 1
-        else:
+        if rows.size > 1 and np.ptp(ranks[rows]):
             by_size.setdefault(rows.size, []).append(rows)
     batches = []
     for size, groups in by_size.items():
         step = max(1, most // size)
         parts = [np.stack(groups[start : start + step]) for start in range(0, len(groups), step)]
         batches += [_Batch(rows, ranks[rows].astype(np.float32)) for rows in parts]
-    return batches, skipped
+    return batches
 
 
 class _Swapper:
@@ -197,7 +194,9 @@ def _kendall(a: Floats, b: Floats, gold: Floats, signs: Floats, *, tied: bool) -
     agreeing = _Form(groups, draws)
     equal = _Form(groups, draws)
     distinct_gold = np.zeros((groups, 1))
-    for rows in _row_blocks(groups, n):
+    step = max(1, BLOCK_CELLS // (groups * n))
+    for start in range(0, n, step):
+        rows = slice(start, min(start + step, n))
         ours = np.sign(gold[:, rows, None] - gold[:, None, :])
         distinct_gold[:, 0] += np.count_nonzero(ours, axis=(1, 2))
         orders = _Orders.of(a, b, rows)
@@ -231,12 +230,14 @@ def _spearman(a: Floats, b: Floats, gold: Floats, signs: Floats) -> Swapped:
 
 def _spearman_by_counts(a: Floats, b: Floats, gold: Floats, keep: NDArray[np.bool_]) -> Swapped:
     """rho for a long list: among both metrics' scores in order, a rank is a count of what was chosen before."""
+    from scipy.stats import rankdata
+
     n = gold.size
     merged = np.concatenate([a, b])
     order = np.argsort(merged, kind="stable")
     ordered = merged[order]
     before, upto = (np.searchsorted(ordered, merged, side=side) for side in ("left", "right"))
-    ranks_gold = _doubled_ranks(gold)
+    ranks_gold = 2 * rankdata(gold) - (n + 1)  # twice the average ranks, centred
     sides: tuple[Vector, Vector] = (np.empty(len(keep)), np.empty(len(keep)))
     block = max(1, BLOCK_CELLS // (2 * n))
     for start in range(0, len(keep), block):
@@ -259,20 +260,6 @@ def _kendall_by_sorting(a: Floats, b: Floats, gold: Floats, keep: NDArray[np.boo
             swapped = np.where(kept, one, other)
             sides[side][draw] = correlate(swapped, gold, kind="kendall", undefined="nan").value
     return sides
-
-
-def _doubled_ranks(values: Floats) -> Vector:
-    """Twice the average ranks, centred."""
-    ordered = np.sort(values)
-    before, upto = (np.searchsorted(ordered, values, side=side) for side in ("left", "right"))
-    ranks: Vector = (before + upto + 1 - (values.size + 1)).astype(np.float64)
-    return ranks
-
-
-def _row_blocks(groups: int, n: int) -> Iterator[slice]:
-    step = max(1, BLOCK_CELLS // (groups * n))
-    for start in range(0, n, step):
-        yield slice(start, min(start + step, n))
 
 
 class _Orders(NamedTuple):

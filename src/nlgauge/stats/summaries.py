@@ -10,7 +10,6 @@ n - 1 or by n: `ddof` is 1 (the estimate from a few settings) unless 0 is asked 
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -54,16 +53,6 @@ def coefficient_of_variation(values: ArrayLike, *, ddof: int = 1) -> float:
     return float(data.std(ddof=ddof)) / abs(mean) * 100
 
 
-class OrderTest(NamedTuple):
-    """Whether the first mean is above the second in resamples of the segments."""
-
-    difference: float
-    p: float
-    """Share of resamples in which it is not (each counted with one more, so never 0)."""
-    resamples: int
-    seed: int
-
-
 def paired_order(
     first: ArrayLike,
     second: ArrayLike,
@@ -71,13 +60,14 @@ def paired_order(
     clusters: Units | None = None,
     resamples: int = 1000,
     seed: int = 12345,
-) -> OrderTest:
+) -> float:
     """Paired bootstrap, one-sided: are the first's values higher on average, segments drawn with replacement?
 
-    The draw depends on the seed and the number of segments only, so all pairs of systems see the same ones.
-    `clusters` names the document of each segment: whole documents are drawn then.
+    p is the share of resamples in which they are not (each counted with one more, so never 0). The draw depends on
+    the seed and the number of segments only, so all pairs of systems see the same ones. `clusters` names the
+    document of each segment: whole documents are drawn then.
 
-    >>> paired_order([1.0, 2.0, 3.0], [0.0, 1.0, 2.0], resamples=99).p
+    >>> paired_order([1.0, 2.0, 3.0], [0.0, 1.0, 2.0], resamples=99)
     0.01
     """
     a, b = vector(first, "paired_order"), vector(second, "paired_order")
@@ -85,7 +75,6 @@ def paired_order(
         msg = f"paired_order needs the same segments on both sides, got {a.size} and {b.size} values"
         raise InputError(msg)
     check_resampling(resamples, seed)
-    difference = float((a - b).mean())
     # Documents differ in length, but a mean over their segments has the sign of the sum.
     differences = sum_by_unit(a - b, clusters)
     rng = np.random.default_rng(seed)
@@ -94,7 +83,7 @@ def paired_order(
         rows = min(BLOCK, resamples - start)
         draw = rng.integers(0, differences.size, size=(rows, differences.size))
         against += int((differences[draw].mean(axis=1) <= 0).sum())
-    return OrderTest(difference, (against + 1) / (resamples + 1), resamples, seed)
+    return (against + 1) / (resamples + 1)
 
 
 def roc_auc(scores: ArrayLike, labels: ArrayLike) -> float:

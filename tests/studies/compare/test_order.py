@@ -92,7 +92,7 @@ def test_documents_follow_segments_in_whatever_order_systems_have_them() -> None
             [second["b"][n] for n in order],
             [second["a"][n] for n in order],
             clusters=[documents[n] for n in order],
-        ).p
+        )
         assert flip.p is not None
         assert flip.base_p is not None
         assert flip.p == max(flip.base_p, expected)

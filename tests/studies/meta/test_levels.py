@@ -12,7 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 from nlgauge.errors import InputError, RecipeError
-from nlgauge.stats.correlation import pearson
+from nlgauge.stats.correlation import correlate
 from nlgauge.studies.meta.levels import LevelCorrelation, grouped_level, segment_level, system_level
 from nlgauge.studies.meta.metric_values import MetricValues
 from nlgauge.studies.meta.pairwise import preference_tau, preferences_from_scores
@@ -71,7 +71,7 @@ SCORES = np.array([[0.1, 0.3, 0.9, NAN], [0.3, 0.1, 0.8, 0.2], [0.2, 0.2, 0.1, 0
 def test_segment_level_takes_judged_outputs_only() -> None:
     judged = ~np.isnan(HUMAN)
     found = segment_level(MetricValues("m", SCORES), HUMAN)
-    assert found.value == pytest.approx(pearson(SCORES[judged], HUMAN[judged]).value)
+    assert found.value == pytest.approx(correlate(SCORES[judged], HUMAN[judged]).value)
     assert found.n == 10
 
 

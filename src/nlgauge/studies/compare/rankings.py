@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from nlgauge.errors import InputError
-from nlgauge.stats.correlation import kendall
+from nlgauge.stats.correlation import correlate
 from nlgauge.stats.numeric import BLOCK_CELLS
 from nlgauge.stats.summaries import paired_order
 from nlgauge.studies.compare.settings import TiePolicy
@@ -73,7 +73,9 @@ def rank_agreement(base: SegmentScores, other: SegmentScores) -> float | None:
     first, second = system_means(base), system_means(other)
     if len(first) < 2:
         return None
-    found = kendall([first[name] for name in first], [second[name] for name in first], undefined="nan")
+    found = correlate(
+        [first[name] for name in first], [second[name] for name in first], kind="kendall", undefined="nan"
+    )
     return None if np.isnan(found.value) else found.value
 
 
@@ -117,7 +119,7 @@ def _order_p(
 ) -> float:
     names, first, second = common
     clusters = None if documents is None else [documents[name] for name in names]
-    return paired_order(first, second, clusters=clusters, resamples=resamples, seed=seed).p
+    return paired_order(first, second, clusters=clusters, resamples=resamples, seed=seed)
 
 
 class Wins(NamedTuple):
@@ -239,7 +241,7 @@ def disagreement(first: ArrayLike, second: ArrayLike) -> float:
     """
     if np.size(first) < 2:
         return float("nan")
-    return (1 - kendall(first, second, undefined="nan").value) / 2
+    return (1 - correlate(first, second, kind="kendall", undefined="nan").value) / 2
 
 
 def opposed_share(first: ArrayLike, second: ArrayLike) -> float:

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from nlgauge.errors import InputError, RecipeError
-from nlgauge.stats.correlation import Undefined, pearson
+from nlgauge.stats.correlation import Undefined, correlate
 from nlgauge.stats.validation import Vector, check_resampling
 from nlgauge.studies.meta.metric_values import (
     Matrix,
@@ -140,7 +140,7 @@ def model_selection(
     if not 2 <= chosen_from <= hybrids:
         msg = f"chosen_from must lie between 2 and the number of hybrids ({hybrids}), got {chosen_from!r}"
         raise InputError(msg)
-    correlations = [pearson(scores, made.human, undefined="nan") for scores in made.metrics]
+    correlations = [correlate(scores, made.human, undefined="nan") for scores in made.metrics]
     for name, found in zip(made.names, correlations, strict=True):
         if found.reason is not None and undefined != "nan":
             msg = f"{name!r} has no correlation over hybrids: {found.reason}; leave it out, or pass undefined='nan'"

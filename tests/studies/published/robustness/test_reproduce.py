@@ -9,7 +9,7 @@ import pytest
 
 from nlgauge.data.cards import load
 from nlgauge.errors import RecipeError
-from nlgauge.stats.correlation import pearson
+from nlgauge.stats.correlation import correlate
 from nlgauge.studies.ensembles import standardised
 from nlgauge.studies.published.entries import find_paper_table
 from nlgauge.studies.published.reproduce import reproduce
@@ -72,7 +72,9 @@ def test_no_weights_of_the_released_scores_against_sources_give_print(data_folde
     def most(one: str, other: str, pair: str) -> float:
         rows = pairs == pair
         first, second = (standardised(scored.released[name][there][rows]) for name in (one, other))
-        found = [pearson(share * first + (1 - share) * second, human[rows]).value for share in np.linspace(0, 1, 101)]
+        found = [
+            correlate(share * first + (1 - share) * second, human[rows]).value for share in np.linspace(0, 1, 101)
+        ]
         return 100 * (max(found) / max(found[0], found[-1]) - 1)
 
     assert most("msbert", "laser", "de-en") == pytest.approx(6.2, abs=0.05)
