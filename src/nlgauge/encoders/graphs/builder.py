@@ -88,9 +88,7 @@ def check_dimensions(
 ) -> None:
     """Refuse a `config.json` that no graph can be built from."""
     for name, entry in entries.items():
-        least = 0 if name == "layers" else 1
-        if not is_whole(config.get(entry)) or config[entry] < least:
-            refuse(config, entry, f"a whole number, at least {least}", model=model)
+        check_whole(config, entry, None, least=0 if name == "layers" else 1, model=model)
     hidden, heads = entries["hidden"], entries["heads"]
     if config[hidden] % config[heads]:
         refuse(config, heads, f"a divisor of {hidden} ({config[hidden]})", model=model)
@@ -107,6 +105,13 @@ def refuse(config: Mapping[str, Any], name: str, expected: str, *, model: str) -
     """An error that names an entry, what it must be, and what it is."""
     msg = f"config.json of model {model!r}: {name!r} must be {expected}, got {config.get(name)!r}"
     raise ModelError(msg)
+
+
+def check_whole(config: Mapping[str, Any], name: str, default: int | None, *, least: int, model: str) -> None:
+    """Refuse an entry, or its default, that is not a whole number of at least `least`."""
+    value = config.get(name, default)
+    if not is_whole(value) or value < least:
+        refuse(config, name, f"a whole number, at least {least}", model=model)
 
 
 def is_whole(value: Any) -> bool:
@@ -192,6 +197,53 @@ class GraphBuilder:
             inputs.append(self.parameter(f"{at}.bias", width))
         return self.node("LayerNormalization", inputs, name, epsilon=epsilon)
 
+    def declare_shapes(self, *, heads: int, width: int) -> None:
+        """The shapes that rows of tokens are brought into: by head, by text, and back to rows."""
+        shape = self.node("Shape", ["ids"], "ids.shape")
+        self.node("Concat", [shape, self.constant("head.shape", [heads, width // heads])], "by_head", axis=0)
+        self.constant("rows", [-1, width])
+
+    def by_head(self, rows: str, name: str, *, transposed: bool = False) -> str:
+        """Rows as (batch, heads, length, d), or (batch, heads, d, length) for keys."""
+        split = self.node("Reshape", [rows, "by_head"], f"{name}.split")
+        return self.node("Transpose", [split], f"{name}.heads", perm=[0, 2, 3, 1] if transposed else [0, 2, 1, 3])
+
+    def attend(self, q: str, k: str, v: str, name: str, *, bias: str | None = None) -> str:
+        """The attended values as rows; q (scaled already) and v by head, k by head and transposed."""
+        scores = self.node("MatMul", [q, k], f"{name}.scores")
+        if bias is not None:
+            scores = self.node("Add", [scores, bias], f"{name}.biased")
+        weights = self.node("Softmax", [scores], f"{name}.weights", axis=-1)
+        values = self.node("MatMul", [weights, v], f"{name}.values")
+        joined = self.node("Transpose", [values], f"{name}.joined", perm=[0, 2, 1, 3])
+        return self.node("Reshape", [joined, "rows"], f"{name}.attended")
+
+    def first_rows(self, table: str, name: str) -> str:
+        """The first rows of a table of positions, one for each token of a text."""
+        length = self.node("Shape", ["ids"], "embeddings.length", start=1, end=2)
+        start = self.constant("start", [0])
+        return self.node("Slice", [table, start, length, start], name)
+
+    def token_type(self, types: int, width: int) -> str:
+        """The vector of token type 0, which a single text has throughout."""
+        table = self.parameter("embeddings.token_type_embeddings.weight", types, width)
+        return self.node("Gather", [table, self.constant("zero", 0)], "embeddings.type")
+
+    def length(self) -> tuple[str, str]:
+        """The number of tokens of a text, as a list of one and as a number."""
+        by_one = self.node("Shape", ["ids"], "length", start=1, end=2)
+        return by_one, self.node("Squeeze", [by_one], "length.scalar")
+
+    def places(self) -> str:
+        """The places of a text's tokens: 0, 1, ..."""
+        return self.node("Range", [self.constant("zero", 0), self.length()[1], self.constant("one", 1)], "places")
+
+    def distances(self, places: str) -> str:
+        """A matrix (length, length) of key place - query place."""
+        keys = self.node("Unsqueeze", [places, self.constant("first_axis", [0])], "places.keys")
+        queries = self.node("Unsqueeze", [places, self.constant("second_axis", [1])], "places.queries")
+        return self.node("Sub", [keys, queries], "distances")
+
     def finish(self, outputs: Sequence[tuple[str, int]], *, as_inputs: bool) -> Graph:
         """The graph from token ids (batch, length) to the outputs, each with its width.
 
@@ -224,46 +276,3 @@ class GraphBuilder:
             ir_version=_IR_VERSION,
         )
         return Graph(model.SerializeToString(), dict(self.parameters))
-
-
-def declare_shapes(build: GraphBuilder, *, heads: int, width: int) -> None:
-    """The shapes that rows of tokens are brought into: by head, by text, and back to rows."""
-    shape = build.node("Shape", ["ids"], "ids.shape")
-    size = build.constant("head.shape", [heads, width // heads])
-    build.node("Concat", [shape, size], "by_head", axis=0)
-    build.constant("rows", [-1, width])
-
-
-def by_head(build: GraphBuilder, rows: str, name: str, *, transposed: bool = False) -> str:
-    """Rows as (batch, heads, length, d), or (batch, heads, d, length) for keys."""
-    split = build.node("Reshape", [rows, "by_head"], f"{name}.split")
-    return build.node("Transpose", [split], f"{name}.heads", perm=[0, 2, 3, 1] if transposed else [0, 2, 1, 3])
-
-
-def attend(build: GraphBuilder, q: str, k: str, v: str, name: str, *, bias: str | None = None) -> str:
-    """The attended values as rows; q (scaled already) and v by head, k by head and transposed."""
-    scores = build.node("MatMul", [q, k], f"{name}.scores")
-    if bias is not None:
-        scores = build.node("Add", [scores, bias], f"{name}.biased")
-    weights = build.node("Softmax", [scores], f"{name}.weights", axis=-1)
-    values = build.node("MatMul", [weights, v], f"{name}.values")
-    joined = build.node("Transpose", [values], f"{name}.joined", perm=[0, 2, 1, 3])
-    return build.node("Reshape", [joined, "rows"], f"{name}.attended")
-
-
-def length_of(build: GraphBuilder) -> str:
-    """The number of tokens of a text, as a list of one."""
-    return build.node("Shape", ["ids"], "length", start=1, end=2)
-
-
-def places(build: GraphBuilder) -> str:
-    """The places of a text's tokens: 0, 1, ..."""
-    length = build.node("Squeeze", [length_of(build)], "length.scalar")
-    return build.node("Range", [build.constant("zero", 0), length, build.constant("one", 1)], "places")
-
-
-def distances(build: GraphBuilder, places: str) -> str:
-    """A matrix (length, length) of key place - query place."""
-    keys = build.node("Unsqueeze", [places, build.constant("first_axis", [0])], "places.keys")
-    queries = build.node("Unsqueeze", [places, build.constant("second_axis", [1])], "places.queries")
-    return build.node("Sub", [keys, queries], "distances")

@@ -22,15 +22,13 @@ from numpy.typing import NDArray
 from nlgauge.encoders.graphs.builder import (
     Dimensions,
     GraphBuilder,
-    attend,
-    by_head,
     check_dimensions,
-    declare_shapes,
+    check_whole,
     dimensions_of,
     is_whole,
-    length_of,
     refuse,
 )
+from nlgauge.encoders.graphs.post_norm import BERT
 
 _EPSILON = 1e-7
 _CONVOLUTIONS = {"tanh": "Tanh", "gelu": "Gelu", "relu": "Relu"}
@@ -75,11 +73,8 @@ class DebertaV2:
         for name, default in (("conv_kernel_size", 0), ("position_buckets", -1), ("max_relative_positions", -1)):
             if not is_whole(config.get(name, default)):
                 refuse(config, name, "a whole number", model=model)
-        if not is_whole(config.get("type_vocab_size", 0)) or config.get("type_vocab_size", 0) < 0:
-            refuse(config, "type_vocab_size", "a whole number, at least 0", model=model)
-        width = config.get("embedding_size", 1)
-        if not is_whole(width) or width < 1:
-            refuse(config, "embedding_size", "a whole number, at least 1", model=model)
+        check_whole(config, "type_vocab_size", 0, least=0, model=model)
+        check_whole(config, "embedding_size", 1, least=1, model=model)
         buckets, reach = config.get("position_buckets", -1), _reach(config)
         if config.get("relative_attention", False) and buckets > 0 and not 1 <= buckets // 2 < reach - 1:
             refuse(config, "position_buckets", f"from 2 to below {2 * (reach - 1)}", model=model)
@@ -95,7 +90,7 @@ class DebertaV2:
         yield x
         if not top:
             return
-        declare_shapes(build, heads=size.heads, width=size.hidden)
+        build.declare_shapes(heads=size.heads, width=size.hidden)
         at = _positions(config)
         rows = _position_rows(build, size, config, at) if at.kinds else {}
         # Weights are scaled down by the number of terms in a score, also where attention is not relative.
@@ -154,16 +149,10 @@ def _embeddings(build: GraphBuilder, size: Dimensions, config: Mapping[str, Any]
     total = build.node("Gather", [words, "ids"], "embeddings.words")
     if config.get("position_biased_input", True):
         table = build.parameter("embeddings.position_embeddings.weight", size.positions or 0, width)
-        length = build.node("Shape", ["ids"], "embeddings.length", start=1, end=2)
-        start = build.constant("start", [0])
-        position = build.node("Slice", [table, start, length, start], "embeddings.positions")
-        total = build.node("Add", [total, position], "embeddings.placed")
+        total = build.node("Add", [total, build.first_rows(table, "embeddings.positions")], "embeddings.placed")
     types = int(config.get("type_vocab_size", 0))
     if types > 0:
-        # A single text has token type 0 throughout.
-        table = build.parameter("embeddings.token_type_embeddings.weight", types, width)
-        kind = build.node("Gather", [table, build.constant("zero", 0)], "embeddings.type")
-        total = build.node("Add", [total, kind], "embeddings.typed")
+        total = build.node("Add", [total, build.token_type(types, width)], "embeddings.typed")
     rows = build.node("Reshape", [total, build.constant("embeddings.rows", [-1, width])], "embeddings.flat")
     if width != size.hidden:
         rows = build.linear(rows, "embeddings.embed_proj", width, size.hidden, "embeddings.projected", bias=False)
@@ -177,8 +166,7 @@ def _position_rows(
     (-(n - 1) up to n)."""
     reach = size.positions or 0
     table = build.constant("distances.rows", relative_rows(config, np.arange(-reach, reach + 1)))
-    by_one = length_of(build)
-    length = build.node("Squeeze", [by_one], "length.scalar")
+    by_one, length = build.length()
     one, minus_one = build.constant("one", 1), build.constant("minus_one", -1)
     last = build.node("Sub", [length, one], "place.last")
     build.node("Unsqueeze", [last, build.constant("first_axis", [0])], "pairs.start")
@@ -212,10 +200,10 @@ def _block(
     def linear(inputs: str, weights: str, output: str, scale: float = 1.0) -> str:
         return build.linear(inputs, weights, hidden, hidden, f"{name}.{output}", scale=scale)
 
-    q = by_head(build, linear(x, f"{self_attention}query_proj", "query", scale), f"{name}.query")
+    q = build.by_head(linear(x, f"{self_attention}query_proj", "query", scale), f"{name}.query")
     key = linear(x, f"{self_attention}key_proj", "key")
-    k = by_head(build, key, f"{name}.key", transposed=True)
-    v = by_head(build, linear(x, f"{self_attention}value_proj", "value"), f"{name}.value")
+    k = build.by_head(key, f"{name}.key", transposed=True)
+    v = build.by_head(linear(x, f"{self_attention}value_proj", "value"), f"{name}.value")
     bias = None
     if "c2p" in rows:
         weights = "key_proj" if at.shared else "pos_key_proj"
@@ -224,17 +212,10 @@ def _block(
     if "p2c" in rows:
         weights = "query_proj" if at.shared else "pos_query_proj"
         positions = linear(rows["p2c"], self_attention + weights, "position_queries", scale)
-        by_key = _by_pair(build, size, by_head(build, key, f"{name}.key_rows"), positions, f"{name}.p2c")
+        by_key = _by_pair(build, size, build.by_head(key, f"{name}.key_rows"), positions, f"{name}.p2c")
         p2c = build.node("Transpose", [by_key], f"{name}.p2c.by_query", perm=[0, 1, 3, 2])
         bias = p2c if bias is None else build.node("Add", [bias, p2c], f"{name}.bias")
-    mixed = linear(attend(build, q, k, v, name, bias=bias), f"{layer}attention.output.dense", "mixed")
-    total = build.node("Add", [mixed, x], f"{name}.residual1")
-    a = build.norm(total, f"{layer}attention.output.LayerNorm", hidden, size.epsilon, f"{name}.normed1")
-    up = build.linear(a, f"{layer}intermediate.dense", hidden, size.intermediate, f"{name}.up")
-    active = build.node("Gelu", [up], f"{name}.active")
-    down = build.linear(active, f"{layer}output.dense", size.intermediate, hidden, f"{name}.down")
-    total = build.node("Add", [down, a], f"{name}.residual2")
-    return build.norm(total, f"{layer}output.LayerNorm", hidden, size.epsilon, f"{name}.normed2")
+    return BERT.finish_block(build, size, x, build.attend(q, k, v, name, bias=bias), number)
 
 
 def _by_pair(build: GraphBuilder, size: Dimensions, content: str, positions: str, name: str) -> str:

@@ -18,14 +18,10 @@ import numpy as np
 from nlgauge.encoders.graphs.builder import (
     Dimensions,
     GraphBuilder,
-    attend,
-    by_head,
     check_dimensions,
-    declare_shapes,
+    check_whole,
     dimensions_of,
-    distances,
     is_whole,
-    places,
     refuse,
 )
 
@@ -64,8 +60,7 @@ class ModernBert:
         if config["hidden_size"] // config["num_attention_heads"] % 2:
             refuse(config, "num_attention_heads", "a divisor of hidden_size into even widths", model=model)
         for name, default, least in (("local_attention", _WINDOW, 0), ("global_attn_every_n_layers", _EVERY, 1)):
-            if not is_whole(config.get(name, default)) or config.get(name, default) < least:
-                refuse(config, name, f"a whole number, at least {least}", model=model)
+            check_whole(config, name, default, least=least, model=model)
         kinds, layers = config.get("layer_types"), config["num_hidden_layers"]
         if kinds is not None and not (
             isinstance(kinds, list) and len(kinds) == layers and all(kind in _THETA for kind in kinds)
@@ -90,9 +85,9 @@ class ModernBert:
         yield x
         if not top:
             return
-        declare_shapes(build, heads=size.heads, width=size.hidden)
+        build.declare_shapes(heads=size.heads, width=size.hidden)
         kinds = _kinds(config)[:top]
-        where = places(build)
+        where = build.places()
         angles = {kind: _turns(build, size, where, kind, _theta(config, kind)) for kind in sorted(set(kinds))}
         outside = (
             _outside(build, where, int(config.get("local_attention", _WINDOW)) // 2) if _LOCAL in kinds else None
@@ -154,7 +149,7 @@ def _turns(build: GraphBuilder, size: Dimensions, places: str, kind: str, theta:
 
 def _outside(build: GraphBuilder, places: str, reach: int) -> str:
     """What is added to scores (length, length): nothing within `reach` tokens, and what leaves no weight beyond."""
-    apart = build.node("Abs", [distances(build, places)], "distances.size")
+    apart = build.node("Abs", [build.distances(places)], "distances.size")
     far = build.node("Greater", [apart, build.constant("window.reach", reach)], "window.outside")
     return build.node("Where", [far, build.constant("never", _NEVER), build.constant("nothing", 0.0)], "window")
 
@@ -189,9 +184,9 @@ def _block(
     normed = _normed(build, size, config, x, f"{layer}attn_norm", f"{name}.normed1") if number else x
     joint = build.linear(normed, f"{layer}attn.Wqkv", hidden, 3 * hidden, f"{name}.joint", bias=attention_bias)
     query, key, value = build.split(joint, [f"{name}.q", f"{name}.k", f"{name}.v"], axis=1)
-    q = _turned(build, by_head(build, query, f"{name}.query"), turns["query"], f"{name}.query", axis=3)
-    k = _turned(build, by_head(build, key, f"{name}.key", transposed=True), turns["key"], f"{name}.key", axis=2)
-    attended = attend(build, q, k, by_head(build, value, f"{name}.value"), name, bias=outside)
+    q = _turned(build, build.by_head(query, f"{name}.query"), turns["query"], f"{name}.query", axis=3)
+    k = _turned(build, build.by_head(key, f"{name}.key", transposed=True), turns["key"], f"{name}.key", axis=2)
+    attended = build.attend(q, k, build.by_head(value, f"{name}.value"), name, bias=outside)
     mixed = build.linear(attended, f"{layer}attn.Wo", hidden, hidden, f"{name}.mixed", bias=attention_bias)
     a = build.node("Add", [x, mixed], f"{name}.residual1")
     normed = _normed(build, size, config, a, f"{layer}mlp_norm", f"{name}.normed2")

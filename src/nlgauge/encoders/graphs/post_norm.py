@@ -19,15 +19,9 @@ from nlgauge.encoders.graphs.builder import (
     ENTRIES,
     Dimensions,
     GraphBuilder,
-    attend,
-    by_head,
     check_dimensions,
-    declare_shapes,
+    check_whole,
     dimensions_of,
-    distances,
-    is_whole,
-    places,
-    refuse,
 )
 
 #: Distance beyond which MPNet's relative positions share a bucket (fixed in its published code).
@@ -78,8 +72,8 @@ class PostNorm:
             "relative_attention_num_buckets": self.relative_bias is not None,
         }
         for name, used in sizes.items():
-            if used and name in config and (not is_whole(config[name]) or config[name] < 1):
-                refuse(config, name, "a whole number, at least 1", model=model)
+            if used:
+                check_whole(config, name, 1, least=1, model=model)
 
     def dimensions(self, config: Mapping[str, Any]) -> Dimensions:
         """Sizes that a `config.json` states."""
@@ -93,7 +87,7 @@ class PostNorm:
         yield x
         if not top:
             return
-        declare_shapes(build, heads=size.heads, width=size.hidden)
+        build.declare_shapes(heads=size.heads, width=size.hidden)
         bias = None if self.relative_bias is None else _bias(build, size, config, self.relative_bias)
         for number in range(top):
             x = self._block(build, size, x, bias, number)
@@ -113,14 +107,9 @@ class PostNorm:
         if self.after_padding:
             position = build.node("Gather", [positions, _numbered(build, size)], "embeddings.positions")
         else:
-            length = build.node("Shape", ["ids"], "embeddings.length", start=1, end=2)
-            start = build.constant("start", [0])
-            position = build.node("Slice", [positions, start, length, start], "embeddings.positions")
+            position = build.first_rows(positions, "embeddings.positions")
         if self.token_types:
-            # A single text has token type 0 throughout.
-            types = int(config.get("type_vocab_size", 2))
-            table = build.parameter("embeddings.token_type_embeddings.weight", types, width)
-            kind = build.node("Gather", [table, build.constant("zero", 0)], "embeddings.type")
+            kind = build.token_type(int(config.get("type_vocab_size", 2)), width)
             position = build.node("Add", [position, kind], "embeddings.places")
         total = build.node("Add", [word, position], "embeddings.sum")
         flat = build.node("Reshape", [total, build.constant("embeddings.rows", [-1, width])], "embeddings.flat")
@@ -132,20 +121,24 @@ class PostNorm:
     def _block(self, build: GraphBuilder, size: Dimensions, x: str, bias: str | None, number: int) -> str:
         name, hidden = f"block{number + 1}", size.hidden
 
-        def linear(inputs: str, at: str, into: int, out: int, output: str, scale: float = 1.0) -> str:
-            return build.linear(inputs, at.format(number), into, out, f"{name}.{output}", scale=scale)
+        def project(weights: str, output: str, scale: float = 1.0) -> str:
+            return build.linear(x, weights.format(number), hidden, hidden, f"{name}.{output}", scale=scale)
 
-        scale = 1 / math.sqrt(hidden // size.heads)
-        q = by_head(build, linear(x, self.query, hidden, hidden, "query", scale), f"{name}.query")
-        k = by_head(build, linear(x, self.key, hidden, hidden, "key"), f"{name}.key", transposed=True)
-        v = by_head(build, linear(x, self.value, hidden, hidden, "value"), f"{name}.value")
-        mixed = linear(attend(build, q, k, v, name, bias=bias), self.mix, hidden, hidden, "mixed")
+        q = build.by_head(project(self.query, "query", 1 / math.sqrt(hidden // size.heads)), f"{name}.query")
+        k = build.by_head(project(self.key, "key"), f"{name}.key", transposed=True)
+        v = build.by_head(project(self.value, "value"), f"{name}.value")
+        return self.finish_block(build, size, x, build.attend(q, k, v, name, bias=bias), number)
+
+    def finish_block(self, build: GraphBuilder, size: Dimensions, x: str, attended: str, number: int) -> str:
+        """A block from its attended values on: both sums, and the feed-forward layer between them."""
+        name, hidden = f"block{number + 1}", size.hidden
+        mixed = build.linear(attended, self.mix.format(number), hidden, hidden, f"{name}.mixed")
         total = build.node("Add", [mixed, x], f"{name}.residual1")
         a = build.norm(total, self.norm1.format(number), hidden, size.epsilon, f"{name}.normed1")
-        active = build.node("Gelu", [linear(a, self.up, hidden, size.intermediate, "up")], f"{name}.active")
-        total = build.node(
-            "Add", [linear(active, self.down, size.intermediate, hidden, "down"), a], f"{name}.residual2"
-        )
+        up = build.linear(a, self.up.format(number), hidden, size.intermediate, f"{name}.up")
+        active = build.node("Gelu", [up], f"{name}.active")
+        down = build.linear(active, self.down.format(number), size.intermediate, hidden, f"{name}.down")
+        total = build.node("Add", [down, a], f"{name}.residual2")
         return build.norm(total, self.norm2.format(number), hidden, size.epsilon, f"{name}.normed2")
 
 
@@ -165,7 +158,7 @@ def _bias(build: GraphBuilder, size: Dimensions, config: Mapping[str, Any], tabl
     weights = build.parameter(table, buckets, size.heads)
     reach = (size.positions or 1) - 1
     of_distance = np.array([relative_bucket(d, buckets=buckets) for d in range(-reach, reach + 1)])
-    index = build.node("Add", [distances(build, places(build)), build.constant("reach", reach)], "distances.index")
+    index = build.node("Add", [build.distances(build.places()), build.constant("reach", reach)], "distances.index")
     bucket = build.node("Gather", [build.constant("buckets", of_distance), index], "distances.bucket")
     return build.node("Transpose", [build.node("Gather", [weights, bucket], "bias.by_pair")], "bias", perm=[2, 0, 1])
 
@@ -183,7 +176,7 @@ def relative_bucket(distance: int, *, buckets: int, max_distance: int = _MPNET_M
     return offset + min(half - 1, exact + int(np.float32(ratio) * np.float32(half - exact)))
 
 
-DISTILBERT = PostNorm(
+_DISTILBERT = PostNorm(
     prefixes=("", "distilbert."),
     query="transformer.layer.{}.attention.q_lin",
     key="transformer.layer.{}.attention.k_lin",
@@ -195,20 +188,15 @@ DISTILBERT = PostNorm(
     norm2="transformer.layer.{}.output_layer_norm",
     token_types=False,
     activation="activation",
-    entries={
-        "hidden": "dim",
-        "intermediate": "hidden_dim",
-        "heads": "n_heads",
-        "layers": "n_layers",
-        "vocabulary": "vocab_size",
-        "positions": "max_position_embeddings",
-    },
+    entries={**ENTRIES, "hidden": "dim", "intermediate": "hidden_dim", "heads": "n_heads", "layers": "n_layers"},
 )
 
 _ROBERTA = PostNorm(prefixes=("", "roberta."), after_padding=True)
 
+BERT = PostNorm(prefixes=("", "bert."))
+
 RELATIVES: dict[str, PostNorm] = {
-    "bert": PostNorm(prefixes=("", "bert.")),
+    "bert": BERT,
     "mpnet": PostNorm(
         prefixes=("", "mpnet."),
         query="encoder.layer.{}.attention.attn.q",
@@ -224,5 +212,5 @@ RELATIVES: dict[str, PostNorm] = {
     "xlm-roberta": _ROBERTA,
     "camembert": _ROBERTA,
     "electra": PostNorm(prefixes=("", "electra."), narrow_embeddings=True),
-    "distilbert": DISTILBERT,
+    "distilbert": _DISTILBERT,
 }
