@@ -17,8 +17,7 @@ from tests.samples import write_dated
 
 import nlgauge
 from nlgauge.core.run_options import RunOptions
-from nlgauge.encoders.engines.graph_encoder import Run
-from nlgauge.encoders.engines.graph_engines import OnnxEncoder
+from nlgauge.encoders.engines.graph_engines import OnnxEncoder, Run
 from nlgauge.encoders.graphs.builder import Graph
 from nlgauge.encoders.load import LoadedModels, load_encoder, release_models
 from nlgauge.encoders.pool import hosted

@@ -115,7 +115,12 @@ def load_encoder(
     """
     check_precision(precision)
     if model in _added:
-        _refuse_precision_of_added(model, precision)
+        if precision != DEFAULT_PRECISION:
+            msg = (
+                f"the encoder {model!r} was added by a program and computes as it does: precision {precision!r} "
+                "cannot be asked of it; leave the precision out"
+            )
+            raise RecipeError(msg)
         return _added[model]
     check_length(model)
     host = current_host()
@@ -184,15 +189,6 @@ def _check_precision(used: Engine, precision: str, *, model: str) -> None:
     fix = f"use engine {' or '.join(others)}" if others else "no engine here does"
     msg = f"{known}; {fix}"
     raise RecipeError(msg)
-
-
-def _refuse_precision_of_added(model: str, precision: str) -> None:
-    if precision != DEFAULT_PRECISION:
-        msg = (
-            f"the encoder {model!r} was added by a program and computes as it does: precision {precision!r} "
-            "cannot be asked of it; leave the precision out"
-        )
-        raise RecipeError(msg)
 
 
 def _find(model: str, *, progress: bool) -> tuple[ModelFiles, str]:

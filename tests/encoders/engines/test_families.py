@@ -15,8 +15,7 @@ from safetensors.numpy import load_file, save_file
 from tests.encoders.random_models import CORPUS, SHAPES, save_random, write_family_tokenizer
 
 import nlgauge
-from nlgauge.encoders.engines.graph_encoder import GraphEncoder
-from nlgauge.encoders.engines.graph_engines import OnnxEncoder, OpenVinoEncoder
+from nlgauge.encoders.engines.graph_engines import GraphEncoder, OnnxEncoder, OpenVinoEncoder
 from nlgauge.encoders.engines.torch_engine import TorchEncoder
 from nlgauge.encoders.graphs.deberta import relative_rows
 from nlgauge.encoders.int8.calibrate import calibrate

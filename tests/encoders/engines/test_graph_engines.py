@@ -14,12 +14,10 @@ from numpy.typing import NDArray
 from safetensors.numpy import save_file
 from tests.encoders.tiny_models import TINY, tiny_tensors, write_model
 
-import nlgauge.encoders.engines.graph_encoder
 import nlgauge.encoders.engines.graph_engines
 from nlgauge.core.scoring import score
 from nlgauge.encoders.base import EncodedText, encode_texts
-from nlgauge.encoders.engines.graph_encoder import GraphEncoder
-from nlgauge.encoders.engines.graph_engines import OnnxEncoder, OpenVinoEncoder, _bits_are_a_texts_own
+from nlgauge.encoders.engines.graph_engines import GraphEncoder, OnnxEncoder, OpenVinoEncoder, _bits_are_a_texts_own
 from nlgauge.encoders.graphs.builder import Graph
 from nlgauge.encoders.graphs.families import encoder_graph, family_of
 from nlgauge.errors import ModelError, NlgaugeWarning, TruncationWarning, UnsupportedModelError
@@ -170,7 +168,7 @@ def forbid_building(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: Any, **__: Any) -> Graph:
         pytest.fail("a graph was built although it is in the cache")
 
-    monkeypatch.setattr(nlgauge.encoders.engines.graph_encoder, "encoder_graph", refuse)
+    monkeypatch.setattr(nlgauge.encoders.engines.graph_engines, "encoder_graph", refuse)
 
 
 def test_a_graph_is_built_once(

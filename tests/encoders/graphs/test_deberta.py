@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from scipy.special import erf
 from tests.encoders.tiny_models import graph_tensors, write_model
 
-from nlgauge.encoders.engines.graph_encoder import GraphEncoder
-from nlgauge.encoders.engines.graph_engines import OnnxEncoder, OpenVinoEncoder
+from nlgauge.encoders.engines.graph_engines import GraphEncoder, OnnxEncoder, OpenVinoEncoder
 from nlgauge.encoders.graphs.deberta import relative_rows
 from nlgauge.encoders.graphs.families import encoder_graph, family_of
 from nlgauge.errors import ModelError, UnsupportedModelError

@@ -11,8 +11,7 @@ from tests.encoders.graphs.test_deberta import V2, V3
 from tests.encoders.graphs.test_modernbert import OLDER
 from tests.encoders.tiny_models import TINY, graph_tensors, write_model
 
-from nlgauge.encoders.engines.graph_encoder import GraphEncoder
-from nlgauge.encoders.engines.graph_engines import OnnxEncoder, OpenVinoEncoder
+from nlgauge.encoders.engines.graph_engines import GraphEncoder, OnnxEncoder, OpenVinoEncoder
 from nlgauge.encoders.graphs.families import FAMILIES, family_of
 from nlgauge.io.store.resolve import resolve
 

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlgauge.encoders.base import equal_length_batches
-from nlgauge.encoders.engines.graph_encoder import GraphEncoder, Run
+from nlgauge.encoders.engines.graph_engines import GraphEncoder, Run
 from nlgauge.encoders.graphs.builder import Graph, GraphBuilder
 from nlgauge.encoders.graphs.families import Family, encoder_graph
 from nlgauge.encoders.int8.plan import Plan, Rounding, forget_own_plan, keep_own_plan, plan_of

@@ -17,7 +17,6 @@ import contextlib
 import sys
 from collections.abc import Mapping
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -123,23 +122,20 @@ class QuantisedWeights:
         from safetensors import SafetensorError
         from safetensors.numpy import load_file, save
 
-        path = cache_dir() / "int8" / f"{self._plan.digest}.safetensors"
+        plan = self._plan
+        path = cache_dir() / "int8" / f"{plan.digest}.safetensors"
         with contextlib.suppress(OSError, SafetensorError):  # not there yet, or what a full disk left behind
             return dict(load_file(path))
-        self._say(path)
-        made: dict[str, NDArray[Any]] = {}
-        for at, x in self._plan.products.items():
-            weights = self._checkpoint.read(f"{at}.weight")
-            made[bytes_name(at)], made[steps_name(at)] = rounded_weights(weights, self._plan.inputs[x].powers)
-        with contextlib.suppress(OSError):  # a cache that cannot be written is only slower
-            path.parent.mkdir(parents=True, exist_ok=True)
-            write_atomic(path, save(made))
-        return made
-
-    def _say(self, path: Path) -> None:
-        plan = self._plan
         print(
             f"nlgauge: making the int8 weights of model {plan.model!r} ({len(plan.products)} products, plan "
             f"{short_digest(plan.digest)}: {plan.method}; ranges from {plan.about}), once, in {path.parent}",
             file=sys.stderr,
         )
+        made: dict[str, NDArray[Any]] = {}
+        for at, x in plan.products.items():
+            weights = self._checkpoint.read(f"{at}.weight")
+            made[bytes_name(at)], made[steps_name(at)] = rounded_weights(weights, plan.inputs[x].powers)
+        with contextlib.suppress(OSError):  # a cache that cannot be written is only slower
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_atomic(path, save(made))
+        return made

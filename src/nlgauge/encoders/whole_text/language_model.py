@@ -42,13 +42,7 @@ from nlgauge.encoders.engines.torch_engine import (
     to_host,
 )
 from nlgauge.encoders.load import LoadedModels, default_threads
-from nlgauge.errors import (
-    ModelError,
-    ModelNotFoundError,
-    RecipeError,
-    TooLongError,
-    TruncationWarning,
-)
+from nlgauge.errors import ModelError, ModelNotFoundError, RecipeError, TooLongError, TruncationWarning
 from nlgauge.io.packages import require
 from nlgauge.io.storage import file_digest, text_digest
 from nlgauge.io.store.catalog import find_card
@@ -130,9 +124,9 @@ class LanguageModel:
         # A call sets torch's thread count, and remembers what it found, so calls take turns.
         self._lock = threading.RLock()
         self._known: OrderedDict[str, tuple[float, int]] = OrderedDict()
-        if _comes_as_gguf(model):
-            _check_gguf(model)
-            self.name, path = _gguf_file(model, progress=progress)
+        single = _gguf_file(model, progress=progress)
+        if single is not None:
+            self.name, path = single
             self.digest = file_digest(path)
             with parse_gguf_once():
                 self._tokenizer, self._network = self._load(path.parent, {"gguf_file": path.name})
@@ -256,28 +250,24 @@ class LanguageModel:
         return backend
 
 
-def _comes_as_gguf(model: str) -> bool:
+def _gguf_file(model: str, *, progress: bool) -> tuple[str, Path] | None:
+    """Name and file of a model that is one .gguf file; None for one that is a folder.
+
+    The same bytes have the same digest, whether the model is known by name or by a path.
+    """
     card = find_card(model)
-    return (card.weights if card is not None else model).endswith(".gguf")
-
-
-def _check_gguf(model: str) -> None:
-    """Refuse what cannot be read before anything is downloaded."""
-    if find_card(model) is None and not Path(model).expanduser().is_file():
+    if not (model if card is None else card.weights).endswith(".gguf"):
+        return None
+    path = Path(model).expanduser()
+    if card is None and not path.is_file():
         msg = f"the language model {model!r} does not exist; give the path of a .gguf file"
         raise ModelNotFoundError(msg)
-    for package in ("gguf", "accelerate"):  # transformers reads the file with them
+    for package in ("gguf", "accelerate"):  # transformers reads the file with them; refused before a download
         require(package, "torch")
-
-
-def _gguf_file(model: str, *, progress: bool) -> tuple[str, Path]:
-    """Name and file of a known model, or of a path; the same bytes have the same digest by either way."""
-    if find_card(model) is None:
-        path = Path(model).expanduser()
+    if card is None:
         return path.name, path
     files = resolve(model, progress=progress)
-    assert files.gguf is not None  # by its card
-    return files.name, files.gguf
+    return files.name, files.path / card.weights
 
 
 def _state(model: str) -> str:
