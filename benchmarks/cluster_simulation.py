@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from nlgauge.io.canvas import finish_figure, new_figure, save_figure
+from nlgauge.io.canvas import finish_figure, new_panels, save_figure
 
 __all__ = ["Cluster", "Outcome", "main", "simulate"]
 
@@ -119,7 +119,7 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def _draw(found: dict[int, list[Outcome]], pairs: int, path: Path) -> None:
-    figure, axes = new_figure(6.5, 3.2)
+    figure, (axes,) = new_panels(1, 1, width=6.5, height=3.2)
     for size, outcomes in found.items():
         axes.plot(_WORKERS, [one.efficiency for one in outcomes], marker="o", label=f"{size:,} pairs")
     axes.set_xscale("log")

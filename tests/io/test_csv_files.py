@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from nlgauge.errors import FileFormatError
 from nlgauge.io.tables import Row, check_header, csv_records, parse_table
-from nlgauge.io.textfiles import parse_source, read_texts
+from nlgauge.io.textfiles import Inputs, parse_source
 
 CELL = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"))  # NUL is refused
 
@@ -35,14 +35,14 @@ def test_a_record_is_named_by_the_line_that_it_begins_on() -> None:
 
 def test_an_empty_line_of_one_column_is_an_empty_text(tmp_path: Path) -> None:
     (tmp_path / "one.csv").write_text("text\nx\n\ny\n")
-    assert read_texts(parse_source(f"{tmp_path / 'one.csv'}:text")) == ["x", "", "y"]
+    assert Inputs().texts(parse_source(f"{tmp_path / 'one.csv'}:text")) == ["x", "", "y"]
 
 
 def test_a_column_of_a_csv_file_is_a_column_of_texts(tmp_path: Path) -> None:
     (tmp_path / "out.csv").write_bytes('\ufeffid,mt\r\n1,"He said ""no"", twice."\r\n2,Yes\r\n'.encode())
-    assert read_texts(parse_source(f"{tmp_path / 'out.csv'}:mt")) == ['He said "no", twice.', "Yes"]
+    assert Inputs().texts(parse_source(f"{tmp_path / 'out.csv'}:mt")) == ['He said "no", twice.', "Yes"]
     with pytest.raises(FileFormatError, match=r"say which column to read.*columns are \['id', 'mt'\]"):
-        read_texts(parse_source(str(tmp_path / "out.csv")))
+        Inputs().texts(parse_source(str(tmp_path / "out.csv")))
 
 
 def rows_with_an_id(data: bytes) -> list[Row]:

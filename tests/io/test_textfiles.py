@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nlgauge.errors import FileFormatError, InputError, RecipeError
-from nlgauge.io.textfiles import Inputs, TextSource, parse_source, read_parallel, read_texts
+from nlgauge.io.textfiles import Inputs, TextSource, parse_source, read_parallel
 
 #: Characters at which str.splitlines, universal newlines or a careless reader would break a line.
 TRAPS = "\u2028\u2029\x85\x0b\x0c\x1c\x1d\x1e\r\ufeff\xa0 \"'\\"
@@ -72,7 +72,7 @@ def test_existing_file_with_a_colon_wins(tmp_path: Path) -> None:
     assert parse_source(name).path == str(tmp_path / "out.tsv")
     Path(name).write_text("a\n", encoding="utf-8")
     assert parse_source(name) == TextSource(name, "text", None)
-    assert read_texts(parse_source(name)) == ["a"]
+    assert Inputs().texts(parse_source(name)) == ["a"]
 
 
 def test_existing_path_decides_where_the_column_starts(tmp_path: Path) -> None:
@@ -80,7 +80,7 @@ def test_existing_path_decides_where_the_column_starts(tmp_path: Path) -> None:
     source.write_text("a:b\nx\n", encoding="utf-8")
     parsed = parse_source(f"{source}:a:b", input_format="tsv")
     assert parsed == TextSource(str(source), "tsv", "a:b")
-    assert read_texts(parsed) == ["x"]
+    assert Inputs().texts(parsed) == ["x"]
 
 
 def test_spec_errors() -> None:
@@ -104,7 +104,7 @@ def test_what_is_read_is_what_was_written(lines: list[str], crlf: bool, bom: boo
     raw = "".join(line + ("\r\n" if crlf else "\n") for line in lines).encode()
     raw = b"\xef\xbb\xbf" * bom + raw
     stdin = io.BytesIO(gzip.compress(raw) if zipped else raw)
-    assert read_texts(parse_source("-"), stdin=stdin) == lines
+    assert Inputs(stdin).texts(parse_source("-")) == lines
 
 
 @pytest.mark.parametrize(
@@ -126,13 +126,13 @@ def test_what_is_read_is_what_was_written(lines: list[str], crlf: bool, bom: boo
 def test_lines_end_at_newline_only(data: bytes, expected: list[str], tmp_path: Path) -> None:
     for name in ("out.txt", "out.txt.gz"):
         source = saved(tmp_path, name, data)
-        assert read_texts(source) == expected
+        assert Inputs().texts(source) == expected
         assert Inputs().references(source) == [(text,) for text in expected]
 
 
 def test_gzip_members_are_joined_and_gzip_needs_no_name() -> None:
     stdin = io.BytesIO(gzip.compress(b"a\n") + gzip.compress(b"b\n"))
-    assert read_texts(parse_source("-"), stdin=stdin) == ["a", "b"]
+    assert Inputs(stdin).texts(parse_source("-")) == ["a", "b"]
 
 
 # --- TSV and JSONL -------------------------------------------------------------------------------------
@@ -141,26 +141,26 @@ def test_gzip_members_are_joined_and_gzip_needs_no_name() -> None:
 @pytest.mark.parametrize("suffix", ["tsv", "tsv.gz"])
 def test_tsv_column(suffix: str, tmp_path: Path) -> None:
     data = 'id\thyp\tref\n1\t"quoted\ta\rb\n2\t\t "x" \n'
-    assert read_texts(saved(tmp_path, f"out.{suffix}:hyp", data)) == ['"quoted', ""]
+    assert Inputs().texts(saved(tmp_path, f"out.{suffix}:hyp", data)) == ['"quoted', ""]
     assert Inputs().references(saved(tmp_path, f"out.{suffix}:ref", data)) == [("a\rb",), (' "x" ',)]
-    assert read_texts(saved(tmp_path, f"out.{suffix}:id", data)) == ["1", "2"]
+    assert Inputs().texts(saved(tmp_path, f"out.{suffix}:id", data)) == ["1", "2"]
 
 
 def test_tsv_with_bom_crlf_and_one_column_with_empty_texts(tmp_path: Path) -> None:
-    assert read_texts(saved(tmp_path, "out.tsv:hyp", b"\xef\xbb\xbfhyp\r\n\r\nb\r\n")) == ["", "b"]
+    assert Inputs().texts(saved(tmp_path, "out.tsv:hyp", b"\xef\xbb\xbfhyp\r\n\r\nb\r\n")) == ["", "b"]
 
 
 @pytest.mark.parametrize("suffix", ["jsonl", "jsonl.gz"])
 def test_jsonl_key(suffix: str, tmp_path: Path) -> None:
     data = '{"hyp": "a\\nb\\u2028", "ref": ["x", ""]}\n{"ref": "y", "n": 1, "hyp": ""}'
-    assert read_texts(saved(tmp_path, f"out.{suffix}:hyp", data)) == ["a\nb\u2028", ""]
+    assert Inputs().texts(saved(tmp_path, f"out.{suffix}:hyp", data)) == ["a\nb\u2028", ""]
     assert Inputs().references(saved(tmp_path, f"out.{suffix}:ref", data)) == [("x", ""), ("y",)]
 
 
 @given(texts=st.lists(st.text(st.characters(exclude_categories=["Cs"])), min_size=1), ascii_only=st.booleans())
 def test_any_text_survives_jsonl(texts: list[str], ascii_only: bool) -> None:
     raw = "".join(json.dumps({"hyp": text}, ensure_ascii=ascii_only) + "\n" for text in texts).encode()
-    assert read_texts(parse_source("-:hyp", input_format="jsonl"), stdin=io.BytesIO(raw)) == texts
+    assert Inputs(io.BytesIO(raw)).texts(parse_source("-:hyp", input_format="jsonl")) == texts
 
 
 @pytest.mark.parametrize(
@@ -197,7 +197,7 @@ def test_any_text_survives_jsonl(texts: list[str], ascii_only: bool) -> None:
 )  # fmt: skip
 def test_broken_files(name: str, data: bytes | str, message: str, tmp_path: Path) -> None:
     source = saved(tmp_path, name, data)
-    for read in (read_texts, Inputs().references):
+    for read in (Inputs().texts, Inputs().references):
         with pytest.raises(FileFormatError) as caught:
             read(source)
         assert message in str(caught.value)
@@ -208,7 +208,7 @@ def test_broken_files(name: str, data: bytes | str, message: str, tmp_path: Path
 def test_a_value_that_is_no_text(value: str, tmp_path: Path) -> None:
     source = saved(tmp_path, "j.jsonl:h", f'{{"h": "a"}}\n{{"h": {value}}}\n')
     with pytest.raises(FileFormatError) as caught:
-        read_texts(source)
+        Inputs().texts(source)
     assert str(caught.value) == f"{tmp_path}/j.jsonl, line 2, column 'h': expected a string, got {value}"
     with pytest.raises(
         FileFormatError, match="line 2, column 'h': expected a string or a non-empty list of"
@@ -219,19 +219,19 @@ def test_a_value_that_is_no_text(value: str, tmp_path: Path) -> None:
 
 def test_a_list_is_for_references_only(tmp_path: Path) -> None:
     with pytest.raises(FileFormatError, match=r"line 1, column 'h': expected a string, got .*long.*\.\.\.$"):
-        read_texts(saved(tmp_path, "j.jsonl:h", json.dumps({"h": ["long " * 50]})))
+        Inputs().texts(saved(tmp_path, "j.jsonl:h", json.dumps({"h": ["long " * 50]})))
 
 
 def test_files_that_cannot_be_opened(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"no such file: '.*missing.txt'$"):
-        read_texts(parse_source(str(tmp_path / "missing.txt")))
+        Inputs().texts(parse_source(str(tmp_path / "missing.txt")))
     with pytest.raises(InputError, match="is a directory; name a file"):
-        read_texts(parse_source(str(tmp_path)))
+        Inputs().texts(parse_source(str(tmp_path)))
     with pytest.raises(InputError, match="cannot read 'a\\\\x00b': embedded null"):
-        read_texts(parse_source("a\x00b"))
+        Inputs().texts(parse_source("a\x00b"))
     saved(tmp_path, "out.txt", "a\n")
     with pytest.raises(InputError, match=r"out.txt:hyp'; to read a column of '.*out.txt', say that it is 'tsv'"):
-        read_texts(parse_source(str(tmp_path / "out.txt:hyp")))
+        Inputs().texts(parse_source(str(tmp_path / "out.txt:hyp")))
 
 
 @pytest.mark.parametrize("cut", [3, 12, 20, -4])
@@ -239,14 +239,14 @@ def test_damaged_gzip(cut: int, tmp_path: Path) -> None:
     path = tmp_path / "out.txt.gz"
     path.write_bytes(gzip.compress(b"some text\n" * 20)[:cut])
     with pytest.raises(FileFormatError, match=r"out.txt.gz: damaged gzip data \(.*\); compress the file again"):
-        read_texts(parse_source(str(path)))
+        Inputs().texts(parse_source(str(path)))
 
 
 def test_gzip_in_name_only(tmp_path: Path) -> None:
     path = tmp_path / "out.txt.gz"
     path.write_bytes(b"plain\n")
     with pytest.raises(FileFormatError, match="not gzip data, in spite of its name; it starts with b'plai'"):
-        read_texts(parse_source(str(path)))
+        Inputs().texts(parse_source(str(path)))
 
 
 # --- standard input ------------------------------------------------------------------------------------
@@ -279,7 +279,7 @@ def test_plain_standard_input_is_read_once(first: TextSource, second: TextSource
 
 def test_standard_input_of_the_process(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"a\rb\n")))
-    assert read_texts(parse_source("-")) == ["a\rb"]
+    assert Inputs().texts(parse_source("-")) == ["a\rb"]
 
 
 def test_parallel_files_keep_names_with_colons(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,13 +20,6 @@ class Book:
 
 
 @dataclass(frozen=True)
-class Article:
-    title: str
-    journal: str
-    issue: int
-
-
-@dataclass(frozen=True)
 class Author:
     name: str
     born: int
@@ -35,7 +28,7 @@ class Author:
     prizes: Mapping[str, int] = field(default_factory=dict)
     extra: Mapping[str, Any] = field(default_factory=dict)
     kind: Literal["novelist", "poet"] = "poet"
-    works: tuple[Book | Article, ...] = ()
+    works: tuple[Book, ...] = ()
     best: Book | None = None
 
 
@@ -47,7 +40,7 @@ languages = ["en", "fr"]
 prizes = { medal = 1843 }
 extra = { year = 15, names = ["a", "b"] }
 kind = "novelist"
-works = [{ title = "Notes", journal = "Memoirs", issue = 3 }, { title = "Letters", pages = 200 }]
+works = [{ title = "Notes", pages = 3 }, { title = "Letters", pages = 200 }]
 best = { title = "Letters", pages = 200 }
 
 [bob]
@@ -71,7 +64,7 @@ def test_tables_become_records(tmp_path: Path) -> None:
             prizes={"medal": 1843},
             extra={"year": 15, "names": ("a", "b")},
             kind="novelist",
-            works=(Article("Notes", "Memoirs", 3), Book("Letters", 200)),
+            works=(Book("Notes", 3), Book("Letters", 200)),
             best=Book("Letters", 200),
         ),
         "bob": Author(name="bob", born=1900),
@@ -91,11 +84,7 @@ def test_tables_become_records(tmp_path: Path) -> None:
         ("medal = 1843", "medal = 'x'", "authors.toml: ada: prizes.medal must be a whole number, got 'x'"),
         ("{ medal = 1843 }", "1843", "authors.toml: ada: prizes must be a table, got 1843"),
         ('"novelist"', '"prophet"', "ada: kind must be one of 'novelist', 'poet', got 'prophet'"),
-        (
-            "issue = 3",
-            "isue = 3",
-            "ada: works[0]: unknown key 'isue'; known keys: title, journal, issue",
-        ),
+        ("pages = 3", "pgaes = 3", "ada: works[0]: unknown key 'pgaes'; known keys: title, pages"),
         (", pages = 200 }]", ", pages = 200 }, 7]", "authors.toml: ada: works[2] must be a table, got 7"),
         ("[ada]", "carl = 1\n[ada]", "authors.toml: carl must be a table, got 1"),
         ("[ada]", "[ada", "authors.toml is not valid TOML: "),

@@ -16,7 +16,7 @@ from nlgauge.io.canvas import (
     check_figure,
     finish_figure,
     legend_entries,
-    new_figure,
+    new_panels,
     series_styles,
 )
 from nlgauge.studies.bars import Bar, BarPanel, draw_bar_panels
@@ -230,7 +230,7 @@ def test_a_study_without_anything_to_draw_is_refused(draw: Callable[[Sensitivity
 
 
 def test_a_dollar_in_a_name_is_a_dollar(tmp_path: Path) -> None:
-    figure, axes = new_figure(4, 2)
+    figure, (axes,) = new_panels(1, 1, width=4, height=2)
     styles = series_styles(["a$b", "$x^{"])
     axes.plot([0, 1], [0, 1])
     finish_figure(

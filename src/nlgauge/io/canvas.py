@@ -107,12 +107,6 @@ def panel_grid(count: int, *, most_columns: int = 2) -> tuple[int, int]:
     return max(1, math.ceil(count / columns)), columns
 
 
-def new_figure(width: float, height: float) -> tuple[Any, Any]:
-    """A figure and its axes, drawn without a display."""
-    figure, (axes,) = new_panels(1, 1, width=width, height=height)
-    return figure, axes
-
-
 def new_panels(rows: int, columns: int, *, width: float, height: float) -> tuple[Any, list[Any]]:
     """A figure `width` wide (at most `WIDEST`) with panels in rows and columns, each row `height` high."""
     require("matplotlib", "plot")

@@ -111,14 +111,18 @@ def _digest(path: Path) -> str:
     if before.st_size <= ALWAYS_HASHED:
         return _hash(path)
     memo = cache_dir() / "digests" / f"{text_digest(str(path))}.json"
-    known = _recall(memo, before)
-    if known is not None:
-        return known
+    with contextlib.suppress(OSError, ValueError):  # nothing is remembered, or a full disk left half of it
+        entry = json.loads(memo.read_text(encoding="utf-8"))
+        digest = str(entry.pop("sha256", "")) if isinstance(entry, dict) else ""
+        if entry == _state(before) and re.fullmatch(r"[0-9a-f]{64}", digest):
+            return digest
     digest = _hash(path)
     after = path.stat()
     changed = max(after.st_mtime_ns, after.st_ctime_ns)
     if _state(before) == _state(after) and time.time_ns() - changed > _SETTLED_NS:
-        _remember(memo, after, digest)
+        with contextlib.suppress(OSError):  # it only saves time: without it the file is hashed again
+            memo.parent.mkdir(parents=True, exist_ok=True)
+            write_atomic(memo, json.dumps(_state(after) | {"sha256": digest}).encode())
     return digest
 
 
@@ -157,24 +161,3 @@ def _hash(path: Path) -> str:
         while chunk := file.read(1 << 20):
             digest.update(chunk)
     return digest.hexdigest()
-
-
-def _recall(memo: Path, stat: os.stat_result) -> str | None:
-    try:
-        entry = json.loads(memo.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return None
-    if not isinstance(entry, dict):
-        return None
-    digest = entry.pop("sha256", None)
-    if entry != _state(stat):
-        return None
-    return digest if isinstance(digest, str) and re.fullmatch(r"[0-9a-f]{64}", digest) else None
-
-
-def _remember(memo: Path, stat: os.stat_result, digest: str) -> None:
-    entry = _state(stat) | {"sha256": digest}
-    # The memo only saves time: without it the file is hashed again.
-    with contextlib.suppress(OSError):
-        memo.parent.mkdir(parents=True, exist_ok=True)
-        write_atomic(memo, json.dumps(entry).encode())

@@ -76,11 +76,6 @@ def parse_source(spec: str, *, input_format: str | None = None) -> TextSource:
     return TextSource(spec, forced or suffix_format(spec))
 
 
-def read_texts(source: TextSource, *, stdin: BinaryIO | None = None) -> list[str]:
-    """The column's texts, one per segment. To read two columns of one pipe, use `Inputs`."""
-    return Inputs(stdin).texts(source)
-
-
 class Inputs:
     """All inputs of one run.
 
@@ -277,20 +272,15 @@ def _column_colon(spec: str, forced: Format | None) -> int | None:
 
 
 def _plain_texts(data: bytes, source: TextSource) -> list[str]:
+    """The lines of a file of texts; those of a file that nlgauge wrote are no segments."""
     lines = split_lines(data, source.name)
-    _refuse_own_file(lines, source)
-    return lines
-
-
-def _refuse_own_file(lines: Sequence[str], source: TextSource) -> None:
-    """A file that nlgauge wrote has one format and no texts; its lines would be taken for segments."""
-    found = _OWN_FORMAT.match("".join(lines[:2]))
-    if found is None:
-        return
-    if found[1].startswith("nlgauge-scores-"):
+    own = _OWN_FORMAT.match("".join(lines[:2]))
+    if own is None:
+        return lines
+    if own[1].startswith("nlgauge-scores-"):
         msg = f"{source.name!r} is a saved run, not texts; to compare saved runs, use: nlgauge compare {source.name}"
     else:
-        msg = f"{source.name!r} is a file of nlgauge ({found[1]}), not texts; name a file of texts"
+        msg = f"{source.name!r} is a file of nlgauge ({own[1]}), not texts; name a file of texts"
     raise FileFormatError(msg)
 
 

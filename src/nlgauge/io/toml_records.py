@@ -62,7 +62,8 @@ def _convert(value: Any, hint: Any, where: str) -> Any:
     """A value of TOML as the type of a field has it: lists become tuples, tables become records."""
     origin, members = get_origin(hint), get_args(hint)
     if origin in (Union, UnionType):
-        return _convert(value, _choose_member(value, members), where)
+        (member,) = (member for member in members if member is not NoneType)  # TOML has no null
+        return _convert(value, member, where)
     if origin is tuple:
         _check_type(value, list, where)
         return tuple(_convert(item, members[0], f"{where}[{index}]") for index, item in enumerate(value))
@@ -72,7 +73,9 @@ def _convert(value: Any, hint: Any, where: str) -> Any:
     if is_dataclass(hint):
         return build_record(hint, value, where=where)  # type: ignore[arg-type]
     if origin is Literal:
-        _check_choice(value, members, where)
+        if value not in members:
+            msg = f"{where} must be one of {', '.join(map(repr, members))}, got {value!r}"
+            raise FileFormatError(msg)
     elif hint is Any:
         return tuple(value) if isinstance(value, list) else value
     else:
@@ -80,22 +83,8 @@ def _convert(value: Any, hint: Any, where: str) -> Any:
     return value
 
 
-def _choose_member(value: Any, members: tuple[Any, ...]) -> Any:
-    """The member of a union that a value stands for: of several records, the one with most of its keys."""
-    present = [member for member in members if member is not NoneType]  # TOML has no null
-    if len(present) == 1 or not isinstance(value, dict):
-        return present[0]
-    return max(present, key=lambda member: len(value.keys() & {field.name for field in fields(member)}))
-
-
 def _check_type(value: Any, expected: type, where: str) -> None:
     if type(value) is not expected:  # isinstance would take true for a number
         names = {dict: "a table", list: "a list", str: "a text", int: "a whole number", bool: "true or false"}
         msg = f"{where} must be {names.get(expected, expected.__name__)}, got {value!r}"
-        raise FileFormatError(msg)
-
-
-def _check_choice(value: Any, choices: tuple[Any, ...], where: str) -> None:
-    if value not in choices:
-        msg = f"{where} must be one of {', '.join(map(repr, choices))}, got {value!r}"
         raise FileFormatError(msg)

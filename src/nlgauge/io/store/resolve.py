@@ -85,13 +85,6 @@ class ModelFiles:
     card: ModelCard | None = None
 
     @property
-    def gguf(self) -> Path | None:
-        """The one file that is the whole model, for a known model that comes as such."""
-        if self.card is None or not self.card.weights.endswith(".gguf"):
-            return None
-        return self.path / self.card.weights
-
-    @property
     def config(self) -> dict[str, Any]:
         """The parsed config.json."""
         path = self.path / "config.json"
@@ -147,8 +140,6 @@ class ModelFiles:
     @cached_property
     def tokenizer_digest(self) -> str:
         """The sha256 of tokenizer.json; without one, of the lines "name digest" of the vocabulary files."""
-        if self.gguf is not None:
-            return self.weights_digest
         if self._one_file and self.card is not None:
             return file_digest(self.path / self.card.tokenizer)
         names = tokenizer_files(file_names(self.path))
