@@ -18,7 +18,7 @@ from nlgauge.text.annotators import LoadedAnnotator, load_annotator
 class Counting:
     """One sentence, a word per blank; counts what it is asked."""
 
-    label, engine = "counting", ""
+    label, engine, language = "counting", "", ""
 
     def __init__(self) -> None:
         self.asked: list[str] = []
@@ -72,7 +72,7 @@ def test_rules_for_sentences_are_checked() -> None:
 def test_without_spacy_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     from nlgauge.text import annotators as load
 
-    load._from_spacy.cache_clear()
+    load._load.cache_clear()
     monkeypatch.setitem(sys.modules, "spacy", None)
     with pytest.raises(MissingExtraError, match=r"pip install 'nlgauge\[spacy\]', or name CoNLL-U"):
         load_annotator("spacy-en")

