@@ -11,12 +11,14 @@ import json
 import sys
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from benchmarks.harness import Bar, machine, peak_rss, say
+from nlgauge.core.score_table import ScoreTable
+from nlgauge.stats.corpus_counts import CorpusCounts
 from nlgauge.studies.compare.draws import strength_draws
 from nlgauge.studies.compare.rankings import win_counts
 from nlgauge.studies.compare.settings import TESTS, CompareSettings
@@ -27,19 +29,6 @@ from nlgauge.studies.compare.systems import compare_systems
 __all__ = ["main"]
 
 _STRENGTHS_S, _PAIRS_S = 3.0, 10.0
-
-
-class _Ratio:
-    """A corpus score: sum of the first count over sum of the second."""
-
-    def __init__(self, counts: NDArray[np.float64]) -> None:
-        self.counts = counts
-
-    def score(self, totals: NDArray[np.float64]) -> NDArray[np.float64]:
-        return np.asarray(totals[..., 0] / totals[..., 1], dtype=np.float64)
-
-    def take(self, systems: Sequence[int]) -> _Ratio:
-        return _Ratio(self.counts[:, list(systems)])
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -100,21 +89,26 @@ def made_scores(segments: int, systems: int, metric: str) -> SystemScores:
     """Systems a little apart, on segments of unequal difficulty."""
     rng = np.random.default_rng(len(metric) + systems)
     values = rng.normal(size=(segments, 1)) + np.linspace(0, 0.3, systems) + rng.normal(size=(segments, systems))
-    return SystemScores(metric, tuple(f"system-{at}" for at in range(systems)), values)
+    columns = {f"system-{at}": values[:, at] for at in range(systems)}
+    return SystemScores(ScoreTable.from_numbers(metric, columns))
 
 
 def in_documents(scores: SystemScores) -> SystemScores:
     """The same segments, ten to a document."""
     documents = tuple(str(at // 10) for at in range(scores.n))
-    return SystemScores(scores.metric, scores.systems, scores.values, documents=documents)
+    return replace(scores, documents=documents)
 
 
 def corpus_scores(segments: int, systems: int) -> SystemScores:
-    """A score made of ten counts per segment and system, of which two matter, as many as BLEU has."""
+    """BLEU of ten counts per segment and system."""
     rng = np.random.default_rng(0)
     counts = rng.integers(1, 30, size=(segments, systems, 10)).astype(np.float64)
-    names = tuple(f"system-{at}" for at in range(systems))
-    return SystemScores("corpus", names, counts[..., 0] / counts[..., 1], statistics=_Ratio(counts))
+    columns = {f"system-{at}": counts[:, at, 0] / counts[:, at, 1] for at in range(systems)}
+    scores = (
+        replace(score, corpus={"score": score.mean}, statistics=CorpusCounts("bleu:exp", counts[:, at]))
+        for at, score in enumerate(ScoreTable.from_numbers("corpus", columns))
+    )
+    return SystemScores(ScoreTable(tuple(scores)))
 
 
 if __name__ == "__main__":

@@ -132,7 +132,9 @@ RESULTS: dict[str, Callable[[Path], Any]] = {
         0,
         (meta.LayerAgreement(0, 0.5, {"de-en": 0.5}), meta.LayerAgreement(1, 0.25, {"de-en": 0.25})),
     ),
-    "SystemScores": lambda _: nlgauge.SystemScores("comet", (NAME, "base"), [[0.5, 0.25], [0.75, 0.5]]),
+    "SystemScores": lambda _: nlgauge.SystemScores(
+        nlgauge.ScoreTable.from_numbers("comet", {NAME: [0.5, 0.75], "base": [0.25, 0.5]})
+    ),
     "gate": lambda folder: compare.gate(
         nlgauge.compare_systems(nlgauge.load_scores(folder / "s.json")), base="base", new=NAME
     ),

@@ -10,7 +10,9 @@ import re
 from typing import Any, NamedTuple
 
 import numpy as np
+from tests.studies.compare.made_scores import scores_of
 
+from nlgauge.core.signature import Signature
 from nlgauge.report.html.inputs import PairExplanation, ReportTexts
 from nlgauge.studies.compare.comparison import SystemComparison
 from nlgauge.studies.compare.system_scores import SystemScores
@@ -55,7 +57,13 @@ def sample(systems: int = 2, segments: int = 40, metrics: tuple[str, ...] = ("be
         scale = 100 if metric == "chrf" else 1
         higher = metric != "baryscore"
         tables.append(
-            SystemScores(metric, names, scale * (values if higher else 1 - values), higher, f"{metric}|refs:1")
+            scores_of(
+                metric,
+                names,
+                scale * (values if higher else 1 - values),
+                higher_is_better=higher,
+                signature=f"{metric}|refs:1",
+            )
         )
     references = [[REFERENCES[at % len(REFERENCES)]] for at in range(segments)]
     outputs = {name: [f"{texts[0]} {name} {at}" for at, texts in enumerate(references)] for name in names}
@@ -74,7 +82,11 @@ def hostile() -> Sample:
     names = tuple(HOSTILE[:4])
     values = rng.normal(0.6, 0.1, (segments, 4)) - 0.1 * np.arange(4)
     instances = tuple(f"{HOSTILE[at % 3]} {at}" for at in range(segments))
-    tables = [SystemScores(metric, names, values, True, HOSTILE[0], instances) for metric in (HOSTILE[2], "<b>m</b>")]
+    signature = str(Signature("m", {"text": HOSTILE[0]}))
+    tables = [
+        scores_of(metric, names, values, signature=signature, instances=instances)
+        for metric in (HOSTILE[2], "<b>m</b>")
+    ]
     lines = [HOSTILE[at % len(HOSTILE)] for at in range(segments)]
     return made(tables, ReportTexts(dict.fromkeys(names, lines), [[line] for line in lines], lines))
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.report.report_samples import HOSTILE, Sample, explained, hostile, made, sample, unpacked
+from tests.studies.compare.made_scores import scores_of
 
 import nlgauge
 from nlgauge.io.table import Table
@@ -20,7 +21,6 @@ from nlgauge.report.html.alignments import explain_for_report
 from nlgauge.report.html.document import html_report, write_report
 from nlgauge.report.html.figures import pair_table, ranking_table
 from nlgauge.report.html.inputs import PairExplanation, ReportOptions, ReportTexts, differing_segments
-from nlgauge.studies.compare.system_scores import SystemScores
 
 
 class Parsed(HTMLParser):
@@ -150,16 +150,16 @@ def test_two_systems_in_words() -> None:
     rng = np.random.default_rng(1)
     base = rng.normal(0.5, 0.1, (200, 1))
     values = base + np.array([[0.05, 0.0]]) + rng.normal(0, 0.01, (200, 2))
-    found = made([SystemScores("m", ("a", "b"), values)], ReportTexts({}))
+    found = made([scores_of("m", ("a", "b"), values)], ReportTexts({}))
     pair = found.comparison.metrics[0].pairs[0]
     said = Parsed(page_of(found)).text
     assert (
         f"a is better than b by m (difference {pair.difference:.4f}, 95 % {pair.low:.4f} to {pair.high:.4f}, "
         f"p = {pair.p_adjusted:.3f})." in said
     )
-    distance = made([SystemScores("m", ("a", "b"), values, higher_is_better=False)], ReportTexts({}))
+    distance = made([scores_of("m", ("a", "b"), values, higher_is_better=False)], ReportTexts({}))
     assert f"b is better than a by m (difference {pair.difference:.4f}, 95 % " in Parsed(page_of(distance)).text
-    even = made([SystemScores("m", ("a", "b"), rng.normal(0.5, 0.1, (200, 2)))], ReportTexts({}))
+    even = made([scores_of("m", ("a", "b"), rng.normal(0.5, 0.1, (200, 2)))], ReportTexts({}))
     said = Parsed(page_of(even)).text
     assert re.search(
         r"By m no difference between . and . is shown \(difference 0\.\d+, 95 % −?0\.\d+ to 0\.\d+, p", said
@@ -172,7 +172,7 @@ def test_many_systems_in_words(many: Sample) -> None:
     assert "By bertscore, system-a comes first of 6 systems (0." in said
     assert "after Holm's correction over 15 pairs" in said
     assert "All 3 metrics put system-a first." in said
-    turned = SystemScores("turned", many.scores[0].systems, -many.scores[0].values)
+    turned = scores_of("turned", many.scores[0].systems, -many.scores[0].values)
     found = made([many.scores[0], turned], many.texts)
     assert (
         "The metrics disagree on who comes first: system-a by bertscore; system-f by turned."
@@ -184,7 +184,7 @@ def test_many_systems_in_words(many: Sample) -> None:
 def test_few_systems_and_few_segments(shape: tuple[int, int]) -> None:
     values = np.random.default_rng(0).normal(0.5, 0.1, shape)
     names = tuple("abc"[: shape[1]])
-    found = made([SystemScores("m", names, values)], ReportTexts({name: ["x"] * shape[0] for name in names}))
+    found = made([scores_of("m", names, values)], ReportTexts({name: ["x"] * shape[0] for name in names}))
     said = Parsed(page_of(found)).text
     assert f"{shape[0]} segment" in said
     assert "nan" not in said.lower().replace("pennant", "")
@@ -192,7 +192,7 @@ def test_few_systems_and_few_segments(shape: tuple[int, int]) -> None:
 
 
 def test_all_ties_and_constant_scores() -> None:
-    found = made([SystemScores("m", ("a", "b", "c"), np.full((20, 3), 0.5))], ReportTexts({}))
+    found = made([scores_of("m", ("a", "b", "c"), np.full((20, 3), 0.5))], ReportTexts({}))
     said = Parsed(page_of(found)).text
     assert "By m, a, b and c share the first of 3 places (0.5000)." in said
     assert "all systems tie on every instance" in said
@@ -292,8 +292,8 @@ def test_as_many_segments_keep_their_explanations_as_asked_for(two: Sample) -> N
 
 
 def test_segments_that_differ_most_under_any_metric() -> None:
-    one = SystemScores("one", ("a", "b"), [[0.1, 0.1], [0.1, 0.9], [0.5, 0.5], [0.4, 0.5]])
-    other = SystemScores("other", ("a", "b"), [[50.0, 50.0], [50.0, 50.0], [10.0, 90.0], [50.0, 51.0]])
+    one = scores_of("one", ("a", "b"), [[0.1, 0.1], [0.1, 0.9], [0.5, 0.5], [0.4, 0.5]])
+    other = scores_of("other", ("a", "b"), [[50.0, 50.0], [50.0, 50.0], [10.0, 90.0], [50.0, 51.0]])
     assert differing_segments([one, other], 2) == [1, 2]
     assert differing_segments([one], 0) == []
     assert differing_segments([one], 9) == [0, 1, 2, 3]

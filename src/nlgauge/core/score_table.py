@@ -18,10 +18,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, TypedDict, overload
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from nlgauge._version import __version__
 from nlgauge.core.result import Result
-from nlgauge.core.score import Score, ScoreRecord
+from nlgauge.core.score import Score, ScoreRecord, SegmentNotes
 from nlgauge.core.score_layout import (
     Confidence,
     check_scores,
@@ -31,11 +32,13 @@ from nlgauge.core.score_layout import (
     score_tables,
     system_column,
 )
+from nlgauge.core.signature import Signature
 from nlgauge.errors import FileFormatError, InputError, SignatureError
 from nlgauge.io.formats import json_text
 from nlgauge.io.frozen import ContentError, FrozenTable
 from nlgauge.io.storage import text_digest
 from nlgauge.io.table import Table
+from nlgauge.stats.validation import vector
 
 if TYPE_CHECKING:
     _ListOfScores = Sequence[Score]
@@ -85,6 +88,34 @@ class ScoreTable(Result, FrozenTable, _ListOfScores):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "scores", tuple(self.scores))
+
+    @classmethod
+    def from_numbers(
+        cls,
+        metric: str,
+        systems: Mapping[str, ArrayLike],
+        *,
+        higher_is_better: bool = True,
+        signature: Signature | None = None,
+    ) -> ScoreTable:
+        """Scores that were computed elsewhere: by system a number per segment, all under one metric.
+
+        >>> ScoreTable.from_numbers("wer", {"old": [0.5, 0.75], "new": [0.25, 0.5]}, higher_is_better=False)[1].mean
+        0.375
+        """
+        if not isinstance(systems, Mapping) or not systems:
+            msg = f"scores of {metric!r} must map at least one system to its scores, got {systems!r}"
+            raise InputError(msg)
+        signature, notes = signature or Signature(metric, {}), SegmentNotes()
+        columns = {
+            name: vector(values, f"scores of {metric!r}, system {name!r}").copy() for name, values in systems.items()
+        }
+        return cls(
+            tuple(
+                Score(metric, name, {"score": values}, "score", higher_is_better, signature, notes)
+                for name, values in columns.items()
+            )
+        )
 
     def __len__(self) -> int:
         return len(self.scores)

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from nlgauge.core.score_table import ScoreTable
+from nlgauge.core.signature import Signature
 from nlgauge.studies.compare.system_scores import SystemScores
 
 #: Figure 1 of the paper, as in the notebook of its released code.
@@ -22,10 +26,34 @@ def made(n: int, k: int, *, spread: float = 1.0, seed: int = 0) -> NDArray[np.fl
     return rng.normal(size=(n, 1)) + np.linspace(0, spread, k) + rng.normal(size=(n, k))
 
 
-def table(values: object, systems: Sequence[str] = (), **fields: object) -> SystemScores:
-    """A table of the metric `m`, systems a, b, c, ..."""
+def scores_of(
+    metric: str,
+    systems: Sequence[str],
+    values: ArrayLike,
+    *,
+    higher_is_better: bool = True,
+    signature: str = "",
+    counts: NDArray[np.float64] | None = None,
+    **names: Any,
+) -> SystemScores:
+    """A matrix of scores (instances x systems); with `counts` (instances x systems x 2) those of a ratio."""
+    columns = dict(zip(systems, np.asarray(values, dtype=float).T, strict=True))
+    recipe = Signature.parse(signature) if signature else None
+    scores = ScoreTable.from_numbers(metric, columns, higher_is_better=higher_is_better, signature=recipe)
+    if counts is not None:
+        ratios = [Ratio(counts[:, at]) for at in range(len(systems))]
+        with_counts = (
+            replace(score, corpus={"score": ratio.whole}, statistics=ratio)  # type: ignore[arg-type]
+            for score, ratio in zip(scores, ratios, strict=True)
+        )
+        scores = ScoreTable(tuple(with_counts))
+    return SystemScores(scores, **names)
+
+
+def table(values: ArrayLike, systems: Sequence[str] = (), **fields: Any) -> SystemScores:
+    """Scores of the metric `m`, systems a, b, c, ..."""
     k = np.shape(values)[1]
-    return SystemScores("m", tuple(systems) or tuple("abcdefghijklmnopqrstuvwxyz"[:k]), values, **fields)  # type: ignore[arg-type]
+    return scores_of("m", tuple(systems) or tuple("abcdefghijklmnopqrstuvwxyz"[:k]), values, **fields)
 
 
 class Ratio:
@@ -37,8 +65,9 @@ class Ratio:
     def score(self, totals: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.asarray(totals[..., 0] / totals[..., 1])
 
-    def take(self, systems: Sequence[int]) -> Ratio:
-        return Ratio(self.counts[:, list(systems)])
+    @property
+    def whole(self) -> float:
+        return float(self.score(self.counts.sum(axis=0)))
 
 
 def uneven() -> SystemScores:
@@ -53,4 +82,4 @@ def uneven() -> SystemScores:
     noise = (noise - noise.mean(axis=0)) / noise.std(axis=0, ddof=1)
     best = noise[:, 0]
     columns = [best, best - 0.05 + 0.1 * noise[:, 1], best - 0.1 + 2 * noise[:, 2], best - 5 + noise[:, 3]]
-    return SystemScores("m", ("best", "close", "unsure", "far"), np.column_stack(columns))
+    return scores_of("m", ("best", "close", "unsure", "far"), np.column_stack(columns))

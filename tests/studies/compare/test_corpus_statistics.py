@@ -14,7 +14,7 @@ import nlgauge
 from nlgauge.errors import InputError
 from nlgauge.stats.corpus_counts import resampled_scores
 from nlgauge.stats.resampling import expanded_p
-from nlgauge.studies.compare.sources import system_counts, system_scores
+from nlgauge.studies.compare.system_scores import system_scores
 
 HYPS = {"a": ["A cat sat on it.", "Rain is near."], "b": ["One cat.", "It rains in the north."]}
 REFS = ["The cat sat on it.", "Rain is expected in the north."]
@@ -23,24 +23,17 @@ REFS = ["The cat sat on it.", "Rain is expected in the north."]
 @pytest.mark.parametrize("metric", ["bleu", "chrf:words=2"])
 def test_sums_score_as_the_systems_do(metric: str) -> None:
     scores = nlgauge.score_systems(HYPS, REFS, metric=metric)
-    counts = system_counts(scores)
-    assert counts is not None
-    whole = counts.score(counts.counts.sum(axis=0))
+    (view,) = system_scores(scores)
+    assert view.counts is not None
+    whole = view.corpus_score(view.counts.sum(axis=0))
     assert whole == pytest.approx([score.system_score for score in scores], abs=1e-9)
-    assert counts.take([1]).counts.shape == (2, 1, counts.counts.shape[2])
 
 
 def test_means_have_none_and_lost_counts_are_missed() -> None:
-    assert system_counts(nlgauge.score_systems(HYPS, REFS, metric="rouge1")) is None
+    assert system_scores(nlgauge.score_systems(HYPS, REFS, metric="rouge1"))[0].counts is None
     scores = nlgauge.score_systems(HYPS, REFS, metric="bleu")
     with pytest.raises(InputError, match="bleu of 'b' is computed on the whole corpus"):
-        system_counts([scores[0], replace(scores[1], statistics=None)])
-
-
-def test_counts_of_two_metrics_do_not_mix() -> None:
-    scores = [nlgauge.score(HYPS["a"], REFS, metric=metric) for metric in ("bleu", "chrf")]
-    with pytest.raises(InputError, match="must be alike"):
-        system_counts(scores)
+        nlgauge.compare_systems([scores[0], replace(scores[1], statistics=None)])
 
 
 def sentences(seed: int, count: int) -> list[str]:

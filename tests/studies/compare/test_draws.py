@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.studies.compare.made_scores import Ratio, made, table
+from tests.studies.compare.made_scores import made, table
 
 from nlgauge.studies.compare.draws import Sample, bootstrap_p, bootstrap_scores, randomisation_p, strength_draws
 from nlgauge.studies.compare.rankings import win_counts
@@ -21,7 +21,7 @@ def counts() -> np.ndarray:
 
 
 def test_metrics_see_the_same_draws() -> None:
-    corpus = table(SCORES, statistics=Ratio(counts()))
+    corpus = table(SCORES, counts=counts())
     samples = [Sample.of(table(SCORES)), Sample.of(corpus), Sample.of(table(SCORES, documents=DOCUMENTS))]
     means, ratios, by_document = bootstrap_scores(samples, resamples=20, seed=3)
     draw = np.random.default_rng(3).integers(0, 30, size=(20, 30))
@@ -74,7 +74,7 @@ def test_blocks_do_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_swap_exchanges_the_two_outputs(corpus: bool) -> None:
     """All 2^8 swaps of eight instances, against draws."""
     values, numbers = SCORES[:8, :2], counts()[:8, :2]
-    sample = Sample.of(table(values, statistics=Ratio(numbers) if corpus else None))
+    sample = Sample.of(table(values, counts=numbers if corpus else None))
     observed = abs(float(np.diff(sample.observed)[0]))
     reached = 0
     for bits in range(256):

@@ -8,12 +8,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.studies.compare.made_scores import made, table
+from tests.studies.compare.made_scores import made, scores_of, table
 
 from nlgauge.errors import InputError, RecipeError
 from nlgauge.studies.compare.quality_gate import GateResult, gate
 from nlgauge.studies.compare.settings import TestName
-from nlgauge.studies.compare.system_scores import SystemScores
 from nlgauge.studies.compare.systems import compare_systems
 
 RNG = np.random.default_rng(1)
@@ -95,7 +94,7 @@ def test_what_it_would_have_found_does_not_depend_on_other_systems() -> None:
 
 def test_each_metric_can_fail_it_unless_one_is_named() -> None:
     good, bad = np.column_stack([OLD, OLD + 1 + NOISE]), np.column_stack([OLD, OLD - 1 + NOISE])
-    tables = [SystemScores("good", ("old", "new"), good), SystemScores("bad", ("old", "new"), bad)]
+    tables = [scores_of("good", ("old", "new"), good), scores_of("bad", ("old", "new"), bad)]
     comparison = compare_systems(tables, permutations=1000)
     found = gate(comparison, base="old", new="new")
     assert found.result == "failed"
@@ -169,7 +168,7 @@ def test_verdicts_and_gate_do_not_contradict_each_other(test: TestName, shift: f
 
 def test_a_distance_is_worse_when_it_grows() -> None:
     values = np.column_stack([OLD, OLD + 1 + NOISE])
-    comparison = compare_systems([SystemScores("ter", ("old", "new"), values, higher_is_better=False)])
+    comparison = compare_systems([scores_of("ter", ("old", "new"), values, higher_is_better=False)])
     found = gate(comparison, base="old", new="new")
     assert found.result == "failed"
     assert found.rows[0].difference < 0
@@ -187,7 +186,7 @@ def test_too_few_segments_leave_it_undecided() -> None:
 
 def test_too_few_documents_leave_it_undecided() -> None:
     documents = tuple(str(at % 6) for at in range(200))
-    tables = [SystemScores("m", ("old", "new"), np.column_stack([OLD, OLD - 1 + NOISE]), documents=documents)]
+    tables = [scores_of("m", ("old", "new"), np.column_stack([OLD, OLD - 1 + NOISE]), documents=documents)]
     found = gate(compare_systems(tables), base="old", new="new")
     assert found.sentence == "6 documents are too few to decide, at least 10 are needed"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.studies.compare.made_scores import Ratio, made, table
+from tests.studies.compare.made_scores import made, table
 
 from nlgauge.stats.resampling import bootstrap_mean
 from nlgauge.studies.compare.draws import (
@@ -66,7 +66,7 @@ def test_of_a_corpus_score(n: int) -> None:
     rng = np.random.default_rng(3)
     length = rng.integers(5, 30, size=(n, TRIALS)).astype(float)
     right = rng.binomial(length.astype(int), 0.6).astype(float)
-    scores = columns(right / length, statistics=Ratio(np.stack([right, length], axis=-1)))
+    scores = columns(right / length, counts=np.stack([right, length], axis=-1))
     assert coverage(scores, 0.6) == pytest.approx(0.95, abs=SLACK + 0.005)
 
 

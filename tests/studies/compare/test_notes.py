@@ -9,7 +9,7 @@ import pytest
 import nlgauge
 from nlgauge.report.html.document import html_report
 from nlgauge.studies.compare.repeated_runs import compare_run_tables
-from nlgauge.studies.compare.sources import system_scores
+from nlgauge.studies.compare.system_scores import system_scores
 from nlgauge.studies.compare.systems import compare_systems, own_idf_notes
 
 REFERENCES = ["The cat sat on the mat.", "A dog ran under the tree.", "It was raining all day.", "She reads a book."]

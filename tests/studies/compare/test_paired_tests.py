@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy import stats
-from tests.studies.compare.made_scores import Ratio, made, table
+from tests.studies.compare.made_scores import made, table
 
 from nlgauge.studies.compare.draws import Sample, bootstrap_scores
 from nlgauge.studies.compare.paired_tests import PairStatistics, pair_statistics
@@ -125,7 +125,7 @@ def test_a_corpus_score_is_tested_on_its_counts() -> None:
     rng = np.random.default_rng(6)
     length = np.full((80, 2), 20.0)
     right = np.column_stack([rng.binomial(20, 0.5, size=80), rng.binomial(20, 0.6, size=80)]).astype(float)
-    scores = table(np.zeros((80, 2)), statistics=Ratio(np.stack([right, length], axis=-1)))
+    scores = table(np.zeros((80, 2)), counts=np.stack([right, length], axis=-1))
     found = statistics(scores, tests_shown=TESTS)
     assert found.difference[0] == pytest.approx(right[:, 0].sum() / 1600 - right[:, 1].sum() / 1600)
     assert found.p["bootstrap"][0] < 0.01
@@ -163,7 +163,7 @@ def test_a_test_of_instances_may_oppose_a_corpus_score() -> None:
     length = np.where(long, 1000.0, 10.0)
     right = np.column_stack([np.where(long, 100.0, 9.0 - np.arange(40) % 2), np.where(long, 900.0, 1.0)])
     counts = np.stack([right, np.column_stack([length, length])], axis=-1)
-    scores = table(right / length[:, None], statistics=Ratio(counts))
+    scores = table(right / length[:, None], counts=counts)
     found = statistics(scores, test="t")
     assert found.difference[0] < 0
     assert found.effect[0] > 0

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from tests.studies.compare.made_scores import scores_of
 
 from nlgauge.studies.compare.draws import Sample
 from nlgauge.studies.compare.paired_tests import pair_statistics
@@ -25,7 +26,6 @@ from nlgauge.studies.compare.rankings import (
 )
 from nlgauge.studies.compare.settings import TESTS, CompareSettings
 from nlgauge.studies.compare.strengths import bradley_terry, elo, trueskill
-from nlgauge.studies.compare.system_scores import SystemScores
 from nlgauge.studies.compare.systems import compare_systems
 
 Frames = dict[tuple[str, str], NDArray[np.float64]]
@@ -129,7 +129,7 @@ def test_ratings_of_dialogue(
 
 def test_topical_chat_by_moverscore(frames: Frames) -> None:
     """The example table of the released tool: 60 x 5, no ties."""
-    scores = SystemScores("moverscore", tuple(f"M{at}" for at in range(5)), frames["tc", "MoverScore"])
+    scores = scores_of("moverscore", tuple(f"M{at}" for at in range(5)), frames["tc", "MoverScore"])
     shown = ("t", "mood", "sign", "wilcoxon")
     found = compare_systems([scores], tests_shown=shown, ratings=True, ties="second", tie_tolerance=0).metric()
     rows = {row.system: row for row in found.systems}
@@ -159,7 +159,7 @@ def test_shares_of_significant_pairs(frames: Frames) -> None:
     settings = CompareSettings(test="t", tests_shown=TESTS[2:], tie_tolerance=0, ties="second")
     found: dict[str, list[NDArray[np.float64]]] = {}
     for scores in frames.values():
-        sample = Sample.of(SystemScores("m", tuple(map(str, range(scores.shape[1]))), scores))
+        sample = Sample.of(scores_of("m", tuple(map(str, range(scores.shape[1]))), scores))
         for name, p in pair_statistics(sample, None, settings).p.items():
             found.setdefault(name, []).append(p)
     reached = {name: float((np.concatenate(p) < 0.05).mean()) for name, p in found.items()}

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.studies.compare.made_scores import FIGURE_1, Ratio, made, table, uneven
+from tests.studies.compare.made_scores import FIGURE_1, made, scores_of, table, uneven
 
 import nlgauge
 from nlgauge.errors import InputError, RecipeError
@@ -120,7 +120,7 @@ def test_figure_1_where_means_are_equal_and_strengths_are_not() -> None:
 
 def test_metrics_side_by_side() -> None:
     values = made(60, 4, spread=1.0)
-    worse = SystemScores("ter", ("a", "b", "c", "d"), values, higher_is_better=False)
+    worse = scores_of("ter", ("a", "b", "c", "d"), values, higher_is_better=False)
     found = compare(table(values), worse)
     assert found.winners == {"m": "d", "ter": "a"}
     named = {(one.first, one.second): one for one in found.disagreements}
@@ -154,7 +154,7 @@ def test_ratings_are_there_on_request() -> None:
 
 def test_a_corpus_score_ranks_systems() -> None:
     counts = np.array([[[1.0, 2.0], [9.0, 10.0]], [[9.0, 10.0], [1.0, 10.0]]])
-    found = compare(table(np.array([[0.5, 0.9], [0.9, 0.1]]), statistics=Ratio(counts))).metric()
+    found = compare(table(np.array([[0.5, 0.9], [0.9, 0.1]]), counts=counts)).metric()
     assert [(row.system, row.score) for row in found.systems] == [("a", 10 / 12), ("b", 10 / 20)]
     assert found.systems[0].mean == pytest.approx(0.7)
 
@@ -407,7 +407,7 @@ def test_an_effect_against_the_corpus_score_is_explained() -> None:
     length = np.where(long, 1000.0, 10.0)
     right = np.column_stack([np.where(long, 100.0, 9.0 - np.arange(40) % 2), np.where(long, 900.0, 1.0)])
     counts = np.stack([right, np.column_stack([length, length])], axis=-1)
-    found = compare(table(right / length[:, None], statistics=Ratio(counts)), tests_shown=()).metric()
+    found = compare(table(right / length[:, None], counts=counts), tests_shown=()).metric()
     (pair,) = found.pairs
     assert pair.effect is not None
     assert pair.effect < 0 < pair.difference

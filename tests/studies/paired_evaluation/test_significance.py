@@ -7,6 +7,7 @@ import itertools
 import numpy as np
 import pytest
 from scipy.stats import binomtest, median_test, ttest_rel, wilcoxon
+from tests.studies.compare.made_scores import scores_of
 
 from nlgauge.studies.compare.system_scores import SystemScores
 from nlgauge.studies.paired_evaluation.measures import TESTS, conditional_shares, find_differences
@@ -18,7 +19,7 @@ def made_frame(instances: int = 60) -> SystemScores:
     """Six systems that get better from left to right; rounded, so that some scores tie."""
     rng = np.random.default_rng(11)
     values = np.round(rng.normal(np.linspace(0.4, 0.7, 6), 0.25, (instances, 6)), 1)
-    return SystemScores("made", tuple("abcdef"), values)
+    return scores_of("made", tuple("abcdef"), values)
 
 
 def of_scipy(one: np.ndarray, other: np.ndarray) -> list[float]:
@@ -66,7 +67,7 @@ def test_a_tolerance_makes_ties() -> None:
     """All of a system's wins are in the last bits: no test finds them once they are ties."""
     rng = np.random.default_rng(2)
     base = rng.uniform(0.3, 0.6, (40, 1))
-    frame = SystemScores("bits", ("a", "b"), np.hstack([np.nextafter(base, 1), base]))
+    frame = scores_of("bits", ("a", "b"), np.hstack([np.nextafter(base, 1), base]))
     sets = [FrameSet("made", "none", {"bits": frame})]
     exact, tolerant = (
         find_differences(sets, RankingOptions(full=True, ties="half", tie_tolerance=tolerance))[0]

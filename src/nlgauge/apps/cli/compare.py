@@ -27,10 +27,9 @@ from nlgauge.core.options import OptionSet, option
 from nlgauge.errors import NlgaugeError, RecipeError
 from nlgauge.studies.compare.comparison import SystemComparison
 from nlgauge.studies.compare.quality_gate import GateNotRun, GateResult, NoDecision, gate
-from nlgauge.studies.compare.repeated_runs import compare_run_tables
+from nlgauge.studies.compare.repeated_runs import Budgets, compare_run_tables, read_budgets
 from nlgauge.studies.compare.report import ComparisonReport
 from nlgauge.studies.compare.settings import CompareSettings
-from nlgauge.studies.compare.system_scores import Budgets, read_budgets
 from nlgauge.studies.compare.systems import compare_systems
 from nlgauge.studies.compare.verdicts import compare_verdicts
 

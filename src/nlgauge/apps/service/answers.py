@@ -12,7 +12,7 @@ from nlgauge.core.operations import Operation
 from nlgauge.report.html.alignments import alignment_record, explain_for_report
 from nlgauge.report.html.document import html_report
 from nlgauge.report.html.inputs import ReportTexts, differing_segments
-from nlgauge.studies.compare.sources import system_scores
+from nlgauge.studies.compare.system_scores import system_scores
 
 TSV = "text/tab-separated-values"
 

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from nlgauge.studies.compare import systems
     from nlgauge.studies.compare.comparison import SystemComparison
     from nlgauge.studies.compare.settings import CompareSettings
-    from nlgauge.studies.compare.sources import Scores
+    from nlgauge.studies.compare.system_scores import Scores
     from nlgauge.studies.explain import corpus, pairs
     from nlgauge.studies.sensitivity import measure
     from nlgauge.studies.stress.suite import StressTest

@@ -14,7 +14,7 @@ import numpy as np
 from nlgauge.core.composite import CompositeMetric
 from nlgauge.errors import InputError
 from nlgauge.report.html.inputs import PairExplanation
-from nlgauge.studies.compare.sources import system_scores
+from nlgauge.studies.compare.system_scores import system_scores
 
 if TYPE_CHECKING:
     from nlgauge.core.score import Score

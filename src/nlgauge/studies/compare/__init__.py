@@ -19,16 +19,14 @@ from nlgauge.studies.compare.rankings import (
 )
 from nlgauge.studies.compare.repeated_runs import RunComparison, SystemRuns, compare_runs
 from nlgauge.studies.compare.settings import CompareSettings
-from nlgauge.studies.compare.sources import system_scores
 from nlgauge.studies.compare.strengths import BradleyTerry, bradley_terry, elo, trueskill
-from nlgauge.studies.compare.system_scores import CorpusStatistics, SystemScores
+from nlgauge.studies.compare.system_scores import SystemScores, system_scores
 from nlgauge.studies.compare.systems import compare, compare_systems
 from nlgauge.studies.compare.verdicts import Verdict, VerdictComparison, compare_verdicts
 
 __all__ = [
     "BradleyTerry",
     "CompareSettings",
-    "CorpusStatistics",
     "GateResult",
     "MetricComparison",
     "PairRow",

@@ -51,9 +51,7 @@ class Sample:
     @classmethod
     def of(cls, table: SystemScores) -> Sample:
         """The sums behind the scores of a table's systems."""
-        columns = (
-            table.oriented if table.statistics is None else np.asarray(table.statistics.counts, dtype=np.float64)
-        )
+        columns = table.oriented if table.counts is None else table.counts
         sizes = sum_by_unit(np.ones(table.n), table.documents)
         return cls(table, sum_by_unit(columns.reshape(table.n, -1), table.documents), sizes)
 
@@ -73,10 +71,9 @@ class Sample:
 
     def scores(self, sums: Matrix, sizes: Matrix | float) -> Matrix:
         """Scores of the systems (draws x systems) from sums (draws x columns) over that many instances."""
-        statistics = self.table.statistics
-        if statistics is None:
+        if self.table.counts is None:
             return np.asarray(sums / np.reshape(sizes, (-1, 1)), dtype=np.float64)
-        scores = statistics.score(sums.reshape(len(sums), self.table.k, -1))
+        scores = self.table.corpus_score(sums.reshape(len(sums), self.table.k, -1))
         return orient(scores, higher_is_better=self.table.higher_is_better)
 
 
@@ -128,13 +125,13 @@ def randomisation_p(sample: Sample, *, resamples: int, seed: int) -> Matrix:
 
 def _swapped(sample: Sample, signed: Matrix, i: int, j: int) -> Matrix:
     """Differences of two systems' scores with outputs swapped by signs."""
-    statistics = sample.table.statistics
-    if statistics is None:
+    table = sample.table
+    if table.counts is None:
         return np.asarray((signed[:, i] - signed[:, j]) / sample.sizes.sum(), dtype=np.float64)
-    counts = signed.reshape(len(signed), sample.table.k, -1)
-    totals = sample.sums.sum(axis=0).reshape(sample.table.k, -1)
+    counts = signed.reshape(len(signed), table.k, -1)
+    totals = sample.sums.sum(axis=0).reshape(table.k, -1)
     middle, half = (totals[i] + totals[j]) / 2, (counts[:, i] - counts[:, j]) / 2
-    return statistics.score(middle + half) - statistics.score(middle - half)
+    return table.corpus_score(middle + half) - table.corpus_score(middle - half)
 
 
 def strength_draws(table: SystemScores, settings: CompareSettings) -> Matrix:
@@ -226,7 +223,7 @@ def score_intervals(sample: Sample, draws: Matrix | None, settings: CompareSetti
         return [None] * observed.size
     few = sample.units < FEW
     if few:
-        corpus = sample.table.statistics is not None
+        corpus = sample.table.counts is not None
         errors = jackknife_errors(sample.left_out()) if corpus else t_statistics(sample.sums, sample.sizes)[1]
         reach = t_reach(errors, level=settings.level, units=sample.units)
         low, high = observed - reach, observed + reach

@@ -174,7 +174,7 @@ def _bounds(
         return None, None, errors
     rows, columns = pair_indices(sample.table.k)
     if sample.units < FEW:
-        if sample.table.statistics is not None:
+        if sample.table.counts is not None:
             left_out = sample.left_out()
             errors = jackknife_errors(left_out[:, rows] - left_out[:, columns])
         reach = t_reach(errors, level=settings.level, units=sample.units)
@@ -186,7 +186,7 @@ def _bounds(
         drawn = draws[:, rows[here]] - draws[:, columns[here]]
         low[here], high[here] = percentile_bounds(drawn, level=settings.level, units=sample.units)
         spread[here] = drawn.std(axis=0, ddof=1)
-    return low, high, spread if sample.table.statistics is not None else errors
+    return low, high, spread if sample.table.counts is not None else errors
 
 
 def _adjusted(p: Matrix | None, settings: CompareSettings) -> Matrix | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -16,14 +17,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from nlgauge.core.result import Result
-from nlgauge.errors import InputError
+from nlgauge.data.score_files import read_score_rows
+from nlgauge.errors import FileFormatError, InputError
 from nlgauge.io.table import Cell, Marked, Table
 from nlgauge.stats.numeric import SAME
 from nlgauge.stats.paired_tests import holm
 from nlgauge.stats.resampling import Interval
 from nlgauge.stats.validation import check_level, check_resampling, vector
 from nlgauge.studies.compare.settings import CompareSettings
-from nlgauge.studies.compare.system_scores import Budgets, Matrix, SystemScores
+from nlgauge.studies.compare.system_scores import Matrix, SystemScores
 from nlgauge.studies.compare.systems import own_idf_notes
 from nlgauge.studies.compare.tables import FOR_PROGRAMS, budget_names, ends, join_tables, p_cell
 
@@ -314,8 +316,8 @@ def compare_run_tables(
     settings = settings or CompareSettings()
     found: list[RunComparison] = []
     for table in tables:
-        statistics = table.statistics
-        totals = table.values.mean(axis=0) if statistics is None else statistics.score(statistics.counts.sum(axis=0))
+        counts = table.counts
+        totals = table.values.mean(axis=0) if counts is None else table.corpus_score(counts.sum(axis=0))
         scores: dict[str, list[float]] = {}
         for run, value in zip(table.systems, totals.tolist(), strict=True):
             scores.setdefault(systems[run], []).append(value)
@@ -331,3 +333,26 @@ def compare_run_tables(
         )
         found.append(replace(compared, notes=(*compared.notes, *own_idf_notes(table.signature))))
     return found
+
+
+#: By system and by what is counted, such as {"big": {"GPU hours": 12, "parameters": "110M"}}.
+Budgets = dict[str, dict[str, str | float]]
+
+
+def read_budgets(path: str | os.PathLike[str], systems: Sequence[str]) -> Budgets:
+    """The budgets of these systems; an empty cell is not known, and a system that is not there is an error."""
+    name = os.fspath(path)
+    budgets: Budgets = {}
+    for row in read_score_rows(name):
+        system = row.label("system")
+        if system in budgets:
+            msg = f"{row.at('system')}: the budget of {system!r} stands there already; keep one"
+            raise FileFormatError(msg)
+        if system not in systems:
+            msg = f"{row.at('system')}: there is no system {system!r} to compare; there are {', '.join(systems)}"
+            raise InputError(msg)
+        values = {key: value for key, value in row.values.items() if key != "system" and value not in ("", None)}
+        budgets[system] = {
+            key: value if isinstance(value, int | float) else str(value) for key, value in values.items()
+        }
+    return budgets

@@ -8,8 +8,7 @@ from nlgauge.errors import InputError
 from nlgauge.io.table import Cell, Table
 from nlgauge.studies.compare.comparison import SystemComparison
 from nlgauge.studies.compare.quality_gate import GateResult
-from nlgauge.studies.compare.repeated_runs import RunComparison
-from nlgauge.studies.compare.system_scores import Budgets
+from nlgauge.studies.compare.repeated_runs import Budgets, RunComparison
 from nlgauge.studies.compare.tables import FOR_PROGRAMS, budget_names, comparison_tables
 from nlgauge.studies.compare.verdicts import VerdictComparison
 

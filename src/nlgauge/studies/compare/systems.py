@@ -53,9 +53,8 @@ from nlgauge.studies.compare.rankings import (
     policy_wins,
 )
 from nlgauge.studies.compare.settings import CompareSettings
-from nlgauge.studies.compare.sources import Scores, score_tables
 from nlgauge.studies.compare.strengths import BradleyTerry, bradley_terry, elo, trueskill
-from nlgauge.studies.compare.system_scores import Matrix, SystemScores
+from nlgauge.studies.compare.system_scores import Matrix, Scores, SystemScores, score_tables
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -147,7 +146,7 @@ def _size(found: MetricComparison, sample: Sample, settings: CompareSettings) ->
         )
     if LEAST_UNITS <= sample.units < FEW:
         said.append(NARROW)
-    if sample.table.statistics is not None:
+    if sample.table.counts is not None:
         others = ["effect", *(name for name in settings.tests if name not in ("bootstrap", "randomisation"))]
         said.append(f"{', '.join(others)}: of the scores of instances, not of the corpus score")
         turned = [row for row in found.pairs if row.effect is not None and row.effect * row.difference < 0]

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
         SystemComparison,
         SystemRow,
     )
+    from nlgauge.studies.compare.repeated_runs import Budgets
     from nlgauge.studies.compare.settings import CompareSettings
-    from nlgauge.studies.compare.system_scores import Budgets
 
 #: Formats and views that programs read.
 FOR_PROGRAMS = ("tsv", "csv", "pairs", "wins", "disagreements")

@@ -14,6 +14,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from nlgauge.core.score_table import ScoreTable
 from nlgauge.data.judgements import JudgementTable
 from nlgauge.errors import InputError
 from nlgauge.studies.compare.rankings import different_top3, different_winner, mean_scores, median_scores, win_counts
@@ -47,8 +48,9 @@ def frames_of(table: JudgementTable) -> dict[str, SystemScores]:
     for name, values in table.released.items():
         grid = np.empty((len(segments), len(systems)))
         grid[at] = values
-        better = name not in table.distances
-        made[name] = SystemScores(name, systems, grid, better, f"released: {table.name}", segments)
+        columns = dict(zip(systems, grid.T, strict=True))
+        scores = ScoreTable.from_numbers(name, columns, higher_is_better=name not in table.distances)
+        made[name] = SystemScores(scores, instances=segments)
     return made
 
 

@@ -6,15 +6,15 @@ from fnmatch import fnmatchcase
 
 import numpy as np
 import pytest
+from tests.studies.compare.made_scores import scores_of
 
-from nlgauge.studies.compare.system_scores import SystemScores
 from nlgauge.studies.paired_evaluation.measures import POLICIES, count_ties, mean_against_bt
 from nlgauge.studies.paired_evaluation.mechanisms import FrameSet
 from nlgauge.studies.published.entries import PAPER_TABLES
 
 
 def test_ties_that_hide_in_last_bits() -> None:
-    frame = SystemScores("rouge", ("a", "b", "c"), np.array([[0.3, 0.1 + 0.2, 0.3], [0.5, 0.5, 0.4]]))
+    frame = scores_of("rouge", ("a", "b", "c"), np.array([[0.3, 0.1 + 0.2, 0.3], [0.5, 0.5, 0.4]]))
     # Six comparisons: a = c and a = b exactly, a and b, b and c but for the last bit.
     assert count_ties([frame]) == (6, 2, 2)
 
@@ -22,7 +22,7 @@ def test_ties_that_hide_in_last_bits() -> None:
 def test_policies_decide_who_wins() -> None:
     """a wins once and ties four times: the mean prefers it, and so does BT unless ties are the later column's."""
     values = np.array([[0.9, 0.1], *([[0.5, 0.5]] * 4)])
-    sets = [FrameSet("TC", "Dialogue", {"ROUGE_2": SystemScores("rouge", ("a", "b"), values)})]
+    sets = [FrameSet("TC", "Dialogue", {"ROUGE_2": scores_of("rouge", ("a", "b"), values)})]
     found = {policy: mean_against_bt(sets, policy)["TC", "ROUGE_2"] for policy in POLICIES}
     assert found["second"] == pytest.approx(1)
     assert {name for name, share in found.items() if share == 0} == set(POLICIES) - {"second", "second 1e-9"}
