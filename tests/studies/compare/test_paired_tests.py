@@ -2,23 +2,39 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy import stats
 from tests.studies.compare.made_scores import made, table
 
+from nlgauge.studies.compare.comparison import PairRow
 from nlgauge.studies.compare.draws import Sample, bootstrap_scores
-from nlgauge.studies.compare.paired_tests import PairStatistics, pair_statistics
+from nlgauge.studies.compare.paired_tests import pair_rows
 from nlgauge.studies.compare.rankings import pair_indices
 from nlgauge.studies.compare.settings import TESTS, CompareSettings
 from nlgauge.studies.compare.system_scores import SystemScores
 
 
-def statistics(scores: SystemScores, **options: object) -> PairStatistics:
+def statistics(scores: SystemScores, **options: object) -> Columns:
     settings = CompareSettings(**{"permutations": 1000, **options})  # type: ignore[arg-type]
     sample = Sample.of(scores)
     (draws,) = bootstrap_scores([sample], resamples=settings.score_draws, seed=settings.seed)
-    return pair_statistics(sample, draws, settings)
+    return Columns(pair_rows(sample, draws, settings))
+
+
+class Columns:
+    """Fields of all pairs as arrays; None where no pair has a value."""
+
+    def __init__(self, rows: list[PairRow]) -> None:
+        self.rows = rows
+        self.p = {name: np.array([row.p[name] for row in rows]) for name in rows[0].p}
+        self.side = np.array([0 if row.favoured is None else 1 if row.favoured == row.first else -1 for row in rows])
+
+    def __getattr__(self, name: str) -> Any:
+        values = [getattr(row, name) for row in self.rows]
+        return None if values[0] is None else np.array(values)
 
 
 def test_numbers_of_a_pair() -> None:
@@ -46,7 +62,7 @@ def test_five_in_a_hundred_equal_pairs_are_called_different(test: str, n: int) -
     for seed in range(200):
         sample = Sample.of(table(np.random.default_rng(seed).normal(size=(n, 10))))
         (draws,) = bootstrap_scores([sample], resamples=400, seed=seed)
-        found.append(pair_statistics(sample, draws, options).p[options.test][apart])
+        found.append(np.array([row.p[options.test] for row in pair_rows(sample, draws, options)])[apart])
     p = np.concatenate(found)
     # Four standard errors of .05 over 1,000 pairs.
     assert (p < 0.05).mean() == pytest.approx(0.05, abs=0.028)
@@ -73,11 +89,11 @@ def test_intervals_of_differences_are_students(n: int) -> None:
 def test_many_pairs_raise_the_bar() -> None:
     scores = table(made(60, 6, spread=0.8))
     corrected, plain = statistics(scores, test="t"), statistics(scores, test="t", correction="none")
-    assert corrected.adjusted is not None
-    assert plain.adjusted is not None
-    assert (corrected.adjusted >= plain.adjusted).all()
+    assert corrected.p_adjusted is not None
+    assert plain.p_adjusted is not None
+    assert (corrected.p_adjusted >= plain.p_adjusted).all()
     assert corrected.significant.sum() < plain.significant.sum()
-    assert np.array_equal(plain.adjusted, plain.p["t"])
+    assert np.array_equal(plain.p_adjusted, plain.p["t"])
 
 
 def test_what_is_called_detectable_is_found_in_eight_of_ten_samples() -> None:
@@ -106,7 +122,7 @@ def test_below_ten_instances_nothing_is_significant() -> None:
     assert (few.low, few.high, few.detectable) == (None, None, None)
     one = statistics(table(values[:1]), test="t")
     assert "t" not in one.p
-    assert one.adjusted is None
+    assert one.p_adjusted is None
 
 
 def test_documents_widen_what_instances_would_make_narrow() -> None:
@@ -167,8 +183,8 @@ def test_a_test_of_instances_may_oppose_a_corpus_score() -> None:
     found = statistics(scores, test="t")
     assert found.difference[0] < 0
     assert found.effect[0] > 0
-    assert found.adjusted is not None
-    assert found.adjusted[0] < 0.05
+    assert found.p_adjusted is not None
+    assert found.p_adjusted[0] < 0.05
     assert (found.significant.tolist(), found.opposed.tolist()) == ([False], [True])
     assert statistics(scores).opposed.tolist() == [False], "the bootstrap is of the corpus score itself"
 

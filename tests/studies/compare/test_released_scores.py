@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from tests.studies.compare.made_scores import scores_of
 
 from nlgauge.studies.compare.draws import Sample
-from nlgauge.studies.compare.paired_tests import pair_statistics
+from nlgauge.studies.compare.paired_tests import pair_rows
 from nlgauge.studies.compare.rankings import (
     count_wins,
     different_top3,
@@ -160,8 +160,9 @@ def test_shares_of_significant_pairs(frames: Frames) -> None:
     found: dict[str, list[NDArray[np.float64]]] = {}
     for scores in frames.values():
         sample = Sample.of(scores_of("m", tuple(map(str, range(scores.shape[1]))), scores))
-        for name, p in pair_statistics(sample, None, settings).p.items():
-            found.setdefault(name, []).append(p)
+        pairs = pair_rows(sample, None, settings)
+        for name in pairs[0].p:
+            found.setdefault(name, []).append(np.array([row.p[name] for row in pairs]))
     reached = {name: float((np.concatenate(p) < 0.05).mean()) for name, p in found.items()}
     assert sum(p.size for p in found["t"]) == 56_927
     expected = {"t": 0.6161, "mood": 0.3750, "sign-ties-in": 0.5560, "wilcoxon": 0.6241, "sign": 0.5534}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from nlgauge.core.result import Result
@@ -87,6 +87,21 @@ class PairRow:
     """The system on whose side the statistic of the test that decides is, significant or not; None for neither."""
     opposed: bool = False
     """The test finds a difference, but in favour of the system whose score is not the better one: no verdict."""
+
+    def turned(self) -> PairRow:
+        """The same pair with its systems in the other order."""
+        low, high, effect = (None if value is None else -value for value in (self.high, self.low, self.effect))
+        return replace(
+            self,
+            first=self.second,
+            second=self.first,
+            difference=-self.difference,
+            low=low,
+            high=high,
+            effect=effect,
+            wins=self.losses,
+            losses=self.wins,
+        )
 
 
 @dataclass(frozen=True)

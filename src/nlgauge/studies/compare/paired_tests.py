@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,9 +17,9 @@ from nlgauge.stats.paired_tests import (
     sign_test,
     signed_rank_test,
     t_statistics,
-    wilcoxon,
 )
 from nlgauge.stats.resampling import FEW, expanded_p, sum_by_unit
+from nlgauge.studies.compare.comparison import PairRow
 from nlgauge.studies.compare.draws import (
     LEAST_UNITS,
     Sample,
@@ -30,7 +30,7 @@ from nlgauge.studies.compare.draws import (
     t_reach,
 )
 from nlgauge.studies.compare.rankings import outcomes, pair_columns, pair_indices
-from nlgauge.studies.compare.settings import CompareSettings, TestName
+from nlgauge.studies.compare.settings import CompareSettings
 from nlgauge.studies.compare.system_scores import Matrix
 
 #: Below this many instances (or documents) no difference is called significant.
@@ -39,88 +39,76 @@ LEAST_FOR_A_VERDICT = 10
 _POWER = 0.8
 
 
-@dataclass(frozen=True, eq=False)
-class PairStatistics:
-    """One value per pair, in the order of `pair_indices`; scores are oriented."""
+def pair_rows(sample: Sample, draws: Matrix | None, settings: CompareSettings) -> list[PairRow]:
+    """All pairs of a sample's systems, in the order of `pair_indices`.
 
-    difference: Matrix
-    """First minus second."""
-    low: Matrix | None
-    high: Matrix | None
-    effect: Matrix
-    """nan where differences do not vary."""
-    wins: NDArray[np.int64]
-    ties: NDArray[np.int64]
-    losses: NDArray[np.int64]
-    p: dict[TestName, Matrix]
-    adjusted: Matrix | None
-    """p of the test that decides, corrected; None where nothing can be tested."""
-    side: Matrix
-    """Of the statistic of the test that decides: 1 for the first system, -1 for the second, 0 for neither."""
-    significant: NDArray[np.bool_]
-    opposed: NDArray[np.bool_]
-    """The test finds a difference, but not in favour of the system with the better score: no verdict."""
-    detectable: Matrix | None
-    """nan where differences do not vary."""
-
-
-@dataclass(frozen=True, eq=False)
-class _Block:
-    """What is computed pair by pair from the scores on instances, for some pairs."""
-
-    effect: Matrix
-    wins: NDArray[np.int64]
-    losses: NDArray[np.int64]
-    errors: Matrix
-    """Standard errors of the mean differences."""
-    p: dict[TestName, Matrix]
-    side: Matrix | None
-    """Of the statistic of the test that decides; None where that is the difference of the scores itself."""
-
-
-def pair_statistics(sample: Sample, draws: Matrix | None, settings: CompareSettings) -> PairStatistics:
-    """All pairs of a sample's systems; `draws` are their scores in resamples, for intervals and the bootstrap."""
-    rows, columns = pair_indices(sample.table.k)
-    step = max(1, BLOCK_CELLS // sample.table.n)
-    blocks = [
-        _block(sample, rows[at : at + step], columns[at : at + step], settings) for at in range(0, rows.size, step)
-    ]
-    wins, losses = (_joined([getattr(block, name) for block in blocks]) for name in ("wins", "losses"))
-    observed = sample.observed
-    p = {name: _joined([block.p[name] for block in blocks]) for name in (blocks[0].p if blocks else ())}
+    `draws` are the systems' scores in resamples, for intervals and the bootstrap.
+    """
+    table, observed = sample.table, sample.observed
+    rows, columns = pair_indices(table.k)
+    if not rows.size:
+        return []
+    step = max(1, BLOCK_CELLS // table.n)
+    parts = [range(start, min(start + step, rows.size)) for start in range(0, rows.size, step)]
+    blocks = [_test_instances(sample, rows[part], columns[part], settings) for part in parts]
+    by_instance = {name: np.concatenate([block[name] for block in blocks]) for name in blocks[0]}
+    p: dict[str, Matrix] = {name: by_instance[name] for name in settings.tests if name in by_instance}
     if draws is not None and "bootstrap" in settings.tests:
         p["bootstrap"] = bootstrap_p(draws, observed, units=sample.units)
     if "randomisation" in settings.tests and sample.units > 1:
         p["randomisation"] = randomisation_p(sample, resamples=settings.permutations, seed=settings.seed)
-    errors = _joined([block.errors for block in blocks])
     difference = observed[rows] - observed[columns]
-    low, high, errors = _bounds(sample, draws, difference, errors, settings)
-    adjusted = _adjusted(p.get(settings.test), settings)
-    sides = [block.side for block in blocks if block.side is not None]
-    side = np.concatenate(sides) if sides else np.sign(difference)
+    low, high, errors = _bounds(sample, draws, difference, by_instance["errors"], settings)
+    adjusted = adjusted_p(p[settings.test], settings) if settings.test in p else None
+    side = by_instance.get("side", np.sign(difference))
     significant, opposed = _verdicts(adjusted, difference, side, sample.units, settings)
-    return PairStatistics(
-        difference,
-        low,
-        high,
-        _joined([block.effect for block in blocks]),
-        wins,
-        sample.table.n - wins - losses,
-        losses,
-        {name: p[name] for name in settings.tests if name in p},
-        adjusted,
-        side,
-        significant,
-        opposed,
-        _detectable(errors, sample.units, settings),
-    )
+    detectable = _detectable(errors, sample.units, settings)
+    wins, losses = by_instance["wins"], by_instance["losses"]
+    found = []
+    for at, (i, j) in enumerate(zip(rows, columns, strict=True)):
+        favoured = table.systems[i if side[at] > 0 else j] if side[at] else None
+        found.append(
+            PairRow(
+                first=table.systems[i],
+                second=table.systems[j],
+                difference=float(difference[at]),
+                low=_number(low, at),
+                high=_number(high, at),
+                effect=_number(by_instance["effect"], at),
+                wins=int(wins[at]),
+                ties=int(table.n - wins[at] - losses[at]),
+                losses=int(losses[at]),
+                p={name: float(p[name][at]) for name in settings.tests if name in p},
+                p_value=_number(p.get(settings.test), at),
+                p_adjusted=_number(adjusted, at),
+                significant=bool(significant[at]),
+                better=favoured if significant[at] else None,
+                detectable=_number(detectable, at),
+                favoured=favoured if p else None,
+                opposed=bool(opposed[at]),
+            )
+        )
+    return found
 
 
-def _joined(parts: list[NDArray[np.generic]]) -> NDArray:  # type: ignore[type-arg]  # of whatever the parts hold
-    return np.concatenate(parts) if parts else np.empty(0)
+def _number(values: Matrix | None, at: int) -> float | None:
+    return None if values is None or np.isnan(values[at]) else float(values[at])
 
 
-def _block(sample: Sample, i: NDArray[np.intp], j: NDArray[np.intp], settings: CompareSettings) -> _Block:
+def adjusted_p(p: Matrix, settings: CompareSettings) -> Matrix:
+    """p values of all pairs, corrected for their number as the settings say."""
+    return holm(p) if settings.correction == "holm" else p
+
+
+def _test_instances(
+    sample: Sample, i: NDArray[np.intp], j: NDArray[np.intp], settings: CompareSettings
+) -> dict[str, NDArray[Any]]:
+    """What is computed from the scores on instances, for some pairs.
+
+    Effects, wins, losses, `errors` (standard errors of the mean differences), p values by test, and `side`: of the
+    statistic of the test that decides, 1 for the first system, -1 for the second, unless that is the difference of
+    the scores itself.
+    """
     values, documents = sample.table.oriented, sample.table.documents
     first, second = pair_columns(values, i), pair_columns(values, j)
     signs = outcomes(first, second, tolerance=settings.tie_tolerance)
@@ -128,42 +116,29 @@ def _block(sample: Sample, i: NDArray[np.intp], j: NDArray[np.intp], settings: C
     wins, losses = (signs > 0).sum(axis=0), (signs < 0).sum(axis=0)
     if sample.units < 2:
         nothing = np.full(i.size, np.nan)
-        return _Block(nothing, wins, losses, nothing, {}, None)
+        return {"effect": nothing, "wins": wins, "losses": losses, "errors": nothing}
     sums = sum_by_unit(differences, documents)
     means, deviations = t_statistics(differences, np.ones(len(differences)))
     deviations *= np.sqrt(len(differences))
     effect = np.divide(means, deviations, out=np.full_like(means, np.nan), where=deviations > 0)
     _, errors = t_statistics(sums, sample.sizes)
-    tests = {
-        "t": lambda: paired_t(sums, sample.sizes),
-        "wilcoxon": lambda: wilcoxon(differences),
-        "sign": lambda: sign_test(wins, losses),
-        "sign-ties-in": lambda: _sign_with_ties(wins, losses, len(differences) - wins - losses, settings),
-        "mood": lambda: mood(first, second),
+    ties = len(differences) - wins - losses
+    # The system that Bradley-Terry of the two would name, so the policy for ties has its say.
+    side_with_ties = np.sign(wins - losses - (ties if settings.ties == "second" else 0)).astype(np.float64)
+    turned = side_with_ties < 0
+    tests: dict[str, tuple[Callable[[], Matrix], Callable[[], Matrix]]] = {
+        "t": (lambda: paired_t(sums, sample.sizes), lambda: np.sign(means)),
+        "wilcoxon": (lambda: signed_rank_test(differences)[0], lambda: signed_rank_test(differences)[1]),
+        "sign": (lambda: sign_test(wins, losses), lambda: np.sign(wins - losses).astype(np.float64)),
+        "sign-ties-in": (
+            lambda: sign_test(np.where(turned, losses, wins), np.where(turned, wins, losses), ties),
+            lambda: side_with_ties,
+        ),
+        "mood": (lambda: mood(first, second), lambda: mood_side(first, second)),
     }
-    p: dict[TestName, Matrix] = {name: tests[name]() for name in settings.tests if name in tests}
-    sides: dict[TestName, Callable[[], Matrix]] = {
-        "t": lambda: np.sign(means),
-        "wilcoxon": lambda: signed_rank_test(differences)[1],
-        "sign": lambda: np.sign(wins - losses).astype(np.float64),
-        "sign-ties-in": lambda: _side_with_ties(wins, losses, len(differences) - wins - losses, settings),
-        "mood": lambda: mood_side(first, second),
-    }
-    return _Block(effect, wins, losses, errors, p, sides[settings.test]() if settings.test in sides else None)
-
-
-def _side_with_ties(
-    wins: NDArray[np.int64], losses: NDArray[np.int64], ties: NDArray[np.int64], settings: CompareSettings
-) -> Matrix:
-    """The system that Bradley-Terry of the two would name, so the policy for ties has its say."""
-    return np.asarray(np.sign(wins - losses - (ties if settings.ties == "second" else 0)), dtype=np.float64)
-
-
-def _sign_with_ties(
-    wins: NDArray[np.int64], losses: NDArray[np.int64], ties: NDArray[np.int64], settings: CompareSettings
-) -> Matrix:
-    first = _side_with_ties(wins, losses, ties, settings) >= 0
-    return sign_test(np.where(first, wins, losses), np.where(first, losses, wins), ties)
+    found = {"effect": effect, "wins": wins, "losses": losses, "errors": errors}
+    found |= {name: tests[name][0]() for name in settings.tests if name in tests}
+    return found | ({"side": tests[settings.test][1]()} if settings.test in tests else {})
 
 
 def _bounds(
@@ -189,12 +164,6 @@ def _bounds(
     return low, high, spread if sample.table.counts is not None else errors
 
 
-def _adjusted(p: Matrix | None, settings: CompareSettings) -> Matrix | None:
-    if p is None or not p.size:
-        return None
-    return holm(p) if settings.correction == "holm" else p
-
-
 def _verdicts(
     adjusted: Matrix | None, difference: Matrix, side: Matrix, units: int, settings: CompareSettings
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
@@ -215,7 +184,7 @@ def _detectable(errors: Matrix, units: int, settings: CompareSettings) -> Matrix
 
     With a correction it must pass the strictest step of Holm's procedure: alpha over the number of pairs.
     """
-    if units < LEAST_UNITS or not errors.size:
+    if units < LEAST_UNITS:
         return None
     # Without any spread (copies, a constant gap) there is no power to speak of.
     return np.where(errors > 0, detectable_errors(strictest_alpha(settings, errors.size), units) * errors, np.nan)

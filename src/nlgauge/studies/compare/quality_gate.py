@@ -153,12 +153,11 @@ def _decide(
 ) -> GateRow:
     """One metric by itself."""
     pair = found.pair(base, new)
-    ahead = pair.first == new
-    difference = pair.difference if ahead else -pair.difference
+    pair = pair if pair.first == new else pair.turned()
     units = found.n if found.documents is None else found.documents
     reason = _undecided(found, pair, settings, units=units, alpha=alpha)
-    worse = pair.p_value is not None and pair.p_value < alpha and pair.favoured == base and difference < 0
-    result: GateDecision = "undecided" if reason else "failed" if worse and -difference >= smallest else "passed"
+    worse = pair.p_value is not None and pair.p_value < alpha and pair.favoured == base and pair.difference < 0
+    result: GateDecision = "undecided" if reason else "failed" if worse and -pair.difference >= smallest else "passed"
     detectable = pair.detectable
     if detectable is not None:
         # That of the pair is for a correction by the number of pairs, which is no business of a gate.
@@ -166,9 +165,9 @@ def _decide(
         detectable *= detectable_errors(alpha, units) / of_pairs
     return GateRow(
         metric=found.metric,
-        difference=difference,
-        low=pair.low if ahead else _negated(pair.high),
-        high=pair.high if ahead else _negated(pair.low),
+        difference=pair.difference,
+        low=pair.low,
+        high=pair.high,
         p_value=pair.p_value,
         n=units,
         detectable=detectable,
@@ -245,7 +244,3 @@ def _numbers(row: GateRow, found: MetricComparison, level: float) -> str:
 def _counted(found: MetricComparison) -> str:
     count, unit = (found.n, "segment") if found.documents is None else (found.documents, "document")
     return f"{count} {unit}{'s' * (count != 1)}"
-
-
-def _negated(value: float | None) -> float | None:
-    return None if value is None else -value

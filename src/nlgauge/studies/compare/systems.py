@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nlgauge.core.composite import member_signatures
 from nlgauge.core.corpus import References
@@ -38,7 +37,7 @@ from nlgauge.studies.compare.draws import (
     strength_draws,
     strength_intervals,
 )
-from nlgauge.studies.compare.paired_tests import LEAST_FOR_A_VERDICT, PairStatistics, pair_statistics, smallest_p
+from nlgauge.studies.compare.paired_tests import LEAST_FOR_A_VERDICT, pair_rows, smallest_p
 from nlgauge.studies.compare.rankings import (
     Wins,
     condorcet_winner,
@@ -49,7 +48,6 @@ from nlgauge.studies.compare.rankings import (
     mean_scores,
     median_scores,
     opposed_share,
-    pair_indices,
     policy_wins,
 )
 from nlgauge.studies.compare.settings import CompareSettings
@@ -304,12 +302,11 @@ def _compare(sample: Sample, draws: Matrix | None, settings: CompareSettings) ->
     table = sample.table
     wins = count_wins(table.oriented, tolerance=settings.tie_tolerance)
     strengths = bradley_terry(policy_wins(wins, settings.ties))
-    pairs = pair_statistics(sample, draws, settings)
     values = {"mean": sample.observed, "median": median_scores(table.oriented), "bt": strengths.strengths}
     # Of equal values the earlier column comes first.
     ranking = levelled(values[settings.ranking])
     order = np.argsort(-ranking, kind="stable")
-    rows = _pair_rows(table, pairs, order)
+    rows = _in_order(pair_rows(sample, draws, settings), [table.systems[at] for at in order])
     systems = _system_rows(sample, draws, wins, strengths, settings)
     ranked = _ranked([systems[at] for at in order], ranking[order], rows)
     condorcet = condorcet_winner(wins.strict)
@@ -380,45 +377,11 @@ def _ratings(values: Matrix, settings: CompareSettings) -> tuple[Matrix, Matrix]
     )
 
 
-def _pair_rows(table: SystemScores, found: PairStatistics, order: NDArray[np.intp]) -> tuple[PairRow, ...]:
+def _in_order(pairs: Sequence[PairRow], systems: Sequence[str]) -> tuple[PairRow, ...]:
     """All pairs in the order of the ranking, the better ranked system first."""
-    at = np.zeros((table.k, table.k), dtype=np.intp)
-    rows, columns = pair_indices(table.k)
-    at[rows, columns] = at[columns, rows] = np.arange(rows.size)
-    return tuple(_pair_row(table, found, int(at[i, j]), int(i), int(j)) for i, j in itertools.combinations(order, 2))
-
-
-def _pair_row(table: SystemScores, found: PairStatistics, at: int, i: int, j: int) -> PairRow:
-    turned = i > j
-    sign = -1 if turned else 1
-    low, high = (None if ends is None else sign * float(ends[at]) for ends in (found.low, found.high))
-    difference = sign * float(found.difference[at])
-    effect = float(found.effect[at])
-    significant = bool(found.significant[at])
-    p: dict[str, float] = {name: float(values[at]) for name, values in found.p.items()}
-    side = sign * float(found.side[at])
-    favoured = table.systems[i if side > 0 else j] if side else None
-    return PairRow(
-        first=table.systems[i],
-        second=table.systems[j],
-        difference=difference,
-        low=high if turned else low,
-        high=low if turned else high,
-        effect=None if np.isnan(effect) else sign * effect,
-        wins=int((found.losses if turned else found.wins)[at]),
-        ties=int(found.ties[at]),
-        losses=int((found.wins if turned else found.losses)[at]),
-        p=p,
-        p_value=next(iter(p.values()), None),
-        p_adjusted=None if found.adjusted is None else float(found.adjusted[at]),
-        significant=significant,
-        better=favoured if significant else None,
-        detectable=None
-        if found.detectable is None or np.isnan(found.detectable[at])
-        else float(found.detectable[at]),
-        favoured=favoured if p else None,
-        opposed=bool(found.opposed[at]),
-    )
+    by_names = {(row.first, row.second): row for row in pairs} | {(row.second, row.first): row for row in pairs}
+    ordered = ((by_names[names], names[0]) for names in itertools.combinations(systems, 2))
+    return tuple(row if row.first == first else row.turned() for row, first in ordered)
 
 
 def _ranked(systems: list[SystemRow], values: Matrix, pairs: tuple[PairRow, ...]) -> tuple[SystemRow, ...]:
