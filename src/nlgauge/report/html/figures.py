@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from nlgauge.io.table import Cell, Table, level_text, number, p_text, signed, ticks
 from nlgauge.report.html.elements import Html, export, hidden, joined, name_of, scrolling, tag
 from nlgauge.studies.compare.sentences import metric_decimals, test_name
-from nlgauge.studies.compare.tables import ends, p_cell
+from nlgauge.studies.compare.tables import DIFFERENCE, GAMES, INTERVAL, row_table
 
 if TYPE_CHECKING:
     from nlgauge.stats.resampling import Interval
@@ -211,17 +211,10 @@ def significance_matrix(found: MetricComparison, settings: CompareSettings, *, n
 
 def pair_table(found: MetricComparison) -> Table:
     """All that is known of each pair, as a table to copy."""
-    tests = list(found.pairs[0].p) if found.pairs else []
-    columns = ["first", "second", "difference", "low", "high", "effect", "wins", "ties", "losses"]
-    columns += [f"p {test}" for test in tests]
-    rows: list[list[Cell]] = []
-    for pair in found.pairs:
-        cells: list[Cell] = [pair.first, pair.second, pair.difference, pair.low, pair.high, pair.effect]
-        cells += [pair.wins, pair.ties, pair.losses, *(p_cell(pair.p.get(test)) for test in tests)]
-        rows.append([*cells, p_cell(pair.p_adjusted), pair.better or "", pair.detectable])
-    return Table(
-        [*columns, "p adjusted", "better", "detectable"], rows, caption=f"Pairs of systems by {found.metric}"
-    )
+    columns = DIFFERENCE | {"effect": "effect"} | GAMES
+    columns |= {f"p {test}": f"p.{test}" for test in (found.pairs[0].p if found.pairs else ())}
+    columns |= {"p adjusted": "p_adjusted", "better": "better", "detectable": "detectable"}
+    return row_table(found.pairs, columns, f"Pairs of systems by {found.metric}")
 
 
 def _cell(pair: PairRow, sign: int, decimals: int, *, numbers: bool) -> Html:
@@ -260,9 +253,7 @@ def ranking(found: MetricComparison, settings: CompareSettings, *, name: str) ->
     """The table of systems with a figure of their intervals, and the same table to copy."""
     decimals = metric_decimals(found)
     level = level_text(settings.level)
-    scale = scale_over(
-        [value for row in found.systems for value in (row.score, *ends(row.interval)) if value is not None]
-    )
+    scale = scale_over([value for row in found.systems for value in (row.score, *_ends(row.interval))])
     rows, before = [], found.systems[0].cluster
     for row in found.systems:
         rows.append(
@@ -283,16 +274,11 @@ def ranking(found: MetricComparison, settings: CompareSettings, *, name: str) ->
 
 def ranking_table(found: MetricComparison) -> Table:
     """All that is known of each system, as a table to copy."""
-    columns = ["rank", "system", "score", "low", "high", "median", "bradley-terry", "bt low", "bt high"]
-    columns += ["wins", "ties", "losses", "cluster"]
-    extra = [name for name in ("elo", "trueskill") if any(getattr(row, name) is not None for row in found.systems)]
-    rows: list[list[Cell]] = []
-    for row in found.systems:
-        low, high = ends(row.interval)
-        cells: list[Cell] = [row.rank, row.system, row.score, low, high, row.median, row.bradley_terry]
-        cells += ends(row.bt_interval)
-        rows.append([*cells, row.wins, row.ties, row.losses, row.cluster, *(getattr(row, name) for name in extra)])
-    return Table([*columns, *extra], rows, caption=f"Systems by {found.metric}", notes=[found.signature])
+    columns = {"rank": "rank", "system": "system", "score": "score", **INTERVAL, "median": "median"}
+    columns |= {"bradley-terry": "bradley_terry", "bt low": "bt_interval.low", "bt high": "bt_interval.high"}
+    columns |= GAMES | {"cluster": "cluster"}
+    columns |= {name: name for name in ("elo", "trueskill") if getattr(found.systems[0], name) is not None}
+    return row_table(found.systems, columns, f"Systems by {found.metric}", [found.signature])
 
 
 def _head(level: str) -> Html:
@@ -309,7 +295,7 @@ def _head(level: str) -> Html:
 
 
 def _cells(row: SystemRow, scale: Scale, level: str, decimals: int) -> list[Html]:
-    low, high = ends(row.interval)
+    low, high = _ends(row.interval) or (None, None)
     score = number(row.score, decimals)
     between = "" if low is None else f"{number(low, decimals)} – {number(high, decimals)}"
     said = f"{row.system}: {score}" + (f", {level} interval {between}" if between else "")
@@ -324,11 +310,13 @@ def _cells(row: SystemRow, scale: Scale, level: str, decimals: int) -> list[Html
     ]
 
 
+def _ends(interval: Interval | None) -> tuple[float, ...]:
+    return () if interval is None else interval[1:3]
+
+
 def _strength(row: SystemRow, level: str) -> str | None:
-    if row.bt_interval is None:
-        return None
-    low, high = (number(end, 3) for end in (row.bt_interval.low, row.bt_interval.high))
-    return f"{level} interval {low} – {high}"
+    ends = [number(end, 3) for end in _ends(row.bt_interval)]
+    return f"{level} interval {' – '.join(ends)}" if ends else None
 
 
 def _note(found: MetricComparison, level: str) -> Html:

@@ -11,11 +11,11 @@ from typing import Literal, NamedTuple
 
 from nlgauge.core.result import Result
 from nlgauge.errors import RecipeError
-from nlgauge.io.table import Cell, Paragraphs, Table
+from nlgauge.io.table import Paragraphs, Table
 from nlgauge.studies.compare.comparison import MetricComparison, PairRow, SystemComparison
 from nlgauge.studies.compare.paired_tests import LEAST_FOR_A_VERDICT, detectable_errors, smallest_p, strictest_alpha
 from nlgauge.studies.compare.settings import CompareSettings
-from nlgauge.studies.compare.tables import p_cell
+from nlgauge.studies.compare.tables import row_table
 
 GateDecision = Literal["passed", "failed", "undecided"]
 
@@ -92,14 +92,11 @@ class GateResult(Result):
 
     def tables(self, form: str = "text") -> list[Table]:
         """A row per metric; for people after the decision in words."""
-        columns = ["metric", "difference", "low", "high", "p", "n", "result"]
-        rows: list[list[Cell]] = [
-            [row.metric, row.difference, row.low, row.high, p_cell(row.p_value), row.n, row.result]
-            for row in self.rows
-        ]
+        columns = {name: name for name in ("metric", "difference", "low", "high")}
+        columns |= {"p": "p_value", "n": "n", "result": "result"}
         if form in ("tsv", "csv"):
-            return [Table(columns, rows)]
-        return [self.paragraph(), Table(columns, rows, f"{self.new} compared with {self.base}")]
+            return [row_table(self.rows, columns)]
+        return [self.paragraph(), row_table(self.rows, columns, f"{self.new} compared with {self.base}")]
 
     def paragraph(self) -> Paragraphs:
         """The headline, with the decision in bold."""

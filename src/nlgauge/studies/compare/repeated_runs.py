@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 from nlgauge.core.result import Result
 from nlgauge.data.score_files import read_score_rows
 from nlgauge.errors import FileFormatError, InputError
-from nlgauge.io.table import Cell, Marked, Table
+from nlgauge.io.table import Table
 from nlgauge.stats.numeric import SAME
 from nlgauge.stats.paired_tests import holm
 from nlgauge.stats.resampling import Interval
@@ -27,7 +27,7 @@ from nlgauge.stats.validation import check_level, check_resampling, vector
 from nlgauge.studies.compare.settings import CompareSettings
 from nlgauge.studies.compare.system_scores import Matrix, SystemScores
 from nlgauge.studies.compare.systems import own_idf_notes
-from nlgauge.studies.compare.tables import FOR_PROGRAMS, budget_names, ends, join_tables, p_cell
+from nlgauge.studies.compare.tables import DIFFERENCE, FOR_PROGRAMS, INTERVAL, budget_names, join_tables, row_table
 
 #: Fewer runs have no interval, and show nothing significant.
 _LEAST_RUNS = 4
@@ -122,34 +122,23 @@ class RunComparison(Result):
 
     def table(self) -> Table:
         """Systems over their runs, best mean first, with what was spent on them."""
-        spent = budget_names(row.budget for row in self.systems)
-        columns = ["system", "runs", "mean", "low", "high", "deviation", "lowest", "median", "highest", *spent]
-        rows: list[list[Cell]] = [
-            [
-                *(row.system, row.runs, row.mean, *ends(row.interval), row.deviation),
-                *(row.lowest, row.median, row.highest, *(row.budget.get(name) for name in spent)),
-            ]
-            for row in self.systems
-        ]
+        columns = {"system": "system", "runs": "runs", "mean": "mean", **INTERVAL, "deviation": "deviation"}
+        columns |= {name: name for name in ("lowest", "median", "highest")}
+        columns |= {name: f"budget.{name}" for name in budget_names(row.budget for row in self.systems)}
         caption = f"{self.metric}, over runs{'' if self.higher_is_better else ' (distance: lower is better)'}"
         interval = f"low, high: {100 * self.level:.10g} % t interval over runs"
-        return Table(columns, rows, caption, [*self.notes, interval])
+        return row_table(self.systems, columns, caption, [*self.notes, interval])
 
     def pairs_table(self, *, complete: bool = False) -> Table:
         """Every pair of systems over their runs; `complete` with the better system."""
-        columns = ["first", "second", "difference", "low", "high", "P(first better)", "p", "p Holm"]
-        rows: list[list[Cell]] = []
-        for row in self.pairs:
-            difference = Marked(row.difference) if row.significant else row.difference
-            cells: list[Cell] = [row.first, row.second, difference, row.low, row.high, row.probability]
-            cells += [p_cell(row.p_value), p_cell(row.p_adjusted)]
-            rows.append([*cells, row.better] if complete else cells)
+        columns = DIFFERENCE | {"P(first better)": "probability", "p": "p_value", "p Holm": "p_adjusted"}
         notes = [
             f"with a star, or bold: permutation test of runs, p < {self.alpha:g}, corrected for all pairs by Holm",
             "P(first better): that a run of the first system beats a run of the second",
             f"signature: {self.signature}",
         ]
-        return Table([*columns, *["better"] * complete], rows, f"{self.metric}, pairs over runs", notes)
+        columns |= {"better": "better"} if complete else {}
+        return row_table(self.pairs, columns, f"{self.metric}, pairs over runs", notes, marked=not complete)
 
 
 def compare_runs(

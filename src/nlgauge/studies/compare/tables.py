@@ -11,20 +11,13 @@ leave nothing out.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from nlgauge.io.table import Cell, Marked, Paragraphs, Probability, Table, counted
 from nlgauge.studies.compare.sentences import plain_verdicts, test_name
 
 if TYPE_CHECKING:
-    from nlgauge.stats.resampling import Interval
-    from nlgauge.studies.compare.comparison import (
-        Diagnostics,
-        MetricComparison,
-        PairRow,
-        SystemComparison,
-        SystemRow,
-    )
+    from nlgauge.studies.compare.comparison import Diagnostics, MetricComparison, SystemComparison
     from nlgauge.studies.compare.repeated_runs import Budgets
     from nlgauge.studies.compare.settings import CompareSettings
 
@@ -80,25 +73,62 @@ def _closing(comparison: SystemComparison) -> list[str]:
 
 
 def join_tables(tables: Iterable[tuple[str, Table]]) -> Table:
-    """Tables of several metrics as one for programs: the metric in each row, and no marks."""
+    """Tables of several metrics as one for programs: the metric in each row."""
     named = list(tables)
-    rows = [
-        [metric, *(cell.value if isinstance(cell, Marked) else cell for cell in row)]
-        for metric, table in named
-        for row in table.rows
-    ]
-    return Table(["metric", *named[0][1].columns], rows)
+    return Table(["metric", *named[0][1].columns], [[name, *row] for name, table in named for row in table.rows])
+
+
+def row_table(
+    rows: Iterable[Any],
+    columns: Mapping[str, str],
+    caption: str | None = None,
+    notes: Sequence[str] = (),
+    *,
+    marked: bool = False,
+) -> Table:
+    """A table of systems, pairs or metrics: by the title of a column the field of a row (`row_cells`)."""
+    return Table(list(columns), [row_cells(row, columns.values(), marked=marked) for row in rows], caption, notes)
+
+
+def row_cells(row: Any, fields: Iterable[str], *, marked: bool = False) -> list[Cell]:
+    """Fields of a row; `interval.low` is an end of an interval, `p.t` a value of a mapping.
+
+    With `marked`, a significant difference stands out.
+    """
+    cells: list[Cell] = []
+    for field in fields:
+        name, _, part = field.partition(".")
+        value = getattr(row, name)
+        if part and value is not None:
+            value = value.get(part) if isinstance(value, Mapping) else getattr(value, part)
+        if name in ("p", "p_value", "p_adjusted"):
+            value = None if value is None else Probability(value)
+        elif isinstance(value, bool):
+            value = "yes" if value else "no"
+        elif marked and field == "difference" and row.significant:
+            value = Marked(value)
+        cells.append(value)
+    return cells
+
+
+#: Columns of wins and strengths, which scores and verdicts give alike.
+STRENGTHS = {"BT": "bradley_terry", "BT low": "bt_interval.low", "BT high": "bt_interval.high"}
+GAMES = {"wins": "wins", "ties": "ties", "losses": "losses"}
+#: Columns of a score or a difference with its interval.
+INTERVAL = {"low": "interval.low", "high": "interval.high"}
+DIFFERENCE = {name: name for name in ("first", "second", "difference", "low", "high")}
 
 
 def ranking_table(found: MetricComparison, budgets: Budgets | None = None, *, signed: bool = False) -> Table:
     """Systems, best first, with intervals, Bradley-Terry strengths and clusters."""
     rated = any(row.elo is not None for row in found.systems)
-    columns = ["rank", "system", "score", "low", "high", "median", "BT", "BT low", "BT high"]
-    columns += ["Elo", "TrueSkill"] * rated + ["wins", "ties", "losses", "cluster"]
+    columns = {"rank": "rank", "system": "system", "score": "score", **INTERVAL, "median": "median", **STRENGTHS}
+    columns |= {"Elo": "elo", "TrueSkill": "trueskill"} if rated else {}
+    columns |= GAMES | {"cluster": "cluster"}
     spent = budget_names((budgets or {}).values())
     rows: list[list[Cell]] = [
         [
-            *_ranking_cells(row, rated=rated),
+            *row_cells(row, columns.values()),
             *((budgets or {}).get(row.system, {}).get(name) for name in spent),
             *([found.signature] if signed else []),
         ]
@@ -110,25 +140,6 @@ def ranking_table(found: MetricComparison, budgets: Budgets | None = None, *, si
 def budget_names(budgets: Iterable[Mapping[str, str | float]]) -> list[str]:
     """What was spent on any system, in the order in which it is named."""
     return list(dict.fromkeys(name for budget in budgets for name in budget))
-
-
-def _ranking_cells(row: SystemRow, *, rated: bool) -> list[Cell]:
-    return [
-        row.rank,
-        row.system,
-        row.score,
-        *ends(row.interval),
-        row.median,
-        row.bradley_terry,
-        *ends(row.bt_interval),
-        *([row.elo, row.trueskill] if rated else []),
-        *(row.wins, row.ties, row.losses, row.cluster),
-    ]
-
-
-def ends(interval: Interval | None) -> tuple[float | None, float | None]:
-    """Of an interval, in two cells; empty where there is none."""
-    return (None, None) if interval is None else (interval.low, interval.high)
 
 
 def _caption(found: MetricComparison) -> str:
@@ -182,33 +193,17 @@ def significance_in_words(settings: CompareSettings) -> str:
 
 def pairs_table(found: MetricComparison, settings: CompareSettings, *, complete: bool = False) -> Table:
     """Pairs of systems: difference, test, instances won; `complete` with all pairs, all tests, the better system."""
-    others = [name for name in settings.tests if name != settings.test] if complete else []
-    columns = ["first", "second", "difference", "low", "high", "effect", "wins", "ties", "losses", "p"]
-    columns += ["p Holm"] * (settings.correction == "holm") + ["detectable", *(f"p {name}" for name in others)]
+    columns = DIFFERENCE | {"effect": "effect"} | GAMES | {"p": "p_value"}
+    columns |= {"p Holm": "p_adjusted"} if settings.correction == "holm" else {}
+    columns |= {"detectable": "detectable"}
     caption = f"{found.metric}, pairs"
     if complete:
-        rows = [[*_pair_cells(row, settings, others), row.better] for row in found.pairs]
-        return Table([*columns, "better"], rows, caption)
-    rows = [_pair_cells(row, settings, others) for row in found.pairs[:_MOST_PAIRS]]
+        columns |= {f"p {name}": f"p.{name}" for name in settings.tests if name != settings.test}
+        return row_table(found.pairs, columns | {"better": "better"}, caption)
     notes = []
     if len(found.pairs) > _MOST_PAIRS:
         notes.append(f"{_MOST_PAIRS} of {len(found.pairs)} pairs; all of them: --format tsv --table pairs, or json")
-    return Table(columns, rows, caption, notes)
-
-
-def _pair_cells(row: PairRow, settings: CompareSettings, others: Sequence[str]) -> list[Cell]:
-    return [
-        *(row.first, row.second, Marked(row.difference) if row.significant else row.difference),
-        *(row.low, row.high, row.effect, row.wins, row.ties, row.losses, p_cell(row.p_value)),
-        *([p_cell(row.p_adjusted)] if settings.correction == "holm" else []),
-        row.detectable,
-        *(p_cell(row.p.get(name)) for name in others),
-    ]
-
-
-def p_cell(p: float | None) -> Cell:
-    """A p value in a table; empty where nothing was tested."""
-    return None if p is None else Probability(p)
+    return row_table(found.pairs[:_MOST_PAIRS], columns, caption, notes, marked=True)
 
 
 def wins_table(found: MetricComparison) -> Table:
@@ -239,15 +234,8 @@ def _win_rows(found: MetricComparison) -> Table:
 
 def disagreement_table(comparison: SystemComparison, *, all_rows: bool = True) -> Table:
     """Where two rankings of the same systems disagree; without `all_rows` only those that do."""
-    rows: list[list[Cell]] = [
-        [row.first, row.second, row.share_of_pairs, _yes(row.different_winner), _yes(row.different_top3)]
-        for row in comparison.disagreements
-        if all_rows or row.share_of_pairs
-    ]
-    columns = ["ranking", "other ranking", "share of pairs", "another winner", "another top 3"]
+    rows = [row for row in comparison.disagreements if all_rows or row.share_of_pairs]
+    columns = {"ranking": "first", "other ranking": "second", "share of pairs": "share_of_pairs"}
+    columns |= {"another winner": "different_winner", "another top 3": "different_top3"}
     notes = ["share of pairs: of systems that the two rankings order differently; BT: Bradley-Terry"]
-    return Table(columns, rows, "rankings that disagree", notes)
-
-
-def _yes(value: bool) -> str:
-    return "yes" if value else "no"
+    return row_table(rows, columns, "rankings that disagree", notes)

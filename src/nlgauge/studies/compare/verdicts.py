@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from nlgauge.core.result import Result
 from nlgauge.data.score_files import ROLES, ScoreSpec, read_score_rows
 from nlgauge.errors import FileFormatError, InputError, RecipeError
-from nlgauge.io.table import Cell, Table, counted
+from nlgauge.io.table import Table, counted
 from nlgauge.io.tables import Row
 from nlgauge.stats.numeric import BLOCK_CELLS
 from nlgauge.stats.paired_tests import holm, sign_test
@@ -35,7 +35,7 @@ from nlgauge.studies.compare.rankings import Wins, condorcet_winner, pair_indice
 from nlgauge.studies.compare.settings import CompareSettings, TiePolicy
 from nlgauge.studies.compare.strengths import bradley_terry, newman
 from nlgauge.studies.compare.system_scores import Matrix
-from nlgauge.studies.compare.tables import FOR_PROGRAMS, ends, join_tables
+from nlgauge.studies.compare.tables import FOR_PROGRAMS, GAMES, STRENGTHS, join_tables, row_table
 
 #: From this share of reversed verdicts on, a judge mostly looks at places.
 _SHAKY = 0.25
@@ -145,16 +145,11 @@ class VerdictComparison(Result):
 
     def tables(self, form: str = "text") -> list[Table]:
         """Systems by the Bradley-Terry strength that verdicts give them."""
-        columns = ["rank", "system", "BT", "BT low", "BT high", "wins", "ties", "losses"]
-        rows: list[list[Cell]] = [
-            [row.rank, row.system, row.bradley_terry, *ends(row.bt_interval), row.wins, row.ties, row.losses]
-            for row in self.systems
-        ]
         judge, digest, _ = self.name.partition("|")
         caption = f"{judge}: {counted(self.verdicts, 'verdict')} on {counted(self.instances, 'instance')}"
         notes = [str(self.position), *self.notes]
         notes += [f"verdicts: {self.name}"] * bool(digest) + [f"signature: {self.signature}"]
-        table = Table(columns, rows, caption, notes)
+        table = row_table(self.systems, {"rank": "rank", "system": "system"} | STRENGTHS | GAMES, caption, notes)
         return [join_tables([(self.name, table)]) if form in FOR_PROGRAMS else table]
 
 
