@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from nlgauge.core.result import Result
 from nlgauge.core.score import Score
@@ -120,8 +121,38 @@ class Diagnostics:
     """By system the standard deviation of its rank on an instance."""
 
 
+_Pair = TypeVar("_Pair")
+
+
+class ComparedSystems(Generic[_Pair]):
+    """What comparisons by scores, by verdicts and over runs share: systems, all pairs of them, and who is first."""
+
+    metric: str
+    systems: tuple[Any, ...]
+    """Best first."""
+    pairs: tuple[_Pair, ...]
+    """All pairs, in the order of `systems`."""
+
+    @property
+    def winner(self) -> str:
+        """The system that comes first."""
+        name: str = self.systems[0].system
+        return name
+
+    def pair(self, first: str, second: str) -> _Pair:
+        """The row of two systems, whichever of them comes first in it."""
+        names = [row.system for row in self.systems]
+        for row, pair in zip(self.pairs, itertools.combinations(names, 2), strict=False):
+            if set(pair) == {first, second}:
+                return row
+        strange = next((name for name in (first, second) if name not in names), None)
+        what = f"no system {strange!r}" if strange else "nothing to compare a system with itself"
+        msg = f"there is {what} in the comparison by {self.metric!r}; it has {names}"
+        raise InputError(msg)
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class MetricComparison:
+class MetricComparison(ComparedSystems[PairRow]):
     """All systems under one metric."""
 
     metric: str
@@ -154,25 +185,9 @@ class MetricComparison:
         return ranking_table(self).to_html()
 
     @property
-    def winner(self) -> str:
-        """The system that comes first."""
-        return self.systems[0].system
-
-    @property
     def separated(self) -> bool:
         """Whether the first system is significantly better than all others."""
         return sum(row.cluster == 1 for row in self.systems) == 1 < len(self.systems)
-
-    def pair(self, first: str, second: str) -> PairRow:
-        """The row of two systems, whichever of them comes first in it."""
-        for row in self.pairs:
-            if {row.first, row.second} == {first, second}:
-                return row
-        names = [row.system for row in self.systems]
-        strange = next((name for name in (first, second) if name not in names), None)
-        what = f"no system {strange!r}" if strange else "nothing to compare a system with itself"
-        msg = f"there is {what} in the comparison by {self.metric!r}; it has {names}"
-        raise InputError(msg)
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,7 @@ from nlgauge.stats.numeric import SAME
 from nlgauge.stats.paired_tests import holm
 from nlgauge.stats.resampling import Interval
 from nlgauge.stats.validation import check_level, check_resampling, vector
+from nlgauge.studies.compare.comparison import ComparedSystems
 from nlgauge.studies.compare.settings import CompareSettings
 from nlgauge.studies.compare.system_scores import Matrix, SystemScores
 from nlgauge.studies.compare.systems import own_idf_notes
@@ -87,7 +88,7 @@ class RunPair:
 
 
 @dataclass(frozen=True)
-class RunComparison(Result):
+class RunComparison(ComparedSystems[RunPair], Result):
     """Systems compared over several runs each."""
 
     format = "nlgauge-runs-1"

@@ -16,7 +16,7 @@ import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import ClassVar, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,15 +27,18 @@ from nlgauge.errors import FileFormatError, InputError, RecipeError
 from nlgauge.io.table import Table, counted
 from nlgauge.io.tables import Row
 from nlgauge.stats.numeric import BLOCK_CELLS
-from nlgauge.stats.paired_tests import holm, sign_test
+from nlgauge.stats.paired_tests import sign_test
 from nlgauge.stats.resampling import FEW, Interval, bootstrap_counts
+from nlgauge.studies.compare.comparison import ComparedSystems
 from nlgauge.studies.compare.draws import LEAST_UNITS, NARROW, strength_intervals
-from nlgauge.studies.compare.paired_tests import LEAST_FOR_A_VERDICT
+from nlgauge.studies.compare.paired_tests import LEAST_FOR_A_VERDICT, adjusted_p
 from nlgauge.studies.compare.rankings import Wins, condorcet_winner, pair_indices, policy_wins
-from nlgauge.studies.compare.settings import CompareSettings, TiePolicy
+from nlgauge.studies.compare.settings import CompareSettings
 from nlgauge.studies.compare.strengths import bradley_terry, newman
 from nlgauge.studies.compare.system_scores import Matrix
 from nlgauge.studies.compare.tables import FOR_PROGRAMS, GAMES, STRENGTHS, join_tables, row_table
+
+_Counts: TypeAlias = NDArray[np.int64]
 
 #: From this share of reversed verdicts on, a judge mostly looks at places.
 _SHAKY = 0.25
@@ -120,7 +123,7 @@ class VerdictPair:
 
 
 @dataclass(frozen=True, eq=False)
-class VerdictComparison(Result):
+class VerdictComparison(ComparedSystems[VerdictPair], Result):
     """Systems compared by verdicts."""
 
     format = "nlgauge-verdicts-1"
@@ -141,7 +144,11 @@ class VerdictComparison(Result):
     notes: tuple[str, ...]
     signature: str
     pairs: tuple[VerdictPair, ...] = ()
-    """All pairs, in the order of `systems`."""
+
+    @property
+    def metric(self) -> str:  # type: ignore[override]  # a field of other comparisons
+        """The judge."""
+        return self.name
 
     def tables(self, form: str = "text") -> list[Table]:
         """Systems by the Bradley-Terry strength that verdicts give them."""
@@ -164,84 +171,63 @@ def compare_verdicts(
     """
     settings = settings or CompareSettings()
     _check(verdicts)
-    systems = list(dict.fromkeys(name for verdict in verdicts for name in (verdict.first, verdict.second)))
-    counted = _count(verdicts, systems)
-    games = policy_wins(counted, settings.ties)
-    found = bradley_terry(games)
-    instances = len({verdict.instance for verdict in verdicts})
+    systems = list(dict.fromkeys(system for verdict in verdicts for system in (verdict.first, verdict.second)))
+    votes = _votes(verdicts, systems)
+    wins, voices = _count(votes, len(systems)), _count(_one_per_instance(votes), len(systems))
+    found = bradley_terry(policy_wins(wins, settings.ties))
+    strengths, instances = found.strengths, len({verdict.instance for verdict in verdicts})
     intervals: list[Interval | None] = [None] * len(systems)
     if instances >= LEAST_UNITS:
-        draws = _strength_draws(verdicts, systems, settings)
-        intervals = strength_intervals(found.strengths, draws, instances, settings)
-    order = np.argsort(-found.strengths, kind="stable")
+        draws = _strength_draws(votes, len(systems), settings)
+        intervals = strength_intervals(strengths, draws, instances, settings)
+    order = np.argsort(-strengths, kind="stable")
     rows = tuple(
         VerdictRow(
             systems[at],
-            float(found.strengths[at]),
+            float(strengths[at]),
             intervals[at],
-            int(counted.strict[at].sum()),
-            int(counted.ties[at].sum()),
-            int(counted.strict[:, at].sum()),
-            1 + int((found.strengths > found.strengths[at]).sum()),
+            int(wins.strict[at].sum()),
+            int(wins.ties[at].sum()),
+            int(wins.strict[:, at].sum()),
+            1 + int((strengths > strengths[at]).sum()),
         )
         for at in order
     )
-    total = (counted.strict + counted.strict.T + counted.ties).astype(np.float64)
-    shares = np.divide(counted.strict, total, out=np.full(total.shape, np.nan), where=total > 0)
-    winner = condorcet_winner(counted.strict)
+    ranked = np.ix_(order, order)
+    total = (wins.strict + wins.strict.T + wins.ties).astype(np.float64)
+    shares = np.divide(wins.strict, total, out=np.full(total.shape, np.nan), where=total > 0)
+    p_matrix = sign_test(voices.strict, voices.strict.T)[ranked]
+    condorcet = condorcet_winner(wins.strict)
     position = _position(verdicts)
-    voices = _instance_wins(verdicts, systems)
     return VerdictComparison(
         name,
         rows,
-        shares[np.ix_(order, order)],
-        sign_test(voices.strict, voices.strict.T)[np.ix_(order, order)],
+        shares[ranked],
+        p_matrix,
         len(verdicts),
         instances,
-        None if winner is None else systems[winner],
+        None if condorcet is None else systems[condorcet],
         found.connected,
         position,
-        _notes(position, rows, counted, instances, connected=found.connected),
+        _notes(position, rows, instances, connected=found.connected),
         settings.signature().replace("compare|", "compare-verdicts|", 1),
-        _pairs(voices, [systems[at] for at in order], order, settings),
-    )
-
-
-def _instance_wins(verdicts: Sequence[Verdict], systems: Sequence[str]) -> Wins:
-    """As `_count`, with one voice per instance: several verdicts on it (both orders, several judges) go together."""
-    balance: Counter[tuple[str, str, str]] = Counter()
-    for instance, first, second, winner in verdicts:
-        turned = first > second
-        one, other = (second, first) if turned else (first, second)
-        balance[instance, one, other] += {"first": 1, "second": -1, "tie": 0}[winner] * (-1 if turned else 1)
-    return _count(
-        [
-            Verdict(instance, one, other, "first" if total > 0 else "second" if total < 0 else "tie")
-            for (instance, one, other), total in balance.items()
-        ],
-        systems,
+        _pairs([row.system for row in rows], voices.strict[ranked], voices.ties[ranked], p_matrix, settings),
     )
 
 
 def _pairs(
-    voices: Wins, names: Sequence[str], order: NDArray[np.intp], settings: CompareSettings
+    names: Sequence[str], strict: _Counts, ties: _Counts, p_matrix: Matrix, settings: CompareSettings
 ) -> tuple[VerdictPair, ...]:
-    """Sign tests of all pairs of systems, which are named in the order of the ranking."""
+    """Pairs of systems, all in the order of the ranking."""
     rows, columns = pair_indices(len(names))
-    if not rows.size:
-        return ()
-    strict, tied = voices.strict[np.ix_(order, order)], voices.ties[np.ix_(order, order)]
-    p_values = sign_test(strict[rows, columns], strict[columns, rows])
-    adjusted = holm(p_values) if settings.correction == "holm" else p_values
-    found = []
-    for i, j, p, corrected in zip(rows, columns, p_values, adjusted, strict=True):
-        wins, ties, losses = int(strict[i, j]), int(tied[i, j]), int(strict[j, i])
-        significant = bool(corrected < settings.alpha) and wins + ties + losses >= LEAST_FOR_A_VERDICT
-        better = names[i if wins > losses else j] if significant else None
-        found.append(
-            VerdictPair(names[i], names[j], wins, ties, losses, float(p), float(corrected), significant, better)
-        )
-    return tuple(found)
+    p_values = p_matrix[rows, columns]
+    pairs = []
+    for i, j, p, adjusted in zip(rows, columns, p_values, adjusted_p(p_values, settings), strict=True):
+        won, tied, lost = int(strict[i, j]), int(ties[i, j]), int(strict[j, i])
+        significant = bool(adjusted < settings.alpha) and won + tied + lost >= LEAST_FOR_A_VERDICT
+        better = names[i if won > lost else j] if significant else None
+        pairs.append(VerdictPair(names[i], names[j], won, tied, lost, float(p), float(adjusted), significant, better))
+    return tuple(pairs)
 
 
 def _check(verdicts: Sequence[Verdict]) -> None:
@@ -257,54 +243,58 @@ def _check(verdicts: Sequence[Verdict]) -> None:
             raise InputError(msg)
 
 
-def _count(verdicts: Sequence[Verdict], systems: Sequence[str]) -> Wins:
-    at = {name: number for number, name in enumerate(systems)}
-    strict, ties = (np.zeros((len(systems), len(systems)), dtype=np.int64) for _ in range(2))
-    for _, first, second, winner in verdicts:
-        i, j = at[first], at[second]
-        if winner == "tie":
-            ties[i, j] += 1
-            ties[j, i] += 1
-        else:
-            strict[(i, j) if winner == "first" else (j, i)] += 1
-    return Wins(strict, ties)
+class _Votes(NamedTuple):
+    """Verdicts as numbers; of two systems the first is that with the lower number, wherever it was shown."""
+
+    instance: _Counts
+    first: _Counts
+    second: _Counts
+    result: _Counts
+    """1 for the first system, -1 for the second, 0 for a tie."""
 
 
-def _strength_draws(verdicts: Sequence[Verdict], systems: Sequence[str], settings: CompareSettings) -> Matrix:
+def _votes(verdicts: Sequence[Verdict], systems: Sequence[str]) -> _Votes:
+    instances = {name: number for number, name in enumerate(dict.fromkeys(verdict.instance for verdict in verdicts))}
+    numbers = {name: number for number, name in enumerate(systems)}
+    results = {"first": 1, "second": -1, "tie": 0}
+    rows = [(instances[name], numbers[a], numbers[b], results[winner]) for name, a, b, winner in verdicts]
+    instance, shown_first, shown_second, result = np.array(rows).T
+    first, second = np.minimum(shown_first, shown_second), np.maximum(shown_first, shown_second)
+    return _Votes(instance, first, second, np.where(shown_first == first, result, -result))
+
+
+def _one_per_instance(votes: _Votes) -> _Votes:
+    """One voice per instance: several verdicts on it (both orders, several judges) go together."""
+    places, where = np.unique(np.stack(votes[:3]), axis=1, return_inverse=True)
+    balance = np.bincount(where.ravel(), weights=votes.result)
+    return _Votes(places[0], places[1], places[2], np.sign(balance).astype(np.int64))
+
+
+def _count(votes: _Votes, k: int) -> Wins:
+    counts = {result: np.zeros((k, k), dtype=np.int64) for result in (1, -1, 0)}
+    for result, matrix in counts.items():
+        np.add.at(matrix, (votes.first[votes.result == result], votes.second[votes.result == result]), 1)
+    return Wins(counts[1] + counts[-1].T, counts[0] + counts[0].T)
+
+
+def _strength_draws(votes: _Votes, k: int, settings: CompareSettings) -> Matrix:
     """Strengths in resamples of instances, each with all its verdicts."""
-    games, k = _games_by_instance(verdicts, systems, settings), len(systems)
-    found = []
-    step = max(1, BLOCK_CELLS // k**2)
-    for counts in bootstrap_counts(games.shape[0], settings.resamples, settings.seed):
-        for at in range(0, len(counts), step):
-            wins = (games.T @ counts[at : at + step].T).T.reshape(-1, k, k)
-            found.append(newman(np.asarray(wins, dtype=np.float64))[0])
-    return np.concatenate(found)
-
-
-def _games_by_instance(verdicts: Sequence[Verdict], systems: Sequence[str], settings: CompareSettings) -> Any:
-    """Sparse: instances x (systems * systems), wins by the policy for ties."""
     from scipy.sparse import csr_array
 
-    at = {name: number for number, name in enumerate(systems)}
-    lines = {name: number for number, name in enumerate(dict.fromkeys(verdict.instance for verdict in verdicts))}
-    entries = [
-        (lines[verdict.instance], row * len(systems) + column, share)
-        for verdict in verdicts
-        for row, column, share in _wins(at[verdict.first], at[verdict.second], verdict.winner, settings.ties)
-    ]
-    rows, cells, shares = zip(*entries, strict=True) if entries else ((), (), ())
-    # Entries of the same place add up.
-    return csr_array((np.array(shares, dtype=np.float64), (rows, cells)), shape=(len(lines), len(systems) ** 2))
-
-
-def _wins(i: int, j: int, winner: str, ties: TiePolicy) -> list[tuple[int, int, float]]:
-    """Who beats whom, and how much of a win it is."""
-    if winner != "tie":
-        return [(i, j, 1.0) if winner == "first" else (j, i, 1.0)]
-    if ties == "half":
-        return [(i, j, 0.5), (j, i, 0.5)]
-    return [(max(i, j), min(i, j), 1.0)] if ties == "second" else []
+    _, first, second, result = votes
+    tie = {"half": (0.5, 0.5), "second": (0.0, 1.0), "drop": (0.0, 0.0)}[settings.ties]
+    shares = [np.where(result == 0, share, result == side) for share, side in zip(tie, (1, -1), strict=True)]
+    cells = np.concatenate([first * k + second, second * k + first])
+    # Instances x (systems * systems); entries of the same place add up.
+    shape = (int(votes.instance.max()) + 1, k**2)
+    games = csr_array((np.concatenate(shares), (np.tile(votes.instance, 2), cells)), shape=shape)
+    draws = []
+    step = max(1, BLOCK_CELLS // k**2)
+    for counts in bootstrap_counts(shape[0], settings.resamples, settings.seed):
+        for start in range(0, len(counts), step):
+            wins = (games.T @ counts[start : start + step].T).T.reshape(-1, k, k)
+            draws.append(newman(np.asarray(wins, dtype=np.float64))[0])
+    return np.concatenate(draws)
 
 
 def _position(verdicts: Sequence[Verdict]) -> PositionCheck:
@@ -336,7 +326,7 @@ def _position(verdicts: Sequence[Verdict]) -> PositionCheck:
 
 
 def _notes(
-    position: PositionCheck, rows: Sequence[VerdictRow], counted: Wins, instances: int, *, connected: bool
+    position: PositionCheck, rows: Sequence[VerdictRow], instances: int, *, connected: bool
 ) -> tuple[str, ...]:
     said = []
     place = "first" if position.first_twice + position.first > position.second_twice + position.second else "second"
@@ -364,7 +354,7 @@ def _notes(
     always = [row.system for row in rows if row.losses == 0 and row.wins]
     if always:
         said.append(f"{', '.join(always)} never lost")
-    if not counted.strict.any():
+    if not any(row.wins for row in rows):
         said.append("all verdicts are ties")
     return tuple(said)
 
