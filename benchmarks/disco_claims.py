@@ -27,7 +27,7 @@ from nlgauge.data.judgements import JudgementTable
 from nlgauge.errors import NlgaugeWarning
 from nlgauge.stats.rank_permutation import permutation_both_of_systems
 from nlgauge.studies.meta.score_table import score_table
-from nlgauge.studies.published.entries import PAPER_TABLES
+from nlgauge.studies.published.load import PAPER_TABLES
 
 __all__ = ["main"]
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
 
-from nlgauge.studies.published.entries import PAPER_TABLES
+from nlgauge.studies.published.load import PAPER_TABLES
 from nlgauge.studies.published.tables import PaperTable, TableRow
 
 __all__ = ["BROKEN", "Checked", "check_table", "main", "printed_rows", "text_of"]

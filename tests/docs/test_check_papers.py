@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from docs.check_papers import BROKEN, check_table, main, printed_rows, text_of
 
-from nlgauge.studies.published.entries import PAPER_TABLES
+from nlgauge.studies.published.load import PAPER_TABLES
 from nlgauge.studies.published.tables import Column, Mean, PaperTable, TableRow
 
 TEXT = """\

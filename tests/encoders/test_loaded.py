@@ -23,8 +23,9 @@ from nlgauge.encoders.load import LoadedModels, load_encoder, release_models
 from nlgauge.encoders.pool import hosted
 from nlgauge.errors import ModelError
 from nlgauge.studies.meta.tune_layer import tune_layer
-from nlgauge.studies.published.agreement import find_model
-from nlgauge.studies.published.entries import find_paper_table
+from nlgauge.studies.published.agreement import PublishedRun
+from nlgauge.studies.published.load import find_paper_table
+from nlgauge.studies.published.reproduce import Request
 
 
 def test_the_one_used_longest_ago_goes_first() -> None:
@@ -90,7 +91,8 @@ def test_a_table_in_print_looks_its_model_up_with_the_options_of_the_run(
 ) -> None:
     folder = str(write_model(tmp_path / "tiny", TINY["bert"]))
     table = find_paper_table("table3")
-    assert find_model(table, folder, RunOptions(threads=1), {}) is load_encoder(folder, threads=1)
+    assert PublishedRun(Request(table=table, model=folder, run=RunOptions(threads=1))).model_is_here()
+    load_encoder(folder, threads=1)
     assert loads == ["tiny"]
 
 

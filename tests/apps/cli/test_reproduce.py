@@ -10,8 +10,7 @@ import pytest
 from tests.apps.cli.conftest import Refusal, Run, write_lines
 from tests.studies.published.rankings.small_frames import write_frames
 
-from nlgauge.studies.published.entries import PAPER_TABLES
-from nlgauge.studies.published.inventory import INVENTORY
+from nlgauge.studies.published.load import INVENTORY, PAPER_TABLES
 
 
 @pytest.fixture(autouse=True)

@@ -17,7 +17,7 @@ from nlgauge.studies.explain.corpus import CorpusSummary, GroupShare
 from nlgauge.studies.explain.evaluate import ErrorAgreements, evaluate_errors
 from nlgauge.studies.explain.pairs import explain_pair, explain_pairs
 from nlgauge.studies.factors.surrogate import FactorStudy, fit_surrogates
-from nlgauge.studies.published.entries import PAPER_TABLES
+from nlgauge.studies.published.load import PAPER_TABLES
 from nlgauge.studies.published.reproduce import reproduce
 
 TEXTS = ["A cat sat.", "A dog ran."], [["The cat sat.", "Cats sat."], ["The dog ran.", "Dogs ran."]]

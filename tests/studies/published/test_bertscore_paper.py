@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from nlgauge.studies.published.entries import PAPER_TABLES
+from nlgauge.studies.published.load import PAPER_TABLES
 from nlgauge.studies.published.reproduce import reproduce
 from nlgauge.studies.published.tables import TableRow
 

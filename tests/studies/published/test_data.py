@@ -5,19 +5,21 @@ from __future__ import annotations
 import pytest
 
 from nlgauge.errors import FileFormatError, InputError
-from nlgauge.studies.published.runs import or_missing
+from nlgauge.studies.published.load import PAPER_TABLES
+from nlgauge.studies.published.reproduce import Request
+from nlgauge.studies.published.runs import Run
 
 
 def test_domain_error_is_listed_as_missing_with_its_reason() -> None:
-    missing: dict[str, None] = {}
-    with or_missing("value of SSS, si-en", missing):
+    run = Run(Request(table=PAPER_TABLES["repro-table3"]))
+    with run.or_missing("value of SSS, si-en"):
         raise InputError("Sinhala is not read")
-    assert list(missing) == ["value of SSS, si-en: Sinhala is not read"]
+    assert list(run.missing) == ["value of SSS, si-en: Sinhala is not read"]
 
 
 @pytest.mark.parametrize("error", [IndexError("a bug"), FileFormatError("a broken file")])
 def test_bugs_and_broken_files_are_raised(error: Exception) -> None:
-    missing: dict[str, None] = {}
-    with pytest.raises(type(error)), or_missing("value", missing):
+    run = Run(Request(table=PAPER_TABLES["repro-table3"]))
+    with pytest.raises(type(error)), run.or_missing("value"):
         raise error
-    assert not missing
+    assert not run.missing

@@ -17,7 +17,7 @@ from nlgauge.studies.alignment.simulated_languages import (
     simulate_density,
 )
 from nlgauge.studies.paired_evaluation.options import RankingOptions
-from nlgauge.studies.published.entries import find_paper_table
+from nlgauge.studies.published.load import find_paper_table
 from nlgauge.studies.published.reproduce import reproduce
 
 
@@ -74,7 +74,7 @@ def test_a_flow_finds_what_is_bent() -> None:
 def test_setup_that_cannot_be_simulated_leaves_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
     table = find_paper_table("density-simulation")
     row = next(row for row in table.rows if row.computed and row.key[0] in LINEAR)
-    module = sys.modules["nlgauge.studies.published.density"]
+    module = sys.modules["nlgauge.studies.published.rankings"]
     simulated = module.simulate_density
 
     def failing(setup: object, *args: object, **options: object) -> object:

@@ -9,8 +9,7 @@ import pytest
 
 from nlgauge.data.cards import load
 from nlgauge.errors import RecipeError
-from nlgauge.studies.published.entries import PAPER_TABLES
-from nlgauge.studies.published.load import load_tables
+from nlgauge.studies.published.load import PAPER_TABLES
 from nlgauge.studies.published.reproduce import reproduce
 from nlgauge.studies.published.runs import Reproduction, compared_cell
 
@@ -24,9 +23,8 @@ def ours(found: Reproduction, row: str) -> list[float]:
 
 
 def test_all_twelve_tables_are_there() -> None:
-    tables = load_tables("discoscore_2023")
-    assert [table.id for table in tables] == [f"disco-table{number}" for number in range(1, 13)]
-    assert all(PAPER_TABLES[table.id] == table for table in tables)
+    names = [name for name in PAPER_TABLES if name.startswith("disco")]
+    assert names == [f"disco-table{number}" for number in range(1, 13)]
 
 
 def test_a_value_without_a_sign_in_print_is_compared_without_ours() -> None:

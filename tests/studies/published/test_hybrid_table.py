@@ -11,8 +11,8 @@ from nlgauge.data.cards import load
 from nlgauge.studies.meta.hybrids import hybrid_results
 from nlgauge.studies.meta.metric_values import MetricValues
 from nlgauge.studies.meta.score_table import score_table
-from nlgauge.studies.published import hybrids as hybrids_module
-from nlgauge.studies.published.entries import PAPER_TABLES
+from nlgauge.studies.published import agreement as agreement_module
+from nlgauge.studies.published.load import PAPER_TABLES
 from nlgauge.studies.published.reproduce import reproduce
 from nlgauge.studies.published.runs import data_at
 from nlgauge.studies.published.tables import PaperTable
@@ -42,7 +42,7 @@ def package(tmp_path: Path) -> Path:
 @pytest.fixture(autouse=True)
 def few_hybrids(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, number in (("HYBRIDS", 200), ("CHOSEN_FROM", 10), ("REPEATS", 50)):
-        monkeypatch.setattr(hybrids_module, name, number)
+        monkeypatch.setattr(agreement_module, name, number)
 
 
 def hybrid_table(number: int) -> PaperTable:

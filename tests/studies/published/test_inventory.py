@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from nlgauge.studies.published.entries import PAPER_TABLES
-from nlgauge.studies.published.inventory import INVENTORY, PrintedItem
+from nlgauge.studies.published.load import INVENTORY, PAPER_TABLES, PrintedItem
 
 #: Files of the papers' texts, and the papers in the inventory that are in them.
 TEXTS = {"bertscore.txt": "BERTScore", "moverscore.txt": "MoverScore", "reproducibility.txt": "reproducibility study",

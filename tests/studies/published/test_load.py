@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from nlgauge.errors import FileFormatError
 from nlgauge.studies.meta.questions import Question
-from nlgauge.studies.published.inventory import PrintedItem, parse_inventory
-from nlgauge.studies.published.load import parse_printed, parse_tables
-from nlgauge.studies.published.tables import Column, Mean, PublishedModel
+from nlgauge.studies.published.load import PrintedItem, load_inventory, load_tables, parse_printed
+from nlgauge.studies.published.tables import Column, Mean, PaperTable, PublishedModel
 
 SMALL = """
 source = "Somebody 2020, {}; code: nowhere"
@@ -53,8 +54,23 @@ other = ["a", "b"]
 """
 
 
-def test_columns_rows_and_methods_of_a_table() -> None:
-    (table,) = parse_tables(SMALL)
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "paper.toml"
+
+
+def read_tables(file: Path, text: str) -> tuple[PaperTable, ...]:
+    file.write_text(text, encoding="utf-8")
+    return load_tables(file)
+
+
+def read_inventory(file: Path, text: str) -> tuple[PrintedItem, ...]:
+    file.write_text(text, encoding="utf-8")
+    return load_inventory(file)
+
+
+def test_columns_rows_and_methods_of_a_table(file: Path) -> None:
+    (table,) = read_tables(file, SMALL)
     assert (table.id, table.source) == ("x-table1", "Somebody 2020, Table 1; code: nowhere")
     assert table.notes == ("it takes long", "a note")
     coherence = Question("summeval", criterion="coherence", options=(("systems", ("M1",)),))
@@ -75,33 +91,45 @@ def test_columns_rows_and_methods_of_a_table() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "why"),
     [
-        ("[texts]", "[text]", "text: unknown key 'text'; known are source, texts"),
-        ("decimals = 2", "decimal = 2", "text, tables.x-table1: unknown key 'decimal'; known are title, source"),
-        ("decimals = 2", "rows = []", "text, tables.x-table1: unknown key 'rows'"),
-        ("decimals = 2", "decimals = '2'", "text, tables.x-table1: decimals cannot be '2'"),
-        ("decimals = 2", "kind = 'ranking'", "text, tables.x-table1: kind cannot be 'ranking'"),
-        ("recipe =", "recipes =", r"text, methods of \[PF\] BERT: unknown key 'recipes'"),
-        ('recipe = "bertscore"', "recipe = 3", "recipe cannot be 3"),
-        ('recipe = "bertscore"', "key = ['a']", r"text, methods of \[PF\] BERT: unknown key 'key'"),
-        ('"P *"', '"Q *"', r"text: methods of 'Q \*': there is no such row"),
-        ('rows = ["other"]', 'rows = ["others"]', "text, tables.x-table1: methods of 'others': there is no such row"),
-        ('other = ["a', 'others = ["a', "text, tables.x-table1, keys: unknown key 'others'"),
+        ("[texts]", "[text]", "toml: unknown key 'text'; known keys: source, texts"),
+        (
+            "decimals = 2",
+            "decimal = 2",
+            "toml, tables.x-table1: unknown key 'decimal'; known keys: title, kind",
+        ),
+        ("decimals = 2", "rows = []", "toml, tables.x-table1: unknown key 'rows'"),
+        ("decimals = 2", "decimals = '2'", "toml, tables.x-table1: decimals must be a whole number, got '2'"),
+        ("decimals = 2", "kind = 'ranking'", "toml, tables.x-table1: kind must be one of 'agreement'"),
+        ("recipe =", "recipes =", "toml, tables.x-table1, row 'P BERT': unknown key 'recipes'"),
+        ('recipe = "bertscore"', "recipe = 3", "recipe must be a text, got 3"),
+        ('recipe = "bertscore"', "key = ['a']", "toml, tables.x-table1, row 'P BERT': unknown key 'key'"),
+        ('"P *"', '"Q *"', r"toml: methods of 'Q \*': there is no such row"),
+        (
+            'rows = ["other"]',
+            'rows = ["others"]',
+            "toml, tables.x-table1: methods of 'others': there is no such row",
+        ),
+        ('other = ["a', 'others = ["a', "toml, tables.x-table1, keys: unknown key 'others'"),
         ('model = "BERT"', 'model = "Bert"', "no model is called 'Bert'; there are BERT"),
-        ('"$long", "a', '"$short", "a', "text, tables.x-table1: no text is called 'short'; there are long"),
+        ('"$long", "a', '"$short", "a', "toml, tables.x-table1: no text is called 'short'; there are long"),
         ('["seven"', '["eight"', "no list of columns is called 'eight'; there are seven"),
         ("langpairs =", "labels = ['x'], langpairs =", "has langpairs, criteria or labels, got labels, langpairs"),
-        ("prefix = ", "prefixes = ", "text, tables.x-table1, columns: unknown key 'prefixes'"),
-        ('place = "Table 1"', "", "text, tables.x-table1: say where it stands"),
-        ('title = "a table"', "", "text, tables.x-table1: title is missing"),
-        ("{ name =", "{ names =", "text, models.BERT: unknown key 'names'"),
-        ("title =", "title", "text is not TOML"),
-        ("P BERT  |", "F BERT  |", "text, tables.x-table1, printed, line 3: 'F BERT': a second row of that name"),
+        ("prefix = ", "prefixes = ", "toml, tables.x-table1, columns: unknown key 'prefixes'"),
+        ('place = "Table 1"', "", "toml, tables.x-table1: say where it stands"),
+        ('title = "a table"', "", "toml, tables.x-table1: missing key 'title'"),
+        ("{ name =", "{ names =", "toml, models.BERT: unknown key 'names'"),
+        ("title =", "title", "toml is not valid TOML"),
+        (
+            "P BERT  |",
+            "F BERT  |",
+            "toml, tables.x-table1, printed, line 3: 'F BERT': a second row of that name",
+        ),
     ],
 )
-def test_what_means_nothing_is_refused(old: str, new: str, why: str) -> None:
+def test_what_means_nothing_is_refused(file: Path, old: str, new: str, why: str) -> None:
     assert old in SMALL
     with pytest.raises(FileFormatError, match=why):
-        parse_tables(SMALL.replace(old, new))
+        read_tables(file, SMALL.replace(old, new))
 
 
 @pytest.mark.parametrize(
@@ -124,7 +152,7 @@ def test_names_of_columns_and_cells_may_have_blanks() -> None:
     assert rows["F"].values == {"15 cs-en": "first + keep"}
 
 
-def test_inventory_has_entries_parts_and_reasons() -> None:
+def test_inventory_has_entries_parts_and_reasons(file: Path) -> None:
     text = """
     [texts]
     no = "no result"
@@ -133,14 +161,14 @@ def test_inventory_has_entries_parts_and_reasons() -> None:
     "Table 2" = { entries = ["x-table2"], part = "half" }
     "Figure 1" = "$no"
     """
-    assert parse_inventory(text) == (
+    assert read_inventory(file, text) == (
         PrintedItem("X", "Table 1", ("x-table1",)),
         PrintedItem("X", "Table 2", ("x-table2",), part="half"),
         PrintedItem("X", "Figure 1", reason="no result"),
     )
-    with pytest.raises(FileFormatError, match="text, X, Table 2: unknown key 'parts'"):
-        parse_inventory(text.replace("part =", "parts ="))
-    with pytest.raises(FileFormatError, match="text, X, Figure 1: no text is called 'yes'; there are no"):
-        parse_inventory(text.replace("$no", "$yes"))
-    with pytest.raises(FileFormatError, match="text, X, Table 1: expected a list of entries"):
-        parse_inventory(text.replace('["x-table1"]', "3"))
+    with pytest.raises(FileFormatError, match="toml, X, Table 2: unknown key 'parts'"):
+        read_inventory(file, text.replace("part =", "parts ="))
+    with pytest.raises(FileFormatError, match="toml, X, Figure 1: no text is called 'yes'; there are no"):
+        read_inventory(file, text.replace("$no", "$yes"))
+    with pytest.raises(FileFormatError, match="toml, X, Table 1: entries must be a list, got 3"):
+        read_inventory(file, text.replace('["x-table1"]', "3"))

@@ -17,7 +17,7 @@ from nlgauge.metrics.chrf import ChrF
 from nlgauge.studies.meta.evaluation import evaluate
 from nlgauge.studies.meta.questions import Question
 from nlgauge.studies.meta.score_table import score_table
-from nlgauge.studies.published.entries import PAPER_TABLES
+from nlgauge.studies.published.load import PAPER_TABLES
 from nlgauge.studies.published.reproduce import reproduce
 from nlgauge.studies.published.runs import Reproduction
 from nlgauge.studies.published.tables import Column, Mean, PaperTable, PublishedModel, TableRow

@@ -17,9 +17,8 @@ from nlgauge.core import checkpoint as checkpoint_module
 from nlgauge.data.cards import load
 from nlgauge.errors import InputError, MissingExtraError, RecipeError
 from nlgauge.studies.meta.score_table import score_table
-from nlgauge.studies.published.entries import PAPER_TABLES, find_paper_table
-from nlgauge.studies.published.options import StudyInputs
-from nlgauge.studies.published.reproduce import reproduce
+from nlgauge.studies.published.load import PAPER_TABLES, find_paper_table
+from nlgauge.studies.published.reproduce import StudyInputs, reproduce
 from nlgauge.studies.published.runs import Reproduction
 from nlgauge.studies.published.tables import Mean, PaperTable
 from nlgauge.text.stopwords import load_stopwords

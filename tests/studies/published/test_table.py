@@ -8,8 +8,8 @@ from nlgauge.core.registry import parse_metric
 from nlgauge.data.cards import DATA_CARDS
 from nlgauge.errors import RecipeError
 from nlgauge.studies.published.agreement import PublishedRun, Value
-from nlgauge.studies.published.entries import PAPER_TABLES, find_paper_table
-from nlgauge.studies.published.options import Request
+from nlgauge.studies.published.load import PAPER_TABLES, find_paper_table
+from nlgauge.studies.published.reproduce import Request
 from nlgauge.studies.published.tables import Mean, PaperTable, PublishedModel, with_options
 
 TABLES = pytest.mark.parametrize("table", PAPER_TABLES.values(), ids=list(PAPER_TABLES))
@@ -118,7 +118,7 @@ def test_a_row_may_have_absolute_values_in_a_table_that_keeps_signs() -> None:
     assert bleu.absolute
     assert not table.absolute
     values = {("BLEU", "tr-en"): Value(-0.652, "")}
-    made = PublishedRun(Request(table=table, model="none")).row(bleu, table.columns, values)
+    made = PublishedRun(Request(table=table, model="none")).model_row(bleu, table.columns, values)
     assert made.cells["tr-en"].ours == -0.652
     assert made.cells["tr-en"].difference == pytest.approx(0.652 - 0.657)
 

@@ -19,11 +19,16 @@ from nlgauge.core.options import OptionSet, option
 from nlgauge.errors import InputError, RecipeError
 from nlgauge.io.table import LINE, Cell, Table
 from nlgauge.studies.paired_evaluation.options import RankingOptions
-from nlgauge.studies.published.entries import PAPER_TABLES, find_paper_table
 from nlgauge.studies.published.figure import check_plotted
-from nlgauge.studies.published.inventory import INVENTORY, ListedTable, PrintedItem, PublishedTables
-from nlgauge.studies.published.options import ReproduceOptions, StudyInputs
-from nlgauge.studies.published.reproduce import reproduce
+from nlgauge.studies.published.load import (
+    INVENTORY,
+    PAPER_TABLES,
+    ListedTable,
+    PrintedItem,
+    PublishedTables,
+    find_paper_table,
+)
+from nlgauge.studies.published.reproduce import ReproduceOptions, StudyInputs, reproduce
 from nlgauge.studies.published.runs import data_at, models_at
 from nlgauge.studies.published.tables import PaperTable
 

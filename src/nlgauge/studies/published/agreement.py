@@ -1,27 +1,35 @@
 """Published tables of agreement: scores of metrics under one model, held against judgements of a data set.
 
-What is missing, how a row is computed under the model at hand, and why ours differs from print.
+Tables on hybrid systems (real systems mixed at random, `nlgauge.studies.meta.hybrids`) have other numbers of the same
+scores:
+
+    pearson     correlation of a metric with human scores over hybrids
+    hits_at_1   how often a metric's best of some hybrids is the best by human scores
+    mrr         mean of 1 / human rank of the metric's best
+    diff        how much worse its human score is than that of the best, x 100
+
+The package of WMT18 has no scores of single outputs, so each output has the official score of its system, and the
+human score of a hybrid is the mean of these; a hybrid mixes two systems (D24).
 """
 
 from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from nlgauge.core.run_options import RunOptions
 from nlgauge.data.judgements import JudgementTable
-from nlgauge.encoders.base import Encoder
 from nlgauge.encoders.load import load_encoder
 from nlgauge.errors import DataWarning, FileFormatError, MissingExtraError, ModelError, NlgaugeError
+from nlgauge.studies.meta.hybrids import hybrid_results
 from nlgauge.studies.meta.metric_values import MetricValues
 from nlgauge.studies.meta.questions import answer
 from nlgauge.studies.meta.score_table import released_rows, score_table
-from nlgauge.studies.published.options import Request
+from nlgauge.studies.published.reproduce import Request
 from nlgauge.studies.published.runs import (
     NEEDS_VECTORS,
     NO_MODEL,
@@ -31,14 +39,17 @@ from nlgauge.studies.published.runs import (
     ReproducedCell,
     ReproducedRow,
     Reproduction,
+    Run,
     agrees,
-    compared_cell,
-    find_judged,
-    kept_columns,
-    or_missing,
+    cells_of,
     slice_of,
 )
 from nlgauge.studies.published.tables import Column, Mean, PaperTable, TableRow, with_options
+
+#: As in the paper: hybrids of a language pair, and how often the best of how many is chosen.
+HYBRIDS = 10_000
+CHOSEN_FROM = 100
+REPEATS = 100_000
 
 
 class Value(NamedTuple):
@@ -55,67 +66,43 @@ class Value(NamedTuple):
 #: By name of the row and label of the column.
 Values = Mapping[tuple[str, str], Value]
 
-#: What a cell says of scores beside judgements: the number, and why there is none where it is nan.
-Measure = Callable[[PaperTable, JudgedRows, MetricValues, Column], tuple[float, str]]
-
 
 def compute_agreement(request: Request) -> Reproduction:
-    """The table with our agreement on the data sets that are here."""
-    return compute_table(request, _agreement)
-
-
-def compute_table(request: Request, measure: Measure) -> Reproduction:
-    """The table with what is measured of each row's scores."""
+    """The table with our values on the data sets that are here; each slice of one is read and encoded once."""
     run = PublishedRun(request)
-    kept = kept_columns(run.table, langpairs=request.langpairs, data=request.data, levels=request.levels)
-    values = _table_values(run, kept, measure)
-    if run.table.unavailable:
-        run.missing[run.table.unavailable] = None
-    return run.reproduction(kept, values)
-
-
-def _agreement(_table: PaperTable, judged: JudgedRows, scores: MetricValues, column: Column) -> tuple[float, str]:
-    assert column.question is not None
-    with warnings.catch_warnings():
-        # The published table is about that very column, and says so.
-        if column.question.criterion in judged.table.caveats:
-            warnings.simplefilter("ignore", DataWarning)
-        found = answer(column.question, judged.table, scores, pairs=judged.pairs)[column.langpair]
-    return found.value, found.note
-
-
-def _table_values(run: PublishedRun, kept: Sequence[Column | Mean], measure: Measure) -> dict[tuple[str, str], Value]:
-    """Our values of a table; each slice of a data set is read and encoded once."""
-    asked: dict[DataSlice, list[tuple[TableRow, Column]]] = {}
-    for column in kept:
+    columns = run.columns()
+    slices: dict[DataSlice, list[tuple[TableRow, Column]]] = {}
+    for column in columns:
         if isinstance(column, Mean) or column.question is None:
             continue
         for row in run.table.rows:
             if run.computes(row):
                 part = slice_of(column.question, column.langpair, data=row.data)
-                asked.setdefault(part, []).append((row, column))
+                slices.setdefault(part, []).append((row, column))
     values: dict[tuple[str, str], Value] = {}
-    for part, wanted in asked.items():
-        values |= _slice_values(run, part, wanted, measure)
-    return values
+    for part, asked in slices.items():
+        values |= _slice_values(run, part, asked)
+    if run.table.unavailable:
+        run.missing[run.table.unavailable] = None
+    return run.reproduction(columns, values)
 
 
 def _slice_values(
-    run: PublishedRun, part: DataSlice, asked: Sequence[tuple[TableRow, Column]], measure: Measure
+    run: PublishedRun, part: DataSlice, asked: Sequence[tuple[TableRow, Column]]
 ) -> dict[tuple[str, str], Value]:
-    """Our values of these rows and columns; those that cannot be had are left out."""
-    judged = find_judged(part, run.request.at, run.missing)
+    """Our values of these rows and columns; those that cannot be computed are left out."""
+    judged = run.judged(part)
     if judged is None:
         return {}
-    rows = {row.name: row for row, _ in asked}
-    scores = _scores(run, judged.table, part.langpair, list(rows.values()))
+    measure = _hybrid_value if run.table.kind == "hybrids" else _agreement
+    scores = _scores(run, judged.table, part.langpair, list({row.name: row for row, _ in asked}.values()))
     values = {}
     for row, column in asked:
         if row.name not in scores:
             continue
         own = scores[row.name]
         number, why = float("nan"), ""
-        with or_missing(f"value of {row.name}, {column.label}", run.missing):
+        with run.or_missing(f"value of {row.name}, {column.label}"):
             number, why = measure(run.table, judged, own, column)
         if not np.isfinite(number):
             if why:
@@ -126,6 +113,42 @@ def _slice_values(
         signature = own.signatures.get(part.langpair, "")
         values[row.name, column.label] = Value(number * run.table.scale, signature, identical)
     return values
+
+
+def _agreement(_table: PaperTable, judged: JudgedRows, scores: MetricValues, column: Column) -> tuple[float, str]:
+    """The number of a cell, and why there is none where it is nan."""
+    assert column.question is not None
+    with warnings.catch_warnings():
+        # The published table is about that very column, and says so.
+        if column.question.criterion in judged.table.caveats:
+            warnings.simplefilter("ignore", DataWarning)
+        agreement = answer(column.question, judged.table, scores, pairs=judged.pairs)[column.langpair]
+    return agreement.value, agreement.note
+
+
+def _hybrid_value(table: PaperTable, rows: JudgedRows, scores: MetricValues, column: Column) -> tuple[float, str]:
+    judged, langpair = rows.table, column.langpair
+    official = judged.system_scores.get(langpair, {})
+    chosen = [row for row, pair in enumerate(judged.langpair) if pair == langpair and judged.system[row] in official]
+    systems = {name: line for line, name in enumerate(dict.fromkeys(judged.system[row] for row in chosen))}
+    segments = {name: number for number, name in enumerate(dict.fromkeys(judged.segment[row] for row in chosen))}
+    if len(systems) < 2 or len(chosen) != len(systems) * len(segments):
+        return float("nan"), "hybrids need two systems with human scores, and each system's output for each segment"
+    values, human = np.empty((2, len(systems), len(segments)))
+    for row in chosen:
+        place = systems[judged.system[row]], segments[judged.segment[row]]
+        values[place] = scores.oriented[row]
+        human[place] = official[judged.system[row]]
+    (result,) = hybrid_results(
+        [MetricValues(scores.name, values)],
+        human,
+        mixed="two",
+        hybrids=HYBRIDS,
+        chosen_from=CHOSEN_FROM,
+        repeats=1 if table.experiment == "pearson" else REPEATS,  # a correlation needs no choices
+        undefined="nan",
+    )
+    return float(getattr(result, table.experiment)), result.reason or ""
 
 
 def _scores(
@@ -178,33 +201,25 @@ def _scored(
         yield from ((scores.name, scores) for scores in scored)
 
 
-def find_model(table: PaperTable, model: str, options: RunOptions, missing: dict[str, None]) -> Encoder | None:
-    """The model; None where it is not here, with entries of what is missing and of the published ones."""
-    try:
-        return load_encoder(model, **options.loading)
-    except (ModelError, MissingExtraError) as error:
-        missing[f"model {model!r}: {error}"] = None
-        for published in table.models:
-            missing[f"published model {published.name}: {published.published}"] = None
-        return None
-
-
-class PublishedRun:
-    """A table under one model; gathers what is missing."""
+class PublishedRun(Run):
+    """A table under one model."""
 
     def __init__(self, request: Request) -> None:
-        self.request, self.table, self.model = request, request.table, request.model_name
-        self.missing: dict[str, None] = {}
-        self.notes: dict[str, None] = {}
+        super().__init__(request)
+        self.model = request.model_name
         self._depth: int | None = None
         self._no_model = self.model == NO_MODEL
 
     def model_is_here(self) -> bool:
-        """Whether the model can be loaded; looked up once, and listed as missing where it cannot."""
+        """Whether the model can be loaded; looked up once, and listed as missing with the published ones."""
         if self._depth is None and not self._no_model:
-            encoder = find_model(self.table, self.model, self.request.run, self.missing)
-            self._no_model = encoder is None
-            self._depth = None if encoder is None else encoder.layers
+            try:
+                self._depth = load_encoder(self.model, **self.request.run.loading).layers
+            except (ModelError, MissingExtraError) as error:
+                self._no_model = True
+                self.missing[f"model {self.model!r}: {error}"] = None
+                for published in self.table.models:
+                    self.missing[f"published model {published.name}: {published.published}"] = None
         return not self._no_model
 
     def computes(self, row: TableRow) -> bool:
@@ -222,28 +237,25 @@ class PublishedRun:
         return with_options(text, ",".join(filter(None, (row.exceptions.get(langpair, ""), vectors))))
 
     def reproduction(
-        self, kept: Sequence[Column | Mean], values: Values, *, empty_columns: bool = True
+        self, columns: Sequence[Column | Mean], values: Values, *, empty_columns: bool = True
     ) -> Reproduction:
         """The table with these values; columns without any are left out unless they are wanted."""
-        rows = [self.row(row, kept, values) for row in self.table.rows]
-        shown = tuple(column for column in kept if empty_columns or any(row.has(column.label) for row in rows))
-        cut = tuple(replace(row, cells={one.label: row.cells[one.label] for one in shown}) for row in rows)
-        return Reproduction.of(self.table, self.model, shown, cut, missing=self.missing, notes=self.notes)
+        rows = [self.model_row(row, columns, values) for row in self.table.rows]
+        shown = tuple(column for column in columns if empty_columns or any(row.has(column.label) for row in rows))
+        cut = [replace(row, cells={column.label: row.cells[column.label] for column in shown}) for row in rows]
+        return self.result(cut, shown, model=self.model)
 
-    def row(self, row: TableRow, kept: Sequence[Column | Mean], values: Values) -> ReproducedRow:
+    def model_row(self, row: TableRow, columns: Sequence[Column | Mean], values: Values) -> ReproducedRow:
         """A row with its averages and the reason why it differs."""
-        ours = {column.label: values[row.name, column.label] for column in kept if (row.name, column.label) in values}
+        labels = [column.label for column in columns]
+        ours = {label: values[row.name, label] for label in labels if (row.name, label) in values}
         shown: dict[str, float | str] = {label: value.value for label, value in ours.items()}
-        for column in kept:
+        for column in columns:
             if isinstance(column, Mean):
                 numbers = [value for label in column.over if isinstance(value := shown.get(label), float | int)]
                 if len(numbers) == len(column.over):
                     shown[column.label] = float(np.mean(numbers))
-        absolute = self.table.absolute or row.absolute
-        cells = {
-            label: compared_cell(row.published.get(label), shown.get(label), absolute=absolute)
-            for label in (column.label for column in kept)
-        }
+        cells = cells_of(row, columns, shown, absolute=self.table.absolute or row.absolute)
         recipe = f"released: {row.released}" if row.released else ""
         if row.recipe and self.computes(row):
             recipe = self.recipe(row)
@@ -268,13 +280,12 @@ class PublishedRun:
         same = agrees(cells.values(), self.table.decimals)
         identical = all(value.identical for value in ours)
         settings = " or ".join(dict.fromkeys(value.settings for value in ours if value.settings))
-        reasons = [same] if same else []
-        if row.model is not None and not self._own_model(row):
-            # What another model made is not the published score, even where the decimals agree.
-            reasons = [same.replace("as published", "same decimals as in print")] if same else []
+        other_model = row.model is not None and not self._own_model(row)
+        # What another model made is not the published score, even where the decimals agree.
+        reasons = [same.replace("as published", "same decimals as in print") if other_model else same] if same else []
         if identical:
             reasons.append(f"value for value the scores of {row.identical_released_column}")
-        if row.model is not None and not self._own_model(row):
+        if row.model is not None and other_model:
             reasons.append(f"another model: {self.model} (published: {row.model.name})")
         if settings:
             reasons.append(settings)

@@ -8,18 +8,16 @@ import numpy as np
 
 from nlgauge.data.judgements import JudgementTable
 from nlgauge.studies.discourse import Discourse, discourse
-from nlgauge.studies.published.options import Request
+from nlgauge.studies.published.reproduce import Request
 from nlgauge.studies.published.runs import (
     NEEDS_VECTORS,
     NOT_COMPUTED,
     DataSlice,
     ReproducedRow,
     Reproduction,
+    Run,
     agrees,
     cells_of,
-    find_judged,
-    kept_columns,
-    or_missing,
     slice_of,
 )
 from nlgauge.studies.published.tables import Column, Mean, TableRow
@@ -30,28 +28,26 @@ _COUNTS = ("references", "systems", "documents")
 
 def compute_features(request: Request) -> Reproduction:
     """The table with our values on the data sets that are here; rows on entities need a file of word vectors."""
-    table = request.table
-    kept = kept_columns(table, data=request.data)
-    missing: dict[str, None] = {}
+    run = Run(request)
+    columns = run.columns()
     values: dict[str, dict[str, float]] = {}
-    settings: dict[str, None] = {}
     measured: dict[DataSlice, tuple[JudgementTable, list[Discourse]] | None] = {}
-    for column in kept:
+    for column in columns:
         if not isinstance(column, Column) or column.question is None:
             continue
         part = slice_of(column.question, column.langpair)
         if part not in measured:
-            judged = find_judged(part, request.at, missing)
-            measured[part] = judged and (judged.table, _measure(judged.table, missing, request.vectors))
+            judged = run.judged(part)
+            measured[part] = judged and (judged.table, _measure(run, judged.table))
         own = measured[part]
         if own is not None and own[1]:
-            settings = {str(own[1][0].settings): None}
-            values[column.label] = _values(own[1], own[0], column.part, table.scale)
-    rows = tuple(_row(request, row, kept, values) for row in table.rows)
-    return Reproduction.of(table, "", kept, rows, missing=missing, notes=filter(None, settings))
+            settings = str(own[1][0].settings)
+            run.notes = {settings: None} if settings else {}
+            values[column.label] = _values(own[1], own[0], column.part, run.table.scale)
+    return run.result([_row(request, row, columns, values) for row in run.table.rows], columns)
 
 
-def _measure(table: JudgementTable, missing: dict[str, None], vectors: str | None) -> list[Discourse]:
+def _measure(run: Run, table: JudgementTable) -> list[Discourse]:
     """Features of all outputs; systems of the same segments are measured together, as they share references."""
     order = {segment: place for place, segment in enumerate(dict.fromkeys(table.segment))}
     rows: dict[str, list[int]] = {system: [] for system in table.systems}
@@ -61,12 +57,12 @@ def _measure(table: JudgementTable, missing: dict[str, None], vectors: str | Non
     for system, own in rows.items():
         alike.setdefault(tuple(table.segment[at] for at in own), {})[system] = own
     measured: list[Discourse] = []
-    with or_missing(f"features of {table.name}", missing):
+    with run.or_missing(f"features of {table.name}"):
         measured += [
             discourse(
                 {system: [table.hypothesis[at] for at in own] for system, own in group.items()},
                 [table.references[at] for at in next(iter(group.values()))],
-                vectors=vectors,
+                vectors=run.request.vectors,
             )
             for group in alike.values()
         ]

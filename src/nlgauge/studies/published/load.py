@@ -17,19 +17,23 @@ share. A mean of other columns has `over`, and a name stands for a list of [colu
 Values in print are lines `NAME | VALUES`, after a line `columns | LABELS` where they are not all columns in their
 order. `-` is a cell that print leaves empty, `_` in a label or a name is a blank, `*` after a value is the print's
 asterisk, whole numbers stay whole, and further bars only part groups of columns.
+
+`papers/inventory.toml` lists every table and figure of the papers: entries as a list, with `part` where they do not
+have all of it, or the reason why there is no entry, as a text.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import MISSING, fields
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
-from functools import cache
-from importlib import resources
-from typing import Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
+from pathlib import Path
+from typing import Any, NamedTuple
 
-from nlgauge.errors import FileFormatError
-from nlgauge.io.formats import toml_content
+from nlgauge.core.result import Result
+from nlgauge.errors import FileFormatError, RecipeError
+from nlgauge.io.table import Cell, Table
+from nlgauge.io.toml_records import build_record, read_entries
 from nlgauge.studies.meta.questions import Question
 from nlgauge.studies.published.tables import (
     Column,
@@ -43,6 +47,7 @@ from nlgauge.studies.published.tables import (
 
 Section = Mapping[str, Any]
 
+_FOLDER = Path(__file__).parent / "papers"
 _FILE = ("source", "texts", "models", "columns", "frames", "methods", "tables")
 _HEADER = "columns"
 _ASKED = ("level", "agreement", "criterion", "options")
@@ -50,83 +55,32 @@ _GROUP = ("langpairs", "criteria", "labels", "prefix", "langpair", "parts", "set
           *_ASKED)  # fmt: skip
 #: Keys of a table that are not fields of `PaperTable`, or not in the same form.
 _FORMS = ("place", "source", "notes", "columns", "printed", "names", "methods", "keys", "groups", "frames",
-          "other_model", "sampled")  # fmt: skip
-#: Fields of a row that methods do not have: they stand with the values in print.
-_OF_PRINT = ("name", "published", "starred", "key")
+          "other_model", "sampled", "unavailable", "idf_corpora")  # fmt: skip
 
 
-def read_data(name: str) -> str:
-    """The text of a file of the folder `papers`."""
-    return (resources.files("nlgauge.studies.published") / "papers" / name).read_text(encoding="utf-8")
-
-
-def load_tables(paper: str) -> tuple[PaperTable, ...]:
+def load_tables(path: Path) -> tuple[PaperTable, ...]:
     """The tables of a paper, from its file."""
-    return parse_tables(read_data(f"{paper}.toml"), where=f"{paper}.toml")
+    return _Paper(read_entries(path), path.name).tables()
 
 
-def parse_tables(text: str, *, where: str = "text") -> tuple[PaperTable, ...]:
-    """The tables of a text in TOML."""
-    return _Paper(parse_toml(text, where), where).tables()
+def _look_up(name: str, known: Mapping[str, Any], what: str, where: str) -> Any:
+    """The entry of that name; the error lists what there is."""
+    if name not in known:
+        msg = f"{where}: no {what} is called {name!r}; there are {', '.join(known) or 'none'}"
+        raise FileFormatError(msg)
+    return known[name]
 
 
-def parse_toml(text: str, where: str) -> Section:
-    """The content of a text in TOML."""
-    try:
-        return toml_content(text)
-    except ValueError as error:
-        msg = f"{where} is not TOML: {error}"
-        raise FileFormatError(msg) from None
-
-
-def check_keys(section: Section, known: Iterable[str], where: str) -> None:
-    """Refuse keys that mean nothing."""
+def _check_keys(section: Section, known: Iterable[str], where: str) -> None:
     for key in section:
         if key not in known:
-            msg = f"{where}: unknown key {key!r}; known are {', '.join(known)}"
+            msg = f"{where}: unknown key {key!r}; known keys: {', '.join(known)}"
             raise FileFormatError(msg)
 
 
-def expand_text(text: str, texts: Mapping[str, str], where: str) -> str:
+def _expand(text: str, texts: Mapping[str, str], where: str) -> str:
     """A text, or the one that `$name` stands for."""
-    if not text.startswith("$"):
-        return text
-    if text[1:] not in texts:
-        msg = f"{where}: no text is called {text[1:]!r}; there are {', '.join(texts) or 'none'}"
-        raise FileFormatError(msg)
-    return texts[text[1:]]
-
-
-@cache
-def _types(cls: type) -> dict[str, Any]:
-    return get_type_hints(cls)
-
-
-def _check_types(cls: type, given: Section, where: str) -> None:
-    """Refuse values that are not of the type of their field."""
-    for key, value in given.items():
-        expected = _types(cls)[key]
-        if get_origin(expected) is Literal:
-            fits = value in get_args(expected)
-        elif expected is float:
-            fits = isinstance(value, float | int)
-        else:
-            # Booleans are whole numbers to Python, and tuples are checked by what reads them.
-            fits = expected not in (str, bool, int) or type(value) is expected
-        if not fits:
-            msg = f"{where}: {key} cannot be {value!r}"
-            raise FileFormatError(msg)
-
-
-def _build(cls: Any, given: Section, where: str) -> Any:
-    """An object of a class from its fields; lists become tuples."""
-    check_keys(given, _types(cls), where)
-    _check_types(cls, given, where)
-    for one in fields(cls):
-        if one.name not in given and one.default is MISSING and one.default_factory is MISSING:
-            msg = f"{where}: {one.name} is missing"
-            raise FileFormatError(msg)
-    return cls(**{key: _to_tuples(value) for key, value in given.items()})
+    return str(_look_up(text[1:], texts, "text", where)) if text.startswith("$") else text
 
 
 class _Printed(NamedTuple):
@@ -189,23 +143,32 @@ class _Method(NamedTuple):
 
 
 def _merge_fields(methods: Iterable[_Method], name: str) -> dict[str, Any]:
-    """What methods say of a row."""
-    found: dict[str, Any] = {}
+    """Fields of a row from the methods that match it."""
+    merged: dict[str, Any] = {}
     for method in methods:
         if any(fnmatchcase(name, pattern) for pattern in method.patterns):
-            found |= method.fields
-    return found
+            merged |= method.fields
+    return merged
+
+
+def _check_matched(methods: Iterable[_Method], names: Iterable[str], where: str) -> None:
+    """Refuse a method without a row."""
+    for method in methods:
+        for pattern in method.patterns:
+            if not any(fnmatchcase(name, pattern) for name in names):
+                msg = f"{where}: methods of {pattern!r}: there is no such row"
+                raise FileFormatError(msg)
 
 
 class _Paper:
     """The file of a paper."""
 
     def __init__(self, content: Section, where: str) -> None:
-        check_keys(content, _FILE, where)
+        _check_keys(content, _FILE, where)
         self.content, self.where = content, where
         self.texts: Mapping[str, str] = content.get("texts", {})
-        self.models: dict[str, PublishedModel] = {
-            name: _build(PublishedModel, model, f"{where}, models.{name}")
+        self.models = {
+            name: build_record(PublishedModel, model, where=f"{where}, models.{name}")
             for name, model in content.get("models", {}).items()
         }
         self.column_lists: dict[str, tuple[Column | Mean, ...]] = {}
@@ -223,30 +186,28 @@ class _Paper:
 
     def _table(self, name: str, section: Section) -> PaperTable:
         where = f"{self.where}, tables.{name}"
-        check_keys(section, [*(key for key in _types(PaperTable) if key not in ("id", "rows")), *_FORMS], where)
         if "source" not in section and "place" not in section:
             msg = f"{where}: say where it stands: its place in the paper, or a source of its own"
             raise FileFormatError(msg)
-        groups = tuple(_build(FactorGroup, group, where) for group in section.get("groups", ()))
-        columns = tuple(column for group in groups for column in group.columns)
-        columns = columns or self._columns(section.get("columns", ()), where)
-        plain = {key: value for key, value in section.items() if key not in _FORMS}
-        for key in ("unavailable", "idf_corpora"):
-            plain[key] = self._text(plain.get(key, ""), where)
+        groups = tuple(build_record(FactorGroup, group, where=where) for group in section.get("groups", ()))
+        of_groups = tuple(column for group in groups for column in group.columns)
+        columns = of_groups or self._columns(section.get("columns", ()), where)
         sampled = self._columns(section.get("sampled", ()), where)
-        read = {
-            "id": name,
-            "source": section.get("source") or self.content.get("source", "").format(section.get("place", "")),
-            "columns": columns,
-            "rows": self._rows(section, [column.label for column in columns], where),
-            "notes": tuple(self._text(note, where) for note in section.get("notes", ())),
-            "groups": groups,
-            "frames": self.frames if section.get("frames") else (),
-            "other_model": self._model(section["other_model"], where) if "other_model" in section else None,
-            "sampled": tuple(column for column in sampled if isinstance(column, Column)),
-        }
-        table: PaperTable = _build(PaperTable, plain | read, where)
-        return table
+        return build_record(
+            PaperTable,
+            {key: value for key, value in section.items() if key not in _FORMS},
+            where=where,
+            id=name,
+            source=section.get("source") or self.content.get("source", "").format(section.get("place", "")),
+            columns=columns,
+            rows=self._rows(section, [column.label for column in columns], where),
+            notes=tuple(_expand(note, self.texts, where) for note in section.get("notes", ())),
+            groups=groups,
+            frames=self.frames if section.get("frames") else (),
+            other_model=self._model(section.get("other_model"), where),
+            sampled=tuple(column for column in sampled if isinstance(column, Column)),
+            **{key: _expand(section.get(key, ""), self.texts, where) for key in ("unavailable", "idf_corpora")},
+        )
 
     def _rows(self, section: Section, labels: Sequence[str], where: str) -> tuple[TableRow, ...]:
         printed = parse_printed(
@@ -255,69 +216,53 @@ class _Paper:
         own = self._methods(section.get("methods", ()), where)
         _check_matched(own, printed, where)
         keys: Mapping[str, list[str]] = section.get("keys", {})
-        check_keys(keys, printed, f"{where}, keys")
+        _check_keys(keys, printed, f"{where}, keys")
         rows = []
         for name, (values, starred) in printed.items():
             if name not in self.fields:
                 self.fields[name] = _merge_fields(self.methods, name)
-            given = self.fields[name] | _merge_fields(own, name)
-            rows.append(TableRow(name, values, starred=starred, key=tuple(keys.get(name, ())), **given))
+            fields = {"model": None} | self.fields[name] | _merge_fields(own, name)
+            # What stands with the values in print, and a model, are not for methods to convert.
+            of_print = {"name": name, "published": values, "starred": starred, "key": tuple(keys.get(name, ()))}
+            model = {"model": fields.pop("model")}
+            rows.append(build_record(TableRow, fields, where=f"{where}, row {name!r}", **of_print, **model))
         return tuple(rows)
 
     def _methods(self, sections: Iterable[Section], where: str) -> list[_Method]:
-        found = []
+        methods = []
         for section in sections:
-            here = f"{where}, methods of {', '.join(section.get('rows', ())) or 'no rows'}"
-            given = {key: value for key, value in section.items() if key != "rows"}
-            check_keys(given, [key for key in _types(TableRow) if key not in _OF_PRINT], here)
-            if "model" in given:
-                given["model"] = self._model(given["model"], here)
-            if "note" in given:
-                given["note"] = self._text(given["note"], here)
-            _check_types(TableRow, given, here)
-            found.append(_Method(tuple(section.get("rows", ())), given))
-        return found
+            fields = dict(section)
+            patterns = tuple(fields.pop("rows", ()))
+            here = f"{where}, methods of {', '.join(patterns) or 'no rows'}"
+            if "model" in fields:
+                fields["model"] = self._model(fields["model"], here)
+            if "note" in fields:
+                fields["note"] = _expand(fields["note"], self.texts, here)
+            methods.append(_Method(patterns, fields))
+        return methods
 
     def _columns(self, groups: Iterable[str | Section], where: str) -> tuple[Column | Mean, ...]:
-        found: list[Column | Mean] = []
+        columns: list[Column | Mean] = []
         for group in groups:
-            if not isinstance(group, str):
-                found += _column_group(group, where)
-            elif group in self.column_lists:
-                found += self.column_lists[group]
+            if isinstance(group, str):
+                columns += _look_up(group, self.column_lists, "list of columns", where)
             else:
-                msg = f"{where}: no list of columns is called {group!r}; there are {', '.join(self.column_lists)}"
-                raise FileFormatError(msg)
-        return tuple(found)
+                columns += _column_group(group, where)
+        return tuple(columns)
 
-    def _model(self, name: str, where: str) -> PublishedModel:
-        if name not in self.models:
-            msg = f"{where}: no model is called {name!r}; there are {', '.join(self.models)}"
-            raise FileFormatError(msg)
-        return self.models[name]
-
-    def _text(self, text: str, where: str) -> str:
-        return expand_text(text, self.texts, where)
+    def _model(self, name: str | None, where: str) -> PublishedModel | None:
+        return None if name is None else _look_up(name, self.models, "model", where)
 
 
 def _to_tuples(value: Any) -> Any:
     return tuple(map(_to_tuples, value)) if isinstance(value, list) else value
 
 
-def _check_matched(methods: Iterable[_Method], names: Iterable[str], where: str) -> None:
-    """Refuse a method whose rows are not there."""
-    for method in methods:
-        for pattern in method.patterns:
-            if not any(fnmatchcase(name, pattern) for name in names):
-                msg = f"{where}: methods of {pattern!r}: there is no such row"
-                raise FileFormatError(msg)
-
-
 def _column_group(group: Section, where: str) -> list[Column | Mean]:
     if "over" in group:
-        check_keys(group, ("mean", "over"), f"{where}, columns")
+        _check_keys(group, ("mean", "over"), f"{where}, columns")
         return [Mean(group["mean"], tuple(group["over"]))]
-    check_keys(group, _GROUP, f"{where}, columns")
+    _check_keys(group, _GROUP, f"{where}, columns")
     listed = [kind for kind in ("langpairs", "criteria", "labels") if kind in group]
     if len(listed) != 1:
         msg = f"{where}: a group of columns has langpairs, criteria or labels, got {', '.join(group)}"
@@ -326,7 +271,7 @@ def _column_group(group: Section, where: str) -> list[Column | Mean]:
     asked = {key: group[key] for key in _ASKED if key in group}
     if "options" in asked:
         asked["options"] = tuple((key, _to_tuples(value)) for key, value in asked["options"].items())
-    found: list[Column | Mean] = []
+    columns: list[Column | Mean] = []
     for name in group[kind]:
         question = None
         if "data" in group and name not in group.get("only_shown", ()):
@@ -334,14 +279,14 @@ def _column_group(group: Section, where: str) -> list[Column | Mean]:
         langpair = name if kind == "langpairs" else group.get("langpair", "en")
         for suffix, part in group.get("parts", {"": ""}).items():
             label = f"{prefix}{name} {suffix}".rstrip()
-            found.append(Column(label, question, langpair, part, group.get("setup", {})))
+            columns.append(Column(label, question, langpair, part, group.get("setup", {})))
     if "mean" in group:
-        found.append(Mean(group["mean"], tuple(column.label for column in found)))
-    return found
+        columns.append(Mean(group["mean"], tuple(column.label for column in columns)))
+    return columns
 
 
 def _frames(text: str, where: str) -> tuple[PublishedFrames, ...]:
-    found = []
+    frames = []
     for number, line in enumerate(text.strip().splitlines(), start=1):
         label, _, rest = line.partition("|")
         try:
@@ -351,5 +296,99 @@ def _frames(text: str, where: str) -> tuple[PublishedFrames, ...]:
             form = "LABEL | TASK INSTANCES SYSTEMS METRICS DATA"
             msg = f"{where}, frames, line {number}: expected {form!r}, got {line!r}"
             raise FileFormatError(msg) from None
-        found.append(PublishedFrames(label.strip(), task, *sizes, *card))
-    return tuple(found)
+        frames.append(PublishedFrames(label.strip(), task, *sizes, *card))
+    return tuple(frames)
+
+
+#: Files of the folder `papers`, in the order of the list.
+_PAPERS = (
+    "chen_2022",
+    "moverscore_2019",
+    "bertscore_2020",
+    "discoscore_2023",
+    "sentsim_2021",
+    "xmoverscore_2020",
+    "peyrard_2021",
+    "zhao_dissertation",
+    "kaster_2021",
+)
+PAPER_TABLES: Mapping[str, PaperTable] = {
+    table.id: table for paper in _PAPERS for table in load_tables(_FOLDER / f"{paper}.toml")
+}
+
+
+def find_paper_table(name: str) -> PaperTable:
+    """The table or figure of that id; `table3` and `figure1` alone are the reproducibility study's."""
+    name = f"repro-{name}" if name.startswith(("table", "figure")) else name
+    if name not in PAPER_TABLES:
+        msg = f"no published table is known as {name!r}; known are {', '.join(PAPER_TABLES)}"
+        raise RecipeError(msg)
+    return PAPER_TABLES[name]
+
+
+@dataclass(frozen=True)
+class PrintedItem:
+    """A table or figure of a paper, with the entries that carry it, or why none does."""
+
+    paper: str
+    name: str
+    """Its number in print: `Table 3`."""
+    entries: tuple[str, ...] = ()
+    """Ids of `nlgauge study reproduce`."""
+    reason: str = ""
+    """Why there is no entry."""
+    part: str = ""
+    """What of it the entries have, where that is not all."""
+
+    @property
+    def title(self) -> str:
+        """Paper, number, and the part that is carried."""
+        return f"{self.paper}, {self.name}" + (f" ({self.part})" if self.part else "")
+
+
+class ListedTable(NamedTuple):
+    """A published table, and what of it is here; one without an entry has a reason."""
+
+    id: str | None
+    title: str | None
+    source: str | None
+    printed: tuple[str, ...]
+    data: Mapping[str, bool]
+    """By data set, whether it is here."""
+    models: Mapping[str, bool]
+    reason: str | None = None
+
+
+@dataclass(frozen=True)
+class PublishedTables(Result):
+    """All published tables and figures."""
+
+    format = "nlgauge-published-tables-1"
+
+    entries: tuple[ListedTable, ...]
+
+    def tables(self, form: str = "text") -> list[Table]:
+        """A row per table; one without an entry has the reason instead of a title."""
+        rows: list[list[Cell]] = [
+            [entry.id, entry.title or entry.reason or "", "; ".join(entry.printed)] for entry in self.entries
+        ]
+        return [Table(["id", "title", "printed"], rows)]
+
+
+def load_inventory(path: Path) -> tuple[PrintedItem, ...]:
+    """The tables and figures that a file lists."""
+    content = read_entries(path)
+    _check_keys(content, ("texts", "papers"), path.name)
+    items = []
+    for paper, listed in content.get("papers", {}).items():
+        for name, value in listed.items():
+            where = f"{path.name}, {paper}, {name}"
+            if not isinstance(value, dict):
+                value = {"reason" if isinstance(value, str) else "entries": value}
+            item = build_record(PrintedItem, value, where=where, paper=paper, name=name)
+            reason, part = (_expand(text, content.get("texts", {}), where) for text in (item.reason, item.part))
+            items.append(replace(item, reason=reason, part=part))
+    return tuple(items)
+
+
+INVENTORY = load_inventory(_FOLDER / "inventory.toml")

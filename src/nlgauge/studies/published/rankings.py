@@ -13,28 +13,31 @@ systems disagree, how often a test finds a difference, or how well a ranking fin
 
 The key of a row is a pair of mechanisms, a data set and metrics, a metric or a task, a test, a panel and a level of
 it, an order of types, or patterns of data sets and metrics.
+
+A table of kind `density` simulates languages as chapter 10 of W. Zhao's dissertation does
+(`nlgauge.studies.alignment`); the key of a row is a method that brings them together.
 """
 
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from fnmatch import fnmatchcase
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nlgauge.data.cards import find_data_card, load, locate
+from nlgauge.data.cards import load
 from nlgauge.data.judgements import select_known
+from nlgauge.errors import MissingExtraError, RecipeError
+from nlgauge.studies.alignment.simulated_languages import LINEAR, Fitter, Setup, flow_fitter, simulate_density
 from nlgauge.studies.paired_evaluation.measures import (
     FIVE_TYPES,
     PAIRS,
     POLICIES,
     TESTS,
     THREE_TYPES,
-    Pairing,
     by_data,
     by_metric,
     by_task,
@@ -48,144 +51,109 @@ from nlgauge.studies.paired_evaluation.measures import (
 from nlgauge.studies.paired_evaluation.mechanisms import MEASURES, FrameSet, frames_of
 from nlgauge.studies.paired_evaluation.options import RankingOptions
 from nlgauge.studies.paired_evaluation.simulation import GRID, PANELS, Grid, Simulated, simulate
-from nlgauge.studies.published.options import Request
-from nlgauge.studies.published.runs import (
-    NOT_COMPUTED,
-    ReproducedRow,
-    Reproduction,
-    agrees,
-    cells_of,
-    or_missing,
-)
-from nlgauge.studies.published.tables import PaperTable, PublishedFrames, TableRow
+from nlgauge.studies.published.reproduce import Request
+from nlgauge.studies.published.runs import NOT_COMPUTED, ReproducedRow, Reproduction, Run, agrees, cells_of
+from nlgauge.studies.published.tables import PublishedFrames, TableRow
+
+#: Runs of a simulation of languages, as in the paper.
+_RUNS = 10
 
 
-@dataclass
-class _Found:
-    """What an experiment gives: values by row and column, and why rows differ from print."""
+class RankingRun(Run):
+    """A table on rankings: values by row and column, and why rows differ from print."""
 
-    values: dict[tuple[str, str], float] = field(default_factory=dict)
-    reasons: dict[str, str] = field(default_factory=dict)
-    notes: list[str] = field(default_factory=list)
-    missing: dict[str, None] = field(default_factory=dict)
-    """Rows that could not be computed, and why."""
+    def __init__(self, request: Request) -> None:
+        super().__init__(request)
+        self.options = request.rankings
+        self.labels = [column.label for column in self.table.columns]
+        wanted = select_known(request.data, self.table.data, f"{self.table.id}: data set")
+        self.frames = [frames for frames in self.table.frames if not frames.card or frames.card in wanted]
+        self.values: dict[tuple[str, str], float] = {}
+        self.reasons: dict[str, str] = {}
 
-    def add(self, row: TableRow, columns: Iterable[str], values: Iterable[float], reason: str = "") -> None:
+    def add(self, row: TableRow, values: Iterable[float], reason: str = "") -> None:
         """A row, in the order of the columns; what is not defined is left out, and counts stay whole numbers."""
-        for column, value in zip(columns, values, strict=True):
+        for column, value in zip(self.labels, values, strict=True):
             if math.isfinite(value):
                 self.values[row.name, column] = value if isinstance(value, int) else float(value)
         self.reasons[row.name] = reason
 
+    def find_frames(self) -> list[FrameSet]:
+        """The frames that are here; what is not is noted as missing, public sets with where they are published."""
+        sets = []
+        for frames in self.frames:
+            place = self.locate(frames.card) if frames.card else None
+            if place is None:
+                continue
+            with self.or_missing(f"frames of {frames.label}"):
+                by_metric = frames_of(load(frames.card, place))
+                if self.options.reverse:
+                    by_metric = {name: scores.take(scores.systems[::-1]) for name, scores in by_metric.items()}
+                sets.append(FrameSet(frames.label, frames.task, by_metric))
+        if absent := [frames for frames in self.frames if not frames.card]:
+            setups = sum(frames.metrics for frames in absent)
+            self.missing[f"{setups} setups whose frames the published repository lacks: {_listed(absent)}"] = None
+        return sets
+
+    def ranking_row(self, row: TableRow) -> ReproducedRow:
+        """A row with our values; those of other draws or frames have a reason."""
+        ours = {label: value for (name, label), value in self.values.items() if name == row.name}
+        if not row.computed or row.name not in self.reasons:
+            return self.row(row, ours, row.note or NOT_COMPUTED)
+        same = agrees(cells_of(row, self.table.columns, ours).values(), self.table.decimals)
+        return self.row(row, ours, "; ".join(filter(None, [same, self.reasons[row.name], row.note])))
+
 
 def compute_rankings(request: Request, *, grid: Grid = GRID) -> Reproduction:
     """The table with our values on the frames that are here; `grid` is what Figure 3 is simulated on."""
-    table, options = request.table, request.rankings
-    options.check_used(table.experiment, what=table.id)
-    wanted = select_known(request.data, table.data, f"{table.id}: data set")
-    missing: dict[str, None] = {}
-    asked = [frames for frames in table.frames if not frames.card or frames.card in wanted]
-    sets = find_frames(asked, request.at, missing, reverse=options.reverse)
-    if not table.frames:
-        found = _pairings(table, options) if table.experiment == "pairing" else _simulation(table, options, grid)
-    else:
-        found = _ON_FRAMES[table.experiment](table, sets, options) if sets else _Found()
-    table = replace(table, frames=tuple(asked))
-    rows = tuple(_row(table, row, found) for row in table.rows)
-    return Reproduction.of(
-        table,
-        "",
-        table.columns,
-        rows,
-        missing=(*missing, *found.missing),
-        notes=(*found.notes, *_changed(options)),
-        options=options.to_dict(),
-    )
-
-
-def find_frames(
-    asked: Sequence[PublishedFrames],
-    at: str | os.PathLike[str] | None,
-    missing: dict[str, None],
-    *,
-    reverse: bool = False,
-) -> list[FrameSet]:
-    """The frames that are here; what is not is noted in `missing`, public sets with where they are published."""
-    found = []
-    for one in asked:
-        if not one.card:
-            continue
-        card = find_data_card(one.card)
-        place = None if at is None else locate(card, at)
-        if place is None:
-            where = "no folder of data was given (--at PATH)" if at is None else f"not under {os.fspath(at)!r}"
-            missing[f"data set {card.name}: {where}; published at {card.published}"] = None
-            continue
-        with or_missing(f"frames of {one.label}", missing):
-            frames = frames_of(load(one.card, place))
-            if reverse:
-                frames = {name: scores.take(scores.systems[::-1]) for name, scores in frames.items()}
-            found.append(FrameSet(one.label, one.task, frames))
-    if absent := [one for one in asked if not one.card]:
-        setups = sum(one.metrics for one in absent)
-        missing[f"{setups} setups whose frames the published repository lacks: {_listed(absent)}"] = None
-    return found
+    run = RankingRun(request)
+    run.options.check_used(run.table.experiment, what=run.table.id)
+    if not run.table.frames:
+        _pairings(run) if run.table.experiment == "pairing" else _simulation(run, grid)
+    elif sets := run.find_frames():
+        _ON_FRAMES[run.table.experiment](run, sets)
+    usual, options = RankingOptions().to_dict(), run.options.to_dict()
+    if changed := [f"{name}={value}" for name, value in options.items() if value != usual[name]]:
+        run.notes[f"other than the defaults: {', '.join(changed)}"] = None
+    run.table = replace(run.table, frames=tuple(run.frames))
+    return run.result([run.ranking_row(row) for row in run.table.rows], options=options)
 
 
 def _listed(frames: Sequence[PublishedFrames]) -> str:
     """Labels, those of one year of WMT together."""
     groups: dict[str, list[str]] = {}
-    for one in frames:
-        name, _, pair = one.label.partition(" ")
+    for entry in frames:
+        name, _, pair = entry.label.partition(" ")
         groups.setdefault(name, []).extend([pair] if pair else [])
     return ", ".join(f"{name} ({', '.join(pairs)})" if pairs else name for name, pairs in groups.items())
 
 
-def _row(table: PaperTable, row: TableRow, found: _Found) -> ReproducedRow:
-    ours = {label: value for (name, label), value in found.values.items() if name == row.name}
-    cells = cells_of(row, table.columns, ours)
-    if not row.computed or row.name not in found.reasons:
-        return ReproducedRow(row.name, cells, "", row.note or NOT_COMPUTED)
-    reasons = [agrees(cells.values(), table.decimals), found.reasons[row.name], row.note]
-    return ReproducedRow(row.name, cells, "", "; ".join(filter(None, reasons)))
-
-
-def _changed(options: RankingOptions) -> list[str]:
-    """What is not as the paper has it."""
-    usual = RankingOptions().to_dict()
-    given = [f"{name}={value}" for name, value in options.to_dict().items() if value != usual[name]]
-    return [f"other than the defaults: {', '.join(given)}"] if given else []
-
-
-def _disagreement(table: PaperTable, sets: Sequence[FrameSet], options: RankingOptions) -> _Found:
-    mechanisms = list(dict.fromkeys(name for row in table.rows for name in row.key))
-    measured = disagreements(sets, mechanisms, options)
-    setups, printed = sum(len(one.frames) for one in sets), sum(one.metrics for one in table.frames)
-    found = _Found(notes=[f"ours: {setups} of {printed} setups ({', '.join(one.label for one in sets)})"])
-    for row in table.rows:
-        one, other = row.key
-        values = measured.get((one, other), measured.get((other, one)))
+def _disagreement(run: RankingRun, sets: Sequence[FrameSet]) -> None:
+    mechanisms = list(dict.fromkeys(name for row in run.table.rows for name in row.key))
+    measured = disagreements(sets, mechanisms, run.options)
+    share = (
+        f"{sum(len(frames.frames) for frames in sets)} of {sum(frames.metrics for frames in run.table.frames)} setups"
+    )
+    run.notes[f"ours: {share} ({', '.join(frames.label for frames in sets)})"] = None
+    for row in run.table.rows:
+        first, second = row.key
+        values = measured.get((first, second), measured.get((second, first)))
         if values is not None:
-            labels = [column.label for column in table.columns]
-            found.add(row, labels, values * table.scale, f"{setups} of {printed} setups")
-    return found
+            run.add(row, values * run.table.scale, share)
 
 
-def _by_data(table: PaperTable, sets: Sequence[FrameSet], options: RankingOptions) -> _Found:
-    found = _Found()
-    by_label = {one.label: one for one in sets}
-    labels = [column.label for column in table.columns]
-    for row in table.rows:
+def _by_data(run: RankingRun, sets: Sequence[FrameSet]) -> None:
+    by_label = {frames.label: frames for frames in sets}
+    for row in run.table.rows:
         if not row.computed or row.key[0] not in by_label:
             continue
-        with or_missing(f"values of {row.name}", found.missing):
-            parts = by_data(by_label[row.key[0]], row.key[1:], options)
+        with run.or_missing(f"values of {row.name}"):
+            parts = by_data(by_label[row.key[0]], row.key[1:], run.options)
             values, errors = (
-                [float(getattr(parts[pair], kind)[at]) for at in range(len(MEASURES)) for pair in PAIRS]
+                [float(getattr(parts[pair], kind)[i]) for i in range(len(MEASURES)) for pair in PAIRS]
                 for kind in ("values", "errors")
             )
-            found.add(row, labels, values, _distance(row, labels, values, errors) if not options.full else "all rows")
-    return found
+            run.add(row, values, "all rows" if run.options.full else _distance(row, run.labels, values, errors))
 
 
 def _distance(row: TableRow, labels: Sequence[str], values: Sequence[float], errors: Sequence[float]) -> str:
@@ -194,77 +162,67 @@ def _distance(row: TableRow, labels: Sequence[str], values: Sequence[float], err
         return "other draws"
     printed = [float(row.published[label]) for label in labels]
     if row.exchanged:
-        printed = [printed[at + (1, -1, 0)[at % 3]] for at in range(len(printed))]
-    both = [
+        printed = [printed[i + (1, -1, 0)[i % 3]] for i in range(len(printed))]
+    near = [
         # Print is rounded to hundredths.
         abs(ours - theirs) <= 2 * math.sqrt(2) * error + 0.005
         for ours, theirs, error in zip(values, printed, errors, strict=True)
         if math.isfinite(ours)
     ]
-    return f"other draws, {sum(both)} of {len(both)} within two standard errors"
+    return f"other draws, {sum(near)} of {len(near)} within two standard errors"
 
 
-def _by_metric(table: PaperTable, sets: Sequence[FrameSet], options: RankingOptions) -> _Found:
-    found = _Found()
-    labels = [column.label for column in table.columns]
-    for row in table.rows:
+def _by_metric(run: RankingRun, sets: Sequence[FrameSet]) -> None:
+    for row in run.table.rows:
         if not row.computed:
             continue
         kind, name = row.key
-        of_task = [one for one in sets if one.task == name]
+        used = sets if kind == "metric" else [frames for frames in sets if frames.task == name]
         measured = {}
-        with or_missing(f"values of {row.name}", found.missing):
-            measured = (
-                by_metric(sets, name, options) if kind == "metric" else by_task(of_task, options) if of_task else {}
-            )
+        with run.or_missing(f"values of {row.name}"):
+            if used:
+                measured = by_metric(used, name, run.options) if kind == "metric" else by_task(used, run.options)
         if measured:
-            used = [one.label for one in (sets if kind == "metric" else of_task)]
-            found.add(row, labels, [measured[pair][0] for pair in PAIRS], f"on {', '.join(used)} only")
-    return found
+            labels = ", ".join(frames.label for frames in used)
+            run.add(row, [measured[pair][0] for pair in PAIRS], f"on {labels} only")
 
 
-def _tests(table: PaperTable, sets: Sequence[FrameSet], options: RankingOptions) -> _Found:
-    differences = find_differences(sets, options)
+def _tests(run: RankingRun, sets: Sequence[FrameSet]) -> None:
+    differences = find_differences(sets, run.options)
     shares = conditional_shares(differences)
-    found = _Found(notes=[f"ours: {len(differences):,} pairs of systems, on {', '.join(one.label for one in sets)}"])
-    for row in table.rows:
-        found.add(row, TESTS, shares[TESTS.index(row.key[0])].tolist(), "other frames")
-    return found
+    labels = ", ".join(frames.label for frames in sets)
+    run.notes[f"ours: {len(differences):,} pairs of systems, on {labels}"] = None
+    for row in run.table.rows:
+        run.add(row, shares[TESTS.index(row.key[0])].tolist(), "other frames")
 
 
-def _ties(table: PaperTable, sets: Sequence[FrameSet], options: RankingOptions) -> _Found:
-    del options  # its columns are the choices
-    found = _Found()
+def _ties(run: RankingRun, sets: Sequence[FrameSet]) -> None:
     measured = [mean_against_bt(sets, policy) for policy in POLICIES]
-    labels = [column.label for column in table.columns]
-    for row in table.rows:
+    by_label = {frames.label: frames.frames for frames in sets}
+    for row in run.table.rows:
         chosen = [
-            (one.label, metric)
-            for one in sets
-            for metric in one.frames
-            if all(map(fnmatchcase, (one.label, metric), row.key))
+            (label, metric)
+            for label, frames in by_label.items()
+            for metric in frames
+            if all(map(fnmatchcase, (label, metric), row.key))
         ]
         if not chosen:
             continue
-        by_label = {one.label: one.frames for one in sets}
-        with or_missing(f"values of {row.name}", found.missing):
+        with run.or_missing(f"values of {row.name}"):
             counts = count_ties([by_label[label][metric] for label, metric in chosen])
             hidden = 100 * counts.hidden / max(1, counts.exact + counts.hidden)
-            shares = [table.scale * float(np.mean([by_frame[key] for key in chosen])) for by_frame in measured]
-            found.add(row, labels, [*counts, hidden, *shares], f"{len(chosen)} frames")
-    return found
+            shares = [run.table.scale * float(np.mean([by_frame[key] for key in chosen])) for by_frame in measured]
+            run.add(row, [*counts, hidden, *shares], f"{len(chosen)} frames")
 
 
-def _simulation(table: PaperTable, options: RankingOptions, grid: Grid) -> _Found:
-    simulated = simulate(options, grid=grid)
-    found = _Found(notes=[f"ours: {len(grid):,} setups, design {options.design}, seed {options.seed}"])
-    labels = [column.label for column in table.columns]
-    for row in table.rows:
-        kept = _setups(simulated, row.key)
-        if kept.any():
-            means, errors = zip(*simulated.mean_tau(kept).values(), strict=True)
-            found.add(row, labels, [*means, *(1.96 * error for error in errors)])
-    return found
+def _simulation(run: RankingRun, grid: Grid) -> None:
+    simulated = simulate(run.options, grid=grid)
+    run.notes[f"ours: {len(grid):,} setups, design {run.options.design}, seed {run.options.seed}"] = None
+    for row in run.table.rows:
+        setups = _setups(simulated, row.key)
+        if setups.any():
+            means, errors = zip(*simulated.mean_tau(setups).values(), strict=True)
+            run.add(row, [*means, *(1.96 * error for error in errors)])
 
 
 def _setups(simulated: Simulated, key: tuple[str, ...]) -> NDArray[np.bool_]:
@@ -275,36 +233,70 @@ def _setups(simulated: Simulated, key: tuple[str, ...]) -> NDArray[np.bool_]:
     return simulated.chosen(panel) & at_level
 
 
-def _pairings(table: PaperTable, options: RankingOptions) -> _Found:
-    drawn = {one.name: draw_pairings(one, options) for one in (THREE_TYPES, FIVE_TYPES)}
+def _pairings(run: RankingRun) -> None:
+    drawn = {types.name: draw_pairings(types, run.options) for types in (THREE_TYPES, FIVE_TYPES)}
     five = drawn[FIVE_TYPES.name]
     ends = {
         "as in Table 2": five[0],
-        "most wins of S": max(five, key=lambda one: one.wins),
-        "fewest wins of S": min(five, key=lambda one: one.wins),
+        "most wins of S": max(five, key=lambda pairing: pairing.wins),
+        "fewest wins of S": min(five, key=lambda pairing: pairing.wins),
     }
-    other = sum(one.strengths[1] > one.strengths[0] for one in five)
-    found = _Found(
-        notes=[f"five types: Bradley-Terry prefers B in {other} of the {len(five)} pairings, mean and median in none"]
-    )
-    labels = [column.label for column in table.columns]
-    for row in table.rows:
+    other = sum(pairing.strengths[1] > pairing.strengths[0] for pairing in five)
+    run.notes[
+        f"five types: Bradley-Terry prefers B in {other} of the {len(five)} pairings, mean and median in none"
+    ] = None
+    for row in run.table.rows:
         name, *which = row.key
-        by_order = {tuple(map(str, one.order)): one for one in drawn[name]}
-        one = ends[which[0]] if name == FIVE_TYPES.name else by_order[tuple(which)]
-        found.add(row, labels, _pairing_values(one))
-    return found
+        by_order = {tuple(map(str, pairing.order)): pairing for pairing in drawn[name]}
+        pairing = ends[which[0]] if name == FIVE_TYPES.name else by_order[tuple(which)]
+        means, medians = pairing.scores.mean(axis=0), np.median(pairing.scores, axis=0)
+        run.add(row, [*means.tolist(), *medians.tolist(), pairing.wins, *pairing.strengths.tolist()])
 
 
-def _pairing_values(one: Pairing) -> list[float]:
-    means, medians = one.scores.mean(axis=0), np.median(one.scores, axis=0)
-    return [*means.tolist(), *medians.tolist(), one.wins, *one.strengths.tolist()]
-
-
-_ON_FRAMES: Mapping[str, Callable[[PaperTable, Sequence[FrameSet], RankingOptions], _Found]] = {
+_ON_FRAMES: Mapping[str, Callable[[RankingRun, Sequence[FrameSet]], None]] = {
     "disagreement": _disagreement,
     "by-data": _by_data,
     "by-metric": _by_metric,
     "tests": _tests,
     "ties": _ties,
 }
+
+
+def compute_density(request: Request) -> Reproduction:
+    """The table; of the options of rankings, the seed and the number of draws (runs) are meant."""
+    run, options = Run(request), request.rankings
+    if replace(options, draws=None, seed=RankingOptions.seed) != RankingOptions():
+        msg = f"{run.table.id} draws its words: it takes draws and seed, and no other option of rankings"
+        raise RecipeError(msg)
+    count = options.draws or _RUNS
+    run.notes[f"ours: {count} run{'s' * (count != 1)} from seed {options.seed}"] = None
+    return run.result([_density_row(run, row, count) for row in run.table.rows])
+
+
+def _density_row(run: Run, row: TableRow, count: int) -> ReproducedRow:
+    fit = _fitter(run, row)
+    if fit is None:
+        return run.row(row, {}, NOT_COMPUTED if row.computed else row.note)
+    ours: dict[str, float] = {}
+    spread = []
+    for column in run.table.questions:
+        with run.or_missing(f"value of {row.name}, {column.label}"):
+            setup, seed = Setup(**column.setup), run.request.rankings.seed
+            shares = run.table.scale * simulate_density(setup, fit, runs=count, seed=seed)
+            ours[column.label] = float(shares.mean())
+            spread.append(float(shares.std(ddof=1)) if len(shares) > 1 else 0.0)
+    deviation = f"deviation over runs up to {np.max(spread):.1f}" if spread else NOT_COMPUTED
+    return run.row(row, ours, "; ".join(filter(None, [deviation, row.note])))
+
+
+def _fitter(run: Run, row: TableRow) -> Fitter | None:
+    """How the row's method is fitted; None, and why, where it is not."""
+    if not row.computed:
+        return None
+    if row.key[0] in LINEAR:
+        return LINEAR[row.key[0]]
+    try:
+        return flow_fitter()
+    except MissingExtraError as error:
+        run.missing[f"{row.name}: {error}"] = None
+        return None

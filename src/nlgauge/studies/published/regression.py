@@ -11,12 +11,11 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from nlgauge.data.cards import find_data_card, locate
 from nlgauge.data.judgements import JudgementTable, select_known
 from nlgauge.errors import MissingExtraError, ModelError, RecipeError
 from nlgauge.studies.factors.columns import CLB, FactorOptions
 from nlgauge.studies.factors.surrogate import FactorStudy, Intervals, Surrogate, explain_factors, fit_surrogates
-from nlgauge.studies.published.options import Request
+from nlgauge.studies.published.reproduce import Request
 from nlgauge.studies.published.runs import (
     NO_MODEL,
     NOT_COMPUTED,
@@ -24,9 +23,8 @@ from nlgauge.studies.published.runs import (
     ReproducedCell,
     ReproducedRow,
     Reproduction,
+    Run,
     cells_of,
-    find_judged,
-    or_missing,
 )
 from nlgauge.studies.published.tables import R2, FactorGroup, PaperTable, TableRow
 
@@ -62,22 +60,19 @@ def compute_regression(request: Request) -> Reproduction:
     if request.model is not None and not needs_model:
         msg = f"{table.id} is computed from released scores; leave out the model"
         raise RecipeError(msg)
+    run = Run(replace(request, table=table))
     surrogates: dict[tuple[str, str], Surrogate] = {}
-    missing: dict[str, None] = {}
     for group in groups:
-        part = find_judged(DataSlice(group.data, (), group.langpair, ranked=False), request.at, missing)
+        part = run.judged(DataSlice(group.data, (), group.langpair, ranked=False))
         if part is None:
             continue
-        with or_missing(f"released scores of {group.label}", missing):
-            for name, surrogate in _released(table, group, part.table).items():
-                surrogates[group.label, name] = surrogate
-        with or_missing(f"metrics of {group.label}", missing):
-            for name, surrogate in _scored(request, group, part.table, missing).items():
-                surrogates[group.label, name] = surrogate
-    rows = tuple(_row(table, row, surrogates) for row in table.rows)
-    notes = (*_counted(rows), *_asterisks(table, surrogates))
-    model = request.model_name if needs_model else ""
-    return Reproduction.of(table, model, table.columns, rows, missing=missing, notes=notes)
+        with run.or_missing(f"released scores of {group.label}"):
+            surrogates |= {(group.label, name): own for name, own in _released(table, group, part.table).items()}
+        with run.or_missing(f"metrics of {group.label}"):
+            surrogates |= {(group.label, name): own for name, own in _scored(run, group, part.table).items()}
+    rows = [_row(table, row, surrogates) for row in table.rows]
+    run.notes |= dict.fromkeys((*_counted(rows), *_asterisks(table, surrogates)))
+    return run.result(rows, model=request.model_name if needs_model else "")
 
 
 def _released(table: PaperTable, group: FactorGroup, judged: JudgementTable) -> dict[str, Surrogate]:
@@ -91,17 +86,16 @@ def _released(table: PaperTable, group: FactorGroup, judged: JudgementTable) -> 
     return {one.metric: one for one in study.surrogates}
 
 
-def _scored(
-    request: Request, group: FactorGroup, judged: JudgementTable, missing: dict[str, None]
-) -> dict[str, Surrogate]:
+def _scored(run: Run, group: FactorGroup, judged: JudgementTable) -> dict[str, Surrogate]:
     """Surrogates of metrics of nlgauge with the factor CLB and without it, by row."""
-    rows = [row for row in request.table.rows if row.recipe]
-    if not rows or request.model_name == NO_MODEL or request.at is None:
+    request = run.request
+    rows = [row for row in run.table.rows if row.recipe]
+    if not rows or request.model_name == NO_MODEL:
         return {}
-    place = locate(find_data_card(group.data), request.at)
+    place = run.locate(group.data)
     file = None if place is None else (place if place.is_dir() else place.parent) / group.translations
     if file is None or not file.is_file():
-        missing[f"machine translations {group.translations}, beside the files of {group.data}"] = None
+        run.missing[f"machine translations {group.translations}, beside the files of {group.data}"] = None
         return {}
     names = {column: name for name, column in group.factors.items() if column}
     try:
@@ -115,7 +109,7 @@ def _scored(
             model=request.model_name,
         )
     except (ModelError, MissingExtraError) as error:
-        missing[f"model {request.model_name!r}: {error}"] = None
+        run.missing[f"model {request.model_name!r}: {error}"] = None
         return {}
     return {row.name: _renamed(study, row, names) for row in rows}
 

@@ -20,18 +20,9 @@ from numpy.typing import NDArray
 from nlgauge.data.judgements import JudgementTable, select_known
 from nlgauge.studies.ensembles import ensemble_gains
 from nlgauge.studies.meta.metric_values import MetricValues
-from nlgauge.studies.published.options import Request
-from nlgauge.studies.published.runs import (
-    NOT_COMPUTED,
-    DataSlice,
-    ReproducedRow,
-    Reproduction,
-    agrees,
-    cells_of,
-    find_judged,
-    or_missing,
-)
-from nlgauge.studies.published.tables import PaperTable, TableRow
+from nlgauge.studies.published.reproduce import Request
+from nlgauge.studies.published.runs import NOT_COMPUTED, DataSlice, ReproducedRow, Reproduction, Run, agrees, cells_of
+from nlgauge.studies.published.tables import TableRow
 from nlgauge.studies.stress.triples import TripleStudy, released_wins, triples_of_table
 
 #: Released scores of WMT17: against references, and against sources.
@@ -46,75 +37,74 @@ _Tables = Mapping[str, JudgementTable]
 
 def compute_robustness(request: Request) -> Reproduction:
     """The table with our values on the released scores that are here."""
-    table = request.table
-    wanted = select_known(request.data, table.data, f"{table.id}: data set")
-    missing: dict[str, None] = {}
-    parts = {card: find_judged(DataSlice(card, (), "", ranked=False), request.at, missing) for card in wanted}
+    run = Run(request)
+    wanted = select_known(request.data, run.table.data, f"{run.table.id}: data set")
+    parts = {card: run.judged(DataSlice(card, (), "", ranked=False)) for card in wanted}
     tables = {card: part.table for card, part in parts.items() if part is not None}
-    by_row = _EXPERIMENTS[table.experiment](table, tables, missing)
-    rows = tuple(_row(table, row, by_row.get(row.name, {})) for row in table.rows)
-    notes = _matched(tables) if table.experiment == "gains" else []
-    return Reproduction.of(table, "", table.columns, rows, missing=missing, notes=notes)
+    values = _EXPERIMENTS[run.table.experiment](run, tables)
+    return run.result([_row(run, row, values.get(row.name, {})) for row in run.table.rows])
 
 
-def _row(table: PaperTable, row: TableRow, ours: Mapping[str, float]) -> ReproducedRow:
-    cells = cells_of(row, table.columns, ours)
+def _row(run: Run, row: TableRow, ours: Mapping[str, float]) -> ReproducedRow:
     if not ours:
-        return ReproducedRow(row.name, cells, "", NOT_COMPUTED)
-    reasons = [agrees(cells.values(), table.decimals), row.note]
-    if table.experiment == "gains" and not reasons[0]:
+        return run.row(row, ours, NOT_COMPUTED)
+    cells = cells_of(row, run.table.columns, ours)
+    reasons = [agrees(cells.values(), run.table.decimals), row.note]
+    if run.table.experiment == "gains" and not reasons[0]:
         differences = [cell.difference for cell in cells.values() if cell.difference is not None]
         # Print has whole points: a cell is compared after rounding.
         near = sum(abs(round(difference)) <= _NEAR for difference in differences)
         reasons.insert(0, f"{near} of {len(differences)} cells within {_NEAR:g} points, rounded")
-    return ReproducedRow(row.name, cells, "released scores", "; ".join(filter(None, reasons)))
+    return run.row(row, ours, "; ".join(filter(None, reasons)), "released scores")
 
 
-def _overlaps(table: PaperTable, tables: _Tables, missing: dict[str, None]) -> dict[str, _Values]:
+def _overlaps(run: Run, tables: _Tables) -> dict[str, _Values]:
     values = {}
-    for row in table.rows:
+    for row in run.table.rows:
         (card,) = row.key
         if card in tables:
-            with or_missing(f"value of {row.name}", missing):
+            with run.or_missing(f"value of {row.name}"):
                 triples = triples_of_table(tables[card])
                 with_b, with_c = triples.overlaps.mean(axis=1).tolist()
-                labels = (column.label for column in table.columns)
+                labels = (column.label for column in run.table.columns)
                 values[row.name] = dict(zip(labels, (with_b, with_c, len(triples)), strict=True))
     return values
 
 
-def _wins(table: PaperTable, tables: _Tables, missing: dict[str, None]) -> dict[str, _Values]:
+def _wins(run: Run, tables: _Tables) -> dict[str, _Values]:
     studies: dict[str, TripleStudy] = {}
     for card, judged in tables.items():
-        with or_missing(f"values of {card}", missing):
+        with run.or_missing(f"values of {card}"):
             studies[card] = released_wins(triples_of_table(judged))
     titles = {"freitag": "Freitag", "paws": "PAWS"}
     values: dict[str, _Values] = {}
-    for row in table.rows:
+    for row in run.table.rows:
         for card, study in studies.items():
             values.setdefault(row.name, {}).update(_of_metric(study, row.key[0], titles[card]))
     return values
 
 
 def _of_metric(study: TripleStudy, metric: str, title: str) -> _Values:
-    one = next(found for found in study.metrics if found.metric == metric)
-    values = {"B wins": one.share, "m(A,B)": one.mean_paraphrase, "m(A,C)": one.mean_lookalike}
-    if one.interval is not None:
-        values |= dict(zip(("low", "high"), one.interval, strict=True))
+    wins = next(wins for wins in study.metrics if wins.metric == metric)
+    values = {"B wins": wins.share, "m(A,B)": wins.mean_paraphrase, "m(A,C)": wins.mean_lookalike}
+    if wins.interval is not None:
+        values |= dict(zip(("low", "high"), wins.interval, strict=True))
     return {f"{title} {what}": value for what, value in values.items()}
 
 
-def _gains(table: PaperTable, tables: _Tables, missing: dict[str, None]) -> dict[str, _Values]:
+def _gains(run: Run, tables: _Tables) -> dict[str, _Values]:
     judged = tables.get("wmt17-testset")
     values: dict[str, _Values] = {}
     for card in _SCORED:
         if judged is None or card not in tables:
             continue
         here, there = matched_rows(judged, tables[card])
+        asked = [pair for pair in judged.langpair if card == _SCORED[0] or pair in tables[card].langpairs]
+        run.notes[f"{card}: {len(here):,} of {len(asked):,} rows of wmt17-testset found"] = None
         human, pairs = judged.gold()[here], [judged.langpair[row] for row in here]
-        for row in table.rows:
+        for row in run.table.rows:
             if row.key[0] == card:
-                with or_missing(f"value of {row.name}", missing):
+                with run.or_missing(f"value of {row.name}"):
                     released = {name: tables[card].released[name][there] for name in row.key[1:]}
                     values[row.name] = _gain_values(released, human, pairs, together=card == _SCORED[0])
     return values
@@ -163,18 +153,7 @@ def _letters(text: str) -> str:
     return "".join(char for char in plain if char.isalnum())
 
 
-def _matched(tables: _Tables) -> list[str]:
-    judged = tables.get("wmt17-testset")
-    notes = []
-    for card in _SCORED:
-        if judged is not None and card in tables:
-            here, _ = matched_rows(judged, tables[card])
-            asked = [pair for pair in judged.langpair if card == _SCORED[0] or pair in tables[card].langpairs]
-            notes.append(f"{card}: {len(here):,} of {len(asked):,} rows of wmt17-testset found")
-    return notes
-
-
-_EXPERIMENTS: Mapping[str, Callable[[PaperTable, _Tables, dict[str, None]], dict[str, _Values]]] = {
+_EXPERIMENTS: Mapping[str, Callable[[Run, _Tables], dict[str, _Values]]] = {
     "overlap": _overlaps,
     "wins": _wins,
     "gains": _gains,

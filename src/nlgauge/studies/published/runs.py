@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nlgauge.core.result import Result
 from nlgauge.data.cards import find_data_card, load, locate
@@ -21,8 +21,10 @@ from nlgauge.io.store.hub import cached_snapshot
 from nlgauge.io.table import LINE, Cell, Table, deviation_notes
 from nlgauge.studies.meta.pairwise import ranked_rows
 from nlgauge.studies.meta.questions import Question
-from nlgauge.studies.published.options import Names
 from nlgauge.studies.published.tables import Column, Mean, PaperTable, TableRow
+
+if TYPE_CHECKING:
+    from nlgauge.studies.published.reproduce import Request
 
 
 class ReproducedCell(NamedTuple):
@@ -78,11 +80,12 @@ NOT_COMPUTED = "not computed: see what is missing"
 NEEDS_VECTORS = "needs word vectors (--vectors FILE)"
 
 
-def cells_of(row: TableRow, columns: Iterable[Column | Mean], ours: Mapping[str, float]) -> dict[str, ReproducedCell]:
+def cells_of(
+    row: TableRow, columns: Iterable[Column | Mean], ours: Mapping[str, float | str], *, absolute: bool = False
+) -> dict[str, ReproducedCell]:
     """The cells of a row, with our values by column."""
-    return {
-        column.label: compared_cell(row.published.get(column.label), ours.get(column.label)) for column in columns
-    }
+    labels = [column.label for column in columns]
+    return {label: compared_cell(row.published.get(label), ours.get(label), absolute=absolute) for label in labels}
 
 
 class ModelInPrint(NamedTuple):
@@ -129,38 +132,6 @@ class Reproduction(Result):
     """What is not here, and where it is published."""
     table: PaperTable | None = None
     """Not in JSON."""
-
-    @classmethod
-    def of(
-        cls,
-        table: PaperTable,
-        model: str,
-        columns: Sequence[Column | Mean],
-        rows: Sequence[ReproducedRow],
-        *,
-        missing: Iterable[str] = (),
-        notes: Iterable[str] = (),
-        options: Mapping[str, Any] | None = None,
-    ) -> Reproduction:
-        """The rows of a table with the columns that were asked for."""
-        return cls(
-            id=table.id,
-            title=table.title,
-            source=table.source,
-            row_title=table.row_title,
-            shown_decimals=table.width,
-            data=table.data,
-            used_data=_used_data(table, columns),
-            published_models=tuple(ModelInPrint(one.name, one.published) for one in table.models),
-            model=model,
-            columns=tuple(column.label for column in columns),
-            rows=tuple(rows),
-            exceptions=_exceptions(table, columns),
-            options=options or {},
-            notes=(*table.notes, *notes),
-            missing=tuple(missing),
-            table=table,
-        )
 
     @property
     def decimals(self) -> int:  # type: ignore[override]  # of this table, not of all
@@ -281,18 +252,107 @@ def slice_of(question: Question, langpair: str, *, data: str = "") -> DataSlice:
     return DataSlice(data or question.data, () if data else question.options, langpair, question.ranked)
 
 
-@contextmanager
-def or_missing(what: str, missing: dict[str, None]) -> Iterator[None]:
-    """Enter what cannot be computed as missing, with the reason, so that the rest of a table stays.
+class Run:
+    """A table that is being computed: the request, what is missing, and notes of the run."""
 
-    A broken file stays an error: what is read from it cannot be trusted elsewhere either.
-    """
-    try:
-        yield
-    except FileFormatError:
-        raise
-    except NlgaugeError as error:
-        missing[f"{what}: {error}"] = None
+    def __init__(self, request: Request) -> None:
+        self.request, self.table = request, request.table
+        self.missing: dict[str, None] = {}
+        """What is not here and where it is published; a dictionary, as a thing is listed once."""
+        self.notes: dict[str, None] = {}
+
+    @contextmanager
+    def or_missing(self, what: str) -> Iterator[None]:
+        """Enter what cannot be computed as missing, with the reason, so that the rest of a table stays.
+
+        A broken file stays an error: what is read from it cannot be trusted elsewhere either.
+        """
+        try:
+            yield
+        except FileFormatError:
+            raise
+        except NlgaugeError as error:
+            self.missing[f"{what}: {error}"] = None
+
+    def columns(self) -> tuple[Column | Mean, ...]:
+        """The columns of the data sets, language pairs and levels asked for; averages that lack none of theirs."""
+        table, request = self.table, self.request
+        asked = [column.question for column in table.questions if column.question is not None]
+        pairs = select_known(request.langpairs, table.langpairs, f"{table.id}: language pair")
+        sets = select_known(request.data, table.data, f"{table.id}: data set")
+        levels = list(dict.fromkeys(question.level for question in asked))
+        wanted = select_known(request.levels, levels, f"{table.id}: level")
+        labels = {
+            column.label
+            for column in table.questions
+            if column.langpair in pairs
+            and (column.question is None or (column.question.data in sets and column.question.level in wanted))
+        }
+        # An average of fewer columns than in print would be another number under the same name.
+        for column in table.columns:
+            if isinstance(column, Mean) and set(column.over) <= labels:
+                labels.add(column.label)  # print also has averages of averages
+        return tuple(column for column in table.columns if column.label in labels)
+
+    def locate(self, data: str) -> Path | None:
+        """The place of a data set; None where it is not here, with an entry of what is missing."""
+        card, folder = find_data_card(data), self.request.at
+        place = None if folder is None else locate(card, folder)
+        if place is None:
+            where = "no folder of data was given (--at PATH)" if folder is None else f"not under {folder!r}"
+            self.missing[f"data set {card.name}: {where}; published at {card.published}"] = None
+        return place
+
+    def judged(self, part: DataSlice) -> JudgedRows | None:
+        """The rows of a part; None where they are not here, with an entry of what is missing."""
+        place = self.locate(part.data)
+        if place is None:
+            return None
+        try:
+            # Rankings first: they are small, and without them the texts are of no use.
+            pairs = load_wmt_rankings(place, year=_year(part.data), langpairs=part.langpair) if part.ranked else None
+            table = load(part.data, place, langpairs=part.langpair or None, **dict(part.options))
+        except FileFormatError:
+            raise
+        except (InputError, RecipeError, MissingExtraError) as error:
+            what = str(error).removeprefix(f"{part.data}: ")
+            self.missing[f"{part.data}: {what}; published at {find_data_card(part.data).published}"] = None
+            return None
+        return JudgedRows(table, None) if pairs is None else JudgedRows(ranked_rows(table, pairs), pairs)
+
+    def row(self, row: TableRow, ours: Mapping[str, float], reason: str, recipe: str = "") -> ReproducedRow:
+        """A row with our values by column."""
+        return ReproducedRow(row.name, cells_of(row, self.table.columns, ours), recipe, reason)
+
+    def result(
+        self,
+        rows: Sequence[ReproducedRow],
+        columns: Sequence[Column | Mean] | None = None,
+        *,
+        model: str = "",
+        options: Mapping[str, Any] | None = None,
+    ) -> Reproduction:
+        """The table with these rows, and with the columns that were asked for."""
+        table = self.table
+        columns = table.columns if columns is None else columns
+        return Reproduction(
+            id=table.id,
+            title=table.title,
+            source=table.source,
+            row_title=table.row_title,
+            shown_decimals=table.width,
+            data=table.data,
+            used_data=_used_data(table, columns),
+            published_models=tuple(ModelInPrint(model.name, model.published) for model in table.models),
+            model=model,
+            columns=tuple(column.label for column in columns),
+            rows=tuple(rows),
+            exceptions=_exceptions(table, columns),
+            options=options or {},
+            notes=(*table.notes, *self.notes),
+            missing=tuple(self.missing),
+            table=table,
+        )
 
 
 def data_at(table: PaperTable, at: str | os.PathLike[str] | None) -> dict[str, bool]:
@@ -340,52 +400,6 @@ def models_at(table: PaperTable) -> dict[str, bool]:
     return {name: model_at(place) for name, place in names.items()} | {
         table.default_model: model_at(table.default_model)
     }
-
-
-def kept_columns(
-    table: PaperTable,
-    *,
-    langpairs: Names = None,
-    data: Names = None,
-    levels: Names = None,
-) -> tuple[Column | Mean, ...]:
-    """The columns of these language pairs, data sets and levels, with the averages that lack none of theirs."""
-    asked = [column.question for column in table.questions if column.question is not None]
-    pairs = select_known(langpairs, table.langpairs, f"{table.id}: language pair")
-    sets = select_known(data, table.data, f"{table.id}: data set")
-    wanted = select_known(levels, list(dict.fromkeys(one.level for one in asked)), f"{table.id}: level")
-    kept = {
-        column.label
-        for column in table.questions
-        if column.langpair in pairs
-        and (column.question is None or (column.question.data in sets and column.question.level in wanted))
-    }
-    # An average of fewer columns than in print would be another number under the same name.
-    for column in table.columns:
-        if isinstance(column, Mean) and set(column.over) <= kept:
-            kept.add(column.label)  # print also has averages of averages
-    return tuple(column for column in table.columns if column.label in kept)
-
-
-def find_judged(part: DataSlice, at: str | os.PathLike[str] | None, missing: dict[str, None]) -> JudgedRows | None:
-    """The rows of a part; None where they are not here, with an entry of what is missing."""
-    card = find_data_card(part.data)
-    place = None if at is None else locate(card, at)
-    if place is None:
-        where = "no folder of data was given (--at PATH)" if at is None else f"not under {os.fspath(at)!r}"
-        missing[f"data set {card.name}: {where}; published at {card.published}"] = None
-        return None
-    try:
-        # Rankings first: they are small, and without them the texts are of no use.
-        pairs = load_wmt_rankings(place, year=_year(part.data), langpairs=part.langpair) if part.ranked else None
-        table = load(part.data, place, langpairs=part.langpair or None, **dict(part.options))
-    except FileFormatError:
-        raise
-    except (InputError, RecipeError, MissingExtraError) as error:
-        what = str(error).removeprefix(f"{part.data}: ")
-        missing[f"{part.data}: {what}; published at {card.published}"] = None
-        return None
-    return JudgedRows(table, None) if pairs is None else JudgedRows(ranked_rows(table, pairs), pairs)
 
 
 def _year(data: str) -> int:

@@ -21,17 +21,8 @@ from nlgauge.errors import InputError, MissingExtraError, RecipeError
 from nlgauge.io.store.catalog import find_card
 from nlgauge.studies.meta.questions import Question
 from nlgauge.studies.published.agreement import PublishedRun, Value
-from nlgauge.studies.published.options import Request
-from nlgauge.studies.published.runs import (
-    NO_MODEL,
-    DataSlice,
-    JudgedRows,
-    Reproduction,
-    find_judged,
-    kept_columns,
-    or_missing,
-    slice_of,
-)
+from nlgauge.studies.published.reproduce import Request
+from nlgauge.studies.published.runs import NO_MODEL, DataSlice, JudgedRows, Reproduction, Run, slice_of
 from nlgauge.studies.published.tables import Column, Mean, TableRow
 from nlgauge.studies.sensitivity.measure import run_study
 from nlgauge.studies.sensitivity.results import Sensitivity, SettingEffect
@@ -53,16 +44,16 @@ class _Settings(NamedTuple):
 def compute_study(request: Request) -> Reproduction:
     """The study with our values under one model; texts in other languages than English where they are asked for."""
     run = StudyRun(request)
-    kept = kept_columns(run.table, langpairs=request.langpairs, data=request.data, levels=request.levels)
+    columns = run.columns()
     english = run.table.english_pairs
     asked = [
         column
-        for column in kept
+        for column in columns
         if request.langpairs is not None or isinstance(column, Mean) or column.langpair in english
     ]
     values = run.values(asked)
     run.note_missing_inputs(everything=request.langpairs is None)
-    return run.reproduction(kept, values, empty_columns=False)
+    return run.reproduction(columns, values, empty_columns=False)
 
 
 class StudyRun(PublishedRun):
@@ -87,7 +78,7 @@ class StudyRun(PublishedRun):
         state: Checkpoint | None = None
         found: dict[tuple[str, str], Value] = {}
         for part, columns in parts.items():
-            judged, lang = find_judged(part, self.request.at, self.missing), _language(part.langpair)
+            judged, lang = self.judged(part), _language(part.langpair)
             sweeps = [] if judged is None else self._sweeps(lang)
             if judged is None or not sweeps:
                 continue
@@ -98,7 +89,7 @@ class StudyRun(PublishedRun):
                 state = Checkpoint(None if self.inputs.state is None else Path(self.inputs.state))
             texts = self._texts(lang) if "idf-random" in self.table.grids else None
             for question, asked in _by_question(columns):
-                with or_missing(f"values of {', '.join(column.label for column in asked)}", self.missing):
+                with self.or_missing(f"values of {', '.join(column.label for column in asked)}"):
                     result = self._result(judged, question, sweeps, texts, state)
                     for row in self._computed:
                         for column in asked:
@@ -163,7 +154,7 @@ class StudyRun(PublishedRun):
             drawn: dict[str, None] = {}
             every = {slice_of(column.question, column.langpair) for column in self.table.sampled if column.question}
             for part in sorted(part for part in every if _language(part.langpair) == lang):
-                judged = find_judged(part, self.request.at, {})
+                judged = Run(self.request).judged(part)  # listed as missing by the columns of its own
                 if judged is not None:
                     drawn[part.data] = None
                     table = judged.table

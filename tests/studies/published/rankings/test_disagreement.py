@@ -11,14 +11,15 @@ from tests.studies.published.rankings.small_frames import METRICS, write_frames
 from nlgauge.studies.paired_evaluation.measures import PAIRS, by_data, by_metric, by_task, disagreements, draw_rows
 from nlgauge.studies.paired_evaluation.mechanisms import FrameSet
 from nlgauge.studies.paired_evaluation.options import RankingOptions
-from nlgauge.studies.published.entries import PAPER_TABLES
-from nlgauge.studies.published.rankings import find_frames
+from nlgauge.studies.published.load import PAPER_TABLES
+from nlgauge.studies.published.rankings import RankingRun
+from nlgauge.studies.published.reproduce import Request
 
 
 @pytest.fixture
 def sets(tmp_path: Path) -> list[FrameSet]:
     write_frames(tmp_path)
-    return find_frames(PAPER_TABLES["bt-table1"].frames, tmp_path, {})
+    return RankingRun(Request(table=PAPER_TABLES["bt-table1"], at=str(tmp_path))).find_frames()
 
 
 @pytest.mark.parametrize(("n", "least", "size"), [(48, 1, 10), (44, 1, 9), (60, 1, 12), (44, 30, 30), (20, 30, 20)])

@@ -25,9 +25,9 @@ from nlgauge.studies.paired_evaluation.mechanisms import (
     rank_frame,
 )
 from nlgauge.studies.paired_evaluation.options import RankingOptions
-from nlgauge.studies.published.entries import PAPER_TABLES
-from nlgauge.studies.published.rankings import find_frames
-from nlgauge.studies.published.reproduce import reproduce
+from nlgauge.studies.published.load import PAPER_TABLES
+from nlgauge.studies.published.rankings import RankingRun
+from nlgauge.studies.published.reproduce import Request, reproduce
 from nlgauge.studies.published.runs import Reproduction
 
 SETS = ("TAC08", "TAC09", "TAC11", "TC", "PC")
@@ -38,10 +38,10 @@ def frames(data_folder: Path) -> list[FrameSet]:
     if "tac08-scores" not in recognise(data_folder):
         pytest.skip("NLGAUGE_DATA does not hold the score frames")
     table = PAPER_TABLES["bt-table1"]
-    missing: dict[str, None] = {}
-    found = find_frames(table.frames, data_folder, missing)
+    run = RankingRun(Request(table=table, at=str(data_folder)))
+    found = run.find_frames()
     assert [one.label for one in found] == list(SETS)
-    assert len(missing) == 1
+    assert len(run.missing) == 1
     return found
 
 

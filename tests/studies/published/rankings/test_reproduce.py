@@ -11,10 +11,9 @@ from nlgauge.errors import RecipeError
 from nlgauge.studies.paired_evaluation.measures import disagreements
 from nlgauge.studies.paired_evaluation.options import RankingOptions
 from nlgauge.studies.paired_evaluation.simulation import Grid
-from nlgauge.studies.published.entries import PAPER_TABLES
-from nlgauge.studies.published.options import Request
-from nlgauge.studies.published.rankings import compute_rankings, find_frames
-from nlgauge.studies.published.reproduce import reproduce
+from nlgauge.studies.published.load import PAPER_TABLES
+from nlgauge.studies.published.rankings import RankingRun, compute_rankings
+from nlgauge.studies.published.reproduce import Request, reproduce
 from nlgauge.studies.published.runs import Reproduction
 
 
@@ -32,7 +31,7 @@ def ours(result: Reproduction, row: str) -> list[float | str | None]:
 
 def test_table_4_is_the_average_over_the_frames_at_hand(folder: Path) -> None:
     result = reproduce(PAPER_TABLES["bt-table4"], at=folder)
-    sets = find_frames(PAPER_TABLES["bt-table4"].frames, folder, {})
+    sets = RankingRun(Request(table=PAPER_TABLES["bt-table4"], at=str(folder))).find_frames()
     expected = disagreements(sets, ("mean", "median", "BT", "Elo", "TrueSkill"), RankingOptions())
     assert ours(result, "mean vs BT") == pytest.approx(expected["mean", "BT"] * 100)
     assert ours(result, "Elo vs TrueSkill") == pytest.approx(expected["Elo", "TrueSkill"] * 100)

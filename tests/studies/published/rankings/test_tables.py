@@ -8,7 +8,7 @@ import pytest
 
 from nlgauge.errors import RecipeError
 from nlgauge.studies.paired_evaluation.options import RankingOptions
-from nlgauge.studies.published.entries import PAPER_TABLES
+from nlgauge.studies.published.load import PAPER_TABLES
 
 TABLES = {name: table for name, table in PAPER_TABLES.items() if table.kind == "rankings"}
 

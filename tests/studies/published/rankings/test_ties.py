@@ -10,7 +10,7 @@ from tests.studies.compare.made_scores import scores_of
 
 from nlgauge.studies.paired_evaluation.measures import POLICIES, count_ties, mean_against_bt
 from nlgauge.studies.paired_evaluation.mechanisms import FrameSet
-from nlgauge.studies.published.entries import PAPER_TABLES
+from nlgauge.studies.published.load import PAPER_TABLES
 
 
 def test_ties_that_hide_in_last_bits() -> None:

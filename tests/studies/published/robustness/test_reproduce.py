@@ -11,7 +11,7 @@ from nlgauge.data.cards import load
 from nlgauge.errors import RecipeError
 from nlgauge.stats.correlation import correlate
 from nlgauge.studies.ensembles import standardised
-from nlgauge.studies.published.entries import find_paper_table
+from nlgauge.studies.published.load import find_paper_table
 from nlgauge.studies.published.reproduce import reproduce
 from nlgauge.studies.published.robustness import matched_rows
 from nlgauge.studies.published.runs import Reproduction
