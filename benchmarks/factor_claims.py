@@ -20,7 +20,7 @@ from nlgauge.data.cards import load
 from nlgauge.data.judgements import JudgementTable
 from nlgauge.studies.factors.columns import FactorOptions
 from nlgauge.studies.factors.surrogate import explain_factors
-from nlgauge.studies.published.robustness import matched_rows
+from nlgauge.studies.published.released import matched_rows
 
 __all__ = ["CACHE_SIZE", "DATA", "add_shared_options", "drawn_rows", "judged_and_released", "main", "with_released"]
 

@@ -109,9 +109,9 @@ KINDS: Mapping[str, _Kind] = {
     "sensitivity": _Kind("sensitivity.compute_study", refused=("rankings",)),
     "features": _Kind("features.compute_features", "a table on features of texts", ("rankings", *_NO_TEXTS)),
     "regression": _Kind(
-        "regression.compute_regression", "a table of regressions", ("rankings", "layer", "levels", "study")
+        "released.compute_regression", "a table of regressions", ("rankings", "layer", "levels", "study")
     ),
-    "robustness": _Kind("robustness.compute_robustness", "a table of released scores", ("rankings", *_NO_TEXTS)),
+    "robustness": _Kind("released.compute_robustness", "a table of released scores", ("rankings", *_NO_TEXTS)),
     "rankings": _Kind("rankings.compute_rankings", "a table on rankings of systems", _NO_TEXTS),
     "density": _Kind("rankings.compute_density", "a simulation of languages", ("data", *_NO_TEXTS)),
 }
@@ -161,7 +161,7 @@ def _check_word_vectors(request: Request) -> None:
     """Refuse a file that the table has no use of, or that a recipe cannot name."""
     if request.vectors is None:
         return
-    if not request.table.takes_word_vectors:
+    if not any(row.word_vectors for row in request.table.rows):
         msg = f"no row of {request.table.id} reads word vectors; leave out vectors"
         raise RecipeError(msg)
     if "," in request.vectors:

@@ -340,7 +340,7 @@ class Run:
             title=table.title,
             source=table.source,
             row_title=table.row_title,
-            shown_decimals=table.width,
+            shown_decimals=table.decimals if table.shown_decimals is None else table.shown_decimals,
             data=table.data,
             used_data=_used_data(table, columns),
             published_models=tuple(ModelInPrint(model.name, model.published) for model in table.models),
@@ -384,21 +384,18 @@ def _has_outputs(name: str, place: Path, langpairs: Iterable[str]) -> bool:
         return False
 
 
-def model_at(name: str) -> bool:
-    """Whether a model can be had without the network: one of nlgauge's that was fetched, or a folder of the hub's."""
-    card = find_card(name)
-    if card is not None:
-        return cached_card(card) is not None
-    return cached_snapshot(name) is not None
-
-
 def models_at(table: PaperTable) -> dict[str, bool]:
-    """The models in print and the one that stands in for them, with whether each is here; empty if none is needed."""
-    names = {model.name: model.published.partition("huggingface.co/")[2] or model.name for model in table.models}
-    if not names:
-        return {}
-    return {name: model_at(place) for name, place in names.items()} | {
-        table.default_model: model_at(table.default_model)
+    """The models in print and the one that stands in for them, with whether each can be had without the network.
+
+    A model is one of nlgauge's that was fetched, or a folder of the hub's. Empty if none is needed.
+    """
+    places = {model.name: model.published.partition("huggingface.co/")[2] or model.name for model in table.models}
+    if places:
+        places[table.default_model] = table.default_model
+    cards = {name: find_card(place) for name, place in places.items()}
+    return {
+        name: (cached_snapshot(place) if (card := cards[name]) is None else cached_card(card)) is not None
+        for name, place in places.items()
     }
 
 

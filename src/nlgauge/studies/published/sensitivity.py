@@ -11,9 +11,8 @@ is listed with where it is published.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from nlgauge.core.checkpoint import Checkpoint
 from nlgauge.core.registry import metric_class, metric_name
@@ -25,7 +24,7 @@ from nlgauge.studies.published.reproduce import Request
 from nlgauge.studies.published.runs import NO_MODEL, DataSlice, JudgedRows, Reproduction, Run, slice_of
 from nlgauge.studies.published.tables import Column, Mean, TableRow
 from nlgauge.studies.sensitivity.measure import run_study
-from nlgauge.studies.sensitivity.results import Sensitivity, SettingEffect
+from nlgauge.studies.sensitivity.results import Sensitivity
 from nlgauge.studies.sensitivity.study import RELATIVE_LISTS, Study, Sweep
 from nlgauge.studies.sensitivity.variants import StudyOptions, published_sweep
 from nlgauge.text.stopwords import load_stopwords
@@ -34,11 +33,8 @@ from nlgauge.text.stopwords import load_stopwords
 _MOVER_LIST = "MoverScore's list of 153 English stop words (--stopwords FILE): github.com/AIPHES/emnlp19-moverscore"
 
 
-class _Settings(NamedTuple):
-    """Agreement under each setting of a grid, on one language pair."""
-
-    names: tuple[str, ...]
-    values: tuple[float | None, ...]
+#: Agreement under each setting of a grid, on one language pair.
+_Settings = Mapping[str, float | None]
 
 
 def compute_study(request: Request) -> Reproduction:
@@ -67,17 +63,18 @@ class StudyRun(PublishedRun):
         self._settings: dict[tuple[str, str], _Settings] = {}
         self._computed = [row for row in self.table.rows if row.computed]
 
-    def values(self, kept: Sequence[Column | Mean]) -> dict[tuple[str, str], Value]:
+    def values(self, columns: Sequence[Column | Mean]) -> dict[tuple[str, str], Value]:
         """Ours by row and column; those that cannot be had are left out."""
         if self.model == NO_MODEL:
             return {}
-        parts: dict[DataSlice, list[Column]] = {}
-        for column in kept:
+        parts: dict[DataSlice, dict[Question, list[Column]]] = {}
+        for column in columns:
             if isinstance(column, Column) and column.question is not None and self._reads(column.langpair):
-                parts.setdefault(slice_of(column.question, column.langpair), []).append(column)
+                by_question = parts.setdefault(slice_of(column.question, column.langpair), {})
+                by_question.setdefault(column.question, []).append(column)
         state: Checkpoint | None = None
-        found: dict[tuple[str, str], Value] = {}
-        for part, columns in parts.items():
+        values: dict[tuple[str, str], Value] = {}
+        for part, by_question in parts.items():
             judged, lang = self.judged(part), _language(part.langpair)
             sweeps = [] if judged is None else self._sweeps(lang)
             if judged is None or not sweeps:
@@ -88,32 +85,30 @@ class StudyRun(PublishedRun):
             if state is None:
                 state = Checkpoint(None if self.inputs.state is None else Path(self.inputs.state))
             texts = self._texts(lang) if "idf-random" in self.table.grids else None
-            for question, asked in _by_question(columns):
+            for question, asked in by_question.items():
                 with self.or_missing(f"values of {', '.join(column.label for column in asked)}"):
                     result = self._result(judged, question, sweeps, texts, state)
                     for row in self._computed:
                         for column in asked:
                             value = self._value(row, column, question, result)
                             if value is not None:
-                                found[row.name, column.label] = value
-        return found | self._best_on_average(kept)
+                                values[row.name, column.label] = value
+        return values | self._best_on_average(columns)
 
-    def _best_on_average(self, kept: Sequence[Column | Mean]) -> dict[tuple[str, str], Value]:
+    def _best_on_average(self, columns: Sequence[Column | Mean]) -> dict[tuple[str, str], Value]:
         """The setting that is best on the average of several language pairs, where a table prints names."""
-        found = {}
+        values = {}
         for row in self._computed:
-            for column in kept:
-                if row.statistic != "best" or not isinstance(column, Mean):
-                    continue
-                over = [self._settings.get((row.name, label)) for label in column.over]
-                best = _best([one for one in over if one is not None]) if None not in over else None
-                if best is not None:
-                    found[row.name, column.label] = Value(best, "")
-        return found
+            for column in columns:
+                if row.statistic == "best" and isinstance(column, Mean):
+                    best = _best([self._settings.get((row.name, label), {}) for label in column.over])
+                    if best is not None:
+                        values[row.name, column.label] = Value(best, "")
+        return values
 
     def _reads(self, langpair: str) -> bool:
         """Whether the model is not known to lack the language of the texts."""
-        card, lang = find_card(self.model), langpair.rpartition("-")[2]
+        card, lang = find_card(self.model), _language(langpair)
         if card is None or lang in card.languages:
             return True
         other = self.table.other_model
@@ -208,8 +203,13 @@ class StudyRun(PublishedRun):
             why = "; ".join(result.notes) or "no result"
             self.missing[f"value of {row.name}, {column.label}: {why}"] = None
             return None
-        value = _statistic(row, moved, column.langpair)
-        self._settings[row.name, column.label] = _Settings(moved.settings, moved.groups[column.langpair].values)
+        group = moved.groups[column.langpair]
+        value: float | str | None
+        if row.statistic == "value":
+            value = group.values[moved.settings.index(row.setting)]
+        else:
+            value = {"cv": group.cv, "rd": group.rd[1], "best": group.best}[row.statistic]
+        self._settings[row.name, column.label] = dict(zip(moved.settings, group.values, strict=True))
         if value is None:
             self.missing[f"value of {row.name}, {column.label}: it is not defined on these values"] = None
             return None
@@ -242,32 +242,11 @@ def _language(langpair: str) -> str:
     return langpair.rpartition("-")[2]
 
 
-def _best(rows: Sequence[_Settings]) -> str | None:
-    """The setting with the highest mean, the first of equals; of those that all rows have."""
-    values = [dict(zip(row.names, row.values, strict=True)) for row in rows]
+def _best(pairs: Sequence[_Settings]) -> str | None:
+    """The setting with the highest mean over language pairs, the first of equals; of those that all pairs have."""
     means = {}
-    for name in rows[0].names:
-        numbers = [value for one in values if (value := one.get(name)) is not None]
-        if len(numbers) == len(rows):
-            means[name] = sum(numbers) / len(rows)
+    for name in pairs[0]:
+        numbers = [value for settings in pairs if (value := settings.get(name)) is not None]
+        if len(numbers) == len(pairs):
+            means[name] = sum(numbers) / len(pairs)
     return max(means, key=means.__getitem__) if means else None
-
-
-def _by_question(columns: Sequence[Column]) -> Iterator[tuple[Question, list[Column]]]:
-    found: dict[Question, list[Column]] = {}
-    for column in columns:
-        if column.question is not None:
-            found.setdefault(column.question, []).append(column)
-    yield from found.items()
-
-
-def _statistic(row: TableRow, moved: SettingEffect, langpair: str) -> float | str | None:
-    """What a row says of a language pair (`paper_studies`)."""
-    group = moved.groups[langpair]
-    if row.statistic == "cv":
-        return group.cv
-    if row.statistic == "rd":
-        return group.rd[1]
-    if row.statistic == "best":
-        return group.best
-    return group.values[moved.settings.index(row.setting)]

@@ -200,11 +200,6 @@ class PaperTable:
     """Of sensitivity studies: columns of all data sets of the paper, whose texts random corpora are drawn from."""
 
     @property
-    def width(self) -> int:
-        """Decimals of our values."""
-        return self.decimals if self.shown_decimals is None else self.shown_decimals
-
-    @property
     def questions(self) -> tuple[Column, ...]:
         """The columns that ask something."""
         return tuple(column for column in self.columns if isinstance(column, Column))
@@ -235,11 +230,6 @@ class PaperTable:
     def grids(self) -> tuple[str, ...]:
         """What its rows vary, as far as they can be computed."""
         return tuple(dict.fromkeys(row.grid for row in self.rows if row.computed))
-
-    @property
-    def takes_word_vectors(self) -> bool:
-        """Whether a row of it does."""
-        return any(row.word_vectors for row in self.rows)
 
 
 def with_options(recipe: str, options: str) -> str:

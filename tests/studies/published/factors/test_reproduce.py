@@ -8,7 +8,7 @@ import pytest
 
 from nlgauge.errors import RecipeError
 from nlgauge.studies.published.load import find_paper_table
-from nlgauge.studies.published.regression import as_printed
+from nlgauge.studies.published.released import as_printed
 from nlgauge.studies.published.reproduce import reproduce
 from nlgauge.studies.published.tables import PaperTable
 

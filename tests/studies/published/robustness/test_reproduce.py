@@ -12,8 +12,8 @@ from nlgauge.errors import RecipeError
 from nlgauge.stats.correlation import correlate
 from nlgauge.studies.ensembles import standardised
 from nlgauge.studies.published.load import find_paper_table
+from nlgauge.studies.published.released import matched_rows
 from nlgauge.studies.published.reproduce import reproduce
-from nlgauge.studies.published.robustness import matched_rows
 from nlgauge.studies.published.runs import Reproduction
 
 
