@@ -35,12 +35,6 @@ def test_the_wider_side_is_reduced_and_the_file_holds_it(side: Side, tmp_path: P
         again.apply([[1.0, 2.0]], side=side)
 
 
-def test_a_reduction_cannot_be_undone() -> None:
-    with pytest.raises(InputError, match="smaller width before the flow, which cannot be undone"):
-        flow("source").inverse([[1.0, 2.0]])
-    np.testing.assert_array_equal(flow("target").inverse([[1.0, 2.0, 3.0]]), [[-5.0, -4.0]])
-
-
 def test_a_network_and_an_unknown_side() -> None:
     layer = (np.eye(2, dtype=np.float32), ZERO)
     network = TanhNetwork((layer,), ZERO, ZERO, 1.0, 1.0, Origin(), {"source": STEP})

@@ -19,7 +19,6 @@ from nlgauge.vectors.remap import (
     Origin,
     Remapping,
     fit_remapping,
-    fit_to_hub,
     least_squares,
     load_published,
     mismatch_directions,
@@ -107,17 +106,6 @@ def test_a_composition_is_its_parts_fitted_one_after_the_other() -> None:
     together = fit_remapping(x, z, method="umd-clp")
     np.testing.assert_allclose(together.apply(x), second.apply(first.apply(x)), atol=1e-5)
     np.testing.assert_allclose(together.apply(z, side="target"), first.apply(z), atol=1e-6)
-
-
-def test_several_languages_meet_in_the_hub() -> None:
-    english = rows(20, count=200)
-    turned = {language: english @ rotation(seed) for seed, language in enumerate(["de", "ru", "zh"], 30)}
-    maps = fit_to_hub({language: (x, english) for language, x in turned.items()})
-    for language, x in turned.items():
-        np.testing.assert_allclose(maps[language].apply(x), english, atol=1e-5)
-        assert (maps[language].origin.source, maps[language].origin.target) == (language, "en")
-    with pytest.raises(InputError, match="'en' is the hub"):
-        fit_to_hub({"en": (english, english)})
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -88,22 +88,7 @@ class BERTScore(VectorMetric[Cloud]):
             return Pair(greedy_values(x.points, y.points, x.weights, y.weights))  # P, R, F of section 3
         check_size(len(x), len(y), what="an alignment", instead="score the pair without one, or align parts of it")
         match = greedy_match_points(x.points, y.points, x.weights, y.weights)
-        values = (match.precision, match.recall, match.f1)
-        alignment = Alignment(
-            reference_index=0,
-            hypothesis_tokens=x.labels,
-            reference_tokens=y.labels,
-            hypothesis_match=match.row_partner,
-            reference_match=match.column_partner,
-            hypothesis_similarity=match.row_best.astype(np.float64),
-            reference_similarity=match.column_best.astype(np.float64),
-            hypothesis_weight=x.weights,
-            reference_weight=y.weights,
-            hypothesis_spans=x.spans,
-            reference_spans=y.spans,
-            similarity=x.points @ y.points.T,
-        )
-        return Pair(values, alignment)
+        return Pair((match.precision, match.recall, match.f1), Alignment.of(x, y, match))
 
     def compare_block(self, xs: Sequence[Cloud], ys: Sequence[Cloud], state: State) -> NDArray[np.float64]:
         return greedy_scores([(x.points, x.weights) for x in xs], [(y.points, y.weights) for y in ys])
@@ -112,7 +97,7 @@ class BERTScore(VectorMetric[Cloud]):
         return self._rescaled(dict(zip(self.components, values.T.copy(), strict=True)), state)
 
     def finish(self, comparisons: Mapping[str, Sequence[Comparison]], state: State) -> dict[str, SystemResult]:
-        joined = {system: self.joined(found, rule=self.multiref) for system, found in comparisons.items()}
+        joined = {system: self.joined(pairs, rule=self.multiref) for system, pairs in comparisons.items()}
         return {
             system: replace(result, segments=self._rescaled(result.segments, state))
             for system, result in joined.items()

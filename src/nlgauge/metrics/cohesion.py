@@ -122,19 +122,18 @@ class _Cohesion(Profiled, AnnotatedTextMetric):
     def measure(self, text: AnnotatedText) -> float | None:
         """The value of a text; None where it has nothing to measure."""
 
-    def _measured(self, text: AnnotatedText) -> float | None:
-        try:
-            return self.measure(text)
-        except TooLongError as error:
-            error.document = text.text
-            raise
-
     def score_texts(self, hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> SystemResult:
-        values = [self._measured(text) for text in ticked(self.annotation.annotate(hypotheses))]
+        values = []
+        for text in ticked(self.annotation.annotate(hypotheses)):
+            try:
+                values.append(self.measure(text))
+            except TooLongError as error:
+                error.document = text.text
+                raise
         return SystemResult(
             {self.main: np.array([0.0 if value is None else value for value in values])},
-            no_noun=tuple(at for at, value in enumerate(values) if value is None),
-            no_ties=tuple(at for at, value in enumerate(values) if self.of_ties and not value),
+            no_noun=tuple(i for i, value in enumerate(values) if value is None),
+            no_ties=tuple(i for i, value in enumerate(values) if self.of_ties and not value),
         )
 
 
@@ -143,6 +142,8 @@ class _Repetition(_Cohesion):
     """Words that come again, as part of all words of their kind."""
 
     citation: ClassVar[str] = cite("wong-kit-2012-extending")
+    share: ClassVar[str]
+    """What comes again, as part of the whole: a property of `Devices`."""
 
     devices: str = option(
         BY_PROFILE,
@@ -153,11 +154,7 @@ class _Repetition(_Cohesion):
 
     def measure(self, text: AnnotatedText) -> float | None:
         counts = devices(text, self.devices)
-        return self.share(counts) if counts.of_lemmas else None
-
-    @abstractmethod
-    def share(self, counts: Devices) -> float:
-        """What comes again, as part of the whole."""
+        return getattr(counts, self.share) if counts.of_lemmas else None
 
 
 class LC(_Repetition):
@@ -166,9 +163,7 @@ class LC(_Repetition):
     name: ClassVar[str] = "lc"
     components: ClassVar[tuple[str, ...]] = ("lc",)
     main: ClassVar[str] = "lc"
-
-    def share(self, counts: Devices) -> float:
-        return counts.cohesion
+    share: ClassVar[str] = "cohesion"
 
 
 class RC(_Repetition):
@@ -177,9 +172,7 @@ class RC(_Repetition):
     name: ClassVar[str] = "rc"
     components: ClassVar[tuple[str, ...]] = ("rc",)
     main: ClassVar[str] = "rc"
-
-    def share(self, counts: Devices) -> float:
-        return counts.repetition
+    share: ClassVar[str] = "repetition"
 
 
 @dataclass(frozen=True, kw_only=True)

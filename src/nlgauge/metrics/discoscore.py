@@ -23,9 +23,9 @@ from nlgauge.core.metric import Comparison, Pair, SystemResult
 from nlgauge.core.profiles import Profile, profile_option
 from nlgauge.core.tokens import TextView
 from nlgauge.core.vector_metric import State
-from nlgauge.metrics.ds_focus import FOCUS_PROFILES, DSFocus, FocusOptions, FocusTable
-from nlgauge.metrics.ds_sent import SENT_PROFILES, DSSent, SentenceGraph, SentOptions
-from nlgauge.metrics.parts.foci import threshold_option
+from nlgauge.metrics.ds_focus import FOCUS_PROFILES, DSFocus, FocusTable
+from nlgauge.metrics.ds_sent import SENT_PROFILES, DSSent, SentenceGraph
+from nlgauge.metrics.parts.foci import DiscoMetric, threshold_option
 
 PROFILES = {
     name: Profile(**(vars(SENT_PROFILES[name]) | vars(focus)), sent_threshold=SENT_PROFILES[name].threshold)
@@ -44,7 +44,7 @@ class Document(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class DiscoScore(SentOptions[Document], FocusOptions[Document]):
+class DiscoScore(DiscoMetric[Document]):
     """DS-Sent and DS-Focus of two documents, in one call; the latter is a distance."""
 
     name: ClassVar[str] = "discoscore"
@@ -56,6 +56,19 @@ class DiscoScore(SentOptions[Document], FocusOptions[Document]):
     profile: str = profile_option("released", PROFILES)
     threshold: float = threshold_option()
     sent_threshold: float = threshold_option(short="ts", of=", in the graph of sentences")
+    adjacency: str = DSSent.same_option("adjacency")
+    match: str = DSSent.same_option("match")
+    statistics: str = DSSent.same_option("statistics")
+    start_token: str = DSSent.same_option("start_token")
+    sentence_lengths: str = DSSent.same_option("sentence_lengths")
+    single_reference: str = DSSent.same_option("single_reference")
+    mentions: str = DSFocus.same_option("mentions")
+    subwords: str = DSFocus.same_option("subwords")
+    lengths: str = DSFocus.same_option("lengths")
+    distance: str = DSFocus.same_option("distance")
+    unmatched: str = DSFocus.same_option("unmatched")
+    min_mentions: int = DSFocus.same_option("min_mentions")
+    measure: str = DSFocus.same_option("measure")
 
     @cached_property
     def sent(self) -> DSSent:

@@ -43,7 +43,7 @@ from nlgauge.core.metric import Comparison, Pair, SystemResult
 from nlgauge.core.options import BY_PROFILE, option
 from nlgauge.core.profiles import Profile, profile_option
 from nlgauge.core.tokens import TextView
-from nlgauge.core.vector_metric import Representation, State
+from nlgauge.core.vector_metric import State
 from nlgauge.metrics.parts.foci import (
     MENTIONS,
     DiscoMetric,
@@ -208,9 +208,16 @@ def _squares(vectors: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class FocusOptions(DiscoMetric[Representation]):
-    """How mentions become vectors of foci, and what is measured between them."""
+class DSFocus(DiscoMetric[FocusTable]):
+    """Distance between what two documents keep talking about: sums of the vectors of each focus's mentions."""
 
+    name: ClassVar[str] = "ds-focus"
+    components: ClassVar[tuple[str, ...]] = ("precision", "recall", "f")
+    higher_is_better: ClassVar[bool] = False
+    profiles: ClassVar[Mapping[str, Profile]] = FOCUS_PROFILES
+
+    profile: str = profile_option("released", FOCUS_PROFILES)
+    threshold: float = threshold_option()
     mentions: str = option(
         BY_PROFILE,
         Choice(*MENTIONS),
@@ -240,19 +247,6 @@ class FocusOptions(DiscoMetric[Representation]):
         short="me",
         in_profile=False,
     )
-
-
-@dataclass(frozen=True, kw_only=True)
-class DSFocus(FocusOptions[FocusTable]):
-    """Distance between what two documents keep talking about: sums of the vectors of each focus's mentions."""
-
-    name: ClassVar[str] = "ds-focus"
-    components: ClassVar[tuple[str, ...]] = ("precision", "recall", "f")
-    higher_is_better: ClassVar[bool] = False
-    profiles: ClassVar[Mapping[str, Profile]] = FOCUS_PROFILES
-
-    profile: str = profile_option("released", FOCUS_PROFILES)
-    threshold: float = threshold_option()
 
     @property
     def main(self) -> str:  # type: ignore[override]  # the caller's choice

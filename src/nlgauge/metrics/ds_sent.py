@@ -36,7 +36,7 @@ from nlgauge.core.metric import Comparison, Pair, SystemResult
 from nlgauge.core.options import BY_PROFILE, option
 from nlgauge.core.profiles import Profile, profile_option
 from nlgauge.core.tokens import TextView
-from nlgauge.core.vector_metric import Representation, State
+from nlgauge.core.vector_metric import State
 from nlgauge.metrics.parts.foci import (
     DiscoMetric,
     adjacency,
@@ -76,9 +76,16 @@ class SentenceGraph:
 
 
 @dataclass(frozen=True, kw_only=True)
-class SentOptions(DiscoMetric[Representation]):
-    """How sentences become a graph, and how two graphs are compared."""
+class DSSent(DiscoMetric[SentenceGraph]):
+    """Similarity of two documents as graphs of sentences that share what they talk about."""
 
+    name: ClassVar[str] = "ds-sent"
+    components: ClassVar[tuple[str, ...]] = ("score",)
+    main: ClassVar[str] = "score"
+    profiles: ClassVar[Mapping[str, Profile]] = SENT_PROFILES
+
+    profile: str = profile_option("released", SENT_PROFILES)
+    threshold: float = threshold_option()
     adjacency: str = option(
         "unweighted",
         Choice("unweighted", "weighted", "none"),
@@ -115,27 +122,6 @@ class SentOptions(DiscoMetric[Representation]):
         help="a reference of one sentence: mean of cosines with it, counted twice, or a graph as any other",
         short="sgr",
     )
-
-    @property
-    def unused(self) -> Mapping[str, str]:
-        """What belongs to graphs that are compared by statistics."""
-        if self.match == "statistics":
-            return super().unused
-        reason = f"belongs to match=statistics, and sentences are compared by match={self.match}"
-        return {**super().unused, "statistics": reason, "single_reference": reason, "sentence_lengths": reason}
-
-
-@dataclass(frozen=True, kw_only=True)
-class DSSent(SentOptions[SentenceGraph]):
-    """Similarity of two documents as graphs of sentences that share what they talk about."""
-
-    name: ClassVar[str] = "ds-sent"
-    components: ClassVar[tuple[str, ...]] = ("score",)
-    main: ClassVar[str] = "score"
-    profiles: ClassVar[Mapping[str, Profile]] = SENT_PROFILES
-
-    profile: str = profile_option("released", SENT_PROFILES)
-    threshold: float = threshold_option()
 
     def represent(self, text: TextView, state: State) -> SentenceGraph:
         numbers, s = text.encoded.derived(

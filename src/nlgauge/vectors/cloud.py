@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlgauge.io.formats import HtmlCell, html_table
+from nlgauge.vectors.greedy import GreedyMatch
 from nlgauge.vectors.transport import squared_distances
 
 #: Where a point stands in its text: the spans of its tokens, first character and the one after the last of each.
@@ -172,6 +173,24 @@ class Alignment(_Record):
     similarity: NDArray[np.float32] | None = None
     """Of every token to every other; left out of `to_dict`, because it is large."""
 
+    @classmethod
+    def of(cls, x: Cloud, y: Cloud, match: GreedyMatch) -> Alignment:
+        """A greedy match of two clouds of unit vectors."""
+        return cls(
+            reference_index=0,
+            hypothesis_tokens=x.labels,
+            reference_tokens=y.labels,
+            hypothesis_match=match.row_partner,
+            reference_match=match.column_partner,
+            hypothesis_similarity=match.row_best.astype(np.float64),
+            reference_similarity=match.column_best.astype(np.float64),
+            hypothesis_weight=x.weights,
+            reference_weight=y.weights,
+            hypothesis_spans=x.spans,
+            reference_spans=y.spans,
+            similarity=x.points @ y.points.T,
+        )
+
     def to_dict(self) -> dict[str, Any]:
         """Plain lists and numbers, ready for JSON."""
         record = super().to_dict()
@@ -212,6 +231,12 @@ class Flow(_Record):
     cost: NDArray[np.float64]
     hypothesis_spans: tuple[PointSpans, ...] = ()
     reference_spans: tuple[PointSpans, ...] = ()
+
+    @classmethod
+    def of(cls, x: Cloud, y: Cloud, flow: NDArray[np.float64], cost: NDArray[np.float64]) -> Flow:
+        """The plan between the points of two texts; their weights are those that the plan moves."""
+        weights = flow.sum(axis=1), flow.sum(axis=0)
+        return cls(0, x.labels, y.labels, *weights, flow, cost, x.spans, y.spans)
 
     def _repr_html_(self) -> str:
         """A row per part of the flow, the largest first."""

@@ -77,7 +77,7 @@ def greedy_match(
     >>> match.precision, match.recall
     (1.0, 0.5)
     """
-    return _matched(*_best(similarity), row_weight, column_weight)
+    return _matched(_best(similarity), row_weight, column_weight)
 
 
 def greedy_match_points(
@@ -100,7 +100,7 @@ def greedy_match_points(
         better = best > column_best  # the first of equals, as in one piece
         column_partner[better] = partner[better] + start
         column_best[better] = best[better]
-    return _matched(row_partner, row_best, column_partner, column_best, row_weight, column_weight)
+    return _matched((row_partner, row_best, column_partner, column_best), row_weight, column_weight)
 
 
 def greedy_values(
@@ -156,26 +156,20 @@ def _best_of_blocks(
     return row_best, column_best
 
 
-def _best(
-    similarity: NDArray[np.float32],
-) -> tuple[NDArray[np.int64], NDArray[np.float32], NDArray[np.int64], NDArray[np.float32]]:
-    """Partner and similarity of each row, partner and similarity of each column."""
+#: Partner and similarity of each row, partner and similarity of each column.
+_Best: TypeAlias = tuple[NDArray[np.int64], NDArray[np.float32], NDArray[np.int64], NDArray[np.float32]]
+
+
+def _best(similarity: NDArray[np.float32]) -> _Best:
     row_partner, column_partner = similarity.argmax(axis=1), similarity.argmax(axis=0)
     row_best = similarity[np.arange(similarity.shape[0]), row_partner]
     column_best = similarity[column_partner, np.arange(similarity.shape[1])]
     return row_partner, row_best, column_partner, column_best
 
 
-def _matched(
-    row_partner: NDArray[np.int64],
-    row_best: NDArray[np.float32],
-    column_partner: NDArray[np.int64],
-    column_best: NDArray[np.float32],
-    row_weight: NDArray[np.float64],
-    column_weight: NDArray[np.float64],
-) -> GreedyMatch:
-    values = _weighted(row_best, column_best, row_weight, column_weight)
-    return GreedyMatch(*values, row_partner, row_best, column_partner, column_best)
+def _matched(best: _Best, row_weight: NDArray[np.float64], column_weight: NDArray[np.float64]) -> GreedyMatch:
+    precision, recall, f1 = _weighted(best[1], best[3], row_weight, column_weight)
+    return GreedyMatch(precision, recall, f1, *best)
 
 
 def _weighted(

@@ -36,7 +36,6 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from nlgauge.errors import InputError
 from nlgauge.io.frozen import arrays_digest
 from nlgauge.vectors.remap import Origin, Side, SpaceMap, side_rows
 
@@ -228,16 +227,6 @@ class _Step(NamedTuple):
 
     def run(self, halves: tuple[Rows, Rows]) -> None:
         """Move a half where it is."""
-        self._move(halves, *self._stretch_and_shift(halves))
-
-    def run_with_volume(self, halves: tuple[Rows, Rows]) -> NDArray[np.float64]:
-        """The same; log |det| of each row."""
-        stretch, shift = self._stretch_and_shift(halves)
-        volume: NDArray[np.float64] = stretch.sum(axis=1, dtype=np.float64)
-        self._move(halves, stretch, shift)
-        return volume
-
-    def _stretch_and_shift(self, halves: tuple[Rows, Rows]) -> tuple[Rows, Rows]:
         hidden: Rows = halves[self.stays] @ self.inner
         hidden += self.inner_bias
         np.maximum(hidden, 0, out=hidden)
@@ -247,9 +236,6 @@ class _Step(NamedTuple):
         np.tanh(stretch, out=stretch)
         if SCALE_LIMIT != 1:
             stretch *= np.float32(SCALE_LIMIT)
-        return stretch, shift
-
-    def _move(self, halves: tuple[Rows, Rows], stretch: Rows, shift: Rows) -> None:
         np.exp(stretch, out=stretch)
         moved = halves[1 - self.stays]
         if self.undo:
@@ -286,51 +272,21 @@ class FlowMap(NetworkMap):
 
     def map_source(self, rows: Rows) -> Rows:
         """Rows of the source in the target's space."""
-        halves = self._halves(rows, "source")
-        for step in (*self._steps["source"], *self._undoing["target"]):
+        about_mean: Rows = rows - self.source_mean
+        halves = about_mean @ self._turn[0], about_mean @ self._turn[1]
+        for step in self._steps:
             step.run(halves)
-        return self._joined(halves, "target")
-
-    def inverse(self, vectors: ArrayLike) -> Rows:
-        """Vectors of the target, in the source's space."""
-        if "source" in self.reductions:
-            msg = "the source was brought to a smaller width before the flow, which cannot be undone"
-            raise InputError(msg)
-        latent, _ = self.to_latent(vectors, side="target")
-        return self.from_latent(latent, side="source")
-
-    def to_latent(self, vectors: ArrayLike, *, side: Side) -> tuple[Rows, NDArray[np.float64]]:
-        """Vectors of a side in the latent space, and log |det| of the way there for each."""
-        halves = self._halves(self.rows_of(vectors, side), side)
-        log_det = np.full(len(halves[0]), -self.inner_width * np.log(self.scale))
-        for step in self._steps[side]:
-            log_det += step.run_with_volume(halves)
-        return np.concatenate(halves, axis=1) / np.float32(self.scale), log_det
-
-    def from_latent(self, latent: Rows, *, side: Side) -> Rows:
-        """The way back to a side."""
-        middle = self.inner_width // 2
-        rows = np.asarray(latent, dtype=np.float32) * np.float32(self.scale)
-        halves = np.array(rows[:, :middle]), np.array(rows[:, middle:])
-        for step in self._undoing[side]:
-            step.run(halves)
-        return self._joined(halves, side)
+        moved: Rows = np.concatenate(halves, axis=1)
+        moved += self.target_mean
+        return moved
 
     @cached_property
-    def _steps(self) -> dict[Side, tuple[_Step, ...]]:
-        """To the latent space."""
-        return {
-            side: tuple(_Step.of(layer, self.scale, undo=False) for layer in layers)
-            for side, layers in self._layers.items()
-        }
-
-    @cached_property
-    def _undoing(self) -> dict[Side, tuple[_Step, ...]]:
-        """And back."""
-        return {
-            side: tuple(_Step.of(layer, self.scale, undo=True) for layer in reversed(layers))
-            for side, layers in self._layers.items()
-        }
+    def _steps(self) -> tuple[_Step, ...]:
+        """From the source to the latent space, and from there to the target."""
+        return (
+            *(_Step.of(layer, self.scale, undo=False) for layer in self.source_layers),
+            *(_Step.of(layer, self.scale, undo=True) for layer in reversed(self.target_layers)),
+        )
 
     @property
     def _layers(self) -> dict[Side, tuple[Coupling, ...]]:
@@ -341,23 +297,6 @@ class FlowMap(NetworkMap):
         """W, for either half."""
         middle = self.inner_width // 2
         return np.ascontiguousarray(self.rotation[:, :middle]), np.ascontiguousarray(self.rotation[:, middle:])
-
-    def _halves(self, rows: Rows, side: Side) -> tuple[Rows, Rows]:
-        """New rows about their mean, and those of the source turned; each half by itself."""
-        if side == "source":
-            about_mean: Rows = rows - self.source_mean
-            return about_mean @ self._turn[0], about_mean @ self._turn[1]
-        middle = self.inner_width // 2
-        about_mean = rows - self.target_mean
-        return np.array(about_mean[:, :middle]), np.array(about_mean[:, middle:])
-
-    def _joined(self, halves: tuple[Rows, Rows], side: Side) -> Rows:
-        """The other way."""
-        rows: Rows = np.concatenate(halves, axis=1)
-        if side == "source":
-            rows = rows @ self.rotation.T
-        rows += self.source_mean if side == "source" else self.target_mean
-        return rows
 
     def numbers(self) -> tuple[object, ...]:
         """The scale, and how far a coupling may stretch."""

@@ -67,17 +67,6 @@ class TokenFilter:
     stops: str = ""
     """starts, pieces or words; empty: by `subwords`."""
 
-    def __post_init__(self) -> None:
-        for name, allowed in (
-            ("subwords", SUBWORDS),
-            ("punctuation", PUNCTUATION),
-            ("specials", SPECIALS),
-            ("stops", ("", *_STOPS.values())),
-        ):
-            if getattr(self, name) not in allowed:
-                msg = f"{name} must be one of {', '.join(allowed)}, got {getattr(self, name)!r}"
-                raise RecipeError(msg)
-
     def kept(self, tokens: Tokens, surfaces: Sequence[str], pieces: Sequence[str]) -> NDArray[np.bool_]:
         """Which tokens stay; special tokens do unless they are to be dropped (their idf, if any, weighs them).
 

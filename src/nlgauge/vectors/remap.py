@@ -109,8 +109,9 @@ class SpaceMap(FrozenArrays):
             )
             raise InputError(msg)
         if made.weights and (made.weights, made.layer) != (weights, layer):
+            place = "sentence vectors" if made.layer < 0 else f"layer {made.layer}"
             msg = (
-                f"the re-mapping was fitted on {_layer_name(made.layer)} of model {made.model!r} "
+                f"the re-mapping was fitted on {place} of model {made.model!r} "
                 f"({shown_vectors(made.weights)}), but the vectors are of layer {layer} of {shown_vectors(weights)}; "
                 "fit it again with 'nlgauge align fit'"
             )
@@ -118,10 +119,6 @@ class SpaceMap(FrozenArrays):
         if width != self.width:
             msg = f"the re-mapping is for vectors of width {self.width}, but the model's have {width}"
             raise InputError(msg)
-
-
-def _layer_name(layer: int) -> str:
-    return "sentence vectors" if layer < 0 else f"layer {layer}"
 
 
 def row_pairs(source: ArrayLike, target: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -252,7 +249,11 @@ class Remapping(SpaceMap):
 
     def header(self) -> dict[str, Any]:
         """Steps, and where they come from."""
-        return {"steps": [_step_entry(step) for step in self.operations], "origin": self.origin._asdict()}
+        steps = [
+            {"kind": step.kind, "both": step.both} | ({"target_only": True} if step.target_only else {})
+            for step in self.operations
+        ]
+        return {"steps": steps, "origin": self.origin._asdict()}
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Of each step."""
@@ -272,11 +273,6 @@ def _without(rows: NDArray[np.float64], directions: NDArray[np.float64]) -> NDAr
     """Rows without their part along orthonormal directions: e - (e B') B."""
     left: NDArray[np.float64] = rows - (rows @ directions.T) @ directions
     return left
-
-
-def _step_entry(step: Operation) -> dict[str, Any]:
-    only = {"target_only": True} if step.target_only else {}
-    return {"kind": step.kind, "both": step.both} | only
 
 
 def _read_step(entry: Mapping[str, Any], array: NDArray[Any]) -> Operation:
@@ -325,20 +321,6 @@ def fit_remapping(
         steps.append(step)
     made = origin or Origin()
     return Remapping(tuple(steps), made._replace(method=method, pairs=count))
-
-
-def fit_to_hub(
-    pairs: Mapping[str, tuple[ArrayLike, ArrayLike]], *, hub: str = "en", method: str = "clp", **options: Any
-) -> dict[str, Remapping]:
-    """A re-mapping for each language from its paired rows (language, hub), so that all meet in the hub's space."""
-    if hub in pairs:
-        msg = f"language {hub!r} is the hub, which stays where it is; leave it out of the pairs"
-        raise InputError(msg)
-    origin = options.pop("origin", None) or Origin()
-    return {
-        language: fit_remapping(x, z, method=method, origin=origin._replace(source=language, target=hub), **options)
-        for language, (x, z) in pairs.items()
-    }
 
 
 def load_published(paths: Sequence[Path]) -> Remapping:

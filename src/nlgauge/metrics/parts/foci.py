@@ -272,12 +272,16 @@ class DiscoMetric(ProfiledMetric[Representation]):
 
     @property
     def unused(self) -> Mapping[str, str]:
-        """Word vectors belong to entities."""
-        found = dict(super().unused)
+        """Word vectors belong to entities, and some options to graphs that are compared by statistics."""
+        unused = dict(super().unused)
         if self.focus != "entity":
             reason = f"belongs to focus=entity, and the focus is {self.focus}"
-            found |= {name: reason for name in ("threshold", "sent_threshold", "vectors") if hasattr(self, name)}
-        return found
+            unused |= {name: reason for name in ("threshold", "sent_threshold", "vectors") if hasattr(self, name)}
+        match = getattr(self, "match", "statistics")
+        if match != "statistics":
+            reason = f"belongs to match=statistics, and sentences are compared by match={match}"
+            unused |= dict.fromkeys(("statistics", "single_reference", "sentence_lengths"), reason)
+        return unused
 
     def layers(self, encoder: Encoder) -> tuple[int, ...]:
         if self.layer is None:

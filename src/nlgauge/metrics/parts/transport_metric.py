@@ -95,18 +95,7 @@ class Problem:
 
     def flow(self) -> Flow:
         """The plan as a result shows it."""
-        flow = self.plan.flow
-        return Flow(
-            reference_index=0,
-            hypothesis_tokens=self.x.labels,
-            reference_tokens=self.y.labels,
-            hypothesis_weight=flow.sum(axis=1),
-            reference_weight=flow.sum(axis=0),
-            flow=flow,
-            cost=self.costs,
-            hypothesis_spans=self.x.spans,
-            reference_spans=self.y.spans,
-        )
+        return Flow.of(self.x, self.y, self.plan.flow, self.costs)
 
 
 def mean_length(cloud: Cloud | None, lengths: Callable[[NDArray[np.float64]], NDArray[np.float64]]) -> float:
