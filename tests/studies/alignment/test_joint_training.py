@@ -23,7 +23,7 @@ from nlgauge.errors import (
     UnsupportedModelError,
 )
 from nlgauge.studies.alignment.joint_texts import Bitext, JointAligned, JointOptions, linked_pairs
-from nlgauge.studies.alignment.joint_training import batch_losses, train_joint_alignment
+from nlgauge.studies.alignment.joint_training import WordVectors, train_joint_alignment
 
 pytestmark = pytest.mark.torch
 torch = pytest.importorskip("torch", reason="the extra 'torch' is not installed")
@@ -126,16 +126,8 @@ def test_the_loss_is_that_of_texts_one_by_one(model: Path) -> None:
         x, y = rows["source", True][pair.links[:, 0]], rows["target", True][pair.links[:, 1]]
         linked += float(((x - y) ** 2).sum())
     for held, expected in (*drift.items(), ("both", sum(drift.values()))):
-        found = batch_losses(
-            torch,
-            encoder.network,
-            first.network,
-            pairs,
-            layer=1,
-            held=held,
-            device=torch.device("cpu"),
-            padding=1,
-        )
+        words = WordVectors(torch, layer=1, device=torch.device("cpu"), padding=1)
+        found = words.losses(encoder.network, first.network, pairs, held=held)
         assert float(found.linked.detach()) == pytest.approx(linked, rel=1e-5)
         assert float(found.drift.detach()) == pytest.approx(expected, rel=1e-5)
         assert found.links == sum(len(pair.links) for pair in pairs)

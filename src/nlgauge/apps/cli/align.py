@@ -36,8 +36,7 @@ from nlgauge.studies.alignment.evaluation import (
 )
 from nlgauge.studies.alignment.from_texts import centroids_of_texts, check_enough, moments_of_texts, words_of_texts
 from nlgauge.studies.alignment.joint_texts import Bitext, JointAligned, JointOptions
-from nlgauge.studies.alignment.parallel_words import AlignmentInputs
-from nlgauge.studies.alignment.word_alignment import read_alignments
+from nlgauge.studies.alignment.parallel_words import AlignmentInputs, read_alignments
 from nlgauge.vectors.remap import METHODS, fit_remapping
 from nlgauge.vectors.transforms import NORM_MODES, FittedTransform, LanguageMeans, load_map
 

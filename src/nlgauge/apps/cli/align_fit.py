@@ -30,7 +30,6 @@ from nlgauge.errors import InputError, RecipeError
 from nlgauge.io.packages import require
 from nlgauge.io.storage import short_digest
 from nlgauge.io.textfiles import Inputs, file_label, parse_source
-from nlgauge.studies.alignment.curves_figure import FitCurves, plot_curves
 from nlgauge.studies.alignment.flow_losses import FCNN_HIDDEN, Fitted, FlowOptions
 from nlgauge.studies.alignment.from_texts import (
     FittedMap,
@@ -41,7 +40,8 @@ from nlgauge.studies.alignment.from_texts import (
     words_of_texts,
 )
 from nlgauge.studies.alignment.linear import Pairs
-from nlgauge.studies.alignment.parallel_words import AlignmentInputs, OtherSide
+from nlgauge.studies.alignment.parallel_words import AlignmentInputs, OtherSide, read_alignments, write_alignments
+from nlgauge.studies.alignment.training_loop import FitCurves, plot_curves
 from nlgauge.studies.alignment.unsupervised import (
     SearchOptions,
     SideOfAlignment,
@@ -49,7 +49,6 @@ from nlgauge.studies.alignment.unsupervised import (
     fit_unsupervised,
     vocabularies_of_texts,
 )
-from nlgauge.studies.alignment.word_alignment import read_alignments, write_alignments
 from nlgauge.text.languages import warn_if_unsupported
 from nlgauge.vectors.remap import METHODS, Origin
 

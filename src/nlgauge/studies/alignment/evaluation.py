@@ -22,8 +22,7 @@ from nlgauge.core.scoring import score
 from nlgauge.errors import InputError
 from nlgauge.stats.correlation import correlate
 from nlgauge.studies.alignment.linear import Pairs, induction_precision
-from nlgauge.studies.alignment.parallel_words import AlignmentInputs, texts_as_words
-from nlgauge.studies.alignment.word_alignment import Links, mutual_nearest
+from nlgauge.studies.alignment.parallel_words import AlignmentInputs, Links, mutual_nearest, texts_as_words
 from nlgauge.vectors.cloud import unit_rows
 from nlgauge.vectors.transforms import FittedTransform
 

@@ -19,8 +19,7 @@ from nlgauge.encoders.base import Encoder, encode_texts, vectors_digest
 from nlgauge.encoders.whole_text.sentences import SentenceEncoder
 from nlgauge.errors import InputError, RecipeError, TruncationWarning, user_stacklevel
 from nlgauge.studies.alignment.linear import CentroidChange, centroid_change, reduction_steps, same_width
-from nlgauge.studies.alignment.parallel_words import AlignmentInputs, OtherSide, PairedWords, paired_words
-from nlgauge.studies.alignment.word_alignment import Links
+from nlgauge.studies.alignment.parallel_words import AlignmentInputs, Links, OtherSide, PairedWords, paired_words
 from nlgauge.text.tokenizer import Tokens
 from nlgauge.vectors.remap import Origin, Remapping, Side, fit_remapping
 from nlgauge.vectors.transforms import LanguageMoments, load_transforms

@@ -36,8 +36,15 @@ from nlgauge.errors import InputError
 from nlgauge.io.storage import write_atomic
 from nlgauge.io.store.hub import file_names, tokenizer_files
 from nlgauge.io.store.resolve import ModelFiles
-from nlgauge.studies.alignment.parallel_words import AlignmentInputs, fits, texts_as_words, white_space_words
-from nlgauge.studies.alignment.word_alignment import Links, check_links, mutual_nearest
+from nlgauge.studies.alignment.parallel_words import (
+    AlignmentInputs,
+    Links,
+    check_links,
+    fits,
+    mutual_nearest,
+    texts_as_words,
+    white_space_words,
+)
 from nlgauge.text.tokenizer import Tokens
 
 HELD = ("target", "source", "both")

@@ -18,7 +18,7 @@ import hashlib
 import json
 import math
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -63,24 +63,20 @@ class Sums(NamedTuple):
     words: int
 
 
-@dataclass(frozen=True)
-class Nearness:
+class Nearness(NamedTuple):
     """Cosines of words of texts and of their translations, summed, and how many they are."""
 
-    linked: float = 0.0
-    unlinked: float = 0.0
-    found: int = 0
-    links: int = 0
-    others: int = 0
+    linked: float
+    unlinked: float
+    found: int
+    links: int
+    others: int
 
-    def __add__(self, more: Nearness) -> Nearness:
-        return Nearness(
-            self.linked + more.linked,
-            self.unlinked + more.unlinked,
-            self.found + more.found,
-            self.links + more.links,
-            self.others + more.others,
-        )
+    @classmethod
+    def sum(cls, parts: Iterable[Nearness]) -> Nearness:
+        """Of all parts together."""
+        linked, unlinked, found, links, others = map(sum, zip(*parts, strict=True))
+        return cls(linked, unlinked, found, links, others)
 
 
 class Batch(NamedTuple):
@@ -96,69 +92,60 @@ def _sides(pairs: Sequence[LinkedPair]) -> tuple[list[Side], list[Side]]:
     return [pair.source for pair in pairs], [pair.target for pair in pairs]
 
 
-def _batch(torch: Any, sides: Sequence[Side], device: Any, padding: int) -> Batch:
-    longest, most = max(len(side.ids) for side in sides), max(side.size for side in sides)
-    ids = np.full((len(sides), longest), padding, dtype=np.int64)
-    words = np.full((len(sides), longest), -1, dtype=np.int64)
-    mask = np.zeros((len(sides), longest), dtype=np.int64)
-    for row, side in enumerate(sides):
-        ids[row, : len(side.ids)], words[row, : len(side.ids)], mask[row, : len(side.ids)] = *side, 1
-    shares = (words[:, None, :] == np.arange(most)[None, :, None]).astype(np.float32)
-    shares /= np.maximum(shares.sum(axis=2, keepdims=True), 1)
-    return Batch(*(torch.from_numpy(array).to(device) for array in (ids, mask, shares)))
+@dataclass(frozen=True)
+class WordVectors:
+    """How a network reads words: the layer, where its tensors are, and the token that fills a batch."""
 
+    torch: Any
+    layer: int
+    device: Any
+    padding: int
 
-def side_vectors(torch: Any, network: Any, batch: Batch, layer: int) -> Any:
-    """Pairs x words x width; rows of 0 where a text has fewer words."""
-    output = network(input_ids=batch.ids, attention_mask=batch.mask, output_hidden_states=True)
-    # The last layer's vectors are what the model gives out: some families normalise once more (ModernBERT).
-    last = layer == network.config.num_hidden_layers
-    states = output.last_hidden_state if last else output.hidden_states[layer]
-    return torch.bmm(batch.shares, states)
+    def batch(self, sides: Sequence[Side]) -> Batch:
+        """Texts of a side, padded to the longest."""
+        longest, most = max(len(side.ids) for side in sides), max(side.size for side in sides)
+        ids = np.full((len(sides), longest), self.padding, dtype=np.int64)
+        words = np.full((len(sides), longest), -1, dtype=np.int64)
+        mask = np.zeros((len(sides), longest), dtype=np.int64)
+        for row, side in enumerate(sides):
+            ids[row, : len(side.ids)], words[row, : len(side.ids)], mask[row, : len(side.ids)] = *side, 1
+        shares = (words[:, None, :] == np.arange(most)[None, :, None]).astype(np.float32)
+        shares /= np.maximum(shares.sum(axis=2, keepdims=True), 1)
+        return Batch(*(self.torch.from_numpy(array).to(self.device) for array in (ids, mask, shares)))
 
+    def of(self, network: Any, batch: Batch) -> Any:
+        """Pairs x words x width; rows of 0 where a text has fewer words."""
+        output = network(input_ids=batch.ids, attention_mask=batch.mask, output_hidden_states=True)
+        # The last layer's vectors are what the model gives out: some families normalise once more (ModernBERT).
+        last = self.layer == network.config.num_hidden_layers
+        states = output.last_hidden_state if last else output.hidden_states[self.layer]
+        return self.torch.bmm(batch.shares, states)
 
-def batch_losses(
-    torch: Any,
-    network: Any,
-    first: Any,
-    pairs: Sequence[LinkedPair],
-    *,
-    layer: int,
-    held: str,
-    device: Any,
-    padding: int,
-) -> Sums:
-    """Both terms for some pairs of texts; `first` is the model as it was."""
-    batches = [_batch(torch, sides, device, padding) for sides in _sides(pairs)]
-    vectors = [side_vectors(torch, network, batch, layer) for batch in batches]
-    rows = np.repeat(np.arange(len(pairs)), [len(pair.links) for pair in pairs])
-    links = np.concatenate([pair.links for pair in pairs])
-    x, y = (side[rows, links[:, column]] for column, side in enumerate(vectors))
-    linked = ((x - y) ** 2).sum()
-    drift, words = linked.new_zeros(()), 0
-    for column, name in enumerate(("source", "target")):
-        if held in (name, "both"):
-            with torch.no_grad():
-                before = side_vectors(torch, first, batches[column], layer)
-            drift = drift + ((vectors[column] - before) ** 2).sum()
-            words += sum(side.size for side in _sides(pairs)[column])
-    return Sums(linked, drift, len(links), words)
+    def losses(self, network: Any, first: Any, pairs: Sequence[LinkedPair], *, held: str) -> Sums:
+        """Both terms for some pairs of texts; `first` is the model as it was."""
+        batches = [self.batch(sides) for sides in _sides(pairs)]
+        vectors = [self.of(network, batch) for batch in batches]
+        rows = np.repeat(np.arange(len(pairs)), [len(pair.links) for pair in pairs])
+        links = np.concatenate([pair.links for pair in pairs])
+        x, y = (side[rows, links[:, column]] for column, side in enumerate(vectors))
+        linked = ((x - y) ** 2).sum()
+        drift, words = linked.new_zeros(()), 0
+        for column, name in enumerate(("source", "target")):
+            if held in (name, "both"):
+                with self.torch.no_grad():
+                    before = self.of(first, batches[column])
+                drift = drift + ((vectors[column] - before) ** 2).sum()
+                words += sum(side.size for side in _sides(pairs)[column])
+        return Sums(linked, drift, len(links), words)
 
-
-def nearness(
-    torch: Any, network: Any, pairs: Sequence[LinkedPair], *, layer: int, device: Any, padding: int
-) -> Nearness:
-    """Of some pairs of texts, under the model as it stands."""
-    total = Nearness()
-    with torch.no_grad():
-        vectors = [
-            side_vectors(torch, network, _batch(torch, sides, device, padding), layer).cpu().numpy()
-            for sides in _sides(pairs)
-        ]
-    for pair, left, right in zip(pairs, *vectors, strict=True):
-        x, y = left[: pair.source.size], right[: pair.target.size]
-        total += _of_pair(x, y, pair.links)
-    return total
+    def nearness(self, network: Any, pairs: Sequence[LinkedPair]) -> Nearness:
+        """Of some pairs of texts, under the model as it stands."""
+        with self.torch.no_grad():
+            vectors = [self.of(network, self.batch(sides)).cpu().numpy() for sides in _sides(pairs)]
+        return Nearness.sum(
+            _of_pair(left[: pair.source.size], right[: pair.target.size], pair.links)
+            for pair, left, right in zip(pairs, *vectors, strict=True)
+        )
 
 
 def _of_pair(x: NDArray[np.float32], y: NDArray[np.float32], links: NDArray[np.int64]) -> Nearness:
@@ -191,17 +178,14 @@ class JointTraining:
     ) -> None:
         self._torch, self._transformers, self._options = torch, require("transformers", "torch"), options
         self._files, self._first, self._pairs = files, encoder.network, pairs
-        self._how = {
-            "layer": options.layer,
-            "device": next(encoder.network.parameters()).device,
-            "padding": padding_id(encoder.network),
-        }
+        device = next(encoder.network.parameters()).device
+        self._words = WordVectors(torch, int(options.layer or 0), device, padding_id(encoder.network))
         self._folder = folder
         folder.open()
         order = np.random.default_rng(options.seed).permutation(len(pairs))
         apart = min(_MOST_HELD_OUT, max(2, int(len(pairs) * _HELD_OUT_SHARE)))
-        self._held_out = [pairs[at] for at in order[:apart]]
-        self._trained_on = [pairs[at] for at in np.sort(order[apart:])]
+        self._held_out = [pairs[i] for i in order[:apart]]
+        self._trained_on = [pairs[i] for i in np.sort(order[apart:])]
         self.steps = len(self._batches(1))
         self._inputs = self._digest(encoder.digest)
         self._step, self._sums, self._curve = 0, [0.0, 0.0, 0.0, 0.0], list[JointEpoch]()
@@ -222,7 +206,7 @@ class JointTraining:
         if loaded.whole is not loaded.encoder:
             msg = f"model {self._files.name!r} has a decoder, and its encoder alone has no layout to be saved in"
             raise UnsupportedModelError(msg)
-        self._network = loaded.encoder.eval().to(self._how["device"])
+        self._network = loaded.encoder.eval().to(self._words.device)
         self._optimiser = torch.optim.Adam(self._network.parameters(), lr=self._options.learning_rate)
         if state is None:
             self._curve = [self._point(0, math.nan, math.nan)]
@@ -252,14 +236,7 @@ class JointTraining:
     def _learn(self, pairs: list[LinkedPair]) -> bool:
         """One step; whether its loss was a number."""
         options, step = self._options, self._step + 1
-        sums = batch_losses(
-            self._torch,
-            self._network,
-            self._first,
-            pairs,
-            held=options.hold,
-            **self._how,
-        )
+        sums = self._words.losses(self._network, self._first, pairs, held=options.hold)
         # Sums as in print, of which a step takes the mean over pairs: Adam does not see a common factor.
         loss = (sums.linked + options.hold_weight * sums.drift) / len(pairs)
         if not math.isfinite(float(loss.detach())):
@@ -300,7 +277,7 @@ class JointTraining:
         if not all(bool(self._torch.isfinite(tensor).all()) for tensor in self._network.parameters()):
             return False
         part = self._held_out[: self._options.batch]
-        return math.isfinite(nearness(self._torch, self._network, part, **self._how).linked)
+        return math.isfinite(self._words.nearness(self._network, part).linked)
 
     def _diverged(self) -> Literal["diverged"]:
         """Back to the last checkpoint."""
@@ -333,10 +310,9 @@ class JointTraining:
         return list(batches_of_epoch(lengths, batch=self._options.batch, seed=self._options.seed, epoch=epoch))
 
     def _point(self, epoch: int, loss: float, drift: float) -> JointEpoch:
-        total = Nearness()
-        for start in range(0, len(self._held_out), self._options.batch):
-            part = self._held_out[start : start + self._options.batch]
-            total += nearness(self._torch, self._network, part, **self._how)
+        size = self._options.batch
+        parts = (self._held_out[start : start + size] for start in range(0, len(self._held_out), size))
+        total = Nearness.sum(self._words.nearness(self._network, part) for part in parts)
         unlinked = total.unlinked / total.others if total.others else 0.0
         return JointEpoch(epoch, loss, drift, total.linked / total.links, unlinked, total.found / total.links)
 
@@ -365,7 +341,10 @@ def train_joint_alignment(
     """
     chosen = options or JointOptions()
     torch = require("torch", "torch")
-    encoder = _loaded(model, threads, device)
+    encoder: Any = load_encoder(model, engine="torch", threads=threads, device=device)
+    if not hasattr(encoder, "network"):
+        msg = f"model {model!r} brings its own engine and cannot be trained; give an encoder of Hugging Face"
+        raise UnsupportedModelError(msg)
     files = resolve(model)
     place = JointFolder(Path(folder), files)  # a folder that cannot be written is said before all texts are read
     chosen = replace(chosen, layer=check_layer(encoder, encoder.layers if chosen.layer is None else chosen.layer))
@@ -382,11 +361,3 @@ def train_joint_alignment(
             start(training.steps * chosen.epochs)
         ended = training.run(advance or (lambda _: None))
         return training.finish(left_out, ended)
-
-
-def _loaded(model: str, threads: int | None, device: str) -> Any:
-    encoder = load_encoder(model, engine="torch", threads=threads, device=device)
-    if not hasattr(encoder, "network"):
-        msg = f"model {model!r} brings its own engine and cannot be trained; give an encoder of Hugging Face"
-        raise UnsupportedModelError(msg)
-    return encoder

@@ -1,4 +1,4 @@
-"""The training loop of all fits: curves, the best state, early stopping, resuming."""
+"""The training loop of all fits: the best state, early stopping, resuming, and curves as values and as a figure."""
 
 from __future__ import annotations
 
@@ -10,15 +10,19 @@ import math
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from nlgauge.core.result import Result
 from nlgauge.errors import ConvergenceWarning, InputError, user_stacklevel
+from nlgauge.io.canvas import COLOURS, finish_figure, new_panels, save_figure
 from nlgauge.io.storage import write_atomic
-from nlgauge.studies.alignment.flow_losses import Ended, Epoch, FlowOptions
+from nlgauge.io.table import Cell, Table
+from nlgauge.studies.alignment.flow_losses import Ended, Epoch, Fitted, FlowOptions
 from nlgauge.vectors.remap import Origin
 
 #: Pairs that are kept apart to tell good states by: a tenth, and no more than these.
@@ -139,7 +143,11 @@ def train(
         loss = training.epoch()
         reached = training.criterion() if math.isfinite(loss) else -math.inf
         if not math.isfinite(reached):
-            _say_diverged(number, best)
+            msg = (
+                f"the fit diverged in epoch {number}: its numbers are not finite; kept is the state of epoch {best}. "
+                "A lower learning rate may help"
+            )
+            warnings.warn(msg, ConvergenceWarning, stacklevel=user_stacklevel())
             ended = "diverged"
             break
         curve.append(Epoch(number, turn + 1, loss, reached))
@@ -155,14 +163,6 @@ def train(
 
 def _place(curve: list[Epoch], epoch: int) -> int:
     return next(place for place, point in enumerate(curve) if point.epoch == epoch)
-
-
-def _say_diverged(number: int, best: int) -> None:
-    msg = (
-        f"the fit diverged in epoch {number}: its numbers are not finite; kept is the state of epoch {best}. A lower "
-        "learning rate may help"
-    )
-    warnings.warn(msg, ConvergenceWarning, stacklevel=user_stacklevel())
 
 
 def _inputs_digest(inputs: Iterable[NDArray[Any]], options: FlowOptions, method: str) -> str:
@@ -202,3 +202,52 @@ def _resumed(training: Training, path: Path | None, inputs: str) -> tuple[list[E
         raise InputError(msg)
     training.restore(content["training"])
     return [Epoch(*point) for point in content["curve"]], int(content["best"])
+
+
+@dataclass(frozen=True)
+class FitCurves(Result):
+    """Loss and criterion of a fit by epoch."""
+
+    format = "nlgauge-fit-curves-1"
+
+    digest: str
+    """Of the map."""
+    best_epoch: int
+    ended: str
+    """Why the fit ended."""
+    epochs: tuple[Epoch, ...]
+
+    @classmethod
+    def of(cls, fitted: Fitted[Any]) -> FitCurves:
+        """Those of a fit."""
+        return cls(fitted.map.digest, fitted.best, fitted.ended, fitted.curve)
+
+    def tables(self, form: str = "text") -> list[Table]:
+        """A row per epoch."""
+        rows: list[list[Cell]] = [
+            [point.epoch, point.round, None if point.loss != point.loss else point.loss, point.criterion]
+            for point in self.epochs
+        ]
+        return [Table(["epoch", "round", "loss", "criterion"], rows)]
+
+
+def plot_curves(fitted: Fitted[Any], path: Path) -> None:
+    """Two panels; the epoch whose state was kept is marked."""
+    figure, (loss, criterion) = new_panels(1, 2, width=8.0, height=3.0)
+    learned = fitted.curve[1:]
+    loss.plot(
+        [point.epoch for point in learned], [point.loss for point in learned], "o-", color=COLOURS[0], markersize=3
+    )
+    epochs = [point.epoch for point in fitted.curve]
+    criterion.plot(epochs, [point.criterion for point in fitted.curve], "o-", color=COLOURS[1], markersize=3)
+    for place, title in ((loss, "loss"), (criterion, "criterion")):
+        place.axvline(fitted.best, linestyle="--", color="#999999", linewidth=0.8)
+        place.set_title(title, loc="left", fontsize=9)
+        place.set_xlabel("epoch", fontsize=8)
+        place.tick_params(labelsize=8)
+    finish_figure(
+        figure,
+        title=f"{fitted.map.origin.method}: epoch {fitted.best} was kept",
+        caption="Epoch 0: the start, of a flow the centred rotation. Dashed: the state that was kept, the best one.",
+    )
+    save_figure(figure, path)
