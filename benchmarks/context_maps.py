@@ -40,7 +40,8 @@ from nlgauge.studies.alignment.flow_fit import fit_fcnn, fit_flow, fit_gan_flow
 from nlgauge.studies.alignment.flow_losses import FlowOptions
 from nlgauge.studies.alignment.from_texts import origin_of
 from nlgauge.studies.alignment.linear import Pairs, csls, same_width
-from nlgauge.studies.alignment.parallel_words import AlignmentInputs, Links, OtherSide, texts_as_words
+from nlgauge.studies.alignment.parallel_words import AlignmentInputs, Links, ModelLayer, texts_as_words
+from nlgauge.studies.alignment.training_loop import FitRun
 from nlgauge.vectors.remap import Origin, fit_remapping
 
 Rows = NDArray[np.float32]
@@ -160,7 +161,7 @@ def words_of_languages(at: Path, lang: str, encoder: Encoder) -> dict[int, Words
 
 def words_of_encoders(at: Path) -> dict[int, Words]:
     """The same words under two models of English."""
-    encoder, other = load_encoder("mpnet", threads=1), OtherSide(load_encoder("minilm", threads=1), 6)
+    encoder, other = load_encoder("mpnet", threads=1), ModelLayer(load_encoder("minilm", threads=1), 6)
     made = {}
     for year in (2017, 2018):
         texts = newstest(at, year, "de")[1][:1500]
@@ -187,10 +188,13 @@ def maps(learned: Words, options: FlowOptions, seeds: int, origin: Origin) -> It
     for name, method in _LINEAR.items():
         yield name, [fit_remapping(*learned, method=method, origin=origin)]
     networks = FlowOptions(hidden=512, epochs=20)
-    yield "FCNN", [fit_fcnn(*learned, options=replace(networks, seed=s), origin=origin).map for s in range(seeds)]
+    yield (
+        "FCNN",
+        [fit_fcnn(*learned, options=replace(networks, seed=s), run=FitRun(origin)).map for s in range(seeds)],
+    )
     yield (
         "Real-NVP",
-        [fit_flow(*learned, options=replace(options, seed=s), origin=origin).map for s in range(seeds)],
+        [fit_flow(*learned, options=replace(options, seed=s), run=FitRun(origin)).map for s in range(seeds)],
     )
     # Without pairs: the rows of the two sides in another order each, and some pairs for the first rotation only.
     few = learned.some(_ALONE, 3)
@@ -202,7 +206,7 @@ def maps(learned: Words, options: FlowOptions, seeds: int, origin: Origin) -> It
     gan = FlowOptions(hidden=_HIDDEN, learning_rate=5e-5, constraint="cross-correlation", rounds=2, epochs=3)
     yield (
         "GAN-Real-NVP from there",
-        [fit_gan_flow(few.source, few.target[order], guess, options=gan, origin=origin).map],
+        [fit_gan_flow(few.source, few.target[order], guess, options=gan, run=FitRun(origin)).map],
     )
 
 

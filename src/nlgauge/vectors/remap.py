@@ -127,12 +127,17 @@ def row_pairs(source: ArrayLike, target: ArrayLike) -> tuple[NDArray[np.float64]
     if x.ndim != 2 or x.shape != z.shape or x.size == 0:
         msg = f"expected two matrices of one shape with a pair of words per row, got {x.shape} and {z.shape}"
         raise InputError(msg)
-    for name, rows in (("source", x), ("target", z)):
-        bad = np.flatnonzero(~np.isfinite(rows).all(axis=1))
-        if bad.size:
-            msg = f"row {bad[0]} of the {name} vectors is not finite ({bad.size} such rows)"
-            raise InputError(msg)
+    check_finite(x, "source")
+    check_finite(z, "target")
     return x, z
+
+
+def check_finite(rows: NDArray[Any], name: str) -> None:
+    """Refuse rows with a number that is not finite."""
+    bad = np.flatnonzero(~np.isfinite(rows).all(axis=1))
+    if bad.size:
+        msg = f"row {bad[0]} of the {name} vectors is not finite ({bad.size} such rows)"
+        raise InputError(msg)
 
 
 def procrustes(source: ArrayLike, target: ArrayLike) -> NDArray[np.float64]:

@@ -10,6 +10,7 @@ import pytest
 from nlgauge.errors import InputError
 from nlgauge.studies.alignment.flow_fit import fit_fcnn
 from nlgauge.studies.alignment.flow_losses import FlowOptions
+from nlgauge.studies.alignment.training_loop import FitRun
 from nlgauge.vectors.network_maps import TanhNetwork
 from nlgauge.vectors.remap import fit_remapping
 from nlgauge.vectors.transforms import load_map
@@ -45,13 +46,13 @@ def test_an_interrupted_fit_goes_on_to_the_same_end(tmp_path: Path) -> None:
     x = chance.normal(size=(200, 4)).astype(np.float32)
     four, two = (FlowOptions(hidden=8, epochs=epochs, batch=64) for epochs in (4, 2))
     whole = fit_fcnn(x, np.tanh(x), options=four)
-    fit_fcnn(x, np.tanh(x), options=two, state=tmp_path / "state")
+    fit_fcnn(x, np.tanh(x), options=two, run=FitRun(state=tmp_path / "state"))
     told: list[int] = []
-    again = fit_fcnn(x, np.tanh(x), options=four, state=tmp_path / "state", advance=told.append)
+    again = fit_fcnn(x, np.tanh(x), options=four, run=FitRun(state=tmp_path / "state", advance=told.append))
     assert told == [2, 1, 1]
     assert (again.map.digest, again.best) == (whole.map.digest, whole.best)
     with pytest.raises(InputError, match="state of a fit with other vectors or options"):
-        fit_fcnn(x, x, options=four, state=tmp_path / "state")
+        fit_fcnn(x, x, options=four, run=FitRun(state=tmp_path / "state"))
 
 
 def test_a_wider_source_is_reduced_first() -> None:

@@ -13,6 +13,7 @@ from nlgauge.errors import ConvergenceWarning, InputError, RecipeError
 from nlgauge.studies.alignment.flow_fit import fit_flow, fit_gan_flow
 from nlgauge.studies.alignment.flow_losses import FlowOptions
 from nlgauge.studies.alignment.linear import Pairs
+from nlgauge.studies.alignment.training_loop import FitRun
 from nlgauge.vectors.network_maps import Coupling, FlowMap
 from nlgauge.vectors.remap import fit_remapping
 
@@ -72,17 +73,17 @@ def test_an_interrupted_fit_goes_on_to_the_same_end(tmp_path: Path) -> None:
     state = tmp_path / "fit.state"
     four, two = (FlowOptions(hidden=16, epochs=epochs, batch=64) for epochs in (4, 2))
     whole = fit_flow(x, y, options=four)
-    fit_flow(x, y, options=two, state=state)
+    fit_flow(x, y, options=two, run=FitRun(state=state))
     told: list[int] = []
-    again = fit_flow(x, y, options=four, state=state, advance=told.append)
+    again = fit_flow(x, y, options=four, run=FitRun(state=state, advance=told.append))
     assert told == [2, 1, 1]
     assert again.map.digest == whole.map.digest
     assert again.curve[1:] == whole.curve[1:]
     with pytest.raises(InputError, match="state of a fit with other vectors or options"):
-        fit_flow(y, x, options=four, state=state)
+        fit_flow(y, x, options=four, run=FitRun(state=state))
     state.write_bytes(b"something else")
     with pytest.raises(InputError, match="is not the state of a fit"):
-        fit_flow(x, y, options=four, state=state)
+        fit_flow(x, y, options=four, run=FitRun(state=state))
 
 
 def test_a_fit_that_diverges_ends_with_its_last_good_state() -> None:
@@ -159,8 +160,8 @@ def test_rounds_go_on_from_wherever_they_were_stopped(stop: int, tmp_path: Path)
             raise KeyboardInterrupt
 
     with contextlib.suppress(KeyboardInterrupt):
-        fit_gan_flow(x, y, pairs, options=options, state=state, advance=interrupt)
-    again = fit_gan_flow(x, y, pairs, options=options, state=state)
+        fit_gan_flow(x, y, pairs, options=options, run=FitRun(state=state, advance=interrupt))
+    again = fit_gan_flow(x, y, pairs, options=options, run=FitRun(state=state))
     assert again.curve[1:] == whole.curve[1:]
     assert (again.map.digest, again.map.origin) == (whole.map.digest, whole.map.origin)
 

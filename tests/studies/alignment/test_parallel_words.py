@@ -14,7 +14,7 @@ from nlgauge.errors import InputError
 from nlgauge.studies.alignment.parallel_words import (
     MOST_TOKENS,
     AlignmentInputs,
-    OtherSide,
+    ModelLayer,
     paired_words,
     white_space_words,
 )
@@ -53,13 +53,13 @@ def test_nearest_neighbours_of_a_text_and_itself_are_its_words(encoder: Encoder)
 
 
 def test_vectors_of_another_model_need_links_or_the_same_text(encoder: Encoder) -> None:
-    found = paired_words(AlignmentInputs(encoder, SOURCE, SOURCE, layer=2, other=OtherSide(encoder, 1)))
+    found = paired_words(AlignmentInputs(encoder, SOURCE, SOURCE, layer=2, other=ModelLayer(encoder, 1)))
     assert found.links[0] == ((0, 0), (1, 1), (2, 2), (3, 3))
     alone = paired_words(AlignmentInputs(encoder, SOURCE, SOURCE, layer=1, alignments=found.links))
     np.testing.assert_array_equal(found.target, alone.target)
     assert not np.array_equal(found.source, found.target)
     with pytest.raises(InputError, match="two models or layers have no nearest neighbours"):
-        paired_words(AlignmentInputs(encoder, SOURCE, TARGET, layer=2, other=OtherSide(encoder, 1)))
+        paired_words(AlignmentInputs(encoder, SOURCE, TARGET, layer=2, other=ModelLayer(encoder, 1)))
 
 
 def test_over_long_texts_are_left_out(encoder: Encoder) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from nlgauge.errors import ConvergenceWarning, InputError
 from nlgauge.studies.alignment.flow_losses import FlowOptions
-from nlgauge.studies.alignment.training_loop import Trained, noted, split_pairs, train
+from nlgauge.studies.alignment.training_loop import FitRun, Trained, split_pairs, train
 from nlgauge.vectors.remap import Origin
 
 
@@ -47,7 +47,7 @@ class Counting:
 
 
 def run(training: Counting, **options: Any) -> Trained:
-    return train(training, FlowOptions(**options), method="flow", inputs=(), state=None, advance=None)
+    return train(training, FlowOptions(**options), FitRun(), method="flow", inputs=())
 
 
 def test_the_best_state_is_kept_and_patience_ends_the_fit() -> None:
@@ -74,7 +74,7 @@ def test_a_round_that_ended_early_does_not_end_the_fit() -> None:
     trained = run(training, epochs=5, rounds=2, patience=2)
     assert [point.epoch for point in trained.curve] == [0, 1, 2, 6, 7, 8, 9, 10]
     assert (trained.ended, trained.best) == ("epochs", 10)
-    assert noted(Origin(), trained, 0).note == "epoch 10 of 10, seed 0, ended: epochs"
+    assert FitRun().origin_of("flow", 9, trained, 0).note == "epoch 10 of 10, seed 0, ended: epochs"
 
 
 def test_what_diverges_ends_with_the_last_good_state() -> None:
@@ -82,7 +82,10 @@ def test_what_diverges_ends_with_the_last_good_state() -> None:
     with pytest.warns(ConvergenceWarning, match="diverged in epoch 2.*kept is the state of epoch 1"):
         trained = run(training, epochs=5)
     assert (trained.ended, training.restored) == ("diverged", 1)
-    assert noted(Origin(note="a, b"), trained, 4).note == "a, b; epoch 1 of 1, seed 4, ended: diverged"
+    assert (
+        FitRun(Origin(note="a, b")).origin_of("flow", 9, trained, 4).note
+        == "a, b; epoch 1 of 1, seed 4, ended: diverged"
+    )
 
 
 def test_vectors_that_are_all_alike_are_refused() -> None:

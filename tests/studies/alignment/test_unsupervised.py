@@ -12,8 +12,8 @@ from nlgauge.encoders.load import load_encoder
 from nlgauge.errors import AlignmentNotFoundError, InputError
 from nlgauge.studies.alignment.from_texts import Vocabulary
 from nlgauge.studies.alignment.linear import Pairs
+from nlgauge.studies.alignment.parallel_words import ModelLayer
 from nlgauge.studies.alignment.unsupervised import (
-    SideOfAlignment,
     Unsupervised,
     fit_unsupervised,
     held_out_agreement,
@@ -94,8 +94,8 @@ def test_german_and_english_are_brought_together_without_a_dictionary(data_folde
         files = [data_folder / f"wmt{year % 100}" / side.format(year) for year in (2017, 2018)]
         lines = [line for file in files for line in file.read_text(encoding="utf-8").split("\n") if line.strip()]
         texts.append(list(dict.fromkeys(lines)))
-    source, target = (SideOfAlignment(encoder, 0, lines) for lines in texts)
-    words, others, origin = vocabularies_of_texts(source, target)
+    side = ModelLayer(encoder, 0)
+    words, others, origin = vocabularies_of_texts((side, side), (texts[0], texts[1]))
     found = fit_unsupervised(words, others, restarts=1, origin=origin)
     assert found.criterion > 0.75
     expected = {"und": "and", "jahr": "year", "wasser": "water", "polizei": "police", "regierung": "government"}

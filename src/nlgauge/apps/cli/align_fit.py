@@ -40,11 +40,10 @@ from nlgauge.studies.alignment.from_texts import (
     words_of_texts,
 )
 from nlgauge.studies.alignment.linear import Pairs
-from nlgauge.studies.alignment.parallel_words import AlignmentInputs, OtherSide, read_alignments, write_alignments
-from nlgauge.studies.alignment.training_loop import FitCurves, plot_curves
+from nlgauge.studies.alignment.parallel_words import AlignmentInputs, ModelLayer, read_alignments, write_alignments
+from nlgauge.studies.alignment.training_loop import FitCurves, FitRun, plot_curves
 from nlgauge.studies.alignment.unsupervised import (
     SearchOptions,
-    SideOfAlignment,
     Unsupervised,
     fit_unsupervised,
     vocabularies_of_texts,
@@ -160,7 +159,7 @@ def fit_network(
     fit: Callable[..., Fitted[Any]] = fit_fcnn if args.method == "fcnn" else fit_flow
     state = Path(args.state) if args.state else None
     with Progress(options.total_epochs, show=show, what=f"fitting {args.method}", unit="epoch") as advance:
-        fitted = fit(x, z, options=options, origin=origin, state=state, advance=advance)
+        fitted = fit(x, z, options=options, run=FitRun(origin, state, advance))
     return _keep(args, fitted, what)
 
 
@@ -179,9 +178,7 @@ def fit_gan(
             target.vectors,
             Pairs(best.source, best.target),
             options=options,
-            origin=origin,
-            state=state,
-            advance=advance,
+            run=FitRun(origin, state, advance),
         )
     return _keep(args, fitted, f"{len(found.pairs)} pairs of words found")
 
@@ -397,14 +394,14 @@ def _check_models(args: argparse.Namespace) -> None:
         warn_of_languages(model, filter(None, (language,)))
 
 
-def _sides(args: argparse.Namespace, options: RunOptions) -> tuple[OtherSide, OtherSide]:
+def _sides(args: argparse.Namespace, options: RunOptions) -> tuple[ModelLayer, ModelLayer]:
     """Models and layers of the source and of the target; a model is loaded once."""
     models = _models(args)
     loaded = {model: load_encoder(model, **options.loading) for model in dict.fromkeys(models)}
     same = models[0] == models[1] and args.target_layer is None
     layers = (args.layer, args.layer if same else args.target_layer)
     source, target = (
-        OtherSide(loaded[model], chosen_layer(layer, loaded[model]))
+        ModelLayer(loaded[model], chosen_layer(layer, loaded[model]))
         for model, layer in zip(models, layers, strict=True)
     )
     return source, target
@@ -413,16 +410,12 @@ def _sides(args: argparse.Namespace, options: RunOptions) -> tuple[OtherSide, Ot
 def _learned(args: argparse.Namespace) -> tuple[Unsupervised, Vocabulary, Vocabulary, Origin]:
     options = RunOptions.of(run_options(args))
     inputs = Inputs()
-    texts = [inputs.texts(parse_source(spec)) for spec in args.unsupervised]
-    source, target = (
-        SideOfAlignment(side.encoder, side.layer, lines)
-        for side, lines in zip(_sides(args, options), texts, strict=True)
-    )
-    total = sum(map(len, texts))
-    with Progress(total, show=options.progress, what="reading texts", unit="text") as advance:
+    source, target = (inputs.texts(parse_source(spec)) for spec in args.unsupervised)
+    sides = _sides(args, options)
+    with Progress(len(source) + len(target), show=options.progress, what="reading texts", unit="text") as advance:
         words, others, origin = vocabularies_of_texts(
-            source,
-            target,
+            sides,
+            (source, target),
             origin=_origin(args, args.unsupervised),
             batch_tokens=options.batch_tokens,
             advance=advance,

@@ -16,8 +16,7 @@ the smaller (`linear.py`), and the map contains that step. An interrupted fit ca
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -44,10 +43,10 @@ from nlgauge.studies.alignment.flow_losses import (
     run_network,
 )
 from nlgauge.studies.alignment.linear import Pairs, csls_pairs, same_width
-from nlgauge.studies.alignment.training_loop import Training, noted, split_pairs, train
+from nlgauge.studies.alignment.training_loop import FitRun, Training, split_pairs, train
 from nlgauge.vectors.cloud import unit_rows
 from nlgauge.vectors.network_maps import FlowMap, Reduction, TanhNetwork
-from nlgauge.vectors.remap import Origin, Side, procrustes, row_pairs
+from nlgauge.vectors.remap import Side, procrustes, row_pairs
 
 #: Fewest pairs to fit to; and words without pairs that the criterion looks at, the most frequent ones.
 _FEWEST_PAIRS, _WATCHED = 20, 2000
@@ -196,19 +195,9 @@ class _Start(NamedTuple):
 
 
 def fit_flow(
-    source: ArrayLike,
-    target: ArrayLike,
-    *,
-    options: FlowOptions | None = None,
-    origin: Origin | None = None,
-    state: Path | None = None,
-    advance: Callable[[int], None] | None = None,
+    source: ArrayLike, target: ArrayLike, *, options: FlowOptions | None = None, run: FitRun | None = None
 ) -> Fitted[FlowMap]:
-    """Fit to paired rows. A tenth is kept apart, and the criterion on it decides when to stop and what to keep.
-
-    `state`: a file that keeps what is done after each epoch, so that an interrupted fit goes on; `advance` is told of
-    each epoch.
-    """
+    """Fit to paired rows. A tenth is kept apart, and the criterion on it decides when to stop and what to keep."""
     chosen = options or FlowOptions()
     chosen.check_method("flow")
     x, y, reductions = _enough_pairs(source, target, "flow")
@@ -218,9 +207,7 @@ def fit_flow(
     with one_thread(torch):
         training = FlowTraining(torch, start.x[kept], start.y[kept], chosen, adversarial=False)
         training.watch(start.x[held_out], start.y[held_out])
-        return _run(
-            training, start, chosen, (origin or Origin())._replace(method="flow", pairs=len(x)), state, advance
-        )
+        return _fit(training, start, chosen, run or FitRun(), "flow", len(x))
 
 
 def fit_gan_flow(
@@ -229,9 +216,7 @@ def fit_gan_flow(
     pairs: Pairs,
     *,
     options: FlowOptions | None = None,
-    origin: Origin | None = None,
-    state: Path | None = None,
-    advance: Callable[[int], None] | None = None,
+    run: FitRun | None = None,
 ) -> Fitted[FlowMap]:
     """Fit to rows of two languages, most frequent words first, of which `pairs` are a guess (of `learn_alignment`).
 
@@ -250,8 +235,7 @@ def fit_gan_flow(
     with one_thread(torch):
         training = FlowTraining(torch, start.x, start.y, chosen, adversarial=True)
         training.watch(start.x[:_WATCHED], start.y[:_WATCHED])
-        made = (origin or Origin())._replace(method="gan-flow", pairs=len(pairs))
-        return _run(training, start, chosen, made, state, advance)
+        return _fit(training, start, chosen, run or FitRun(), "gan-flow", len(pairs))
 
 
 def _enough_pairs(
@@ -281,22 +265,10 @@ def _start(
     return _Start(arrays[0], arrays[1], arrays[2], scale, *sides, reductions)
 
 
-def _run(
-    training: FlowTraining,
-    start: _Start,
-    options: FlowOptions,
-    origin: Origin,
-    state: Path | None,
-    advance: Callable[[int], None] | None,
+def _fit(
+    training: FlowTraining, start: _Start, options: FlowOptions, run: FitRun, method: str, pairs: int
 ) -> Fitted[FlowMap]:
-    trained = train(
-        training,
-        options,
-        method=origin.method,
-        inputs=(start.x, start.y, start.rotation),
-        state=state,
-        advance=advance,
-    )
+    trained = train(training, options, run, method=method, inputs=(start.x, start.y, start.rotation))
     flow = FlowMap(
         start.rotation,
         start.source_mean,
@@ -304,23 +276,17 @@ def _run(
         start.scale,
         couplings_of(training.source),
         couplings_of(training.target),
-        noted(origin, trained, options.seed),
+        run.origin_of(method, pairs, trained, options.seed),
         start.reductions,
     )
     return Fitted(flow, *trained)
 
 
 def fit_fcnn(
-    source: ArrayLike,
-    target: ArrayLike,
-    *,
-    options: FlowOptions | None = None,
-    origin: Origin | None = None,
-    state: Path | None = None,
-    advance: Callable[[int], None] | None = None,
+    source: ArrayLike, target: ArrayLike, *, options: FlowOptions | None = None, run: FitRun | None = None
 ) -> Fitted[TanhNetwork]:
     """Fit to paired rows; of the options, hidden, epochs, batch, learning_rate, validation, patience and seed are
-    meant. `state`: a file that keeps what is done after each epoch; `advance` is told of each.
+    meant.
     """
     chosen = options or FlowOptions(hidden=FCNN_HIDDEN)
     x, y, reductions = _enough_pairs(source, target, "network")
@@ -331,9 +297,9 @@ def fit_fcnn(
     torch = require("torch", "torch")
     with one_thread(torch):
         training = _FcnnTraining(torch, rows[0], rows[1], chosen)
-        trained = train(training, chosen, method="fcnn", inputs=rows, state=state, advance=advance)
+        trained = train(training, chosen, run or FitRun(), method="fcnn", inputs=rows)
     arrays = [np.array(tensor.detach().numpy(), dtype=np.float32) for tensor in training.parameters]
-    made = noted((origin or Origin())._replace(method="fcnn", pairs=len(x)), trained, chosen.seed)
+    made = (run or FitRun()).origin_of("fcnn", len(x), trained, chosen.seed)
     layers = tuple(zip(arrays[::2], arrays[1::2], strict=True))
     shifts = means[0].astype(np.float32), means[1].astype(np.float32)
     return Fitted(TanhNetwork(layers, *shifts, spread, reach, made, reductions), *trained)

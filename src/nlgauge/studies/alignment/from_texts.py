@@ -19,7 +19,7 @@ from nlgauge.encoders.base import Encoder, encode_texts, vectors_digest
 from nlgauge.encoders.whole_text.sentences import SentenceEncoder
 from nlgauge.errors import InputError, RecipeError, TruncationWarning, user_stacklevel
 from nlgauge.studies.alignment.linear import CentroidChange, centroid_change, reduction_steps, same_width
-from nlgauge.studies.alignment.parallel_words import AlignmentInputs, Links, OtherSide, PairedWords, paired_words
+from nlgauge.studies.alignment.parallel_words import AlignmentInputs, Links, ModelLayer, PairedWords, paired_words
 from nlgauge.text.tokenizer import Tokens
 from nlgauge.vectors.remap import Origin, Remapping, Side, fit_remapping
 from nlgauge.vectors.transforms import LanguageMoments, load_transforms
@@ -149,7 +149,7 @@ def words_of_texts(inputs: AlignmentInputs, *, origin: Origin | None = None) -> 
     return words, what, made_with
 
 
-def origin_of(encoder: Encoder, layer: int, other: OtherSide | None, origin: Origin) -> Origin:
+def origin_of(encoder: Encoder, layer: int, other: ModelLayer | None, origin: Origin) -> Origin:
     """What a map belongs to; it names the target's model only if that is another one."""
     made = origin._replace(model=encoder.model, weights=vectors_digest(encoder), layer=layer)
     if other is None or (vectors_digest(other.encoder), other.layer) == (made.weights, made.layer):

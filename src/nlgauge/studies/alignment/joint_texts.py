@@ -108,15 +108,6 @@ class JointAligned(NamedTuple):
     ended: Literal["epochs", "diverged"]
     """Why it ended; a diverged one is that of its last checkpoint."""
 
-    def as_dict(self) -> dict[str, Any]:
-        """Plain values; what has no loss has None."""
-        rows = [
-            {name: None if value != value else value for name, value in point._asdict().items()}
-            for point in self.curve
-        ]
-        counts = {"pairs": self.pairs, "links": self.links, "left_out": self.left_out}
-        return {"weights": self.weights_digest, **counts, "ended": self.ended, "epochs": rows}
-
 
 #: Batches among which texts are sorted by length: less padding, and still another order every epoch.
 _SORTED_TOGETHER = 32

@@ -26,6 +26,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from nlgauge.core.records import to_plain
 from nlgauge.encoders.engines.torch_engine import load_network, padding_id, thread_count
 from nlgauge.encoders.load import default_threads, load_encoder
 from nlgauge.errors import (
@@ -294,14 +295,18 @@ class JointTraining:
         """Write the model, and say how it went."""
         links = sum(len(pair.links) for pair in self._pairs)
         made = JointAligned(self._folder.path, "", tuple(self._curve), len(self._pairs), links, left_out, ended)
-        told = {
+        report = {
             "method": "joint-align",
             "model": self._files.name,
             "model_weights": self._files.weights_digest,
             "options": self._options.to_dict(),
             "inputs": self._inputs,
+            "pairs": made.pairs,
+            "links": made.links,
+            "left_out": left_out,
+            "ended": ended,
+            "epochs": to_plain(made.curve),
         }
-        report = told | {name: value for name, value in made.as_dict().items() if name != "weights"}
         self._folder.save_model(self._transformers, self._network, report)
         return made._replace(weights_digest=resolve(self._folder.path).weights_digest)
 

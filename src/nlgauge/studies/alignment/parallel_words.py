@@ -55,7 +55,7 @@ class PairedWords(NamedTuple):
     """Pairs that are empty, too long, or whose words the tokenizer does not keep apart."""
 
 
-class OtherSide(NamedTuple):
+class ModelLayer(NamedTuple):
     """A layer of a model."""
 
     encoder: Encoder
@@ -70,7 +70,7 @@ class AlignmentInputs:
     source: Sequence[str]
     target: Sequence[str]
     layer: int
-    other: OtherSide | None = None
+    other: ModelLayer | None = None
     """Model and layer of the target's vectors, if they are another's."""
     alignments: Sequence[Links] | None = None
     """Links between the words of each pair; None for mutual nearest neighbours."""
@@ -81,9 +81,9 @@ class AlignmentInputs:
     """Told how many pairs of texts are done, or need nothing done."""
 
     @property
-    def sides(self) -> tuple[OtherSide, OtherSide]:
+    def sides(self) -> tuple[ModelLayer, ModelLayer]:
         """Models and layers of source and target."""
-        own = OtherSide(self.encoder, self.layer)
+        own = ModelLayer(self.encoder, self.layer)
         return own, self.other or own
 
     def check_links(self) -> None:
@@ -194,7 +194,7 @@ def fits(tokens: Tokens) -> bool:
 
 
 def _words(
-    sides: tuple[OtherSide, OtherSide],
+    sides: tuple[ModelLayer, ModelLayer],
     texts: tuple[str, str],
     encoded: tuple[EncodedText, EncodedText],
     *,

@@ -104,31 +104,34 @@ def split_pairs(count: int, seed: int) -> tuple[NDArray[np.intp], NDArray[np.int
     return order[apart:], order[:apart]
 
 
-def noted(origin: Origin, trained: Trained, seed: int) -> Origin:
-    """Where the map comes from, with how its fit went."""
-    way = f"epoch {trained.best} of {trained.curve[-1].epoch}, seed {seed}, ended: {trained.ended}"
-    return origin._replace(note=f"{origin.note}; {way}".removeprefix("; "))
+@dataclass(frozen=True)
+class FitRun:
+    """Beside the options of a fit: what its map belongs to, where it is kept, and who is told."""
+
+    origin: Origin = Origin()
+    state: Path | None = None
+    """A file that keeps what is done after each epoch, so that an interrupted fit goes on."""
+    advance: Callable[[int], None] = lambda _: None
+    """Told of each epoch."""
+
+    def origin_of(self, method: str, pairs: int, trained: Trained, seed: int) -> Origin:
+        """Where the map comes from, with how its fit went."""
+        way = f"epoch {trained.best} of {trained.curve[-1].epoch}, seed {seed}, ended: {trained.ended}"
+        return self.origin._replace(method=method, pairs=pairs, note=f"{self.origin.note}; {way}".removeprefix("; "))
 
 
 def train(
-    training: Training,
-    options: FlowOptions,
-    *,
-    method: str,
-    inputs: Iterable[NDArray[Any]],
-    state: Path | None,
-    advance: Callable[[int], None] | None,
+    training: Training, options: FlowOptions, run: FitRun, *, method: str, inputs: Iterable[NDArray[Any]]
 ) -> Trained:
-    """Go through the epochs. `state` keeps what is done after each; it belongs to the options and `inputs`."""
+    """Go through the epochs; a file of what is done belongs to the options and `inputs`."""
     named = _inputs_digest(inputs, options, method)
-    curve, best = _resumed(training, state, named) or ([Epoch(0, 0, math.nan, training.criterion())], 0)
+    curve, best = _resumed(training, run.state, named) or ([Epoch(0, 0, math.nan, training.criterion())], 0)
     if not math.isfinite(curve[0].criterion):
         msg = "the criterion is not finite at the start: look for vectors that are all alike"
         raise InputError(msg)
     training.keep_best(new=not best and len(curve) == 1)
     ended: Ended = "epochs"
-    done = advance or (lambda _: None)
-    done(len(curve) - 1)
+    run.advance(len(curve) - 1)
     # By number, not by length: a round that ended early leaves a gap in the curve.
     for number in range(curve[-1].epoch + 1, options.total_epochs + 1):
         turn = (number - 1) // options.epochs
@@ -154,9 +157,9 @@ def train(
         if reached > curve[_place(curve, best)].criterion:
             best = number
             training.keep_best(new=True)
-        if state is not None:
-            _save_state(training, state, named, curve, best)
-        done(1)
+        if run.state is not None:
+            _save_state(training, run.state, named, curve, best)
+        run.advance(1)
     training.restore_best()
     return Trained(tuple(curve), best, ended)
 

@@ -36,7 +36,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from nlgauge.core.kinds import Float, Int
 from nlgauge.core.options import OptionSet, option, seed_option
-from nlgauge.encoders.base import Encoder
 from nlgauge.encoders.blas import one_blas_thread
 from nlgauge.errors import AlignmentNotFoundError, InputError, RecipeError
 from nlgauge.studies.alignment.from_texts import (
@@ -54,9 +53,9 @@ from nlgauge.studies.alignment.linear import (
     reduction_steps,
     same_width,
 )
-from nlgauge.studies.alignment.parallel_words import OtherSide
+from nlgauge.studies.alignment.parallel_words import ModelLayer
 from nlgauge.vectors.cloud import unit_rows
-from nlgauge.vectors.remap import Origin, Remapping, fit_remapping, principal_directions
+from nlgauge.vectors.remap import Origin, Remapping, check_finite, fit_remapping, principal_directions
 
 #: Share of similarities that the first rounds keep, and what it is multiplied by when the agreement has settled.
 _FIRST_SHARE, _GROWTH = 0.1, 2.0
@@ -149,10 +148,7 @@ def _prepared(rows: ArrayLike, name: str) -> NDArray[np.float32]:
     if vectors.ndim != 2:
         msg = f"the {name} vectors must be a matrix with a row per word, got an array of shape {vectors.shape}"
         raise InputError(msg)
-    bad = np.flatnonzero(~np.isfinite(vectors).all(axis=1))
-    if bad.size:
-        msg = f"row {bad[0]} of the {name} vectors is not finite ({bad.size} such rows)"
-        raise InputError(msg)
+    check_finite(vectors, name)
     if len(vectors) < 2:
         msg = f"the {name} has {len(vectors)} words; give more text"
         raise InputError(msg)
@@ -259,14 +255,6 @@ FEWEST_TYPES = 1000
 _ONE_LANGUAGE = 0.5
 
 
-class SideOfAlignment(NamedTuple):
-    """Texts of a language, and the layer of a model whose vectors are meant."""
-
-    encoder: Encoder
-    layer: int
-    texts: Sequence[str]
-
-
 class Unsupervised(NamedTuple):
     """A re-mapping, and how sure its pairs are."""
 
@@ -283,32 +271,31 @@ class Unsupervised(NamedTuple):
 
 
 def vocabularies_of_texts(
-    source: SideOfAlignment,
-    target: SideOfAlignment,
+    sides: tuple[ModelLayer, ModelLayer],
+    texts: tuple[Sequence[str], Sequence[str]],
     *,
     origin: Origin | None = None,
     batch_tokens: int = 4096,
     advance: Callable[[int], None] | None = None,
 ) -> tuple[Vocabulary, Vocabulary, Origin]:
-    """The frequent words of both sides with their vectors, and what a map between them belongs to.
+    """The frequent words of source and target with their vectors, and what a map between them belongs to.
 
     `advance` is told how many texts are done.
     """
-    if list(source.texts) == list(target.texts):
+    if list(texts[0]) == list(texts[1]):
         msg = "both sides are the same text, which is parallel to itself; give texts of two languages"
         raise InputError(msg)
-    made = origin_of(source.encoder, source.layer, OtherSide(target.encoder, target.layer), origin or Origin())
-    sides = (source, target)
+    made = origin_of(*sides[0], sides[1], origin or Origin())
     # Counted before anything is encoded: too little text need not cost the time of reading it.
-    counted = [frequent_words(side.encoder, side.texts) for side in sides]
-    _check_words(counted[0], counted[1], min(side.encoder.hidden_size for side in sides), made)
-    words = [
+    source, target = (frequent_words(side.encoder, lines) for side, lines in zip(sides, texts, strict=True))
+    _check_words(source, target, min(side.encoder.hidden_size for side in sides), made)
+    words, others = (
         vocabulary_of_texts(
-            side.encoder, side.texts, layer=side.layer, found=found, batch_tokens=batch_tokens, advance=advance
+            side.encoder, lines, layer=side.layer, found=frequent, batch_tokens=batch_tokens, advance=advance
         )
-        for side, found in zip(sides, counted, strict=True)
-    ]
-    return words[0], words[1], made
+        for side, lines, frequent in zip(sides, texts, (source, target), strict=True)
+    )
+    return words, others, made
 
 
 @dataclass(frozen=True, kw_only=True)
