@@ -10,6 +10,8 @@ from tests.apps.service.conftest import Running
 from tests.apps.service.pages import COMPUTING, HYPS, OTHERS, REFS, choose_metrics, fill, page_of, run, shown_results
 from tests.browsing import accessibility_problems
 
+from nlgauge.apps.operations import operations
+
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
@@ -201,3 +203,10 @@ def test_api_page_is_accessible_and_obeys_the_content_policy(
     assert page.get_by_role("heading", name="POST /v1/compare").is_visible()
     page.close()
     assert messages == []
+
+
+def test_list_of_operations_links_to_the_api_page(page: Page) -> None:
+    entry = page.locator("#operations dd").nth(list(operations()).index("rank"))
+    entry.get_by_role("link", name="at once").click()
+    page.wait_for_url("**/docs#rank")
+    assert page.get_by_role("heading", name="POST /v1/rank").is_visible()

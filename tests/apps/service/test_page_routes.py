@@ -11,6 +11,7 @@ import pytest
 from starlette.testclient import TestClient
 from tests.apps.service.conftest import KEY
 
+from nlgauge.apps.operations import operations
 from nlgauge.apps.service.page_routes import PAGE_SCRIPTS, PAGE_STYLES
 
 ROOT = Path(__file__).parents[3]
@@ -29,7 +30,7 @@ def test_the_page_and_all_it_loads_come_from_the_service(service: TestClient) ->
     assert answer.headers["content-type"] == "text/html; charset=utf-8"
     addresses = re.findall(r'(?:href|src)="([^"]*)"', answer.text)
     assert not [address for address in addresses if address.startswith(("http", "/", "data:"))], "relative, and ours"
-    loaded = [address for address in addresses if not address.startswith("#") and address != "docs"]
+    loaded = [address for address in addresses if not address.startswith(("#", "docs"))]
     assert len(loaded) == 3
     for address in loaded:
         assert service.get(f"/{address}").status_code == 200, address
@@ -52,6 +53,18 @@ def test_the_policy_allows_nothing_inside_the_page(service: TestClient) -> None:
     assert "frame-ancestors 'none'" in policy
     assert not re.search(r"<style|style=|\son\w+=|javascript:", answer.text), "no style and no handler inside"
     assert re.findall(r"<script[^>]*>", answer.text) == [f'<script src="{assets(service)["js"][1:]}" defer>']
+
+
+def test_page_lists_every_operation_of_the_table(service: TestClient) -> None:
+    page, docs = service.get("/").text, service.get("/docs").text
+    entries = dict(re.findall(r"<dt><code>([\w-]+)</code></dt><dd>(.*?)</dd>", page))
+    assert list(entries) == list(operations())
+    for name, operation in operations().items():
+        assert operation.help[1:] in entries[name]
+        links = dict(re.findall(r'<a href="docs#(\w+)">([^<]+)</a>', entries[name]))
+        ids = {"at once": operation.method, "as a job": f"submit_{operation.method}"}
+        assert links == {ids[way]: way for way in ids if operation.at_once or way == "as a job"}
+        assert all(f'<section id="{entry}">' in docs for entry in links)
 
 
 def test_api_page_describes_all_endpoints(service: TestClient) -> None:

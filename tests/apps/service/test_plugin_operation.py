@@ -110,6 +110,7 @@ def test_an_operation_of_a_package_is_an_endpoint(address: str) -> None:
         described = http.get("/openapi.json").json()
         assert {"/v1/worst-segments", "/v1/jobs/worst-segments"} <= set(described["paths"])
         assert "worst-segments" in http.get("/docs").text
+        assert "<dt><code>worst-segments</code></dt><dd>Find the segments that score lowest." in http.get("/").text
 
 
 def test_an_operation_of_a_package_is_a_call_of_the_clients(address: str) -> None:

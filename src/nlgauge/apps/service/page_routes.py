@@ -1,8 +1,8 @@
 """The page at `/`.
 
-It is one document, one style sheet and one script, made from files of this package. A request does not name
-files: it is looked up in a table of known assets. `/docs` is the OpenAPI description in the same style, without a
-script.
+It is one document, one style sheet and one script, made from files of this package; its list of operations is made
+from the table of operations. A request does not name files: it is looked up in a table of known assets. `/docs` is
+the OpenAPI description in the same style, without a script.
 """
 
 from __future__ import annotations
@@ -18,7 +18,9 @@ from fastapi import APIRouter, Request
 from starlette.responses import HTMLResponse, Response
 
 from nlgauge._version import __version__
+from nlgauge.apps.operations import operations
 from nlgauge.apps.service.guard import ProblemError
+from nlgauge.apps.service.request_models import sentence
 from nlgauge.report.html.elements import Html, filled, joined, joined_script, joined_style, page_file, tag
 
 router = APIRouter(include_in_schema=False)
@@ -55,17 +57,23 @@ def _assets() -> dict[str, _Asset]:
     return found
 
 
-@cache
-def _document() -> str:
-    style, script = (f"assets/{name}" for name in _assets())
-    slots = {"style": Html(style), "script": Html(script), "version": Html(__version__)}
-    return filled(page_file(_PACKAGE, "index.html"), slots)
-
-
 @router.get("/")
 def page() -> Response:
     """The page. It holds nobody's texts."""
-    return HTMLResponse(_document(), headers={"Cache-Control": "no-cache"})
+    style, script = (Html(f"assets/{name}") for name in _assets())
+    slots = {"style": style, "script": script, "version": Html(__version__), "operations": _operation_list()}
+    return HTMLResponse(filled(page_file(_PACKAGE, "index.html"), slots), headers={"Cache-Control": "no-cache"})
+
+
+def _operation_list() -> Html:
+    """The operations of the table, each with links to its entries in `/docs`."""
+    items = []
+    for operation in operations().values():
+        ways = [tag("a", "as a job", href=f"docs#submit_{operation.method}")]
+        if operation.at_once:
+            ways = [tag("a", "at once", href=f"docs#{operation.method}"), Html(" or "), *ways]
+        items += [tag("dt", tag("code", operation.name)), tag("dd", f"{sentence(operation.help)} Runs ", *ways, ".")]
+    return tag("dl", *items)
 
 
 @router.get("/assets/{name}")

@@ -167,7 +167,7 @@ def request_model(operation: Operation) -> type[OperationRequest]:
     fields |= {name: _option_field(entry) for name, entry in operation.request_options.items()}
     base = _SPECIAL.get(operation.name, OperationRequest)
     name = "".join(word.title() for word in operation.name.split("-")) + "Request"
-    model = create_model(name, __base__=base, __module__=__name__, __doc__=_sentence(operation.help), **fields)
+    model = create_model(name, __base__=base, __module__=__name__, __doc__=sentence(operation.help), **fields)
     model.operation = operation
     model.model_config["json_schema_extra"] = {"examples": [_EXAMPLES[operation.inputs]]}
     model.model_rebuild(force=True)
@@ -176,7 +176,7 @@ def request_model(operation: Operation) -> type[OperationRequest]:
 
 def _input_field(entry: Input, *, required: bool) -> tuple[Any, Any]:
     kind = _TYPES[entry.shape]
-    text = _sentence(entry.help)
+    text = sentence(entry.help)
     return (kind, Field(description=text)) if required else (kind | None, Field(None, description=text))
 
 
@@ -197,10 +197,11 @@ def _option_field(entry: Option) -> tuple[Any, Any]:
     kind, limits = _type_of(entry.kind, entry.limit)
     optional = kind | None if entry.default is None else kind
     default = list(entry.default) if isinstance(entry.default, tuple) else entry.default
-    return optional, Field(default, description=_sentence(entry.help), **limits)
+    return optional, Field(default, description=sentence(entry.help), **limits)
 
 
-def _sentence(text: str) -> str:
+def sentence(text: str) -> str:
+    """Help of an option or operation as a sentence."""
     return text[0].upper() + text[1:] + "."
 
 
