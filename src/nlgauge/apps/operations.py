@@ -18,6 +18,7 @@ from nlgauge.core.operations import (
     added_operations,
     check_names,
 )
+from nlgauge.errors import RecipeError
 
 _EXPLAIN = "nlgauge.studies.explain.options:ExplainOptions"
 
@@ -117,9 +118,22 @@ _BUILT_IN = (
 )
 
 
+#: Methods that clients of the service have next to those of operations.
+CLIENT_METHODS = ("close", "compare_systems", "describe", "job", "metrics", "models", "score", "stress", "submit")
+
+
 @cache
 def operations() -> dict[str, Operation]:
     """All operations by name, those of installed packages last."""
-    known = (*_BUILT_IN, *added_operations())
+    added = added_operations()
+    known = (*_BUILT_IN, *added)
     check_names(known)
+    for operation in added:
+        if operation.method in CLIENT_METHODS or operation.method.startswith("_"):
+            taken = ", ".join(CLIENT_METHODS)
+            msg = (
+                f"operation {operation.name!r}: its function cannot be a method of nlgauge.Client under the name "
+                f"{operation.method!r}; rename the function (no leading underscore, and none of {taken})"
+            )
+            raise RecipeError(msg)
     return {operation.name: operation for operation in known}

@@ -166,18 +166,22 @@ class Operation:
 
     @property
     def request_options(self) -> dict[str, Option]:
-        """The options that a request to a service may set, next to those of the metric: no files, no output."""
+        """The options that a request to a service may set, next to those of the metric.
+
+        Files and output are left out, and so is what means nothing without them (`Option.needs`).
+        """
         from nlgauge.core.run_options import RunOptions  # listing operations has no need of it
 
         sets: tuple[type[OptionSet], ...] = (
             self.option_sets if self.metric == "none" else (*self.option_sets, RunOptions)
         )
         options = {name: entry for group in sets for name, entry in group.options().items()}
-        return {
+        offered = {
             name: entry
             for name, entry in options.items()
             if not entry.local and not entry.kind.names_file and name not in self.without
         }
+        return {name: entry for name, entry in offered.items() if not entry.needs or entry.needs in offered}
 
     def places(self, inputs: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         """All texts of a call, each with its place."""

@@ -84,7 +84,7 @@ class Option:
     required: bool = False
     """Whether nothing can be computed with the default."""
     needs: str = ""
-    """Another option without which this one means nothing."""
+    """Another option, or the flag of an input, without which this one means nothing."""
     hidden: bool = False
     """Whether only `--help-all` shows its flag."""
     flag: str = ""

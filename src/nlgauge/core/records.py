@@ -2,7 +2,7 @@
 
 A field may hold text, numbers, arrays, signatures, options, other dataclasses and named tuples, and lists or mappings
 of them. What has `to_dict` and `from_dict`, as results have, is written and read by them. A number that is not
-defined (nan) is null in JSON.
+defined (nan) or infinite is null in JSON, and null is read as nan.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ _UNIONS = (Union, types.UnionType)
 def to_plain(value: Any) -> Any:
     """The value as JSON has it.
 
-    >>> to_plain({"score": np.array([0.5, np.nan]), "n": (1, 2)})
-    {'score': [0.5, None], 'n': [1, 2]}
+    >>> to_plain({"score": np.array([0.5, np.nan, np.inf]), "n": (1, 2)})
+    {'score': [0.5, None, None], 'n': [1, 2]}
     """
     if isinstance(value, float | np.floating):
-        return None if math.isnan(value) else float(value)
+        return float(value) if math.isfinite(value) else None
     if isinstance(value, np.ndarray):
         return to_plain(value.tolist())
     if isinstance(value, np.generic):

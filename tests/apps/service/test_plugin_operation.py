@@ -45,6 +45,8 @@ class Worst(Result):
     format = "worst-1"
     metric: str
     segments: tuple[int, ...]
+    gap: float
+    """From the last of them to the next segment; infinite where there is none."""
 
     def tables(self, form="text"):
         return [Table(["segment"], [[segment] for segment in self.segments])]
@@ -57,8 +59,11 @@ def worst(hyps, refs=None, metric="chrf", *, sources=None, **options):
     """
     chosen = WorstOptions.of({name: options.pop(name) for name in ("most", "notes") if name in options})
     score = nlgauge.score(hyps, refs, metric, sources=sources, **options)
-    order = score.segments[score.main].argsort(kind="stable")
-    return Worst(score.metric, tuple(int(segment) for segment in order[: chosen.most]))
+    values = score.segments[score.main]
+    order = values.argsort(kind="stable")
+    last, following = order[: chosen.most][-1], order[chosen.most :]
+    gap = values[following[0]] - values[last] if following.size else float("inf")
+    return Worst(score.metric, tuple(int(segment) for segment in order[: chosen.most]), float(gap))
 
 
 OPERATION = Operation(
@@ -104,6 +109,7 @@ def test_an_operation_of_a_package_is_an_endpoint(address: str) -> None:
         answer = http.post("/v1/worst-segments", json=body)
         assert answer.status_code == 200, answer.text
         assert answer.json()["segments"] == [1, 2]
+        assert http.post("/v1/worst-segments", json=body | {"most": 3}).json()["gap"] is None, "it is infinite"
         assert http.post("/v1/worst-segments?format=tsv", json=body).text.split() == ["segment", "1", "2"]
         assert http.post("/v1/worst-segments", json=body | {"most": 11}).status_code == 422
         assert http.post("/v1/worst-segments", json=body | {"notes": "/etc/passwd"}).status_code == 422
@@ -116,7 +122,7 @@ def test_an_operation_of_a_package_is_an_endpoint(address: str) -> None:
 def test_an_operation_of_a_package_is_a_call_of_the_clients(address: str) -> None:
     async def awaited() -> list[object]:
         async with AsyncClient(address) as client:
-            job = await client.submit("worst-segments", HYPS, REFS, most=3)
+            job = await client.submit("worst-segments", HYPS, REFS, most=2)
             return [await client.worst(HYPS, REFS), await job.wait()]  # type: ignore[attr-defined]  # found at run time
 
     with Client(address) as client:
@@ -134,4 +140,19 @@ def test_an_operation_of_a_package_is_a_call_of_the_clients(address: str) -> Non
             client.wurst  # type: ignore[attr-defined]  # noqa: B018
         with pytest.raises(ServiceError, match="there is no operation 'wurst'"):
             client.submit("wurst")
-    assert asyncio.run(awaited()) == [here(HYPS, REFS), here(HYPS, REFS, most=3)]
+    assert asyncio.run(awaited()) == [here(HYPS, REFS), here(HYPS, REFS, most=2)]
+
+
+@pytest.mark.parametrize("name", ["submit", "close", "score", "_worst"])
+def test_function_named_like_a_method_of_the_clients_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest, name: str
+) -> None:
+    monkeypatch.setitem(globals(), "MODULE", MODULE.replace("worst(", f"{name}(").replace("=worst,", f"={name},"))
+    request.getfixturevalue("installed")
+    with pytest.raises(RecipeError, match=f"cannot be a method of nlgauge.Client under the name '{name}'"):
+        table.operations()
+
+
+def test_reserved_methods_are_those_of_the_clients() -> None:
+    own = {method for method in vars(Client) | vars(Client.__mro__[1]) if not method.startswith("_")}
+    assert own == set(table.CLIENT_METHODS)

@@ -67,3 +67,10 @@ def test_numbers_have_the_limits_of_the_option_and_of_the_service(draws: int, me
     with pytest.raises(ValidationError, match=message):
         JobRequest.model_validate({"hyps": ["a"], "draws": draws})
     assert JobRequest.model_validate({"hyps": ["a"], "draws": 7}).chosen == {"draws": 7}
+
+
+def test_options_that_need_a_file_or_human_judgements_are_not_offered() -> None:
+    fields = request_model(operations()["sensitivity"]).model_fields
+    assert {"preset", "resamples", "lang"} <= fields.keys()
+    assert fields.keys().isdisjoint({"documents", "criterion", "levels", "agreement", "idf_corpus"})
+    assert request_model(operations()["discourse"]).model_fields.keys().isdisjoint({"vectors", "threshold"})

@@ -9,6 +9,7 @@ from typing import Any
 from nlgauge._version import __version__
 from nlgauge.apps.service.request_models import OperationRequest
 from nlgauge.core.operations import Operation
+from nlgauge.errors import InputError
 from nlgauge.report.html.alignments import alignment_record, explain_for_report
 from nlgauge.report.html.document import html_report
 from nlgauge.report.html.inputs import ReportTexts, differing_segments
@@ -87,6 +88,8 @@ def _report(result: Any) -> str:
 def _compact_json(record: Any) -> bytes:
     """JSON without blanks, in UTF-8; half surrogates, which UTF-8 cannot hold, as JSON's escapes."""
     try:
-        return json.dumps(record, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
-    except UnicodeEncodeError:
-        return json.dumps(record, ensure_ascii=True, allow_nan=False, separators=(",", ":")).encode()
+        text = json.dumps(record, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    except ValueError as error:  # scores must be numbers; elsewhere null stands for what is not a finite number
+        msg = f"the result holds a value that JSON has no word for: {error}"
+        raise InputError(msg) from error
+    return text.encode("utf-8", "backslashreplace")

@@ -233,9 +233,10 @@ def _options(operation: Operation, options: Mapping[str, Any]) -> dict[str, Any]
             fields[name] = value
         elif name in own:
             if value is not None:
+                why = "is a file of this machine" if own[name].kind.names_file else "means nothing without a file"
                 msg = (
-                    f"{name} is a file of this machine, and a service reads no files; leave it out, or call "
-                    f"{operation.method}() of the library, which computes here"
+                    f"{name} {why}, and a service reads no files; leave it out, or call {operation.method}() of the "
+                    "library, which computes here"
                 )
                 raise RecipeError(msg)
         elif name != "progress":

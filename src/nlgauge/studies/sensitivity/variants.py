@@ -53,20 +53,32 @@ class StudyOptions(OptionSet):
     called: ClassVar[str] = "options of a study"
 
     agreement: Literal["pearson", "spearman", "kendall"] = option(
-        "pearson", Choice("pearson", "spearman", "kendall"), help="correlation with human judgements", hidden=True
+        "pearson",
+        Choice("pearson", "spearman", "kendall"),
+        help="correlation with human judgements",
+        needs="data",
+        hidden=True,
     )
     criterion: str | None = option(
-        None, Text("a criterion"), help="human rating to compare with", unset="set by the data set", hidden=True
+        None,
+        Text("a criterion"),
+        help="human rating to compare with",
+        unset="set by the data set",
+        needs="data",
+        hidden=True,
     )
     levels: tuple[str, ...] = option(
-        ("segment", "system"), Many(Choice(*_LEVELS), least=1), help="levels of scores", hidden=True
+        ("segment", "system"), Many(Choice(*_LEVELS), least=1), help="levels of scores", needs="data", hidden=True
     )
     ddof: int = option(1, Int(0, 1), help="1 for the standard deviation of a sample, 0 of a population", hidden=True)
     alpha: float = option(0.05, Float(above=0, below=1), help="significance level", metavar="P", hidden=True)
     resamples: int = option(1000, Int(100), help="draws of the test of rankings", hidden=True, limit=10_000)
     seed: int = seed_option()
     documents: bool = option(
-        False, Flag(), help="resample whole documents (column document of the table) instead of segments"
+        False,
+        Flag(),
+        help="resample whole documents (column document of the table) instead of segments",
+        needs="data",
     )
     lang: str = option(
         "",
