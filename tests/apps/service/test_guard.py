@@ -121,7 +121,7 @@ def test_an_error_inside_is_told_to_the_log_only(
     made: Callable[..., TestClient], lines: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     service = made()
-    monkeypatch.setattr(service.app.state.service.caller, "score", lambda _: 1 / 0)  # type: ignore[attr-defined]
+    monkeypatch.setattr(service.app.state.service.caller, "score", lambda *_: 1 / 0)  # type: ignore[attr-defined]
     answer = service.post("/v1/score", json=BODY)
     assert answer.status_code == 500
     assert answer.headers["content-type"] == "application/problem+json"

@@ -39,7 +39,7 @@ def text(number: int) -> str:
 def call(hyps: list[str], refs: list[str], **options: Any) -> ScoreCall:
     caller = Caller(Settings(), Policy())
     request = {"hyps": hyps, "refs": refs, "options": {"model": "hash", "layer": 1} | options}
-    return caller.score(ScoreRequest.model_validate(request))
+    return caller.score(ScoreRequest.model_validate(request), [])
 
 
 @pytest.fixture
@@ -82,7 +82,7 @@ def test_windows_are_encoded_once_among_all_requests(
     assert sum(read) == sum(len(Windows(64, 31, (1, 1)).starts(tokens)) for tokens in (180, 120))
     with pytest.warns(nlgauge.errors.WindowsWarning):
         (expected,) = nlgauge.score_systems({"": [long]}, [other], model="hash", layer=1, window="model")
-    assert found.scores[0].to_dict() == expected.to_dict()
+    assert found[0].to_dict() == expected.to_dict()
 
 
 class Slow:
@@ -114,8 +114,8 @@ def test_requests_that_wait_share_batches_and_keep_their_bits(
     futures = [thread.submit(call([hyp], [ref])) for hyp, ref in pairs]
     slow.calls = 0
     slow.go.set()
-    assert [future.result(60).scores[0].to_dict() for future in futures] == alone
-    assert first.result(60).scores[0].system is None
+    assert [future.result(60)[0].to_dict() for future in futures] == alone
+    assert first.result(60)[0].system is None
     assert batches == [1, 40]
     lengths = {len(words.split()) for pair in pairs for words in pair}
     assert slow.calls <= len(lengths)  # a batch for each length, not two for each request
@@ -127,11 +127,11 @@ def test_the_default_model_gives_the_same_bits_in_company(thread: InferenceThrea
     alone = [nlgauge.score([hyp], [ref]).to_dict() for hyp, ref in zip(hyps, refs, strict=True)]
     caller = Caller(Settings(), Policy())
     calls = [
-        caller.score(ScoreRequest.model_validate({"hyps": [hyp], "refs": [ref]}))
+        caller.score(ScoreRequest.model_validate({"hyps": [hyp], "refs": [ref]}), [])
         for hyp, ref in zip(hyps, refs, strict=True)
     ]
     with ThreadPoolExecutor(24) as pool:
-        found = list(pool.map(lambda one: thread.submit(one).result(60).scores[0].to_dict(), calls))
+        found = list(pool.map(lambda one: thread.submit(one).result(60)[0].to_dict(), calls))
     assert found == alone
 
 
@@ -147,9 +147,9 @@ def test_every_metric_gives_the_librarys_bytes_in_company(thread: InferenceThrea
         if metric != "lexical-graph"  # which needs a file that no request can name
         for count in (2, 3)  # SentSim scales over a corpus, which is two pairs at least
     ]
-    futures = [thread.submit(caller.score(ScoreRequest.model_validate(body))) for body in bodies]
+    futures = [thread.submit(caller.score(ScoreRequest.model_validate(body), [])) for body in bodies]
     for body, future in zip(bodies, futures, strict=True):
-        found = json.dumps([score.to_dict() for score in future.result(60).scores])
+        found = json.dumps([score.to_dict() for score in future.result(60)])
         alone = nlgauge.score(body["hyps"], body["refs"], sources=body["sources"], metric=body["metric"][0])
         assert found == json.dumps([alone.to_dict()]), body["metric"]
 
@@ -162,10 +162,10 @@ def test_a_request_that_fails_fails_alone(
     assert slow.entered.wait(60)
     good, bad, other = (thread.submit(call([one], [one])) for one in ("a cat", "", "the dog"))
     slow.go.set()
-    assert good.result(60).scores[0].system_score == pytest.approx(1, abs=1e-6)
+    assert good.result(60)[0].system_score == pytest.approx(1, abs=1e-6)
     with pytest.raises(InputError, match="both empty"):
         bad.result(60)
-    assert other.result(60).scores[0].system_score == pytest.approx(1, abs=1e-6)
+    assert other.result(60)[0].system_score == pytest.approx(1, abs=1e-6)
 
 
 def test_a_lone_request_waits_for_nobody(encoder: HashEncoder, batches: list[int]) -> None:

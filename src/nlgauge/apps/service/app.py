@@ -10,6 +10,7 @@ from typing import Any
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.openapi.utils import get_openapi
+from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
@@ -17,7 +18,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from nlgauge._version import __version__
-from nlgauge.apps.service import job_routes, page_routes, routes
+from nlgauge.apps.service import operation_routes, page_routes, routes
 from nlgauge.apps.service.guard import (
     MEDIA_TYPE,
     Guard,
@@ -27,8 +28,6 @@ from nlgauge.apps.service.guard import (
     problem_response,
     validation_problem,
 )
-from nlgauge.apps.service.operation_routes import operation_router
-from nlgauge.apps.service.schemas import ProblemRecord
 from nlgauge.apps.service.service import Service
 from nlgauge.apps.service.settings import Settings
 from nlgauge.errors import NlgaugeError
@@ -56,6 +55,15 @@ _ANYWHERE = {
 
 #: Ends as late as the job that it tells of, so that it is never asked for its head alone.
 _STREAM = "/events"
+
+
+class ProblemRecord(BaseModel):
+    """RFC 9457 problem details."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
 
 
 class Prefix:
@@ -141,7 +149,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         },
     )
     app.state.service = service
-    for router in (operation_router(), routes.router, job_routes.router, page_routes.router):
+    for router in (operation_routes.operation_router(), routes.router, operation_routes.router, page_routes.router):
         app.include_router(router)
     _add_handlers(app)
     app.openapi = lambda: _description(app, chosen.root_path)  # type: ignore[method-assign]  # as FastAPI's documentation has it

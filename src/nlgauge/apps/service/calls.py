@@ -1,4 +1,4 @@
-"""Calls of the library for requests: recipes that the service allows, and what the library warns of.
+"""Calls of the library for requests: recipes that the service allows, warnings of the library, answers as bytes.
 
 Warnings of Python belong to the process, and a service runs many calls at once. So one function receives all warnings
 of the process and hands each to the thread that gave it.
@@ -7,25 +7,33 @@ of the process and hands each to the thread that gave it.
 from __future__ import annotations
 
 import contextlib
+import json
 import threading
 import warnings
-from collections import OrderedDict
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
+from nlgauge._version import __version__
 from nlgauge.apps.service.policy import Policy
 from nlgauge.apps.service.request_models import OperationRequest
 from nlgauge.apps.service.settings import Settings
-from nlgauge.core.compare import Comparisons, compare
 from nlgauge.core.corpus import Corpus, make_corpus
-from nlgauge.core.finish import finish
 from nlgauge.core.metric import Metric, looks_alone
+from nlgauge.core.operations import Operation
 from nlgauge.core.prepare import Prepared, SignatureCheck, prepare
 from nlgauge.core.run_options import RunOptions
 from nlgauge.core.score import Score
+from nlgauge.core.score_table import ScoreTable
 from nlgauge.core.scoring import resolved_call
-from nlgauge.errors import NlgaugeWarning, RecipeError
+from nlgauge.errors import InputError, NlgaugeWarning, RecipeError
+from nlgauge.report.html.alignments import alignment_record, explain_for_report
+from nlgauge.report.html.document import html_report
+from nlgauge.report.html.inputs import ReportTexts, differing_segments
+from nlgauge.studies.compare.settings import CompareSettings
+from nlgauge.studies.compare.system_scores import system_scores
+from nlgauge.studies.compare.systems import compare_scores
 
 #: As `warnings` keeps it: action, message, category, module, line.
 _ALWAYS = ("always", None, NlgaugeWarning, None, 0)
@@ -35,22 +43,22 @@ _installing = threading.Lock()
 
 
 @contextlib.contextmanager
-def collected_warnings(said: list[str]) -> Iterator[None]:
+def collected_warnings(messages: list[str]) -> Iterator[None]:
     """Add what the library warns of inside, in this thread, to the list, each warning once.
 
-    >>> said = []
-    >>> with collected_warnings(said):
+    >>> messages = []
+    >>> with collected_warnings(messages):
     ...     warnings.warn("short", NlgaugeWarning)
-    >>> said
+    >>> messages
     ['short']
     """
     _install()
-    before = getattr(_collecting, "said", None)
-    _collecting.said = said
+    before = getattr(_collecting, "messages", None)
+    _collecting.messages = messages
     try:
         yield
     finally:
-        _collecting.said = before
+        _collecting.messages = before
 
 
 def _install() -> None:
@@ -70,11 +78,11 @@ class _Receiver:
         self._before = before
 
     def __call__(self, message: Warning | str, category: type[Warning], *rest: Any, **more: Any) -> None:
-        said = getattr(_collecting, "said", None)
-        if said is None or not issubclass(category, NlgaugeWarning):
+        messages = getattr(_collecting, "messages", None)
+        if messages is None or not issubclass(category, NlgaugeWarning):
             self._before(message, category, *rest, **more)
-        elif str(message) not in said:
-            said.append(str(message))
+        elif str(message) not in messages:
+            messages.append(str(message))
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,23 +93,12 @@ class ScoreCall:
     corpus: Corpus
     options: RunOptions
     check_signature: SignatureCheck
-    warnings: list[str] = field(default_factory=list)
+    warnings: list[str]
     """What the library warned of so far."""
 
     def prepare(self) -> Prepared:
         """The first stage of the run."""
-        with collected_warnings(self.warnings):
-            return prepare(self.recipes, self.corpus, self.options, check_signature=self.check_signature)
-
-    def compare(self, prepared: Prepared, segments: range | None = None) -> Comparisons:
-        """The second stage, for some segments or all."""
-        with collected_warnings(self.warnings):
-            return compare(prepared, segments)
-
-    def finish(self, prepared: Prepared, comparisons: Comparisons) -> list[Score]:
-        """The third stage."""
-        with collected_warnings(self.warnings):
-            return finish(prepared, comparisons)
+        return prepare(self.recipes, self.corpus, self.options, check_signature=self.check_signature)
 
 
 #: Recipes that are remembered; a client mostly asks for the same again.
@@ -117,51 +114,52 @@ class Caller:
     def __init__(self, settings: Settings, policy: Policy) -> None:
         self._settings = settings
         self._policy = policy
-        self._recipes: OrderedDict[object, _Resolved] = OrderedDict()
-        self._lock = threading.Lock()
+        self._cached = lru_cache(maxsize=_REMEMBERED)(self._resolve)
 
-    def run(self, request: OperationRequest, said: list[str]) -> Any:
-        """Call the function of an operation; what the library warns of is added to the list."""
-        options = request.chosen
-        if request.operation.metric != "none":
-            _, run, _, resolving = self.recipes(request)
-            said += resolving
-            metric = request.metrics if request.operation.metric == "several" else request.metrics[0]
-            local = {**run.loading, "batch_tokens": run.batch_tokens}
-            options = {"metric": metric, **request.metric_options, **options, **local}
-        with collected_warnings(said):
+    def run(
+        self, request: OperationRequest, messages: list[str], score: Callable[[ScoreCall], Sequence[Score]]
+    ) -> Any:
+        """The result of an operation; what the library warns of is added to the list.
+
+        `score` computes the scores that `score` and `compare` ask for: at once, or step by step.
+        """
+        operation, options = request.operation, request.chosen
+        with collected_warnings(messages):
+            if operation.name in {"score", "compare"}:
+                scores = ScoreTable(tuple(score(self.score(request, messages))))
+                if operation.name == "score":
+                    return scores
+                settings = {name: value for name, value in options.items() if name in CompareSettings.options()}
+                return compare_scores(scores, CompareSettings.of(settings))
+            if operation.metric != "none":
+                _, run, _, resolving = self.recipes(request)
+                messages += resolving
+                metric = request.metrics if operation.metric == "several" else request.metrics[0]
+                local = {**run.loading, "batch_tokens": run.batch_tokens}
+                options = {"metric": metric, **request.metric_options, **options, **local}
             return request.call(**options)
 
-    def score(self, request: OperationRequest) -> ScoreCall:
-        """The stages of a request to score; an error of the library says what is wrong with it."""
-        recipes, options, check, said = self.recipes(request)
+    def score(self, request: OperationRequest, messages: list[str]) -> ScoreCall:
+        """The call behind a request to score; an error of the library says what is wrong with it."""
+        recipes, options, check, resolving = self.recipes(request)
+        messages += resolving
         texts = request.inputs
         corpus = make_corpus(texts["systems"], texts["refs"], sources=texts["sources"], alone=looks_alone(recipes))
         chosen = {name: value for name, value in request.chosen.items() if name in RunOptions.options()}
-        return ScoreCall(recipes, corpus, replace(options, **chosen), check, list(said))
+        return ScoreCall(recipes, corpus, replace(options, **chosen), check, messages)
 
     def recipes(self, request: OperationRequest) -> _Resolved:
         """Recipes that the policy allows, and what the library warned of when it made them."""
-        values = ((name, type(value).__name__, value) for name, value in request.metric_options.items())
-        key = (tuple(request.metrics), tuple(values))
-        with self._lock:
-            if key in self._recipes:
-                self._recipes.move_to_end(key)
-                return self._recipes[key]
-        resolved = self._resolve(request)
-        with self._lock:
-            self._recipes[key] = resolved
-            while len(self._recipes) > _REMEMBERED:
-                self._recipes.popitem(last=False)
-        return resolved
+        options = tuple((name, type(value), value) for name, value in request.metric_options.items())
+        return self._cached(tuple(request.metrics), options)
 
-    def _resolve(self, request: OperationRequest) -> _Resolved:
-        said: list[str] = []
-        with collected_warnings(said):
-            recipes, options, check = resolved_call(request.metrics, request.metric_options)
+    def _resolve(self, metrics: tuple[str, ...], options: tuple[tuple[str, type, Any], ...]) -> _Resolved:
+        messages: list[str] = []
+        with collected_warnings(messages):
+            recipes, run, check = resolved_call(metrics, {name: value for name, _, value in options})
         for recipe in recipes:
             self._policy.check(recipe)
-        return recipes, self._run_options(options), check, tuple(said)
+        return recipes, self._run_options(run), check, tuple(messages)
 
     def _run_options(self, options: RunOptions) -> RunOptions:
         """Those of the service; a signature that names another engine cannot come out here."""
@@ -171,10 +169,72 @@ class Caller:
             if asked not in (getattr(defaults, name), here):
                 msg = f"the signature names {name} {asked!r}, and this service computes with {here!r}"
                 raise RecipeError(msg)
-        return replace(
-            options,
-            engine=settings.engine,
-            precision=settings.precision,
-            threads=settings.threads,
-            batch_tokens=settings.batch_tokens,
-        )
+        own = {name: getattr(settings, name) for name in ("engine", "precision", "threads", "batch_tokens")}
+        return replace(options, **own)
+
+
+TSV = "text/tab-separated-values"
+
+#: Segments of a report that have alignments: those on which systems differ most.
+_EXPLAINED = 200
+
+#: Formats of single operations that are not tables.
+_FURTHER: dict[str, tuple[str, ...]] = {"compare": ("html",), "explain": ("alignment",)}
+
+#: What a description says of them.
+FORMAT_HELP = (
+    "tsv: the main table; segments: a row per segment; pairs: a row per pair of systems; html: a report; "
+    "alignment: what a page shows of an explanation"
+)
+
+
+def formats(operation: Operation) -> tuple[str, ...]:
+    """The formats that the result of an operation can be had in."""
+    return ("json", "tsv", *operation.result_class.further, *_FURTHER.get(operation.name, ()))
+
+
+def media_type(form: str) -> str:
+    """The media type of a format."""
+    if form in {"json", "alignment"}:
+        return "application/json"
+    return f"{'text/html' if form == 'html' else TSV}; charset=utf-8"
+
+
+def answer(request: OperationRequest, result: Any, form: str, messages: Sequence[str]) -> bytes:
+    """A result in a format; a request says whether its JSON has segments, or matrices."""
+    if form not in {"json", "alignment"}:
+        text = _report(result) if form == "html" else result.render(form, decimals=17)
+    else:
+        record = result.to_dict(**{name: getattr(request, name) for name in request.parts})
+        shown = record if form == "json" else {"alignment": alignment_record(record)}
+        text = _compact_json({"nlgauge": __version__, **shown, "warnings": list(messages)})
+    return text.encode("utf-8", "backslashreplace")  # half surrogates, which UTF-8 cannot hold, as JSON's escapes
+
+
+def answer_schema(operation: Operation) -> dict[str, Any]:
+    """The JSON Schema of an answer."""
+    schema = operation.result_class.schema()
+    schema.pop("$schema")
+    if "alignment" not in _FURTHER.get(operation.name, ()):
+        return schema
+    head = {name: schema["properties"][name] for name in ("nlgauge", "warnings")}
+    shown = {"type": "object", "properties": head | {"alignment": {"type": "object"}}, "required": ["alignment"]}
+    return {"anyOf": [schema, shown]}
+
+
+def _report(result: Any) -> str:
+    """A comparison as one HTML file."""
+    corpus = result.scores[0].origin.corpus
+    tables = system_scores(result.scores)
+    explanations = explain_for_report(result.scores, differing_segments(tables, _EXPLAINED))
+    references = list(corpus.references) if all(corpus.references) else None
+    texts = ReportTexts(corpus.systems, references, corpus.sources)
+    return html_report(result.comparison, scores=tables, texts=texts, explanations=explanations)
+
+
+def _compact_json(record: Any) -> str:
+    try:
+        return json.dumps(record, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    except ValueError as error:  # scores must be numbers; elsewhere null stands for what is not a finite number
+        msg = f"the result holds a value that JSON has no word for: {error}"
+        raise InputError(msg) from error

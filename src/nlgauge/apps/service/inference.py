@@ -18,15 +18,16 @@ from collections.abc import Callable, Hashable, Sequence
 from concurrent.futures import Future
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nlgauge.apps.service.calls import ScoreCall
+from nlgauge.apps.service.calls import ScoreCall, collected_warnings
 from nlgauge.apps.service.guard import ProblemError
 from nlgauge.apps.service.policy import estimated_seconds
-from nlgauge.core.compare import planned_encodings
+from nlgauge.core.compare import compare, planned_encodings
+from nlgauge.core.finish import finish
 from nlgauge.core.prepare import Prepared
 from nlgauge.core.run_options import watched
 from nlgauge.core.score import Score
@@ -66,19 +67,12 @@ def deadline(
     return look
 
 
-class Scored(NamedTuple):
-    """What came out of a request."""
-
-    scores: list[Score]
-    warnings: list[str]
-
-
 @dataclass(eq=False)
 class _Waiting:
     """A small request on its way."""
 
     call: ScoreCall
-    future: Future[Scored] = field(default_factory=Future)
+    future: Future[list[Score]] = field(default_factory=Future)
 
 
 @dataclass(eq=False)
@@ -138,7 +132,7 @@ class InferenceThread:
         """Small requests that wait."""
         return len(self._requests)
 
-    def submit(self, call: ScoreCall) -> Future[Scored]:
+    def submit(self, call: ScoreCall) -> Future[list[Score]]:
         """Score a small request in the company of others."""
         with self._something:
             if self._stopping:
@@ -223,7 +217,8 @@ def _score_together(thread: InferenceThread, chosen: Sequence[_Waiting], batch_t
         for one in chosen:
             if one.future.set_running_or_notify_cancel():
                 try:
-                    prepared[one] = one.call.prepare()
+                    with collected_warnings(one.call.warnings):
+                        prepared[one] = one.call.prepare()
                 except Exception as error:  # whoever waits for it is told
                     one.future.set_exception(error)
         try:
@@ -237,9 +232,9 @@ def _score_together(thread: InferenceThread, chosen: Sequence[_Waiting], batch_t
             try:
                 _check_estimate(ready, longest)
                 # By the time of the processor: a busy machine makes no request larger.
-                with watched(deadline(longest, SlowError, time.thread_time)):
-                    scores = one.call.finish(ready, one.call.compare(ready))
-                one.future.set_result(Scored(scores, one.call.warnings))
+                look = deadline(longest, SlowError, time.thread_time)
+                with watched(look), collected_warnings(one.call.warnings):
+                    one.future.set_result(finish(ready, compare(ready)))
             except Exception as error:  # whoever waits for it is told
                 one.future.set_exception(error)
 

@@ -19,20 +19,17 @@ from pathlib import Path
 from typing import Any
 
 from nlgauge.apps.operations import operations
-from nlgauge.apps.service.answers import answers
-from nlgauge.apps.service.calls import Caller, ScoreCall, collected_warnings
+from nlgauge.apps.service.calls import Caller, ScoreCall, answer, collected_warnings, formats
 from nlgauge.apps.service.guard import ProblemError, library_problem
 from nlgauge.apps.service.inference import InferenceThread, before_batch
 from nlgauge.apps.service.request_models import request_model
 from nlgauge.apps.service.settings import Limits, Monitor, log
-from nlgauge.core.compare import Comparisons, ranges
+from nlgauge.core.compare import Comparisons, compare, ranges
+from nlgauge.core.finish import finish
 from nlgauge.core.run_options import ticking, watched
 from nlgauge.core.score import Score
-from nlgauge.core.score_table import ScoreTable
 from nlgauge.encoders.pool import hosted
 from nlgauge.errors import InputError, NlgaugeError
-from nlgauge.studies.compare.settings import CompareSettings
-from nlgauge.studies.compare.systems import compare_scores
 
 #: States that a job stays in.
 ENDED = ("done", "failed", "cancelled", "interrupted")
@@ -67,6 +64,18 @@ class Job:
     """Problem details as JSON."""
     size: int
     """Bytes of its results."""
+
+
+@dataclass(frozen=True)
+class JobProgress:
+    """How far a job is."""
+
+    done: int
+    total: int | None
+    unit: str
+
+
+_NOTHING_YET = JobProgress(0, None, "segments")
 
 
 class JobStore:
@@ -242,20 +251,11 @@ def _run_job(kind: str, content: bytes, context: _Running) -> dict[str, bytes]:
         raise ProblemError(422, msg, kind="no-operation")
     request = request_model(operation).model_validate_json(content)
     warnings: list[str] = []
-    if kind in {"score", "compare"}:
-        call = context.caller.score(request)
-        warnings = call.warnings
-        result: Any = ScoreTable(tuple(_scores(call, context)))
-        if kind == "compare":
-            settings = {name: value for name, value in request.chosen.items() if name in CompareSettings.options()}
-            with collected_warnings(warnings):
-                result = compare_scores(result, CompareSettings.of(settings))
-    else:
-        pairs = operation.count_pairs(request.inputs)
-        with ticking(_counter(context, pairs, "pairs")) if pairs else contextlib.nullcontext():
-            result = context.caller.run(request, warnings)
+    pairs = operation.count_pairs(request.inputs)
+    with ticking(_counter(context, pairs, "pairs")) if pairs else contextlib.nullcontext():
+        result = context.caller.run(request, warnings, lambda call: _scores(call, context))
     with collected_warnings(warnings):
-        return answers(request, result, warnings)
+        return {form: answer(request, result, form, warnings) for form in formats(operation)}
 
 
 def _scores(call: ScoreCall, context: _Running) -> list[Score]:
@@ -264,9 +264,9 @@ def _scores(call: ScoreCall, context: _Running) -> list[Score]:
     prepared = call.prepare()
     parts = []
     for part in ranges(prepared, _STEP):
-        parts.append(call.compare(prepared, part))
+        parts.append(compare(prepared, part))
         context.advance(part.stop, len(prepared), "segments")
-    return call.finish(prepared, Comparisons.join(parts))
+    return finish(prepared, Comparisons.join(parts))
 
 
 #: Texts of systems that are compared before a job says how far it is.
@@ -280,15 +280,6 @@ _LAST_WAIT = 5.0
 
 #: Seconds to wait after the queue itself has failed.
 _PAUSE = 1.0
-
-
-@dataclass(frozen=True)
-class Progress:
-    """How far a job is."""
-
-    done: int = 0
-    total: int | None = None
-    unit: str = "segments"
 
 
 class _StoppedError(Exception):
@@ -305,7 +296,7 @@ class _Running:
     def __init__(self, name: str, caller: Caller) -> None:
         self.name = name
         self.caller = caller
-        self.progress = Progress()
+        self.progress = _NOTHING_YET
         self.stop_as = ""
         """The state to stop in, once it is to stop."""
         self._tokens = 0
@@ -318,14 +309,14 @@ class _Running:
     def advance(self, done: int, total: int | None, unit: str) -> None:
         """Say how far the job is."""
         self.check()
-        self.progress = Progress(done, total, unit)
+        self.progress = JobProgress(done, total, unit)
 
     def count(self, tokens: int) -> None:
         """Count what is encoded, for work that does not know how much it is."""
         self.check()
         self._tokens += tokens
         if self.progress.total is None:
-            self.progress = Progress(self._tokens, None, "tokens")
+            self.progress = JobProgress(self._tokens, None, "tokens")
 
 
 class JobRunner:
@@ -382,10 +373,10 @@ class JobRunner:
             current.stop_as = "cancelled"
         return self._store.need(name)
 
-    def progress(self, job: Job) -> Progress:
+    def progress(self, job: Job) -> JobProgress:
         """How far a job is."""
         current = self._current
-        return current.progress if current is not None and current.name == job.id else Progress()
+        return current.progress if current is not None and current.name == job.id else _NOTHING_YET
 
     def _run(self) -> None:
         while True:

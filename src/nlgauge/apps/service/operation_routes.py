@@ -1,23 +1,25 @@
-"""Endpoints of operations: `POST /v1/NAME` and `POST /v1/jobs/NAME`, for each operation of the table.
+"""Endpoints of operations: `POST /v1/NAME` and `POST /v1/jobs/NAME` for each of the table, and their jobs.
 
 Annotations are evaluated here (no `from __future__ import annotations`): FastAPI reads the model of each request.
 """
 
-from collections.abc import Callable
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable
+from datetime import datetime, timezone
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Depends, Query, Request
+from fastapi import APIRouter, Depends, Path, Query, Request
+from fastapi.sse import EventSourceResponse, ServerSentEvent
+from pydantic import BaseModel, Field
 from starlette.responses import Response
 
 from nlgauge.apps.operations import operations
-from nlgauge.apps.service.answers import FORMAT_HELP, TSV, answer, answer_schema, formats, media_type
-from nlgauge.apps.service.calls import Caller
+from nlgauge.apps.service.calls import FORMAT_HELP, TSV, answer, answer_schema, formats, media_type
 from nlgauge.apps.service.guard import ProblemError
-from nlgauge.apps.service.job_routes import job_status
-from nlgauge.apps.service.policy import Policy
+from nlgauge.apps.service.jobs import ENDED, Job, JobProgress
 from nlgauge.apps.service.request_models import OperationRequest, request_model
-from nlgauge.apps.service.routes import Used, json_body
-from nlgauge.apps.service.schemas import JobStatus
+from nlgauge.apps.service.routes import Used, json_body, service_of
 from nlgauge.apps.service.service import Service
 from nlgauge.apps.service.settings import Limits
 from nlgauge.core.operations import Operation
@@ -26,14 +28,28 @@ from nlgauge.core.score_table import ScoreTable
 from nlgauge.errors import RecipeError
 
 
+class JobStatus(BaseModel):
+    """A job."""
+
+    id: str
+    kind: str = Field(description="The name of its operation.")
+    state: Literal["queued", "running", "done", "failed", "cancelled", "interrupted"]
+    created: str
+    started: str | None
+    finished: str | None
+    expires: str | None = Field(description="When its result goes at the latest.")
+    progress: JobProgress
+    problem: dict[str, Any] | None = Field(description="Why it failed, as problem details.")
+
+
 def operation_router() -> APIRouter:
     """The endpoints of all operations, those of installed packages included."""
-    router = APIRouter(dependencies=[Depends(json_body)])
+    added = APIRouter(dependencies=[Depends(json_body)])
     for operation in operations().values():
         if operation.at_once:
-            _add_answer(router, operation)
-        _add_job(router, operation)
-    return router
+            _add_answer(added, operation)
+        _add_job(added, operation)
+    return added
 
 
 def _add_answer(router: APIRouter, operation: Operation) -> None:
@@ -94,14 +110,14 @@ def _description(operation: Operation) -> str:
 
 async def _answer(request: OperationRequest, service: Service, form: str) -> bytes:
     characters = _check(request, service, job=False)
+    warnings: list[str] = []
     if request.operation.name == "score":  # small requests share batches
-        call = service.caller.score(request)
-        scored = await service.score(call, texts=len(list(request.places())), characters=characters)
-        return answer(request, ScoreTable(tuple(scored.scores)), form, scored.warnings)
+        call = service.caller.score(request, warnings)
+        scores = await service.score(call, texts=len(list(request.places())), characters=characters)
+        return answer(request, ScoreTable(tuple(scores)), form, warnings)
 
     def work() -> bytes:
-        warnings: list[str] = []
-        return answer(request, service.compute(request, warnings), form, warnings)
+        return answer(request, service.caller.run(request, warnings, service.score_here), form, warnings)
 
     return await service.in_thread(work)
 
@@ -111,26 +127,22 @@ def _submit(request: OperationRequest, service: Service) -> JobStatus:
         raise ProblemError(503, "the service is about to stop", kind="stopping", retry_after=5)
     _check(request, service, job=True)
     content = request.model_dump_json(exclude_unset=True).encode()
-    return job_status(service, service.jobs.submit(request.operation.name, content))
-
-
-def _check(request: OperationRequest, service: Service, *, job: bool) -> int:
-    return _check_request(request, service.caller, service.policy, service.settings.limits, job=job)
+    return _status(service, service.jobs.submit(request.operation.name, content))
 
 
 #: Characters times samples of one explanation: Shapley values take a scoring for each word of each sample.
 _MOST_SAMPLED = 100_000
 
 
-def _check_request(request: OperationRequest, caller: Caller, policy: Policy, limits: Limits, *, job: bool) -> int:
+def _check(request: OperationRequest, service: Service, *, job: bool) -> int:
     """Refuse what is too large or not allowed; the number of characters of all texts."""
+    limits = service.settings.limits
     characters = _check_size(request, limits, job=job)
-    _check_pairs(request, limits, job=job)
     if request.operation.name in _SPECIAL:
         _SPECIAL[request.operation.name](request, limits)
-    _check_options(request, policy)
+    _check_options(request, service)
     if request.metrics:
-        caller.recipes(request)
+        service.caller.recipes(request)
     return characters
 
 
@@ -154,18 +166,15 @@ def _check_size(request: OperationRequest, limits: Limits, *, job: bool) -> int:
     if longest > limits.text_characters:
         msg = f"{place}: a text has {longest} characters, and at most {limits.text_characters} are taken"
         raise ProblemError(413, msg, kind="text-too-long")
-    return sum(len(text) for _, text in places)
-
-
-def _check_pairs(request: OperationRequest, limits: Limits, *, job: bool) -> None:
     pairs, most = request.operation.count_pairs(request.inputs), limits.job_pairs if job else limits.pairs
     if pairs > most:
         hint = "" if job else f"; post it to /v1/jobs, where {limits.job_pairs} are"
         msg = f"{pairs} pairs of texts in one request, and at most {most} are compared{hint}"
         raise ProblemError(413, msg, kind="too-many-pairs")
+    return sum(len(text) for _, text in places)
 
 
-def _check_options(request: OperationRequest, policy: Policy) -> None:
+def _check_options(request: OperationRequest, service: Service) -> None:
     """Refuse values that the library would refuse later, and what is set in the wrong place."""
     known = RunOptions.options()
     for name in request.metric_options:
@@ -179,7 +188,7 @@ def _check_options(request: OperationRequest, policy: Policy) -> None:
     chosen = request.chosen
     for options in request.operation.option_sets:
         values = {name: value for name, value in chosen.items() if name in options.options()}
-        policy.check_values(options.options(), options.of(values))
+        service.policy.check_values(options.options(), options.of(values))
 
 
 def _check_systems(request: OperationRequest, limits: Limits) -> None:
@@ -216,3 +225,139 @@ _SPECIAL: dict[str, Callable[[OperationRequest, Limits], None]] = {
     "explain-pairs": _check_explained,
     "explain-corpus": _check_explained,
 }
+
+
+router = APIRouter()
+
+#: Seconds between two looks at a job that somebody watches.
+_LOOK = 0.2
+
+JobName = Annotated[str, Path(pattern=r"^([a-z0-9]{1,16}-)?[0-9a-f]{32}$", description="As it was submitted under.")]
+
+_TEXT = {"schema": {"type": "string"}}
+_UNKNOWN: dict[int | str, dict[str, Any]] = {404: {"description": "no such job, or it has expired"}}
+_UNFINISHED: dict[int | str, dict[str, Any]] = {409: {"description": "the job is not in a state for this"}}
+
+
+def _found(service: Service, name: str) -> Job:
+    job = service.store.get(name)
+    if job is None:
+        raise ProblemError(404, "there is no such job; its result may have expired", kind="no-job")
+    return job
+
+
+def _status(service: Service, job: Job) -> JobStatus:
+    keep = service.settings.limits.keep_days * 86_400
+    return JobStatus.model_validate(
+        {
+            **{name: getattr(job, name) for name in ("id", "kind", "state")},
+            **{name: _time(getattr(job, name)) for name in ("created", "started", "finished")},
+            "expires": None if job.finished is None else _time(job.finished + keep),
+            "progress": service.jobs.progress(job),
+            "problem": None if job.problem is None else json.loads(job.problem),
+        }
+    )
+
+
+def _time(seconds: float | None) -> str | None:
+    if seconds is None:
+        return None
+    return datetime.fromtimestamp(seconds, timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+@router.get("/v1/jobs/{name}", responses=_UNKNOWN, summary="State and progress of a job")
+def status(name: JobName, service: Used) -> JobStatus:
+    """For polling; `events` tells without being asked again."""
+    return _status(service, _found(service, name))
+
+
+async def _watched(request: Request, name: JobName) -> AsyncIterator[Service]:
+    """Refuse before the stream begins: no job, or too many streams."""
+    service = service_of(request)
+    await asyncio.to_thread(_found, service, name)
+    if service.streams >= service.settings.limits.streams:
+        raise ProblemError(429, f"{service.streams} clients watch jobs already", kind="streams", retry_after=5)
+    service.streams += 1
+    try:
+        yield service
+    finally:
+        service.streams -= 1
+
+
+@router.get(
+    "/v1/jobs/{name}/events",
+    response_class=EventSourceResponse,
+    responses=_UNKNOWN,
+    summary="Progress of a job as server-sent events",
+)
+async def events(name: JobName, service: Annotated[Service, Depends(_watched)]) -> AsyncIterator[ServerSentEvent]:
+    """An event with the job's status whenever it changes; the last one is named `end`."""
+    last = None
+    while True:
+        job = await asyncio.to_thread(service.store.get, name)
+        if job is None:  # removed meanwhile
+            return
+        current = _status(service, job)
+        ended = job.state in ENDED
+        if current != last:
+            yield ServerSentEvent(event="end" if ended else "progress", data=current.model_dump())
+            last = current
+        if ended or service.stopping.is_set():
+            return
+        await asyncio.sleep(_LOOK)
+
+
+@router.post(
+    "/v1/jobs/{name}/cancel", responses={**_UNKNOWN, **_UNFINISHED}, summary="Cancel a job that has not ended"
+)
+def cancel(name: JobName, service: Used) -> JobStatus:
+    """A job that runs stops at its next batch, and says so in its state a moment later."""
+    job = _found(service, name)
+    if job.state in ENDED:
+        raise ProblemError(409, f"the job has ended already: {job.state}", kind="ended", state=job.state)
+    return _status(service, service.jobs.cancel(name))
+
+
+@router.delete(
+    "/v1/jobs/{name}", status_code=204, responses={**_UNKNOWN, **_UNFINISHED}, summary="Remove a job and its results"
+)
+def remove(name: JobName, service: Used) -> None:
+    """Before it would expire by itself."""
+    job = _found(service, name)
+    if not service.store.remove(name):
+        raise ProblemError(409, f"the job is {job.state}; cancel it first", kind="not-ended", state=job.state)
+
+
+@router.get(
+    "/v1/jobs/{name}/result",
+    response_class=Response,
+    responses={
+        **_UNKNOWN,
+        **_UNFINISHED,
+        200: {"content": {"application/json": {"schema": {"type": "object"}}, TSV: _TEXT, "text/html": _TEXT}},
+    },
+    summary="The result of a job that is done",
+)
+def result(
+    name: JobName,
+    service: Used,
+    form: Annotated[
+        Literal["json", "tsv", "segments", "pairs", "html", "alignment"],
+        Query(alias="format", description=FORMAT_HELP),
+    ] = "json",
+) -> Response:
+    """JSON as the library has it, or a table."""
+    job = _found(service, name)
+    content = service.store.result(name, form)
+    if job.state != "done":
+        raise ProblemError(
+            409, f"the job is {job.state}, and only one that is done has a result", kind="no-result", state=job.state
+        )
+    if content is None:
+        raise ProblemError(404, f"a job of kind {job.kind} has no result of format {form}", kind="no-format")
+    if media_type(form) == "application/json":
+        return Response(content, media_type="application/json")
+    suffix = "html" if form == "html" else "tsv"
+    # As a file: the report has a script and a policy of its own, and does not run as a page of the service.
+    headers = {"Content-Disposition": f'attachment; filename="nlgauge-{job.kind}-{name}.{suffix}"'}
+    return Response(content, media_type=media_type(form), headers=headers)

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Request
+from pydantic import BaseModel, Field
 from starlette.responses import PlainTextResponse, Response
 
 from nlgauge._version import __version__
 from nlgauge.apps.service.guard import ProblemError
 from nlgauge.apps.service.policy import allowed_words
-from nlgauge.apps.service.schemas import Description, MetricRecord, ModelRecord
 from nlgauge.apps.service.service import Service
 from nlgauge.core.metric import Metric
 from nlgauge.core.registry import METRICS
@@ -34,6 +34,48 @@ def json_body(request: Request) -> None:
 
 
 Used = Annotated[Service, Depends(service_of)]
+
+
+class MetricRecord(BaseModel):
+    """A metric and its options."""
+
+    name: str
+    what: str
+    components: list[str]
+    main: str
+    better: Literal["higher", "lower"]
+    distances: list[str] = Field(
+        [], description="Components that are better when they are lower, beside the main one."
+    )
+    options: list[dict[str, Any]]
+    equation: str
+    citation: str
+    available: bool = Field(True, description="Whether requests can have it here.")
+    reason: str | None = Field(None, description="Why they cannot.")
+
+
+class ModelRecord(BaseModel):
+    """A model that the library knows."""
+
+    name: str
+    origin: str
+    kind: str
+    layers: int
+    hidden_size: int
+    languages: list[str]
+    licence: str
+    weights: str = Field(description="Digest of the weights, as signatures show it.")
+    available: bool = Field(description="Whether requests may name it here.")
+
+
+class Description(BaseModel):
+    """What this service is, and what it takes."""
+
+    nlgauge: str
+    engine: str
+    precision: str
+    instance: str
+    limits: dict[str, int | float]
 
 
 @router.get("/v1", summary="What this service is, and its limits")

@@ -6,22 +6,22 @@ import asyncio
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
-from dataclasses import replace
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from nlgauge.apps.operations import operations
 from nlgauge.apps.service.calls import Caller, ScoreCall, collected_warnings
 from nlgauge.apps.service.guard import ProblemError
-from nlgauge.apps.service.inference import InferenceThread, Scored, SlowError, deadline
+from nlgauge.apps.service.inference import InferenceThread, SlowError, deadline
 from nlgauge.apps.service.jobs import JobRunner, JobStore
 from nlgauge.apps.service.policy import Policy, estimated_seconds
-from nlgauge.apps.service.request_models import OperationRequest, request_model
+from nlgauge.apps.service.request_models import request_model
 from nlgauge.apps.service.settings import Monitor, Settings, log
+from nlgauge.core.compare import compare
+from nlgauge.core.finish import finish
 from nlgauge.core.run_options import watched
+from nlgauge.core.score import Score
 from nlgauge.encoders.pool import hosted
 from nlgauge.errors import NlgaugeError
-from nlgauge.studies.compare.settings import CompareSettings
-from nlgauge.studies.compare.systems import compare_scores
 
 Answer = TypeVar("Answer")
 
@@ -80,18 +80,19 @@ class Service:
         self.inference.stop(self.settings.stop_seconds / 2)
         self.store.close()
 
-    async def score(self, call: ScoreCall, *, texts: int, characters: int) -> Scored:
+    async def score(self, call: ScoreCall, *, texts: int, characters: int) -> list[Score]:
         """Score a request, a small one together with others."""
         if texts * len(call.recipes) <= _SMALL_TEXTS and characters <= _SMALL_CHARACTERS:
-            again = replace(call, warnings=list(call.warnings))
+            before = list(call.warnings)
             try:
-                scored = await asyncio.wrap_future(self.inference.submit(call))
+                scores = await asyncio.wrap_future(self.inference.submit(call))
             except SlowError:
-                scored = await self.in_thread(lambda: self.score_here(again))
+                call.warnings[:] = before
+                scores = await self.in_thread(lambda: self.score_here(call))
         else:
-            scored = await self.in_thread(lambda: self.score_here(call))
+            scores = await self.in_thread(lambda: self.score_here(call))
         self.monitor.segments.inc(len(call.corpus) * len(call.corpus.systems))
-        return scored
+        return scores
 
     async def in_thread(self, work: Callable[[], Answer]) -> Answer:
         """Run larger work in a thread of its own; what it encodes takes turns with the small requests."""
@@ -121,40 +122,28 @@ class Service:
         with hosted(self.inference):
             return work()
 
-    def score_here(self, call: ScoreCall) -> Scored:
+    def score_here(self, call: ScoreCall) -> list[Score]:
         """Score a request in the thread at hand, that of larger work; not where it would take far too long."""
-        prepared = call.prepare()
-        seconds, most = estimated_seconds(prepared), self.settings.limits.seconds
-        if seconds > _ESTIMATE_MARGIN * most:
-            raise _too_heavy(seconds, most)
-        return Scored(call.finish(prepared, call.compare(prepared)), call.warnings)
-
-    def compute(self, request: OperationRequest, warnings: list[str]) -> Any:
-        """The result of a request, in the thread at hand; what the library warns of is added to the list."""
-        if request.operation.name != "compare":
-            return self.caller.run(request, warnings)
-        scored = self.score_here(self.caller.score(request))
-        warnings += scored.warnings
-        settings = {name: value for name, value in request.chosen.items() if name in CompareSettings.options()}
-        with collected_warnings(warnings):
-            return compare_scores(scored.scores, CompareSettings.of(settings))
+        with collected_warnings(call.warnings):
+            prepared = call.prepare()
+            seconds, most = estimated_seconds(prepared), self.settings.limits.seconds
+            if seconds > _ESTIMATE_MARGIN * most:
+                msg = (
+                    f"this request is estimated to take about {seconds:,.0f} seconds, and at most {most:g} are "
+                    "allowed; post it to /v1/jobs/score or /v1/jobs/compare, where work may take longer, or send "
+                    "fewer or shorter texts"
+                )
+                raise ProblemError(413, msg, kind="too-slow")
+            return finish(prepared, compare(prepared))
 
     def _preload(self, model: str) -> None:
         """Load a model and score with it, so that the first request does not wait for what is done once."""
         texts = {"hyps": ["a"], "refs": ["a"], "options": {"model": model}}
         pair = request_model(operations()["score"]).model_validate(texts)
         try:
-            self._hosted(lambda: self.score_here(self.caller.score(pair)))
+            self._hosted(lambda: self.score_here(self.caller.score(pair, [])))
         except (NlgaugeError, OSError) as error:
             log.warning("model not loaded", extra={"fields": {"model": model, "reason": str(error)}})
-
-
-def _too_heavy(seconds: float, most: float) -> ProblemError:
-    msg = (
-        f"this request is estimated to take about {seconds:,.0f} seconds, and at most {most:g} are allowed; post it "
-        "to /v1/jobs/score or /v1/jobs/compare, where work may take longer, or send fewer or shorter texts"
-    )
-    return ProblemError(413, msg, kind="too-slow")
 
 
 def _too_slow(seconds: float) -> ProblemError:
