@@ -94,6 +94,7 @@ class _Explanation(TypedDict, total=False):
     component: str | PathLike[str] | None
     samples: int
     beside: bool
+    matrix: bool
 
 
 class _Summary(TypedDict, total=False):

@@ -50,7 +50,13 @@ def to_plain(value: Any) -> Any:
 def fields_to_plain(value: Any) -> dict[str, Any]:
     """The fields of a record, and the properties that are written with them."""
     kind = value.__class__
-    return {_key(kind, name): to_plain(getattr(value, name)) for name in _written(kind)}
+    optional = getattr(kind, "optional", ())
+    values = {name: getattr(value, name) for name in _written(kind)}
+    return {
+        _key(kind, name): to_plain(entry)
+        for name, entry in values.items()
+        if entry is not None or name not in optional
+    }
 
 
 def from_plain(kind: Any, value: Any) -> Any:
@@ -124,7 +130,9 @@ def schema_of_fields(kind: Any) -> dict[str, Any]:
     """The JSON Schema of a record."""
     hints = _hints(kind)
     properties = {_key(kind, name): schema_of(hints[name]) for name in _written(kind)}
-    return {"type": "object", "properties": properties, "required": [*properties], "additionalProperties": False}
+    optional = {_key(kind, name) for name in getattr(kind, "optional", ())}
+    required = [name for name in properties if name not in optional]
+    return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
 
 
 def schema_of_document(kind: type, name: str, *, record: Any = None, **head: Any) -> dict[str, Any]:

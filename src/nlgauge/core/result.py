@@ -49,6 +49,8 @@ class Result(ABC):
     """Properties that JSON has next to the fields; they are not read back."""
     unwritten: ClassVar[tuple[str, ...]] = ()
     """Fields that JSON leaves out; they need a default."""
+    optional: ClassVar[tuple[str, ...]] = ()
+    """Fields that JSON leaves out where they are None."""
     further: ClassVar[tuple[str, ...]] = ()
     """Names of further tables, which `tables` and `render` take like a format; they are written as TSV."""
     record: ClassVar[type | None] = None

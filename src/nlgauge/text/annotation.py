@@ -26,6 +26,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import NamedTuple, Protocol
 
+from nlgauge.errors import InputError
+
 _NO_FEATURES: Mapping[str, str] = MappingProxyType({})
 
 
@@ -78,6 +80,26 @@ class Annotator(Protocol):
 
     def annotate(self, texts: Sequence[str]) -> list[AnnotatedText]:
         """The texts in their order, annotated."""
+
+
+def annotate_each(annotator: Annotator, texts: Sequence[str]) -> dict[str, AnnotatedText | None]:
+    """By distinct text; None for one that the annotator refuses. Where it refuses all of them, it says why."""
+    distinct = list(dict.fromkeys(texts))
+    annotations = dict(zip(distinct, _annotate_halves(annotator, distinct), strict=True))
+    if distinct and all(entry is None for entry in annotations.values()):
+        annotator.annotate(distinct[:1])
+    return annotations
+
+
+def _annotate_halves(annotator: Annotator, texts: Sequence[str]) -> list[AnnotatedText | None]:
+    """In one go, because annotators work in batches; what holds a refused text is halved until that stands alone."""
+    try:
+        return list(annotator.annotate(texts))
+    except InputError:
+        if len(texts) < 2:
+            return [None] * len(texts)
+        middle = len(texts) // 2
+        return [*_annotate_halves(annotator, texts[:middle]), *_annotate_halves(annotator, texts[middle:])]
 
 
 class Span(NamedTuple):

@@ -61,8 +61,8 @@ def test_an_explanation_is_that_of_the_library(service: TestClient) -> None:
     asked = {"leave_one_out": True, "beside": True, "matrix": True}
     answer = service.post("/v1/explain", json={**pair, "options": HASH, **asked})
     assert answer.status_code == 200, answer.text
-    found = nlgauge.explain_pair(pair["hyp"], pair["ref"], leave_one_out=True, beside=True, **HASH)
-    assert content(answer) == found.to_dict(matrix=True)
+    found = nlgauge.explain_pair(pair["hyp"], pair["ref"], leave_one_out=True, beside=True, matrix=True, **HASH)
+    assert content(answer) == found.to_dict()
 
 
 def test_an_explanation_can_be_read_back() -> None:

@@ -10,9 +10,8 @@ import pytest
 
 from nlgauge.errors import InputError, RecipeError
 from nlgauge.studies.explain.corpus import explain_corpus
-from nlgauge.studies.explain.explanation import annotate_each
 from nlgauge.studies.explain.pairs import explain_pairs
-from nlgauge.text.annotation import AnnotatedText
+from nlgauge.text.annotation import AnnotatedText, annotate_each
 
 TREES = """\
 # text = Dogs barked.

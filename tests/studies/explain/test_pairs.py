@@ -332,8 +332,8 @@ def test_text_that_looks_like_html_is_escaped() -> None:
 
 
 def test_plain_data_has_words_links_contributions_and_notes(model: str) -> None:
-    found = explain_pair(HYP, REF, metric="moverscore", model=model, beside=True, shapley=True)
-    record = json.loads(json.dumps(found.to_dict(matrix=True), allow_nan=False))
+    found = explain_pair(HYP, REF, metric="moverscore", model=model, beside=True, shapley=True, matrix=True)
+    record = json.loads(json.dumps(found.to_dict(), allow_nan=False))
     assert record["format"] == "nlgauge-explanation-1"
     assert record["hypothesis"]["words"][2] == found.hypothesis.words[2]._asdict()
     assert len(record["links"]) == len(found.links)
@@ -345,7 +345,7 @@ def test_plain_data_has_words_links_contributions_and_notes(model: str) -> None:
 
 def test_the_matrix_has_the_similarity_of_the_nearest_pieces() -> None:
     found = explain_pair("ofgem sat", "ofgem stood")
-    matrix = found.matrix()
+    matrix = found.word_matrix()
     assert matrix is not None
     assert matrix.shape == (2, 2)
     alignment = found.alignment

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from nlgauge.errors import RecipeError
 from nlgauge.studies.explain.masking import MOST_EXACT, shapley_values
+from nlgauge.studies.explain.pairs import explain_pair
 
 
 def glove_game(rows: NDArray[np.bool_]) -> NDArray[np.float64]:
@@ -21,7 +22,7 @@ def glove_game(rows: NDArray[np.bool_]) -> NDArray[np.float64]:
 def test_the_glove_game_has_its_textbook_values() -> None:
     found = shapley_values(3, glove_game)
     np.testing.assert_allclose(found.values, [2 / 3, 1 / 6, 1 / 6])
-    assert (found.error, found.all_players, found.nobody) == (None, 1.0, 0.0)
+    assert (found.error, found.total) == (None, 1.0)
 
 
 def random_game(players: int) -> NDArray[np.float64]:
@@ -80,5 +81,5 @@ def test_up_to_ten_players_nothing_is_sampled_and_a_coalition_is_asked_for_once(
 
 
 def test_one_sample_has_no_error() -> None:
-    with pytest.raises(RecipeError, match="at least 2"):
-        shapley_values(3, glove_game, samples=1)
+    with pytest.raises(RecipeError, match="from 2"):
+        explain_pair("a b", "a c", metric="chrf", shapley=True, samples=1)

@@ -242,7 +242,7 @@ def add_evaluate(actions: Any) -> None:
     data = add_data_options(parser, required=False, limit=True)
     add_flags(data, ErrorOptions, only=["gold"])
     add_flags(parser, ErrorOptions, without=["gold"])
-    _add_word_options(parser, words="blanks", without=("shapley", "leave_one_out", "beside"))
+    _add_word_options(parser, words="blanks", without=("shapley", "leave_one_out", "beside", "matrix"))
     add_scoring_options(parser, default="bertscore")
     add_output_options(parser, width=3)
     parser.add_help_all()
@@ -320,7 +320,7 @@ def _add_pair(actions: Any) -> None:
         epilog=_PAIR_EXAMPLES,
     )
     add_flags(parser, PairOptions, without=["plot_kind"])
-    _add_word_options(parser, without=["beside"])
+    _add_word_options(parser, without=["beside", "matrix"])
     add_scoring_options(parser, one=True)
     output = add_output_options(parser, formats=("text", "json", "markdown"), plot="figure: .png, .svg or .pdf")
     add_flags(output, PairOptions, only=["plot_kind"])

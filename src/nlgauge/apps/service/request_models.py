@@ -112,13 +112,7 @@ class OtherTexts(BaseModel):
     sources: list[StrictStr] = Field(default=[], description="Their source texts.")
 
 
-class _Explaining(OperationRequest):
-    parts = ("matrix",)
-
-    matrix: StrictBool = Field(False, description="Similarity, or cost, of each word to each word.")
-
-
-class _ExplainingPair(_Explaining):
+class _ExplainingPair(OperationRequest):
     others: OtherTexts | None = Field(
         None, description="The other segments of the corpus: idf is then counted on all, as where they were scored."
     )
@@ -150,7 +144,6 @@ _SPECIAL: dict[str, type[OperationRequest]] = {
     "score": _Scoring,
     "compare": _Scoring,
     "explain": _ExplainingPair,
-    "explain-pairs": _Explaining,
 }
 
 

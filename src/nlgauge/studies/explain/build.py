@@ -12,11 +12,11 @@ the reason.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
-from typing import Any, Literal, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,7 @@ from nlgauge.core.prepare import Prepared
 from nlgauge.core.score import Score
 from nlgauge.errors import RecipeError
 from nlgauge.studies.explain.explanation import (
+    SIDES,
     Attribution,
     Explanation,
     Link,
@@ -35,67 +36,42 @@ from nlgauge.studies.explain.explanation import (
     Word,
     WordedText,
 )
-from nlgauge.studies.explain.masking import MOST_WORDS, VariantScorer, leave_one_out, shapley
+from nlgauge.studies.explain.masking import MOST_WORDS, MaskedText
 from nlgauge.studies.explain.options import ExplainOptions, ScoresByReference
 from nlgauge.studies.explain.word_level import WordView, lowered_spans
 from nlgauge.text.tokenizer import Tokens, is_punctuation
 from nlgauge.text.words import WordSpan, split_words
-from nlgauge.vectors.cloud import Alignment, Flow, PointSpans
+from nlgauge.vectors.cloud import Alignment, Flow
 from nlgauge.vectors.transport import NOTHING, exact_transport, normalised_weights
 
 
-class PointLink(NamedTuple):
-    """A token, or another point, beside one of the other text."""
-
-    kind: Literal["forward", "backward", "flow"]
-    hypothesis: int
-    reference: int
-    weight: float
-    similarity: float | None
-    cost: float | None
-
-
-def own_links(alignment: Alignment | Flow) -> list[PointLink]:
+def own_links(alignment: Alignment | Flow) -> list[Link]:
     """Links of points as the metric made them."""
     if isinstance(alignment, Flow):
         return _flow_links(alignment.flow, alignment.cost)
-    u, v = shares_of(alignment.hypothesis_weight), shares_of(alignment.reference_weight)
-    forward = zip(alignment.hypothesis_match.tolist(), u, alignment.hypothesis_similarity.tolist(), strict=True)
-    backward = zip(alignment.reference_match.tolist(), v, alignment.reference_similarity.tolist(), strict=True)
-    found = [PointLink("forward", i, j, weight, s, None) for i, (j, weight, s) in enumerate(forward) if weight > 0]
-    return found + [
-        PointLink("backward", i, j, weight, s, None) for j, (i, weight, s) in enumerate(backward) if weight > 0
-    ]
+    matches = alignment.hypothesis_match, alignment.reference_match
+    return _match_links(alignment, matches, (alignment.hypothesis_similarity, alignment.reference_similarity))
 
 
-def other_links(alignment: Alignment | Flow) -> list[PointLink] | None:
+def other_links(alignment: Alignment | Flow) -> list[Link] | None:
     """The other kind of alignment on the same vectors; None where similarities are not at hand (read from a file).
 
     Beside greedy matches it is the exact transport at cost 1 - cosine, under the same weights; beside a transport it
     is each point's nearest one.
     """
     if isinstance(alignment, Flow):
-        cost, u, v = alignment.cost, shares_of(alignment.hypothesis_weight), shares_of(alignment.reference_weight)
-        rows, columns = cost.argmin(axis=1).tolist(), cost.argmin(axis=0).tolist()
-        found = [PointLink("forward", i, j, u[i], None, float(cost[i, j])) for i, j in enumerate(rows) if u[i] > 0]
-        return found + [
-            PointLink("backward", i, j, v[j], None, float(cost[i, j])) for j, i in enumerate(columns) if v[j] > 0
-        ]
+        cost = alignment.cost
+        nearest = cost.argmin(axis=1), cost.argmin(axis=0)
+        return _match_links(alignment, nearest, (cost.min(axis=1), cost.min(axis=0)))
     if alignment.similarity is None:
         return None
-    rows_kept, columns_kept = (
-        np.flatnonzero(w > 0) for w in (alignment.hypothesis_weight, alignment.reference_weight)
-    )
-    similarity = alignment.similarity[np.ix_(rows_kept, columns_kept)].astype(np.float64)
+    rows, columns = (np.flatnonzero(w > 0) for w in (alignment.hypothesis_weight, alignment.reference_weight))
+    similarity = alignment.similarity[np.ix_(rows, columns)].astype(np.float64)
     cost = np.maximum(1 - similarity, 0.0)  # rounding lifts the cosine of equal vectors above 1
-    plan = exact_transport(alignment.hypothesis_weight[rows_kept], alignment.reference_weight[columns_kept], cost)
-    links = _flow_links(plan.flow, cost)
+    plan = exact_transport(alignment.hypothesis_weight[rows], alignment.reference_weight[columns], cost)
     return [
-        link._replace(
-            hypothesis=int(rows_kept[link.hypothesis]),
-            reference=int(columns_kept[link.reference]),
-        )
-        for link in links
+        link._replace(hypothesis=int(rows[link.hypothesis]), reference=int(columns[link.reference]))
+        for link in _flow_links(plan.flow, cost)
     ]
 
 
@@ -104,37 +80,54 @@ def shares_of(weights: NDArray[np.float64]) -> list[float]:
     return normalised_weights(weights).tolist() if weights.sum() > 0 else [0.0] * len(weights)
 
 
-def _flow_links(flow: NDArray[np.float64], cost: NDArray[np.float64]) -> list[PointLink]:
+def _flow_links(flow: NDArray[np.float64], cost: NDArray[np.float64]) -> list[Link]:
     rows, columns = np.nonzero(flow > NOTHING)
     return [
-        PointLink("flow", i, j, float(flow[i, j]), None, float(cost[i, j]))
+        Link("flow", i, j, float(flow[i, j]), None, float(cost[i, j]))
         for i, j in zip(rows.tolist(), columns.tolist(), strict=True)
     ]
 
 
-def word_links(links: Iterable[PointLink], views: tuple[WordView, WordView]) -> tuple[Link, ...]:
+def _match_links(
+    alignment: Alignment | Flow,
+    matches: tuple[NDArray[np.intp], NDArray[np.intp]],
+    values: tuple[NDArray[np.floating], NDArray[np.floating]],
+) -> list[Link]:
+    """Links of points that have weight: those of the hypothesis, then those of the reference."""
+    weights = shares_of(alignment.hypothesis_weight), shares_of(alignment.reference_weight)
+    links = []
+    for partners, of_side, shares in zip(matches, values, weights, strict=True):
+        forward = partners is matches[0]
+        for point, (partner, value, weight) in enumerate(
+            zip(partners.tolist(), of_side.tolist(), shares, strict=True)
+        ):
+            i, j = (point, partner) if forward else (partner, point)
+            similarity, cost = (None, value) if isinstance(alignment, Flow) else (value, None)
+            if weight > 0:
+                links.append(Link("forward" if forward else "backward", i, j, weight, similarity, cost))
+    return links
+
+
+def _shares(view: WordView, point: Any) -> Iterable[tuple[int | None, float]]:
+    """Words of a point with their shares; None for a special token."""
+    return view.shares[point].items() or [(None, 1.0)]
+
+
+def word_links(links: Iterable[Link], views: tuple[WordView, WordView]) -> tuple[Link, ...]:
     """Links of words: weights add up, values are averaged by weight, so that sums over links stay what they are."""
-    found: dict[tuple[str, int | None, int | None], tuple[float, float]] = {}
+    sums: dict[tuple[Any, int | None, int | None], tuple[float, float]] = {}
     greedy = False
     for link in links:
         greedy = greedy or link.similarity is not None
         value = link.similarity if link.cost is None else link.cost
-        left: Mapping[Any, float] = views[0].shares[link.hypothesis] or {None: 1.0}
-        right: Mapping[Any, float] = views[1].shares[link.reference] or {None: 1.0}
-        for (i, first), (j, second) in product(left.items(), right.items()):
+        left, right = (_shares(view, point) for view, point in zip(views, link[1:3], strict=True))
+        for (i, first), (j, second) in product(left, right):
             weight = link.weight * first * second
-            known = found.get((link.kind, i, j), (0.0, 0.0))
-            found[link.kind, i, j] = known[0] + weight, known[1] + weight * (value or 0.0)
+            known = sums.get((link.kind, i, j), (0.0, 0.0))
+            sums[link.kind, i, j] = known[0] + weight, known[1] + weight * (value or 0.0)
     return tuple(
-        Link(
-            kind,  # type: ignore[arg-type]  # a kind is a kind
-            i,
-            j,
-            weight,
-            None if kind == "flow" or not greedy else total / weight,
-            total / weight if kind == "flow" or not greedy else None,
-        )
-        for (kind, i, j), (weight, total) in found.items()
+        Link(*of, weight, *((total / weight, None) if greedy and of[0] != "flow" else (None, total / weight)))
+        for of, (weight, total) in sums.items()
     )
 
 
@@ -159,11 +152,11 @@ def linear_attributions(alignment: Alignment | Flow, views: tuple[WordView, Word
             ("precision", np.array(u) * alignment.hypothesis_similarity),
             ("recall", np.array(v) * alignment.reference_similarity),
         ]
-    made = []
-    for (name, values), view, side in zip(parts, views, ("hypothesis", "reference"), strict=True):
+    attributions = []
+    for (name, values), view, side in zip(parts, views, SIDES, strict=True):
         words, rest = view.spread(values)
-        made.append(Attribution("linear", name, side, tuple(words.tolist()), rest, float(values.sum())))  # type: ignore[arg-type]  # a side is a side
-    return tuple(made)
+        attributions.append(Attribution("linear", name, side, tuple(words.tolist()), rest, float(values.sum())))
+    return tuple(attributions)
 
 
 @dataclass(frozen=True, eq=False)
@@ -216,21 +209,21 @@ class TextFilter:
 
     def notes(self, whose: str) -> list[str]:
         """What happened to the text beside words that were removed."""
-        found = []
+        notes = []
         if self.tokens.cut:
-            found.append(f"{whose}: {self.tokens.cut} tokens were cut off at the limit of {self.limit}")
+            notes.append(f"{whose}: {self.tokens.cut} tokens were cut off at the limit of {self.limit}")
         if self.tokens.windows is not None:
             count = len(self.tokens.windows.cut(len(self.tokens)))
-            found.append(f"{whose}: {len(self.tokens)} tokens were read in {count} windows")
+            notes.append(f"{whose}: {len(self.tokens)} tokens were read in {count} windows")
         later = int((~self.tokens.starts_word).sum()) if self._first_only else 0
         if later:
-            found.append(f"{whose}: {later} later pieces of words were left out (subwords=first)")
+            notes.append(f"{whose}: {later} later pieces of words were left out (subwords=first)")
         if self._first_only and len(self._lone_marks):
             words = f"{len(self._lone_marks)} word{'s' * (len(self._lone_marks) > 1)}"
-            found.append(f"{whose}: of {words} only a mark of white space was kept; subwords=all keeps the text")
+            notes.append(f"{whose}: of {words} only a mark of white space was kept; subwords=all keeps the text")
         if self.tokens.unknown:
-            found.append(f"{whose}: {self.tokens.unknown} words or pieces are unknown to the model")
-        return found
+            notes.append(f"{whose}: {self.tokens.unknown} words or pieces are unknown to the model")
+        return notes
 
 
 def reasons_removed(view: WordView, weights: NDArray[np.float64], filtered: TextFilter) -> Sequence[str]:
@@ -280,12 +273,6 @@ class Explainer:
         """The recipe."""
         return self.prepared.metrics[0].metric
 
-    @cached_property
-    def masked(self) -> VariantScorer:
-        """What texts with words left out score."""
-        component = self.options.component_of(self.metric)
-        return VariantScorer(self.metric, self.corpus, self.prepared.options, component)
-
     def explain(self, index: int) -> Explanation:
         """The explanation of a segment."""
         (hypotheses,) = self.corpus.systems.values()
@@ -299,7 +286,7 @@ class Explainer:
         several = self.by_reference.of(index, best)
         if several is not None:
             notes += self._notes_of_references(several)
-        made = Explanation(
+        explanation = Explanation(
             metric=self.score.metric,
             hypothesis=WordedText(texts[0]),
             reference=WordedText(texts[1]),
@@ -311,39 +298,41 @@ class Explainer:
             notes=tuple(notes),
             references=several,
         )
-        made = self._aligned(made, alignment)
-        return self._attributed(made, index)
+        explanation = self._with_masking(self._with_alignment(explanation, alignment), index)
+        return replace(explanation, matrix=explanation.word_matrix()) if self.options.matrix else explanation
 
-    def _aligned(self, made: Explanation, alignment: Alignment | Flow | None) -> Explanation:
+    def _with_alignment(self, explanation: Explanation, alignment: Alignment | Flow | None) -> Explanation:
         """With words, links and contributions; without an alignment, with words only."""
-        texts = made.hypothesis.text, made.reference.text
+        texts = explanation.hypothesis.text, explanation.reference.text
         split = [split_words(text, self.options.words) for text in texts]
         spans = [] if alignment is None else [alignment.hypothesis_spans, alignment.reference_spans]
         if alignment is None or not all(spans):
-            words = [tuple(Word(*word, 0.0, None, None, "") for word in side) for side in split]
-            return replace(made, hypothesis=WordedText(texts[0], words[0]), reference=WordedText(texts[1], words[1]))
-        left, right = (
-            WordView.of(words, self._in_text(text, points))
-            for words, text, points in zip(split, texts, spans, strict=True)
-        )
-        pair = left, right
+            hypothesis, reference = (
+                WordedText(text, tuple(Word(*word, 0.0, None, None, "") for word in words))
+                for text, words in zip(texts, split, strict=True)
+            )
+            return replace(explanation, hypothesis=hypothesis, reference=reference)
+        if getattr(self.metric, "lowercase", "no") == "yes":
+            spans = [lowered_spans(text, points) for text, points in zip(texts, spans, strict=True)]
+        left, right = map(WordView.of, split, spans)
+        views = left, right
         filters = [self._filter(text) for text in texts]
-        whole = is_whole_text(alignment, pair)
-        notes = [*made.notes, *filters[0].notes("hypothesis"), *filters[1].notes(made.against)]
+        whole = is_whole_text(alignment, views)
+        notes = [*explanation.notes, *filters[0].notes("hypothesis"), *filters[1].notes(explanation.against)]
         if whole:
             notes.append("each text is one point, so its words have no share of their own in the cost")
-        made = replace(
-            made,
+        other = other_links(alignment) if self.options.beside and not whole else None
+        return replace(
+            explanation,
             hypothesis=WordedText(texts[0], self._words(alignment, "hypothesis", left, filters[0])),
             reference=WordedText(texts[1], self._words(alignment, "reference", right, filters[1])),
-            links=() if whole else word_links(own_links(alignment), pair),
-            attributions=() if whole else linear_attributions(alignment, pair),
-            notes=(*notes, *self._notes_of_sums(made, alignment)),
+            links=() if whole else word_links(own_links(alignment), views),
+            beside=() if other is None else word_links(other, views),
+            attributions=() if whole else linear_attributions(alignment, views),
+            notes=(*notes, *self._notes_of_sums(explanation, alignment)),
             alignment=alignment,
-            views=pair,
+            views=views,
         )
-        other = other_links(alignment) if self.options.beside and not whole else None
-        return made if other is None else replace(made, beside=word_links(other, pair))
 
     def _words(
         self, alignment: Alignment | Flow, side: Side, view: WordView, filtered: TextFilter
@@ -356,58 +345,51 @@ class Explainer:
             errors = np.divide(spent, mass, out=np.zeros_like(spent), where=mass > 0)
         else:
             errors = 1 - getattr(alignment, f"{side}_similarity")
-        found = view.reduce(errors, weights > 0, self.options.pieces)
+        reduced = view.reduce(errors, weights > 0, self.options.pieces)
         removed = reasons_removed(view, weights, filtered)
-        greedy = isinstance(alignment, Alignment)
-        return tuple(
-            Word(
-                *word,
-                float(share),
-                1 - error if greedy and error is not None else None,
-                None if greedy else error,
-                why,
-            )
-            for word, share, error, why in zip(view.words, shares, found, removed, strict=True)
-        )
+        words = []
+        for word, share, error, why in zip(view.words, shares.tolist(), reduced, removed, strict=True):
+            flow = isinstance(alignment, Flow)
+            similarity = None if flow or error is None else 1 - error
+            words.append(Word(*word, share, similarity, error if flow else None, why))
+        return tuple(words)
 
-    def _attributed(self, made: Explanation, index: int) -> Explanation:
+    def _with_masking(self, explanation: Explanation, index: int) -> Explanation:
         """With what leaving words out says, where it was asked for or nothing else explains the score."""
-        side, options = self.options.side, self.options
-        empty = not (made.hypothesis.words and made.reference.words)
-        wanted = options.shapley if options.shapley is not None else not (made.attributions or empty)
-        notes, further = list(made.notes), list[Attribution]()
-        if not (made.attributions or made.links or empty or NOTHING_COUNTS in notes):
-            notes.append(f"{self.metric.name} has no alignment of this pair")
-        if not wanted and not options.leave_one_out:
-            return replace(made, notes=tuple(notes))
-        text = (made.hypothesis if side == "hypothesis" else made.reference).text
-        words = split_words(text, options.words)
-        if self.metric.whole_corpus:
-            why = f"{self.metric.name} scales its parts over the whole corpus, so a pair has no score of its own"
+        options, metric = self.options, self.metric
+        empty = not (explanation.hypothesis.words and explanation.reference.words)
+        wanted = options.shapley if options.shapley is not None else not (explanation.attributions or empty)
+        notes, attributions = list(explanation.notes), list(explanation.attributions)
+        if not (attributions or explanation.links or empty or NOTHING_COUNTS in notes):
+            notes.append(f"{metric.name} has no alignment of this pair")
+        if metric.whole_corpus and (wanted or options.leave_one_out):
+            why = f"{metric.name} scales its parts over the whole corpus, so a pair has no score of its own"
             if options.shapley or options.leave_one_out:
                 msg = f"{why}; freeze the range with bounds=FILE (nlgauge build bounds)"
                 raise RecipeError(msg)
-            return replace(made, notes=(*notes, f"{why}: neither an alignment nor Shapley values"))
-        if options.leave_one_out:
-            further.append(leave_one_out(self.masked, index, side, text, words))
-        if wanted and options.shapley is None and len(words) > MOST_WORDS:
-            notes.append(f"no Shapley values: the text has {len(words)} words, more than {MOST_WORDS}")
-        elif wanted:
-            further.append(shapley(self.masked, index, side, text, words, samples=options.samples, seed=options.seed))
-        return replace(made, attributions=(*made.attributions, *further), notes=tuple(notes))
-
-    def _in_text(self, text: str, spans: tuple[PointSpans, ...]) -> tuple[PointSpans, ...]:
-        lowered = getattr(self.metric, "lowercase", "no") == "yes"
-        return lowered_spans(text, spans) if lowered else spans
+            notes.append(f"{why}: neither an alignment nor Shapley values")
+        elif wanted or options.leave_one_out:
+            text: str = getattr(explanation, options.side).text
+            words, component = split_words(text, options.words), options.component_of(metric)
+            masked = MaskedText(
+                metric, self.corpus, self.prepared.options, component, index, options.side, text, words
+            )
+            if options.leave_one_out:
+                attributions.append(masked.leave_one_out())
+            if wanted and options.shapley is None and len(words) > MOST_WORDS:
+                notes.append(f"no Shapley values: the text has {len(words)} words, more than {MOST_WORDS}")
+            elif wanted:
+                attributions.append(masked.shapley(samples=options.samples, seed=options.seed))
+        return replace(explanation, attributions=tuple(attributions), notes=tuple(notes))
 
     def _filter(self, text: str) -> TextFilter:
         """What the recipe left out of a text; only metrics of vectors have alignments."""
-        one = self.prepared.compared[0]
-        key = text.lower() if one.metric.lowercase == "yes" else text
-        stopwords = one.state["stopwords"].words if "stopwords" in one.state.loaded else frozenset[str]()
-        tokens = one.tokenized.tokens[key]
-        pieces = one.tokenized.encoder.tokenizer.pieces(tokens)
-        return TextFilter(one.metric, tokens, pieces, stopwords, one.tokenized.limit)
+        prepared = self.prepared.compared[0]
+        loaded, tokenized = prepared.state.loaded, prepared.tokenized
+        stopwords = prepared.state["stopwords"].words if "stopwords" in loaded else frozenset[str]()
+        tokens = tokenized.tokens[text.lower() if prepared.metric.lowercase == "yes" else text]
+        pieces = tokenized.encoder.tokenizer.pieces(tokens)
+        return TextFilter(prepared.metric, tokens, pieces, stopwords, tokenized.limit)
 
     def _notes_of_references(self, several: SeveralReferences) -> list[str]:
         """Which reference is shown, and where words are left out of that one alone."""
@@ -419,15 +401,14 @@ class Explainer:
             notes.append("words of the reference are left out, and scored, with the reference shown alone")
         return notes
 
-    def _notes_of_sums(self, made: Explanation, alignment: Alignment | Flow) -> list[str]:
+    def _notes_of_sums(self, explanation: Explanation, alignment: Alignment | Flow) -> list[str]:
         """Where the score is not made from the sums that words contribute to."""
         if isinstance(alignment, Alignment):
             raw = float(np.dot(shares_of(alignment.hypothesis_weight), alignment.hypothesis_similarity))
-            same = abs(made.scores.get("precision", raw) - raw) < _TOLERANCE
+            same = abs(explanation.scores.get("precision", raw) - raw) < _TOLERANCE
             rescaled = getattr(self.metric, "rescale", "no") != "no"
-            where = " and ".join(
-                ["before rescaling"] * rescaled + ["against the reference shown"] * (made.references is not None)
-            )
+            several = explanation.references is not None
+            where = " and ".join(["before rescaling"] * rescaled + ["against the reference shown"] * several)
             return [] if same else [f"contributions are to P and R {where} (precision {raw:.4f})"]
         if self.metric.distances:
             return [f"contributions are to {' and '.join(sorted(self.metric.distances))}, where lower is better"]

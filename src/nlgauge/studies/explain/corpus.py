@@ -27,10 +27,10 @@ from nlgauge.errors import InputError
 from nlgauge.io.table import LINE, Cell, Table
 from nlgauge.stats.resampling import bootstrap_sums, expanded_tail
 from nlgauge.stats.validation import Vector
-from nlgauge.studies.explain.explanation import Attribution, Explanation, Side, Word, annotate_each
+from nlgauge.studies.explain.explanation import Attribution, Explanation, Side, Word
 from nlgauge.studies.explain.options import CorpusOptions, ExplainOptions, split_options
 from nlgauge.studies.explain.pairs import iter_explanations
-from nlgauge.text.annotation import AnnotatedText, AnnotatedWord, Annotator
+from nlgauge.text.annotation import AnnotatedText, AnnotatedWord, Annotator, annotate_each
 from nlgauge.text.annotators import load_annotator
 from nlgauge.text.tokenizer import is_punctuation
 

@@ -1,4 +1,9 @@
-"""Explanations as plain data: words of both texts, links, contributions, notes; and an explanation as a sentence."""
+"""Explanations as plain data: words of both texts, links, contributions, notes; and their figures.
+
+The flow is drawn after Figure 1 of the MoverScore paper: the hypothesis above, the other text below, and a line per
+link, the wider the more weight it carries and the darker the worse it matches. The heat map has a row per word of the
+hypothesis and a column per word of the other text; links are framed.
+"""
 
 from __future__ import annotations
 
@@ -9,189 +14,16 @@ from typing import Any, Literal, NamedTuple, TypeAlias, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from nlgauge.core.records import to_plain
 from nlgauge.core.result import Result
 from nlgauge.core.signature import Signature
 from nlgauge.errors import InputError
+from nlgauge.io.canvas import COLOURS, new_panels
 from nlgauge.io.table import Table
 from nlgauge.studies.explain.word_level import WordView
-from nlgauge.text.annotation import AnnotatedText, Annotator
-from nlgauge.vectors.cloud import ORIGIN, Alignment, Flow
-
-
-def annotate_each(annotator: Annotator, texts: Sequence[str]) -> dict[str, AnnotatedText | None]:
-    """By distinct text; None for one that the annotator refuses. Where it refuses all of them, it says why."""
-    distinct = list(dict.fromkeys(texts))
-    found = dict(zip(distinct, _annotations(annotator, distinct), strict=True))
-    if distinct and all(one is None for one in found.values()):
-        annotator.annotate(distinct[:1])
-    return found
-
-
-def _annotations(annotator: Annotator, texts: Sequence[str]) -> list[AnnotatedText | None]:
-    """In one go, because annotators work in batches; what holds a refused text is halved until that stands alone."""
-    try:
-        return list(annotator.annotate(texts))
-    except InputError:
-        if len(texts) < 2:
-            return [None] * len(texts)
-        middle = len(texts) // 2
-        return [*_annotations(annotator, texts[:middle]), *_annotations(annotator, texts[middle:])]
-
-
-#: Words that a sentence names.
-_MOST_NAMED = 3
-
-#: Costs below this are written as 0.000.
-_NO_COST = 5e-4
-
-#: Of all weight, what a word must have to be named; and of a cost, what a move must cost.
-_LEAST_SHARE = 0.02
-
-
-def in_words(explanation: Explanation) -> str:
-    """What the score is, and what did most for or against it."""
-    parts = [_head(explanation), _of_references(explanation)]
-    if bare := _nothing_left(explanation):
-        parts.append(bare)  # that special tokens move to special tokens says nothing of the texts
-    elif any(link.kind == "flow" for link in explanation.links):
-        parts.append(_costly_moves(explanation))
-    else:
-        parts += [_weak_matches(explanation, "forward"), _weak_matches(explanation, "backward")]
-    parts += [_strongest(explanation, one) for one in explanation.attributions if one.kind != "linear"]
-    return " ".join(part for part in parts if part)
-
-
-def _head(explanation: Explanation) -> str:
-    rest = [f"{name} {value:.3f}" for name, value in explanation.scores.items() if name != explanation.main]
-    more = f" ({', '.join(rest)})" if rest else ""
-    better = "" if explanation.higher_is_better else ", lower is better"
-    name = "" if explanation.main in ("score", explanation.metric) else f" {explanation.main}"
-    return f"{explanation.metric}{name} is {explanation.score:.3f}{more}{better}."
-
-
-def _of_references(explanation: Explanation) -> str:
-    """Where the score is not that of the reference shown: how it was made, and what each reference gives."""
-    found = explanation.references
-    if found is None or found.rule == "best":
-        return ""
-    each = _listed([f"{value:.3f}" for value in found.scores])
-    if found.rule == "mean":
-        values, own = (f" ({each})", f", with {found.scores[found.shown]:.3f}") if each else ("", "")
-        return f"That is the mean over {found.number} references{values}; shown here is the best of them{own}."
-    alone = f"; against each alone it is {each}" if each else ""
-    count = "both" if found.number == 2 else f"all {found.number}"
-    return f"It reads {count} references at once{alone}; shown here is the first."
-
-
-def _nothing_left(explanation: Explanation) -> str:
-    """Texts of which no word counts, so that special tokens stand for them."""
-    sides: tuple[Side, Side] = ("hypothesis", "reference")
-    bare = [side for side in sides if all(word.removed for word in explanation.words(side))]
-    if not explanation.links or not bare:
-        return ""
-    names = [explanation.against if side == "reference" else side for side in bare]
-    reasons = dict.fromkeys(word.removed for side in bare for word in explanation.words(side))
-    whose = "either text" if len(bare) == 2 else f"the {names[0]}"
-    return (
-        f"No word of {whose} counts ({', '.join(reasons)}): special tokens such as [CLS] "
-        f"stand for {'both' if len(bare) == 2 else 'it'}, so the score says little of the texts."
-    )
-
-
-def _costly_moves(explanation: Explanation) -> str:
-    moves = [link for link in explanation.links if link.kind == "flow" and link.cost is not None]
-    total = sum(link.weight * (link.cost or 0.0) for link in moves)
-    if total < _NO_COST:
-        return "Nothing has to move: the words that count are the same." if moves else ""
-    costliest = sorted(moves, key=lambda link: -link.weight * (link.cost or 0.0))[:_MOST_NAMED]
-    named = [
-        f"{_pair(explanation, link)} {link.weight * (link.cost or 0.0) / total:.0%}"
-        for link in costliest
-        if link.weight * (link.cost or 0.0) > _LEAST_SHARE * total
-    ]
-    return f"Costliest moves, by their share of the cost {total:.3f}: {', '.join(named)}." if named else ""
-
-
-def _weak_matches(explanation: Explanation, kind: str) -> str:
-    matches = _word_matches(explanation, kind)
-    if not matches:
-        return ""
-    if all(match.similarity > 1 - 1e-3 for match in matches):
-        return "Every word has an exact match." if kind == "forward" else ""
-    mean = sum(match.weight * match.similarity for match in matches) / sum(match.weight for match in matches)
-    below = [match for match in matches if match.similarity <= mean]
-    named = [match for match in below if match.weight >= _LEAST_SHARE] or below
-    weakest = sorted(named, key=lambda match: match.similarity)[:_MOST_NAMED]
-    whose = "hypothesis" if kind == "forward" else explanation.against
-    texts = [f"{match.word} to {' and '.join(match.partners)} {match.similarity:.2f}" for match in weakest]
-    return f"Weakest matches of the {whose}: {', '.join(texts)}."
-
-
-class _WordMatch(NamedTuple):
-    """A word with all that its pieces were matched with."""
-
-    word: str
-    partners: tuple[str, ...]
-    """Words of the other text, heaviest link first; of equal weight the most similar."""
-    weight: float
-    similarity: float
-    """Mean over its pieces, by weight."""
-
-
-def _word_matches(explanation: Explanation, kind: str) -> list[_WordMatch]:
-    """Each word once: pieces of one word may have matches in several words, but a reader sees one word."""
-    side: Side = "hypothesis" if kind == "forward" else "reference"
-    other: Side = "reference" if kind == "forward" else "hypothesis"
-    by_word: dict[int | None, list[Link]] = {}
-    for link in explanation.links:
-        if link.kind == kind and link.similarity is not None and link.weight > 0:
-            by_word.setdefault(getattr(link, side), []).append(link)
-    matches = []
-    for number, links in by_word.items():
-        weight = sum(link.weight for link in links)
-        similarity = sum(link.weight * (link.similarity or 0.0) for link in links) / weight
-        ordered = sorted(links, key=lambda link: (-link.weight, -(link.similarity or 0.0)))
-        # Two places of one word, such as 'the', are one name.
-        partners = tuple(dict.fromkeys(_named(explanation, other, getattr(link, other)) for link in ordered))
-        matches.append(_WordMatch(_named(explanation, side, number), partners, weight, similarity))
-    return matches
-
-
-def _pair(explanation: Explanation, link: Link) -> str:
-    hypothesis = _named(explanation, "hypothesis", link.hypothesis)
-    return f"{hypothesis} to {_named(explanation, 'reference', link.reference)}"
-
-
-def _named(explanation: Explanation, side: Side, number: int | None) -> str:
-    if number is not None:
-        return f"'{explanation.words(side)[number].text}'"
-    points = () if explanation.alignment is None else getattr(explanation.alignment, f"{side}_tokens")
-    return "nothing" if ORIGIN in points[-1:] else "a special token"
-
-
-def _strongest(explanation: Explanation, one: Attribution) -> str:
-    words = explanation.words(one.side)
-    up = [number for number in sorted(range(len(words)), key=lambda n: -one.values[n]) if one.values[number] > 0]
-    down = [number for number in sorted(range(len(words)), key=lambda n: one.values[n]) if one.values[number] < 0]
-    name = "the score" if one.of == "score" else one.of
-    texts: list[str] = []
-    for verb, chosen in (("raise", up), ("lower", down)):
-        if chosen:
-            named = _listed(
-                [f"'{words[number].text}' ({one.values[number]:+.3f})" for number in chosen[:_MOST_NAMED]]
-            )
-            most = " most" if len(chosen) > _MOST_NAMED else ""
-            texts.append(f"{named} {verb}{'s' if len(chosen) == 1 else ''} {'it' if texts else name}{most}")
-    how = {"shapley": "By Shapley values", "leave-one-out": "Judged by leaving out one word at a time"}[one.kind]
-    return f"{how}, {', and '.join(texts)}." if texts else ""
-
-
-def _listed(names: Sequence[str]) -> str:
-    return ", ".join(names[:-1]) + f" and {names[-1]}" if len(names) > 1 else "".join(names)
-
+from nlgauge.vectors.cloud import Alignment, Flow
 
 Side: TypeAlias = Literal["hypothesis", "reference"]
+SIDES: tuple[Side, Side] = ("hypothesis", "reference")
 
 #: How one score is made of several references: that of the best, the mean, or by reading all of them at once.
 ReferenceRule: TypeAlias = Literal["best", "mean", "together"]
@@ -275,6 +107,7 @@ class Explanation(Result):
     format = "nlgauge-explanation-1"
     computed = ("score", "sentence")
     unwritten = ("alignment", "views")
+    optional = ("matrix",)
 
     metric: str
     against: Literal["reference", "source"]
@@ -293,6 +126,8 @@ class Explanation(Result):
     """What was removed, fell back, or cannot be explained."""
     references: SeveralReferences | None = None
     """None for a single one."""
+    matrix: NDArray[np.float64] | None = None
+    """Similarity, or cost, of each word to each word of the other text, where it was asked for (`matrix=True`)."""
     alignment: Alignment | Flow | None = None
     """Of tokens, as the metric made it; not in JSON."""
     views: tuple[WordView, WordView] | None = None
@@ -306,20 +141,26 @@ class Explanation(Result):
     @property
     def sentence(self) -> str:
         """The explanation in words."""
-        return in_words(self)
+        from nlgauge.studies.explain.explanation_text import describe
+
+        return describe(self)
 
     def words(self, side: Side) -> tuple[Word, ...]:
         """The words of a text."""
         return self.hypothesis.words if side == "hypothesis" else self.reference.words
 
+    def label(self, side: Side) -> str:
+        """What a text is called: the reference may be the source."""
+        return self.against if side == "reference" else side
+
     def attribution(
         self, *, of: str | None = None, side: Side = "hypothesis", kind: str | None = None
     ) -> Attribution:
         """The first attribution of that kind; an error names those there are."""
-        for one in self.attributions:
-            if one.side == side and of in (None, one.of) and kind in (None, one.kind):
-                return one
-        there = ", ".join(f"{one.kind} {one.of} ({one.side})" for one in self.attributions) or "none"
+        for part in self.attributions:
+            if part.side == side and of in (None, part.of) and kind in (None, part.kind):
+                return part
+        there = ", ".join(f"{part.kind} {part.of} ({part.side})" for part in self.attributions) or "none"
         asked = " ".join(text for text in (kind, of) if text) or "attribution"
         msg = f"this explanation has no {asked} of the {side}; there are: {there}"
         raise InputError(msg)
@@ -329,66 +170,62 @@ class Explanation(Result):
         if self.alignment is None:
             msg = f"{self.metric} has no alignment of this pair, so no errors by match; use leave-one-out or shapley"
             raise InputError(msg)
-        return np.array([_error(word) for word in self.words(side)])
+        return np.array([error_of(word) or 0.0 for word in self.words(side)])
 
-    def matrix(self) -> NDArray[np.float64] | None:
+    def word_matrix(self) -> NDArray[np.float64] | None:
         """Similarity, or cost, of each word to each word of the other text: that of their nearest tokens.
 
         NaN where a word has no token; None where the metric compares no tokens.
         """
-        if self.alignment is None or self.views is None:
-            return None
+        if self.matrix is not None or self.alignment is None or self.views is None:
+            return self.matrix
         greedy = isinstance(self.alignment, Alignment)
         values = self.alignment.similarity if isinstance(self.alignment, Alignment) else self.alignment.cost
         if values is None:
             return None
         rows, columns = self.views
-        found = np.full((len(rows.words), len(columns.words)), np.nan)
+        matrix = np.full((len(rows.words), len(columns.words)), np.nan)
         best = np.fmax if greedy else np.fmin
         for point, of_row in enumerate(rows.shares):
             for other, of_column in enumerate(columns.shares):
                 for i in of_row:
                     for j in of_column:
-                        found[i, j] = best(found[i, j], values[point, other])
-        return found
-
-    @classmethod
-    def schema(cls) -> dict[str, Any]:
-        """That of the fields, and of the matrix."""
-        schema = super().schema()
-        schema["properties"]["matrix"] = {"type": ["array", "null"]}
-        return schema
-
-    def to_dict(self, *, matrix: bool = False) -> dict[str, Any]:
-        """Plain values, ready for JSON or a page; with `matrix` also how near each word is to each other word."""
-        return super().to_dict() | ({"matrix": to_plain(self.matrix())} if matrix else {})
+                        matrix[i, j] = best(matrix[i, j], values[point, other])
+        return matrix
 
     def render(self, form: str = "text", *, decimals: int | None = None, colour: bool = False) -> str:
         """Text and Markdown have the sentence and both texts above the tables; `colour` is for text."""
         if form not in ("text", "markdown"):
             return super().render(form, decimals=decimals)
-        from nlgauge.studies.explain.explanation_tables import markdown_of, text_of
+        from nlgauge.studies.explain.explanation_text import render_markdown, render_text
 
         width = self.decimals if decimals is None else decimals
-        return text_of(self, width, colour=colour) if form == "text" else markdown_of(self, width)
+        return render_text(self, width, colour=colour) if form == "text" else render_markdown(self, width)
 
     def tables(self, form: str = "text") -> list[Table]:
         """A row per word: as text and Markdown a table for each of the two texts, else one for both."""
-        from nlgauge.studies.explain.explanation_tables import joint_table, word_tables
+        from nlgauge.studies.explain.explanation_text import joint_table, word_tables
 
         return word_tables(self) if form in ("text", "markdown") else [joint_table(self)]
 
     def figure(self, *, kind: Literal["flow", "heat-map"] = "flow", title: str = "") -> Any:
         """Two lines of words with their links, or a heat map of all words; the title is the metric with its score."""
-        from nlgauge.studies.explain.explanation_figure import draw_flow, draw_heat_map
-
-        return (draw_flow if kind == "flow" else draw_heat_map)(self, title=title)
+        if not self.links:
+            msg = f"{self.metric} has no alignment of this pair, so there is nothing to draw"
+            raise InputError(msg)
+        longest = max(len(self.hypothesis.words), len(self.reference.words))
+        if longest > _MOST_WORDS:
+            msg = f"a figure of an alignment takes at most {_MOST_WORDS} words per text, got {longest}"
+            raise InputError(msg)
+        figure, about = (_draw_flow if kind == "flow" else _draw_heat_map)(self)
+        figure.supxlabel(about, fontsize=7, color="#555555", x=0.01, ha="left")
+        figure.suptitle(title or f"{self.metric}: {self.main} {self.score:.3f}", fontsize=10, x=0.01, ha="left")
+        return figure
 
     def __repr__(self) -> str:
-        found = ", ".join(f"{name}={value:.4f}" for name, value in self.scores.items())
-        return (
-            f"<explanation of {self.metric}: {found}; {len(self.links)} links, {len(self.attributions)} attributions>"
-        )
+        scores = ", ".join(f"{name}={value:.4f}" for name, value in self.scores.items())
+        counts = f"{len(self.links)} links, {len(self.attributions)} attributions"
+        return f"<explanation of {self.metric}: {scores}; {counts}>"
 
 
 @dataclass(frozen=True, eq=False)
@@ -411,10 +248,6 @@ class Explanations(Result, Sequence[Explanation]):
     def __len__(self) -> int:
         return len(self.explanations)
 
-    def to_dict(self, *, matrix: bool = False) -> dict[str, Any]:
-        """Plain values; `matrix` as of one explanation."""
-        return {"format": self.format, "explanations": [row.to_dict(matrix=matrix) for row in self]}
-
     def render(self, form: str = "text", *, decimals: int | None = None) -> str:
         """Text and Markdown have one explanation below the other."""
         if form not in ("text", "markdown"):
@@ -426,7 +259,100 @@ class Explanations(Result, Sequence[Explanation]):
         return [table for explanation in self for table in explanation.tables(form)]
 
 
-def _error(word: Word) -> float:
-    if word.similarity is not None:
-        return 1 - word.similarity
-    return 0.0 if word.cost is None else word.cost
+def error_of(match: Word | Link) -> float | None:
+    """How badly a word was matched: 1 - similarity, or cost; None where it was not."""
+    return match.cost if match.similarity is None else 1 - match.similarity
+
+
+#: Words of a text in one figure; more cannot be read.
+_MOST_WORDS = 60
+
+#: Inches that a letter takes at font size 10, and those between two words.
+_LETTER, _GAP = 0.085, 0.16
+
+
+def _draw_flow(explanation: Explanation) -> tuple[Any, str]:
+    """Two lines of words with links between them; hard and soft alignment one above the other, given both."""
+    panels = [links for links in (explanation.links, explanation.beside) if links]
+    places = [_positions(explanation.words(side)) for side in SIDES]
+    width = max(4.0, *(ends[-1] for _, ends in places)) + 0.4
+    figure, axes = new_panels(len(panels), 1, width=width, height=1.9)
+    for axis, links in zip(axes, panels, strict=True):
+        axis.set_xlim(0, width)
+        _draw_links(axis, explanation, links, [middles for middles, _ in places])
+    return figure, (
+        "hypothesis above; wider: more weight; orange: beyond half of the worst match; grey words do not count"
+    )
+
+
+def _positions(words: Sequence[Word]) -> tuple[list[float], list[float]]:
+    """Middle and end of each word on a line, in inches."""
+    middles, ends, place = [], [], 0.3
+    for word in words:
+        size = _LETTER * max(1, len(word.text))
+        middles.append(place + size / 2)
+        place += size + _GAP
+        ends.append(place)
+    return middles, ends or [place]
+
+
+def _draw_links(axis: Any, explanation: Explanation, links: Sequence[Link], middles: Sequence[list[float]]) -> None:
+    axis.set_axis_off()
+    axis.set_ylim(-0.25, 1.25)
+    # Dotted lines come last.
+    ordered = sorted(links, key=lambda link: link.kind == "backward")
+    drawn = [link for link in ordered if None not in (link.hypothesis, link.reference)]
+    errors = [max(error_of(link) or 0.0, 0.0) for link in drawn]
+    worst = max([*errors, 1e-9])
+    heaviest = max([*(link.weight for link in drawn), 1e-9])
+    for link, error in zip(drawn, errors, strict=True):
+        share = error / worst
+        axis.plot(
+            (middles[0][link.hypothesis or 0], middles[1][link.reference or 0]),
+            (0.86, 0.14),
+            color=COLOURS[5] if share > 0.5 else COLOURS[0],
+            alpha=0.4 + 0.6 * share,
+            linewidth=0.6 + 2.6 * link.weight / heaviest,
+            linestyle=":" if link.kind == "backward" else "-",
+            solid_capstyle="round",
+        )
+    for side, of_side, y in zip(SIDES, middles, (1.0, 0.0), strict=True):
+        for middle, word in zip(of_side, explanation.words(side), strict=True):
+            colour = "#999999" if word.removed else "#111111"
+            axis.text(middle, y, _escape(word), ha="center", va="center", fontsize=9, color=colour)
+    flow = any(link.kind == "flow" for link in links)
+    title = "transport (soft)" if flow else f"greedy matches (hard); dotted: matches of the {explanation.against}"
+    axis.set_title(title, loc="left", fontsize=8, color="#555555")
+
+
+def _draw_heat_map(explanation: Explanation) -> tuple[Any, str]:
+    """Similarity, or cost, of every word to every word of the other text, links framed."""
+    matrix = explanation.word_matrix()
+    if matrix is None:
+        msg = f"{explanation.metric} kept no similarities of this pair, so there is nothing to draw"
+        raise InputError(msg)
+    greedy = any(link.kind == "forward" for link in explanation.links)
+    rows, columns = explanation.hypothesis.words, explanation.reference.words
+    width, height = 2.2 + 0.34 * len(columns), 1.6 + 0.28 * len(rows)
+    figure, (axis,) = new_panels(1, 1, width=max(width, 4.0), height=max(height, 2.5))
+    image = axis.imshow(matrix, cmap="Blues" if greedy else "Oranges", aspect="auto")
+    axis.grid(visible=False)
+    axis.set_xticks(range(len(columns)), [_escape(word) for word in columns], rotation=45, ha="right", fontsize=8)
+    axis.set_yticks(range(len(rows)), [_escape(word) for word in rows], fontsize=8)
+    axis.set_xlabel(explanation.against, fontsize=8)
+    axis.set_ylabel("hypothesis", fontsize=8)
+    from matplotlib.patches import Rectangle
+
+    for link in explanation.links:
+        if link.hypothesis is not None and link.reference is not None:
+            style, place = ":" if link.kind == "backward" else "-", (link.reference - 0.5, link.hypothesis - 0.5)
+            frame = Rectangle(place, 1, 1, fill=False, edgecolor="#111111", linewidth=1.1, linestyle=style)
+            axis.add_patch(frame)
+    figure.colorbar(image, ax=axis, label="cosine similarity" if greedy else "cost", shrink=0.8)
+    about = f"framed: best matches (dotted: of the {explanation.against})" if greedy else "framed: where mass moves"
+    return figure, about
+
+
+def _escape(word: Word) -> str:
+    """A word that matplotlib does not take for a formula."""
+    return word.text.replace("$", r"\$")

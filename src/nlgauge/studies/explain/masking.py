@@ -21,7 +21,7 @@ from nlgauge.core.corpus import Corpus
 from nlgauge.core.metric import Metric
 from nlgauge.core.pipeline import run_metrics
 from nlgauge.core.run_options import RunOptions
-from nlgauge.errors import InputError, NlgaugeWarning, RecipeError
+from nlgauge.errors import InputError, NlgaugeWarning
 from nlgauge.studies.explain.explanation import Attribution, Side
 from nlgauge.text.words import WordSpan
 
@@ -38,24 +38,17 @@ class Shapley(NamedTuple):
     values: NDArray[np.float64]
     error: NDArray[np.float64] | None
     """Standard errors; None where the values are exact."""
-    all_players: float
-    """Value of the coalition of all."""
-    nobody: float
-    """Value of the empty coalition."""
+    total: float
+    """Value of the coalition of all minus that of the empty one."""
 
 
 def shapley_values(players: int, game: Game, *, samples: int = 25, seed: int = 12345) -> Shapley:
-    """Exact values for few players; else the mean over `samples` orders drawn with a seed.
+    """Exact values for few players; else the mean over `samples` orders (at least 2) drawn with a seed.
 
     >>> shapley_values(2, lambda rows: rows.sum(axis=1) * 2.0).values.tolist()
     [2.0, 2.0]
     """
-    if samples < 2:
-        msg = f"samples must be at least 2 orders, for a standard error, got {samples!r}"
-        raise RecipeError(msg)
-    if players <= MOST_EXACT:
-        return _exact(players, game)
-    return _sampled(players, game, samples, seed)
+    return _exact(players, game) if players <= MOST_EXACT else _sampled(players, game, samples, seed)
 
 
 def _exact(players: int, game: Game) -> Shapley:
@@ -69,7 +62,7 @@ def _exact(players: int, game: Game) -> Shapley:
     for player in range(players):
         without = numbers[~members[:, player]]
         values[player] = (weight[without] * (worth[without | 1 << player] - worth[without])).sum()
-    return Shapley(values, None, float(worth[-1]), float(worth[0]))
+    return Shapley(values, None, float(worth[-1]) - float(worth[0]))
 
 
 def _sampled(players: int, game: Game, samples: int, seed: int) -> Shapley:
@@ -85,7 +78,7 @@ def _sampled(players: int, game: Game, samples: int, seed: int) -> Shapley:
     for sample, order in enumerate(orders):
         added[sample, order] = np.diff(worth[sample])
     error = added.std(axis=0, ddof=1) / math.sqrt(samples)
-    return Shapley(added.mean(axis=0), error, float(worth[0, -1]), float(worth[0, 0]))
+    return Shapley(added.mean(axis=0), error, float(worth[0, -1]) - float(worth[0, 0]))
 
 
 #: Words of a text that Shapley values are computed for; each sampled order scores as many texts.
@@ -113,66 +106,56 @@ def without_words(text: str, words: Sequence[WordSpan], kept: NDArray[np.bool_])
 
 
 @dataclass(frozen=True, eq=False)
-class VariantScorer:
-    """Scores variants of a text as the run scored the text itself: idf stays that of the run's texts."""
+class MaskedText:
+    """A text of a segment whose words are left out; variants are scored with the idf of the run's texts."""
 
     metric: Metric
     corpus: Corpus
     """Of one system, as the metric sees it, with the documents of idf spelt out."""
     options: RunOptions
     component: str
+    index: int
+    side: Side
+    """Hypothesis, or what it is compared with."""
+    text: str
+    words: Sequence[WordSpan]
 
-    def variants(self, index: int, side: Side, texts: Sequence[str]) -> NDArray[np.float64]:
-        """The component for each variant of a segment's hypothesis, or of what it is compared with."""
+    def score(self, kept: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """The component for each row of kept words; the whole text is scored as it is, white space included."""
+        texts = [self.text if row.all() else without_words(self.text, self.words, row) for row in kept]
         ((system, hypotheses),) = self.corpus.systems.items()
-        count = len(texts)
-        changed = side == "reference"
-        hyps = [hypotheses[index]] * count if changed else list(texts)
-        refs = [(text,) for text in texts] if changed else [self.corpus.references[index]] * count
+        changed = self.side == "reference"
+        hyps = [hypotheses[self.index]] * len(texts) if changed else texts
+        refs = [(text,) for text in texts] if changed else [self.corpus.references[self.index]] * len(texts)
         sources = None
         if self.corpus.sources is not None:
             replaced = changed and self.corpus.against_source
-            sources = list(texts) if replaced else [self.corpus.sources[index]] * count
+            sources = texts if replaced else [self.corpus.sources[self.index]] * len(texts)
         rows = replace(self.corpus, systems={system: hyps}, references=refs, sources=sources)
         metric = self.metric
         if "unknown" in metric.options() and getattr(metric, "unknown", "") == "error":
             metric = metric.with_options(unknown="score")  # a variant may be left with unknown words only
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", NlgaugeWarning)  # variants are shorter and poorer by intent
-            found = run_metrics([metric], rows, replace(self.options, alignments=False, progress=False, empty="zero"))
-        return np.array(found[0].segments[self.component])
+            run = replace(self.options, alignments=False, progress=False, empty="zero")
+            (score,) = run_metrics([metric], rows, run)
+        return np.array(score.segments[self.component])
 
+    def leave_one_out(self) -> Attribution:
+        """What the score loses when a word is left out: score of the text minus score without the word."""
+        kept = ~np.eye(len(self.words) + 1, len(self.words), k=-1, dtype=np.bool_)
+        scores = self.score(kept)
+        values = tuple((scores[0] - scores[1:]).tolist())
+        return Attribution("leave-one-out", self.component, self.side, values, 0.0, None)
 
-def leave_one_out(masked: VariantScorer, index: int, side: Side, text: str, words: Sequence[WordSpan]) -> Attribution:
-    """What the score loses when a word is left out: score of the text minus score without the word."""
-    kept = np.ones((len(words) + 1, len(words)), dtype=np.bool_)
-    kept[np.arange(1, len(words) + 1), np.arange(len(words))] = False
-    scores = masked.variants(index, side, [text] + [without_words(text, words, row) for row in kept[1:]])
-    values = tuple((scores[0] - scores[1:]).tolist())
-    return Attribution("leave-one-out", masked.component, side, values, 0.0, None)
-
-
-def shapley(
-    masked: VariantScorer,
-    index: int,
-    side: Side,
-    text: str,
-    words: Sequence[WordSpan],
-    *,
-    samples: int,
-    seed: int,
-) -> Attribution:
-    """Shapley values of the words: they sum to the score minus that of the empty text."""
-    if len(words) > MOST_WORDS:
-        msg = f"Shapley values need a text of at most {MOST_WORDS} words, got {len(words)}; use leave-one-out"
-        raise InputError(msg)
-
-    def game(rows: NDArray[np.bool_]) -> NDArray[np.float64]:
-        # The whole text is scored as it is, white space included.
-        texts = [text if row.all() else without_words(text, words, row) for row in rows]
-        return masked.variants(index, side, texts)
-
-    found = shapley_values(len(words), game, samples=samples, seed=seed)
-    error = None if found.error is None else tuple(found.error.tolist())
-    total = found.all_players - found.nobody
-    return Attribution("shapley", masked.component, side, tuple(found.values.tolist()), 0.0, total, error)
+    def shapley(self, *, samples: int, seed: int) -> Attribution:
+        """Shapley values of the words: they sum to the score minus that of the empty text."""
+        if len(self.words) > MOST_WORDS:
+            limit = f"at most {MOST_WORDS} words, got {len(self.words)}"
+            msg = f"Shapley values need a text of {limit}; use leave-one-out"
+            raise InputError(msg)
+        result = shapley_values(len(self.words), self.score, samples=samples, seed=seed)
+        error = None if result.error is None else tuple(result.error.tolist())
+        return Attribution(
+            "shapley", self.component, self.side, tuple(result.values.tolist()), 0.0, result.total, error
+        )

@@ -57,6 +57,7 @@ class ExplainOptions(OptionSet):
     )
     seed: int = seed_option()
     beside: bool = option(False, Flag(), help="the other kind of alignment too, greedy or transport")
+    matrix: bool = option(False, Flag(), help="similarity, or cost, of each word to each word", hidden=True)
 
     def component_of(self, metric: Metric) -> str:
         """The component that words are left out for."""

@@ -37,7 +37,6 @@ from nlgauge.io.lines import read_bytes
 from nlgauge.io.storage import bytes_digest, file_digest, short_digest
 from nlgauge.io.tables import read_json, read_tsv
 from nlgauge.stats.validation import Vector
-from nlgauge.studies.explain.explanation import annotate_each
 from nlgauge.studies.factors.morphology import (
     WordPair,
     build_lexicon,
@@ -50,7 +49,7 @@ from nlgauge.studies.factors.morphology import (
     vectors_of_file,
 )
 from nlgauge.studies.factors.trees import syntactic_similarity, word_tree
-from nlgauge.text.annotation import Annotator
+from nlgauge.text.annotation import Annotator, annotate_each
 from nlgauge.text.annotators import load_annotator
 from nlgauge.text.words import treebank_words
 

@@ -27,7 +27,6 @@ from nlgauge.io.storage import short_digest, text_digest
 from nlgauge.io.table import LINE, Cell, Table
 from nlgauge.stats.numeric import orient
 from nlgauge.stats.resampling import bootstrap_mean
-from nlgauge.studies.explain.explanation import annotate_each
 from nlgauge.studies.stress.perturbations import (
     MEANING,
     NAMES,
@@ -41,7 +40,7 @@ from nlgauge.studies.stress.perturbations import (
     replaced,
 )
 from nlgauge.studies.stress.triples import DrawOptions, permuted
-from nlgauge.text.annotation import AnnotatedText, Annotator
+from nlgauge.text.annotation import AnnotatedText, Annotator, annotate_each
 from nlgauge.text.annotators import load_annotator
 from nlgauge.text.words import WordSpan, split_words
 

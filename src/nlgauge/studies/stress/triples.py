@@ -37,10 +37,9 @@ from nlgauge.io.table import LINE, Cell, Table
 from nlgauge.io.tables import Row, check_header, parse_table, read_tsv
 from nlgauge.stats.numeric import orient
 from nlgauge.stats.resampling import bootstrap_mean
-from nlgauge.studies.explain.explanation import annotate_each
 from nlgauge.studies.factors.columns import bleu1
 from nlgauge.studies.stress.perturbations import drawn, other_order, put_in
-from nlgauge.text.annotation import AnnotatedText, AnnotatedWord, Annotator
+from nlgauge.text.annotation import AnnotatedText, AnnotatedWord, Annotator, annotate_each
 from nlgauge.text.words import treebank_words
 
 if TYPE_CHECKING:

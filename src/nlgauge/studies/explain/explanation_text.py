@@ -1,0 +1,283 @@
+"""An explanation in words: as a sentence, as text for a terminal, as Markdown, and as tables of words.
+
+sentence  what the score is, and what did most for or against it
+text      the sentence; both texts, words coloured by how badly they matched where there are colours; a table of the
+          words of each text; notes
+Markdown  the same without colours, and the signature
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from nlgauge.io.table import Cell, Table, escape_markdown, visible
+from nlgauge.studies.explain.explanation import SIDES, Attribution, Explanation, Link, Side, Word, error_of
+from nlgauge.vectors.cloud import ORIGIN
+
+#: Words that a sentence names, and links that a cell of a table names.
+_MOST_NAMED = 3
+
+#: Costs below this are written as 0.000.
+_NO_COST = 5e-4
+
+#: Of all weight, what a word must have to be named; and of a cost, what a move must cost.
+_LEAST_SHARE = 0.02
+
+
+def describe(explanation: Explanation) -> str:
+    """What the score is, and what did most for or against it."""
+    parts = [_head(explanation), _describe_references(explanation)]
+    if bare := _describe_bare_texts(explanation):
+        parts.append(bare)  # that special tokens move to special tokens says nothing of the texts
+    elif _is_flow(explanation.links):
+        parts.append(_costliest_moves(explanation))
+    else:
+        parts += [_weakest_matches(explanation, "forward"), _weakest_matches(explanation, "backward")]
+    parts += [_strongest_words(explanation, part) for part in explanation.attributions if part.kind != "linear"]
+    return " ".join(part for part in parts if part)
+
+
+def _head(explanation: Explanation) -> str:
+    rest = [f"{name} {value:.3f}" for name, value in explanation.scores.items() if name != explanation.main]
+    more = f" ({', '.join(rest)})" if rest else ""
+    better = "" if explanation.higher_is_better else ", lower is better"
+    name = "" if explanation.main in ("score", explanation.metric) else f" {explanation.main}"
+    return f"{explanation.metric}{name} is {explanation.score:.3f}{more}{better}."
+
+
+def _describe_references(explanation: Explanation) -> str:
+    """Where the score is not that of the reference shown: how it was made, and what each reference gives."""
+    several = explanation.references
+    if several is None or several.rule == "best":
+        return ""
+    each = _enumerate([f"{value:.3f}" for value in several.scores])
+    if several.rule == "mean":
+        values, own = (f" ({each})", f", with {several.scores[several.shown]:.3f}") if each else ("", "")
+        return f"That is the mean over {several.number} references{values}; shown here is the best of them{own}."
+    alone = f"; against each alone it is {each}" if each else ""
+    count = "both" if several.number == 2 else f"all {several.number}"
+    return f"It reads {count} references at once{alone}; shown here is the first."
+
+
+def _describe_bare_texts(explanation: Explanation) -> str:
+    """Texts of which no word counts, so that special tokens stand for them."""
+    bare = [side for side in SIDES if all(word.removed for word in explanation.words(side))]
+    if not explanation.links or not bare:
+        return ""
+    reasons = dict.fromkeys(word.removed for side in bare for word in explanation.words(side))
+    whose = "either text" if len(bare) == 2 else f"the {explanation.label(bare[0])}"
+    return (
+        f"No word of {whose} counts ({', '.join(reasons)}): special tokens such as [CLS] "
+        f"stand for {'both' if len(bare) == 2 else 'it'}, so the score says little of the texts."
+    )
+
+
+def _costliest_moves(explanation: Explanation) -> str:
+    moves = [
+        (link.weight * link.cost, link) for link in explanation.links if link.kind == "flow" and link.cost is not None
+    ]
+    total = sum(cost for cost, _ in moves)
+    if total < _NO_COST:
+        return "Nothing has to move: the words that count are the same." if moves else ""
+    names = [
+        f"{_name(explanation, 'hypothesis', link)} to {_name(explanation, 'reference', link)} {cost / total:.0%}"
+        for cost, link in sorted(moves, key=lambda move: -move[0])[:_MOST_NAMED]
+        if cost > _LEAST_SHARE * total
+    ]
+    return f"Costliest moves, by their share of the cost {total:.3f}: {', '.join(names)}." if names else ""
+
+
+def _weakest_matches(explanation: Explanation, kind: str) -> str:
+    """Each word once: pieces of one word may have matches in several words, but a reader sees one word."""
+    side, other = SIDES if kind == "forward" else SIDES[::-1]
+    by_word: dict[int | None, list[Link]] = {}
+    for link in explanation.links:
+        if link.kind == kind and link.similarity is not None and link.weight > 0:
+            by_word.setdefault(getattr(link, side), []).append(link)
+    matches: list[tuple[float, float, str]] = []
+    for links in by_word.values():
+        weight = sum(link.weight for link in links)
+        similarity = sum(link.weight * (link.similarity or 0.0) for link in links) / weight
+        ordered = sorted(links, key=lambda link: (-link.weight, -(link.similarity or 0.0)))
+        # Two places of one word, such as 'the', are one name.
+        partners = dict.fromkeys(_name(explanation, other, link) for link in ordered)
+        text = f"{_name(explanation, side, links[0])} to {' and '.join(partners)} {similarity:.2f}"
+        matches.append((similarity, weight, text))
+    if not matches:
+        return ""
+    if all(similarity > 1 - 1e-3 for similarity, _, _ in matches):
+        return "Every word has an exact match." if kind == "forward" else ""
+    mean = sum(weight * similarity for similarity, weight, _ in matches) / sum(weight for _, weight, _ in matches)
+    below = [match for match in matches if match[0] <= mean]
+    heavy = [match for match in below if match[1] >= _LEAST_SHARE] or below
+    texts = [text for _, _, text in sorted(heavy, key=lambda match: match[0])[:_MOST_NAMED]]
+    return f"Weakest matches of the {explanation.label(side)}: {', '.join(texts)}."
+
+
+def _name(explanation: Explanation, side: Side, link: Link) -> str:
+    """The word of a text that a link is of."""
+    number: int | None = getattr(link, side)
+    if number is not None:
+        return f"'{explanation.words(side)[number].text}'"
+    points = () if explanation.alignment is None else getattr(explanation.alignment, f"{side}_tokens")
+    return "nothing" if ORIGIN in points[-1:] else "a special token"
+
+
+def _strongest_words(explanation: Explanation, part: Attribution) -> str:
+    words = explanation.words(part.side)
+    name = "the score" if part.of == "score" else part.of
+    texts: list[str] = []
+    for verb, sign in (("raise", 1), ("lower", -1)):
+        chosen = [number for number, value in enumerate(part.values) if sign * value > 0]
+        if chosen:
+            strongest = sorted(chosen, key=lambda number: -sign * part.values[number])[:_MOST_NAMED]
+            names = _enumerate([f"'{words[number].text}' ({part.values[number]:+.3f})" for number in strongest])
+            most = " most" if len(chosen) > _MOST_NAMED else ""
+            texts.append(f"{names} {verb}{'s' if len(chosen) == 1 else ''} {'it' if texts else name}{most}")
+    how = {"shapley": "By Shapley values", "leave-one-out": "Judged by leaving out one word at a time"}[part.kind]
+    return f"{how}, {', and '.join(texts)}." if texts else ""
+
+
+def _enumerate(names: Sequence[str]) -> str:
+    return ", ".join(names[:-1]) + f" and {names[-1]}" if len(names) > 1 else "".join(names)
+
+
+#: From matched to unmatched: green, yellow, red.
+_COLOURS = ("\x1b[32m", "\x1b[33m", "\x1b[31m")
+_FAINT = "\x1b[2m"
+_RESET = "\x1b[0m"
+
+
+def render_text(explanation: Explanation, width: int, *, colour: bool) -> str:
+    """The explanation for a terminal."""
+    blocks = [visible(explanation.sentence) + "\n", _render_texts(explanation, colour=colour)]
+    blocks += [table.to_text(width=width) for table in word_tables(explanation)]
+    if explanation.notes:
+        blocks.append("".join(f"note: {visible(note)}\n" for note in explanation.notes))
+    return "\n".join(blocks)
+
+
+def render_markdown(explanation: Explanation, width: int) -> str:
+    """Paragraphs and pipe tables; the texts are a list, so that each has a line."""
+    lines = _render_texts(explanation, colour=False).splitlines()
+    blocks = [escape_markdown(explanation.sentence) + "\n", "".join(f"- {escape_markdown(line)}\n" for line in lines)]
+    blocks += [table.to_markdown(width=width) for table in word_tables(explanation)]
+    notes = [*(f"note: {note}" for note in explanation.notes), f"signature: {explanation.signature}"]
+    return "\n".join([*blocks, *(f"{escape_markdown(note)}\n" for note in notes)])
+
+
+def _render_texts(explanation: Explanation, *, colour: bool) -> str:
+    lines = []
+    for side in SIDES:
+        words = explanation.words(side)
+        highest = max((error for word in words if (error := error_of(word)) is not None), default=0.0)
+        texts = []
+        for word in words:
+            text, error = visible(word.text), error_of(word)
+            if word.removed:
+                texts.append(f"{_FAINT}{text}{_RESET}" if colour else f"({text})")
+            elif colour and error is not None:
+                # By thirds of the highest error of the text; no error is always green.
+                grade = 0 if highest <= 0 else min(2, max(0, int(3 * error / highest)))
+                texts.append(f"{_COLOURS[grade]}{text}{_RESET}")
+            else:
+                texts.append(text)
+        lines.append(f"{explanation.label(side) + ':':<12}{' '.join(texts)}\n")
+    return "".join(lines)
+
+
+def word_tables(explanation: Explanation) -> list[Table]:
+    """A table for each text of whose words there is more to say than which they are."""
+    linked = explanation.links or explanation.beside
+    return [
+        _word_table(explanation, side)
+        for side in SIDES
+        if explanation.words(side) and (linked or any(part.side == side for part in explanation.attributions))
+    ]
+
+
+def joint_table(explanation: Explanation) -> Table:
+    """The words of both texts in one table, with all that is known of each."""
+    parts = explanation.attributions
+    columns = ["text", "word", "weight", "similarity", "cost", "removed"]
+    columns += [f"{part.kind} {part.of}" for part in parts]
+    rows: list[list[Cell]] = []
+    for side in SIDES:
+        for number, word in enumerate(explanation.words(side)):
+            values = [part.values[number] if part.side == side else None for part in parts]
+            own: list[Cell] = [word.text, word.weight, word.similarity, word.cost, word.removed]
+            rows.append([explanation.label(side), *own, *values])
+    return Table(columns, rows, explanation.sentence, [*explanation.notes, f"signature: {explanation.signature}"])
+
+
+def _word_table(explanation: Explanation, side: Side) -> Table:
+    """A row per word: its partners, what it weighs, its match, and what it contributes."""
+    words = explanation.words(side)
+    parts = [part for part in explanation.attributions if part.side == side]
+    links, beside = (_partners(explanation, chosen, side) for chosen in (explanation.links, explanation.beside))
+    columns: list[tuple[str, Sequence[Cell]]] = [(explanation.label(side), _word_labels(words))]
+    if explanation.links:
+        removed = [f"({word.removed})" if word.removed else "" for word in words]
+        matches = [word.cost if word.similarity is None else word.similarity for word in words]
+        columns += [
+            (_heading(explanation.links, side), [own or why for own, why in zip(links, removed, strict=True)]),
+            ("weight", [word.weight for word in words]),
+            ("cost" if _is_flow(explanation.links) else "similarity", matches),
+        ]
+    if explanation.beside:
+        columns.append((_heading(explanation.beside, side), beside))
+    for part in parts:
+        columns.append((f"{'part of' if part.kind == 'linear' else part.kind} {part.of}", part.values))
+        columns += [("+/-", part.error)] if part.error else []
+    notes = [
+        f"{part.of}: the words sum to {sum(part.values):.4f}"
+        + (f", special tokens to {part.rest:.4f}" if part.rest else "")
+        + ("" if part.kind == "linear" else ", which is the score minus that of the empty text")
+        for part in parts
+        if part.total is not None
+    ]
+    if any("[special]" in partners for partners in (*links, *beside)):
+        notes.append("[special]: a token that is no word, such as [CLS]")
+    headings, cells = zip(*columns, strict=True)
+    return Table(headings, [list(row) for row in zip(*cells, strict=True)], notes=notes)
+
+
+def _is_flow(links: Sequence[Link]) -> bool:
+    return any(link.kind == "flow" for link in links)
+
+
+def _heading(links: Sequence[Link], side: Side) -> str:
+    moves = "moves to (share)" if side == "hypothesis" else "comes from (share)"
+    return moves if _is_flow(links) else "best match"
+
+
+def _word_labels(words: Sequence[Word]) -> list[str]:
+    """Words by which they can be told apart: the second "a" of a text is "a/2"."""
+    times = Counter(word.text for word in words)
+    seen: Counter[str] = Counter()
+    labels = []
+    for word in words:
+        seen[word.text] += 1
+        labels.append(word.text if times[word.text] == 1 else f"{word.text}/{seen[word.text]}")
+    return labels
+
+
+def _partners(explanation: Explanation, links: Sequence[Link], side: Side) -> list[str]:
+    """For each word of a text those of the other it is linked with, the strongest first."""
+    other: Side = "reference" if side == "hypothesis" else "hypothesis"
+    labels = _word_labels(explanation.words(other))
+    kinds = {"flow", "forward" if side == "hypothesis" else "backward"}
+    of_word: list[list[tuple[float, str]]] = [[] for _ in explanation.words(side)]
+    for link in links:
+        own, partner = getattr(link, side), getattr(link, other)
+        if link.kind in kinds and own is not None:
+            of_word[own].append((link.weight, "[special]" if partner is None else labels[partner]))
+    flow = _is_flow(links)
+    texts = []
+    for partners in of_word:
+        total = sum(weight for weight, _ in partners)
+        strongest = sorted(partners, key=lambda partner: -partner[0])
+        names = [f"{text} {weight / total:.0%}" if flow else text for weight, text in strongest[:_MOST_NAMED]]
+        texts.append(", ".join(names) + (", ..." if len(strongest) > _MOST_NAMED else ""))
+    return texts
