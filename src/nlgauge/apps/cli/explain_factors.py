@@ -19,7 +19,6 @@ from nlgauge.apps.cli.common import (
 from nlgauge.apps.cli.datasets import add_data_options, load_data
 from nlgauge.apps.cli.flags import add_flags, flag_of, given_options, read_options, refuse_flags
 from nlgauge.apps.cli.outputs import saving, write_output
-from nlgauge.core.annotation import AnnotatorName
 from nlgauge.core.kinds import FigureFile, InputFile, Int, Many, Text
 from nlgauge.core.options import OptionSet, option
 from nlgauge.core.run_options import RunOptions
@@ -95,10 +94,7 @@ def add_factors(actions: Any) -> None:
     data = add_data_options(parser, required=False, limit=True)
     add_flags(data, FactorInputs, without=["factor", "vector_seed", "plot_fit"])
     factors = add_flags(parser, FactorInputs, title="factors", only=["factor", "vector_seed"])
-    change: dict[str, dict[str, Any]] = {name: {"needs": "data"} for name in _MAKING}
-    for name in ("parser", "source_parser"):
-        change[name] |= {"kind": AnnotatorName()}
-    add_flags(factors, FactorOptions, without=["seed"], change=change)
+    add_flags(factors, FactorOptions, without=["seed"], change={name: {"needs": "data"} for name in _MAKING})
     add_scoring_options(parser, default="bertscore")
     add_flags(parser, Intervals, title="intervals")
     output = add_output_options(parser, width=3, plot="coefficients with intervals: .png, .svg or .pdf")

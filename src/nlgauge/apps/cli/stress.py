@@ -20,7 +20,6 @@ from nlgauge.apps.cli.common import (
 from nlgauge.apps.cli.flags import add_flags, given_options
 from nlgauge.apps.cli.operations import write_result
 from nlgauge.apps.cli.parsing import AddParser
-from nlgauge.core.annotation import AnnotatorName
 from nlgauge.core.composite import leaves
 from nlgauge.core.kinds import Flag, Folder, InputFile, OutputFile, TextColumn
 from nlgauge.core.options import OptionSet, option
@@ -98,7 +97,7 @@ def add_command(add_parser: AddParser) -> None:
     refs = {"unset": "the outputs themselves"}
     add_flags(parser, TextInputs, only=["refs", "source"], change={"refs": refs})
     add_flags(parser, StressTexts, only=["paraphrases"])
-    add_flags(parser, StressOptions, title="perturbations", change={"annotator": {"kind": AnnotatorName()}})
+    add_flags(parser, StressOptions, title="perturbations")
     add_flags(parser, TripleOptions, title="triples")
     add_scoring_options(parser, default="bertscore")
     add_output_options(parser, width=3, plot="figure: .png, .svg or .pdf")

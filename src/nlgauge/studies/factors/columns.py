@@ -29,7 +29,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from nlgauge.core.kinds import InputFile, Text
+from nlgauge.core.annotation import AnnotatorName
+from nlgauge.core.kinds import InputFile
 from nlgauge.core.options import OptionSet, option, seed_option
 from nlgauge.data.judgements import JudgementTable
 from nlgauge.errors import FileFormatError, InputError, RecipeError
@@ -130,12 +131,12 @@ class FactorOptions(OptionSet):
 
     parser: str = option(
         "spacy-en",
-        Text("the name of an annotator"),
+        AnnotatorName(),
         help="parser of trees and of features of words: spacy-en, a spaCy model, CoNLL-U files joined by +",
     )
     source_parser: str | None = option(
         None,
-        Text("the name of an annotator"),
+        AnnotatorName(),
         help="parser of sources in another language",
         unset="the same",
         hidden=True,

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from nlgauge.core.annotation import AnnotatorName
 from nlgauge.core.composite import leaves
 from nlgauge.core.corpus import References, checked_texts
-from nlgauge.core.kinds import Choice, Many, Text
+from nlgauge.core.kinds import Choice, Many
 from nlgauge.core.options import did_you_mean, option
 from nlgauge.core.result import Result
 from nlgauge.core.score import Score
@@ -343,7 +344,7 @@ class StressOptions(DrawOptions):
     # `stress` has a parameter of this name, because an annotator may also be an object.
     annotator: str | None = option(
         None,
-        Text("an annotator"),
+        AnnotatorName(),
         help="finds names and nouns: spacy-en, or parses.conllu",
         unset="none",
         metavar="NAME",
