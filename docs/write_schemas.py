@@ -1,4 +1,4 @@
-"""JSON Schemas of all results and frozen tables, made from their classes and shipped in `src/nlgauge/core/schemas`.
+"""JSON Schemas of results, frozen tables and other files, made from classes, in `src/nlgauge/core/schemas`.
 
 python -m docs.write_schemas            writes the files
 python -m docs.write_schemas --check    ends with 1 where one is not up to date
@@ -14,15 +14,15 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import nlgauge
-from nlgauge.core.records import schema_of, schema_of_document
+from nlgauge.core.records import Document, schema_of, schema_of_document
 from nlgauge.core.result import Result
 from nlgauge.io.formats import json_text
 from nlgauge.io.frozen import FrozenTable
 
 FOLDER = Path(nlgauge.__file__).parent / "core" / "schemas"
 
-#: Rooms whose modules define results and frozen tables.
-_ROOMS = ("core", "data", "encoders.int8", "metrics", "report", "studies", "text")
+#: Rooms whose modules define classes that are written as JSON.
+_ROOMS = ("apps.cluster", "core", "data", "encoders.int8", "metrics", "report", "studies", "text")
 
 Kind = TypeVar("Kind", bound=type)
 
@@ -37,6 +37,12 @@ def frozen_classes() -> list[type[FrozenTable]]:
     """All tables that are frozen in a JSON file and are not results."""
     _import_rooms()
     return [kind for kind in _subclasses(FrozenTable) if not issubclass(kind, Result)]
+
+
+def document_classes() -> list[type[Document]]:
+    """All other classes that are written as JSON files."""
+    _import_rooms()
+    return list(_subclasses(Document))
 
 
 def _import_rooms() -> None:
@@ -63,6 +69,7 @@ def files() -> dict[str, str]:
     """The text of each file, by its name."""
     schemas = {kind.format: kind.schema() for kind in result_classes()}
     schemas |= {kind.FORMAT.replace("/", "-"): schema_of_table(kind) for kind in frozen_classes()}
+    schemas |= {kind.format.replace("/", "-"): kind.schema() for kind in document_classes()}
     return {f"{name}.json": json_text(schema) for name, schema in schemas.items()}
 
 

@@ -6,8 +6,10 @@ import json
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import numpy as np
 import pytest
+from docs.write_schemas import FOLDER
 from tests.core.corpora import small_corpus
 
 from nlgauge.core import checkpoint as module
@@ -51,6 +53,16 @@ def compared(monkeypatch: pytest.MonkeyPatch) -> list[tuple[range, set[int]]]:
 
     monkeypatch.setattr(module, "compare", counting)
     return calls
+
+
+def test_each_line_is_what_the_schema_describes(path: Path) -> None:
+    scores(prepared("bertscore", "moverscore:idf=both"), Checkpoint(path))
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    validator = jsonschema.Draft202012Validator(json.loads((FOLDER / "nlgauge-checkpoint-1.json").read_text()))
+    for line in lines:
+        validator.validate(line)
+    assert not validator.is_valid({"format": "other"})
+    assert not validator.is_valid({**lines[1], "systems": {"a": {}}})
 
 
 def test_what_is_finished_is_not_computed_again(path: Path, compared: list[tuple[range, set[int]]]) -> None:

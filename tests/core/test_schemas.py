@@ -6,7 +6,7 @@ import json
 
 import jsonschema
 import pytest
-from docs.write_schemas import FOLDER, files, frozen_classes, main, result_classes
+from docs.write_schemas import FOLDER, document_classes, files, frozen_classes, main, result_classes
 
 
 def test_schemas_are_those_of_the_classes() -> None:
@@ -19,5 +19,6 @@ def test_each_file_is_a_valid_schema(name: str) -> None:
 
 
 def test_no_two_classes_share_a_format() -> None:
-    names = [kind.format for kind in result_classes()] + [kind.FORMAT for kind in frozen_classes()]
+    names = [kind.format for kind in (*result_classes(), *document_classes())]
+    names += [kind.FORMAT for kind in frozen_classes()]
     assert len(names) == len(set(names)) == len(files())

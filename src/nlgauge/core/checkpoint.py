@@ -18,16 +18,23 @@ import re
 import warnings
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any, TypedDict
 
 from nlgauge._version import __version__
-from nlgauge.core.compare import BySystem, Comparisons, compare, pack_systems, unpack_systems, whole_batches
+from nlgauge.core.compare import (
+    BySystem,
+    Comparisons,
+    PackedSystem,
+    compare,
+    pack_systems,
+    unpack_systems,
+    whole_batches,
+)
 from nlgauge.core.corpus import Corpus
 from nlgauge.core.prepare import Prepared, segment_texts
+from nlgauge.core.records import Document, schema_of
 from nlgauge.errors import FileFormatError, InputError, NlgaugeWarning, user_stacklevel
 from nlgauge.io.storage import write_atomic
-
-_FORMAT = "nlgauge-checkpoint/1"
-_HEAD = json.dumps({"format": _FORMAT}).encode() + b"\n"
 
 _LINE = re.compile(rb'\{"sum": "([0-9a-f]{64})", ("key": "([0-9a-f]{64})", "systems": .*)\}', re.DOTALL)
 
@@ -51,8 +58,20 @@ def compare_with_checkpoint(prepared: Prepared, segments: range, checkpoint: Che
     )
 
 
-class Checkpoint:
-    """Comparisons by key; kept in memory, and in a file where one is named."""
+class _Line(TypedDict):
+    sum: str
+    key: str
+    systems: dict[str, PackedSystem]
+
+
+class Checkpoint(Document):
+    """Comparisons by key; kept in memory, and in a file where one is named.
+
+    The first line of the file has its format, each other line what one metric found on one range of segments.
+    """
+
+    format = "nlgauge-checkpoint/1"
+    record = _Line
 
     def __init__(self, path: str | Path | None = None) -> None:
         self._path = None if path is None else Path(path)
@@ -93,7 +112,7 @@ class Checkpoint:
                 path.write_bytes(_HEAD)
                 return
             if not data.startswith(_HEAD):
-                msg = f"{str(path)!r} is not a state file ({_FORMAT}); name one, or a file that does not exist"
+                msg = f"{str(path)!r} is not a state file ({self.format}); name one, or a file that does not exist"
                 raise FileFormatError(msg)
             end = data.rfind(b"\n") + 1
             if end < len(data):  # a line that was never finished
@@ -116,6 +135,17 @@ class Checkpoint:
                 continue
             self._lines[parts[3].decode()] = line
         return damaged
+
+    @classmethod
+    def schema(cls) -> dict[str, Any]:
+        """The JSON Schema of a line."""
+        schema = super().schema()
+        head = {"type": "object", "properties": {"format": schema["properties"]["format"]}, "required": ["format"]}
+        about = {name: schema[name] for name in ("$schema", "title", "description")}
+        return about | {"anyOf": [head | {"additionalProperties": False}, schema_of(_Line)]}
+
+
+_HEAD = json.dumps({"format": Checkpoint.format}).encode() + b"\n"
 
 
 def _keys(prepared: Prepared, segments: range) -> dict[int, str]:

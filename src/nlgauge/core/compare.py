@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, ClassVar, TypeAlias, TypedDict, TypeVar
 
 import numpy as np
 
@@ -51,9 +51,32 @@ _FORMAT = "nlgauge-comparisons/1"
 _WINDOW_BYTES = 128 * 2**20
 
 
+class PackedSystem(TypedDict):
+    """Comparisons of one metric and system as columns."""
+
+    segments: list[int]
+    values: list[list[list[float]]]
+    """By segment and reference, a value per component."""
+    zero_weight: list[int]
+    unconverged: list[int]
+
+
+class _PackedMetric(TypedDict):
+    number: int
+    recipe: str
+    systems: dict[str, PackedSystem]
+
+
+class _PackedComparisons(TypedDict):
+    format: str
+    metrics: list[_PackedMetric]
+
+
 @dataclass(frozen=True, eq=False)
 class Comparisons:
     """Comparisons of some metrics on some segments."""
+
+    record: ClassVar[type] = _PackedComparisons
 
     recipes: Mapping[int, str]
     """Recipe part of the signature, by number of the metric."""
@@ -107,9 +130,9 @@ class Comparisons:
             raise FileFormatError(msg) from error
 
 
-def pack_systems(systems: BySystem, *, offset: int = 0) -> dict[str, Any]:
+def pack_systems(systems: BySystem, *, offset: int = 0) -> dict[str, PackedSystem]:
     """Comparisons of one metric as plain columns; `offset` is taken off the segments' numbers."""
-    packed = {}
+    packed: dict[str, PackedSystem] = {}
     for system, segments in systems.items():
         indices = sorted(segments)
         packed[system] = {

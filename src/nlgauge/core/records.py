@@ -12,10 +12,11 @@ import types
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import MISSING, fields, is_dataclass
 from functools import cache
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints, is_typeddict
+from typing import Any, ClassVar, Literal, Union, get_args, get_origin, get_type_hints, is_typeddict
 
 import numpy as np
 
+from nlgauge._version import __version__
 from nlgauge.core.options import OptionSet
 from nlgauge.core.signature import Signature
 from nlgauge.errors import InputError
@@ -110,7 +111,9 @@ def schema_of(kind: Any) -> dict[str, Any]:
     if _is_array(kind):
         return {"type": "array"}
     if _has_own_form(kind):
-        return kind.schema() if hasattr(kind, "schema") else {"type": "object"}
+        if hasattr(kind, "schema"):
+            return dict(kind.schema())
+        return schema_of(kind.record) if hasattr(kind, "record") else {"type": "object"}
     if is_typeddict(kind):
         properties = {name: schema_of(part) for name, part in get_type_hints(kind).items()}
         required = [name for name in properties if name in kind.__required_keys__]
@@ -146,6 +149,24 @@ def schema_of_document(kind: type, name: str, *, record: Any = None, **head: Any
         "properties": {"format": {"const": name}} | head | schema["properties"],
         "required": ["format", *schema["required"]],
     }
+
+
+class Document:
+    """Base of classes that are written as JSON files and are neither results nor frozen tables."""
+
+    format: ClassVar[str] = ""
+    """The name and version of the JSON, such as `nlgauge-plan/1`."""
+    record: ClassVar[type | None] = None
+    """The type that describes the JSON, where that does not have the fields of the class."""
+
+    def to_document(self) -> dict[str, Any]:
+        """The fields as plain values, with the format and the version of nlgauge."""
+        return {"format": self.format, "nlgauge": __version__, **fields_to_plain(self)}
+
+    @classmethod
+    def schema(cls) -> dict[str, Any]:
+        """The JSON Schema of a file."""
+        return schema_of_document(cls, cls.format, record=cls.record, nlgauge=schema_of(str))
 
 
 def is_record(kind: Any) -> bool:

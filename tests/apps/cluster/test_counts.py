@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import gzip
+import json
 from pathlib import Path
 
+import jsonschema
 import numpy as np
 import pytest
+from docs.write_schemas import FOLDER
+from pyarrow.parquet import read_schema
 from tests.apps.cluster.tables import ONE_SYSTEM, corpus_table, merged_bytes
 
 import nlgauge.apps.cluster as many
@@ -30,6 +35,21 @@ def score(folder: Path) -> None:
 def frozen_file(folder: Path) -> Path:
     (found,) = (folder / "parts").glob("frozen-*")
     return found
+
+
+def test_every_json_of_a_run_is_what_its_schema_describes(tmp_path: Path) -> None:
+    corpus_table(tmp_path / "pairs.parquet", fluent=["A text.", None, *["Another text."] * 8])
+    score(tmp_path)
+    parts = tmp_path / "parts"
+    written = [json.loads((parts / "plan.json").read_text()), json.loads(many.merge(parts).text())]
+    written += [json.loads(gzip.decompress(path.read_bytes())) for path in sorted(parts.glob("*.json.gz"))]
+    written += [json.loads(read_schema(path).metadata[b"nlgauge"]) for path in sorted(parts.glob("part-*"))]
+    assert {record["format"] for record in written} == {
+        f"nlgauge-{name}/1" for name in ("plan", "summary", "counts", "frozen-counts", "part")
+    }
+    for record in written:
+        schema = json.loads((FOLDER / f"{record['format'].replace('/', '-')}.json").read_text())
+        jsonschema.Draft202012Validator(schema).validate(record)
 
 
 def test_tables_merge_in_any_groups(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

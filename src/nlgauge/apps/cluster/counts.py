@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, TypedDict
 
 from nlgauge._version import __version__
 from nlgauge.apps.cluster.parts import write_file
@@ -22,6 +22,7 @@ from nlgauge.core.composite import leaves
 from nlgauge.core.corpus import WholeCorpus
 from nlgauge.core.metric import Metric
 from nlgauge.core.prepare import Prepared, as_asked
+from nlgauge.core.records import Document, from_plain
 from nlgauge.core.run_options import RunOptions
 from nlgauge.core.tokens import IdfTables
 from nlgauge.core.vector_metric import VectorMetric
@@ -31,15 +32,25 @@ from nlgauge.metrics.parts.bounds import Bounds
 from nlgauge.metrics.sentsim import SentSim
 from nlgauge.text.idf import IdfTable
 
-_FORMAT = "nlgauge-counts/1"
-
 #: Shards whose tables are in memory together while they are merged.
 _MERGED_AT_ONCE = 100
+
+
+class _TablesRecord(TypedDict):
+    shared: dict[str, Any] | None
+    systems: dict[str, dict[str, Any]]
+
+
+class _CountsRecord(TypedDict):
+    idf: dict[str, _TablesRecord]
+    bounds: dict[str, dict[str, Any]]
 
 
 @dataclass(frozen=True)
 class Counts:
     """Counts of some rows, or of all."""
+
+    record: ClassVar[type] = _CountsRecord
 
     idf: Mapping[str, IdfTables] = field(default_factory=dict)
     """By what is counted: encoding, references or sources, choice of table. Labels come when all is counted."""
@@ -67,7 +78,7 @@ class Counts:
             for key, tables in self.idf.items()
         }
         bounds = {str(number): one.digest for number, one in self.bounds.items()}
-        return text_digest(json.dumps({"format": _FORMAT, "idf": idf, "bounds": bounds}, sort_keys=True))
+        return text_digest(json.dumps({"format": "nlgauge-counts/1", "idf": idf, "bounds": bounds}, sort_keys=True))
 
     def whole(self, recipes: Sequence[Metric], options: RunOptions, reference_count: str) -> WholeCorpus:
         """What the engine must know of the table when it looks at a part of it."""
@@ -108,8 +119,19 @@ class Counts:
 
 
 @dataclass(frozen=True)
-class ShardCounts:
+class FrozenCounts(Document):
+    """Counts of all rows, as they are frozen for the second pass."""
+
+    format = "nlgauge-frozen-counts/1"
+
+    counts: Counts
+
+
+@dataclass(frozen=True)
+class ShardCounts(Document):
     """What the first pass found in a shard, and what of it the second need not compute again."""
+
+    format = "nlgauge-counts/1"
 
     counts: Counts
     scored: tuple[int, ...]
@@ -165,15 +187,7 @@ def counts_path(folder: Path, plan: Plan, shard: RowShard) -> Path:
 
 def write_counts(folder: Path, plan: Plan, shard: RowShard, found: ShardCounts) -> None:
     """Keep the counts of a shard; equal counts give equal bytes."""
-    record = {
-        "format": _FORMAT,
-        "counts": found.counts.to_dict(),
-        "scored": list(found.scored),
-        "errors": {str(at): text for at, text in found.errors.items()},
-        "comparisons": found.comparisons.to_dict(),
-    }
-    data = gzip.compress(json.dumps(record).encode(), compresslevel=1, mtime=0)
-    write_file(counts_path(folder, plan, shard), data)
+    _write(counts_path(folder, plan, shard), found, compresslevel=1)
 
 
 def read_counts(folder: Path, plan: Plan, shard: RowShard, *, tables: bool) -> ShardCounts:
@@ -181,15 +195,13 @@ def read_counts(folder: Path, plan: Plan, shard: RowShard, *, tables: bool) -> S
     path = counts_path(folder, plan, shard)
     try:
         record = json.loads(gzip.decompress(path.read_bytes()))
-        return ShardCounts(
-            Counts.from_dict(record["counts"]) if tables else Counts(),
-            tuple(record["scored"]),
-            {int(at): text for at, text in record["errors"].items()},
-            Comparisons.from_dict(record["comparisons"]),
-        )
+        if not tables:
+            record["counts"] = Counts().to_dict()
+        counts: ShardCounts = from_plain(ShardCounts, record)
     except (OSError, EOFError, ValueError, KeyError, TypeError) as error:
         msg = f"{str(path)!r}, what was counted on a shard, cannot be read ({error}); delete it and run again"
         raise InputError(msg) from error
+    return counts
 
 
 def freeze(folder: Path, plan: Plan) -> Counts:
@@ -200,16 +212,20 @@ def freeze(folder: Path, plan: Plan) -> Counts:
         merged = Counts.merge([merged, *some])
     for bounds in merged.bounds.values():
         bounds.check_width()
-    data = json.dumps({"format": _FORMAT, "nlgauge": __version__, **merged.to_dict()}).encode()
-    write_file(_frozen_path(folder, merged.digest), gzip.compress(data, compresslevel=6, mtime=0))
+    _write(_frozen_path(folder, merged.digest), FrozenCounts(merged), compresslevel=6)
     return merged
+
+
+def _write(path: Path, document: Document, *, compresslevel: int) -> None:
+    data = json.dumps(document.to_document()).encode()
+    write_file(path, gzip.compress(data, compresslevel=compresslevel, mtime=0))
 
 
 def read_frozen(folder: Path, digest: str) -> Counts:
     """The counts of all rows, under the digest that a job names."""
     path = _frozen_path(folder, digest)
     try:
-        counts = Counts.from_dict(json.loads(gzip.decompress(path.read_bytes())))
+        counts = Counts.from_dict(json.loads(gzip.decompress(path.read_bytes()))["counts"])
     except (OSError, EOFError, ValueError, KeyError, TypeError) as error:
         msg = f"{str(path)!r}, what was counted on the whole table, cannot be read ({error}); run again"
         raise InputError(msg) from error
@@ -232,7 +248,7 @@ def _all_counts(folder: Path, plan: Plan) -> Iterator[Counts]:
 
 def _owner(plan: Plan, shard: RowShard) -> list[Any]:
     """What the counts of a shard belong to."""
-    return [_FORMAT, __version__, plan.input, shard.start, shard.stop, list(plan.recipes)]
+    return [ShardCounts.format, __version__, plan.input, shard.start, shard.stop, list(plan.recipes)]
 
 
 def _counting(recipes: Iterable[Metric], options: RunOptions) -> Iterator[VectorMetric[Any]]:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
 from nlgauge._version import __version__
 from nlgauge.apps.cluster.columns import Columns, ColumnsGiven, RowTexts
@@ -32,6 +32,7 @@ from nlgauge.apps.cluster.worker import memory_in_use
 from nlgauge.core.compare import compare
 from nlgauge.core.finish import finish
 from nlgauge.core.prepare import Prepared, prepare
+from nlgauge.core.records import Document
 from nlgauge.core.score import Score
 from nlgauge.core.score_table import ScoreTable
 from nlgauge.core.scoring import Metrics
@@ -46,8 +47,6 @@ if TYPE_CHECKING:
 
     from nlgauge.core.keywords import TableKeywords
 
-_FORMAT = "nlgauge-summary/1"
-
 #: Rows that could not be scored which a summary names one by one.
 _NAMED_ERRORS = 20
 
@@ -61,9 +60,40 @@ class RowError:
     error: str
 
 
+class _SystemRecord(TypedDict):
+    system: str | None
+    metric: str
+    score: float
+    main: str
+    higher_is_better: bool
+    means: dict[str, float]
+    signature: str
+    counts: dict[str, int]
+
+
+class _SystemSummary(_SystemRecord, total=False):
+    distances: list[str]
+    corpus: dict[str, float]
+    interval: dict[str, Any]
+
+
+class _Summary(TypedDict):
+    input: str
+    ids: str
+    rows: int
+    scored: int
+    errors: int
+    first_errors: list[RowError]
+    shards: int
+    scores: list[_SystemSummary]
+
+
 @dataclass(frozen=True)
-class Merged:
+class Merged(Document):
     """The result of a run over many shards."""
+
+    format = "nlgauge-summary/1"
+    record = _Summary
 
     scores: ScoreTable
     """Of the rows that were scored: what `nlgauge.score_systems` gives for them in one call, bit for bit."""
@@ -88,7 +118,7 @@ class Merged:
         for place, interval in (intervals or {}).items():
             records[place]["interval"] = interval._asdict()
         return {
-            "format": _FORMAT,
+            "format": self.format,
             "nlgauge": __version__,
             "input": self.input,
             "ids": self.ids,

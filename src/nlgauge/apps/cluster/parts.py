@@ -15,14 +15,14 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypedDict
 
 import numpy as np
 
 from nlgauge._version import __version__
 from nlgauge.apps.cluster.shards import Plan, RowShard
 from nlgauge.core.metric import Metric
-from nlgauge.core.records import from_plain
+from nlgauge.core.records import Document, from_plain, to_plain
 from nlgauge.core.score import Score, SegmentNotes
 from nlgauge.core.signature import Signature
 from nlgauge.errors import InputError
@@ -30,7 +30,6 @@ from nlgauge.io.packages import require
 from nlgauge.io.storage import write_atomic
 from nlgauge.stats.corpus_counts import CorpusCounts
 
-_FORMAT = "nlgauge-part/1"
 _KEY = b"nlgauge"
 #: Why a folder takes no file, now and later; other errors may pass, such as those of a network.
 _FULL = (errno.ENOSPC, errno.EDQUOT)
@@ -60,9 +59,56 @@ class PartKey(NamedTuple):
         return cls(plan.input, shard.start, shard.stop, __version__, frozen, tuple(recipes))
 
 
+class ScoreHead(NamedTuple):
+    """What of a score is no column."""
+
+    label: str
+    metric: str
+    system: str | None
+    main: str
+    components: tuple[str, ...]
+    higher_is_better: bool
+    distances: tuple[str, ...]
+    signature: Signature
+    notes: Mapping[str, tuple[int, ...]]
+    corpus: Mapping[str, float]
+    formula: str | None
+
+    @classmethod
+    def of(cls, label: str, score: Score) -> ScoreHead:
+        """Of the score under a label."""
+        return cls(
+            label,
+            score.metric,
+            score.system,
+            score.main,
+            tuple(score.segments),
+            score.higher_is_better,
+            score.distances,
+            score.signature,
+            {kind: at for kind, at in score.notes.__dict__.items() if at},
+            score.corpus,
+            None if score.statistics is None else score.statistics.formula,
+        )
+
+
+class _PartRecord(TypedDict):
+    input: str
+    start: int
+    stop: int
+    version: str
+    frozen: str
+    recipes: list[str]
+    scores: list[ScoreHead]
+    digest: str
+
+
 @dataclass(frozen=True)
-class Part:
-    """The scores of a shard."""
+class Part(Document):
+    """The scores of a shard; what of them is no column is JSON in the metadata of the file."""
+
+    format = "nlgauge-part/1"
+    record = _PartRecord
 
     key: PartKey
     ids: tuple[str, ...]
@@ -111,7 +157,8 @@ def write_part(path: Path, part: Part, metrics: Sequence[Metric], systems: Seque
             columns[named] = _column(score.best_reference, scored, len(part.ids), arrow.int64())
         if score is not None and score.statistics is not None:
             columns[f"{label}/counts"] = _counts_column(score.statistics, scored, len(part.ids))
-    about = {"format": _FORMAT, **part.key._asdict(), "scores": [_about(*one) for one in scores.items()]}
+    heads = [ScoreHead.of(label, score) for label, score in scores.items()]
+    about = {"format": Part.format, **to_plain(part.key), "scores": to_plain(heads)}
     table = arrow.table(columns)
     table = table.replace_schema_metadata({_KEY: json.dumps({**about, "digest": _digest(table, about)})})
     buffer = io.BytesIO()
@@ -150,23 +197,6 @@ def _counts_column(statistics: CorpusCounts, scored: Any, rows: int) -> Any:
     for at, counts in zip(scored.tolist(), statistics.counts.astype(np.int64).tolist(), strict=True):
         lists[at] = counts
     return arrow.array(lists, arrow.list_(arrow.int64()))
-
-
-def _about(label: str, score: Score) -> dict[str, Any]:
-    """What of a score is no column."""
-    return {
-        "label": label,
-        "metric": score.metric,
-        "system": score.system,
-        "main": score.main,
-        "components": list(score.segments),
-        "higher_is_better": score.higher_is_better,
-        "distances": list(score.distances),
-        "signature": str(score.signature),
-        "notes": {kind: list(at) for kind, at in score.notes.__dict__.items() if at},
-        "corpus": dict(score.corpus),
-        "formula": None if score.statistics is None else score.statistics.formula,
-    }
 
 
 def _digest(table: Any, about: Mapping[str, Any]) -> str:
@@ -209,7 +239,7 @@ def stored_key(path: Path) -> PartKey | None:
 
 
 def _key(about: Mapping[str, Any]) -> PartKey:
-    if about["format"] != _FORMAT:
+    if about["format"] != Part.format:
         raise ValueError(about["format"])
     key: PartKey = from_plain(PartKey, about)
     return key
@@ -229,26 +259,25 @@ def read_part(path: Path) -> Part:
     errors = {at: text for at, text in enumerate(table.column("error").to_pylist()) if text is not None}
     keep = arrow.array([at for at in range(len(table)) if at not in errors], arrow.int64())
     scored = table.take(keep) if errors else table
-    scores = tuple(_score(scored, one) for one in about["scores"])
+    scores = tuple(_score(scored, from_plain(ScoreHead, head)) for head in about["scores"])
     return Part(key, tuple(table.column("id").to_pylist()), errors, scores)
 
 
-def _score(table: Any, about: Mapping[str, Any]) -> Score:
-    label = about["label"]
-    best, counts = f"{label}/best_reference", f"{label}/counts"
+def _score(table: Any, head: ScoreHead) -> Score:
+    best, counts = f"{head.label}/best_reference", f"{head.label}/counts"
     statistics = None
-    if about["formula"] is not None:
-        statistics = CorpusCounts(about["formula"], np.array(table.column(counts).to_pylist(), dtype=np.float64))
+    if head.formula is not None:
+        statistics = CorpusCounts(head.formula, np.array(table.column(counts).to_pylist(), dtype=np.float64))
     return Score(
-        metric=about["metric"],
-        system=about["system"],
-        segments={name: table.column(f"{label}/{name}").to_numpy() for name in about["components"]},
-        main=about["main"],
-        higher_is_better=about["higher_is_better"],
-        signature=Signature.parse(about["signature"]),
-        notes=SegmentNotes(**{kind: tuple(at) for kind, at in about["notes"].items()}),
+        metric=head.metric,
+        system=head.system,
+        segments={name: table.column(f"{head.label}/{name}").to_numpy() for name in head.components},
+        main=head.main,
+        higher_is_better=head.higher_is_better,
+        signature=head.signature,
+        notes=SegmentNotes(**head.notes),
         best_reference=table.column(best).to_numpy() if best in table.column_names else None,
-        corpus=about["corpus"],
-        distances=tuple(about["distances"]),
+        corpus=head.corpus,
+        distances=head.distances,
         statistics=statistics,
     )

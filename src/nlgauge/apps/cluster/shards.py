@@ -22,14 +22,12 @@ from numpy.typing import NDArray
 from nlgauge._version import __version__
 from nlgauge.apps.cluster.columns import Columns, RowTexts
 from nlgauge.core.corpus import Corpus, WholeCorpus
-from nlgauge.core.records import from_plain, to_plain
+from nlgauge.core.records import Document, from_plain
 from nlgauge.errors import FileFormatError, InputError, NlgaugeError, RecipeError
 from nlgauge.io.large_tables import Mark, Table, Unreadable
 from nlgauge.io.storage import file_digest, text_digest
 
 PLAN = "plan.json"
-
-_FORMAT = "nlgauge-plan/1"
 
 #: Pairs of a shard, where nobody says otherwise. The least: what a shard costs beside scoring is little then. The
 #: most: a kill costs little, and 1,000 workers have enough shards each (benchmarks/cluster_simulation.py). And how
@@ -66,8 +64,10 @@ class RowShard:
 
 
 @dataclass(frozen=True)
-class Plan:
+class Plan(Document):
     """What a run does, whoever does it."""
+
+    format = "nlgauge-plan/1"
 
     paths: tuple[str, ...]
     columns: Columns
@@ -96,8 +96,7 @@ class Plan:
 
     def content(self) -> bytes:
         """The plan as bytes of a file."""
-        record = {"format": _FORMAT, "nlgauge": __version__, **to_plain(self)}
-        return (json.dumps(record) + "\n").encode()
+        return (json.dumps(self.to_document()) + "\n").encode()
 
 
 def read_plan(folder: Path) -> Plan | None:
@@ -107,8 +106,8 @@ def read_plan(folder: Path) -> Plan | None:
         return None
     try:
         record = json.loads(path.read_text(encoding="utf-8"))
-        if record["format"] != _FORMAT:
-            msg = f"{str(path)!r} is a plan in format {record['format']!r}, expected {_FORMAT!r}"
+        if record["format"] != Plan.format:
+            msg = f"{str(path)!r} is a plan in format {record['format']!r}, expected {Plan.format!r}"
             raise FileFormatError(msg)
         plan: Plan = from_plain(Plan, record)
     except (OSError, ValueError, KeyError, TypeError) as error:
