@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import io
+import pytest
 
 from nlgauge.apps.cluster.shards import RowShard
-from nlgauge.apps.cluster.tasks import ProgressLine, Tasks
+from nlgauge.apps.cluster.tasks import Tasks, progress_bar
 from nlgauge.apps.cluster.worker import Report
 
 SHARDS = [RowShard(number, number, number + 1, 0, (0,), 1) for number in range(3)]
@@ -24,7 +24,7 @@ def test_a_shard_comes_back_behind_the_others_and_is_given_up_after_three_tries(
         if shard.number == 0:
             tasks.fail(0, f"try {order.count(0)}")
         else:
-            tasks.done(report(shard.number), workers=1)
+            tasks.settle(shard.number, report(shard.number), workers=1)
     assert order == [0, 1, 2, 0, 0]
     assert tasks.failed == {0: "try 3"}
     assert [one.shard for one in tasks.reports] == [1, 2]
@@ -35,31 +35,17 @@ def test_tasks_that_are_under_way_keep_others_waiting() -> None:
     assert tasks.take() == SHARDS[0]
     assert tasks.take() is None
     assert tasks
-    tasks.done(report(0), workers=1)
+    tasks.settle(0, report(0), workers=1)
     assert not tasks
 
 
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
-
-
-def test_progress_is_one_line() -> None:
-    line = ProgressLine(1000, already=200, stream=Terminal())
-    line.advance(400, workers=8)
-    assert line.line(2.0, 8) == "scoring: 60.0%, 200 pairs/s, 0:00:02 left, 8 workers"
-    for _ in range(4):
-        line.advance(100, workers=1)
-    line.close()
-    shown = line._stream.getvalue()  # type: ignore[attr-defined]  # the terminal above
-    assert shown.count("\n") == 1
-    assert "100.0%" in shown
-
-
-def test_progress_in_a_file_is_few_lines() -> None:
-    stream = io.StringIO()
-    line = ProgressLine(1000, stream=stream)
-    for _ in range(1000):
-        line.advance(1, workers=2)
-    line.close()
-    assert len(stream.getvalue().splitlines()) == 2  # the first and the last
+def test_progress_counts_pairs_and_workers(capsys: pytest.CaptureFixture[str]) -> None:
+    with progress_bar(1000, already=200, what="scoring") as bar:
+        tasks = Tasks(SHARDS[:1], bar)
+        tasks.take()
+        tasks.tell("the cluster has no room")
+        tasks.settle(0, Report(0, 800, 0, 1.0, 0), workers=8)
+    shown = capsys.readouterr().err
+    assert "scoring: the cluster has no room\n" in shown
+    assert "scoring: 100%" in shown
+    assert "8 workers" in shown

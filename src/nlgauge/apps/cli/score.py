@@ -351,7 +351,7 @@ def _summary(merged: Merged, confidence: Confidence | None) -> str:
 
 
 def _prediction(found: Prediction) -> str:
-    from nlgauge.apps.cluster.tasks import clock
+    from nlgauge.apps.cluster.merged import clock
 
     rows: list[list[Cell]] = [
         [one.workers, clock(one.seconds), f"{one.gigabytes:.1f}", f"{one.cost:.3g}"] for one in found.estimates

@@ -6,6 +6,7 @@ import os
 import time
 import uuid
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from itertools import islice
 from os import PathLike
@@ -17,7 +18,7 @@ from nlgauge.apps.cluster.counts import Counts, check_countable, counts_path, fr
 from nlgauge.apps.cluster.executors import Executor, Local, Pool
 from nlgauge.apps.cluster.parts import PartKey, part_path, stored_key, write_file
 from nlgauge.apps.cluster.shards import PLAN, Plan, ShardRows, check_shard_rows, input_digest, make_plan, read_plan
-from nlgauge.apps.cluster.tasks import ProgressLine, Tasks
+from nlgauge.apps.cluster.tasks import Tasks, progress_bar
 from nlgauge.apps.cluster.worker import Job, Pass
 from nlgauge.core.composite import leaves
 from nlgauge.core.corpus import WholeCorpus
@@ -250,17 +251,12 @@ class _Driver:
         systems = len(self._plan.columns.systems)
         own = [shard for shard in self._plan.longest_first if shard.number in self._own]
         left = [shard for shard in own if shard.number not in there]
-        line = None
-        if self._progress:
-            total = sum(shard.rows for shard in own) * systems
-            line = ProgressLine(total, already=total - sum(shard.rows for shard in left) * systems, what=what)
-        self._tasks = Tasks(left, line)
-        if left:
-            try:
+        total, to_do = (systems * sum(shard.rows for shard in shards) for shards in (own, left))
+        show = self._progress and left
+        with progress_bar(total, already=total - to_do, what=what) if show else nullcontext() as bar:
+            self._tasks = Tasks(left, bar)
+            if left:
                 self._pool.run(step, self._tasks)
-            finally:
-                if line is not None:
-                    line.close()
 
     def _counted(self) -> set[int]:
         shards = self._plan.shards

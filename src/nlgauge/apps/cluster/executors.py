@@ -13,26 +13,17 @@ from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
-from typing import NamedTuple, NoReturn, Protocol
+from typing import Literal, Protocol
 
 from nlgauge.apps.cluster.ray_pool import ray_pool
-from nlgauge.apps.cluster.shards import Plan, reason_of
+from nlgauge.apps.cluster.shards import Plan
 from nlgauge.apps.cluster.tasks import Tasks
-from nlgauge.apps.cluster.worker import MEMORY_EXIT, Job, Pass, Report, Worker, ends_run, watch_memory
+from nlgauge.apps.cluster.worker import MEMORY_EXIT, Job, LazyWorker, Outcome, Pass
 from nlgauge.encoders.load import default_threads
-from nlgauge.errors import InputError, NlgaugeError, RecipeError
+from nlgauge.errors import InputError, RecipeError
 
 #: Workers that may die before they are ready, one after the other, until the run is given up.
 _FALSE_STARTS = 5
-
-#: What a worker sends first. One that dies later dies of its shard, or of the machine.
-_READY = "ready"
-
-
-class _Failed(NamedTuple):
-    """A shard that failed, by no fault of the machine."""
-
-    reason: str
 
 
 class _Process:
@@ -54,19 +45,13 @@ class _Process:
         with contextlib.suppress(OSError):
             self.pipe.send((step, shard))
 
-    def receive(self) -> Report | _Failed | NlgaugeError | str | None:
-        """Its answer; None where it died."""
+    def receive(self) -> Outcome | Literal[True] | None:
+        """What became of its shard; True where it is ready, None where it died."""
         try:
-            answer: Report | _Failed | NlgaugeError | str = self.pipe.recv()
+            outcome: Outcome | Literal[True] = self.pipe.recv()
         except (EOFError, OSError, pickle.UnpicklingError):
             return None
-        return answer
-
-    def end(self) -> None:
-        """Stop it, whatever it does."""
-        self.pipe.close()
-        self.process.terminate()
-        self.process.join()
+        return outcome
 
     def why_it_died(self) -> str:
         """In words."""
@@ -90,80 +75,58 @@ class LocalPool:
         while len(self._pool) < min(self._workers, tasks.waiting):
             self._pool.append(_Process(self._job))
         while tasks:
-            for one in self._pool:
-                if one.shard is None and (shard := tasks.take()) is not None:
-                    one.give(step, shard.number)
-            busy = {one.pipe: one for one in self._pool if one.shard is not None}
+            for process in self._pool:
+                if process.shard is None and (shard := tasks.take()) is not None:
+                    process.give(step, shard.number)
+            busy = {process.pipe: process for process in self._pool if process.shard is not None}
             for pipe in wait(list(busy)):
                 self._take_in(busy[pipe], tasks)  # type: ignore[index]  # wait gives back what it was given
 
-    def _take_in(self, one: _Process, tasks: Tasks) -> None:
-        """The answer of a process, or its death."""
-        answer, shard = one.receive(), one.shard
+    def _take_in(self, process: _Process, tasks: Tasks) -> None:
+        """The answer of a process, or its death; another one is started in the place of one that died."""
+        outcome, shard = process.receive(), process.shard
         assert shard is not None
-        if answer == _READY:
-            one.ready, self._false_starts = True, 0
+        if outcome is True:
+            # One that dies later dies of its shard, or of the machine.
+            process.ready, self._false_starts = True, 0
             return
-        one.shard = None
-        if isinstance(answer, NlgaugeError):
-            raise answer
-        if isinstance(answer, Report):
-            tasks.done(answer, workers=len(self._pool))
-        elif isinstance(answer, _Failed):
-            tasks.fail(shard, answer.reason)
-        else:
-            self._replace(one, shard, tasks)
-
-    def _replace(self, one: _Process, shard: int, tasks: Tasks) -> None:
-        """Start another process in the place of one that died."""
-        reason = one.why_it_died()
-        if one.ready:
+        process.shard = None
+        if outcome is not None:
+            tasks.settle(shard, outcome, workers=len(self._pool))
+            return
+        reason = process.why_it_died()
+        if process.ready:
             tasks.fail(shard, reason)
         else:
             tasks.give_back(shard)
             self._false_starts += 1
             if self._false_starts >= _FALSE_STARTS:
-                _give_up(self._false_starts, reason)
-        self._pool[self._pool.index(one)] = _Process(self._job)
-        one.pipe.close()
+                msg = (
+                    f"no worker comes to work: {reason}, {self._false_starts} times; in a script, put the call below "
+                    "'if __name__ == \"__main__\":', because each worker imports the script"
+                )
+                raise InputError(msg)
+        self._pool[self._pool.index(process)] = _Process(self._job)
+        process.pipe.close()
 
     def close(self) -> None:
         """End all processes, whatever they do."""
-        for one in self._pool:
-            one.end()
-
-
-def _give_up(times: int, reason: str) -> NoReturn:
-    msg = (
-        f"no worker comes to work: {reason}, {times} times; in a script, put the call below "
-        "'if __name__ == \"__main__\":', because each worker imports the script"
-    )
-    raise InputError(msg)
+        for process in self._pool:
+            process.pipe.close()
+            process.process.terminate()
+            process.process.join()
 
 
 def _serve(pipe: Connection, job: Job) -> None:
     """What a worker process does: shards come in, reports go out, until the pipe closes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupt is the driver's to handle
     with contextlib.suppress(OSError):
-        pipe.send(_READY)
-    watch_memory(job.memory)
-    worker: Worker | None = None
-    while True:
-        try:
+        pipe.send(True)
+    worker = LazyWorker(job)
+    with contextlib.suppress(EOFError, OSError):  # the driver is gone
+        while True:
             step, shard = pipe.recv()
-        except (EOFError, OSError):
-            return  # the driver is gone
-        answer: Report | _Failed | NlgaugeError
-        try:
-            worker = worker or Worker(job)
-            answer = worker.run(step, shard)
-        except Exception as error:
-            hopeless = isinstance(error, NlgaugeError) and ends_run(error)
-            answer = error if hopeless else _Failed(reason_of(error))  # type: ignore[assignment]  # it is one
-        try:
-            pipe.send(answer)
-        except OSError:
-            return
+            pipe.send(worker.run(step, shard))
 
 
 class Pool(Protocol):
@@ -205,7 +168,7 @@ class Local:
     def open(self, job: Job) -> AbstractContextManager[Pool]:
         """Processes, started when there is something to do."""
         if self.workers == 1 and self.memory is None:
-            return nullcontext(_Here(job))
+            return nullcontext(_ThisProcess(job))
         share = job.options.threads or max(1, default_threads() // self.workers)
         options = replace(job.options, threads=share)
         return closing(LocalPool(replace(job, options=options, memory=self.memory), self.workers))
@@ -270,22 +233,15 @@ class Ray:
         return ray_pool(job, address=self.address, workers=self.workers, threads=threads)
 
 
-class _Here:
+class _ThisProcess:
     """This process, as the only worker."""
 
     def __init__(self, job: Job) -> None:
-        self._worker = Worker(job)
+        self._worker = LazyWorker(job)
 
     def run(self, step: Pass, tasks: Tasks) -> None:
-        while tasks:
-            shard = tasks.take()
-            assert shard is not None  # nobody else takes any
-            try:
-                tasks.done(self._worker.run(step, shard.number), workers=1)
-            except Exception as error:
-                if ends_run(error):
-                    raise
-                tasks.fail(shard.number, reason_of(error))
+        while (shard := tasks.take()) is not None:
+            tasks.settle(shard.number, self._worker.run(step, shard.number), workers=1)
 
 
 def _check(value: object, what: str) -> None:

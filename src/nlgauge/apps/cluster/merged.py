@@ -216,6 +216,16 @@ _WORKERS = (1, 10, 100)
 _STRETCHES = 20
 
 
+def clock(seconds: float) -> str:
+    """Hours, minutes and seconds.
+
+    >>> clock(3725)
+    '1:02:05'
+    """
+    whole = round(seconds)
+    return f"{whole // 3600}:{whole // 60 % 60:02d}:{whole % 60:02d}"
+
+
 class Estimate(NamedTuple):
     """What a run takes on so many workers of one thread."""
 

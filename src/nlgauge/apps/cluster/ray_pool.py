@@ -15,10 +15,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from nlgauge.apps.cluster.shards import reason_of
 from nlgauge.apps.cluster.tasks import Tasks
-from nlgauge.apps.cluster.worker import Job, Pass, Report, Worker, ends_run, watch_memory
-from nlgauge.errors import InputError, NlgaugeError
+from nlgauge.apps.cluster.worker import Job, LazyWorker, Pass
+from nlgauge.errors import InputError
 from nlgauge.io.packages import require
 
 #: Seconds between looks at what is done, in which an interrupt comes through.
@@ -40,25 +39,12 @@ _PATIENCE_SECONDS = 30.0
 _RESTART_SECONDS = 120.0
 
 
-class _Actor:
+class _Actor(LazyWorker):
     """What runs in an actor."""
-
-    def __init__(self, job: Job) -> None:
-        watch_memory(job.memory)
-        self._job = job
-        self._worker: Worker | None = None
 
     def process(self) -> int:
         """The number of its process."""
         return os.getpid()
-
-    def run(self, step: Pass, shard: int) -> Report | NlgaugeError | str:
-        """Do a shard; or the error that ends the run, or the reason why the shard must be tried again."""
-        try:
-            self._worker = self._worker or Worker(self._job)
-            return self._worker.run(step, shard)
-        except Exception as error:
-            return error if isinstance(error, NlgaugeError) and ends_run(error) else reason_of(error)
 
 
 class RayPool:
@@ -123,58 +109,34 @@ def run_on_actors(ray: Any, actors: list[Any], step: Any, tasks: Tasks) -> None:
             tasks.tell(f"the cluster has had no room for a worker for {_PATIENCE_SECONDS:g} s; still waiting")
         for reference in ready:
             if reference in away:
-                _welcome(ray, reference, away, idle)
+                actor, since = away.pop(reference)
+                if _outcome(ray, reference) != _DIED:
+                    idle.append(actor)
+                elif time.monotonic() - since < _RESTART_SECONDS:
+                    time.sleep(0.1)
+                    away[actor.process.remote()] = actor, since
                 continue
             actor, number = busy.pop(reference)
-            answer = _answer(ray, reference)
-            if isinstance(answer, NlgaugeError):
-                raise answer
-            if isinstance(answer, Report):
-                tasks.done(answer, workers=len(actors) - len(away))
-            else:
-                tasks.fail(number, answer)
-            if answer == _DIED:
+            outcome = _outcome(ray, reference)
+            tasks.settle(number, outcome, workers=len(actors) - len(away))
+            if outcome == _DIED:
                 away[actor.process.remote()] = actor, time.monotonic()
             else:
                 idle.append(actor)
 
 
-def _answer(ray: Any, reference: Any) -> Report | NlgaugeError | str:
-    """What an actor sent, or why it did not."""
+def _outcome(ray: Any, reference: Any) -> Any:
+    """What an actor sent, or why it did not; an error where actors cannot be made, such as for want of a package."""
     try:
-        answer: Report | NlgaugeError | str = ray.get(reference)
-    except ray.exceptions.RayActorError as error:
-        _refuse_unable(error)
+        return ray.get(reference)
+    except ray.exceptions.RayError as error:
+        last_line = str(error).strip().rpartition("\n")[2]
+        if not isinstance(error, ray.exceptions.RayActorError):  # raised within the worker
+            return last_line
+        if _CANNOT_START in str(error):
+            msg = f"workers cannot start on the cluster: {last_line}; install the same nlgauge on all its machines"
+            raise InputError(msg) from error
         return _DIED
-    except ray.exceptions.RayError as error:  # raised within the worker; the last line has what it was
-        return str(error).strip().rpartition("\n")[2]
-    return answer
-
-
-def _welcome(ray: Any, reference: Any, away: dict[Any, tuple[Any, float]], idle: list[Any]) -> None:
-    """An actor that was away answers, or is asked once more."""
-    actor, since = away.pop(reference)
-    try:
-        ray.get(reference)
-    except ray.exceptions.RayActorError as error:
-        _refuse_unable(error)
-        if _has_time(since):
-            time.sleep(0.1)
-            away[actor.process.remote()] = actor, since
-    else:
-        idle.append(actor)
-
-
-def _refuse_unable(error: Exception) -> None:
-    """Say so where actors cannot be made at all, such as for want of a package."""
-    if _CANNOT_START in str(error):
-        cause = str(error).strip().rpartition("\n")[2]
-        msg = f"workers cannot start on the cluster: {cause}; install the same nlgauge on all its machines"
-        raise InputError(msg) from error
-
-
-def _has_time(since: float) -> bool:
-    return time.monotonic() - since < _RESTART_SECONDS
 
 
 def _room_for(machines: Sequence[Mapping[str, Any]], threads: int, memory: int | None) -> int:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import sys
-import time
 from collections import Counter, deque
 from collections.abc import Sequence
-from typing import IO
+from typing import Any
 
 from nlgauge.apps.cluster.shards import RowShard
-from nlgauge.apps.cluster.worker import Report
+from nlgauge.apps.cluster.worker import Outcome, Report
+from nlgauge.errors import NlgaugeError
 
 #: How often a shard is tried.
 TRIES = 3
@@ -18,11 +18,11 @@ TRIES = 3
 class Tasks:
     """The shards of a pass, in order of work."""
 
-    def __init__(self, shards: Sequence[RowShard], progress: ProgressLine | None = None) -> None:
+    def __init__(self, shards: Sequence[RowShard], bar: Any = None) -> None:
         self._waiting = deque(shards)
         self._running: dict[int, RowShard] = {}
         self._tries: Counter[int] = Counter()
-        self._progress = progress
+        self._bar = bar
         self.reports: list[Report] = []
         self.failed: dict[int, str] = {}
         """Shards that were given up, with the last reason."""
@@ -44,17 +44,23 @@ class Tasks:
         self._running[shard.number] = shard
         return shard
 
-    def done(self, report: Report, *, workers: int) -> None:
-        """A shard was done."""
-        self._running.pop(report.shard, None)
-        self.reports.append(report)
-        if self._progress is not None:
-            self._progress.advance(report.pairs, workers)
+    def settle(self, number: int, outcome: Outcome, *, workers: int) -> None:
+        """What became of a shard: a report, the error that ends the run, or the reason why it is tried again."""
+        if isinstance(outcome, NlgaugeError):
+            raise outcome
+        if isinstance(outcome, str):
+            self.fail(number, outcome)
+            return
+        self._running.pop(number, None)
+        self.reports.append(outcome)
+        if self._bar is not None:
+            self._bar.set_postfix_str(f"{workers} worker{'s' if workers != 1 else ''}", refresh=False)
+            self._bar.update(outcome.pairs)
 
     def tell(self, text: str) -> None:
         """Something that whoever watches should know."""
-        if self._progress is not None:
-            self._progress.tell(text)
+        if self._bar is not None:
+            self._bar.write(f"{self._bar.desc}: {text}", file=sys.stderr)
 
     def give_back(self, number: int) -> None:
         """A shard was taken and not begun: it is the next one again."""
@@ -70,55 +76,9 @@ class Tasks:
             self.failed[number] = reason
 
 
-class ProgressLine:
-    """One line on stderr: share, rate, time left, workers."""
+def progress_bar(total: int, *, already: int, what: str) -> Any:
+    """Pairs that are done, on stderr; where that is a file, only every half minute."""
+    from tqdm import tqdm
 
-    def __init__(self, total: int, *, already: int = 0, what: str = "scoring", stream: IO[str] | None = None) -> None:
-        self._total, self._already, self._what = total, already, what
-        self._done, self._began, self._shown = 0, time.monotonic(), float("-inf")
-        self._stream = stream or sys.stderr
-
-    def advance(self, pairs: int, workers: int) -> None:
-        """So many pairs more are done."""
-        self._done += pairs
-        every = 0.5 if self._stream.isatty() else 30.0
-        now = time.monotonic()
-        if now - self._shown >= every or self._done + self._already == self._total:
-            self._shown = now
-            self._show(self.line(now - self._began, workers))
-
-    def line(self, seconds: float, workers: int) -> str:
-        """What the line says after so many seconds."""
-        rate = self._done / max(seconds, 1e-9)
-        left = (self._total - self._already - self._done) / rate if rate else 0.0
-        share = (self._already + self._done) / self._total
-        many = "s" if workers != 1 else ""
-        return f"{self._what}: {share:.1%}, {rate:,.0f} pairs/s, {clock(left)} left, {workers} worker{many}"
-
-    def _show(self, line: str) -> None:
-        if self._stream.isatty():
-            self._stream.write(f"\r{line}\x1b[K")
-        else:
-            self._stream.write(f"{line}\n")
-        self._stream.flush()
-
-    def tell(self, text: str) -> None:
-        """A line of its own."""
-        self._show(f"{self._what}: {text}")
-        if self._stream.isatty():
-            self._stream.write("\n")
-
-    def close(self) -> None:
-        """End the line."""
-        if self._stream.isatty() and self._done:
-            self._stream.write("\n")
-
-
-def clock(seconds: float) -> str:
-    """Hours, minutes and seconds.
-
-    >>> clock(3725)
-    '1:02:05'
-    """
-    whole = round(seconds)
-    return f"{whole // 3600}:{whole // 60 % 60:02d}:{whole % 60:02d}"
+    every = 0.5 if sys.stderr.isatty() else 30.0
+    return tqdm(total=total, initial=already, desc=what, unit=" pairs", unit_scale=True, mininterval=every)

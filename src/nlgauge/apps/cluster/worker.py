@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Generic, Literal, NamedTuple, TypeVar
+from typing import Generic, Literal, NamedTuple, TypeAlias, TypeVar
 
 from nlgauge.apps.cluster.counts import (
     Counts,
@@ -22,7 +22,16 @@ from nlgauge.apps.cluster.counts import (
     write_counts,
 )
 from nlgauge.apps.cluster.parts import Part, PartKey, UnwritableError, part_path, write_part
-from nlgauge.apps.cluster.shards import Plan, RowShard, ShardRows, failing_rows, may_be_of_a_row, read_plan, read_rows
+from nlgauge.apps.cluster.shards import (
+    Plan,
+    RowShard,
+    ShardRows,
+    failing_rows,
+    may_be_of_a_row,
+    read_plan,
+    read_rows,
+    reason_of,
+)
 from nlgauge.core.compare import Comparisons, compare
 from nlgauge.core.composite import leaves
 from nlgauge.core.corpus import WholeCorpus
@@ -39,6 +48,7 @@ from nlgauge.errors import (
     InputError,
     MissingExtraError,
     ModelError,
+    NlgaugeError,
     RecipeError,
     SignatureError,
 )
@@ -100,6 +110,10 @@ class Report(NamedTuple):
     seconds: float
     memory: int
     """Bytes in use when it was done."""
+
+
+#: What becomes of a shard: a report, the error that ends the run, or the reason why it must be tried again.
+Outcome: TypeAlias = "Report | NlgaugeError | str"
 
 
 @dataclass(frozen=True)
@@ -248,6 +262,23 @@ class Worker:
             loaded = dict(one.state.loaded) | {"bounds": Loaded("corpus", bounds)}
             metrics[number] = replace(one, state=replace(one.state, loaded=loaded))
         return replace(prepared, metrics=tuple(metrics))
+
+
+class LazyWorker:
+    """A worker that is made with its first shard, so that what is wrong on its machine is an outcome too."""
+
+    def __init__(self, job: Job) -> None:
+        watch_memory(job.memory)
+        self._job = job
+        self._worker: Worker | None = None
+
+    def run(self, step: Pass, number: int) -> Outcome:
+        """Do a shard."""
+        try:
+            self._worker = self._worker or Worker(self._job)
+            return self._worker.run(step, number)
+        except Exception as error:
+            return error if isinstance(error, NlgaugeError) and ends_run(error) else reason_of(error)
 
 
 def _chosen(counted: ShardCounts, chosen: Sequence[int]) -> Comparisons:
