@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from nlgauge.studies.explain.build import is_whole_text, linear_attributions, other_links, own_links, word_links
-from nlgauge.studies.explain.word_level import WordView
+from nlgauge.studies.explain.explanation import WordView
 from nlgauge.text.words import split_words
 from nlgauge.vectors.cloud import Alignment, Flow
 

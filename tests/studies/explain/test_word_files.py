@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from nlgauge.errors import FileFormatError
-from nlgauge.studies.explain.word_level import read_word_scores, read_word_tags
+from nlgauge.studies.explain.evaluate import read_word_scores, read_word_tags
 
 
 def test_tags_and_scores_are_read_line_by_line(tmp_path: Path) -> None:

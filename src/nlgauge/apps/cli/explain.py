@@ -43,10 +43,11 @@ from nlgauge.studies.explain.evaluate import (
     ErrorAgreements,
     evaluate_errors,
     gold_words,
+    read_word_scores,
+    read_word_tags,
     word_errors,
 )
 from nlgauge.studies.explain.options import CorpusOptions, ExplainOptions
-from nlgauge.studies.explain.word_level import read_word_scores, read_word_tags
 
 if TYPE_CHECKING:
     from nlgauge.studies.explain.explanation import Explanation

@@ -21,8 +21,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nlgauge.core.compare import Comparisons
 from nlgauge.core.corpus import Corpus
-from nlgauge.core.metric import Metric
+from nlgauge.core.metric import Metric, TextMetric
 from nlgauge.core.prepare import Prepared
 from nlgauge.core.score import Score
 from nlgauge.errors import RecipeError
@@ -35,10 +36,11 @@ from nlgauge.studies.explain.explanation import (
     Side,
     Word,
     WordedText,
+    WordView,
+    lowered_spans,
 )
 from nlgauge.studies.explain.masking import MOST_WORDS, MaskedText
-from nlgauge.studies.explain.options import ExplainOptions, ScoresByReference
-from nlgauge.studies.explain.word_level import WordView, lowered_spans
+from nlgauge.studies.explain.options import ExplainOptions, reference_rule
 from nlgauge.text.tokenizer import Tokens, is_punctuation
 from nlgauge.text.words import WordSpan, split_words
 from nlgauge.vectors.cloud import Alignment, Flow
@@ -266,7 +268,8 @@ class Explainer:
     """As the metric sees it, with the documents of idf spelt out."""
     score: Score
     options: ExplainOptions
-    by_reference: ScoresByReference
+    comparisons: Comparisons | None
+    """None where the score came with its alignments; metrics without a model need none."""
 
     @property
     def metric(self) -> Metric:
@@ -283,7 +286,7 @@ class Explainer:
         notes = [text for name, text in _SEGMENT_NOTES.items() if index in getattr(self.score.notes, name)]
         if alignment is None and _SEGMENT_NOTES["zero_weight"] in notes:
             notes[notes.index(_SEGMENT_NOTES["zero_weight"])] = NOTHING_COUNTS
-        several = self.by_reference.of(index, best)
+        several = self._several_references(index, best)
         if several is not None:
             notes += self._notes_of_references(several)
         explanation = Explanation(
@@ -390,6 +393,42 @@ class Explainer:
         tokens = tokenized.tokens[text.lower() if prepared.metric.lowercase == "yes" else text]
         pieces = tokenized.encoder.tokenizer.pieces(tokens)
         return TextFilter(prepared.metric, tokens, pieces, stopwords, tokenized.limit)
+
+    def _several_references(self, index: int, shown: int) -> SeveralReferences | None:
+        """Scores of a segment against each reference alone; None where it has one reference."""
+        metric, references = self.metric, self.corpus.references[index]
+        if len(references) == 1:
+            return None
+        rule, scores = reference_rule(metric), list[float]()
+        if rule != "best" and isinstance(metric, TextMetric):
+            (hypotheses,) = self.corpus.systems.values()
+            result = metric.score_texts([hypotheses[index]] * len(references), [[text] for text in references])
+            scores = result.segments[metric.main].tolist()
+        # A score that is scaled over the corpus has no value against one reference.
+        elif rule != "best" and not metric.whole_corpus:
+            scores = [column[index] for column in self._scores_by_reference[: len(references)]]
+        return SeveralReferences(rule, len(references), shown, tuple(scores))
+
+    @cached_property
+    def _scores_by_reference(self) -> list[list[float]]:
+        """For each reference the scores of all segments, as the metric finishes them: rescaled, in their order.
+
+        Where a segment has fewer references, its last one stands for the others.
+        """
+        if self.comparisons is None:
+            return []
+        prepared = self.prepared.compared[0]
+        (system,) = self.corpus.systems
+        comparisons = [self.comparisons.found[0][system][index] for index in range(len(self.corpus))]
+        columns = []
+        for number in range(max(len(comparison.values) for comparison in comparisons)):
+            alone = [
+                replace(each, values=each.values[[min(number, len(each.values) - 1)]], alignments=None)
+                for each in comparisons
+            ]
+            finished = prepared.metric.finish({system: alone}, prepared.state)[system]
+            columns.append(finished.segments[prepared.metric.main].tolist())
+        return columns
 
     def _notes_of_references(self, several: SeveralReferences) -> list[str]:
         """Which reference is shown, and where words are left out of that one alone."""

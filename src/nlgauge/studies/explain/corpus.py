@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -27,10 +27,10 @@ from nlgauge.errors import InputError
 from nlgauge.io.table import LINE, Cell, Table
 from nlgauge.stats.resampling import bootstrap_sums, expanded_tail
 from nlgauge.stats.validation import Vector
-from nlgauge.studies.explain.explanation import Attribution, Explanation, Side, Word
-from nlgauge.studies.explain.options import CorpusOptions, ExplainOptions, split_options
+from nlgauge.studies.explain.explanation import Attribution, Side, Word
+from nlgauge.studies.explain.options import CorpusOptions, ExplainOptions
 from nlgauge.studies.explain.pairs import iter_explanations
-from nlgauge.text.annotation import AnnotatedText, AnnotatedWord, Annotator, annotate_each
+from nlgauge.text.annotation import AnnotatedText, AnnotatedWord, annotate_each
 from nlgauge.text.annotators import load_annotator
 from nlgauge.text.tokenizer import is_punctuation
 
@@ -118,120 +118,109 @@ def explain_corpus(
         options: Those of `nlgauge.studies.explain.options.CorpusOptions`: `annotator=`, `side=`, `method=`, `level=`,
             `resamples=`, `seed=`; those of `nlgauge.score`, and of `nlgauge.explain_pair`.
     """
-    chosen, rest = split_options(options, CorpusOptions)
+    rest: dict[str, Any] = dict(options)
+    chosen = CorpusOptions.take(rest)
     method, side = chosen.method, chosen.side
     tagger = load_annotator(chosen.annotator)
-    asked = rest | {"shapley": method == "shapley", "leave_one_out": method == "leave-one-out", "side": side}
+    rest |= {"shapley": method == "shapley", "leave_one_out": method == "leave-one-out", "side": side}
     if tagger.language:
-        _, of_recipe = split_options(asked, ExplainOptions)
-        named = one_metric(metric, function="explain_corpus")
-        (recipe,), _, _ = resolved_call(named, of_recipe)
+        of_recipe = {name: value for name, value in rest.items() if name not in ExplainOptions.options()}
+        (recipe,), _, _ = resolved_call(one_metric(metric, function="explain_corpus"), of_recipe)
         check_annotator(recipe, chosen.annotator, (tagger.language,))
-    first: tuple[Explanation, Attribution] | None = None
+    count, first = 0, None
     parts: list[_TextParts] = []
-    count = 0
-    for found in iter_explanations(hyps, refs, metric=metric, sources=sources, **asked):
+    for explanation in iter_explanations(hyps, refs, metric=metric, sources=sources, **rest):
         count += 1
-        part = _attribution(found, method, side)
+        own_parts = (part for part in explanation.attributions if part.kind == method and part.side == side)
+        part = next(own_parts, None)
         if part is not None and any(part.values):
-            first = first or (found, part)
-            parts.append(_TextParts(found.words(side), part.values, *_ordered(found, side)))
+            first = first or explanation
+            texts = explanation.hypothesis.text, explanation.reference.text
+            parts.append(_TextParts(explanation.words(side), part, *(texts if side == "hypothesis" else texts[::-1])))
     if first is None:
         msg = f"none of the {count} texts has {method} contributions of the {side}; try method='leave-one-out'"
         raise InputError(msg)
-    explanation, part = first
-    collected = _collected(parts, tagger)
-    if not collected.texts:
+    annotations = annotate_each(tagger, [text for part in parts for text in (part.own, part.other)])
+    groups = [
+        _group_words(part, own, other)
+        for part in parts
+        if (own := annotations[part.own]) is not None and (other := annotations[part.other]) is not None
+    ]
+    if not groups:
         msg = f"none of the {count} pairs of texts is annotated on both sides by {tagger.label}"
         raise InputError(msg)
-    shares = [collected.shares(kind, chosen) for kind in ("tag", "match")]
+    tags = _shares([[(tag, value) for tag, _, value in rows] for rows in groups], chosen)
+    matches = _shares([[(match, value) for _, match, value in rows] for rows in groups], chosen)
     return CorpusSummary(
-        explanation.metric,
-        part.of,
+        first.metric,
+        parts[0].attribution.of,
         method,
         side,
-        len(collected.texts),
-        count - len(collected.texts),
-        tuple(sorted(shares[0], key=lambda one: -one.share)),
-        tuple(sorted(shares[1], key=lambda one: MATCHES.index(one.group))),
+        len(groups),
+        count - len(groups),
+        tuple(sorted(tags, key=lambda group: -group.share)),
+        tuple(sorted(matches, key=lambda group: MATCHES.index(group.group))),
         tagger.label,
-        explanation.signature.recipe_part,
+        first.signature.recipe_part,
         chosen.level,
     )
-
-
-def _attribution(found: Explanation, method: str, side: Side) -> Attribution | None:
-    return next((one for one in found.attributions if one.kind == method and one.side == side), None)
-
-
-def _ordered(found: Explanation, side: Side) -> tuple[str, str]:
-    """The text whose words are looked at, then the other."""
-    pair = found.hypothesis.text, found.reference.text
-    return pair if side == "hypothesis" else pair[::-1]
 
 
 class _TextParts(NamedTuple):
     """What is kept of an explanation."""
 
     words: Sequence[Word]
-    values: Sequence[float]
+    attribution: Attribution
     own: str
+    """The text whose words are looked at."""
     other: str
 
 
-def _collected(parts: Sequence[_TextParts], annotator: Annotator) -> _Collected:
-    """All texts whose two sides can be annotated."""
-    annotated = annotate_each(annotator, [text for one in parts for text in (one.own, one.other)])
-    found = _Collected()
-    for one in parts:
-        own, other = annotated[one.own], annotated[one.other]
-        if own is not None and other is not None:
-            found.add(one.words, one.values, own, other)
-    return found
+def _group_words(part: _TextParts, own: AnnotatedText, other: AnnotatedText) -> list[tuple[str, str, float]]:
+    """Tag, match and contribution of each word of a text."""
+    annotated, there = ([word for sentence in text.sentences for word in sentence.words] for text in (own, other))
+    forms, lemmas = {word.form.lower() for word in there}, {word.lemma.lower() for word in there}
+    rows = []
+    for word, value in zip(part.words, part.attribution.values, strict=True):
+        # The annotated word that shares most characters with it; of equal ones the first.
+        shared = [min(word.end, entry.end) - max(word.start, entry.start) for entry in annotated]
+        most = max(shared, default=0)
+        tag = annotated[shared.index(most)] if most > 0 else None
+        rows.append((tag.upos if tag else "X", _match(word, tag, forms, lemmas), float(value)))
+    return rows
 
 
-class _Collected:
-    """Words of texts with their groups and contributions."""
+def _match(word: Word, tag: AnnotatedWord | None, forms: set[str], lemmas: set[str]) -> str:
+    if all(map(is_punctuation, word.text)):
+        return "punctuation"
+    if word.text.lower() in forms or (tag is not None and tag.form.lower() in forms):
+        return "same word"
+    return "same lemma" if tag is not None and tag.lemma.lower() in lemmas else "other word"
 
-    def __init__(self) -> None:
-        self.texts: list[list[tuple[str, str, float]]] = []
-        """By text: tag, match and contribution of each word."""
 
-    def add(self, words: Sequence[Word], values: Sequence[float], own: AnnotatedText, other: AnnotatedText) -> None:
-        annotated = [word for sentence in own.sentences for word in sentence.words]
-        there = [word for sentence in other.sentences for word in sentence.words]
-        forms, lemmas = {word.form.lower() for word in there}, {word.lemma.lower() for word in there}
-        rows = []
-        for word, value in zip(words, values, strict=True):
-            tag = _nearest(word, annotated)
-            rows.append((tag.upos if tag else "X", _match(word, tag, forms, lemmas), float(value)))
-        self.texts.append(rows)
-
-    def shares(self, kind: str, options: CorpusOptions) -> list[GroupShare]:
-        """What each group contributes, with an interval over texts."""
-        at = ("tag", "match").index(kind)
-        groups = sorted({str(row[at]) for rows in self.texts for row in rows})
-        sizes, counts = np.zeros((2, len(self.texts), len(groups)))
-        signed = np.zeros(len(groups))
-        for text, rows in enumerate(self.texts):
-            for row in rows:
-                group = groups.index(str(row[at]))
-                sizes[text, group] += abs(row[2])
-                counts[text, group] += 1
-                signed[group] += row[2]
-        intervals = _intervals(sizes, options)
-        total, words = sizes.sum(axis=0), counts.sum(axis=0)
-        return [
-            GroupShare(
-                group,
-                int(words[number]),
-                float(words[number] / words.sum()),
-                float(total[number] / total.sum()),
-                *intervals[number],
-                float(signed[number] / words[number]),
-            )
-            for number, group in enumerate(groups)
-        ]
+def _shares(texts: Sequence[Sequence[tuple[str, float]]], options: CorpusOptions) -> list[GroupShare]:
+    """What each group contributes, with an interval over texts; a text is a list of groups and values of words."""
+    groups = sorted({group for rows in texts for group, _ in rows})
+    sizes, counts = np.zeros((2, len(texts), len(groups)))
+    signed = np.zeros(len(groups))
+    for text, rows in enumerate(texts):
+        for name, value in rows:
+            group = groups.index(name)
+            sizes[text, group] += abs(value)
+            counts[text, group] += 1
+            signed[group] += value
+    total, words = sizes.sum(axis=0), counts.sum(axis=0)
+    return [
+        GroupShare(
+            group,
+            int(words[number]),
+            float(words[number] / words.sum()),
+            float(total[number] / total.sum()),
+            *ends,
+            float(signed[number] / words[number]),
+        )
+        for number, (group, ends) in enumerate(zip(groups, _intervals(sizes, options), strict=True))
+    ]
 
 
 def _intervals(sizes: Vector, options: CorpusOptions) -> list[tuple[float | None, float | None]]:
@@ -242,18 +231,3 @@ def _intervals(sizes: Vector, options: CorpusOptions) -> list[tuple[float | None
     tail = 100 * expanded_tail(options.level, len(sizes))
     low, high = np.percentile(drawn / drawn.sum(axis=1, keepdims=True), [tail, 100 - tail], axis=0)
     return list(zip(low.tolist(), high.tolist(), strict=True))
-
-
-def _nearest(word: Word, annotated: Sequence[AnnotatedWord]) -> AnnotatedWord | None:
-    """The annotated word that a word shares most characters with; of equal ones the first."""
-    shared = [min(word.end, one.end) - max(word.start, one.start) for one in annotated]
-    best = max(shared, default=0)
-    return annotated[shared.index(best)] if best > 0 else None
-
-
-def _match(word: Word, tag: AnnotatedWord | None, forms: set[str], lemmas: set[str]) -> str:
-    if all(map(is_punctuation, word.text)):
-        return "punctuation"
-    if word.text.lower() in forms or (tag is not None and tag.form.lower() in forms):
-        return "same word"
-    return "same lemma" if tag is not None and tag.lemma.lower() in lemmas else "other word"

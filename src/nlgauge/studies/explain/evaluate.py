@@ -1,4 +1,4 @@
-"""Evaluation of word-level error scores against words that people marked as errors.
+"""Evaluation of word-level error scores, computed or read from files, against words that people marked as errors.
 
 The protocol is that of the Eval4NLP 2021 shared task: texts whose words are all errors, or none, are skipped; for
 each other text AUC, average precision, and recall among the K highest scores, K the number of its errors (of equal
@@ -7,6 +7,7 @@ scores the later word counts as higher); then the means over texts.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -16,11 +17,14 @@ from numpy.typing import NDArray
 
 from nlgauge.core.result import Result
 from nlgauge.data.judgements import JudgementTable
-from nlgauge.errors import InputError
+from nlgauge.errors import FileFormatError, InputError
+from nlgauge.io.lines import read_lines
 from nlgauge.io.table import Cell, Table
+from nlgauge.io.tables import read_jsonl
+from nlgauge.io.textfiles import parse_source
 from nlgauge.stats.summaries import average_precision, recall_at_positives, roc_auc
-from nlgauge.studies.explain.explanation import Explanation, Side
-from nlgauge.studies.explain.options import ExplainOptions, split_options
+from nlgauge.studies.explain.explanation import Side
+from nlgauge.studies.explain.options import ExplainOptions
 from nlgauge.studies.explain.pairs import iter_explanations
 from nlgauge.text.words import split_words
 
@@ -95,20 +99,20 @@ def evaluate_errors(gold: Sequence[Sequence[int]], scores: Sequence[Sequence[flo
     if len(gold) != len(scores):
         msg = f"gold and scores must be of as many texts, got {len(gold)} and {len(scores)}"
         raise InputError(msg)
-    found: list[tuple[float, float, float]] = []
+    rows: list[tuple[float, float, float]] = []
     for number, (labels, values) in enumerate(zip(gold, scores, strict=True)):
         if len(labels) != len(values):
             msg = f"text {number}: expected a score for each of {len(labels)} words, got {len(values)}"
             raise InputError(msg)
         if len(set(labels)) > 1:
             row = roc_auc(values, labels), average_precision(values, labels), recall_at_positives(values, labels)
-            found.append(row)
-    if not found:
+            rows.append(row)
+    if not rows:
         msg = f"none of the {len(gold)} texts has both words that are errors and words that are none"
         raise InputError(msg)
-    columns = TextAgreement(*np.array(found).T)
+    columns = TextAgreement(*np.array(rows).T)
     auc, ap, recall = (float(values.mean()) for values in columns)
-    return ErrorAgreement(auc, ap, recall, len(found), len(gold) - len(found), by_text=columns)
+    return ErrorAgreement(auc, ap, recall, len(rows), len(gold) - len(rows), by_text=columns)
 
 
 def gold_words(table: JudgementTable, *, side: Side = "hypothesis", words: str = "blanks") -> list[list[int]]:
@@ -142,21 +146,55 @@ def word_errors(
     if method not in METHODS:
         msg = f"method must be one of {', '.join(METHODS)}, got {method!r}"
         raise InputError(msg)
-    chosen, _ = split_options(options, ExplainOptions)
+    side = ExplainOptions.take(dict(options)).side
+    options |= {"shapley": method == "shapley", "leave_one_out": method == "leave-one-out"}
     references = None if not all(table.references) else list(table.references)
-    found = iter_explanations(
-        table.hypothesis,
-        references,
-        sources=table.source,
-        metric=metric,
-        **(options | {"shapley": method == "shapley", "leave_one_out": method == "leave-one-out"}),
-    )
+    explanations = iter_explanations(table.hypothesis, references, metric, sources=table.source, **options)
     if method == "match":
-        return [one.error_scores(chosen.side).tolist() for one in found]
-    return [_gains(one, method, chosen.side) for one in found]
+        return [explanation.error_scores(side).tolist() for explanation in explanations]
+    return [
+        # Gains, turned so that more is better.
+        [value if not explanation.higher_is_better else -value for value in part.values]
+        for explanation in explanations
+        for part in [explanation.attribution(kind=method, side=side)]
+    ]
 
 
-def _gains(found: Explanation, method: str, side: Side) -> list[float]:
-    """What the score gains without each word, turned so that more is better."""
-    sign = -1.0 if found.higher_is_better else 1.0
-    return [sign * value for value in found.attribution(kind=method, side=side).values]
+def read_word_tags(path: str) -> list[list[int]]:
+    """0 or 1 for each word, blanks between them."""
+    texts = []
+    for number, line in enumerate(read_lines(path), start=1):
+        tags = line.split()
+        if not tags or not set(tags) <= {"0", "1"}:
+            msg = f"{path}, line {number}: expected 0 or 1 for each word, got {line[:60]!r}"
+            raise FileFormatError(msg)
+        texts.append([int(tag) for tag in tags])
+    return texts
+
+
+def read_word_scores(path: str, *, lower_is_error: bool = False) -> list[list[float]]:
+    """A number for each word, blanks between them, or lists under a key of a JSONL file (`FILE.jsonl:KEY`).
+
+    They are turned where a low one speaks for an error.
+    """
+    source = parse_source(path)
+    name, rows = source.path or path, []
+    if source.column is None:
+        rows = [(f"{name}, line {n}", line.split()) for n, line in enumerate(read_lines(name), start=1)]
+    else:
+        for row in read_jsonl(name):
+            value = row.value(source.column)
+            rows.append((row.at(source.column), value if isinstance(value, list) else [value]))
+    sign = -1.0 if lower_is_error else 1.0
+    return [[sign * _number(value, place) for value in values] for place, values in rows]
+
+
+def _number(value: object, place: str) -> float:
+    try:
+        number = float(value)  # type: ignore[arg-type]  # whatever is no number is refused below
+    except (TypeError, ValueError):
+        number = math.nan
+    if not math.isfinite(number) or isinstance(value, bool):
+        msg = f"{place}: expected a number for each word, got {value!r}"
+        raise FileFormatError(msg)
+    return number

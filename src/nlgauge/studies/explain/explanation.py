@@ -7,7 +7,8 @@ hypothesis and a column per word of the other text; links are framed.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, TypeAlias, overload
 
@@ -19,8 +20,86 @@ from nlgauge.core.signature import Signature
 from nlgauge.errors import InputError
 from nlgauge.io.canvas import COLOURS, new_panels
 from nlgauge.io.table import Table
-from nlgauge.studies.explain.word_level import WordView
-from nlgauge.vectors.cloud import Alignment, Flow
+from nlgauge.text.words import WordSpan
+from nlgauge.vectors.cloud import Alignment, Flow, PointSpans
+
+#: What stands for a word of several pieces: the worst matched one, the mean, or the first.
+PIECES: Mapping[str, Callable[[Sequence[float]], float]] = {
+    "max": max,
+    "mean": lambda values: sum(values) / len(values),
+    "first": lambda values: values[0],
+}
+
+
+@dataclass(frozen=True, eq=False)
+class WordView:
+    """Which words each point stands for.
+
+    A point divides what it has equally among its tokens, and a token among the words that it covers, by characters:
+    a piece may reach over the end of a word, and an n-gram stands for several. Sums over points are sums over words,
+    but for points that stand nowhere in the text, such as [CLS].
+    """
+
+    words: tuple[WordSpan, ...]
+    shares: tuple[dict[int, float], ...]
+    """For each point the words it stands for, and the share of each; the shares sum to 1, or there are none."""
+
+    @classmethod
+    def of(cls, words: Sequence[WordSpan], points: Sequence[PointSpans]) -> WordView:
+        """The words of a text, and where its points stand."""
+        ends = [word.end for word in words]
+        return cls(tuple(words), tuple(_shares(words, ends, spans) for spans in points))
+
+    def spread(self, values: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
+        """Values of points as sums over words, and the sum of what belongs to no word."""
+        sums, rest = np.zeros(len(self.words)), 0.0
+        for value, shares in zip(values.tolist(), self.shares, strict=True):
+            for word, share in shares.items():
+                sums[word] += share * value
+            rest += 0.0 if shares else value
+        return sums, rest
+
+    def reduce(self, errors: NDArray[np.float64], counted: NDArray[np.bool_], rule: str) -> list[float | None]:
+        """For each word what stands for its pieces, of those that count; None where none does."""
+        of_word: list[list[float]] = [[] for _ in self.words]
+        for error, counts, shares in zip(errors.tolist(), counted.tolist(), self.shares, strict=True):
+            if counts:
+                for word in shares:
+                    of_word[word].append(error)
+        reduce = PIECES[rule]
+        return [reduce(values) if values else None for values in of_word]
+
+
+def _shares(words: Sequence[WordSpan], ends: Sequence[int], spans: PointSpans) -> dict[int, float]:
+    shares: dict[int, float] = {}
+    placed = [overlaps for span in spans if (overlaps := _overlaps(words, ends, span))]
+    for overlaps in placed:
+        total = sum(overlaps.values())
+        for word, size in overlaps.items():
+            shares[word] = shares.get(word, 0.0) + size / total / len(placed)
+    return shares
+
+
+def _overlaps(words: Sequence[WordSpan], ends: Sequence[int], span: tuple[int, int]) -> dict[int, int]:
+    """Words that a span covers, with the number of characters; words are in order, so the first is searched for."""
+    start, end = span
+    overlaps = {}
+    for number in range(bisect_right(ends, start), len(words)):
+        word = words[number]
+        if word.start >= end:
+            break
+        overlaps[number] = min(end, word.end) - max(start, word.start)
+    return overlaps
+
+
+def lowered_spans(text: str, spans: Sequence[PointSpans]) -> tuple[PointSpans, ...]:
+    """Places in `text` of spans that were found in `text.lower()`, which may be longer (as of a dotted capital I)."""
+    lowered = [len(char.lower()) for char in text]
+    if all(size == 1 for size in lowered):
+        return tuple(spans)
+    origin = [place for place, size in enumerate(lowered) for _ in range(size)]
+    return tuple(tuple((origin[start], origin[end - 1] + 1) for start, end in point) for point in spans)
+
 
 Side: TypeAlias = Literal["hypothesis", "reference"]
 SIDES: tuple[Side, Side] = ("hypothesis", "reference")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from nlgauge.core.compare import compare
 from nlgauge.core.composite import CompositeMetric
@@ -30,7 +30,7 @@ from nlgauge.errors import (
 )
 from nlgauge.studies.explain.build import Explainer
 from nlgauge.studies.explain.explanation import Explanation, Explanations
-from nlgauge.studies.explain.options import ExplainOptions, ScoresByReference, reference_rule, split_options
+from nlgauge.studies.explain.options import ExplainOptions, reference_rule
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -106,20 +106,28 @@ def iter_explanations(
     metric: AnyMetric | None = None,
     *,
     sources: Iterable[str] | None = None,
+    segments: Sequence[int] | None = None,
     **options: Unpack[ExplainKeywords],
 ) -> Iterator[Explanation]:
-    """The same one by one, for those who keep little of each: an explanation is many times as large as its texts."""
-    chosen, rest = split_options(options, ExplainOptions, shapley=False)
-    named = one_metric(metric, function="explain_pairs")
-    (recipe,), run, check = resolved_call(named, rest)
+    """The same one by one, for those who keep little of each: an explanation is many times as large as its texts.
+
+    Of some segments (from 0) where they are named: idf is that of all texts.
+    """
+    rest: dict[str, Any] = {"shapley": False, **options}
+    chosen = ExplainOptions.take(rest)
+    (recipe,), run, check = resolved_call(one_metric(metric, function="explain_pairs"), rest)
     corpus = make_corpus({"": hyps}, refs, sources=sources)
-    return _explained(recipe, corpus, run, chosen, check, range(len(corpus)))
+    indices: Sequence[int] = range(len(corpus))
+    if segments is not None:
+        _check_segments(segments, len(corpus))
+        corpus, indices = _part(recipe, corpus, "", segments)
+    return _explain(recipe, corpus, run, chosen, check, indices)
 
 
 def explain_segments(score: Score, segments: Sequence[int], **options: Unpack[SegmentKeywords]) -> list[Explanation]:
     """Explain segments (from 0) of a score, in one go, with the idf of the texts it was computed on."""
-    options.setdefault("shapley", None if len(segments) == 1 else False)
-    chosen, rest = split_options(options, ExplainOptions)
+    rest: dict[str, Any] = {"shapley": None if len(segments) == 1 else False, **options}
+    chosen = ExplainOptions.take(rest)
     if rest:
         msg = f"unknown option {next(iter(rest))!r}; recipe and run are those of the score"
         raise InputError(msg)
@@ -134,9 +142,11 @@ def explain_segments(score: Score, segments: Sequence[int], **options: Unpack[Se
         return []
     origin = score.origin
     part, indices = _part(origin.metric, origin.corpus, score.system or "", segments)
-    usable = score.alignments is not None and len(part) == len(segments) and not _needs_values(origin.metric, part)
+    # A score does not carry values against each reference.
+    by_reference = reference_rule(origin.metric) != "best" and any(len(group) > 1 for group in part.references)
+    usable = score.alignments is not None and len(part) == len(segments) and not by_reference
     known = _taken(score, segments) if usable else None
-    return list(_explained(origin.metric, part, origin.options, chosen, None, indices, known=known))
+    return list(_explain(origin.metric, part, origin.options, chosen, None, indices, known=known))
 
 
 def explain_in_corpus(
@@ -157,13 +167,7 @@ def explain_in_corpus(
     >>> found.scores["score"] == explain_pairs(*texts, metric="moverscore")[1].scores["score"]
     True
     """
-    chosen, rest = split_options(options, ExplainOptions, shapley=False)
-    named = one_metric(metric, function="explain_in_corpus")
-    (recipe,), run, check = resolved_call(named, rest)
-    corpus = make_corpus({"": hyps}, refs, sources=sources)
-    _check_segments(segments, len(corpus))
-    part, indices = _part(recipe, corpus, "", segments)
-    return list(_explained(recipe, part, run, chosen, check, indices))
+    return list(iter_explanations(hyps, refs, metric, sources=sources, segments=segments, **options))
 
 
 def _check_segments(segments: Sequence[int], count: int) -> None:
@@ -175,8 +179,9 @@ def _check_segments(segments: Sequence[int], count: int) -> None:
 
 def _part(metric: Metric, corpus: Corpus, system: str, segments: Sequence[int]) -> tuple[Corpus, list[int]]:
     """The segments with the idf of the whole corpus, and where they are now; all of it where a score needs all."""
-    part = _spelt_out(_seen(metric, corpus), system)
-    if _needs_all(metric):
+    part = _as_seen(metric, corpus, system)
+    # The score of a pair may depend on the other pairs: scaled over the corpus, or by neighbours.
+    if metric.whole_corpus or getattr(metric, "transforms", "none") != "none":
         return part, list(segments)
     part = replace(
         part,
@@ -200,17 +205,7 @@ def _taken(score: Score, segments: Sequence[int]) -> Score:
     )
 
 
-def _needs_all(metric: Metric) -> bool:
-    """Whether the score of a pair may depend on the other pairs: scaled over the corpus, or by neighbours."""
-    return metric.whole_corpus or getattr(metric, "transforms", "none") != "none"
-
-
-def _needs_values(metric: Metric, corpus: Corpus) -> bool:
-    """Whether scores against each reference are shown, which a score does not carry."""
-    return reference_rule(metric) != "best" and any(len(group) > 1 for group in corpus.references)
-
-
-def _explained(
+def _explain(
     metric: Metric,
     corpus: Corpus,
     run: RunOptions,
@@ -231,7 +226,7 @@ def _explained(
         )
         raise RecipeError(msg)
     (system,) = corpus.systems
-    seen = _spelt_out(_seen(metric, corpus), system)
+    seen = _as_seen(metric, corpus, system)
     with warnings.catch_warnings():
         for category in _NOTED:
             warnings.simplefilter("ignore", category)
@@ -241,20 +236,17 @@ def _explained(
         if known is None:
             comparisons = compare(prepared)
             known = finish(prepared, comparisons)[0]
-    explainer = Explainer(prepared, seen, known, chosen, ScoresByReference(prepared, seen, comparisons))
-    return map(explainer.explain, indices)
+    return map(Explainer(prepared, seen, known, chosen, comparisons).explain, indices)
 
 
-def _seen(metric: Metric, corpus: Corpus) -> Corpus:
-    """The corpus as the metric sees it: with references, or with sources in their place."""
+def _as_seen(metric: Metric, corpus: Corpus, system: str) -> Corpus:
+    """The corpus as the metric sees it: with references, or with sources in their place.
+
+    The documents that idf is counted on are spelt out: they stay the same for parts and variants of texts.
+    """
     against = getattr(metric, "against", "refs")
-    if against == "nothing":  # a text is looked at by itself, whatever stands beside it
-        return corpus
-    return corpus.compared_with(against, metric=metric.name)
-
-
-def _spelt_out(corpus: Corpus, system: str) -> Corpus:
-    """With the documents that idf is counted on, so that they stay the same for parts and variants of the texts."""
+    if against != "nothing":  # else a text is looked at by itself, whatever stands beside it
+        corpus = corpus.compared_with(against, metric=metric.name)
     own = corpus.idf_documents.get(system, corpus.systems[system])
     references = corpus.idf_documents.get(None, [text for group in corpus.references for text in group])
     return replace(corpus, systems={system: corpus.systems[system]}, idf_documents={system: own, None: references})
