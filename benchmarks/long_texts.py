@@ -142,7 +142,7 @@ def _solvers() -> None:
         print(
             f"{solver}: mean difference {np.mean(y - x):+.4f} (exact: mean {x.mean():.4f}), "
             f"Pearson {correlate(x, y).value:.4f}, Kendall {correlate(x, y, kind='kendall').value:.4f}, "
-            f"not converged: {len(other.notes.unconverged)} of {len(x)}"
+            f"not converged: {len(other.notes.get('unconverged', ()))} of {len(x)}"
         )
 
 
@@ -153,7 +153,7 @@ def _windows() -> None:
         warnings.simplefilter("ignore", nlgauge.errors.NlgaugeWarning)
         cut, whole = (nlgauge.score(hyps, articles, long=long) for long in ("truncate", "windows"))
     long = np.zeros(len(rows), dtype=bool)
-    long[list(whole.notes.windows)] = True
+    long[list(whole.notes.get("windows", ()))] = True
     print(f"{len(rows)} summaries of {len(set(articles))} articles; {long.sum()} beside one over the limit")
     systems = np.array([row["system"] for row in rows])
     for name in ("precision", "recall", "f1"):

@@ -17,6 +17,7 @@ from nlgauge.core.resources import (
     idf_option,
 )
 from nlgauge.core.result import Result
+from nlgauge.core.score import Note, declare_note
 from nlgauge.core.tokens import TextView
 from nlgauge.core.vector_metric import State, VectorMetric
 from nlgauge.encoders.base import Encoder
@@ -55,6 +56,7 @@ __all__ = [
     "Metric",
     "ModelFiles",
     "NameList",
+    "Note",
     "NumberList",
     "Operation",
     "OptionSet",
@@ -74,6 +76,7 @@ __all__ = [
     "TransformFiles",
     "VectorMetric",
     "add_encoder",
+    "declare_note",
     "idf_option",
     "make_corpus",
     "option",

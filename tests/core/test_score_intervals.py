@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nlgauge.core.score import Score, SegmentNotes
+from nlgauge.core.score import Score
 from nlgauge.core.signature import Signature
 from nlgauge.errors import InputError, RecipeError
 
 
 def score(*values: float, system: str | None = "<a>") -> Score:
-    return Score("chrf", system, {"chrf": np.array(values)}, "chrf", True, Signature("chrf", {}), SegmentNotes())
+    return Score("chrf", system, {"chrf": np.array(values)}, "chrf", True, Signature("chrf", {}), {})
 
 
 def test_one_segment_has_no_interval() -> None:

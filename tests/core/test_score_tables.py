@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nlgauge._version import __version__
-from nlgauge.core.score import Score, SegmentNotes
+from nlgauge.core.score import Score
 from nlgauge.core.score_layout import Confidence
 from nlgauge.core.score_table import ScoreTable
 from nlgauge.core.signature import Signature
@@ -49,7 +49,7 @@ def make(
         main=main,
         higher_is_better=higher_is_better,
         signature=Signature(metric, {"layer": layer}, {"truncated": "0", "empty": empty}),
-        notes=SegmentNotes(),
+        notes={},
         best_reference=None if best_reference is None else np.array(best_reference),
         alignments=alignments,
     )
@@ -429,7 +429,7 @@ def test_markdown_is_a_pipe_table_per_metric_with_its_signature() -> None:
         main="chrf",
         higher_is_better=True,
         signature=Signature.parse("chrf|nlgauge:0.2.0"),
-        notes=SegmentNotes(),
+        notes={},
     )
     lines = render([made], format="markdown", width=1, segments=True, citations={"chrf": "@x{y}"}).splitlines()
     assert r"| a\|b | 37.5 |" in lines

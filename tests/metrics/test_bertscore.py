@@ -133,7 +133,7 @@ def test_over_long_text_is_cut_at_the_models_limit_and_counted() -> None:
     assert score.f1[1] < score.f1[0] - 0.01
     with pytest.warns(nlgauge.errors.TruncationWarning, match=r"1 segment \(1\).*512"):
         score = nlgauge.score(["bread", "bread " * 600], ["bread", "bread"])
-    assert score.notes.truncated == (1,)
+    assert score.notes.get("truncated", ()) == (1,)
     assert score.signature.run["truncated"] == "1"
     with pytest.raises(nlgauge.errors.TooLongError, match=r"segment 1: the hypothesis has 602 tokens.*512"):
         nlgauge.score(["bread", "bread " * 600], ["bread", "bread"], long="error")

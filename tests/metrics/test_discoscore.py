@@ -10,7 +10,7 @@ import pytest
 
 import nlgauge
 from nlgauge.apps.cli import main
-from nlgauge.core.score import joined_notes
+from nlgauge.core.score import join_notes
 from nlgauge.studies.meta.score_table import score_table
 from nlgauge.studies.sensitivity.measure import systems_table
 
@@ -40,7 +40,7 @@ def test_components_are_the_two_metrics(options: str) -> None:
     both, sent, focus = nlgauge.score_systems({"": HYPS}, REFS, metric=recipes)
     assert np.array_equal(both.ds_sent, sent.score)
     assert np.array_equal(both.ds_focus, focus.segments[focus.main])
-    assert both.notes == joined_notes([sent.notes, focus.notes])
+    assert both.notes == join_notes([sent.notes, focus.notes])
 
 
 def test_each_component_has_its_orientation() -> None:
@@ -150,7 +150,7 @@ class TestFocusFrequency:
         assert corrected.precision[0] == pytest.approx((0 + 0 + 0 + 1 + 1) / 5)
         # dog 2 and 1, postman 2 and 1.
         assert corrected.precision[1] == pytest.approx((1 + 1) / 2)
-        assert score.notes.no_focus == (2,)
+        assert score.notes.get("no_focus", ()) == (2,)
         assert not score.higher_is_better
 
     def test_it_is_ds_focus_with_one_vector(self, tmp_path: Path) -> None:

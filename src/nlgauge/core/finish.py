@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from nlgauge.core.compare import Comparisons
 from nlgauge.core.metric import Comparison, SystemResult
@@ -11,12 +10,11 @@ from nlgauge.core.notes import (
     naming_documents,
     run_fields,
     warn_about_fallbacks,
-    warn_about_foci,
-    warn_about_nouns,
+    warn_about_note,
 )
 from nlgauge.core.prepare import Prepared, PreparedComposite, PreparedMetric, PreparedTextMetric
 from nlgauge.core.run_options import Progress, ticking
-from nlgauge.core.score import Origin, Score, SegmentNotes, joined_notes
+from nlgauge.core.score import Origin, Score, SegmentNotes, count_notes, join_notes, order_notes
 from nlgauge.core.signature import Signature, member_key
 from nlgauge.errors import InputError
 from nlgauge.vectors.cloud import Alignment, Flow
@@ -42,10 +40,9 @@ def finish(prepared: Prepared, comparisons: Comparisons, *, warn: bool = True) -
                 _score(one, system, found[number][system], finished[system], prepared) for system in finished
             ]
         if warn and number in scores:
-            made = scores[number]
-            warn_about_nouns((at for score in made for at in score.notes.no_noun), one.metric.name, names)
-            unmatched = getattr(one.metric, "unmatched", "")
-            warn_about_foci((at for score in made for at in score.notes.no_focus), unmatched, names)
+            for note in one.metric.notes:
+                segments = (segment for score in scores[number] for segment in score.notes.get(note.name, ()))
+                warn_about_note(note, segments, one.metric.describe_note(note), names)
     for number, one in enumerate(prepared.metrics):
         if isinstance(one, PreparedComposite):
             own = zip(*(scores[member] for member in one.members), strict=True)
@@ -56,11 +53,11 @@ def finish(prepared: Prepared, comparisons: Comparisons, *, warn: bool = True) -
 def _joined_score(one: PreparedComposite, members: Sequence[Score], prepared: Prepared) -> Score:
     """The score of a system from those of the members; what happened to a text in one of them happened here."""
     metric = one.metric
-    noted = joined_notes([member.notes for member in members])
+    noted = join_notes(member.notes for member in members)
     finished = metric.combine([member.segments[member.main] for member in members], one.resolved)
     run = run_fields(noted)
     for number, member in enumerate(members, start=1):
-        counts = member.notes.counts()
+        counts = count_notes(member.notes)
         run |= {member_key(number, key): text for key, text in member.signature.run.items() if key not in counts}
     return Score(
         metric=metric.name,
@@ -102,11 +99,11 @@ def _score(
     finished: SystemResult,
     prepared: Prepared,
 ) -> Score:
-    notes = replace(
-        one.notes[system],
-        zero_weight=tuple(index for index, comparison in enumerate(comparisons) if comparison.zero_weight),
-        unconverged=tuple(index for index, comparison in enumerate(comparisons) if comparison.unconverged),
-    )
+    notes = {
+        **one.notes[system],
+        "zero_weight": tuple(index for index, comparison in enumerate(comparisons) if comparison.zero_weight),
+        "unconverged": tuple(index for index, comparison in enumerate(comparisons) if comparison.unconverged),
+    }
     alignments: tuple[Alignment | Flow | None, ...] | None = None
     if prepared.options.alignments and finished.best_reference is not None:
         best = finished.best_reference
@@ -126,7 +123,7 @@ def _signed_score(
 ) -> Score:
     """A system's score with its signature; `run` are further fields of the run part."""
     metric = one.metric
-    notes = replace(notes, no_noun=finished.no_noun, no_focus=finished.no_focus, no_ties=finished.no_ties)
+    notes = order_notes({**notes, **finished.notes})
     run_part = run_fields(notes) | dict(run) | dict(finished.run)
     return Score(
         metric=metric.name,

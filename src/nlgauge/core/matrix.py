@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from nlgauge.core.corpus import TextNames, checked_texts
 from nlgauge.core.pair_scores import PairComparer, comparers_of, finish_pairs, join_members, prepare_pairs
 from nlgauge.core.result import Result
-from nlgauge.core.score import SegmentNotes
+from nlgauge.core.score import COMMON_NOTES, SegmentNotes
 from nlgauge.core.scoring import AnyMetric, one_metric, resolved_call
 from nlgauge.core.signature import Signature
 from nlgauge.core.text_pairs import Block, TextPairs
@@ -195,6 +195,7 @@ def _fill_arrays(comparer: PairComparer, shape: tuple[int, int], first: int) -> 
 
 def _between(notes: SegmentNotes, start: int, stop: int) -> SegmentNotes:
     """Notes of the texts of a side, counted from its first."""
-    return SegmentNotes(
-        **{kind: tuple(at - start for at in places if start <= at < stop) for kind, places in notes.__dict__.items()}
-    )
+    return {
+        note.name: tuple(text - start for text in notes.get(note.name, ()) if start <= text < stop)
+        for note in COMMON_NOTES
+    }

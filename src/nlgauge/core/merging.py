@@ -18,7 +18,7 @@ from nlgauge.core.metric import Metric, TextMetric, looks_alone
 from nlgauge.core.notes import run_fields
 from nlgauge.core.pipeline import run_metrics
 from nlgauge.core.registry import recipe_from_signature
-from nlgauge.core.score import Score, SegmentNotes
+from nlgauge.core.score import Score, SegmentNotes, count_notes, join_notes
 from nlgauge.core.scoring import AnyMetric, one_metric, resolved_call
 from nlgauge.core.signature import Signature
 from nlgauge.core.vector_metric import VectorMetric
@@ -66,7 +66,7 @@ def _check(first: Score, other: Score, number: int) -> None:
     if first.system != other.system:
         msg = f"scores[{number}] is of system {other.system!r}, and scores[0] of {first.system!r}; merge each system"
         raise InputError(msg)
-    counts = SegmentNotes.__dataclass_fields__
+    counts = {**first.notes, **other.notes, **count_notes({})}
     differing = [
         one
         for one in first.signature.difference(other.signature)
@@ -85,21 +85,18 @@ def _check(first: Score, other: Score, number: int) -> None:
 def _notes(scores: Sequence[Score]) -> SegmentNotes:
     """What is noted of each segment, under its new number."""
     starts = np.cumsum([0, *(len(score) for score in scores)]).tolist()
-    return SegmentNotes(
-        **{
-            kind: tuple(
-                at + start for start, score in zip(starts, scores, strict=False) for at in getattr(score.notes, kind)
-            )
-            for kind in SegmentNotes.__dataclass_fields__
-        }
-    )
+    moved = [
+        {name: tuple(segment + start for segment in segments) for name, segments in score.notes.items()}
+        for start, score in zip(starts, scores, strict=False)
+    ]
+    return join_notes(moved)
 
 
 def _signature(scores: Sequence[Score], notes: SegmentNotes) -> Signature:
     first = scores[0].signature
     counts = {score.signature.recipe.get("refs") for score in scores}
     recipe = dict(first.recipe) | ({"refs": "var"} if len(counts) > 1 else {})
-    run = run_fields(notes) | {key: text for key, text in first.run.items() if key not in notes.__dict__}
+    run = run_fields(notes) | {key: text for key, text in first.run.items() if key not in count_notes(notes)}
     left_out = sum(int(score.signature.run.get("errors", "0")) for score in scores)
     return Signature(first.metric, recipe, run | ({"errors": str(left_out)} if left_out else {}))
 

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from nlgauge.core.corpus import References
 from nlgauge.core.options import BY_PROFILE, Option, did_you_mean, option_of
 from nlgauge.core.run_options import RunOptions
+from nlgauge.core.score import Note, SegmentNotes
 from nlgauge.core.signature import PACKAGE, RUNNER_FIELDS, declare_field
 from nlgauge.errors import RecipeError
 from nlgauge.vectors.cloud import Alignment, Flow
@@ -65,12 +66,8 @@ class SystemResult:
     """Scores of the whole system, where those are no means over segments."""
     statistics: CorpusCounts | None = None
     """Behind the main component of `corpus`, for those who resample segments."""
-    no_noun: tuple[int, ...] = ()
-    """Segments in which a text had no noun, of metrics that look at nouns."""
-    no_focus: tuple[int, ...] = ()
-    """Segments that share no focus with any of their references, of metrics that compare foci."""
-    no_ties: tuple[int, ...] = ()
-    """Segments with a text no two sentences of which share a focus, of metrics that look at such ties."""
+    notes: SegmentNotes = field(default_factory=dict)
+    """Segments that a note of the metric names."""
     run: Mapping[str, str] = field(default_factory=dict)
     """What the run part of the signature must say of it."""
 
@@ -126,6 +123,8 @@ class Metric(ABC, metaclass=_RecipeType):
     """Whether the score of a pair depends on the other pairs of the run."""
     derived_fields: ClassVar[tuple[str, ...]] = ()
     """Fields of the signature that are no options, such as the version of a package."""
+    notes: ClassVar[tuple[Note, ...]] = ()
+    """What may be noted of a segment under this metric, besides what any metric may note (`declare_note`)."""
     leading_option: ClassVar[str] = ""
     """The option that may be given without its name, right after the colon of `name:value`."""
     _options: ClassVar[tuple[Mapping[str, Any], Mapping[str, Option]]]
@@ -242,6 +241,10 @@ class Metric(ABC, metaclass=_RecipeType):
             if about.signed and name in recipe:
                 found = about.kind.read(name, recipe[name]) | found
         return found
+
+    def describe_note(self, note: Note) -> str:
+        """What a warning says of segments with a note under this recipe."""
+        return note.message.format(metric=self.name)
 
     def joined(self, comparisons: Sequence[Comparison], *, rule: str = "mean") -> SystemResult:
         """Components of each segment: the mean over its references, the best of each component (`best-each`), or all

@@ -14,7 +14,7 @@ import numpy as np
 
 from nlgauge.core.corpus import Corpus, TextNames
 from nlgauge.core.metric import Comparison, Metric, TextMetric
-from nlgauge.core.score import SegmentNotes
+from nlgauge.core.score import Note, SegmentNotes, count_notes, order_notes
 from nlgauge.core.text_pairs import TextPairs
 from nlgauge.core.tokens import TokenizedCorpus
 from nlgauge.core.vector_metric import COVERED_SCRIPTS, VectorMetric, offer_multilingual
@@ -24,8 +24,6 @@ from nlgauge.errors import (
     EmptyTextWarning,
     InputError,
     LanguageWarning,
-    NoFocusWarning,
-    NoNounWarning,
     TooLongError,
     TruncationWarning,
     UnknownWordWarning,
@@ -78,7 +76,7 @@ def _place_of(document: str, corpus: Corpus) -> str | None:
 
 def run_fields(notes: SegmentNotes) -> dict[str, str]:
     """The run part of a signature."""
-    return count_fields(notes.counts())
+    return count_fields(count_notes(notes))
 
 
 def count_fields(counts: Mapping[str, int]) -> dict[str, str]:
@@ -111,8 +109,8 @@ def check_tokens(tokenized: TokenizedCorpus, *, long: str, empty: str) -> dict[s
                     other = "source" if corpus.against_source else "reference"
                     left_out = any(side.left_out for side in sides)
                     _refuse_empty_pair(names.place(system, at), empty, other=other, left_out=left_out)
-        notes[system] = SegmentNotes(
-            tuple(truncated), tuple(blank), unknown=tuple(unknown), windows=tuple(in_windows)
+        notes[system] = order_notes(
+            {"truncated": truncated, "empty": blank, "unknown": unknown, "windows": in_windows}
         )
         if isinstance(corpus, TextPairs) and empty == "error":
             corpus.refuse_empty(blank)
@@ -130,7 +128,7 @@ def check_texts(corpus: Corpus, *, empty: str) -> dict[str, SegmentNotes]:
                 blank.append(at)
                 if all(sides) and references:
                     _refuse_empty_pair(corpus.names.place(system, at), empty)
-        notes[system] = SegmentNotes(empty=tuple(blank))
+        notes[system] = order_notes({"empty": blank})
         if isinstance(corpus, TextPairs) and empty == "error":
             corpus.refuse_empty(blank)
     return notes
@@ -146,7 +144,7 @@ def warn_about_tokens(
     names = tokenized.corpus.names
     _warn(
         TruncationWarning,
-        (at for note in notes.values() for at in note.truncated),
+        _segments("truncated", notes),
         f"texts were truncated to the limit of {tokenized.limit} tokens, and the rest of them was not scored; "
         "to score whole texts, use long='windows'",
         names,
@@ -154,7 +152,7 @@ def warn_about_tokens(
     if tokenized.windows is not None:
         size, stride, _ = tokenized.windows
         what = f"texts over {size} tokens were read in windows of {size}, one every {stride} tokens"
-        _warn(WindowsWarning, (at for note in notes.values() for at in note.windows), what, names)
+        _warn(WindowsWarning, _segments("windows", notes), what, names)
     warn_about_empty(notes, names)
     _warn_about_unknown(tokenized, notes)
     _warn_about_scripts(tokenized)
@@ -184,17 +182,10 @@ def warn_about_convergence(found: Iterable[int], names: TextNames) -> None:
     _warn(ConvergenceWarning, found, "Sinkhorn did not converge; the value is approximate", names)
 
 
-def warn_about_nouns(found: Iterable[int], metric: str, names: TextNames) -> None:
-    """Warn of texts without a noun."""
-    _warn(NoNounWarning, found, f"no noun in a text; {metric} is 0 there", names)
-
-
-def warn_about_foci(found: Iterable[int], unmatched: str, names: TextNames) -> None:
-    """Warn of texts that share no focus with any of their references; `unmatched`: the recipe."""
-    what = (
-        "the distance is 0 there, the best value" if unmatched == "ignored" else "each focus is moved to the origin"
-    )
-    _warn(NoFocusWarning, found, f"no focus in common with any reference; {what} (unmatched={unmatched})", names)
+def warn_about_note(note: Note, found: Iterable[int], what: str, names: TextNames) -> None:
+    """Warn of segments that a metric noted, unless they are only counted."""
+    if note.warning is not None:
+        _warn(note.warning, found, what, names)
 
 
 def warn_about_languages(metrics: Iterable[Metric], *, named_by_data: Iterable[str] = ()) -> None:
@@ -246,14 +237,14 @@ def _refuse_empty_pair(name: str, empty: str, *, other: str = "reference", left_
 def warn_about_empty(notes: Mapping[str, SegmentNotes], names: TextNames) -> None:
     """Warn of empty texts, whether or not a model looks at them."""
     what = "empty text: scored 0 before rescaling (distances: as the metric has it, mostly that to the origin)"
-    _warn(EmptyTextWarning, (at for note in notes.values() for at in note.empty), what, names)
+    _warn(EmptyTextWarning, _segments("empty", notes), what, names)
 
 
 def _warn_about_unknown(tokenized: TokenizedCorpus, notes: Mapping[str, SegmentNotes]) -> None:
     what = f"tokens unknown to model {tokenized.encoder.model!r} share one vector, whatever they say"
     if any(tokens.left_out for tokens in tokenized.tokens.values()):
         what = "words without a vector were left out"
-    _warn(UnknownWordWarning, (at for note in notes.values() for at in note.unknown), what, tokenized.corpus.names)
+    _warn(UnknownWordWarning, _segments("unknown", notes), what, tokenized.corpus.names)
 
 
 def _warn_about_scripts(tokenized: TokenizedCorpus) -> None:
@@ -292,6 +283,11 @@ def _foreign_script(text: str, tokenized: TokenizedCorpus) -> str:
     if tokens is None or tokens.left_out or tokens.unknown * 2 <= np.count_nonzero(~tokens.is_special):
         return ""
     return next(iter(count_scripts(text)), "")
+
+
+def _segments(note: str, notes: Mapping[str, SegmentNotes]) -> Iterator[int]:
+    """Segments that a note names for one of the systems."""
+    return (segment for own in notes.values() for segment in own.get(note, ()))
 
 
 def _warn(category: type[Warning], found: Iterable[int], what: str, names: TextNames) -> None:

@@ -34,8 +34,7 @@ from nlgauge.core.notes import (
     count_fields,
     naming_documents,
     warn_about_convergence,
-    warn_about_foci,
-    warn_about_nouns,
+    warn_about_note,
     warn_about_weights,
 )
 from nlgauge.core.prepare import (
@@ -48,7 +47,7 @@ from nlgauge.core.prepare import (
     unknown_only_side,
 )
 from nlgauge.core.run_options import Progress, RunOptions, between_pairs, tick
-from nlgauge.core.score import SegmentNotes, joined_notes
+from nlgauge.core.score import SegmentNotes, count_notes, join_notes, order_notes
 from nlgauge.core.signature import Signature
 from nlgauge.core.text_pairs import TextPairs
 from nlgauge.core.vector_metric import VectorMetric
@@ -154,9 +153,9 @@ def finish_pairs(prepared: Prepared, comparers: Sequence[PairComparer]) -> PairN
     if not isinstance(metric, PreparedComposite):
         return notes[0]
     assert isinstance(pairs, TextPairs)
-    texts = joined_notes([member.texts for member in notes])
+    texts = join_notes(member.texts for member in notes)
     counts = {  # where a note is of pairs and not of texts, it is not known which: that of the member with most
-        kind: max(pairs.count(getattr(texts, kind)), *(member.counts.get(kind, 0) for member in notes))
+        kind: max(pairs.count(texts.get(kind, ())), *(member.counts.get(kind, 0) for member in notes))
         for kind in dict.fromkeys(kind for member in notes for kind in member.counts)
     }
     return PairNotes(Signature(metric.metric.name, metric.signature.recipe, count_fields(counts)), texts, counts)
@@ -173,8 +172,8 @@ class PairComparer:
         self._prepared, self._pairs, self._options = prepared_metric, pairs, prepared.options
         self._zero_weight: set[int] = set()
         self._unconverged: list[tuple[int, int]] = []
-        self._noted: dict[str, list[tuple[int, int]]] = {"no_noun": [], "no_focus": [], "no_ties": []}
-        """Pairs that a metric of nouns has something to say of, by the name of the note."""
+        self._noted: dict[str, list[tuple[int, int]]] = {note.name: [] for note in self.metric.notes}
+        """Pairs that a note of the metric names."""
 
     @property
     def metric(self) -> Metric:
@@ -201,15 +200,18 @@ class PairComparer:
             return TextNames("pair", lambda at: pairs.pair_name(*noted[at]))
 
         warn_about_convergence(range(len(self._unconverged)), names_of(self._unconverged))
-        no_noun, no_focus = self._noted["no_noun"], self._noted["no_focus"]
-        warn_about_nouns(range(len(no_noun)), metric.name, names_of(no_noun))
-        warn_about_foci(range(len(no_focus)), getattr(metric, "unmatched", ""), names_of(no_focus))
-        notes = replace(one.notes[""], zero_weight=tuple(sorted(self._zero_weight)))
-        counts = {kind: pairs.count(at) for kind, at in notes.__dict__.items()}
-        counts |= {"unconverged": len(self._unconverged)} | {kind: len(at) for kind, at in self._noted.items()}
+        for note in metric.notes:
+            noted = self._noted[note.name]
+            warn_about_note(note, range(len(noted)), metric.describe_note(note), names_of(noted))
+        notes = order_notes({**one.notes[""], "zero_weight": sorted(self._zero_weight)})
+        noted_pairs = {"unconverged": self._unconverged, **self._noted}
+        sizes = {kind: pairs.count(texts) for kind, texts in notes.items()}
+        sizes |= {kind: len(places) for kind, places in noted_pairs.items()}
+        counts = count_notes(order_notes({kind: range(size) for kind, size in sizes.items()}))
         own = one.run_fields[""] if isinstance(one, PreparedMetric) else {}
-        shown = {kind: count for kind, count in counts.items() if count or kind in SegmentNotes().counts()}
-        return PairNotes(Signature(metric.name, one.signature.recipe, count_fields(counts) | dict(own)), notes, shown)
+        return PairNotes(
+            Signature(metric.name, one.signature.recipe, count_fields(counts) | dict(own)), notes, counts
+        )
 
     def _of_texts(self, one: PreparedTextMetric) -> Iterator[Part]:
         texts = self._pairs.texts
@@ -222,7 +224,7 @@ class PairComparer:
                 references = [(texts[tile.columns[column]],) for _, column in cells]
                 found = one.metric.score_texts(hypotheses, references) if cells else SystemResult({})
                 for kind, noted in self._noted.items():
-                    noted += [_place(tile, *cells[at]) for at in getattr(found, kind)]
+                    noted += [_place(tile, *cells[at]) for at in found.notes.get(kind, ())]
                 yield Part(tile, {name: _spread(values, wanted) for name, values in found.segments.items()})
 
     def _of_vectors(self, one: PreparedMetric) -> Iterator[Part]:

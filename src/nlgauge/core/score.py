@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nlgauge.core.hooks import explain_segment
 from nlgauge.core.result import Result
-from nlgauge.core.signature import Signature
-from nlgauge.errors import FileFormatError, InputError, RecipeError
+from nlgauge.core.signature import Signature, declare_field
+from nlgauge.errors import (
+    ConvergenceWarning,
+    EmptyTextWarning,
+    FileFormatError,
+    InputError,
+    NlgaugeWarning,
+    RecipeError,
+    TruncationWarning,
+    UnknownWordWarning,
+    WindowsWarning,
+    ZeroWeightWarning,
+)
 from nlgauge.io.table import Table
 from nlgauge.vectors.cloud import Alignment, Flow, alignment_from_dict
 
@@ -29,34 +40,111 @@ if TYPE_CHECKING:
     from nlgauge.stats.resampling import Interval
 
 
-_NOTES_OF_SOME_METRICS = ("unconverged", "unknown", "windows", "no_noun", "no_focus", "no_ties")
+#: Indices (from 0) of the segments where something had to be decided, by the name of the note.
+SegmentNotes: TypeAlias = Mapping[str, tuple[int, ...]]
 
 
-@dataclass(frozen=True)
-class SegmentNotes:
-    """Indices (from 0) of the segments where something had to be decided."""
+class Note(NamedTuple):
+    """Something that had to be decided about a text, or that happened to it."""
 
-    truncated: tuple[int, ...] = ()
-    empty: tuple[int, ...] = ()
-    zero_weight: tuple[int, ...] = ()
-    unconverged: tuple[int, ...] = ()
-    unknown: tuple[int, ...] = ()
-    windows: tuple[int, ...] = ()
-    """With a text that was read in windows."""
-    no_noun: tuple[int, ...] = ()
-    no_focus: tuple[int, ...] = ()
-    no_ties: tuple[int, ...] = ()
-    """With a text no two sentences of which share a focus, of metrics that look at such ties."""
-
-    def counts(self) -> dict[str, int]:
-        """How many segments each note names; what can only happen to some metrics is named where it did."""
-        return {name: len(at) for name, at in self.__dict__.items() if at or name not in _NOTES_OF_SOME_METRICS}
+    name: str
+    short: str
+    """Its name in a short signature."""
+    meaning: str
+    """What its count in a signature means."""
+    message: str
+    """What a warning says."""
+    reason: str = ""
+    """What the explanation of a pair says."""
+    warning: type[NlgaugeWarning] | None = None
+    """None: it is counted, and no reason for a warning."""
 
 
-def joined_notes(notes: Sequence[SegmentNotes]) -> SegmentNotes:
+#: Notes that any metric may have.
+COMMON_NOTES = (
+    Note(
+        "truncated",
+        "tr",
+        "segments in which a text was cut at the limit",
+        "texts were truncated",
+        warning=TruncationWarning,
+    ),
+    Note(
+        "empty",
+        "em",
+        "segments in which a side had no token",
+        "empty texts",
+        "a text is empty, so there is nothing to align",
+        EmptyTextWarning,
+    ),
+    Note(
+        "zero_weight",
+        "zw",
+        "segments in which idf, or the removal of tokens, left a text without weight",
+        "idf, or the removal of tokens, left texts without weight",
+        "idf gave a text no weight, so all its tokens weigh the same",
+        ZeroWeightWarning,
+    ),
+    Note(
+        "unconverged",
+        "uc",
+        "segments in which an iteration stopped before it converged",
+        "Sinkhorn did not converge",
+        "Sinkhorn did not converge, so the score is approximate",
+        ConvergenceWarning,
+    ),
+    Note(
+        "unknown",
+        "uk",
+        "in the recipe: what a text of nothing but unknown tokens gets (zero, or score: as it is); "
+        "in the run: segments with tokens that the model does not know",
+        "words without a vector were left out",
+        "a text holds nothing but tokens unknown to the model",
+        UnknownWordWarning,
+    ),
+    Note(
+        "windows",
+        "ws",
+        "segments in which a text was read in windows",
+        "texts were read in windows",
+        warning=WindowsWarning,
+    ),
+)
+
+#: All notes by name, in the order in which they are shown.
+NOTES: dict[str, Note] = {}
+
+
+def declare_note(note: Note) -> Note:
+    """Add a note that a metric may have."""
+    declare_field(note.name, short=note.short, meaning=note.meaning)
+    return NOTES.setdefault(note.name, note)
+
+
+for _note in COMMON_NOTES:
+    declare_note(_note)
+
+#: Notes that are counted even where there is none.
+_ALWAYS_COUNTED = ("truncated", "empty", "zero_weight")
+
+
+def count_notes(notes: SegmentNotes) -> dict[str, int]:
+    """How many segments each note names; most are counted only where there is one."""
+    return dict.fromkeys(_ALWAYS_COUNTED, 0) | {name: len(segments) for name, segments in notes.items()}
+
+
+def join_notes(notes: Iterable[SegmentNotes]) -> SegmentNotes:
     """What is noted in one of them or more."""
-    kinds = SegmentNotes.__dataclass_fields__
-    return SegmentNotes(**{kind: tuple(sorted({at for one in notes for at in getattr(one, kind)})) for kind in kinds})
+    joined: dict[str, set[int]] = {}
+    for own in notes:
+        for name, segments in own.items():
+            joined.setdefault(name, set()).update(segments)
+    return order_notes({name: sorted(segments) for name, segments in joined.items()})
+
+
+def order_notes(notes: Mapping[str, Iterable[int]]) -> SegmentNotes:
+    """The notes that name a segment, in one order."""
+    return {name: segments for name in {**NOTES, **notes} if (segments := tuple(notes.get(name, ())))}
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -178,7 +266,7 @@ class Score(Result):
     @property
     def counts(self) -> dict[str, int]:
         """Number of segments by kind of note, such as truncated, empty or left without weight."""
-        return self.notes.counts()
+        return count_notes(self.notes)
 
     def interval(
         self,
@@ -254,7 +342,7 @@ class Score(Result):
             **({"corpus": dict(self.corpus)} if self.corpus else {}),
             "signature": str(self.signature),
             "counts": self.counts,
-            "noted_segments": {name: list(at) for name, at in self.notes.__dict__.items() if at},
+            "noted_segments": {name: list(segments) for name, segments in self.notes.items()},
         }
         if segments and self.statistics is not None:
             record["statistics"] = self.statistics.to_dict()
@@ -339,11 +427,6 @@ def _from_record(kind: type[Score], record: Mapping[str, Any]) -> Score:
         raise InputError(msg)
     best = [row["best_reference"] for row in rows] if "best_reference" in rows[0] else None
     matches = tuple(alignment_from_dict(row["alignment"]) for row in rows) if "alignment" in rows[0] else None
-    noted = {name: tuple(at) for name, at in record.get("noted_segments", {}).items()}
-    strange = [name for name in noted if name not in SegmentNotes.__dataclass_fields__]
-    if strange:
-        msg = f"the dict of a score has notes {', '.join(strange)}, which this version does not know"
-        raise InputError(msg)
     return kind(
         metric=record["metric"],
         system=record["system"],
@@ -351,7 +434,7 @@ def _from_record(kind: type[Score], record: Mapping[str, Any]) -> Score:
         main=record["main"],
         higher_is_better=record["higher_is_better"],
         signature=Signature.parse(record["signature"]),
-        notes=SegmentNotes(**noted),
+        notes=order_notes(record.get("noted_segments", {})),
         best_reference=None if best is None else np.array(best, dtype=np.int64),
         alignments=matches,
         corpus=record.get("corpus", {}),

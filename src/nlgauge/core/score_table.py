@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike
 
 from nlgauge._version import __version__
 from nlgauge.core.result import Result
-from nlgauge.core.score import Score, ScoreRecord, SegmentNotes
+from nlgauge.core.score import Score, ScoreRecord
 from nlgauge.core.score_layout import (
     Confidence,
     check_scores,
@@ -106,7 +106,7 @@ class ScoreTable(Result, FrozenTable, _ListOfScores):
         if not isinstance(systems, Mapping) or not systems:
             msg = f"scores of {metric!r} must map at least one system to its scores, got {systems!r}"
             raise InputError(msg)
-        signature, notes = signature or Signature(metric, {}), SegmentNotes()
+        signature, notes = signature or Signature(metric, {}), {}
         columns = {
             name: vector(values, f"scores of {metric!r}, system {name!r}").copy() for name, values in systems.items()
         }

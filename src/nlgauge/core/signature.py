@@ -36,7 +36,7 @@ PACKAGE = "package"
 #: Version of the grammar and of the names of fields.
 GRAMMAR = "1"
 
-#: Short names of fields, in the spirit of sacreBLEU's; options declare their own. Others keep their name.
+#: Short names of fields, in the spirit of sacreBLEU's; options and notes declare their own. Others keep their name.
 ABBREVIATIONS = {
     "model": "m",
     "weights": "w",
@@ -55,15 +55,6 @@ ABBREVIATIONS = {
     "tokenize_engine": "te",
     "stemmer_engine": "sme",
     "nlgauge": "v",
-    "truncated": "tr",
-    "windows": "ws",
-    "empty": "em",
-    "zero_weight": "zw",
-    "unconverged": "uc",
-    "unknown": "uk",
-    "no_noun": "nn",
-    "no_focus": "nf",
-    "no_ties": "nt",
     "idf_hyps": "ih",
     "range": "ra",
     "pairs": "pr",
@@ -72,7 +63,7 @@ ABBREVIATIONS = {
     "better": "bt",
 }
 
-#: What `nlgauge signature show` says about a field; options say it themselves.
+#: What `nlgauge signature show` says about a field; options and notes say it themselves.
 MEANINGS = {
     "metric": "metric",
     "model": "encoder by name",
@@ -94,16 +85,6 @@ MEANINGS = {
     "stemmer_engine": "package that stemmed the words, with its version",
     "nlgauge": "version of this library",
     "sig": "version of the signature's grammar",
-    "truncated": "segments in which a text was cut at the limit",
-    "windows": "segments in which a text was read in windows",
-    "empty": "segments in which a side had no token",
-    "zero_weight": "segments in which idf, or the removal of tokens, left a text without weight",
-    "unconverged": "segments in which an iteration stopped before it converged",
-    "unknown": "in the recipe: what a text of nothing but unknown tokens gets (zero, or score: as it is); "
-    "in the run: segments with tokens that the model does not know",
-    "no_noun": "segments in which a text had no noun, so that a metric of nouns gave 0",
-    "no_focus": "segments that share no focus with any of their references",
-    "no_ties": "segments with a text no two sentences of which share a focus (one sentence, no noun, ...)",
     "idf_hyps": "digest of the idf table of this system's own outputs",
     "range": "digest of the range of each part over this corpus, on which every score depends",
     "pairs": "pairs that the range was taken over",
@@ -114,7 +95,7 @@ MEANINGS = {
 
 
 def declare_field(name: str, *, short: str, meaning: str) -> None:
-    """What an option is called in a short signature, and what it means; the first metric that has it says so."""
+    """Declare what an option or a note is called in a short signature, and what it means; the first one counts."""
     if short:
         ABBREVIATIONS.setdefault(name, short)
     MEANINGS.setdefault(name, meaning)

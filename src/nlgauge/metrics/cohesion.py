@@ -26,10 +26,19 @@ from nlgauge.core.metric import SystemResult
 from nlgauge.core.options import BY_PROFILE, option
 from nlgauge.core.profiles import Profile, Profiled, profile_option
 from nlgauge.core.run_options import ticked
+from nlgauge.core.score import Note
 from nlgauge.encoders.engines.static import WordVectors, load_word_vectors
 from nlgauge.errors import RecipeError, TooLongError
 from nlgauge.metrics.parts.citations import cite
-from nlgauge.metrics.parts.foci import WordVectorFile, adjacency, focus_sentences, merge_entities, noun_sentences
+from nlgauge.metrics.parts.foci import (
+    NO_NOUN,
+    NO_TIES,
+    WordVectorFile,
+    adjacency,
+    focus_sentences,
+    merge_entities,
+    noun_sentences,
+)
 from nlgauge.text.annotation import AnnotatedText
 
 #: Mentions of each focus (a lemma, or the lemmas of an entity), by the number of their sentence.
@@ -112,6 +121,7 @@ class _Cohesion(Profiled, AnnotatedTextMetric):
     """A metric of a hypothesis by itself; references are not read."""
 
     against: ClassVar[str] = "nothing"
+    notes: ClassVar[tuple[Note, ...]] = (NO_NOUN, NO_TIES)
     profiles: ClassVar[Mapping[str, Any]] = _PROFILES
     of_ties: ClassVar[bool] = False
     """Whether it is 0 where no two sentences share a focus."""
@@ -132,8 +142,10 @@ class _Cohesion(Profiled, AnnotatedTextMetric):
                 raise
         return SystemResult(
             {self.main: np.array([0.0 if value is None else value for value in values])},
-            no_noun=tuple(i for i, value in enumerate(values) if value is None),
-            no_ties=tuple(i for i, value in enumerate(values) if self.of_ties and not value),
+            notes={
+                NO_NOUN.name: tuple(i for i, value in enumerate(values) if value is None),
+                NO_TIES.name: tuple(i for i, value in enumerate(values) if self.of_ties and not value),
+            },
         )
 
 

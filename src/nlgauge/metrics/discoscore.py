@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from nlgauge.core.metric import Comparison, Pair, SystemResult
 from nlgauge.core.profiles import Profile, profile_option
+from nlgauge.core.score import Note
 from nlgauge.core.tokens import TextView
 from nlgauge.core.vector_metric import State
 from nlgauge.metrics.ds_focus import FOCUS_PROFILES, DSFocus, FocusTable
@@ -50,6 +51,7 @@ class DiscoScore(DiscoMetric[Document]):
     name: ClassVar[str] = "discoscore"
     components: ClassVar[tuple[str, ...]] = ("ds_sent", "ds_focus")
     main: ClassVar[str] = "ds_sent"
+    notes: ClassVar[tuple[Note, ...]] = (*DSFocus.notes, *DSSent.notes)
     distances: ClassVar[frozenset[str]] = frozenset({"ds_focus"})
     profiles: ClassVar[Mapping[str, Profile]] = PROFILES
 
@@ -83,6 +85,10 @@ class DiscoScore(DiscoMetric[Document]):
         """The recipe of the second component."""
         return DSFocus(**{name: value for name, value in self.given.items() if name in DSFocus.options()})
 
+    def describe_note(self, note: Note) -> str:
+        """As DS-Focus does."""
+        return self.foci.describe_note(note)
+
     def represent(self, text: TextView, state: State) -> Document:
         return Document(self.sent.represent(text, state), self.foci.represent(text, state))
 
@@ -107,7 +113,7 @@ class DiscoScore(DiscoMetric[Document]):
                     "ds_sent": found.segments[self.sent.main],
                     "ds_focus": foci[system].segments[self.foci.main],
                 },
-                no_focus=foci[system].no_focus,
+                notes={**foci[system].notes, **found.notes},
             )
             for system, found in sent.items()
         }

@@ -42,13 +42,16 @@ from nlgauge.core.kinds import Choice, Int
 from nlgauge.core.metric import Comparison, Pair, SystemResult
 from nlgauge.core.options import BY_PROFILE, option
 from nlgauge.core.profiles import Profile, profile_option
+from nlgauge.core.score import Note
 from nlgauge.core.tokens import TextView
 from nlgauge.core.vector_metric import State
 from nlgauge.metrics.parts.foci import (
     MENTIONS,
+    NO_FOCUS,
     DiscoMetric,
     Entity,
     Mention,
+    describe_no_focus,
     find_mentions,
     sums_of_runs,
     threshold_option,
@@ -214,6 +217,7 @@ class DSFocus(DiscoMetric[FocusTable]):
     name: ClassVar[str] = "ds-focus"
     components: ClassVar[tuple[str, ...]] = ("precision", "recall", "f")
     higher_is_better: ClassVar[bool] = False
+    notes: ClassVar[tuple[Note, ...]] = (NO_FOCUS,)
     profiles: ClassVar[Mapping[str, Profile]] = FOCUS_PROFILES
 
     profile: str = profile_option("released", FOCUS_PROFILES)
@@ -247,6 +251,10 @@ class DSFocus(DiscoMetric[FocusTable]):
         short="me",
         in_profile=False,
     )
+
+    def describe_note(self, note: Note) -> str:
+        """What is done with foci that have no counterpart."""
+        return describe_no_focus(self.unmatched) if note == NO_FOCUS else super().describe_note(note)
 
     @property
     def main(self) -> str:  # type: ignore[override]  # the caller's choice
@@ -285,12 +293,12 @@ class DSFocus(DiscoMetric[FocusTable]):
 
     def noted_pairs(self, values: NDArray[np.float64]) -> dict[str, NDArray[np.bool_]]:
         """Texts that share no focus."""
-        return {"no_focus": values[:, 3] == 0}
+        return {NO_FOCUS.name: values[:, 3] == 0}
 
     def finish(self, comparisons: Mapping[str, Sequence[Comparison]], state: State) -> dict[str, SystemResult]:
         """The mean over references; segments that share no focus with any of theirs are noted."""
         finished = {}
         for system, found in comparisons.items():
-            alone = (at for at, one in enumerate(found) if self.noted_pairs(one.values)["no_focus"].all())
-            finished[system] = replace(self.joined(found), no_focus=tuple(alone))
+            alone = (at for at, one in enumerate(found) if self.noted_pairs(one.values)[NO_FOCUS.name].all())
+            finished[system] = replace(self.joined(found), notes={NO_FOCUS.name: tuple(alone)})
         return finished

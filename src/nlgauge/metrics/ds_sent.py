@@ -35,9 +35,11 @@ from nlgauge.core.kinds import Choice, NameList
 from nlgauge.core.metric import Comparison, Pair, SystemResult
 from nlgauge.core.options import BY_PROFILE, option
 from nlgauge.core.profiles import Profile, profile_option
+from nlgauge.core.score import Note
 from nlgauge.core.tokens import TextView
 from nlgauge.core.vector_metric import State
 from nlgauge.metrics.parts.foci import (
+    NO_TIES,
     DiscoMetric,
     adjacency,
     focus_sentences,
@@ -82,6 +84,7 @@ class DSSent(DiscoMetric[SentenceGraph]):
     name: ClassVar[str] = "ds-sent"
     components: ClassVar[tuple[str, ...]] = ("score",)
     main: ClassVar[str] = "score"
+    notes: ClassVar[tuple[Note, ...]] = (NO_TIES,)
     profiles: ClassVar[Mapping[str, Profile]] = SENT_PROFILES
 
     profile: str = profile_option("released", SENT_PROFILES)
@@ -181,13 +184,15 @@ class DSSent(DiscoMetric[SentenceGraph]):
 
     def noted_pairs(self, values: NDArray[np.float64]) -> dict[str, NDArray[np.bool_]]:
         """Texts without ties."""
-        return {"no_ties": values[:, 2] == 0}
+        return {NO_TIES.name: values[:, 2] == 0}
 
     def finish(self, comparisons: Mapping[str, Sequence[Comparison]], state: State) -> dict[str, SystemResult]:
         """The mean over references, in which one of a single sentence may count twice."""
         finished = {}
         for system, found in comparisons.items():
             means = [np.average(one.values[:, 0], weights=one.values[:, 1]) for one in found]
-            loose = tuple(at for at, one in enumerate(found) if self.noted_pairs(one.values)["no_ties"].any())
-            finished[system] = replace(self.joined(found), segments={"score": np.array(means)}, no_ties=loose)
+            loose = tuple(at for at, one in enumerate(found) if self.noted_pairs(one.values)[NO_TIES.name].any())
+            finished[system] = replace(
+                self.joined(found), segments={"score": np.array(means)}, notes={NO_TIES.name: loose}
+            )
         return finished

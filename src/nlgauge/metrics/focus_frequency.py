@@ -19,8 +19,9 @@ from nlgauge.core.annotation import AnnotatedTextMetric
 from nlgauge.core.metric import Comparison, SystemResult
 from nlgauge.core.profiles import Profile, Profiled, profile_option
 from nlgauge.core.run_options import ticked
+from nlgauge.core.score import Note
 from nlgauge.metrics.ds_focus import FOCUS_PROFILES, DSFocus, FocusPair, FocusTable
-from nlgauge.metrics.parts.foci import find_mentions
+from nlgauge.metrics.parts.foci import NO_FOCUS, describe_no_focus, find_mentions
 from nlgauge.text.annotation import AnnotatedText
 
 
@@ -31,6 +32,7 @@ class FocusFrequency(Profiled, AnnotatedTextMetric):
     name: ClassVar[str] = "focus-frequency"
     components: ClassVar[tuple[str, ...]] = ("precision", "recall", "f")
     higher_is_better: ClassVar[bool] = False
+    notes: ClassVar[tuple[Note, ...]] = (NO_FOCUS,)
     citation: ClassVar[str] = DSFocus.citation
     profiles: ClassVar[Mapping[str, Profile]] = FOCUS_PROFILES
 
@@ -46,6 +48,10 @@ class FocusFrequency(Profiled, AnnotatedTextMetric):
         """The measure that was chosen."""
         return self.measure
 
+    def describe_note(self, note: Note) -> str:
+        """What is done with foci that have no counterpart."""
+        return describe_no_focus(self.unmatched)
+
     def score_texts(self, hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> SystemResult:
         texts = list(dict.fromkeys([*hypotheses, *(text for group in references for text in group)]))
         tables = {one.text: self._counts(one) for one in self.annotation.annotate(texts)}
@@ -55,7 +61,7 @@ class FocusFrequency(Profiled, AnnotatedTextMetric):
             comparisons.append(Comparison(np.array([pair.values() for pair in pairs])))
             if not any(len(pair) for pair in pairs):
                 without.append(number)
-        return replace(self.joined(comparisons), no_focus=tuple(without))
+        return replace(self.joined(comparisons), notes={NO_FOCUS.name: tuple(without)})
 
     def _counts(self, text: AnnotatedText) -> FocusTable:
         """Mentions whose vectors are all the same, of one number."""

@@ -19,8 +19,10 @@ from nlgauge.core.kinds import Choice
 from nlgauge.core.metric import SystemResult
 from nlgauge.core.options import option
 from nlgauge.core.run_options import ticked
+from nlgauge.core.score import Note
 from nlgauge.metrics.cohesion import Foci, foci_of
 from nlgauge.metrics.parts.citations import cite
+from nlgauge.metrics.parts.foci import NO_NOUN, NO_TIES
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,6 +32,7 @@ class LexicalChain(AnnotatedTextMetric):
     name: ClassVar[str] = "lexical-chain"
     components: ClassVar[tuple[str, ...]] = ("overlap",)
     main: ClassVar[str] = "overlap"
+    notes: ClassVar[tuple[Note, ...]] = (NO_NOUN, NO_TIES)
     citation: ClassVar[str] = cite("gong-etal-2015-document")
 
     multiref: str = option("best", Choice("best", "mean"), help="rule for several references", short="mr")
@@ -46,8 +49,10 @@ class LexicalChain(AnnotatedTextMetric):
         return SystemResult(
             {self.main: np.array(values)},
             np.array(best, dtype=np.int64),
-            no_noun=_lacking(nouns, hypotheses, references),
-            no_ties=_lacking(chains, hypotheses, references),
+            notes={
+                NO_NOUN.name: _lacking(nouns, hypotheses, references),
+                NO_TIES.name: _lacking(chains, hypotheses, references),
+            },
         )
 
 

@@ -30,7 +30,7 @@ from nlgauge._version import __version__
 from nlgauge.core.annotation import AnnotatedTextMetric
 from nlgauge.core.corpus import Corpus, References, TextNames, make_corpus
 from nlgauge.core.kinds import Float, InputFile
-from nlgauge.core.notes import naming_documents, warn_about_nouns
+from nlgauge.core.notes import naming_documents, warn_about_note
 from nlgauge.core.options import OptionSet, option
 from nlgauge.core.result import Result
 from nlgauge.core.run_options import between_pairs
@@ -49,6 +49,7 @@ from nlgauge.io.canvas import (
 )
 from nlgauge.io.table import LINE, Cell, Table, counted
 from nlgauge.metrics.cohesion import Foci, connectivity, devices, foci_of, focus_frequency
+from nlgauge.metrics.parts.foci import NO_NOUN
 from nlgauge.text.annotation import AnnotatedText, Annotator
 from nlgauge.text.annotators import load_annotator
 
@@ -301,7 +302,7 @@ def discourse(
         at for at, group in enumerate(corpus.references) if any(not found[text]["foci"] for text in group)
     )
     noted = (at for places in (*(one.no_noun for one in measured.values()), beside_no_noun) for at in places)
-    warn_about_nouns(noted, "each feature of nouns", _DOCUMENTS)
+    warn_about_note(NO_NOUN, noted, NO_NOUN.message.format(metric="each feature of nouns"), _DOCUMENTS)
     references = None
     if any(corpus.references):
         references = {name: _reference_values(corpus, found, name) for name in names}

@@ -200,7 +200,7 @@ def test_two_empty_texts_are_refused_by_name_or_score_zero() -> None:
     assert found.f1[0, 1] > 0
     assert found.counts["empty"] == 3
     assert found.signature.run["empty"] == "3"
-    assert (found.hypothesis_notes.empty, found.reference_notes.empty) == ((1,), (0,))
+    assert (found.hypothesis_notes["empty"], found.reference_notes["empty"]) == ((1,), (0,))
 
 
 def test_truncation_is_warned_of_once_per_text_and_counted_by_pairs() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nlgauge.core.score import Score, SegmentNotes
+from nlgauge.core.score import Score
 from nlgauge.core.score_table import ScoreTable
 from nlgauge.core.signature import Signature
 from nlgauge.errors import InputError, NlgaugeWarning, SignatureError
@@ -18,7 +18,7 @@ from nlgauge.studies.compare.saved_runs import join_runs
 def made(system: str | None, metric: str = "chrf", *, run: Any = None, **fields: str) -> Score:
     recipe = {"words": "0", "engine": "onnx-1.2-fp32", "nlgauge": "0.2.0"} | fields
     values = {metric: np.linspace(0, 1, 3)}
-    return Score(metric, system, values, metric, True, Signature(metric, recipe, run or {}), SegmentNotes())
+    return Score(metric, system, values, metric, True, Signature(metric, recipe, run or {}), {})
 
 
 def saved(*scores: Score, **texts: str) -> ScoreTable:

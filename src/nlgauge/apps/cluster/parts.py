@@ -23,7 +23,7 @@ from nlgauge._version import __version__
 from nlgauge.apps.cluster.shards import Plan, RowShard
 from nlgauge.core.metric import Metric
 from nlgauge.core.records import Document, from_plain, to_plain
-from nlgauge.core.score import Score, SegmentNotes
+from nlgauge.core.score import Score, order_notes
 from nlgauge.core.signature import Signature
 from nlgauge.errors import InputError
 from nlgauge.io.packages import require
@@ -86,7 +86,7 @@ class ScoreHead(NamedTuple):
             score.higher_is_better,
             score.distances,
             score.signature,
-            {kind: at for kind, at in score.notes.__dict__.items() if at},
+            score.notes,
             score.corpus,
             None if score.statistics is None else score.statistics.formula,
         )
@@ -275,7 +275,7 @@ def _score(table: Any, head: ScoreHead) -> Score:
         main=head.main,
         higher_is_better=head.higher_is_better,
         signature=head.signature,
-        notes=SegmentNotes(**head.notes),
+        notes=order_notes(head.notes),
         best_reference=table.column(best).to_numpy() if best in table.column_names else None,
         corpus=head.corpus,
         distances=head.distances,

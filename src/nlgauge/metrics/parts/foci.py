@@ -25,15 +25,57 @@ from nlgauge.core.kinds import Choice, Float, Int
 from nlgauge.core.options import BY_PROFILE, option
 from nlgauge.core.profiles import ProfiledMetric
 from nlgauge.core.resources import LoadContext, Loaded, Resource
+from nlgauge.core.score import Note, declare_note
 from nlgauge.core.tokens import TextView
 from nlgauge.core.vector_metric import Representation, State, WindowTexts, chosen_layer
 from nlgauge.encoders.base import Encoder
 from nlgauge.encoders.engines.static import InputVectors, WordVectors, load_word_vectors
+from nlgauge.errors import NoFocusWarning, NoNounWarning
 from nlgauge.metrics.parts.citations import cite
 from nlgauge.text.annotation import AnnotatedText
 from nlgauge.text.tokenizer import Tokens
 from nlgauge.vectors.cloud import unit_rows
 from nlgauge.vectors.transport import check_size
+
+#: What metrics of nouns may note of a segment.
+NO_NOUN = declare_note(
+    Note(
+        "no_noun",
+        "nn",
+        "segments in which a text had no noun, so that a metric of nouns gave 0",
+        "no noun in a text; {metric} is 0 there",
+        "a text has no noun, so a metric of nouns gives 0",
+        NoNounWarning,
+    )
+)
+NO_FOCUS = declare_note(
+    Note(
+        "no_focus",
+        "nf",
+        "segments that share no focus with any of their references",
+        "no focus in common with any reference",
+        "the texts share no focus",
+        NoFocusWarning,
+    )
+)
+NO_TIES = declare_note(
+    Note(  # usual in short texts, and no reason for a warning
+        "no_ties",
+        "nt",
+        "segments with a text no two sentences of which share a focus (one sentence, no noun, ...)",
+        "no two sentences of a text share a focus",
+        "no two sentences of a text share a focus",
+    )
+)
+
+
+def describe_no_focus(unmatched: str) -> str:
+    """What a warning says where foci without a counterpart are treated like this."""
+    what = (
+        "the distance is 0 there, the best value" if unmatched == "ignored" else "each focus is moved to the origin"
+    )
+    return f"{NO_FOCUS.message}; {what} (unmatched={unmatched})"
+
 
 #: How a mention is known: by the lemma that the annotator gave to a noun, or by its spelling (D6.2).
 MENTIONS = ("lemma", "surface")

@@ -25,7 +25,7 @@ from nlgauge.core.compare import Comparisons
 from nlgauge.core.corpus import Corpus
 from nlgauge.core.metric import Metric, TextMetric
 from nlgauge.core.prepare import Prepared
-from nlgauge.core.score import Score
+from nlgauge.core.score import NOTES, Score
 from nlgauge.errors import RecipeError
 from nlgauge.studies.explain.explanation import (
     SIDES,
@@ -244,17 +244,6 @@ def reasons_removed(view: WordView, weights: NDArray[np.float64], filtered: Text
 #: Within this, two ways to add up the same numbers agree.
 _TOLERANCE = 1e-6
 
-_SEGMENT_NOTES = {
-    "empty": "a text is empty, so there is nothing to align",
-    "zero_weight": "idf gave a text no weight, so all its tokens weigh the same",
-    "unconverged": "Sinkhorn did not converge, so the score is approximate",
-    "no_noun": "a text has no noun, so a metric of nouns gives 0",
-    "no_focus": "the texts share no focus",
-    "no_ties": "no two sentences of a text share a focus",
-    "unknown": "a text holds nothing but tokens unknown to the model",
-}
-
-
 #: Where idf, or what preprocessing removes, leaves no point at all.
 NOTHING_COUNTS = "no token of one of the texts counts, so there is nothing to align"
 
@@ -283,9 +272,11 @@ class Explainer:
         best = 0 if self.score.best_reference is None else int(self.score.best_reference[index])
         alignment = None if self.score.alignments is None else self.score.alignments[index]
         texts = hypotheses[index], references[best]
-        notes = [text for name, text in _SEGMENT_NOTES.items() if index in getattr(self.score.notes, name)]
-        if alignment is None and _SEGMENT_NOTES["zero_weight"] in notes:
-            notes[notes.index(_SEGMENT_NOTES["zero_weight"])] = NOTHING_COUNTS
+        noted = [name for name, segments in self.score.notes.items() if index in segments]
+        reasons = {name: NOTES[name].reason for name in noted if NOTES[name].reason}
+        if alignment is None and "zero_weight" in reasons:
+            reasons["zero_weight"] = NOTHING_COUNTS
+        notes = list(reasons.values())
         several = self._several_references(index, best)
         if several is not None:
             notes += self._notes_of_references(several)

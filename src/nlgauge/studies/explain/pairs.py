@@ -14,7 +14,7 @@ from nlgauge.core.finish import finish
 from nlgauge.core.metric import Metric
 from nlgauge.core.prepare import SignatureCheck, prepare
 from nlgauge.core.run_options import RunOptions
-from nlgauge.core.score import Score, SegmentNotes
+from nlgauge.core.score import Score, order_notes
 from nlgauge.core.scoring import AnyMetric, one_metric, resolved_call
 from nlgauge.errors import (
     ConvergenceWarning,
@@ -195,11 +195,11 @@ def _part(metric: Metric, corpus: Corpus, system: str, segments: Sequence[int]) 
 def _taken(score: Score, segments: Sequence[int]) -> Score:
     """The score of some segments, with the alignments that it carries."""
     rows = list(segments)
-    noted = {name: tuple(new for new, old in enumerate(rows) if old in at) for name, at in vars(score.notes).items()}
+    noted = {name: tuple(new for new, old in enumerate(rows) if old in at) for name, at in score.notes.items()}
     return replace(
         score,
         segments={name: values[rows] for name, values in score.segments.items()},
-        notes=SegmentNotes(**noted),
+        notes=order_notes(noted),
         best_reference=None if score.best_reference is None else score.best_reference[rows],
         alignments=None if score.alignments is None else tuple(score.alignments[row] for row in rows),
     )

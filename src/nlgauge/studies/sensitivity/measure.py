@@ -11,7 +11,7 @@ from __future__ import annotations
 import tempfile
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
@@ -26,22 +26,10 @@ from nlgauge.core.metric import Metric
 from nlgauge.core.notes import warn_about_languages
 from nlgauge.core.prepare import prepare
 from nlgauge.core.run_options import RunOptions
-from nlgauge.core.score import Score, SegmentNotes
+from nlgauge.core.score import NOTES, Score
 from nlgauge.core.scoring import recipes_and_run
 from nlgauge.data.judgements import JudgementTable, RankedPairs
-from nlgauge.errors import (
-    ConvergenceWarning,
-    EmptyTextWarning,
-    InputError,
-    NlgaugeWarning,
-    NoFocusWarning,
-    NoNounWarning,
-    TruncationWarning,
-    UnknownWordWarning,
-    WindowsWarning,
-    ZeroWeightWarning,
-    user_stacklevel,
-)
+from nlgauge.errors import InputError, user_stacklevel
 from nlgauge.studies.compare.rankings import SegmentScores, find_flips, rank_agreement, system_means
 from nlgauge.studies.meta.metric_values import MetricValues, ScoredJudgements
 from nlgauge.studies.meta.questions import Question, answer
@@ -104,7 +92,7 @@ class ScoredSettings:
 
     def zero_weight(self, varied: Varied) -> int:
         """Segments in which nothing of a text was left."""
-        return sum(len(one.score.notes.zero_weight) for one in self.found[varied])
+        return sum(len(one.score.notes.get("zero_weight", ())) for one in self.found[varied])
 
 
 def score_settings(
@@ -292,20 +280,6 @@ def _ranking(
     )
 
 
-_KINDS: dict[str, tuple[type[NlgaugeWarning], str]] = {
-    "truncated": (TruncationWarning, "texts were truncated"),
-    "windows": (WindowsWarning, "texts were read in windows"),
-    "empty": (EmptyTextWarning, "empty texts"),
-    "zero_weight": (ZeroWeightWarning, "idf, or the removal of tokens, left texts without weight"),
-    "unconverged": (ConvergenceWarning, "Sinkhorn did not converge"),
-    "no_noun": (NoNounWarning, "texts without a noun were scored 0"),
-    "no_focus": (NoFocusWarning, "texts share no focus with any of their references"),
-    "unknown": (UnknownWordWarning, "words without a vector were left out"),
-}
-
-#: What is usual in some texts, and no reason for a warning.
-_COUNTED_ONLY = ("no_ties",)
-
 #: Segments, settings and groups of them that are named before "..." stands for the rest.
 _MOST_SEGMENTS = 10
 _MOST_SETTINGS = 4
@@ -314,14 +288,12 @@ _MOST_GROUPS = 8
 
 def warn_about_segments(scores: ScoredSettings) -> None:
     """Warn of every kind of note that a segment has under some setting."""
-    for field in fields(SegmentNotes):
-        if field.name in _COUNTED_ONLY:
-            continue
-        category, what = _KINDS.get(field.name, (NlgaugeWarning, field.name.replace("_", " ")))
-        groups = _groups(scores, field.name)
-        if groups:
+    for note in NOTES.values():
+        groups = _groups(scores, note.name)
+        if groups and note.warning is not None:
             parts = [_part(scores, *group, labels) for group, labels in list(groups.items())[:_MOST_GROUPS]]
-            warnings.warn(f"{what}: {'; '.join(_first(parts, len(groups)))}", category, stacklevel=user_stacklevel())
+            message = f"{note.message.format(metric='the score')}: {'; '.join(_first(parts, len(groups)))}"
+            warnings.warn(message, note.warning, stacklevel=user_stacklevel())
 
 
 def _groups(scores: ScoredSettings, kind: str) -> dict[tuple[str, tuple[str, ...]], list[str]]:
@@ -330,7 +302,7 @@ def _groups(scores: ScoredSettings, kind: str) -> dict[tuple[str, tuple[str, ...
     for (metric, setting), found in scores.found.items():
         segments: dict[str, dict[str, None]] = {}
         for one in found:
-            rows = sorted(int(one.rows[index]) for index in getattr(one.score.notes, kind))
+            rows = sorted(int(one.rows[index]) for index in one.score.notes.get(kind, ()))
             segments.setdefault(one.langpair, {}).update(dict.fromkeys(scores.table.segment[row] for row in rows))
         label = f"{metric}, {' x '.join(setting.fields)} {setting.label}"
         for langpair, names in segments.items():
