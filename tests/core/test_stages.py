@@ -17,7 +17,7 @@ from tests.metrics.test_contracts import resolved
 
 import nlgauge
 import nlgauge.testing
-from nlgauge.core import compare as compare_module
+from nlgauge.core import engine
 from nlgauge.core.compare import Comparisons, compare, planned_encodings
 from nlgauge.core.finish import finish
 from nlgauge.core.metric import Comparison, SystemResult
@@ -203,14 +203,14 @@ def test_warnings_can_be_left_to_the_caller() -> None:
 def test_the_texts_of_a_run_are_let_go_with_it(metric: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the help of the garbage collector, so that a window's vectors are gone before the next one starts."""
     kept: list[weakref.ref[EncodedText]] = []
-    original = compare_module.encode_texts
+    original = engine.encode_texts
 
     def counting(*given: Any, **options: Any) -> list[EncodedText]:
         found = original(*given, **options)
         kept.extend(weakref.ref(text) for text in found)
         return found
 
-    monkeypatch.setattr(compare_module, "encode_texts", counting)
+    monkeypatch.setattr(engine, "encode_texts", counting)
     gc.collect()
     gc.disable()
     try:

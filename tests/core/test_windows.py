@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.core.corpora import small_corpus
 
-from nlgauge.core import compare as module
+from nlgauge.core import engine as module
 from nlgauge.core.compare import distinct_texts, ranges, whole_batches, windows
 from nlgauge.core.prepare import PreparedMetric, prepare
 from nlgauge.core.registry import parse_metric

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from tests.strategies import any_text, corpora, texts
 
 import nlgauge
-from nlgauge.core import compare as windows_module
+from nlgauge.core import engine as windows_module
 from nlgauge.core.registry import METRICS, built_in_metrics
 from nlgauge.core.vector_metric import VectorMetric
 from nlgauge.metrics.parts.bounds import Bounds

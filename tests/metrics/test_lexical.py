@@ -127,12 +127,12 @@ def test_a_value_that_they_do_not_take_is_refused(metric: str) -> None:
 def test_a_missing_package_is_named_before_anything_is_encoded(
     metric: str, package: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from nlgauge.core import compare
+    from nlgauge.core import engine
 
     def refuse(*_: object, **__: object) -> None:
         raise AssertionError
 
-    monkeypatch.setattr(compare, "encode_texts", refuse)
+    monkeypatch.setattr(engine, "encode_texts", refuse)
     monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(nlgauge.errors.MissingExtraError, match=r"nlgauge\[lexical\]"):
         nlgauge.score_systems({"a": HYPS}, REFS, metric=["bertscore", metric])

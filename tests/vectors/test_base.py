@@ -11,8 +11,7 @@ import pytest
 from scipy.spatial.distance import cdist
 
 import nlgauge
-from nlgauge.core import compare
-from nlgauge.core import compare as windows
+from nlgauge.core import engine
 from nlgauge.encoders.base import EncodedText, encode_texts
 from nlgauge.encoders.load import load_encoder
 from nlgauge.errors import FileFormatError, InputError, RecipeError, SignatureError
@@ -108,7 +107,7 @@ def test_a_planted_rotation_of_the_source_is_undone(tmp_path: Path, monkeypatch:
             for text in encode_texts(*args, **options)
         ]
 
-    monkeypatch.setattr(compare, "encode_texts", turned)
+    monkeypatch.setattr(engine, "encode_texts", turned)
     assert not np.allclose(nlgauge.score(HYPS, sources=SOURCES, metric=METRIC).f1, plain, atol=0.01)
     rows = rng.normal(size=(500, 384))
     path = saved(tmp_path, fit_remapping(rows @ rotation, rows, method="clp", origin=origin()))
@@ -283,7 +282,7 @@ def test_position_norm_does_not_depend_on_windows(monkeypatch: pytest.MonkeyPatc
     systems = {"a": HYPS, "b": HYPS[::-1], "copy": SOURCES}
     metric = f"{METRIC},transforms=position-norm"
     whole = nlgauge.score_systems(systems, sources=SOURCES, metric=[metric, METRIC])
-    monkeypatch.setattr(windows, "_WINDOW_BYTES", 1)
+    monkeypatch.setattr(engine, "_WINDOW_BYTES", 1)
     tiny = nlgauge.score_systems(systems, sources=SOURCES, metric=[metric, METRIC])
     for one, other in zip(whole, tiny, strict=True):
         assert np.array_equal(one.f1, other.f1)

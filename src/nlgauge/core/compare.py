@@ -15,40 +15,26 @@ carry them. Each metric is named by the recipe part of its signature, so that co
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar, TypeAlias, TypedDict, TypeVar
+from typing import Any, ClassVar, TypeAlias, TypedDict
 
 import numpy as np
 
 from nlgauge.core.corpus import Corpus
-from nlgauge.core.metric import Comparison, Pair
-from nlgauge.core.notes import naming_documents
+from nlgauge.core.engine import Block, BlockPairs, Place, Window, compare_windows, fill, layers_of, window_budget
+from nlgauge.core.metric import Comparison
 from nlgauge.core.prepare import Prepared, PreparedMetric, segment_texts
-from nlgauge.core.run_options import Progress, RunOptions, between_pairs
-from nlgauge.core.tokens import Role, TextView, TokenizedCorpus
-from nlgauge.core.vector_metric import WindowTexts
-from nlgauge.encoders.base import EncodedText, Encoder, encode_texts
-from nlgauge.encoders.blas import one_blas_thread
-from nlgauge.encoders.cache import EmbeddingCache, VectorFile
-from nlgauge.encoders.load import default_threads
-from nlgauge.errors import FileFormatError, InputError, TooLongError
+from nlgauge.encoders.base import Encoder
+from nlgauge.errors import FileFormatError, InputError
 from nlgauge.text.tokenizer import Tokens
-from nlgauge.vectors.greedy import sharing_long_matches
-from nlgauge.vectors.remap import Side
-from nlgauge.vectors.transforms import POSITION_BATCH, Transforms
+from nlgauge.vectors.transforms import POSITION_BATCH
 
 #: By system and segment.
 BySystem: TypeAlias = Mapping[str, Mapping[int, Comparison]]
 
-Item = TypeVar("Item")
-Part = TypeVar("Part", bound=Hashable)
-
 _FORMAT = "nlgauge-comparisons/1"
-
-#: Bytes of layer vectors that a window may hold.
-_WINDOW_BYTES = 128 * 2**20
 
 
 class PackedSystem(TypedDict):
@@ -166,12 +152,34 @@ def _same(one: Comparison, other: Comparison) -> bool:
 def compare(prepared: Prepared, segments: range | None = None, *, only: Collection[int] | None = None) -> Comparisons:
     """Compare the segments (default: all) under every metric that looks at vectors, or `only` those numbers."""
     segments = _checked(prepared, segments)
-    found: dict[int, Mapping[str, Mapping[int, Comparison]]] = {}
+    found: dict[int, dict[str, dict[int, Comparison]]] = {}
+
+    def collect(number: int, pairs: BlockPairs) -> None:
+        (row,) = pairs.block.rows
+        found[number][row.system or ""][row.number] = Comparison(
+            pairs.values, pairs.alignments, bool(pairs.weightless), bool(pairs.unconverged)
+        )
+
     for group in prepared.groups:
         chosen = {number: one for number, one in group.metrics.items() if only is None or number in only}
         if chosen:
-            found |= _compare_group(chosen, segments, prepared.options)
+            members = list(chosen.values())
+            found |= {number: {system: {} for system in one.corpus.systems} for number, one in chosen.items()}
+            planned = [
+                Window(distinct_texts(members, span), partial(_blocks_of_segments, span))
+                for span in windows(members, segments, len(layers_of(members)))
+            ]
+            compare_windows(chosen, planned, prepared.options, collect)
     return Comparisons({number: prepared.metrics[number].signature.recipe_part for number in sorted(found)}, found)
+
+
+def _blocks_of_segments(segments: range, prepared: PreparedMetric) -> Iterator[Block]:
+    """Each output of a segment with the references of the segment."""
+    corpus = prepared.corpus
+    for index in segments:
+        columns = [Place(text, None, index) for text in corpus.references[index]]
+        for system, hypotheses in corpus.systems.items():
+            yield Block([Place(hypotheses[index], system, index)], columns)
 
 
 def planned_encodings(prepared: Prepared) -> Iterator[tuple[Encoder, tuple[int, ...], list[Tokens]]]:
@@ -186,11 +194,6 @@ def planned_encodings(prepared: Prepared) -> Iterator[tuple[Encoder, tuple[int, 
         yield group.encoder, layers_of(members), [tokens[text] for text in texts]
 
 
-def layers_of(metrics: Iterable[PreparedMetric]) -> tuple[int, ...]:
-    """All layers that the metrics need, in order."""
-    return tuple(sorted({layer for one in metrics for layer in one.state.layers}))
-
-
 def _checked(prepared: Prepared, segments: range | None) -> range:
     if segments is None:
         return prepared.segments
@@ -200,153 +203,12 @@ def _checked(prepared: Prepared, segments: range | None) -> range:
     return segments
 
 
-def _compare_group(
-    metrics: Mapping[int, PreparedMetric], segments: range, options: RunOptions
-) -> dict[int, dict[str, dict[int, Comparison]]]:
-    """Metrics that share an encoding; each text of a window is encoded once for all of them."""
-    members = list(metrics.values())
-    layers = layers_of(members)
-    planned = list(windows(members, segments, len(layers)))
-    encodings = encode_windows(
-        members[0].tokenized, layers, [distinct_texts(members, window) for window in planned], options
-    )
-    found: dict[int, dict[str, dict[int, Comparison]]] = {
-        number: {system: {} for system in one.corpus.systems} for number, one in metrics.items()
-    }
-    threads = options.threads or default_threads()
-    for window, encoded in zip(planned, encodings, strict=True):
-        for number, one in metrics.items():
-            corpus = one.corpus
-            hypotheses = (system[index] for index in window for system in corpus.systems.values())
-            references = (text for index in window for text in corpus.references[index])
-            run_text_models(one, hypotheses, references, encoded)
-            with one_blas_thread, sharing_long_matches(threads, between_pairs):
-                _compare_window(one, Representations(one, encoded), window, found[number], options.alignments)
-    return found
-
-
-def encode_windows(
-    view: TokenizedCorpus,
-    layers: tuple[int, ...],
-    windows: Sequence[Sequence[str]],
-    options: RunOptions,
-    *,
-    keep: VectorFile | None = None,
-) -> Iterator[dict[str, EncodedText]]:
-    """The texts of each window with their vectors; `keep` has those that a later window needs again."""
-    tokens, encoder = view.tokens, view.encoder
-    total = sum(len(tokens[text]) for texts in windows for text in texts)
-    cache: EmbeddingCache | VectorFile | None = keep
-    if options.cache is not None and encoder.cacheable:  # those of a table in memory are not worth keeping
-        cache = EmbeddingCache(options.cache, gigabytes=options.cache_size)
-    with Progress(total, show=options.progress) as advance:
-        for texts in windows:
-            vectors = encode_texts(
-                encoder,
-                [tokens[text] for text in texts],
-                layers,
-                batch_tokens=options.batch_tokens,
-                advance=advance,
-                cache=cache,
-            )
-            yield dict(zip(texts, vectors, strict=True))
-
-
-def _compare_window(
-    prepared: PreparedMetric,
-    representations: Representations,
-    window: range,
-    found: Mapping[str, dict[int, Comparison]],
-    align: bool,
-) -> None:
-    for system in prepared.corpus.systems:
-        for index in window:
-            between_pairs()
-            found[system][index] = _comparison(prepared, representations, system, index, align=align)
-
-
-def _comparison(
-    prepared: PreparedMetric, representations: Representations, system: str, index: int, *, align: bool
-) -> Comparison:
-    """One hypothesis against each of its references; what is too long for the metric is named."""
-    try:
-        return _compared(prepared, representations, system, index, align=align)
-    except TooLongError as error:
-        msg = f"{prepared.corpus.names.place(system, index)}: {error}"
-        raise TooLongError(msg) from error
-
-
-def _compared(
-    prepared: PreparedMetric, representations: Representations, system: str, index: int, *, align: bool
-) -> Comparison:
-    """Row by row, one for each reference; a side without a token is None."""
-    corpus, tokens = prepared.corpus, prepared.tokenized.tokens
-    hypothesis, texts = corpus.systems[system][index], corpus.references[index]
-    x = representations.of(hypothesis, system, index)
-    references = [representations.of(text, None, index) for text in texts]
-    sides = prepared.counted_empty.get((system, index), [None] * len(references))
-    pairs = []
-    for y, side in zip(references, sides, strict=True):
-        left = representations.empty(system) if side == "hypothesis" else x
-        right = representations.empty(None) if side == "reference" else y
-        pairs.append(compare_pair(prepared, left, right, align=align))
-    zero_weight = any(
-        has_no_weight(made, tokens[text]) for made, text in zip([x, *references], [hypothesis, *texts], strict=True)
-    )
-    alignments = None
-    if align:
-        alignments = tuple(
-            None if pair.alignment is None else replace(pair.alignment, reference_index=row)
-            for row, pair in enumerate(pairs)
-        )
-    values = np.array([pair.values for pair in pairs], dtype=np.float64)
-    return Comparison(values, alignments, zero_weight, not all(pair.converged for pair in pairs))
-
-
-def compare_pair(prepared: PreparedMetric, x: Any, y: Any, *, align: bool = False) -> Pair:
-    """A hypothesis against a reference; a side without a token is None, which the metric may have no value for."""
-    metric = prepared.metric
-    if metric.empty_value is not None and (x is None or y is None):
-        return Pair([metric.empty_value] * len(metric.components))
-    return metric.compare(x, y, prepared.state, align=align)
-
-
-def has_no_weight(representation: Any, tokens: Tokens) -> bool:
-    """Whether idf, or the removal of tokens, left nothing of a text."""
-    return getattr(representation, "zero_weight", False) or (representation is None and not tokens.empty)
-
-
 def windows(metrics: Sequence[PreparedMetric], segments: range, layers: int) -> Iterator[range]:
     """Ranges that make up `segments`, each with at most as many tokens as fit (or a single segment, or batch)."""
     tokens, budget = metrics[0].tokenized.tokens, window_budget(metrics[0].tokenized.encoder, layers)
     blocks = _blocks(segments, batch_size(metrics))
     for window in fill(blocks, partial(distinct_texts, metrics), lambda text: len(tokens[text]), budget):
         yield range(window[0].start, window[-1].stop)
-
-
-def fill(
-    items: Iterable[Item], parts_of: Callable[[Item], Iterable[Part]], size_of: Callable[[Part], int], most: int
-) -> Iterator[list[Item]]:
-    """Items in a row whose parts, each counted once, have at most that size together, or single ones."""
-    taken: list[Item] = []
-    seen, size = set[Part](), 0
-    for item in items:
-        parts = set(parts_of(item))
-        cost = sum(map(size_of, parts - seen))
-        if taken and size + cost > most:
-            yield taken
-            taken, seen, size = [], set(), 0
-            cost = sum(map(size_of, parts))
-        taken.append(item)
-        seen |= parts
-        size += cost
-    if taken:
-        yield taken
-
-
-def window_budget(encoder: Encoder, layers: int) -> int:
-    """Tokens whose vectors of so many layers fit in a window."""
-    return _WINDOW_BYTES // (4 * encoder.hidden_size * max(1, layers))
 
 
 def ranges(prepared: Prepared, outputs: int) -> Iterator[range]:
@@ -360,7 +222,7 @@ def distinct_texts(metrics: Sequence[PreparedMetric], segments: range) -> list[s
     """All texts that the segments need, each once: also those of neighbours, where a metric looks at them."""
     views: list[Corpus] = list({id(metric.corpus): metric.corpus for metric in metrics}.values())
     wanted = whole_batches(metrics, segments)
-    stand_in = [""] if any(metric.counted_empty for metric in metrics) else []
+    stand_in = [""] if any(metric.zero_unknown for metric in metrics) else []
     return list(dict.fromkeys([*stand_in, *(text for index in wanted for text in segment_texts(views, index))]))
 
 
@@ -382,68 +244,3 @@ def _blocks(segments: range, size: int) -> Iterator[range]:
         stop = min(start - start % size + size, segments.stop)
         yield range(start, stop)
         start = stop
-
-
-def run_text_models(
-    prepared: PreparedMetric,
-    hypotheses: Iterable[str],
-    references: Iterable[str],
-    encoded: Mapping[str, EncodedText],
-) -> None:
-    """Let the metric's further models read the texts of a window; what they find stays with each text."""
-    stand_in = [""] if prepared.counted_empty else []
-    left, right = (list(dict.fromkeys([*texts, *stand_in])) for texts in (hypotheses, references))
-    with naming_documents(prepared.corpus):
-        prepared.metric.run_text_models(WindowTexts(encoded, left, right), prepared.state)
-
-
-class Representations:
-    """Made when they are asked for, and kept as long as the window is."""
-
-    def __init__(self, prepared: PreparedMetric, encoded: Mapping[str, EncodedText]) -> None:
-        self._prepared = prepared
-        self._encoded = encoded
-        self._made: dict[Hashable, Any] = {}
-        self._batches: dict[tuple[str | None, int], list[EncodedText]] = {}
-
-    def empty(self, system: str | None) -> Any:
-        """Of a text without a token, in the place of a system's output (None: of a reference)."""
-        metric, state, role = self._prepared.metric, self._prepared.state, self._role(system)
-        if metric.empty_value is not None:
-            return None
-        return metric.represent(TextView(self._encoded[""], role, state.encoder.tokenizer), state)
-
-    def of(self, text: str, system: str | None, index: int) -> Any:
-        """Of a system's output (None: of a reference) in a segment."""
-        metric, state, near = self._prepared.metric, self._prepared.state, self._prepared.uses_neighbours
-        role = self._role(system)
-        key: Hashable = (system, index, text) if near else (text, role)
-        if key not in self._made:
-            encoded = self._encoded[text]
-            if state.transforms is not None:
-                if near:
-                    encoded = self._among_neighbours(state.transforms, system, index)
-                else:
-                    encoded = state.transforms.apply(encoded, self._language_side(system))
-            view = TextView(encoded, role, state.encoder.tokenizer, state.idf.of(role))
-            skipped = encoded.tokens.empty and metric.empty_value is not None
-            self._made[key] = None if skipped else metric.represent(view, state)
-        return self._made[key]
-
-    def _role(self, system: str | None) -> Role:
-        if system is None:
-            return Role("source" if self._prepared.corpus.against_source else "reference")
-        return Role("hypothesis", system if self._prepared.metric.tells_systems_apart else None)
-
-    def _language_side(self, system: str | None) -> Side:
-        return "source" if system is None and self._prepared.corpus.against_source else "target"
-
-    def _among_neighbours(self, transforms: Transforms, system: str | None, index: int) -> EncodedText:
-        first = index - index % POSITION_BATCH
-        if (system, first) not in self._batches:
-            corpus = self._prepared.corpus
-            batch = range(first, min(first + POSITION_BATCH, len(corpus)))
-            texts = [corpus.references[at][0] if system is None else corpus.systems[system][at] for at in batch]
-            encoded = [self._encoded[text] for text in texts]
-            self._batches[system, first] = transforms.apply_together(encoded, self._language_side(system))
-        return self._batches[system, first][index - first]

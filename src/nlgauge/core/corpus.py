@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence, Sized
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, NamedTuple, TypeAlias, overload
+from typing import Any, Literal, NamedTuple, TypeAlias, overload
 
 from nlgauge.errors import InputError
-from nlgauge.text.tokenizer import check_encodable
+from nlgauge.text.tokenizer import Tokens, check_encodable
 
 #: References of a corpus, segment by segment: one text, or several.
 References: TypeAlias = Iterable[str | Iterable[str]]
@@ -78,6 +78,32 @@ class Corpus:
         """All references, where segments have some."""
         return self.references
 
+    def name_pair(self, system: str, row: int, column: int) -> str:
+        """What messages call a pair: here the segment, whichever of its references is meant."""
+        return self.names.place(system, row)
+
+    def refuse_empty_pairs(self, empty: Iterable[int]) -> None:
+        """Refuse pairs of two empty texts that are not in one segment: there is none here."""
+
+    def unknown_only(self, tokens: Mapping[str, Tokens]) -> dict[tuple[str, int], list[str]]:
+        """Texts that are scored as if they were empty, by system and segment; white space around a text is not part
+        of it.
+        """
+        places: dict[tuple[str, int], list[str]] = {}
+        for system, hypotheses in self.systems.items():
+            for index, (hypothesis, references) in enumerate(zip(hypotheses, self.references, strict=True)):
+                if not any(tokens[text].only_unknown for text in (hypothesis, *references)):
+                    continue
+                sides = [unknown_only_side(hypothesis, reference, tokens) for reference in references]
+                texts = [
+                    hypothesis if side == "hypothesis" else reference
+                    for side, reference in zip(sides, references, strict=True)
+                    if side
+                ]
+                if texts:
+                    places[system, index] = texts
+        return places
+
     def compared_with(self, what: str, *, metric: str, choice: bool = True) -> Corpus:
         """The corpus as a metric sees it that compares with references (`refs`) or sources (`source`).
 
@@ -116,6 +142,19 @@ class Corpus:
             idf_documents={name: [text.lower() for text in texts] for name, texts in self.idf_documents.items()},
             sources=None if self.sources is None else [text.lower() for text in self.sources],
         )
+
+
+def unknown_only_side(
+    hypothesis: str, reference: str, tokens: Mapping[str, Tokens]
+) -> Literal["hypothesis", "reference"] | None:
+    """Which text of a pair counts as empty, because it has unknown tokens only; None where neither does.
+
+    Of two such texts it is the hypothesis: two empty texts would be at distance 0.
+    """
+    left, right = tokens[hypothesis], tokens[reference]
+    if left.empty or right.empty or hypothesis.strip() == reference.strip():
+        return None
+    return "hypothesis" if left.only_unknown else "reference" if right.only_unknown else None
 
 
 def make_corpus(

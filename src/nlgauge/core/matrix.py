@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlgauge.core.corpus import TextNames, checked_texts
-from nlgauge.core.pair_scores import PairComparer, comparers_of, finish_pairs, join_members, prepare_pairs
+from nlgauge.core.engine import Block
+from nlgauge.core.pairs import Grid, TextPairs, compare_pairs, compared_numbers, join_members, prepare_pairs
 from nlgauge.core.result import Result
 from nlgauge.core.score import COMMON_NOTES, SegmentNotes
 from nlgauge.core.scoring import AnyMetric, one_metric, resolved_call
 from nlgauge.core.signature import Signature
-from nlgauge.core.text_pairs import Block, TextPairs
 from nlgauge.errors import InputError
 from nlgauge.io.table import Cell, Table
 
@@ -152,22 +152,27 @@ def matrix(
     prepared = prepare_pairs(recipes[0], _all_pairs(hypotheses, references), run, check)
     first = 0 if references is None else len(hypotheses)
     shape = len(hypotheses), len(hypotheses if references is None else references)
-    comparers = comparers_of(prepared)
-    tables = [_fill_arrays(comparer, shape, first) for comparer in comparers]
-    mains = [table[comparer.metric.main] for table, comparer in zip(tables, comparers, strict=True)]
-    components = join_members(prepared, mains)
-    notes = finish_pairs(prepared, comparers)
+    arrays: dict[int, dict[str, NDArray[np.float64]]] = {number: {} for number in compared_numbers(prepared)}
+
+    def fill_arrays(number: int, block: Block, scores: Mapping[str, NDArray[np.float64]]) -> None:
+        cells = np.ix_([row.number for row in block.rows], [column.number - first for column in block.columns])
+        for name, values in scores.items():
+            arrays[number].setdefault(name, np.empty(shape))[cells] = values
+
+    notes = compare_pairs(prepared, fill_arrays)
+    mains = [own[prepared.metrics[number].metric.main] for number, own in arrays.items()]
+    components = join_members(prepared, mains) or arrays[0]
     recipe = prepared.metrics[0].metric
     return ScoreMatrix(
         metric=recipe.name,
-        components=components or tables[0],
+        components=components,
         main=recipe.main,
         higher_is_better=recipe.higher_is_better,
         signature=notes.signature,
         counts=notes.counts,
         hypothesis_notes=_between(notes.texts, 0, shape[0]),
         reference_notes=_between(notes.texts, first, first + shape[1]),
-        distances=tuple(name for name in components or tables[0] if name in recipe.distances),
+        distances=tuple(name for name in components if name in recipe.distances),
     )
 
 
@@ -179,18 +184,8 @@ def _all_pairs(hypotheses: Sequence[str], references: Sequence[str] | None) -> T
     count = len(hypotheses)
     rows = range(count)
     columns = rows if references is None else range(count, count + len(references))
-    names = TextNames("text", lambda at: f"a[{at}]" if at < count else f"b[{at - count}]")
-    return TextPairs.of(hypotheses, references, [Block(rows, columns)], names)
-
-
-def _fill_arrays(comparer: PairComparer, shape: tuple[int, int], first: int) -> dict[str, NDArray[np.float64]]:
-    """An array per component; `first` is the number of the text of the first column."""
-    components: dict[str, NDArray[np.float64]] = {}
-    for part in comparer:
-        cells = np.ix_(np.asarray(part.tile.rows), np.asarray(part.tile.columns) - first)
-        for name, values in part.scores.items():
-            components.setdefault(name, np.empty(shape))[cells] = values
-    return components
+    names = TextNames("text", lambda number: f"a[{number}]" if number < count else f"b[{number - count}]")
+    return TextPairs.of(hypotheses, references, [Grid(rows, columns)], names)
 
 
 def _between(notes: SegmentNotes, start: int, stop: int) -> SegmentNotes:

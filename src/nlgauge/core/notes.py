@@ -15,7 +15,6 @@ import numpy as np
 from nlgauge.core.corpus import Corpus, TextNames
 from nlgauge.core.metric import Comparison, Metric, TextMetric
 from nlgauge.core.score import Note, SegmentNotes, count_notes, order_notes
-from nlgauge.core.text_pairs import TextPairs
 from nlgauge.core.tokens import TokenizedCorpus
 from nlgauge.core.vector_metric import COVERED_SCRIPTS, VectorMetric, offer_multilingual
 from nlgauge.errors import (
@@ -112,8 +111,8 @@ def check_tokens(tokenized: TokenizedCorpus, *, long: str, empty: str) -> dict[s
         notes[system] = order_notes(
             {"truncated": truncated, "empty": blank, "unknown": unknown, "windows": in_windows}
         )
-        if isinstance(corpus, TextPairs) and empty == "error":
-            corpus.refuse_empty(blank)
+        if empty == "error":
+            corpus.refuse_empty_pairs(blank)
     return notes
 
 
@@ -129,8 +128,8 @@ def check_texts(corpus: Corpus, *, empty: str) -> dict[str, SegmentNotes]:
                 if all(sides) and references:
                     _refuse_empty_pair(corpus.names.place(system, at), empty)
         notes[system] = order_notes({"empty": blank})
-        if isinstance(corpus, TextPairs) and empty == "error":
-            corpus.refuse_empty(blank)
+        if empty == "error":
+            corpus.refuse_empty_pairs(blank)
     return notes
 
 

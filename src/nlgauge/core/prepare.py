@@ -15,9 +15,9 @@ scored like any other pair.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias
 
 from nlgauge._version import __version__
 from nlgauge.core.annotation import check_annotated_languages
@@ -36,7 +36,6 @@ from nlgauge.core.notes import (
 from nlgauge.core.run_options import RunOptions
 from nlgauge.core.score import SegmentNotes
 from nlgauge.core.signature import GRAMMAR, RUNNER_FIELDS, Signature
-from nlgauge.core.text_pairs import TextPairs
 from nlgauge.core.tokens import TokenizedCorpus
 from nlgauge.core.vector_metric import EncodingSpec, State, VectorMetric, offer_multilingual, with_reason
 from nlgauge.encoders.base import Encoder
@@ -53,8 +52,6 @@ AnyVectorMetric: TypeAlias = VectorMetric[Any]
 #: Is shown a metric's number and resolved recipe; may raise.
 SignatureCheck: TypeAlias = Callable[[int, Signature], None]
 
-_Side = Literal["hypothesis", "reference"]
-
 
 @dataclass(frozen=True, eq=False)
 class PreparedMetric:
@@ -70,8 +67,8 @@ class PreparedMetric:
     """The recipe part: the same for all systems."""
     run_fields: Mapping[str, Mapping[str, str]]
     """By system: what its own tables add to the run part of its signature."""
-    counted_empty: Mapping[tuple[str, int], Sequence[str | None]]
-    """By system and segment, for each reference the side of the pair that is scored as if it were empty."""
+    zero_unknown: bool
+    """Whether there are texts of nothing but unknown tokens, which are scored as if they were empty."""
 
     @property
     def corpus(self) -> Corpus:
@@ -257,10 +254,10 @@ def _prepare_group(
     encoder = load_for(spec.model, metrics.values(), options)
     texts = corpus.lowered if spec.lowercase == "yes" else corpus
     views = _tokenise(list(metrics.values()), texts, encoder, spec)
-    unknown = {against: UnknownPairs.find(view) for against, view in views.items()}
+    unknown = {against: view.corpus.unknown_only(view.tokens) for against, view in views.items()}
     for metric in metrics.values():
         if metric.unknown == "error" and metric.reads_with(encoder):
-            unknown[metric.against].refuse(encoder.model, corpus.names)
+            _refuse_unknown(unknown[metric.against], encoder.model, corpus.names)
     notes = {}
     for against, view in views.items():
         notes[against] = check_tokens(view, long=options.long, empty=options.empty)
@@ -268,7 +265,7 @@ def _prepare_group(
             languages = {one.lang for one in metrics.values() if one.lang}
             warn_about_tokens(view, notes[against], languages=languages)
     made = {
-        number: prepare_metric(one, views[one.against], notes[one.against], unknown[one.against], options)
+        number: prepare_metric(one, views[one.against], notes[one.against], bool(unknown[one.against]), options)
         for number, one in metrics.items()
     }
     for number, one in made.items():
@@ -333,15 +330,15 @@ def prepare_metric(
     metric: AnyVectorMetric,
     view: TokenizedCorpus,
     notes: Mapping[str, SegmentNotes],
-    unknown: UnknownPairs,
+    has_unknown: bool,
     options: RunOptions,
 ) -> PreparedMetric:
     """A metric with its tables and files for these texts, and the recipe part of its signature."""
     state = metric.prepare(view, options)
     signature = Signature(metric.name, _recipe_fields(metric, view, state))
     own = {system: state.idf.run_fields(system) for system in view.corpus.systems}
-    counted_empty = unknown.pairs if metric.unknown == "zero" and metric.reads_with(view.encoder) else {}
-    prepared = PreparedMetric(metric, view, state, notes, signature, own, counted_empty)
+    zero_unknown = has_unknown and metric.unknown == "zero" and metric.reads_with(view.encoder)
+    prepared = PreparedMetric(metric, view, state, notes, signature, own, zero_unknown)
     if prepared.uses_neighbours and any(len(group) != 1 for group in view.corpus.references):
         msg = f"{POSITION_NORM} is defined for one reference, or source, per segment, got several references"
         raise RecipeError(msg)
@@ -364,68 +361,19 @@ def _recipe_fields(metric: AnyVectorMetric, view: TokenizedCorpus, state: State)
     return metric.describe(state) | dict(zip(RUNNER_FIELDS, values, strict=True))
 
 
-@dataclass(frozen=True, eq=False)
-class UnknownPairs:
-    """Segments with pairs of different texts, one of which holds nothing but unknown tokens."""
-
-    pairs: Mapping[tuple[str, int], Sequence[_Side | None]] = field(default_factory=dict)
-    """By system and segment, for each reference the text that counts as empty; None where neither does.
-
-    Of a list of texts, those that count as empty in a pair.
-    """
-    texts: Sequence[str] = ()
-    """The texts of nothing but unknown tokens."""
-
-    @classmethod
-    def find(cls, tokenized: TokenizedCorpus) -> UnknownPairs:
-        """Of all systems; white space around a text is not part of it."""
-        tokens, corpus = tokenized.tokens, tokenized.corpus
-        if isinstance(corpus, TextPairs):
-            numbers = corpus.unknown_only(tokens)
-            return cls({("", number): () for number in numbers}, [corpus.texts[number] for number in numbers])
-        found: dict[tuple[str, int], list[_Side | None]] = {}
-        texts: dict[str, None] = {}
-        for system, hypotheses in corpus.systems.items():
-            for at, (hypothesis, references) in enumerate(zip(hypotheses, corpus.references, strict=True)):
-                if not any(tokens[text].only_unknown for text in (hypothesis, *references)):
-                    continue
-                sides = [unknown_only_side(hypothesis, reference, tokens) for reference in references]
-                if any(sides):
-                    found[system, at] = sides
-                    chosen = zip(sides, references, strict=True)
-                    texts |= dict.fromkeys(
-                        hypothesis if side == "hypothesis" else text for side, text in chosen if side
-                    )
-        return cls(found, tuple(texts))
-
-    def refuse(self, model: str, names: TextNames) -> None:
-        """An error that names all of these segments, where there are any."""
-        if not self.pairs:
-            return
-        places = [names.place(system, at) for system, at in self.pairs]
-        rest = len(places) - MAX_NAMED_SEGMENTS
-        listed = "; ".join(places[:MAX_NAMED_SEGMENTS]) + (f"; and {rest} more" if rest > 0 else "")
-        scripts = _scripts(self.texts)
-        written = f" ({', '.join(scripts)} script)" if scripts else ""
-        msg = (
-            f"{listed}: a text holds nothing but tokens that model {model!r} does not know{written}, and all such "
-            f"texts look alike to it; {offer_multilingual(scripts, model=model)}, or score these pairs 0 "
-            "(unknown='zero') or as they are (unknown='score')"
-        )
-        raise UnknownTextError(msg)
-
-
-def unknown_only_side(hypothesis: str, reference: str, tokens: Mapping[str, Tokens]) -> _Side | None:
-    """Which text of a pair counts as empty, because it has unknown tokens only; None where neither does.
-
-    Of two such texts it is the hypothesis: two empty texts would be at distance 0.
-    """
-    left, right = tokens[hypothesis], tokens[reference]
-    if left.empty or right.empty or hypothesis.strip() == reference.strip():
-        return None
-    return "hypothesis" if left.only_unknown else "reference" if right.only_unknown else None
-
-
-def _scripts(texts: Iterable[str]) -> list[str]:
-    """The script of most letters of each text, each once."""
-    return list(dict.fromkeys(script for text in texts for script in list(count_scripts(text))[:1]))
+def _refuse_unknown(unknown: Mapping[tuple[str, int], Sequence[str]], model: str, names: TextNames) -> None:
+    """An error that names all places of texts of nothing but unknown tokens, where there are any."""
+    if not unknown:
+        return
+    places = [names.place(system, index) for system, index in unknown]
+    rest = len(places) - MAX_NAMED_SEGMENTS
+    listed = "; ".join(places[:MAX_NAMED_SEGMENTS]) + (f"; and {rest} more" if rest > 0 else "")
+    texts = dict.fromkeys(text for own in unknown.values() for text in own)
+    scripts = list(dict.fromkeys(script for text in texts for script in list(count_scripts(text))[:1]))
+    written = f" ({', '.join(scripts)} script)" if scripts else ""
+    msg = (
+        f"{listed}: a text holds nothing but tokens that model {model!r} does not know{written}, and all such "
+        f"texts look alike to it; {offer_multilingual(scripts, model=model)}, or score these pairs 0 "
+        "(unknown='zero') or as they are (unknown='score')"
+    )
+    raise UnknownTextError(msg)

@@ -8,7 +8,7 @@ risk, Kumar and Byrne, NAACL 2004; with neural metrics Freitag et al., TACL 2022
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -18,15 +18,15 @@ from numpy.typing import NDArray
 
 from nlgauge.core.composite import leaves
 from nlgauge.core.corpus import Corpus, References, TextNames, checked_list, checked_texts, make_corpus
+from nlgauge.core.engine import Block
 from nlgauge.core.metric import Metric
-from nlgauge.core.pair_scores import PairComparer, comparers_of, finish_pairs, join_members, prepare_pairs
+from nlgauge.core.pairs import Grid, TextPairs, compare_pairs, compared_numbers, join_members, prepare_pairs
 from nlgauge.core.pipeline import run_metrics
 from nlgauge.core.prepare import SignatureCheck
 from nlgauge.core.result import Result
 from nlgauge.core.run_options import RunOptions
 from nlgauge.core.scoring import AnyMetric, one_metric, resolved_call
 from nlgauge.core.signature import Signature
-from nlgauge.core.text_pairs import Block, TextPairs
 from nlgauge.core.vector_metric import VectorMetric
 from nlgauge.errors import InputError, RecipeError
 from nlgauge.io.table import Cell, Marked, Table
@@ -246,47 +246,39 @@ def _by_each_other(
     texts = [text for group in groups for text in group]
     ends = list(accumulate(map(len, groups)))
     spans = [range(end - len(group), end) for end, group in zip(ends, groups, strict=True)]
-    blocks = [Block(span, span, others=True) for span in spans]
-    pairs = TextPairs.of(texts, None, blocks, _names(groups)._replace(unit="text"))
+    grids = [Grid(span, span, others=True) for span in spans]
+    pairs = TextPairs.of(texts, None, grids, _names(groups)._replace(unit="text"))
     prepared = prepare_pairs(recipe, pairs, run, check)
-    comparers = comparers_of(prepared)
-    utilities = [_utilities(comparer, spans) for comparer in comparers]
+    utilities = {number: np.full(len(texts), np.nan) for number in compared_numbers(prepared)}
+    partial: dict[tuple[int, int], NDArray[np.float64]] = {}
+
+    def add_scores(number: int, block: Block, scores: Mapping[str, NDArray[np.float64]]) -> None:
+        """Keep scores of candidates against each other until all of a segment are there."""
+        span = spans[block.grid]
+        own = partial.setdefault((number, block.grid), np.full((len(span), len(span)), np.nan))
+        rows, columns = ([place.number - span.start for place in places] for places in (block.rows, block.columns))
+        own[np.ix_(rows, columns)] = scores[prepared.metrics[number].metric.main]
+        if np.isnan(own).sum() == len(span):  # the diagonal
+            add_utilities(number, block.grid)
+
+    def add_utilities(number: int, segment: int) -> None:
+        span = spans[segment]
+        utilities[number][span.start : span.stop] = _mean_of_others(partial.pop((number, segment)))
+
+    notes = compare_pairs(prepared, add_scores)
+    for number, segment in list(partial):  # those with a score that is not a number
+        add_utilities(number, segment)
     # Standardising is linear, so that members may be joined before or after a mean.
-    joined = join_members(prepared, utilities).get(recipe.main, utilities[0])
-    notes = finish_pairs(prepared, comparers)
+    mains = list(utilities.values())
+    joined = join_members(prepared, mains).get(recipe.main, mains[0])
     by_segment = np.split(joined, ends[:-1])
     return _ranking(recipe, "candidates", notes.signature, notes.counts, groups, by_segment)
-
-
-def _utilities(comparer: PairComparer, spans: Sequence[range]) -> NDArray[np.float64]:
-    """Mean score of each candidate against the others of its segment."""
-    utilities = np.full(spans[-1].stop, np.nan)
-    for segment, scores in _by_block(comparer, spans):
-        utilities[spans[segment].start : spans[segment].stop] = _mean_of_others(scores)
-    return utilities
 
 
 def _names(groups: Sequence[Sequence[str]]) -> TextNames:
     """How messages call the candidates of all segments in one list."""
     places = [(segment, at) for segment, group in enumerate(groups) for at in range(len(group))]
     return TextNames("candidate", lambda number: "candidates[{}][{}]".format(*places[number]))
-
-
-def _by_block(comparer: PairComparer, spans: Sequence[range]) -> Iterator[tuple[int, NDArray[np.float64]]]:
-    """Scores of all candidates of a segment against each other, when all of its parts are there."""
-    number, scores = 0, np.empty((0, 0))
-    for part in comparer:
-        block = part.tile.block
-        if not len(scores) or block != number:
-            if len(scores):
-                yield number, scores
-            number, scores = block, np.full((len(spans[block]), len(spans[block])), np.nan)
-        if part.scores:
-            first = spans[block].start
-            rows, columns = (np.asarray(places) - first for places in (part.tile.rows, part.tile.columns))
-            scores[np.ix_(rows, columns)] = part.scores[comparer.metric.main]
-    if len(scores):
-        yield number, scores
 
 
 def _mean_of_others(scores: NDArray[np.float64]) -> NDArray[np.float64]:

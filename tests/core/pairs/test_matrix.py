@@ -16,8 +16,8 @@ from tests.metrics.test_contracts import ALONE, resolved
 from tests.samples import HYPS, REFS
 
 import nlgauge
-from nlgauge.core import pair_scores as compare
-from nlgauge.core.compare import encode_windows
+from nlgauge.core import engine
+from nlgauge.core.engine import encode_windows
 from nlgauge.core.registry import built_in_metrics
 from nlgauge.core.vector_metric import WindowTexts
 from nlgauge.metrics.bertscore import BERTScore
@@ -59,8 +59,8 @@ def test_a_matrix_has_the_bits_and_the_signature_of_score_on_all_pairs(
     with hash_encoder(layers=6) as model, warnings.catch_warnings(), pytest.MonkeyPatch.context() as patch:
         warnings.simplefilter("ignore", nlgauge.errors.NlgaugeWarning)
         if small:  # a tile of a text or two
-            patch.setattr("nlgauge.core.compare._WINDOW_BYTES", 1024)
-            patch.setattr(compare, "_TOKEN_PAIRS", 64)
+            patch.setattr("nlgauge.core.engine._WINDOW_BYTES", 1024)
+            patch.setattr(engine, "_TOKEN_PAIRS", 64)
         found = nlgauge.matrix(a, b, recipe, model=model)
         score = expanded(a, b, recipe, model=model)
     same_as_score(found, score)
@@ -100,8 +100,8 @@ def test_neither_threads_nor_tiles_nor_neighbours_move_a_bit(monkeypatch: pytest
     a, b = HYPS * 9, REFS * 9  # enough pairs for two threads
     whole = nlgauge.matrix(a, b, threads=threads).scores
     backward = nlgauge.matrix(a[::-1], b[::-1], threads=threads).scores
-    monkeypatch.setattr(compare, "_TOKEN_PAIRS", 5000)
-    monkeypatch.setattr("nlgauge.core.compare._WINDOW_BYTES", 2**18)
+    monkeypatch.setattr(engine, "_TOKEN_PAIRS", 5000)
+    monkeypatch.setattr("nlgauge.core.engine._WINDOW_BYTES", 2**18)
     cut = nlgauge.matrix(a, b, threads=threads, batch_tokens=64).scores
     assert np.array_equal(whole, backward[::-1, ::-1])
     assert np.array_equal(whole, cut)
@@ -114,7 +114,7 @@ def test_each_text_is_encoded_once_whatever_fits_in_memory(
     a = [" ".join(WORDS[at : at + 1 + at % 7]) for at in range(30)]
     b = [" ".join(WORDS[at : at + 2 + at % 5]) for at in range(20, 45)]
     whole = nlgauge.matrix(a, b, "moverscore:idf=none", model="counted", unknown="score")
-    monkeypatch.setattr("nlgauge.core.compare._WINDOW_BYTES", 20_000)  # several windows
+    monkeypatch.setattr("nlgauge.core.engine._WINDOW_BYTES", 20_000)  # several windows
     counted.seen.clear()
     cut = nlgauge.matrix(a, b, "moverscore:idf=none", model="counted", unknown="score")
     assert set(counted.seen.values()) == {1}
@@ -124,7 +124,7 @@ def test_each_text_is_encoded_once_whatever_fits_in_memory(
 
 def test_a_window_holds_no_more_than_its_tokens(counted: CountingEncoder, monkeypatch: pytest.MonkeyPatch) -> None:
     a = [f"the {word}" for word in WORDS[1:40]]
-    monkeypatch.setattr("nlgauge.core.compare._WINDOW_BYTES", 4 * counted.hidden_size * 40)  # tokens
+    monkeypatch.setattr("nlgauge.core.engine._WINDOW_BYTES", 4 * counted.hidden_size * 40)  # tokens
     loaded: list[int] = []
 
     def watched(*args: Any, **options: Any) -> Any:
@@ -132,7 +132,7 @@ def test_a_window_holds_no_more_than_its_tokens(counted: CountingEncoder, monkey
             loaded.append(sum(len(one.tokens) for one in window.values()))
             yield window
 
-    monkeypatch.setattr(compare, "encode_windows", watched)
+    monkeypatch.setattr(engine, "encode_windows", watched)
     nlgauge.matrix(a, a[::-1], "bertscore:layer=1", model="counted")
     assert len(loaded) > 10
     assert max(loaded) <= 40
@@ -150,7 +150,7 @@ def test_what_a_second_model_found_about_a_text_is_kept_for_later_windows(
                 encoded.text_features["read"] = True
 
     monkeypatch.setattr(BERTScore, "run_text_models", read)
-    monkeypatch.setattr("nlgauge.core.compare._WINDOW_BYTES", 4 * counted.hidden_size * 40)  # tokens
+    monkeypatch.setattr("nlgauge.core.engine._WINDOW_BYTES", 4 * counted.hidden_size * 40)  # tokens
     a = [f"the {word}" for word in WORDS[1:40]]
     nlgauge.matrix(a, a[::-1], "bertscore:layer=1", model="counted")
     assert sorted(new) == sorted(a)

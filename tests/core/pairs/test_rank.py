@@ -33,7 +33,7 @@ def test_a_utility_is_the_mean_score_against_the_other_candidates(
 ) -> None:
     with hash_encoder(layers=6) as model, pytest.MonkeyPatch.context() as patch:
         if small:
-            patch.setattr("nlgauge.core.compare._WINDOW_BYTES", 2048)
+            patch.setattr("nlgauge.core.engine._WINDOW_BYTES", 2048)
         found = nlgauge.rank(candidates, metric=recipe, model=model)
         for group, utilities in zip(candidates, found.utilities, strict=True):
             if len(group) == 1:
@@ -113,7 +113,7 @@ def test_each_text_is_encoded_once_for_all_segments(
 ) -> None:
     candidates = [["the cat", f"the {word}", "a dog ran"] for word in ("bird", "sofa", "man", "book", "tree", "rain")]
     whole = nlgauge.rank(candidates, metric=RECIPE, model="counted")
-    monkeypatch.setattr("nlgauge.core.compare._WINDOW_BYTES", 1024)
+    monkeypatch.setattr("nlgauge.core.engine._WINDOW_BYTES", 1024)
     counted.seen.clear()
     cut = nlgauge.rank(candidates, metric=RECIPE, model="counted")
     assert set(counted.seen.values()) == {1}

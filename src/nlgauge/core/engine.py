@@ -1,0 +1,423 @@
+"""The engine: pairs of texts, compared in blocks under all metrics that share an encoding.
+
+Whatever is compared is a list of *windows*: blocks of pairs whose vectors fit in memory together. The texts of a
+window are encoded once, represented once per role, compared and dropped. A corpus makes a block of each hypothesis
+with its references (`core/compare.py`); a matrix, or candidates to be ranked, of many texts with many others
+(`core/pairs.py`). `compare_block` of a metric is the one place where many pairs may be faster than one by one.
+
+A pair has the same bits in every block: it is compared by the same functions, on arrays of the same shapes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import replace
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nlgauge.core.corpus import unknown_only_side
+from nlgauge.core.metric import Pair
+from nlgauge.core.notes import naming_documents
+from nlgauge.core.prepare import PreparedMetric
+from nlgauge.core.run_options import Progress, RunOptions, between_pairs
+from nlgauge.core.tokens import Role, TextView, TokenizedCorpus
+from nlgauge.core.vector_metric import WindowTexts
+from nlgauge.encoders.base import EncodedText, Encoder, encode_texts
+from nlgauge.encoders.blas import one_blas_thread
+from nlgauge.encoders.cache import EmbeddingCache, VectorFile
+from nlgauge.encoders.load import default_threads
+from nlgauge.errors import TooLongError
+from nlgauge.vectors.cloud import Alignment, Flow
+from nlgauge.vectors.greedy import sharing_long_matches
+from nlgauge.vectors.remap import Side
+from nlgauge.vectors.transforms import POSITION_BATCH, Transforms
+
+Item = TypeVar("Item")
+Part = TypeVar("Part", bound=Hashable)
+
+#: Bytes of layer vectors that a window may hold.
+_WINDOW_BYTES = 128 * 2**20
+
+#: Pairs of tokens that are compared before something is let go.
+_TOKEN_PAIRS = 2**24
+
+#: Pairs of texts that are worth more than one thread.
+_WORTH_A_THREAD = 256
+
+
+class Place(NamedTuple):
+    """A text in its place."""
+
+    text: str
+    system: str | None
+    """Whose output it is; None: a reference, or a source."""
+    number: int
+    """Of its segment, or of itself in a list."""
+
+
+class Block(NamedTuple):
+    """Hypotheses that are compared with references, each with each."""
+
+    rows: Sequence[Place]
+    columns: Sequence[Place]
+    others: bool = False
+    """Whether the two are from one list, no text of which is compared with itself."""
+    grid: int = 0
+    """Which of the grids of a list it is a part of."""
+
+    @property
+    def wanted(self) -> NDArray[np.bool_]:
+        """Which pairs are compared, by row and column."""
+        wanted = np.ones((len(self.rows), len(self.columns)), dtype=bool)
+        if self.others:
+            rows, columns = (np.array([place.number for place in places]) for places in (self.rows, self.columns))
+            wanted = rows[:, None] != columns
+        return wanted
+
+
+class BlockPairs(NamedTuple):
+    """Pairs of a block that were compared, row by row."""
+
+    block: Block
+    values: NDArray[np.float64]
+    """A row per pair, a column per component."""
+    unconverged: Sequence[tuple[int, int]]
+    """Row and column of pairs whose value is approximate."""
+    weightless: Sequence[Place]
+    """Texts of which idf, or the removal of tokens, left nothing."""
+    alignments: tuple[Alignment | Flow | None, ...] | None = None
+
+
+class Window(NamedTuple):
+    """Blocks that are compared while the vectors of their texts are in memory."""
+
+    texts: Sequence[str]
+    """All that are encoded, each once."""
+    blocks: Callable[[PreparedMetric], Iterable[Block]]
+    """As a metric sees them: with references, or with sources."""
+
+
+def compare_windows(
+    metrics: Mapping[int, PreparedMetric],
+    windows: Sequence[Window],
+    options: RunOptions,
+    collect: Callable[[int, BlockPairs], None],
+    *,
+    recurring: bool = False,
+) -> None:
+    """Compare all pairs under metrics that share an encoding; each text of a window is encoded once for all of them.
+
+    `collect` gets the number of a metric and pairs of a block. Where texts are `recurring`, their vectors wait in a
+    temporary file for later windows, and what is derived from them is dropped with a block, so that memory does not
+    grow with the number of pairs.
+    """
+    members = list(metrics.values())
+    features: dict[str, dict[Hashable, Any]] = {}
+    threads = options.threads or default_threads()
+    with VectorFile() if recurring and len(windows) > 1 else nullcontext() as file:
+        texts = [window.texts for window in windows]
+        encodings = encode_windows(members[0].tokenized, layers_of(members), texts, options, keep=file)
+        for window, encoded in zip(windows, encodings, strict=True):
+            if recurring:  # features are small, and what a second model found about a text is worth keeping
+                for text, vectors in encoded.items():
+                    encoded[text] = replace(vectors, text_features=features.setdefault(text, {}))
+            for number, one in metrics.items():
+                blocks = list(window.blocks(one))
+                _run_text_models(one, blocks, encoded)
+                with one_blas_thread, sharing_long_matches(threads, between_pairs):
+                    for part in (
+                        _compare_grids(one, encoded, blocks, threads)
+                        if recurring
+                        else _compare_each(one, encoded, blocks, align=options.alignments)
+                    ):
+                        collect(number, part)
+
+
+def encode_windows(
+    view: TokenizedCorpus,
+    layers: tuple[int, ...],
+    windows: Sequence[Sequence[str]],
+    options: RunOptions,
+    *,
+    keep: VectorFile | None = None,
+) -> Iterator[dict[str, EncodedText]]:
+    """The texts of each window with their vectors; `keep` has those that a later window needs again."""
+    tokens, encoder = view.tokens, view.encoder
+    total = sum(len(tokens[text]) for texts in windows for text in texts)
+    cache: EmbeddingCache | VectorFile | None = keep
+    if options.cache is not None and encoder.cacheable:  # those of a table in memory are not worth keeping
+        cache = EmbeddingCache(options.cache, gigabytes=options.cache_size)
+    with Progress(total, show=options.progress) as advance:
+        for texts in windows:
+            vectors = encode_texts(
+                encoder,
+                [tokens[text] for text in texts],
+                layers,
+                batch_tokens=options.batch_tokens,
+                advance=advance,
+                cache=cache,
+            )
+            yield dict(zip(texts, vectors, strict=True))
+
+
+def _run_text_models(prepared: PreparedMetric, blocks: Sequence[Block], encoded: Mapping[str, EncodedText]) -> None:
+    """Let the metric's further models read the texts of a window; what they find stays with each text."""
+    stand_in = [""] if prepared.zero_unknown else []
+    left = dict.fromkeys([*(place.text for block in blocks for place in block.rows), *stand_in])
+    right = dict.fromkeys([*(place.text for block in blocks for place in block.columns), *stand_in])
+    with naming_documents(prepared.corpus):
+        prepared.metric.run_text_models(WindowTexts(encoded, list(left), list(right)), prepared.state)
+
+
+def _compare_each(
+    prepared: PreparedMetric, encoded: Mapping[str, EncodedText], blocks: Iterable[Block], *, align: bool
+) -> Iterator[BlockPairs]:
+    """Pair by pair; blocks share what is made of their texts."""
+    representations = Representations(prepared, encoded)
+    for block in blocks:
+        xs, ys = representations.all(block.rows), representations.all(block.columns)
+        pairs = [
+            _compare_pair(prepared, representations, row, column, x, y, align=align)
+            for row, x in zip(block.rows, xs, strict=True)
+            for column, y in zip(block.columns, ys, strict=True)
+        ]
+        values = np.array([pair.values for pair in pairs], dtype=np.float64)
+        alignments = None
+        if align:
+            alignments = tuple(
+                None if pair.alignment is None else replace(pair.alignment, reference_index=number % len(ys))
+                for number, pair in enumerate(pairs)
+            )
+        unconverged = [divmod(number, len(ys)) for number, pair in enumerate(pairs) if not pair.converged]
+        weightless = _weightless(prepared, (*block.rows, *block.columns), (*xs, *ys))
+        yield BlockPairs(block, values, unconverged, weightless, alignments)
+
+
+def _compare_pair(
+    prepared: PreparedMetric,
+    representations: Representations,
+    row: Place,
+    column: Place,
+    x: Any,
+    y: Any,
+    *,
+    align: bool = False,
+) -> Pair:
+    """A hypothesis against a reference; a side without a token is None, which the metric may have no value for."""
+    between_pairs()
+    if prepared.zero_unknown:
+        side = unknown_only_side(row.text, column.text, prepared.tokenized.tokens)
+        x = representations.empty(row) if side == "hypothesis" else x
+        y = representations.empty(column) if side == "reference" else y
+    metric = prepared.metric
+    if metric.empty_value is not None and (x is None or y is None):
+        return Pair([metric.empty_value] * len(metric.components))
+    try:
+        return metric.compare(x, y, prepared.state, align=align)
+    except TooLongError as error:
+        msg = f"{prepared.corpus.name_pair(row.system or '', row.number, column.number)}: {error}"
+        raise TooLongError(msg) from error
+
+
+def _weightless(prepared: PreparedMetric, places: Sequence[Place], representations: Sequence[Any]) -> list[Place]:
+    """Texts of which idf, or the removal of tokens, left nothing."""
+    tokens = prepared.tokenized.tokens
+    return [
+        place
+        for place, x in zip(places, representations, strict=True)
+        if getattr(x, "zero_weight", False) or (x is None and not tokens[place.text].empty)
+    ]
+
+
+def _compare_grids(
+    prepared: PreparedMetric, encoded: Mapping[str, EncodedText], blocks: Iterable[Block], threads: int
+) -> Iterator[BlockPairs]:
+    """Many rows against many columns, some rows at a time, with the bits of each pair by itself.
+
+    Equal texts are one and the same array where a pair is compared by itself (a product of an array with itself is
+    another routine of BLAS), and so they are here. Rows otherwise never share anything with columns.
+    """
+    tokens = prepared.tokenized.tokens
+    for block in blocks:
+        ys = Representations(prepared, _without_derived(encoded, block.columns)).all(block.columns)
+        most = _TOKEN_PAIRS // max(1, sum(len(tokens[column.text]) for column in block.columns))
+        for rows in fill(block.rows, lambda row: [row], lambda row: len(tokens[row.text]), most):
+            yield _compare_rows(prepared, encoded, block._replace(rows=rows), ys, threads)
+
+
+def _compare_rows(
+    prepared: PreparedMetric, encoded: Mapping[str, EncodedText], block: Block, ys: Sequence[Any], threads: int
+) -> BlockPairs:
+    """All rows of a block against columns that are represented already."""
+    between_pairs()
+    rows, columns, wanted = block.rows, block.columns, block.wanted
+    xs = Representations(prepared, _without_derived(encoded, rows)).all(rows)
+    pairs = _compare_alone(prepared, encoded, block, wanted)
+    values = _compare_block(prepared, xs, ys, threads) if wanted.any() else None
+    if values is None:
+        together = Representations(prepared, encoded)
+        pairs = {
+            (i, j): pairs.get((i, j)) or _compare_pair(prepared, together, rows[i], columns[j], xs[i], ys[j])
+            for i, j in np.argwhere(wanted).tolist()
+        }
+        table = np.array([pair.values for pair in pairs.values()], dtype=np.float64)
+    else:
+        for cell, pair in pairs.items():
+            values[cell] = pair.values
+        table = values[wanted]
+    unconverged = [cell for cell, pair in pairs.items() if not pair.converged]
+    return BlockPairs(block, table, unconverged, _weightless(prepared, (*rows, *columns), (*xs, *ys)))
+
+
+def _compare_block(
+    prepared: PreparedMetric, xs: Sequence[Any], ys: Sequence[Any], threads: int
+) -> NDArray[np.float64] | None:
+    """All against all, the rows shared out to threads; a pair's bits do not depend on who computes it."""
+    metric, state = prepared.metric, prepared.state
+    blank = metric.empty_value
+    left = [i for i, x in enumerate(xs) if x is not None or blank is None]
+    right = [j for j, y in enumerate(ys) if y is not None or blank is None]
+    columns = [ys[j] for j in right]
+    if len(left) * len(right) < _WORTH_A_THREAD:
+        threads = 1
+    size = max(1, -(-len(left) // threads))
+    shares = [[xs[i] for i in left[start : start + size]] for start in range(0, max(1, len(left)), size)]
+    if len(shares) == 1:
+        results = [metric.compare_block(shares[0], columns, state)]
+    else:
+        from concurrent.futures import ThreadPoolExecutor  # here, because its import takes a moment
+
+        with ThreadPoolExecutor(threads) as pool:
+            results = list(pool.map(lambda share: metric.compare_block(share, columns, state), shares))
+    blocks = [block for block in results if block is not None]
+    if not blocks:
+        return None
+    values = np.full((len(xs), len(ys), blocks[0].shape[2]), blank or 0.0)
+    values[np.ix_(left, right)] = np.concatenate(blocks)
+    return values
+
+
+def _compare_alone(
+    prepared: PreparedMetric, encoded: Mapping[str, EncodedText], block: Block, wanted: NDArray[np.bool_]
+) -> dict[tuple[int, int], Pair]:
+    """Pairs of equal texts, and those of which a text is scored as if it were empty, by row and column."""
+    tokens = prepared.tokenized.tokens
+    columns: dict[str, list[int]] = {}
+    for j, column in enumerate(block.columns):
+        columns.setdefault(column.text, []).append(j)
+    cells = [(i, j) for i, row in enumerate(block.rows) for j in columns.get(row.text, ())]
+    if prepared.zero_unknown:
+        unknown = [[tokens[place.text].only_unknown for place in places] for places in (block.rows, block.columns)]
+        cells += [(i, j) for i, j in np.argwhere(np.logical_or.outer(*unknown)).tolist()]
+    known: dict[tuple[str, str], Pair] = {}
+    pairs = {}
+    for i, j in cells:
+        row, column = block.rows[i], block.columns[j]
+        texts = row.text, column.text
+        if not wanted[i, j] or (texts[0] != texts[1] and unknown_only_side(*texts, tokens) is None):
+            continue
+        if texts not in known:
+            stand_in = [Place("", None, 0)] if prepared.zero_unknown else []
+            together = Representations(prepared, _without_derived(encoded, [row, column, *stand_in]))
+            x, y = together.all([row, column])
+            known[texts] = _compare_pair(prepared, together, row, column, x, y)
+        pairs[i, j] = known[texts]
+    return pairs
+
+
+def _without_derived(encoded: Mapping[str, EncodedText], places: Iterable[Place]) -> dict[str, EncodedText]:
+    """The texts without what was derived from them: it would stay, and grow with the number of pairs."""
+    return {
+        text: EncodedText(encoded[text].tokens, encoded[text].layers, text_features=encoded[text].text_features)
+        for text in (place.text for place in places)
+    }
+
+
+def fill(
+    items: Iterable[Item], parts_of: Callable[[Item], Iterable[Part]], size_of: Callable[[Part], int], most: int
+) -> Iterator[list[Item]]:
+    """Items in a row whose parts, each counted once, have at most that size together, or single ones."""
+    taken: list[Item] = []
+    seen, size = set[Part](), 0
+    for item in items:
+        parts = set(parts_of(item))
+        cost = sum(map(size_of, parts - seen))
+        if taken and size + cost > most:
+            yield taken
+            taken, seen, size = [], set(), 0
+            cost = sum(map(size_of, parts))
+        taken.append(item)
+        seen |= parts
+        size += cost
+    if taken:
+        yield taken
+
+
+def window_budget(encoder: Encoder, layers: int) -> int:
+    """Tokens whose vectors of so many layers fit in a window."""
+    return _WINDOW_BYTES // (4 * encoder.hidden_size * max(1, layers))
+
+
+def layers_of(metrics: Iterable[PreparedMetric]) -> tuple[int, ...]:
+    """All layers that the metrics need, in order."""
+    return tuple(sorted({layer for one in metrics for layer in one.state.layers}))
+
+
+class Representations:
+    """Made when they are asked for, and kept as long as the window is."""
+
+    def __init__(self, prepared: PreparedMetric, encoded: Mapping[str, EncodedText]) -> None:
+        self._prepared = prepared
+        self._encoded = encoded
+        self._made: dict[Hashable, Any] = {}
+        self._batches: dict[tuple[str | None, int], list[EncodedText]] = {}
+
+    def all(self, places: Iterable[Place]) -> list[Any]:
+        """Of the texts in these places."""
+        return [self.of(place) for place in places]
+
+    def empty(self, place: Place) -> Any:
+        """Of a text without a token, in the place of another."""
+        metric, state, role = self._prepared.metric, self._prepared.state, self._role(place.system)
+        if metric.empty_value is not None:
+            return None
+        return metric.represent(TextView(self._encoded[""], role, state.encoder.tokenizer), state)
+
+    def of(self, place: Place) -> Any:
+        """Of a text in its place; None: it has no token, and the metric no representation of that."""
+        text, system, index = place
+        metric, state, near = self._prepared.metric, self._prepared.state, self._prepared.uses_neighbours
+        role = self._role(system)
+        key: Hashable = (system, index, text) if near else (text, role)
+        if key not in self._made:
+            encoded = self._encoded[text]
+            if state.transforms is not None:
+                if near:
+                    encoded = self._among_neighbours(state.transforms, system, index)
+                else:
+                    encoded = state.transforms.apply(encoded, self._language_side(system))
+            view = TextView(encoded, role, state.encoder.tokenizer, state.idf.of(role))
+            skipped = encoded.tokens.empty and metric.empty_value is not None
+            self._made[key] = None if skipped else metric.represent(view, state)
+        return self._made[key]
+
+    def _role(self, system: str | None) -> Role:
+        if system is None:
+            return Role("source" if self._prepared.corpus.against_source else "reference")
+        return Role("hypothesis", system if self._prepared.metric.tells_systems_apart else None)
+
+    def _language_side(self, system: str | None) -> Side:
+        return "source" if system is None and self._prepared.corpus.against_source else "target"
+
+    def _among_neighbours(self, transforms: Transforms, system: str | None, index: int) -> EncodedText:
+        first = index - index % POSITION_BATCH
+        if (system, first) not in self._batches:
+            corpus = self._prepared.corpus
+            batch = range(first, min(first + POSITION_BATCH, len(corpus)))
+            texts = [corpus.references[at][0] if system is None else corpus.systems[system][at] for at in batch]
+            encoded = [self._encoded[text] for text in texts]
+            self._batches[system, first] = transforms.apply_together(encoded, self._language_side(system))
+        return self._batches[system, first][index - first]
