@@ -106,13 +106,13 @@ class ScoreTable(Result, FrozenTable, _ListOfScores):
         if not isinstance(systems, Mapping) or not systems:
             msg = f"scores of {metric!r} must map at least one system to its scores, got {systems!r}"
             raise InputError(msg)
-        signature, notes = signature or Signature(metric, {}), {}
+        signature = signature or Signature(metric, {})
         columns = {
             name: vector(values, f"scores of {metric!r}, system {name!r}").copy() for name, values in systems.items()
         }
         return cls(
             tuple(
-                Score(metric, name, {"score": values}, "score", higher_is_better, signature, notes)
+                Score(metric, name, {"score": values}, "score", higher_is_better, signature, {})
                 for name, values in columns.items()
             )
         )
