@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import nlgauge
-from nlgauge.core.run_options import watched
+from nlgauge.encoders.run_context import run_context
 
 HYPS = ["A cat sat.", "It rained.", "Nobody came."]
 REFS = ["The cat sat.", "There was rain.", "No one came."]
@@ -14,7 +14,7 @@ REFS = ["The cat sat.", "There was rain.", "No one came."]
 @pytest.mark.parametrize("metric", ["bertscore", "moverscore", "bleu", "rougel"])
 def test_every_pair_is_looked_at(metric: str) -> None:
     looks = []
-    with watched(lambda: looks.append(1)):
+    with run_context(check=lambda: looks.append(1)):
         nlgauge.score(HYPS, REFS, metric=metric)
     assert len(looks) == len(HYPS)
     nlgauge.score(HYPS, REFS, metric=metric)
@@ -26,6 +26,6 @@ def test_a_look_ends_the_run_and_harms_no_other(metric: str) -> None:
     def end() -> None:
         raise TimeoutError
 
-    with pytest.raises(TimeoutError), watched(end):
+    with pytest.raises(TimeoutError), run_context(check=end):
         nlgauge.score(HYPS, REFS, metric=metric)
     nlgauge.score(HYPS, REFS, metric=metric)

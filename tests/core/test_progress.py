@@ -7,7 +7,8 @@ import io
 import pytest
 
 import nlgauge
-from nlgauge.core.run_options import Progress, progress_stage, ticked, ticking
+from nlgauge.core.run_options import Progress, ticked
+from nlgauge.encoders.run_context import run_context
 
 
 class Terminal(io.StringIO):
@@ -28,7 +29,7 @@ def terminal_of(monkeypatch: pytest.MonkeyPatch) -> Terminal:
 
 def test_a_bar_says_where_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = terminal_of(monkeypatch)
-    with progress_stage("pair 3 of 7"), Progress(4, show=True, what="testing kendall", unit="test") as advance:
+    with run_context(stage="pair 3 of 7"), Progress(4, show=True, what="testing kendall", unit="test") as advance:
         advance(4)
     assert "testing kendall, pair 3 of 7: " in terminal.getvalue()
     with Progress(4, show=True) as advance:
@@ -46,7 +47,7 @@ def test_no_bar_where_none_is_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_ticks_go_to_who_counts() -> None:
     counted: list[int] = []
     assert list(ticked("ab")) == ["a", "b"]
-    with ticking(counted.append):
+    with run_context(advance=counted.append):
         assert list(ticked("abc")) == ["a", "b", "c"]
     list(ticked("d"))
     assert counted == [1, 1, 1]

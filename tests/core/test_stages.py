@@ -28,7 +28,7 @@ from nlgauge.core.run_options import RunOptions
 from nlgauge.core.score import Score
 from nlgauge.encoders.base import EncodedText
 from nlgauge.encoders.engines.graph_engines import OnnxEncoder
-from nlgauge.encoders.pool import hosted
+from nlgauge.encoders.run_context import run_context
 from nlgauge.errors import FileFormatError, InputError, TruncationWarning
 from nlgauge.metrics.bertscore import BERTScore
 from nlgauge.metrics.sentsim import SentSim
@@ -254,6 +254,6 @@ def test_what_will_be_encoded_is_known_before() -> None:
             seen.update((id(encoder), layers, row.tobytes()) for row in ids)
             return encoder.encode(ids, layers)
 
-    with hosted(Noting()):
+    with run_context(encoder_pool=Noting()):
         compare(prepared)
     assert seen == planned

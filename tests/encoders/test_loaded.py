@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from tests.encoders.test_host import Noting
+from tests.encoders.test_run_context import Noting
 from tests.encoders.tiny_models import TINY, WORDS, tiny_tensors, write_model
 from tests.samples import write_dated
 
@@ -20,7 +20,7 @@ from nlgauge.core.run_options import RunOptions
 from nlgauge.encoders.engines.graph_engines import OnnxEncoder, Run
 from nlgauge.encoders.graphs.builder import Graph
 from nlgauge.encoders.load import LoadedModels, load_encoder, release_models
-from nlgauge.encoders.pool import hosted
+from nlgauge.encoders.run_context import run_context
 from nlgauge.errors import ModelError
 from nlgauge.studies.meta.tune_layer import tune_layer
 from nlgauge.studies.published.agreement import PublishedRun
@@ -154,7 +154,7 @@ def test_replaced_model_folder_has_its_own_signature(tmp_path: Path, own_cache: 
 
 def test_model_replaced_in_use_gives_no_layers_of_the_other_one(tmp_path: Path, own_cache: Path) -> None:
     folder = write_dated_model(tmp_path / "tiny", 0)
-    with hosted(Noting()):
+    with run_context(encoder_pool=Noting()):
         first = nlgauge.score(HYPS, REFS, metric="bertscore:layer=2", model=folder)
         write_dated_model(tmp_path / "tiny", 1)
         assert nlgauge.score(HYPS, REFS, metric="bertscore:layer=2", model=folder).to_dict() == first.to_dict()

@@ -9,6 +9,7 @@ from tests.samples import HYPS, REFS
 from nlgauge.encoders.base import encode_texts
 from nlgauge.encoders.blas import one_blas_thread
 from nlgauge.encoders.load import load_encoder
+from nlgauge.encoders.run_context import run_context
 from nlgauge.vectors import greedy as module
 from nlgauge.vectors.cloud import unit_rows
 from nlgauge.vectors.greedy import (
@@ -16,7 +17,6 @@ from nlgauge.vectors.greedy import (
     greedy_match_points,
     greedy_scores,
     greedy_values,
-    sharing_long_matches,
 )
 
 
@@ -83,13 +83,13 @@ def test_blocks_of_large_clouds_give_the_bits_of_one_piece(threads: int, monkeyp
     monkeypatch.setattr(module, "_AT_ONCE", 1)
     monkeypatch.setattr(module, "_BLOCK", (8, 5))
     calls: list[int] = []
-    with one_blas_thread, sharing_long_matches(threads, lambda: calls.append(1)):
+    with one_blas_thread, run_context(threads=threads, check=lambda: calls.append(1)):
         found = greedy_values(x, y, u, v)
         alone = greedy_values(x, x, u, u)
     assert found == pytest.approx(expected, abs=1e-7), "a block is another product, whose last bits may differ"
     assert alone == pytest.approx((1, 1, 1), abs=1e-6)
     assert len(calls) == 2 * 5, "once for each of the blocks of 8 rows"
-    with one_blas_thread, sharing_long_matches(1, lambda: None):
+    with one_blas_thread, run_context(threads=1):
         assert greedy_values(x, y, u, v) == found, "threads move no bit"
 
 
@@ -102,5 +102,5 @@ def test_a_long_match_can_be_ended_between_two_blocks(threads: int, monkeypatch:
     def stop() -> None:
         raise KeyboardInterrupt
 
-    with sharing_long_matches(threads, stop), pytest.raises(KeyboardInterrupt):
+    with run_context(threads=threads, check=stop), pytest.raises(KeyboardInterrupt):
         greedy_values(x, x, np.ones(4), np.ones(4))

@@ -22,16 +22,16 @@ from nlgauge.core.corpus import unknown_only_side
 from nlgauge.core.metric import Pair
 from nlgauge.core.notes import naming_documents
 from nlgauge.core.prepare import PreparedMetric
-from nlgauge.core.run_options import Progress, RunOptions, between_pairs
+from nlgauge.core.run_options import Progress, RunOptions
 from nlgauge.core.tokens import Role, TextView, TokenizedCorpus
 from nlgauge.core.vector_metric import WindowTexts
 from nlgauge.encoders.base import EncodedText, Encoder, encode_texts
 from nlgauge.encoders.blas import one_blas_thread
 from nlgauge.encoders.cache import EmbeddingCache, VectorFile
 from nlgauge.encoders.load import default_threads
+from nlgauge.encoders.run_context import current_run, run_context
 from nlgauge.errors import TooLongError
 from nlgauge.vectors.cloud import Alignment, Flow
-from nlgauge.vectors.greedy import sharing_long_matches
 from nlgauge.vectors.remap import Side
 from nlgauge.vectors.transforms import POSITION_BATCH, Transforms
 
@@ -127,7 +127,7 @@ def compare_windows(
             for number, one in metrics.items():
                 blocks = list(window.blocks(one))
                 _run_text_models(one, blocks, encoded)
-                with one_blas_thread, sharing_long_matches(threads, between_pairs):
+                with one_blas_thread, run_context(threads=threads):
                     for part in (
                         _compare_grids(one, encoded, blocks, threads)
                         if recurring
@@ -207,7 +207,7 @@ def _compare_pair(
     align: bool = False,
 ) -> Pair:
     """A hypothesis against a reference; a side without a token is None, which the metric may have no value for."""
-    between_pairs()
+    current_run().check()
     if prepared.zero_unknown:
         side = unknown_only_side(row.text, column.text, prepared.tokenized.tokens)
         x = representations.empty(row) if side == "hypothesis" else x
@@ -252,7 +252,7 @@ def _compare_rows(
     prepared: PreparedMetric, encoded: Mapping[str, EncodedText], block: Block, ys: Sequence[Any], threads: int
 ) -> BlockPairs:
     """All rows of a block against columns that are represented already."""
-    between_pairs()
+    current_run().check()
     rows, columns, wanted = block.rows, block.columns, block.wanted
     xs = Representations(prepared, _without_derived(encoded, rows)).all(rows)
     pairs = _compare_alone(prepared, encoded, block, wanted)

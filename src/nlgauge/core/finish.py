@@ -13,9 +13,10 @@ from nlgauge.core.notes import (
     warn_about_note,
 )
 from nlgauge.core.prepare import Prepared, PreparedComposite, PreparedMetric, PreparedTextMetric
-from nlgauge.core.run_options import Progress, ticking
+from nlgauge.core.run_options import Progress
 from nlgauge.core.score import Origin, Score, SegmentNotes, count_notes, join_notes, order_notes
 from nlgauge.core.signature import Signature, member_key
+from nlgauge.encoders.run_context import run_context
 from nlgauge.errors import InputError
 from nlgauge.vectors.cloud import Alignment, Flow
 
@@ -146,7 +147,7 @@ def _text_scores(one: PreparedTextMetric, prepared: Prepared) -> list[Score]:
     total = len(one.corpus) * len(one.corpus.systems)
     with (
         Progress(total, show=prepared.options.progress, what=f"scoring {one.metric.name}", unit="segment") as advance,
-        ticking(advance),
+        run_context(advance=advance),
     ):
         return [_text_score(one, system, prepared) for system in one.corpus.systems]
 

@@ -38,10 +38,11 @@ from nlgauge.core.prepare import (
     SignatureCheck,
     prepare,
 )
-from nlgauge.core.run_options import Progress, RunOptions, tick
+from nlgauge.core.run_options import Progress, RunOptions
 from nlgauge.core.score import SegmentNotes, count_notes, join_notes, order_notes
 from nlgauge.core.signature import Signature
 from nlgauge.core.vector_metric import VectorMetric
+from nlgauge.encoders.run_context import current_run
 from nlgauge.errors import EmptyPairError, InputError, RecipeError
 from nlgauge.text.tokenizer import Tokens
 from nlgauge.vectors.transforms import POSITION_NORM
@@ -226,7 +227,7 @@ def compare_pairs(prepared: Prepared, use: UseScores) -> PairNotes:
             use(number, block, scores)
             count = int(np.count_nonzero(block.wanted))
             advance(count)
-            tick(count)
+            current_run().advance(count)
 
         for one in metrics.values():
             if isinstance(one.prepared, PreparedTextMetric):

@@ -1,15 +1,12 @@
-"""Options of a run, and its progress: how to compute, what to refuse, a progress bar, and a way to end the run.
+"""Options of a run, and its progress: how to compute, what to refuse, and a progress bar.
 
-The options are no part of a recipe. A bar on stderr is shown for work that takes longer than a moment. Whoever waits
-for a run may look at it between two pairs, or inside a long iteration, and end it (`watched`).
+The options are no part of a recipe. A bar on stderr is shown for work that takes longer than a moment.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager
-from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, TypeVar
 
@@ -18,23 +15,15 @@ from nlgauge.core.options import OptionSet, option
 from nlgauge.encoders.base import DEFAULT_PRECISION, PRECISIONS
 from nlgauge.encoders.cache import DEFAULT_GIGABYTES
 from nlgauge.encoders.engines.available import engine_names
+from nlgauge.encoders.run_context import current_run
 
 Item = TypeVar("Item")
 
 #: What can be done with a text over a model's limit.
 LONG = ("truncate", "error", "windows")
 
-#: Called between two pairs.
-_LOOK: ContextVar[Callable[[], None] | None] = ContextVar("nlgauge_look", default=None)
-
 #: Seconds before a bar is shown.
 _DELAY = 1.0
-
-#: Where in a larger piece of work a bar stands; set by who does the larger piece, shown by bars below it.
-_STAGE: ContextVar[str] = ContextVar("stage", default="")
-
-#: Told of every item that a loop elsewhere is done with.
-_TICK: ContextVar[Callable[[int], None] | None] = ContextVar("tick", default=None)
 
 
 class EngineName(Text):
@@ -101,60 +90,27 @@ class RunOptions(OptionSet):
         return {name: getattr(self, name) for name in ("engine", "precision", "threads", "device", "progress")}
 
 
-@contextmanager
-def _setting(variable: ContextVar[Item], value: Item) -> Iterator[None]:
-    token = variable.set(value)
-    try:
-        yield
-    finally:
-        variable.reset(token)
-
-
-def watched(look: Callable[[], None]) -> AbstractContextManager[None]:
-    """Runs of this thread call `look` between two pairs, and within slow ones; what it raises ends them."""
-    return _setting(_LOOK, look)
-
-
-def between_pairs() -> None:
-    """Let whoever watches the run have a look."""
-    if (look := _LOOK.get()) is not None:
-        look()
-
-
-def progress_stage(stage: str) -> AbstractContextManager[None]:
-    """Bars that are shown meanwhile say this too: `encoding, pair 3 of 7`.
-
-    >>> with progress_stage("pair 3 of 7"):
-    ...     Progress(10, show=False).name
-    'encoding, pair 3 of 7'
-    """
-    return _setting(_STAGE, stage)
-
-
-def ticking(advance: Callable[[int], None]) -> AbstractContextManager[None]:
-    """Loops over `ticked` items tell `advance` meanwhile, wherever they are."""
-    return _setting(_TICK, advance)
-
-
 def ticked(items: Iterable[Item]) -> Iterator[Item]:
-    """The items; who counts them, if anybody, is told of each one that is done."""
+    """The items; whoever counts them is told of each one that is done, and may end the run."""
+    run = current_run()
     for item in items:
-        between_pairs()
+        run.check()
         yield item
-        tick(1)
-
-
-def tick(count: int) -> None:
-    """Tell who counts items, if anybody, that some more are done."""
-    if (advance := _TICK.get()) is not None:
-        advance(count)
+        run.advance(1)
 
 
 class Progress:
-    """Counts tokens, or pairs; `with Progress(total, show=True) as advance: advance(100)`."""
+    """Counts tokens, or pairs; `with Progress(total, show=True) as advance: advance(100)`.
+
+    A bar also shows where in a larger piece of work it is:
+
+    >>> with run_context(stage="pair 3 of 7"):
+    ...     Progress(10, show=False).name
+    'encoding, pair 3 of 7'
+    """
 
     def __init__(self, total: int, *, show: bool, what: str = "encoding", unit: str = "token") -> None:
-        self.name = f"{what}, {_STAGE.get()}" if _STAGE.get() else what
+        self.name = f"{what}, {stage}" if (stage := current_run().stage) else what
         self._bar: Any = None
         if show:
             from tqdm import tqdm

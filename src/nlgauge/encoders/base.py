@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlgauge.encoders.cache import EmbeddingCache, VectorFile
-from nlgauge.encoders.pool import current_host
+from nlgauge.encoders.run_context import current_run
 from nlgauge.errors import ModelError, RecipeError
 from nlgauge.io.storage import short_digest
 from nlgauge.text.tokenizer import TextTokenizer, Tokens
@@ -226,7 +226,7 @@ def encode_texts(
     number of tokens after each batch. What `cache` holds is not encoded, and what was encoded is put there. A window
     of a long text is encoded, and kept, like a text of its own.
     """
-    host = current_host()
+    pool = current_run().encoder_pool
     none = np.empty((0, encoder.hidden_size), dtype=np.float32)
     found: list[dict[int, NDArray[np.float32]]] = [dict.fromkeys(layers, none) for _ in tokens]
 
@@ -251,7 +251,7 @@ def encode_texts(
     for batch in equal_length_batches([len(portion.tokens) for portion in left], budget=batch_tokens):
         members = [left[place] for place in batch]
         ids = np.stack([portion.tokens.ids for portion in members]).astype(np.int64)
-        vectors = encoder.encode(ids, layers) if host is None else host.encode(encoder, ids, layers)
+        vectors = encoder.encode(ids, layers) if pool is None else pool.encode(encoder, ids, layers)
         for row, portion in enumerate(members):
             by_layer = {layer: array[row] for layer, array in zip(layers, vectors, strict=True)}
             put(portion, by_layer)

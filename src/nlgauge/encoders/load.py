@@ -13,7 +13,7 @@ from weakref import WeakKeyDictionary
 
 from nlgauge.encoders.base import DEFAULT_PRECISION, Encoder, check_precision
 from nlgauge.encoders.engines.available import Engine, engines_with, find_engine
-from nlgauge.encoders.pool import current_host
+from nlgauge.encoders.run_context import current_run
 from nlgauge.errors import ModelError, RecipeError, UnsupportedModelError
 from nlgauge.io.storage import file_digest
 from nlgauge.io.store.catalog import encoder_names, find_card
@@ -123,12 +123,12 @@ def load_encoder(
             raise RecipeError(msg)
         return _added[model]
     check_length(model)
-    host = current_host()
-    if host is None:
+    pool = current_run().encoder_pool
+    if pool is None:
         return _load(model, engine, precision, threads, device, progress)
-    # A host answers for the files of its models, so nobody looks at them again for every call.
+    # A pool answers for the files of its models, so nobody looks at them again for every call.
     key = (model, engine, precision, threads, device)
-    return host.encoder(key, lambda: _load(model, engine, precision, threads, device, progress))
+    return pool.encoder(key, lambda: _load(model, engine, precision, threads, device, progress))
 
 
 def _load(model: str, engine: str, precision: str, threads: int | None, device: str, progress: bool) -> Encoder:

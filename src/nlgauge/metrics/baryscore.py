@@ -36,10 +36,10 @@ from nlgauge.core.metric import Pair
 from nlgauge.core.options import BY_PROFILE, option
 from nlgauge.core.profiles import Profile, profile_option
 from nlgauge.core.resources import idf_option
-from nlgauge.core.run_options import between_pairs
 from nlgauge.core.tokens import Selection, TextView
 from nlgauge.core.vector_metric import State
 from nlgauge.encoders.base import Encoder
+from nlgauge.encoders.run_context import current_run
 from nlgauge.errors import RecipeError
 from nlgauge.metrics.parts.citations import cite
 from nlgauge.metrics.parts.transport_metric import Problem, TransportMetric, mean_length
@@ -124,7 +124,7 @@ class BaryScore(TransportMetric[Cloud]):
                 problem.costs,
                 regularisation=float(name.removeprefix("SD_")),
                 stable=self.profile != "released",
-                check=between_pairs,
+                check=current_run().check,
             )  # SD_r = <T_r, C>
             values.append(soft.cost)
             converged = converged and soft.converged

@@ -33,9 +33,9 @@ from nlgauge.core.kinds import Float, InputFile
 from nlgauge.core.notes import naming_documents, warn_about_note
 from nlgauge.core.options import OptionSet, option
 from nlgauge.core.result import Result
-from nlgauge.core.run_options import between_pairs
 from nlgauge.core.signature import Signature
 from nlgauge.encoders.engines.static import WordVectors, load_word_vectors
+from nlgauge.encoders.run_context import current_run
 from nlgauge.errors import RecipeError, TooLongError
 from nlgauge.io.canvas import (
     COLOURS,
@@ -335,7 +335,7 @@ def _features_of_texts(
     texts = list(dict.fromkeys([*outputs, *(text for group in corpus.references for text in group)]))
     found = {}
     for start in range(0, len(texts), _AT_ONCE):
-        between_pairs()
+        current_run().check()
         part = texts[start : start + _AT_ONCE]
         for text, one in zip(part, tagger.annotate(part), strict=True):
             found[text] = text_features(one, vectors=vectors, threshold=threshold)

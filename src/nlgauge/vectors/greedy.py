@@ -5,20 +5,20 @@ BERTScore's equations: with similarity S (rows: hypothesis x, columns: reference
     P = sum_i u_i max_j S_ij / sum_i u_i      R = sum_j v_j max_i S_ij / sum_j v_j      F = 2PR / (P + R)
 
 The similarities of two long texts are looked at some rows at a time, so that memory grows with their lengths and not
-with the product of them. Blocks of them are shared out to threads (`sharing_long_matches`); a block's bits depend on
+with the product of them. Blocks of them are shared out to threads (`RunContext.threads`); a block's bits depend on
 neither the number of threads nor their order.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+
+from nlgauge.encoders.run_context import current_run
 
 #: Similarities that are looked at together: as many as stay in a processor's cache.
 _CACHED = 2**18
@@ -30,9 +30,6 @@ _AT_ONCE = 2**24
 #: Rows and columns of a block of similarities of two long texts: 8 MB, so that taking the maxima is not slower than
 #: computing them.
 _BLOCK = (1024, 2048)
-
-#: Threads for two long texts, and what is called between two of their blocks.
-_SHARING: ContextVar[tuple[int, Callable[[], None]]] = ContextVar("sharing", default=(1, lambda: None))
 
 #: Unit vectors, a row per point, and their weights.
 Weighted: TypeAlias = tuple[NDArray[np.float32], NDArray[np.float64]]
@@ -52,16 +49,6 @@ class GreedyMatch(NamedTuple):
     """For each column, the most similar row."""
     column_best: NDArray[np.float32]
     """For each column, that similarity."""
-
-
-@contextmanager
-def sharing_long_matches(threads: int, between: Callable[[], None]) -> Iterator[None]:
-    """Share out blocks of two long texts to threads meanwhile, and call `between` after each; it may raise."""
-    token = _SHARING.set((threads, between))
-    try:
-        yield
-    finally:
-        _SHARING.reset(token)
 
 
 def greedy_match(
@@ -120,7 +107,7 @@ def _best_of_blocks(
     x: NDArray[np.float32], y: NDArray[np.float32]
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     """The best similarity of each row and of each column."""
-    threads, between = _SHARING.get()
+    run = current_run()
     height, width = _BLOCK
     row_best = np.empty(len(x), dtype=np.float32)
     column_best = np.full(len(y), -np.inf, dtype=np.float32)
@@ -139,18 +126,18 @@ def _best_of_blocks(
         return columns
 
     starts = range(0, len(x), height)
-    if threads < 2:
+    if run.threads < 2:
         for start in starts:
             np.maximum(column_best, best_of_rows(start), out=column_best)
-            between()
+            run.check()
         return row_best, column_best
     from concurrent.futures import ThreadPoolExecutor  # here, because its import takes a moment
 
-    pool = ThreadPoolExecutor(threads)
+    pool = ThreadPoolExecutor(run.threads)
     try:
         for columns in pool.map(best_of_rows, starts):
             np.maximum(column_best, columns, out=column_best)
-            between()
+            run.check()
     finally:
         pool.shutdown(cancel_futures=True)  # an interrupted run does not wait for the rest
     return row_best, column_best

@@ -15,13 +15,13 @@ import nlgauge
 from nlgauge.apps.operations import operations
 from nlgauge.apps.service.calls import Caller, ScoreCall
 from nlgauge.apps.service.guard import ProblemError
-from nlgauge.apps.service.inference import InferenceThread, before_batch
+from nlgauge.apps.service.inference import InferenceThread
 from nlgauge.apps.service.policy import Policy
 from nlgauge.apps.service.request_models import request_model
 from nlgauge.apps.service.settings import Settings
 from nlgauge.core.registry import METRICS
 from nlgauge.encoders.load import load_encoder
-from nlgauge.encoders.pool import hosted
+from nlgauge.encoders.run_context import run_context
 from nlgauge.errors import InputError
 from nlgauge.testing import HashEncoder, hash_encoder
 from nlgauge.text.windows import Windows
@@ -209,22 +209,16 @@ def test_larger_work_takes_turns_with_requests_and_can_be_stopped(
 ) -> None:
     ids = np.array([[1, 5, 6, 2]])
     counted: list[int] = []
-    with hosted(thread):
-        token = before_batch.set(counted.append)
-        try:
-            found = thread.encode(encoder, ids, (1,))
-        finally:
-            before_batch.reset(token)
+    with run_context(encoder_pool=thread, before_batch=counted.append):
+        found = thread.encode(encoder, ids, (1,))
     assert counted == [4]
     assert np.array_equal(found[0], encoder.encode(ids, (1,))[0])
 
     def stop(_: int) -> None:
         raise InterruptedError
 
-    token = before_batch.set(stop)
-    with pytest.raises(InterruptedError):
+    with run_context(before_batch=stop), pytest.raises(InterruptedError):
         thread.encode(encoder, ids, (1,))
-    before_batch.reset(token)
 
 
 def test_models_are_loaded_once_and_the_least_used_makes_room(thread: InferenceThread) -> None:

@@ -16,7 +16,6 @@ import time
 from collections import OrderedDict, deque
 from collections.abc import Callable, Hashable, Sequence
 from concurrent.futures import Future
-from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -29,10 +28,9 @@ from nlgauge.apps.service.policy import estimated_seconds
 from nlgauge.core.compare import compare, planned_encodings
 from nlgauge.core.finish import finish
 from nlgauge.core.prepare import Prepared
-from nlgauge.core.run_options import watched
 from nlgauge.core.score import Score
 from nlgauge.encoders.base import Encoder, encode_texts, portions
-from nlgauge.encoders.pool import hosted
+from nlgauge.encoders.run_context import current_run, run_context
 from nlgauge.text.tokenizer import Tokens
 
 Vectors: TypeAlias = list[NDArray[np.float32]]
@@ -42,9 +40,6 @@ _MOST_MODELS = 4
 
 #: Small requests that are computed together at most.
 _MOST_TOGETHER = 64
-
-#: Told the number of tokens before each batch of larger work: it may raise, to stop the work.
-before_batch: ContextVar[Callable[[int], None] | None] = ContextVar("nlgauge_before_batch", default=None)
 
 
 class SlowError(Exception):
@@ -158,9 +153,7 @@ class InferenceThread:
         """A batch of larger work, run when its turn comes."""
         if threading.current_thread() is self._thread:
             return encoder.encode(ids, layers)
-        check = before_batch.get()
-        if check is not None:
-            check(ids.size)
+        current_run().before_batch(ids.size)
         batch = _Batch(encoder, ids, layers)
         with self._something:
             if self._stopping:
@@ -213,7 +206,7 @@ def _run_batch(batch: _Batch) -> None:
 def _score_together(thread: InferenceThread, chosen: Sequence[_Waiting], batch_tokens: int, longest: float) -> None:
     """Prepare each, encode all, compare and finish each; what fails fails alone."""
     prepared: dict[_Waiting, Prepared] = {}
-    with hosted(thread):
+    with run_context(encoder_pool=thread):
         for one in chosen:
             if one.future.set_running_or_notify_cancel():
                 try:
@@ -227,13 +220,13 @@ def _score_together(thread: InferenceThread, chosen: Sequence[_Waiting], batch_t
             for one in prepared:
                 one.future.set_exception(error)
             return
-    with hosted(_KnownVectors(thread, known)):
+    with run_context(encoder_pool=_KnownVectors(thread, known)):
         for one, ready in prepared.items():
             try:
                 _check_estimate(ready, longest)
                 # By the time of the processor: a busy machine makes no request larger.
-                look = deadline(longest, SlowError, time.thread_time)
-                with watched(look), collected_warnings(one.call.warnings):
+                check = deadline(longest, SlowError, time.thread_time)
+                with run_context(check=check), collected_warnings(one.call.warnings):
                     one.future.set_result(finish(ready, compare(ready)))
             except Exception as error:  # whoever waits for it is told
                 one.future.set_exception(error)

@@ -21,14 +21,13 @@ from typing import Any
 from nlgauge.apps.operations import operations
 from nlgauge.apps.service.calls import Caller, ScoreCall, answer, collected_warnings, formats
 from nlgauge.apps.service.guard import ProblemError, library_problem
-from nlgauge.apps.service.inference import InferenceThread, before_batch
+from nlgauge.apps.service.inference import InferenceThread
 from nlgauge.apps.service.request_models import request_model
 from nlgauge.apps.service.settings import Limits, Monitor, log
 from nlgauge.core.compare import Comparisons, compare, ranges
 from nlgauge.core.finish import finish
-from nlgauge.core.run_options import ticking, watched
 from nlgauge.core.score import Score
-from nlgauge.encoders.pool import hosted
+from nlgauge.encoders.run_context import run_context
 from nlgauge.errors import InputError, NlgaugeError
 
 #: States that a job stays in.
@@ -252,7 +251,7 @@ def _run_job(kind: str, content: bytes, context: _Running) -> dict[str, bytes]:
     request = request_model(operation).model_validate_json(content)
     warnings: list[str] = []
     pairs = operation.count_pairs(request.inputs)
-    with ticking(_counter(context, pairs, "pairs")) if pairs else contextlib.nullcontext():
+    with run_context(advance=_counter(context, pairs, "pairs")) if pairs else contextlib.nullcontext():
         result = context.caller.run(request, warnings, lambda call: _scores(call, context))
     with collected_warnings(warnings):
         return {form: answer(request, result, form, warnings) for form in formats(operation)}
@@ -408,9 +407,8 @@ class JobRunner:
     def _work(self, job: Job, request: bytes, running: _Running) -> None:
         start = time.monotonic()
         state, problem, results = "failed", None, None
-        token = before_batch.set(running.count)
         try:
-            with hosted(self._inference), watched(running.check):
+            with run_context(encoder_pool=self._inference, check=running.check, before_batch=running.count):
                 results = _run_job(job.kind, request, running)
             state = "done"
         except _StoppedError as stopped:
@@ -424,8 +422,6 @@ class JobRunner:
             problem = ProblemError(
                 500, "something went wrong inside; the log of the service says what", kind="failed"
             )
-        finally:
-            before_batch.reset(token)
         told = None if problem is None else json.dumps(problem.to_dict())
         self._store.end(job.id, state, results=results, problem=told)
         self._monitor.jobs.labels(job.kind, state).inc()

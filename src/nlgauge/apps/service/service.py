@@ -18,9 +18,8 @@ from nlgauge.apps.service.request_models import request_model
 from nlgauge.apps.service.settings import Monitor, Settings, log
 from nlgauge.core.compare import compare
 from nlgauge.core.finish import finish
-from nlgauge.core.run_options import watched
 from nlgauge.core.score import Score
-from nlgauge.encoders.pool import hosted
+from nlgauge.encoders.run_context import run_context
 from nlgauge.errors import NlgaugeError
 
 Answer = TypeVar("Answer")
@@ -113,13 +112,13 @@ class Service:
     def _fulfil(self, future: Future[Answer], work: Callable[[], Answer]) -> None:
         if future.set_running_or_notify_cancel():
             try:
-                with watched(deadline(self.settings.limits.seconds, _too_slow)):
+                with run_context(check=deadline(self.settings.limits.seconds, _too_slow)):
                     future.set_result(self._hosted(work))
             except BaseException as error:  # whoever waits for it is told
                 future.set_exception(error)
 
     def _hosted(self, work: Callable[[], Answer]) -> Answer:
-        with hosted(self.inference):
+        with run_context(encoder_pool=self.inference):
             return work()
 
     def score_here(self, call: ScoreCall) -> list[Score]:

@@ -17,8 +17,8 @@ from nlgauge.core.kinds import Choice, Float, Kind, as_text
 from nlgauge.core.metric import Comparison, SystemResult
 from nlgauge.core.options import option
 from nlgauge.core.profiles import ProfiledMetric
-from nlgauge.core.run_options import between_pairs
 from nlgauge.core.vector_metric import Representation, State
+from nlgauge.encoders.run_context import current_run
 from nlgauge.vectors.cloud import Cloud, Flow
 from nlgauge.vectors.transport import (
     EXACT,
@@ -71,7 +71,7 @@ class Problem:
     @cached_property
     def plan(self) -> Plan:
         """The solver's plan, solved where somebody asks for it."""
-        return solve(self.solver, self.x.weights, self.y.weights, self.costs, check=between_pairs)
+        return solve(self.solver, self.x.weights, self.y.weights, self.costs, check=current_run().check)
 
     @property
     def cost(self) -> float:

@@ -27,7 +27,8 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from nlgauge.core.run_options import Progress, progress_stage
+from nlgauge.core.run_options import Progress
+from nlgauge.encoders.run_context import run_context
 from nlgauge.errors import NlgaugeError
 from nlgauge.stats.correlation import Undefined, correlate
 from nlgauge.stats.correlation_bootstrap import bootstrap_correlations
@@ -158,7 +159,7 @@ def evaluate(
         if significance.documents and (people.items >= LEAST_ITEMS or not question.testable):
             notes.append(f"{langpair}: {people.items} documents are drawn as wholes, instead of {question.unit}s")
         if people.items >= LEAST_ITEMS:
-            with progress_stage(f"pair {number} of {len(table.langpairs)}" * (len(table.langpairs) > 1)):
+            with run_context(stage=f"pair {number} of {len(table.langpairs)}" * (len(table.langpairs) > 1)):
                 _add_significance(found, people, scored.metrics, significance, progress=progress)
         elif question.testable:
             few = f"{people.items} {unit}{'s' * (people.items != 1)}"

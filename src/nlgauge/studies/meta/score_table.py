@@ -22,11 +22,12 @@ from nlgauge.core.corpus import Corpus, make_corpus
 from nlgauge.core.metric import Metric, TextMetric
 from nlgauge.core.notes import warn_about_languages
 from nlgauge.core.pipeline import run_metrics
-from nlgauge.core.run_options import RunOptions, progress_stage
+from nlgauge.core.run_options import RunOptions
 from nlgauge.core.score import Score
 from nlgauge.core.scoring import AnyMetric, Metrics, chosen_metrics, metric_text, recipes_and_run
 from nlgauge.core.vector_metric import VectorMetric
 from nlgauge.data.judgements import JudgementTable
+from nlgauge.encoders.run_context import run_context
 from nlgauge.errors import InputError, MissingExtraError, ModelError, NlgaugeError, RecipeError
 from nlgauge.stats.correlation import Undefined
 from nlgauge.studies.meta.metric_values import MetricValues, ScoredJudgements
@@ -91,7 +92,7 @@ def score_table(
                 for at in left:
                     failed[at][langpair] = error
             for place, (part, rows) in enumerate(parts, start=1):
-                with progress_stage(_stage(number, len(table.langpairs), place, len(parts))):
+                with run_context(stage=_stage(number, len(table.langpairs), place, len(parts))):
                     for index, scores in _scored(recipes, left, part, running, undefined, langpair):
                         if isinstance(scores, NlgaugeError):
                             failed[index].setdefault(langpair, scores)

@@ -10,7 +10,7 @@ from tests.samples import HYPS, REFS
 
 import nlgauge
 from nlgauge.encoders.base import Encoder
-from nlgauge.encoders.pool import current_host, hosted
+from nlgauge.encoders.run_context import current_run, run_context
 
 
 class Noting:
@@ -32,7 +32,7 @@ class Noting:
 
 def test_a_hosted_call_gives_the_same_and_asks_its_host() -> None:
     host = Noting()
-    with hosted(host):
+    with run_context(encoder_pool=host):
         inside = nlgauge.score(HYPS, REFS)
         nlgauge.score(HYPS, REFS, metric="moverscore")
     assert inside.to_dict() == nlgauge.score(HYPS, REFS).to_dict()
@@ -42,8 +42,8 @@ def test_a_hosted_call_gives_the_same_and_asks_its_host() -> None:
 
 def test_the_host_is_gone_after_the_block() -> None:
     host = Noting()
-    with hosted(host):
-        assert current_host() is host
-    assert current_host() is None
+    with run_context(encoder_pool=host):
+        assert current_run().encoder_pool is host
+    assert current_run().encoder_pool is None
     nlgauge.score(HYPS, REFS)
     assert host.batches == 0
