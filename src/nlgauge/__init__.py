@@ -11,7 +11,6 @@ import typing
 
 from nlgauge import _startup  # noqa: F401  # first, because what a command imports takes a moment to load
 from nlgauge._version import __version__
-from nlgauge.core.hooks import register_explainer
 
 if typing.TYPE_CHECKING:  # at run time found by __getattr__ below
     from nlgauge import apps as apps
@@ -98,15 +97,6 @@ _NAMES = {
 }
 
 __all__ = [*_NAMES, "__version__"]
-
-
-def _explain(score: typing.Any, segment: int, **options: typing.Any) -> typing.Any:
-    from nlgauge.studies.explain.pairs import explain_segments
-
-    return explain_segments(score, [segment], **options)[0]
-
-
-register_explainer(_explain)
 
 
 if not typing.TYPE_CHECKING:  # which see the names above, and can tell a misspelt one

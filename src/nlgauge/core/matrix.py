@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +12,7 @@ from numpy.typing import NDArray
 from nlgauge.core.corpus import TextNames, checked_texts
 from nlgauge.core.engine import Block
 from nlgauge.core.pairs import Grid, TextPairs, compare_pairs, compared_numbers, join_members, prepare_pairs
-from nlgauge.core.result import Result
+from nlgauge.core.result import ComponentsResult
 from nlgauge.core.score import COMMON_NOTES, SegmentNotes
 from nlgauge.core.scoring import AnyMetric, one_metric, resolved_call
 from nlgauge.core.signature import Signature
@@ -30,7 +29,7 @@ _SHOWN = 20
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class ScoreMatrix(Result):
+class ScoreMatrix(ComponentsResult):
     """Scores of every text of one list against every text of another.
 
     `scores` is the array (hypotheses, references) of the main component, and what `numpy.asarray` takes it for;
@@ -39,6 +38,8 @@ class ScoreMatrix(Result):
     """
 
     format = "nlgauge-matrix-1"
+    components_in = "components"
+    mappings = ("components", "counts", "hypothesis_notes", "reference_notes")
 
     metric: str
     components: Mapping[str, NDArray[np.float64]]
@@ -54,20 +55,6 @@ class ScoreMatrix(Result):
     """Numbers of such columns."""
     distances: tuple[str, ...] = ()
     """Components that are better when they are lower, beside a main component that is not one of them."""
-
-    def __post_init__(self) -> None:
-        for values in self.components.values():
-            values.flags.writeable = False
-        object.__setattr__(self, "components", MappingProxyType(dict(self.components)))
-        object.__setattr__(self, "counts", MappingProxyType(dict(self.counts)))
-
-    def __getstate__(self) -> dict[str, Any]:
-        # The read-only views of mappings do not pickle; their content does.
-        return self.__dict__ | {"components": dict(self.components), "counts": dict(self.counts)}
-
-    def __setstate__(self, state: Mapping[str, Any]) -> None:
-        self.__dict__.update(state)
-        self.__post_init__()
 
     @property
     def scores(self) -> NDArray[np.float64]:
@@ -85,18 +72,6 @@ class ScoreMatrix(Result):
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         return np.array(self.scores, dtype=dtype) if copy else np.asarray(self.scores, dtype=dtype)
-
-    def __dir__(self) -> list[str]:
-        return sorted({*super().__dir__(), *(name for name in self.components if name.isidentifier())})
-
-    def __getattr__(self, name: str) -> NDArray[np.float64]:
-        # Only called for names that are not fields: a component, or an honest error.
-        components = self.__dict__.get("components", {})
-        if name in components:
-            values: NDArray[np.float64] = components[name]
-            return values
-        msg = f"{self.__dict__.get('metric', 'ScoreMatrix')} has no component {name!r}; it has {list(components)}"
-        raise AttributeError(msg)
 
     def tables(self, form: str = "text") -> list[Table]:
         """The main component, a row per hypothesis; in a notebook the first rows and columns of a large matrix."""

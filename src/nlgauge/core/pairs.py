@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from nlgauge.core.composite import leaves
 from nlgauge.core.corpus import Corpus, TextNames
 from nlgauge.core.engine import Block, BlockPairs, Place, Window, compare_windows, fill, layers_of, window_budget
-from nlgauge.core.metric import Metric
+from nlgauge.core.metric import Metric, SystemResult
 from nlgauge.core.notes import (
     count_fields,
     naming_documents,
@@ -301,16 +301,11 @@ class _PairScores:
         """Take pairs that were compared."""
         assert isinstance(self.prepared, PreparedMetric)
         metric = self.prepared.metric
-        block, wanted = part.block, part.block.wanted
+        block = part.block
         self._zero_weight |= {place.number for place in part.weightless}
         self._unconverged += [_numbers(block, *cell) for cell in part.unconverged]
-        if not len(part.values):
-            return
-        cells = np.argwhere(wanted)
-        for kind, mask in metric.noted_pairs(part.values).items():
-            self._noted[kind] += [_numbers(block, row, column) for row, column in cells[mask].tolist()]
-        scores = metric.finish_pairs(part.values, self.prepared.state)
-        take(self._number, block, {name: _spread(values, wanted) for name, values in scores.items()})
+        if len(part.values):
+            self._hand_over(block, metric.finish_pairs(part.values, self.prepared.state), take)
 
     def score_texts(self, prepared: PreparedTextMetric, take: UseScores) -> None:
         """Score all pairs under a metric without vectors."""
@@ -321,16 +316,24 @@ class _PairScores:
             for start in range(0, len(grid.rows), size):
                 rows = [Place(texts[row], "", row) for row in grid.rows[start : start + size]]
                 block = Block(rows, columns, grid.others, number)
-                cells = np.argwhere(wanted := block.wanted).tolist()
-                if not cells:
-                    continue
-                with naming_documents(self._pairs):
-                    result = prepared.metric.score_texts(
-                        [rows[row].text for row, _ in cells], [(columns[column].text,) for _, column in cells]
-                    )
-                for kind, noted in self._noted.items():
-                    noted += [_numbers(block, *cells[index]) for index in result.notes.get(kind, ())]
-                take(self._number, block, {name: _spread(values, wanted) for name, values in result.segments.items()})
+                cells = np.argwhere(block.wanted).tolist()
+                if cells:
+                    hypotheses = [rows[row].text for row, _ in cells]
+                    references = [(columns[column].text,) for _, column in cells]
+                    with naming_documents(self._pairs):
+                        result = prepared.metric.score_texts(hypotheses, references)
+                    self._hand_over(block, result, take)
+
+    def _hand_over(self, block: Block, result: SystemResult, take: UseScores) -> None:
+        """Scores of the pairs of a block in their places; nan where two texts are not compared."""
+        wanted = block.wanted
+        cells = np.argwhere(wanted)
+        for kind, noted in self._noted.items():
+            noted += [_numbers(block, *cells[index]) for index in result.notes.get(kind, ())]
+        tables = {name: np.full(wanted.shape, np.nan) for name in result.segments}
+        for name, values in result.segments.items():
+            tables[name][wanted] = values
+        take(self._number, block, tables)
 
     def finish(self) -> PairNotes:
         """What happened to texts while they were compared is warned of, and everything is counted and signed."""
@@ -356,10 +359,3 @@ class _PairScores:
 def _numbers(block: Block, row: int, column: int) -> tuple[int, int]:
     """Numbers of the texts of a pair."""
     return block.rows[row].number, block.columns[column].number
-
-
-def _spread(values: NDArray[np.float64], wanted: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """Values of the wanted pairs in their places."""
-    table = np.full(wanted.shape, np.nan)
-    table[wanted] = values
-    return table

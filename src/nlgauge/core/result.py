@@ -18,7 +18,11 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from nlgauge._version import __version__
 from nlgauge.core.records import fields_to_plain, from_fields, schema_of, schema_of_document
@@ -131,3 +135,47 @@ class Result(ABC):
 
     def _repr_html_(self) -> str:
         return "".join(table.write("html", width=self.decimals) for table in self.tables("html"))
+
+
+class ComponentsResult(Result):
+    """Base of results with an array per component, each of which is an attribute, too (`score.f1`).
+
+    Arrays and mappings cannot be changed: a result is signed.
+    """
+
+    components_in: ClassVar[str]
+    """The field that has the arrays."""
+    mappings: ClassVar[tuple[str, ...]]
+    """All fields that are mappings."""
+
+    def __post_init__(self) -> None:
+        arrays = getattr(self, self.components_in)
+        object.__setattr__(self, self.components_in, {name: read_only(values) for name, values in arrays.items()})
+        for name in self.mappings:
+            object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
+
+    def __getstate__(self) -> dict[str, Any]:
+        # The read-only views of mappings do not pickle; their content does.
+        return self.__dict__ | {name: dict(getattr(self, name)) for name in self.mappings}
+
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        self.__dict__.update(state)
+        self.__post_init__()
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *filter(str.isidentifier, getattr(self, self.components_in))})
+
+    def __getattr__(self, name: str) -> NDArray[np.float64]:
+        # Only called for names that are not fields: a component, or an honest error.
+        arrays: Mapping[str, NDArray[np.float64]] = self.__dict__.get(self.components_in, {})
+        if name in arrays:
+            return arrays[name]
+        msg = f"{self.__dict__.get('metric', type(self).__name__)} has no component {name!r}; it has {list(arrays)}"
+        raise AttributeError(msg)
+
+
+def read_only(values: NDArray[Any]) -> NDArray[Any]:
+    """A view that cannot be written to, so that the array of whoever computed it stays as it is."""
+    view = np.asarray(values).view()
+    view.flags.writeable = False
+    return view

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nlgauge.core.hooks import explain_segment
-from nlgauge.core.result import Result
+from nlgauge.core.result import ComponentsResult, read_only
 from nlgauge.core.signature import Signature, declare_field
 from nlgauge.errors import (
     ConvergenceWarning,
@@ -180,7 +179,7 @@ class ScoreRecord(_ScoreRecord, total=False):
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Score(Result):
+class Score(ComponentsResult):
     """Scores of one system under one metric.
 
     The number to report is `system_score`, for every metric. `segments` maps a component's name to one value per
@@ -190,6 +189,8 @@ class Score(Result):
 
     format = "nlgauge-score-1"
     record = ScoreRecord
+    components_in = "segments"
+    mappings = ("segments", "notes", "corpus")
 
     metric: str
     system: str | None
@@ -210,31 +211,12 @@ class Score(Result):
     """The texts and the recipe; not in files and pickles, which would hold every text once per metric."""
 
     def __post_init__(self) -> None:
-        segments = {name: _read_only(values) for name, values in self.segments.items()}
-        object.__setattr__(self, "segments", MappingProxyType(segments))
-        object.__setattr__(self, "corpus", MappingProxyType(dict(self.corpus)))
+        super().__post_init__()
         if self.best_reference is not None:
-            object.__setattr__(self, "best_reference", _read_only(self.best_reference))
+            object.__setattr__(self, "best_reference", read_only(self.best_reference))
 
     def __getstate__(self) -> dict[str, Any]:
-        # The read-only views of mappings do not pickle; their content does.
-        return self.__dict__ | {"segments": dict(self.segments), "corpus": dict(self.corpus), "origin": None}
-
-    def __setstate__(self, state: Mapping[str, Any]) -> None:
-        self.__dict__.update(state)
-        self.__post_init__()
-
-    def __dir__(self) -> list[str]:
-        return sorted({*super().__dir__(), *(name for name in self.segments if name.isidentifier())})
-
-    def __getattr__(self, name: str) -> NDArray[np.float64]:
-        # Only called for names that are not fields: a component, or an honest error.
-        segments = self.__dict__.get("segments", {})
-        if name in segments:
-            values: NDArray[np.float64] = segments[name]
-            return values
-        msg = f"{self.__dict__.get('metric', 'Score')} has no component {name!r}; it has {list(segments)}"
-        raise AttributeError(msg)
+        return super().__getstate__() | {"origin": None}
 
     def __len__(self) -> int:
         return len(self.segments[self.main])
@@ -314,7 +296,10 @@ class Score(Result):
 
     def explain(self, segment: int, **options: Unpack[SegmentKeywords]) -> Any:
         """The `Explanation` of a segment (from 0); options are those of `nlgauge.explain_pair`."""
-        return explain_segment(self, segment, **options)
+        study = importlib.import_module(
+            "nlgauge.studies.explain.pairs"
+        )  # a later layer, loaded where it is asked for
+        return study.explain_segments(self, [segment], **options)[0]
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """One plain record per segment."""
@@ -407,13 +392,6 @@ class Score(Result):
         system = f" {self.system}" if self.system is not None else ""
         count = len(self)
         return f"<{self.metric}{system}: {means} over {count} segment{'s' * (count != 1)} | {self.signature}>"
-
-
-def _read_only(values: NDArray[Any]) -> NDArray[Any]:
-    """A view that cannot be written to, so that the array of whoever computed it stays as it is."""
-    view = np.asarray(values).view()
-    view.flags.writeable = False
-    return view
 
 
 def _from_record(kind: type[Score], record: Mapping[str, Any]) -> Score:

@@ -381,14 +381,10 @@ class VectorMetric(Metric, Generic[Representation]):
         """
         return None
 
-    def finish_pairs(self, values: NDArray[np.float64], state: State) -> Mapping[str, NDArray[np.float64]]:
+    def finish_pairs(self, values: NDArray[np.float64], state: State) -> SystemResult:
         """Scores of pairs that have nothing to do with each other, a row of components each: `finish` of each."""
         alone = [Comparison(values[row : row + 1]) for row in range(len(values))]
-        return self.finish({"": alone}, state)[""].segments
-
-    def noted_pairs(self, values: NDArray[np.float64]) -> Mapping[str, NDArray[np.bool_]]:
-        """Of pairs, a row of components each, those that something must be noted of, by the name of the note."""
-        return {}
+        return self.finish({"": alone}, state)[""]
 
     def finish(self, comparisons: Mapping[str, Sequence[Comparison]], state: State) -> dict[str, SystemResult]:
         """Segment scores of every system; by default the mean over references."""

@@ -93,8 +93,8 @@ class BERTScore(VectorMetric[Cloud]):
     def compare_block(self, xs: Sequence[Cloud], ys: Sequence[Cloud], state: State) -> NDArray[np.float64]:
         return greedy_scores([(x.points, x.weights) for x in xs], [(y.points, y.weights) for y in ys])
 
-    def finish_pairs(self, values: NDArray[np.float64], state: State) -> Mapping[str, NDArray[np.float64]]:
-        return self._rescaled(dict(zip(self.components, values.T.copy(), strict=True)), state)
+    def finish_pairs(self, values: NDArray[np.float64], state: State) -> SystemResult:
+        return SystemResult(self._rescaled(dict(zip(self.components, values.T.copy(), strict=True)), state))
 
     def finish(self, comparisons: Mapping[str, Sequence[Comparison]], state: State) -> dict[str, SystemResult]:
         joined = {system: self.joined(pairs, rule=self.multiref) for system, pairs in comparisons.items()}

@@ -16,9 +16,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
 from nlgauge.core.metric import Comparison, Pair, SystemResult
 from nlgauge.core.profiles import Profile, profile_option
 from nlgauge.core.score import Note
@@ -96,11 +93,6 @@ class DiscoScore(DiscoMetric[Document]):
         sent = self.sent.compare(x.graph, y.graph, state, align=False)
         foci = self.foci.compare(x.foci, y.foci, state, align=align)
         return Pair([*sent.values, *foci.values], foci.alignment)
-
-    def noted_pairs(self, values: NDArray[np.float64]) -> dict[str, NDArray[np.bool_]]:
-        """Texts without ties, and texts that share no focus."""
-        sent = self.sent.noted_pairs(values[:, :_SENT_COLUMNS])
-        return sent | self.foci.noted_pairs(values[:, _SENT_COLUMNS:])
 
     def finish(self, comparisons: Mapping[str, Sequence[Comparison]], state: State) -> dict[str, SystemResult]:
         """Each measure as it is by itself; the best reference is that of the main one."""

@@ -291,14 +291,10 @@ class DSFocus(DiscoMetric[FocusTable]):
         values = pair.values()  # equation 2
         return Pair([*values, float(len(pair))], pair.flow() if align else None)  # the last one is for `finish`
 
-    def noted_pairs(self, values: NDArray[np.float64]) -> dict[str, NDArray[np.bool_]]:
-        """Texts that share no focus."""
-        return {NO_FOCUS.name: values[:, 3] == 0}
-
     def finish(self, comparisons: Mapping[str, Sequence[Comparison]], state: State) -> dict[str, SystemResult]:
         """The mean over references; segments that share no focus with any of theirs are noted."""
         finished = {}
         for system, found in comparisons.items():
-            alone = (at for at, one in enumerate(found) if self.noted_pairs(one.values)[NO_FOCUS.name].all())
-            finished[system] = replace(self.joined(found), notes={NO_FOCUS.name: tuple(alone)})
+            alone = tuple(segment for segment, one in enumerate(found) if not one.values[:, 3].any())
+            finished[system] = replace(self.joined(found), notes={NO_FOCUS.name: alone})
         return finished

@@ -182,17 +182,11 @@ class DSSent(DiscoMetric[SentenceGraph]):
             return float(greedy_match(cosines.astype(np.float32), *weights).f1), 1.0
         return 1 - exact_transport(*weights, np.maximum(1 - cosines, 0.0)).cost, 1.0
 
-    def noted_pairs(self, values: NDArray[np.float64]) -> dict[str, NDArray[np.bool_]]:
-        """Texts without ties."""
-        return {NO_TIES.name: values[:, 2] == 0}
-
     def finish(self, comparisons: Mapping[str, Sequence[Comparison]], state: State) -> dict[str, SystemResult]:
         """The mean over references, in which one of a single sentence may count twice."""
         finished = {}
         for system, found in comparisons.items():
             means = [np.average(one.values[:, 0], weights=one.values[:, 1]) for one in found]
-            loose = tuple(at for at, one in enumerate(found) if self.noted_pairs(one.values)[NO_TIES.name].any())
-            finished[system] = replace(
-                self.joined(found), segments={"score": np.array(means)}, notes={NO_TIES.name: loose}
-            )
+            notes = {NO_TIES.name: tuple(segment for segment, one in enumerate(found) if not one.values[:, 2].all())}
+            finished[system] = replace(self.joined(found), segments={"score": np.array(means)}, notes=notes)
         return finished
