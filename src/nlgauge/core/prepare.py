@@ -14,7 +14,7 @@ scored like any other pair.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeAlias
@@ -43,8 +43,6 @@ from nlgauge.encoders.load import load_encoder
 from nlgauge.errors import ModelNotFoundError, RecipeError, UnknownTextError
 from nlgauge.io.storage import short_digest
 from nlgauge.text.languages import count_scripts
-from nlgauge.text.tokenizer import TextTokenizer, Tokens
-from nlgauge.text.windows import Windows
 from nlgauge.vectors.transforms import POSITION_NORM
 
 AnyVectorMetric: TypeAlias = VectorMetric[Any]
@@ -152,10 +150,10 @@ def prepare(
     """
     asked = len(recipes)
     recipes, members = _with_members([as_asked(metric, options) for metric in recipes], options)
-    specs: dict[EncodingSpec, list[int]] = {}
+    specs: dict[EncodingSpec, dict[int, AnyVectorMetric]] = {}
     for number, metric in enumerate(recipes):
         if isinstance(metric, VectorMetric):
-            specs.setdefault(metric.encoding, []).append(number)
+            specs.setdefault(metric.encoding, {})[number] = metric
             corpus.compared_with(metric.against, metric=metric.name)  # complains before a model is loaded
     check_annotated_languages(leaves(recipes))
     if warn:
@@ -165,20 +163,25 @@ def prepare(
         if check_signature is not None and number < asked:
             check_signature(number, signature)
 
+    run = _Preparation(corpus, options, check, warn)
     # Texts first, because a package that is missing shows there before a model is loaded.
-    prepared: dict[int, PreparedMetric | PreparedTextMetric | PreparedComposite] = dict(
-        _prepare_texts(recipes, corpus, options, check, warn=warn)
-    )
-    groups = []
-    for spec, numbers in specs.items():
-        chosen = {number: metric for number in numbers if isinstance(metric := recipes[number], VectorMetric)}
-        groups.append(_prepare_group(spec, chosen, corpus, options, check, warn=warn))
-        prepared |= groups[-1].metrics
+    prepared: dict[int, PreparedMetric | PreparedTextMetric | PreparedComposite] = {
+        number: run.prepare_text_metric(number, metric)
+        for number, metric in enumerate(recipes)
+        if isinstance(metric, TextMetric)
+    }
+    groups = [run.prepare_group(spec, metrics) for spec, metrics in specs.items()]
+    for group in groups:
+        prepared |= group.metrics
     for number, own in members.items():
         composite = recipes[number]
         assert isinstance(composite, CompositeMetric)
-        prepared[number] = prepare_composite(composite, own, [prepared[one].signature for one in own])
-        check(number, prepared[number].signature)
+        signatures = [prepared[member].signature for member in own]
+        resolved = composite.resolve_members(signatures)
+        common = {"nlgauge": __version__, "sig": GRAMMAR}
+        signature = signed_together(composite, resolved, signatures, common=common)
+        prepared[number] = PreparedComposite(composite, own, resolved, signature)
+        check(number, signature)
     return Prepared(corpus, options, tuple(prepared[number] for number in range(len(recipes))), tuple(groups), asked)
 
 
@@ -194,15 +197,6 @@ def _with_members(recipes: Sequence[Metric], options: RunOptions) -> tuple[list[
     return known, members
 
 
-def prepare_composite(
-    metric: CompositeMetric, members: tuple[int, ...], signatures: Sequence[Signature]
-) -> PreparedComposite:
-    """A metric of others with what joins their scores, and the recipe part of its signature."""
-    resolved = metric.resolve_members(signatures)
-    common = {"nlgauge": __version__, "sig": GRAMMAR}
-    return PreparedComposite(metric, members, resolved, signed_together(metric, resolved, signatures, common=common))
-
-
 def as_asked(metric: Metric, options: RunOptions) -> Metric:
     """The recipe, with windows where the run asks for them in every recipe."""
     return metric.in_windows() if options.long == "windows" and isinstance(metric, VectorMetric) else metric
@@ -214,72 +208,63 @@ def segment_texts(corpora: Sequence[Corpus], index: int) -> list[str]:
     return outputs + [text for corpus in corpora for text in corpus.references[index]]
 
 
-def _prepare_texts(
-    recipes: Sequence[Metric],
-    corpus: Corpus,
-    options: RunOptions,
-    check: SignatureCheck,
-    *,
-    warn: bool,
-) -> dict[int, PreparedTextMetric]:
-    notes: Mapping[str, SegmentNotes] | None = None
-    found = {}
-    for number, metric in enumerate(recipes):
-        if not isinstance(metric, TextMetric):
-            continue
+@dataclass(frozen=True, eq=False)
+class _Preparation:
+    """What all metrics of a run are prepared with."""
+
+    corpus: Corpus
+    options: RunOptions
+    check: SignatureCheck
+    warn: bool
+
+    @cached_property
+    def text_notes(self) -> dict[str, SegmentNotes]:
+        """Notes of texts that no model looks at."""
+        corpus = self.corpus
+        notes = check_texts(corpus, empty=self.options.empty)
+        if self.warn:
+            warn_about_empty(notes, corpus.names)
+        return notes
+
+    def prepare_text_metric(self, number: int, metric: TextMetric) -> PreparedTextMetric:
         alone = metric.against == "nothing"
-        view = corpus if alone else corpus.compared_with("refs", metric=metric.name, choice=False)
+        view = self.corpus if alone else self.corpus.compared_with("refs", metric=metric.name, choice=False)
         about = {"refs": "none" if alone else view.reference_count, "nlgauge": __version__, "sig": GRAMMAR}
         signature = Signature(metric.name, metric.describe_texts() | about)
-        check(number, signature)
-        if notes is None:
-            notes = check_texts(view, empty=options.empty)
-            if warn:
-                warn_about_empty(notes, corpus.names)
-        if warn:
+        self.check(number, signature)
+        prepared = PreparedTextMetric(metric, view, self.text_notes, signature)
+        if self.warn:
             warn_about_text_language(metric, view)
-        found[number] = PreparedTextMetric(metric, view, notes, signature)
-    return found
+        return prepared
 
-
-def _prepare_group(
-    spec: EncodingSpec,
-    metrics: Mapping[int, AnyVectorMetric],
-    corpus: Corpus,
-    options: RunOptions,
-    check: SignatureCheck,
-    *,
-    warn: bool,
-) -> EncodingGroup:
-    encoder = load_for(spec.model, metrics.values(), options)
-    texts = corpus.lowered if spec.lowercase == "yes" else corpus
-    views = _tokenise(list(metrics.values()), texts, encoder, spec)
-    unknown = {against: view.corpus.unknown_only(view.tokens) for against, view in views.items()}
-    for metric in metrics.values():
-        if metric.unknown == "error" and metric.reads_with(encoder):
-            _refuse_unknown(unknown[metric.against], encoder.model, corpus.names)
-    notes = {}
-    for against, view in views.items():
-        notes[against] = check_tokens(view, long=options.long, empty=options.empty)
-        if warn:
-            languages = {one.lang for one in metrics.values() if one.lang}
-            warn_about_tokens(view, notes[against], languages=languages)
-    made = {
-        number: prepare_metric(one, views[one.against], notes[one.against], bool(unknown[one.against]), options)
-        for number, one in metrics.items()
-    }
-    for number, one in made.items():
-        one.metric.check_recipe(one.signature.recipe, one.state)
-        check(number, one.signature)
-    return EncodingGroup(encoder, made)
-
-
-def load_for(model: str, metrics: Iterable[AnyVectorMetric], options: RunOptions) -> Encoder:
-    """The model of a group, loaded; one that is not here is an error that says who asked for it."""
-    try:
-        return load_encoder(model, **options.loading)
-    except ModelNotFoundError as error:
-        raise with_reason(error, model, (metric.lang for metric in metrics)) from error
+    def prepare_group(self, spec: EncodingSpec, metrics: Mapping[int, AnyVectorMetric]) -> EncodingGroup:
+        corpus, options = self.corpus, self.options
+        try:
+            encoder = load_encoder(spec.model, **options.loading)
+        except ModelNotFoundError as error:
+            raise with_reason(error, spec.model, (metric.lang for metric in metrics.values())) from error
+        texts = corpus.lowered if spec.lowercase == "yes" else corpus
+        views = _tokenise(list(metrics.values()), texts, encoder, spec)
+        unknown = {against: view.corpus.unknown_only(view.tokens) for against, view in views.items()}
+        for metric in metrics.values():
+            if metric.unknown == "error" and metric.reads_with(encoder):
+                _refuse_unknown(unknown[metric.against], encoder.model, corpus.names)
+        notes = {}
+        for against, view in views.items():
+            notes[against] = check_tokens(view, long=options.long, empty=options.empty)
+            if self.warn:
+                languages = {metric.lang for metric in metrics.values() if metric.lang}
+                warn_about_tokens(view, notes[against], languages=languages)
+        prepared = {}
+        for number, metric in metrics.items():
+            against = metric.against
+            prepared[number] = _prepare_metric(
+                metric, views[against], notes[against], options, has_unknown=bool(unknown[against])
+            )
+        for number, one in prepared.items():
+            one.metric.check_recipe(one.signature.recipe, one.state)
+            self.check(number, one.signature)
+        return EncodingGroup(encoder, prepared)
 
 
 def _tokenise(
@@ -292,26 +277,21 @@ def _tokenise(
         texts |= dict.fromkeys(text for document in views[against].idf_documents.values() for text in document)
     if any(metric.unknown == "zero" for metric in metrics):
         texts[""] = None  # stands in for texts that are counted as empty
-    read = read_texts(encoder, list(texts), spec)
-    known = {} if corpus.whole is None else corpus.whole.counted
-    return {
-        against: TokenizedCorpus(view, encoder, *read, memo=dict(known.get((spec, against), {})))
-        for against, view in views.items()
-    }
-
-
-def read_texts(
-    encoder: Encoder, texts: Sequence[str], spec: EncodingSpec
-) -> tuple[TextTokenizer, dict[str, Tokens], int, Windows | None]:
-    """What reads the texts, tokens by text, the longest that is read at once, and windows for longer ones."""
     tokenizer = encoder.tokenizer.with_prefix_space(spec.prefix_space, model=encoder.model)
     limit = _longest_text(encoder, spec.max_tokens)
     windows = spec.reading.windows(tokenizer, limit=limit, model=encoder.model)
     if windows is None:
-        tokens = [one.cut_to(limit) for one in tokenizer.encode(texts)]
+        tokens = [text.cut_to(limit) for text in tokenizer.encode(list(texts))]
     else:
-        tokens = [one.in_windows(windows) for one in tokenizer.encode(texts, whole=True)]
-    return tokenizer, dict(zip(texts, tokens, strict=True)), limit, windows
+        tokens = [text.in_windows(windows) for text in tokenizer.encode(list(texts), whole=True)]
+    by_text = dict(zip(texts, tokens, strict=True))
+    known = {} if corpus.whole is None else corpus.whole.counted
+    return {
+        against: TokenizedCorpus(
+            view, encoder, tokenizer, by_text, limit, windows, memo=dict(known.get((spec, against), {}))
+        )
+        for against, view in views.items()
+    }
 
 
 def _longest_text(encoder: Encoder, max_tokens: int | None) -> int:
@@ -326,12 +306,13 @@ def _longest_text(encoder: Encoder, max_tokens: int | None) -> int:
     return max_tokens
 
 
-def prepare_metric(
+def _prepare_metric(
     metric: AnyVectorMetric,
     view: TokenizedCorpus,
     notes: Mapping[str, SegmentNotes],
-    has_unknown: bool,
     options: RunOptions,
+    *,
+    has_unknown: bool,
 ) -> PreparedMetric:
     """A metric with its tables and files for these texts, and the recipe part of its signature."""
     state = metric.prepare(view, options)
