@@ -9,16 +9,14 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from importlib import resources
 from typing import TYPE_CHECKING
 
-from nlgauge.studies.compare.sentences import Emphasis, MetricName, SystemName, metric_verdict, on_the_winner
+from nlgauge.studies.compare.sentences import Emphasis, MetricName, SystemName
 
 if TYPE_CHECKING:
     from nlgauge.io.table import Table
-    from nlgauge.studies.compare.comparison import MetricComparison, SystemComparison
-    from nlgauge.studies.compare.settings import CompareSettings
 
 
 _VOID = frozenset({"br", "circle", "line", "path", "rect"})
@@ -88,18 +86,8 @@ def _text(value: str | float) -> str:
     return value if isinstance(value, str) else f"{value:g}"
 
 
-def verdict(found: MetricComparison, settings: CompareSettings) -> Html:
-    """One paragraph for one metric."""
-    return _paragraph(metric_verdict(found, settings))
-
-
-def agreement_on_the_winner(comparison: SystemComparison) -> Html | None:
-    """Whether metrics agree on who comes first; None where there is one metric or one system."""
-    said = on_the_winner(comparison)
-    return None if said is None else _paragraph(said)
-
-
-def _paragraph(sentence: Sequence[str]) -> Html:
+def paragraph(sentence: Iterable[str]) -> Html:
+    """A sentence of a comparison, with names of systems and metrics set apart."""
     return tag("p", joined(map(_marked, sentence)))
 
 
@@ -116,24 +104,28 @@ def export(table: Table, *, name: str, decimals: int = 4) -> Html:
 
     `name` tells the buttons of several tables apart, and stands in their ids.
     """
-    forms = {
-        "TSV": table.to_tsv(width=decimals),
-        "LaTeX": table.to_latex(width=decimals),
-        "Markdown": table.to_markdown(width=decimals),
-    }
     parts = []
-    for form, text in forms.items():
+    for form in ("TSV", "LaTeX", "Markdown"):
         target = f"{name}-{form.lower()}"
-        label = f"Copy {form}"
-        button = tag("button", label, type="button", class_="copy", data_copies=target, hidden=True)
-        body = tag("pre", text, id=target, tabindex="0", role="region", aria_label=f"{table.caption or name}, {form}")
+        text, label = table.write(form.lower(), width=decimals), f"{table.caption or name}, {form}"
+        button = tag("button", f"Copy {form}", type="button", class_="copy", data_copies=target, hidden=True)
+        body = tag("pre", text, id=target, tabindex="0", role="region", aria_label=label)
         parts.append(tag("details", tag("summary", form), button, body, class_="form"))
     return tag("div", *parts, class_="export", data_export=name)
 
 
-def scrolling(table: Html, *, label: str) -> Html:
+def scrolling(
+    class_: str, head: Iterable[Html], body: Iterable[Html], foot: Iterable[Html] = (), *, label: str
+) -> Html:
     """A table that scrolls by itself where the page is narrow; the keyboard can reach it."""
-    return tag("div", joined([table]), class_="scroll", tabindex="0", role="region", aria_label=label)
+    rows = {"thead": list(head), "tbody": list(body), "tfoot": list(foot)}
+    table = tag("table", *(tag(part, *children) for part, children in rows.items() if children), class_=class_)
+    return tag("div", table, class_="scroll", tabindex="0", role="region", aria_label=label)
+
+
+def heads(titles: Iterable[tuple[str | None, str]]) -> Html:
+    """The row of the titles of columns, each with its class."""
+    return tag("tr", *(tag("th", text, scope="col", class_=class_) for class_, text in titles))
 
 
 #: Components, in the order in which they are joined.

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlgauge.io.table import Cell, Table, level_text, number, p_text, signed, ticks
-from nlgauge.report.html.elements import Html, export, hidden, joined, name_of, scrolling, tag
+from nlgauge.report.html.elements import Html, export, heads, hidden, joined, name_of, scrolling, tag
 from nlgauge.studies.compare.sentences import metric_decimals, test_name
 from nlgauge.studies.compare.tables import DIFFERENCE, GAMES, INTERVAL, row_table
 
@@ -59,7 +59,8 @@ def interval_bar(scale: Scale, score: float, low: float | None, high: float | No
     """A dot for the score, a bar for its interval."""
     marks: list[Html] = [_grid(scale, 26)]
     if low is not None and high is not None:
-        marks.append(_line(scale.at(low), scale.at(high), 13, "bar"))
+        ends = {"x1": f"{scale.at(low)}%", "x2": f"{scale.at(high)}%"}
+        marks.append(tag("line", **ends, y1=13.0, y2=13.0, class_="bar"))
     marks.append(tag("circle", cx=f"{scale.at(score)}%", cy=13.0, r=4.5, class_="dot"))
     return tag("svg", *marks, class_="interval", width="100%", height="26", role="img", aria_label=label)
 
@@ -114,10 +115,6 @@ def _grid(scale: Scale, height: int) -> Html:
     return tag("g", *lines)
 
 
-def _line(left: float, right: float, height: float, class_: str) -> Html:
-    return tag("line", x1=f"{left}%", x2=f"{right}%", y1=height, y2=height, class_=class_)
-
-
 def _short(tick: float, decimals: int) -> str:
     text = number(tick, decimals)
     return text.rstrip("0").rstrip(".") if "." in text else text
@@ -130,12 +127,12 @@ def distributions(found: MetricComparison, scores: SystemScores, *, name: str) -
     columns = {row.system: scores.values[:, scores.systems.index(row.system)] for row in found.systems}
     most = highest_share(scale, list(columns.values()))
     body = [_row(system, values, scale, most, decimals) for system, values in columns.items()]
-    heads = {"name": "system", "num": "median", "num wide": "middle half", "figure": hidden("distribution")}
-    head = tag("tr", *(tag("th", text, scope="col", class_=class_) for class_, text in heads.items()))
+    titles = {"name": "system", "num": "median", "num wide": "middle half", "figure": hidden("distribution")}
     foot = tag(
         "tr", tag("td", colspan=2.0), tag("td", class_="wide"), tag("td", axis(scale, decimals), class_="figure")
     )
-    table = tag("table", tag("thead", head), tag("tbody", *body), tag("tfoot", foot), class_="distributions")
+    label = f"Distribution of {found.metric}"
+    shown = scrolling("distributions", [heads(titles.items())], body, [foot], label=label)
     seen = found.diagnostics
     note = tag(
         "p", f"Scores of {found.n:,} segments each, all on one scale; the line is the mean. "
@@ -143,7 +140,7 @@ def distributions(found: MetricComparison, scores: SystemScores, *, name: str) -
         f"middle half), {100 * seen.ties:.1f} % of comparisons between two systems tie.", class_="note",
     )  # fmt: skip
     behind = export(_table(found, columns), name=f"{name}-distribution", decimals=decimals)
-    return joined([scrolling(table, label=f"Distribution of {found.metric}"), note, behind])
+    return joined([shown, note, behind])
 
 
 def _row(system: str, values: NDArray[np.float64], scale: Scale, most: float, decimals: int) -> Html:
@@ -183,7 +180,7 @@ def significance_matrix(found: MetricComparison, settings: CompareSettings, *, n
         pairs[pair.second, pair.first] = (pair, -1)
     decimals = metric_decimals(found)
     small = len(systems) <= _MOST_WITH_NUMBERS
-    heads = [tag("th", str(at), scope="col", title=system) for at, system in enumerate(systems, 1)]
+    columns = [tag("th", str(at), scope="col", title=system) for at, system in enumerate(systems, 1)]
     rows, before = [], found.systems[0].cluster
     for at, (system, cluster) in enumerate(zip(systems, (row.cluster for row in found.systems), strict=True), 1):
         cells = [
@@ -193,16 +190,11 @@ def significance_matrix(found: MetricComparison, settings: CompareSettings, *, n
         label = tag("th", tag("span", str(at), class_="rank"), " ", name_of(system), scope="row", class_="name")
         rows.append(tag("tr", label, *cells, class_="starts" if cluster != before else None))
         before = cluster
-    corner = tag("td", class_="corner")
-    table = tag(
-        "table",
-        tag("thead", tag("tr", corner, *heads)),
-        tag("tbody", *rows),
-        class_="matrix crowded" if len(systems) > _MOST_ON_PAPER else "matrix",
-    )
+    head = tag("tr", tag("td", class_="corner"), *columns)
+    class_ = "matrix crowded" if len(systems) > _MOST_ON_PAPER else "matrix"
     return joined(
         [
-            scrolling(table, label=f"Significance matrix of {found.metric}"),
+            scrolling(class_, [head], rows, label=f"Significance matrix of {found.metric}"),
             _legend(found, settings, numbers=small),
             export(pair_table(found), name=f"{name}-pairs", decimals=decimals),
         ]
@@ -262,10 +254,18 @@ def ranking(found: MetricComparison, settings: CompareSettings, *, name: str) ->
         before = row.cluster
     empty = [tag("td", class_="wide"), tag("td", axis(scale, decimals), class_="figure")]
     foot = tag("tr", tag("td", colspan=3.0), *empty, tag("td", class_="wide"), tag("td", class_="wide games"))
-    table = tag("table", _head(level), tag("tbody", *rows), tag("tfoot", foot), class_="ranking")
+    titles = {
+        "rank": hidden("rank"),
+        "name": "system",
+        "num": "score",
+        "num wide": f"{level} interval",
+        "figure": hidden(f"score and {level} interval"),
+        "num wide strength": "Bradley–Terry",
+        "num wide games": "won / tied / lost",
+    }
     return joined(
         [
-            scrolling(table, label=f"Ranking by {found.metric}"),
+            scrolling("ranking", [heads(titles.items())], rows, [foot], label=f"Ranking by {found.metric}"),
             _note(found, level),
             export(ranking_table(found), name=f"{name}-ranking", decimals=decimals),
         ]
@@ -279,19 +279,6 @@ def ranking_table(found: MetricComparison) -> Table:
     columns |= GAMES | {"cluster": "cluster"}
     columns |= {name: name for name in ("elo", "trueskill") if getattr(found.systems[0], name) is not None}
     return row_table(found.systems, columns, f"Systems by {found.metric}", [found.signature])
-
-
-def _head(level: str) -> Html:
-    cells = {
-        "rank": hidden("rank"),
-        "name": "system",
-        "num": "score",
-        "num wide": f"{level} interval",
-        "figure": hidden(f"score and {level} interval"),
-        "num wide strength": "Bradley–Terry",
-        "num wide games": "won / tied / lost",
-    }
-    return tag("thead", tag("tr", *(tag("th", text, scope="col", class_=class_) for class_, text in cells.items())))
 
 
 def _cells(row: SystemRow, scale: Scale, level: str, decimals: int) -> list[Html]:

@@ -6,18 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from nlgauge.io.table import Cell, Table, counted, level_text, number
-from nlgauge.report.html.elements import (
-    Html,
-    agreement_on_the_winner,
-    export,
-    hidden,
-    joined,
-    name_of,
-    scrolling,
-    tag,
-    verdict,
-)
-from nlgauge.studies.compare.sentences import metric_decimals, test_name
+from nlgauge.report.html.elements import Html, export, heads, hidden, joined, name_of, paragraph, scrolling, tag
+from nlgauge.studies.compare.sentences import metric_decimals, metric_verdict, on_the_winner, test_name
 
 if TYPE_CHECKING:
     from nlgauge.report.html.inputs import ReportTexts
@@ -41,11 +31,11 @@ def verdicts(comparison: SystemComparison) -> Html:
     """A paragraph per metric; notes of a metric below its paragraph."""
     parts: list[Html] = []
     for found in comparison.metrics:
-        parts.append(verdict(found, comparison.settings))
+        parts.append(paragraph(metric_verdict(found, comparison.settings)))
         if found.notes:
             parts.append(tag("ul", *(tag("li", note) for note in found.notes), class_="notes"))
-    agreed = agreement_on_the_winner(comparison)
-    return tag("div", *parts, agreed, class_="verdicts")
+    agreed = on_the_winner(comparison)
+    return tag("div", *parts, None if agreed is None else paragraph(agreed), class_="verdicts")
 
 
 def scores_side_by_side(comparison: SystemComparison) -> Html | None:
@@ -71,11 +61,11 @@ def scores_side_by_side(comparison: SystemComparison) -> Html | None:
             cells.append(tag("td", shown, " ", rank, class_="num first" if row.rank == 1 else "num"))
         body.append(tag("tr", *cells))
         plain.append(line)
-    table = tag("table", tag("thead", tag("tr", *head)), tag("tbody", *body), class_="overview")
     columns = ["system", *(name for found in comparison.metrics for name in (found.metric, f"{found.metric} rank"))]
     behind = Table(columns, plain, caption="Systems under all metrics")
     note = tag("p", "Small numbers are ranks; the best score of each metric is bold.", class_="note")
-    return joined([scrolling(table, label="Scores of all metrics"), note, export(behind, name="overview")])
+    shown = scrolling("overview", [tag("tr", *head)], body, label="Scores of all metrics")
+    return joined([shown, note, export(behind, name="overview")])
 
 
 def disagreements(comparison: SystemComparison) -> Html | None:
@@ -86,17 +76,14 @@ def disagreements(comparison: SystemComparison) -> Html | None:
     rows, plain = [], []
     for one in comparison.disagreements:
         yes = ["yes" if flag else "no" for flag in (one.different_winner, one.different_top3)]
-        cells = [
-            tag("td", one.first),
-            tag("td", one.second),
-            tag("td", _share(one.share_of_pairs), class_="num"),
-        ]
+        share = "" if one.share_of_pairs is None else f"{100 * one.share_of_pairs:.1f} %"
+        cells = [tag("td", one.first), tag("td", one.second), tag("td", share, class_="num")]
         rows.append(tag("tr", *cells, *(tag("td", word) for word in yes)))
         plain.append([one.first, one.second, one.share_of_pairs, *yes])
-    heads = [tag("th", text, scope="col", class_="num" if at == 2 else None) for at, text in enumerate(head)]
-    table = tag("table", tag("thead", tag("tr", *heads)), tag("tbody", *rows), class_="facing")
+    titles = heads(("num" if at == 2 else None, text) for at, text in enumerate(head))
     behind = Table(head, plain, caption="Disagreement between rankings")
-    return joined([scrolling(table, label="Disagreement between rankings"), export(behind, name="disagreement")])
+    shown = scrolling("facing", [titles], rows, label="Disagreement between rankings")
+    return joined([shown, export(behind, name="disagreement")])
 
 
 def further(tables: Sequence[Table]) -> Html | None:
@@ -105,11 +92,11 @@ def further(tables: Sequence[Table]) -> Html | None:
     for at, table in enumerate(tables, 1):
         caption = table.caption or f"Table {at}"
         grid = [line.split("\t") for line in table.to_tsv().splitlines()]
-        head = tag("tr", *(tag("th", text, scope="col") for text in grid[0]))
+        titles = heads((None, text) for text in grid[0])
         body = [tag("tr", *(tag("td", tag("bdi", text)) for text in row)) for row in grid[1:]]
-        shown = tag("table", tag("thead", head), tag("tbody", *body), class_="facing")
+        shown = scrolling("facing", [titles], body, label=caption)
         notes = [tag("p", note, class_="note") for note in table.notes]
-        parts += [tag("h3", caption), scrolling(shown, label=caption), *notes, export(table, name=f"further-{at}")]
+        parts += [tag("h3", caption), shown, *notes, export(table, name=f"further-{at}")]
     if not parts:
         return None
     title = tag("h2", "Further tables", id="further-title")
@@ -118,21 +105,14 @@ def further(tables: Sequence[Table]) -> Html | None:
 
 def signatures(comparison: SystemComparison) -> Html:
     """Signatures that make these numbers again."""
-    rows = [
-        tag(
-            "tr",
-            tag("th", found.metric, scope="row", class_="name"),
-            tag("td", tag("code", found.signature or "none")),
-        )
-        for found in comparison.metrics
-    ]
-    rows.append(
-        tag("tr", tag("th", "comparison", scope="row", class_="name"), tag("td", tag("code", comparison.signature)))
-    )
-    table = tag("table", tag("tbody", *rows), class_="signatures")
     plain = [[found.metric, found.signature] for found in comparison.metrics]
-    behind = Table(["what", "signature"], [*plain, ["comparison", comparison.signature]], caption="Signatures")
-    return joined([scrolling(table, label="Signatures"), export(behind, name="signatures")])
+    plain.append(["comparison", comparison.signature])
+    rows = [
+        tag("tr", tag("th", name, scope="row", class_="name"), tag("td", tag("code", signature or "none")))
+        for name, signature in plain
+    ]
+    behind = Table(["what", "signature"], plain, caption="Signatures")
+    return joined([scrolling("signatures", (), rows, label="Signatures"), export(behind, name="signatures")])
 
 
 def settings_list(comparison: SystemComparison) -> Html:
@@ -148,7 +128,3 @@ def settings_list(comparison: SystemComparison) -> Html:
         f"scores closer than {used.tie_tolerance:g} (relative) are ties.",
     ]
     return tag("ul", *(tag("li", item) for item in items), class_="settings")
-
-
-def _share(share: float | None) -> str:
-    return "" if share is None else f"{100 * share:.1f} %"

@@ -11,7 +11,6 @@ import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -46,8 +45,11 @@ class SystemRuns:
 
     def __post_init__(self) -> None:
         what = f"runs of system {self.system!r}"
-        rows = [float(np.mean(vector(np.atleast_1d(np.asarray(run)), what))) for run in _listed(self.scores, what)]
-        object.__setattr__(self, "scores", np.array(rows))
+        if not np.ndim(self.scores) or not len(self.scores):
+            msg = f"{what}: expected at least one run"
+            raise InputError(msg)
+        means = [float(np.mean(vector(np.atleast_1d(np.asarray(run)), what))) for run in self.scores]
+        object.__setattr__(self, "scores", np.array(means))
 
 
 @dataclass(frozen=True)
@@ -161,25 +163,30 @@ def compare_runs(
     check_level(level)
     check_level(1 - alpha)
     check_resampling(permutations, seed)
-    found = (
-        [SystemRuns(name, np.asarray(scores)) for name, scores in runs.items()] if isinstance(runs, Mapping) else runs
-    )
-    _check(found)
+    if isinstance(runs, Mapping):
+        runs = [SystemRuns(name, np.asarray(scores)) for name, scores in runs.items()]
+    names = [one.system for one in runs]
+    if not names:
+        msg = "there are no runs to compare"
+        raise InputError(msg)
+    for name in names:
+        if names.count(name) > 1:
+            msg = f"two systems are called {name!r}; put their runs together, or give each a name of its own"
+            raise InputError(msg)
     sign = 1 if higher_is_better else -1
-    ordered = sorted(found, key=lambda one: -sign * float(one.scores.mean()))
-    pairs = [
-        _pair(sign, one, other, level=level, permutations=permutations, seed=seed)
-        for one, other in itertools.combinations(ordered, 2)
+    ordered = sorted(runs, key=lambda system: -sign * float(system.scores.mean()))
+    pairs = list(itertools.combinations(ordered, 2))
+    p_values = [
+        _permutation_p(sign * a.scores, sign * b.scores, permutations=permutations, seed=seed) for a, b in pairs
     ]
-    adjusted = holm([pair.p_value for pair in pairs]).tolist() if pairs else []
-    enough = {one.system: one.scores.size >= _LEAST_RUNS for one in ordered}
+    adjusted = holm(p_values).tolist() if pairs else []
     return RunComparison(
         metric,
         higher_is_better,
-        tuple(_row(one, level, seed) for one in ordered),
+        tuple(_row(system, level, seed) for system in ordered),
         tuple(
-            _decided(pair, p, alpha, enough=enough[pair.first] and enough[pair.second])
-            for pair, p in zip(pairs, adjusted, strict=True)
+            _pair(sign, *pair, level, p, p_adjusted, alpha)
+            for pair, p, p_adjusted in zip(pairs, p_values, adjusted, strict=True)
         ),
         tuple(_notes(ordered)),
         alpha,
@@ -189,75 +196,47 @@ def compare_runs(
     )
 
 
-def _listed(scores: ArrayLike, what: str) -> list[Any]:
-    rows = list(np.asarray(scores)) if np.ndim(scores) else []
-    if not rows:
-        msg = f"{what}: expected at least one run"
-        raise InputError(msg)
-    return rows
-
-
-def _check(runs: Sequence[SystemRuns]) -> None:
-    names = [one.system for one in runs]
-    if not names:
-        msg = "there are no runs to compare"
-        raise InputError(msg)
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
-        msg = f"two systems are called {twice!r}; put their runs together, or give each a name of its own"
-        raise InputError(msg)
-
-
-def _row(one: SystemRuns, level: float, seed: int) -> RunRow:
-    scores, interval = one.scores, None
+def _row(runs: SystemRuns, level: float, seed: int) -> RunRow:
+    scores, interval = runs.scores, None
     mean, n = float(scores.mean()), scores.size
     deviation = float(scores.std(ddof=1)) if n > 1 else None
     if deviation is not None and n >= _LEAST_RUNS:
-        from scipy.stats import t
-
-        reach = float(t.ppf((1 + level) / 2, n - 1)) * deviation / math.sqrt(n)
+        reach = _quantile(level, n - 1) * deviation / math.sqrt(n)
         interval = Interval(mean, mean - reach, mean + reach, level, 0, seed)
-    return RunRow(
-        one.system,
-        n,
-        mean,
-        deviation,
-        interval,
-        float(scores.min()),
-        float(np.median(scores)),
-        float(scores.max()),
-        dict(one.budget),
-    )
+    lowest, median, highest = float(scores.min()), float(np.median(scores)), float(scores.max())
+    return RunRow(runs.system, n, mean, deviation, interval, lowest, median, highest, dict(runs.budget))
 
 
-def _pair(sign: int, one: SystemRuns, other: SystemRuns, *, level: float, permutations: int, seed: int) -> RunPair:
-    a, b = sign * one.scores, sign * other.scores
-    difference = float(a.mean() - b.mean())
-    low = high = None
-    if min(a.size, b.size) >= _LEAST_RUNS:
-        low, high = _welch(a, b, level)
-    beaten = np.sign(a[:, None] - b[None, :])
-    p = _permutation_p(a, b, permutations=permutations, seed=seed)
-    probability = float((beaten.mean() + 1) / 2)
-    return RunPair(one.system, other.system, difference, low, high, probability, p, p, False, None)
-
-
-def _decided(pair: RunPair, adjusted: float, alpha: float, *, enough: bool) -> RunPair:
-    significant = enough and adjusted < alpha
-    better = pair.first if significant else None
-    return replace(pair, p_adjusted=adjusted, significant=significant, better=better)
-
-
-def _welch(a: Matrix, b: Matrix, level: float) -> tuple[float, float]:
+def _quantile(level: float, freedom: float) -> float:
     from scipy.stats import t
 
-    one, other = a.var(ddof=1) / a.size, b.var(ddof=1) / b.size
-    difference, error = float(a.mean() - b.mean()), math.sqrt(one + other)
-    if error == 0:
-        return difference, difference
-    freedom = (one + other) ** 2 / (one**2 / (a.size - 1) + other**2 / (b.size - 1))
-    reach = float(t.ppf((1 + level) / 2, freedom)) * error
-    return difference - reach, difference + reach
+    return float(t.ppf((1 + level) / 2, freedom))
+
+
+def _pair(
+    sign: int, first: SystemRuns, second: SystemRuns, level: float, p: float, p_adjusted: float, alpha: float
+) -> RunPair:
+    a, b = sign * first.scores, sign * second.scores
+    difference, reach = float(a.mean() - b.mean()), None
+    if min(a.size, b.size) >= _LEAST_RUNS:
+        # Welch's interval.
+        one, other = a.var(ddof=1) / a.size, b.var(ddof=1) / b.size
+        spread = one**2 / (a.size - 1) + other**2 / (b.size - 1)
+        reach = _quantile(level, (one + other) ** 2 / spread) * math.sqrt(one + other) if one + other else 0.0
+    probability = float((np.sign(a[:, None] - b[None, :]).mean() + 1) / 2)
+    significant = reach is not None and p_adjusted < alpha
+    return RunPair(
+        first.system,
+        second.system,
+        difference,
+        None if reach is None else difference - reach,
+        None if reach is None else difference + reach,
+        probability,
+        p,
+        p_adjusted,
+        significant,
+        first.system if significant else None,
+    )
 
 
 def _permutation_p(a: Matrix, b: Matrix, *, permutations: int, seed: int) -> float:
@@ -276,19 +255,19 @@ def _permutation_p(a: Matrix, b: Matrix, *, permutations: int, seed: int) -> flo
     return count / ways if ways <= permutations else (count + 1) / (permutations + 1)
 
 
-def _notes(runs: Sequence[SystemRuns]) -> list[str]:
-    said = []
-    few = [one.system for one in runs if one.scores.size < _LEAST_RUNS]
+def _notes(systems: Sequence[SystemRuns]) -> list[str]:
+    notes = []
+    few = [runs.system for runs in systems if runs.scores.size < _LEAST_RUNS]
     if few:
-        said.append(
+        notes.append(
             f"{', '.join(few)}: fewer than {_LEAST_RUNS} runs, so no interval and nothing that is called significant"
         )
-    for name in dict.fromkeys(name for one in runs for name in one.budget):
-        values = {one.system: one.budget.get(name) for one in runs}
+    for name in budget_names(runs.budget for runs in systems):
+        values = {runs.system: runs.budget.get(name) for runs in systems}
         if len(set(map(str, values.values()))) > 1:
             shown = ", ".join(f"{system} {'unknown' if value is None else value}" for system, value in values.items())
-            said.append(f"not at equal {name}: {shown}")
-    return said
+            notes.append(f"not at equal {name}: {shown}")
+    return notes
 
 
 def compare_run_tables(
