@@ -107,15 +107,11 @@ class ScoreTable(Result, FrozenTable, _ListOfScores):
             msg = f"scores of {metric!r} must map at least one system to its scores, got {systems!r}"
             raise InputError(msg)
         signature = signature or Signature(metric, {})
-        columns = {
-            name: vector(values, f"scores of {metric!r}, system {name!r}").copy() for name, values in systems.items()
-        }
-        return cls(
-            tuple(
-                Score(metric, name, {"score": values}, "score", higher_is_better, signature, {})
-                for name, values in columns.items()
-            )
-        )
+        scores = []
+        for name, values in systems.items():
+            segments = {"score": vector(values, f"scores of {metric!r}, system {name!r}").copy()}
+            scores.append(Score(metric, name, segments, "score", higher_is_better, signature, {}))
+        return cls(tuple(scores))
 
     def __len__(self) -> int:
         return len(self.scores)

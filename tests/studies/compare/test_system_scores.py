@@ -11,7 +11,7 @@ import pytest
 from tests.studies.compare.made_scores import scores_of, table
 
 import nlgauge
-from nlgauge.core.score import Score, SegmentNotes
+from nlgauge.core.score import Score
 from nlgauge.core.score_table import ScoreTable
 from nlgauge.core.signature import Signature
 from nlgauge.data.score_files import ImportedTable, read_score_file
@@ -35,7 +35,7 @@ def result(system: str | None, values: Sequence[float], *, metric: str = "chrf",
         main="score",
         higher_is_better=metric != "ter",
         signature=Signature.parse(f"{metric}|order:{order}|nlgauge:0.2.0||truncated:{len(values)}"),
-        notes=SegmentNotes(),
+        notes={},
     )
 
 
