@@ -40,15 +40,6 @@ def system_means(scores: SegmentScores) -> dict[str, float]:
     return {system: float(np.mean(list(found.values()))) for system, found in scores.items()}
 
 
-def common_segments(
-    scores: SegmentScores, one: str, other: str
-) -> tuple[list[str], NDArray[np.float64], NDArray[np.float64]]:
-    """Segments that two systems both have, and the scores of either on them, in parallel."""
-    left, right = scores[one], scores[other]
-    both = [name for name in left if name in right]
-    return both, np.array([left[name] for name in both]), np.array([right[name] for name in both])
-
-
 @dataclass(frozen=True)
 class Flip:
     """Two systems whose order differs between the base setting and another one."""
@@ -94,7 +85,15 @@ def find_flips(
     `documents` names the document of each segment; whole documents are drawn then.
     """
     first, second = system_means(base), system_means(other)
-    found = []
+
+    def order_p(scores: SegmentScores, ahead: str, behind: str) -> float:
+        """p of the order of two systems, over the segments that both have."""
+        names = [name for name in scores[ahead] if name in scores[behind]]
+        values = (np.array([scores[system][name] for name in names]) for system in (ahead, behind))
+        clusters = None if documents is None else [documents[name] for name in names]
+        return paired_order(*values, clusters=clusters, resamples=resamples, seed=seed)
+
+    flips = []
     for one, two in itertools.combinations(first, 2):
         ahead, behind = (one, two) if first[one] > first[two] else (two, one)
         before, after = first[ahead] - first[behind], second[ahead] - second[behind]
@@ -103,23 +102,10 @@ def find_flips(
         base_p = p = None
         units = {documents[name] if documents else name for name in base[ahead] if name in base[behind]}
         if len(units) >= _LEAST:
-            draws = {"resamples": resamples, "seed": seed}
-            base_p = _order_p(common_segments(base, ahead, behind), documents, **draws)
-            p = max(base_p, _order_p(common_segments(other, behind, ahead), documents, **draws))
-        found.append(Flip(ahead, behind, setting, before, after, base_p, p, p is not None and p < alpha))
-    return tuple(sorted(found, key=lambda flip: (1.0 if flip.p is None else flip.p, flip.ahead, flip.behind)))
-
-
-def _order_p(
-    common: tuple[list[str], NDArray[np.float64], NDArray[np.float64]],
-    documents: Mapping[str, str] | None,
-    *,
-    resamples: int,
-    seed: int,
-) -> float:
-    names, first, second = common
-    clusters = None if documents is None else [documents[name] for name in names]
-    return paired_order(first, second, clusters=clusters, resamples=resamples, seed=seed)
+            base_p = order_p(base, ahead, behind)
+            p = max(base_p, order_p(other, behind, ahead))
+        flips.append(Flip(ahead, behind, setting, before, after, base_p, p, p is not None and p < alpha))
+    return tuple(sorted(flips, key=lambda flip: (1.0 if flip.p is None else flip.p, flip.ahead, flip.behind)))
 
 
 class Wins(NamedTuple):

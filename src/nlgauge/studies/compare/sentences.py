@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from nlgauge.io.table import decimals_for, level_text, number, p_text
 
 if TYPE_CHECKING:
+    from nlgauge.stats.resampling import Interval
     from nlgauge.studies.compare.comparison import MetricComparison, PairRow, SystemComparison
     from nlgauge.studies.compare.settings import CompareSettings
 
@@ -59,7 +60,7 @@ def plain(sentence: Sequence[str]) -> str:
 
 def test_name(settings: CompareSettings) -> str:
     """The test that decides, in words."""
-    return _TESTS.get(settings.test, settings.test)
+    return _TESTS[settings.test]
 
 
 def metric_decimals(found: MetricComparison) -> int:
@@ -81,7 +82,9 @@ def metric_verdict(found: MetricComparison, settings: CompareSettings) -> list[s
 
 def _of_two(found: MetricComparison, pair: PairRow, metric: MetricName, settings: CompareSettings) -> list[str]:
     decimals = metric_decimals(found)
-    numbers = _numbers(pair, abs(pair.difference), decimals, settings)
+    row = pair if pair.difference >= 0 else pair.turned()
+    numbers = f"difference {number(row.difference, decimals)}{_interval(row, decimals, settings)}"
+    numbers += "" if pair.p_adjusted is None else f", {p_text(pair.p_adjusted)}"
     if pair.better is not None:
         worse = pair.second if pair.better == pair.first else pair.first
         return [SystemName(pair.better), " is better than ", SystemName(worse), " by ", metric, f" ({numbers})."]
@@ -108,7 +111,8 @@ def _of_many(found: MetricComparison, metric: MetricName, settings: CompareSetti
     level = [row.system for row in others if row.system not in beaten]
     said: list[str] = ["By ", metric, ", ", SystemName(first.system), f" comes first of {len(found.systems)} systems"]
     said.append(f" ({number(first.score, decimals)}{_interval(first.interval, decimals, settings)}). ")
-    tested = f"{_threshold(settings)} over {len(found.pairs)} pairs"
+    corrected = " after Holm's correction" if settings.correction == "holm" else ""
+    tested = f"p < {settings.alpha:g}{corrected} over {len(found.pairs)} pairs"
     if not level:
         said.append(f"It is better than all others ({tested}).")
     elif not beaten:
@@ -165,25 +169,7 @@ def names(listed: Sequence[str]) -> list[str]:
     return parts
 
 
-def _numbers(pair: PairRow, difference: float, decimals: int, settings: CompareSettings) -> str:
-    parts = [f"difference {number(difference, decimals)}"]
-    if pair.low is not None and pair.high is not None:
-        ends = sorted((pair.low, pair.high) if pair.difference >= 0 else (-pair.high, -pair.low))
-        parts.append(f"{level_text(settings.level)} {number(ends[0], decimals)} to {number(ends[1], decimals)}")
-    if pair.p_adjusted is not None:
-        parts.append(p_text(pair.p_adjusted))
-    return ", ".join(parts)
-
-
-def _interval(interval: object, decimals: int, settings: CompareSettings) -> str:
-    low, high = getattr(interval, "low", None), getattr(interval, "high", None)
-    if low is None or high is None:
+def _interval(row: PairRow | Interval | None, decimals: int, settings: CompareSettings) -> str:
+    if row is None or row.low is None or row.high is None:
         return ""
-    return f", {level_text(settings.level)} {number(low, decimals)} to {number(high, decimals)}"
-
-
-def _threshold(settings: CompareSettings) -> str:
-    corrected = {"holm": " after Holm's correction", "none": ""}.get(
-        settings.correction, f" after {settings.correction}"
-    )
-    return f"p < {settings.alpha:g}{corrected}"
+    return f", {level_text(settings.level)} {number(row.low, decimals)} to {number(row.high, decimals)}"

@@ -33,6 +33,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Iterator
+from statistics import NormalDist
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -87,7 +88,9 @@ def bradley_terry(wins: ArrayLike, *, tolerance: float | None = None, max_iterat
     counts = np.where(np.eye(counts.shape[-1], dtype=bool), 0.0, counts)
     flat = counts.reshape(-1, *counts.shape[-2:])
     if tolerance is None:
-        strengths, iterations, converged = maximum(flat, max_iterations=max_iterations)
+        found = [_newton(matrix, max_iterations=max_iterations) for matrix in flat]
+        strengths = np.array([values for values, _, _ in found]).reshape(flat.shape[:-1])
+        iterations, converged = max((steps for _, steps, _ in found), default=0), all(rests for *_, rests in found)
     else:
         strengths, iterations, converged = zermelo(flat, tolerance=tolerance, max_iterations=max_iterations)
     if not converged:
@@ -102,13 +105,6 @@ def bradley_terry(wins: ArrayLike, *, tolerance: float | None = None, max_iterat
         (counts.sum(axis=-1) == 0) & met,
         (counts.sum(axis=-2) == 0) & met,
     )
-
-
-def maximum(wins: Matrix, *, max_iterations: int = 10_000) -> tuple[Matrix, int, bool]:
-    """Strengths at the maximum for a batch of win matrices, the most steps that one took, and whether all rest."""
-    found = [_newton(one, max_iterations=max_iterations) for one in wins]
-    strengths = np.array([one for one, _, _ in found]).reshape(wins.shape[:-1])
-    return strengths, max((steps for _, steps, _ in found), default=0), all(rests for _, _, rests in found)
 
 
 def _newton(wins: Matrix, *, max_iterations: int) -> tuple[Matrix, int, bool]:
@@ -284,7 +280,7 @@ def trueskill(
     >>> trueskill([[1.0, 0.0]]).round(3).tolist()
     [29.396, 20.604]
     """
-    margin = _inverse_normal((draw_probability + 1) / 2) * math.sqrt(2) * beta
+    margin = NormalDist().inv_cdf((draw_probability + 1) / 2) * math.sqrt(2) * beta
 
     def play(games: Iterator[_Game], k: int) -> Matrix:
         means, variances = [mu] * k, [sigma**2] * k
@@ -325,12 +321,6 @@ def _normal(x: float) -> float:
 
 def _density(x: float) -> float:
     return math.exp(-x * x / 2) / math.sqrt(2 * math.pi)
-
-
-def _inverse_normal(probability: float) -> float:
-    from statistics import NormalDist
-
-    return NormalDist().inv_cdf(probability)
 
 
 def _rated(

@@ -306,9 +306,9 @@ def _compare(sample: Sample, draws: Matrix | None, settings: CompareSettings) ->
     # Of equal values the earlier column comes first.
     ranking = levelled(values[settings.ranking])
     order = np.argsort(-ranking, kind="stable")
-    rows = _in_order(pair_rows(sample, draws, settings), [table.systems[at] for at in order])
+    pairs = _in_order(pair_rows(sample, draws, settings), [table.systems[at] for at in order])
     systems = _system_rows(sample, draws, wins, strengths, settings)
-    ranked = _ranked([systems[at] for at in order], ranking[order], rows)
+    ranked = _ranked([systems[at] for at in order], ranking[order], pairs)
     condorcet = condorcet_winner(wins.strict)
     found = MetricComparison(
         metric=table.metric,
@@ -317,7 +317,7 @@ def _compare(sample: Sample, draws: Matrix | None, settings: CompareSettings) ->
         n=table.n,
         documents=None if table.documents is None else sample.units,
         systems=ranked,
-        pairs=rows,
+        pairs=pairs,
         win_matrix=(wins.strict / table.n)[np.ix_(order, order)],
         condorcet=None if condorcet is None else table.systems[condorcet],
         bt_winner=next(table.systems[at] for at in order if strengths.strengths[at] == strengths.strengths.max()),
@@ -339,7 +339,7 @@ def _system_rows(
         resampled = strength_draws(table, settings)
         clustered = table.documents is not None
         bt_intervals = strength_intervals(strengths.strengths, resampled, sample.units, settings, clustered=clustered)
-    elos, skills = _ratings(table.oriented, settings) if settings.ratings else (None, None)
+    elos, skills = (None, None) if not settings.ratings else _ratings(table.oriented, settings)
     scores = orient(sample.observed, higher_is_better=table.higher_is_better)
     won, lost = wins.strict.sum(axis=1), wins.strict.sum(axis=0)
     means, medians = mean_scores(table.values), median_scores(table.values)
@@ -368,13 +368,13 @@ def _system_rows(
     ]
 
 
-def _ratings(values: Matrix, settings: CompareSettings) -> tuple[Matrix, Matrix]:
+def _ratings(values: Matrix, settings: CompareSettings) -> list[Matrix]:
     """Elo and TrueSkill."""
-    ties, tolerance, shuffles, seed = settings.ties, settings.tie_tolerance, settings.shuffles, settings.seed
-    return (
-        elo(values, ties=ties, tolerance=tolerance, shuffles=shuffles, seed=seed),
-        trueskill(values, ties=ties, tolerance=tolerance, shuffles=shuffles, seed=seed),
-    )
+    tolerance, shuffles, seed = settings.tie_tolerance, settings.shuffles, settings.seed
+    return [
+        rate(values, ties=settings.ties, tolerance=tolerance, shuffles=shuffles, seed=seed)
+        for rate in (elo, trueskill)
+    ]
 
 
 def _in_order(pairs: Sequence[PairRow], systems: Sequence[str]) -> tuple[PairRow, ...]:

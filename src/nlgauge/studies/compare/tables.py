@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 #: Formats and views that programs read.
 FOR_PROGRAMS = ("tsv", "csv", "pairs", "wins", "disagreements")
 
+_AGREE = "all rankings agree: by score and by Bradley-Terry strength, under every metric"
+
 #: Systems of a win matrix that a page is wide enough for.
 _WIDEST_MATRIX = 16
 
@@ -35,7 +37,7 @@ def comparison_tables(
     comparison: SystemComparison, form: str, *, budgets: Budgets | None = None, further: Iterable[Table] = ()
 ) -> list[Table]:
     """The comparison in a format or view; for people `further` tables come before the legend."""
-    metrics, settings = comparison.metrics, comparison.settings
+    metrics, settings, rows = comparison.metrics, comparison.settings, comparison.disagreements
     if form == "pairs":
         return [join_tables((found.metric, pairs_table(found, settings, complete=True)) for found in metrics)]
     if form == "wins":
@@ -49,7 +51,8 @@ def comparison_tables(
         *_metric_tables(comparison, budgets),
         *further,
         Paragraphs(legend(comparison)),
-        *(Paragraphs([text]) for text in _closing(comparison)),
+        *([Paragraphs([_AGREE])] if rows and not any(row.share_of_pairs for row in rows) else []),
+        Paragraphs([f"comparison: {comparison.signature}"]),
     ]
 
 
@@ -62,14 +65,6 @@ def _metric_tables(comparison: SystemComparison, budgets: Budgets | None) -> Ite
             yield wins_table(found)
     if any(row.share_of_pairs for row in comparison.disagreements):
         yield disagreement_table(comparison, all_rows=False)
-
-
-def _closing(comparison: SystemComparison) -> list[str]:
-    """How systems were compared; and that rankings agree, where there is no table of how they do not."""
-    rows = comparison.disagreements
-    agree = ["all rankings agree: by score and by Bradley-Terry strength, under every metric"]
-    agreed = rows and not any(row.share_of_pairs for row in rows)
-    return [*(agree if agreed else []), f"comparison: {comparison.signature}"]
 
 
 def join_tables(tables: Iterable[tuple[str, Table]]) -> Table:
