@@ -97,15 +97,12 @@ def pack(content: Mapping[str, Any]) -> str:
 
 
 def _metric(one: SystemScores, systems: Sequence[str]) -> dict[str, Any]:
-    decimals = _decimals(float(np.ptp(one.values)))
+    width = float(np.ptp(one.values))
+    # Decimals that keep so many digits of the range; scores that are all alike keep four.
+    decimals = 4 if width <= 0 else min(max(_DIGITS - 1 - math.floor(math.log10(width)), 2), 12)
     whole = np.rint(one.values * 10.0**decimals).astype(np.int64)
     columns = [whole[:, one.systems.index(system)].tolist() for system in systems]
     return {"name": one.metric, "higher": one.higher_is_better, "decimals": decimals, "values": columns}
-
-
-def _decimals(width: float) -> int:
-    """Decimals that keep so many digits of a range; scores that are all alike keep four."""
-    return 4 if width <= 0 else min(max(_DIGITS - 1 - math.floor(math.log10(width)), 2), 12)
 
 
 def _texts(texts: ReportTexts, systems: Sequence[str], count: int) -> list[list[Any]]:
@@ -217,12 +214,8 @@ def _section(name: str, found: MetricComparison, comparison: SystemComparison, s
     )  # fmt: skip
 
 
-def _policy(style: str, script: str) -> Html:
-    return Html(
-        f"default-src 'none'; style-src '{_digest(style)}'; script-src '{_digest(script)}'; "
-        "base-uri 'none'; form-action 'none'"
-    )
-
-
-def _digest(text: str) -> str:
-    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode("utf-8")).digest()).decode("ascii")
+def _policy(*texts: str) -> Html:
+    """The policy that lets only this style sheet and this script run."""
+    digests = (base64.b64encode(hashlib.sha256(text.encode("utf-8")).digest()).decode("ascii") for text in texts)
+    style, script = (f"'sha256-{digest}'" for digest in digests)
+    return Html(f"default-src 'none'; style-src {style}; script-src {script}; base-uri 'none'; form-action 'none'")

@@ -36,11 +36,12 @@ def tag(element: str, *children: str | None, **attributes: str | float | bool | 
     >>> tag("p", tag("bdi", "a & b"), " wins")
     '<p><bdi>a &amp; b</bdi> wins</p>'
     """
-    written = "".join(
-        f" {_attribute(name)}" + ("" if value is True else f'="{html.escape(_text(value))}"')
-        for name, value in attributes.items()
-        if value is not None and value is not False
-    )
+    written = ""
+    for name, value in attributes.items():
+        if value is not None and value is not False:
+            text = value if isinstance(value, str) else f"{value:g}"
+            key = name.rstrip("_").replace("_", "-")
+            written += f" {key}" if value is True else f' {key}="{html.escape(text)}"'
     if element in _VOID and not children:
         return Html(f"<{element}{written}/>" if element != "br" else "<br>")
     return Html(f"<{element}{written}>{joined(children)}</{element}>")
@@ -52,7 +53,13 @@ def joined(children: Iterable[str | None]) -> Html:
     >>> joined([Html("<br>"), "<br>", None])
     '<br>&lt;br&gt;'
     """
-    return Html("".join(_escaped(child) for child in children if child is not None))
+    return Html(
+        "".join(
+            child if isinstance(child, Html) else html.escape(child, quote=False)
+            for child in children
+            if child is not None
+        )
+    )
 
 
 def name_of(system: str) -> Html:
@@ -61,29 +68,13 @@ def name_of(system: str) -> Html:
     >>> name_of("<i>")
     '<bdi>&lt;i&gt;</bdi>'
     """
-    return tag("bdi", _readable(system))
+    # Half surrogates cannot be written as UTF-8, and HTML knows no NUL.
+    return tag("bdi", re.sub(r"[\ud800-\udfff\x00]", "�", system))
 
 
 def hidden(text: str) -> Html:
     """Words for those who hear the page; the eye has a figure or a sign in their place."""
     return tag("span", text, class_="unseen")
-
-
-def _escaped(text: str) -> str:
-    return text if isinstance(text, Html) else html.escape(text, quote=False)
-
-
-def _readable(text: str) -> str:
-    # Half surrogates cannot be written as UTF-8, and HTML knows no NUL.
-    return re.sub(r"[\ud800-\udfff\x00]", "�", text)
-
-
-def _attribute(name: str) -> str:
-    return name.rstrip("_").replace("_", "-")
-
-
-def _text(value: str | float) -> str:
-    return value if isinstance(value, str) else f"{value:g}"
 
 
 def paragraph(sentence: Iterable[str]) -> Html:
@@ -136,9 +127,9 @@ COMPONENT_SCRIPTS = (
 )
 
 
-def page_file(package: str, name: str) -> str:
+def page_file(package: str, name: str, folder: str = "page") -> str:
     """A file of the page that a package has."""
-    return _file_text(package, "page", name)
+    return resources.files(package).joinpath(folder, name).read_text(encoding="utf-8")
 
 
 def joined_style(package: str, names: Iterable[str] = ()) -> str:
@@ -160,8 +151,4 @@ def filled(template: str, slots: Mapping[str, Html]) -> str:
 
 
 def _component(name: str) -> str:
-    return _file_text("nlgauge.report.html", "components", name)
-
-
-def _file_text(package: str, folder: str, name: str) -> str:
-    return resources.files(package).joinpath(folder, name).read_text(encoding="utf-8")
+    return page_file("nlgauge.report.html", name, "components")

@@ -69,7 +69,7 @@ def axis(scale: Scale, decimals: int) -> Html:
     """Ticks with their numbers, below a column of figures of the same scale."""
     marks = []
     found = ticks(scale.low, scale.high, most=_TICKS)
-    digits = max((len(_short(tick, decimals).partition(".")[2]) for tick in found), default=0)
+    digits = max((len(number(tick, decimals).partition(".")[2].rstrip("0")) for tick in found), default=0)
     for order, tick in enumerate(found):
         at = f"{scale.at(tick)}%"
         anchor = "start" if scale.at(tick) < 4 else "end" if scale.at(tick) > 96 else None
@@ -113,11 +113,6 @@ def _grid(scale: Scale, height: int) -> Html:
         for tick in ticks(scale.low, scale.high, most=_TICKS)
     ]
     return tag("g", *lines)
-
-
-def _short(tick: float, decimals: int) -> str:
-    text = number(tick, decimals)
-    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def distributions(found: MetricComparison, scores: SystemScores, *, name: str) -> Html:
