@@ -139,14 +139,17 @@ def strength_draws(table: SystemScores, settings: CompareSettings) -> Matrix:
     sizes = sum_by_unit(np.ones(table.n), table.documents)
     blocks = bootstrap_counts(sizes.size, settings.resamples, settings.seed)
     counts = np.concatenate([block.astype(np.uint16) for block in blocks])
+    rows, columns = pair_indices(table.k)
     found = []
     # Outcomes of many pairs take longer to find than draws to hold; so few blocks of draws, each of all pairs.
     draws, matrices = max(1, 8 * BLOCK_CELLS // table.k**2), max(1, BLOCK_CELLS // table.k**2)
     for start in range(0, len(counts), draws):
         wins, losses = _resampled_wins(table, counts[start : start + draws], sizes, settings)
         for at in range(0, len(wins), matrices):
-            here = slice(at, at + matrices)
-            found.append(newman(_square(wins[here], losses[here], table.k))[0])
+            games = np.zeros((len(wins[at : at + matrices]), table.k, table.k))
+            games[:, rows, columns] = wins[at : at + matrices]
+            games[:, columns, rows] = losses[at : at + matrices]
+            found.append(newman(games)[0])
     return np.concatenate(found)
 
 
@@ -177,14 +180,6 @@ def _products(counts: NDArray[np.uint16], won: NDArray[Any], table: SystemScores
     step = max(1, BLOCK_CELLS // counts.shape[1])
     blocks = (counts[at : at + step].astype(np.float32) @ columns for at in range(0, len(counts), step))
     return np.concatenate(list(blocks))
-
-
-def _square(wins: _Counts, losses: _Counts, k: int) -> Matrix:
-    rows, columns = pair_indices(k)
-    games = np.zeros((len(wins), k, k))
-    games[:, rows, columns] = wins
-    games[:, columns, rows] = losses
-    return games
 
 
 #: Fewer instances (or documents) have no interval.
@@ -231,9 +226,12 @@ def score_intervals(sample: Sample, draws: Matrix | None, settings: CompareSetti
         low, high = percentile_bounds(draws, level=settings.level, units=sample.units)
     if not sample.table.higher_is_better:
         observed, low, high = -observed, -high, -low
-    clustered = sample.table.documents is not None
-    drawn = 0 if few else len(draws)
-    return _intervals(observed, low, high, settings, units=sample.units, clustered=clustered, drawn=drawn)
+    drawn, method, clustered = (
+        0 if few else len(draws),
+        "t" if few else "bootstrap",
+        sample.table.documents is not None,
+    )
+    return _intervals(observed, low, high, settings.level, drawn, settings.seed, method, sample.units, clustered)
 
 
 def strength_intervals(
@@ -245,23 +243,9 @@ def strength_intervals(
     low, high = percentile_bounds(draws, level=settings.level, units=units)
     # Without a finite maximum an estimate is a hair inside of the edge that resamples lie on.
     low, high = np.minimum(low, strengths), np.maximum(high, strengths)
-    return _intervals(strengths, low, high, settings, units=units, clustered=clustered, drawn=len(draws))
+    return _intervals(strengths, low, high, settings.level, len(draws), settings.seed, "bootstrap", units, clustered)
 
 
-def _intervals(
-    values: Matrix,
-    low: Matrix,
-    high: Matrix,
-    settings: CompareSettings,
-    *,
-    units: int,
-    clustered: bool,
-    drawn: int,
-) -> list[Interval | None]:
-    method = "bootstrap" if drawn else "t"
-    return [
-        Interval(
-            float(value), float(one), float(other), settings.level, drawn, settings.seed, method, units, clustered
-        )
-        for value, one, other in zip(values, low, high, strict=True)
-    ]
+def _intervals(values: Matrix, low: Matrix, high: Matrix, *how: Any) -> list[Interval | None]:
+    ends = zip(values.tolist(), low.tolist(), high.tolist(), strict=True)
+    return [Interval(value, lowest, highest, *how) for value, lowest, highest in ends]
