@@ -11,7 +11,7 @@ A block stands between a marker and `<!-- end -->`:
     <!-- cite: NAME, ... -->        how to cite
     <!-- index -->                  docs/metrics.md: all metrics with their pages
 
-Tables of options are made by `python docs/make_options.py`, pictures by `python -m docs.make_figures`.
+Tables of options are made by `python -m docs.make_options`, pictures by `python -m docs.make_figures`.
 """
 
 from __future__ import annotations

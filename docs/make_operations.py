@@ -10,9 +10,10 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from docs.generated import TABLE_HEAD, option_row, write_or_check
+
 from nlgauge.apps.operations import operations
 from nlgauge.core.operations import Operation
-from nlgauge.core.options import Option
 
 PAGE = Path(__file__).parent / "operations.md"
 
@@ -45,7 +46,7 @@ def section(operation: Operation) -> str:
         ("result", f"`{result.__module__}.{result.__name__}`, JSON `{result.format}`"),
     ]
     if operation.command:
-        rows.insert(1, ("command", f"`nlgauge {operation.group} {operation.name}`".replace("  ", " ")))
+        rows.insert(1, ("command", f"`nlgauge {operation.spelling}`"))
     lines = [
         f"## {operation.name}",
         "",
@@ -55,17 +56,10 @@ def section(operation: Operation) -> str:
         "|---|---|",
     ]
     lines += [f"| {name} | {text} |" for name, text in rows]
-    options = [row(entry) for group in operation.option_sets for entry in group.options().values()]
+    options = [option_row(entry) for group in operation.option_sets for entry in group.options().values()]
     if options:
-        lines += ["", "| option | values | default | meaning |", "|---|---|---|---|", *options]
+        lines += ["", *TABLE_HEAD, *options]
     return "\n".join([*lines, ""])
-
-
-def row(entry: Option) -> str:
-    """A line of a table of options."""
-    text = str(entry.default) if isinstance(entry.default, bool) else entry.default_text
-    default = f"`{text}`" if entry.default not in (None, "", ()) else entry.unset
-    return f"| `{entry.name}` | {entry.values} | {default} | {entry.help} |".replace("|  |", "| |")
 
 
 def page() -> str:
@@ -80,14 +74,7 @@ def _is_built_in(operation: Operation) -> bool:
 
 def main(arguments: Sequence[str]) -> int:
     """Write the page, or check it."""
-    text = page()
-    if "--check" not in arguments:
-        PAGE.write_text(text, encoding="utf-8")
-        return 0
-    stale = not PAGE.is_file() or PAGE.read_text(encoding="utf-8") != text
-    if stale:
-        print("docs/operations.md is not up to date: python -m docs.make_operations")
-    return int(stale)
+    return write_or_check(arguments, {PAGE: page()}, "python -m docs.make_operations")
 
 
 if __name__ == "__main__":

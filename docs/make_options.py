@@ -1,7 +1,7 @@
 """Tables of options in docs/metrics.md and on the pages of metrics, made from the options themselves.
 
-    python docs/make_options.py            rewrites the tables in place
-    python docs/make_options.py --check    ends with 1 where one is not up to date
+    python -m docs.make_options            rewrites the tables in place
+    python -m docs.make_options --check    ends with 1 where one is not up to date
 
 A table stands between `<!-- options: NAME -->` and `<!-- end -->`. NAME is a metric; several that take the same
 (`rouge1, rouge2`); a metric `beside` another one, whose options are not said again; or `vectors`: what all metrics of
@@ -15,7 +15,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from nlgauge.core.options import BY_PROFILE, Option
+from docs.generated import TABLE_HEAD, option_row, write_or_check
+
 from nlgauge.core.registry import built_in_metrics
 from nlgauge.core.vector_metric import VectorMetric
 
@@ -24,21 +25,10 @@ PAGES = [DOCS / "metrics.md", *sorted((DOCS / "metrics").glob("*.md"))]
 BLOCK = re.compile(r"(<!-- options: ([^>]*) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
-def row(name: str, about: Option) -> str:
-    """A line of a table."""
-    if about.default is BY_PROFILE:
-        default = about.default_text
-    elif about.default == "":  # not named; the meaning says what then
-        default = ""
-    else:
-        default = f"`{about.default_text}`"
-    return f"| `{name}` | {about.values} | {default} | {about.help} |".replace("|  |", "| |")
-
-
 def rows_of(name: str) -> dict[str, str]:
     """Lines by option: of a metric, or of all metrics of vectors."""
     metric = VectorMetric if name == "vectors" else built_in_metrics()[name]
-    return {option: row(option, about) for option, about in metric.options().items()}
+    return {option: option_row(about) for option, about in metric.options().items()}
 
 
 def table(marker: str) -> str:
@@ -51,7 +41,7 @@ def table(marker: str) -> str:
     said = {} if marker == "vectors" else rows_of("vectors")
     said |= rows_of(base) if base else {}
     lines = [line for option, line in first.items() if said.get(option) != line]
-    return "\n".join(["| option | values | default | meaning |", "|---|---|---|---|", *lines, ""])
+    return "\n".join([*TABLE_HEAD, *lines, ""])
 
 
 def made(text: str) -> str:
@@ -61,16 +51,8 @@ def made(text: str) -> str:
 
 def main(arguments: Sequence[str]) -> int:
     """Rewrite the pages, or check them."""
-    changed = {page: new for page in PAGES if (new := made(text := page.read_text(encoding="utf-8"))) != text}
-    if "--check" in arguments:
-        for page in changed:
-            print(
-                f"the tables of options in {page.relative_to(DOCS)} are not up to date: python docs/make_options.py"
-            )
-        return int(bool(changed))
-    for page, new in changed.items():
-        page.write_text(new, encoding="utf-8")
-    return 0
+    pages = {page: made(page.read_text(encoding="utf-8")) for page in PAGES}
+    return write_or_check(arguments, pages, "python -m docs.make_options")
 
 
 if __name__ == "__main__":

@@ -11,6 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from docs.generated import write_or_check
+
 from nlgauge.core.kinds import Choice, Flag, Float, Int, Kind, Many, NameList, NumberList, Pattern
 from nlgauge.core.options import BY_PROFILE, PROFILE_WORD, Option, OptionSet
 from nlgauge.core.registry import built_in_metrics
@@ -178,14 +180,7 @@ def class_text(name: str, bases: Sequence[str], types: Mapping[str, str], what: 
 
 def main(arguments: Sequence[str]) -> int:
     """Write the file, or check it."""
-    text = file_text()
-    if "--check" not in arguments:
-        TARGET.write_text(text, encoding="utf-8")
-        return 0
-    stale = not TARGET.is_file() or TARGET.read_text(encoding="utf-8") != text
-    if stale:
-        print("src/nlgauge/core/keywords.py is not up to date: python -m docs.write_keywords")
-    return int(stale)
+    return write_or_check(arguments, {TARGET: file_text()}, "python -m docs.write_keywords")
 
 
 if __name__ == "__main__":

@@ -13,6 +13,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
+from docs.generated import write_or_check
+
 import nlgauge
 from nlgauge.core.records import Document, schema_of, schema_of_document
 from nlgauge.core.result import Result
@@ -75,19 +77,8 @@ def files() -> dict[str, str]:
 
 def main(arguments: Sequence[str]) -> int:
     """Write the files, or check them."""
-    wanted = files()
-    there = {path.name: path.read_text(encoding="utf-8") for path in FOLDER.glob("*.json")}
-    if "--check" in arguments:
-        stale = [name for name in sorted({*wanted, *there}) if wanted.get(name) != there.get(name)]
-        for name in stale:
-            print(f"{name} is not up to date: python -m docs.write_schemas")
-        return int(bool(stale))
-    FOLDER.mkdir(exist_ok=True)
-    for name in set(there) - set(wanted):
-        (FOLDER / name).unlink()
-    for name, text in wanted.items():
-        (FOLDER / name).write_text(text, encoding="utf-8")
-    return 0
+    wanted = {FOLDER / name: text for name, text in files().items()}
+    return write_or_check(arguments, wanted, "python -m docs.write_schemas", there=FOLDER.glob("*.json"))
 
 
 if __name__ == "__main__":

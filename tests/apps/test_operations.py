@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
+from nlgauge.apps import cli
 from nlgauge.apps.operations import operations
 from nlgauge.apps.service.policy import Policy
 from nlgauge.apps.service.request_models import request_model
@@ -116,7 +117,7 @@ def test_an_operation_without_a_command_says_so() -> None:
     with pytest.raises(RecipeError, match="no command for a pair of texts; set command=False"):
         operation(inputs=PAIR)
     assert not operation(inputs=PAIR, command=False).command
-    with pytest.raises(RecipeError, match="no command for the group 'mine'; use one of '', 'study', 'build'"):
+    with pytest.raises(RecipeError, match="no command for the group 'mine'; use one of '', 'explain', 'study'"):
         operation(group="mine")
     with pytest.raises(RecipeError, match="inputs must be SYSTEMS, SEGMENTS"):
         operation(inputs=SYSTEMS[:1])
@@ -125,6 +126,20 @@ def test_an_operation_without_a_command_says_so() -> None:
 def test_two_operations_of_one_name_or_function_are_refused() -> None:
     with pytest.raises(RecipeError, match="two operations named 'echo'"):
         check_names([operation(), operation(name="other")])
+
+
+@pytest.mark.parametrize("changes", [{"name": "serve"}, {"name": "study"}, {"name": "meta", "group": "study"}])
+def test_an_operation_with_the_words_of_another_command_is_refused(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], changes: dict[str, object]
+) -> None:
+    added, known = operation(**changes), operations()
+    monkeypatch.setattr("nlgauge.apps.operations.operations", lambda: {**known, added.name: added})
+    cli.command_groups.cache_clear()
+    try:
+        assert cli.main(["--help"]) == 2
+    finally:
+        cli.command_groups.cache_clear()
+    assert f"'nlgauge {added.spelling}' is another command already" in capsys.readouterr().err
 
 
 def test_every_surface_has_the_default_metric_of_the_function() -> None:

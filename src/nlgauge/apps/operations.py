@@ -30,7 +30,7 @@ _BUILT_IN = (
         result="nlgauge.core.score_table:ScoreTable",
         help="score outputs of systems with one metric or several",
         metric="several",
-        command=False,
+        command=False,  # by hand: it saves runs, scores tables in shards and merges them
     ),
     Operation(
         name="compare",
@@ -40,7 +40,7 @@ _BUILT_IN = (
         help="score systems and test which differences are significant",
         options=("nlgauge.studies.compare.settings:CompareSettings",),
         metric="several",
-        command=False,
+        command=False,  # by hand: it reads saved runs and scores of other tools, and its gate sets the exit status
     ),
     Operation(
         name="rank",
@@ -67,7 +67,7 @@ _BUILT_IN = (
         result="nlgauge.studies.explain.explanation:Explanation",
         help="explain the score of one pair: what matched what, and what each word contributes",
         options=(_EXPLAIN,),
-        command=False,
+        command=False,  # by hand: its texts are arguments, not files
         without=("alignments",),
     ),
     Operation(
@@ -77,8 +77,8 @@ _BUILT_IN = (
         result="nlgauge.studies.explain.explanation:Explanations",
         help="explain the score of every pair of a corpus",
         options=(_EXPLAIN,),
+        group="explain",
         at_once=False,
-        command=False,
         without=("alignments",),
     ),
     Operation(
@@ -88,9 +88,10 @@ _BUILT_IN = (
         result="nlgauge.studies.explain.corpus:CorpusSummary",
         help="sum up which words of a corpus carry the score",
         options=(_EXPLAIN, "nlgauge.studies.explain.options:CorpusOptions"),
+        group="explain",
         at_once=False,
-        command=False,
-        without=("alignments",),
+        command="nlgauge.apps.cli.explain:change_corpus",
+        without=("alignments", "shapley", "leave_one_out", "beside", "matrix"),
     ),
     Operation(
         name="discourse",
@@ -100,8 +101,9 @@ _BUILT_IN = (
         help="count discourse features of documents",
         options=("nlgauge.studies.discourse:DiscourseOptions",),
         metric="none",
+        group="study",
         at_once=False,
-        command=False,
+        command="nlgauge.apps.cli.discourse:change_command",
     ),
     Operation(
         name="sensitivity",
@@ -111,8 +113,9 @@ _BUILT_IN = (
         help="measure how far preprocessing moves scores and ranks",
         options=("nlgauge.studies.sensitivity.variants:SensitivityOptions",),
         metric="several",
+        group="study",
         at_once=False,
-        command=False,
+        command="nlgauge.apps.cli.sensitivity:change_command",
         without=("alignments",),
     ),
 )

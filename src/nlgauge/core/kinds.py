@@ -258,12 +258,17 @@ class Flag(Kind):
 
 
 class Many(Kind):
-    """Several values of one kind, kept as a tuple; a flag with `again` may be given several times."""
+    """Several values of one kind, kept as a tuple.
 
-    def __init__(self, kind: Kind, *, least: int = 0, most: int | None = None, again: bool = False) -> None:
+    A flag with `again` may be given several times, and one with `empty` without a value.
+    """
+
+    def __init__(
+        self, kind: Kind, *, least: int = 0, most: int | None = None, again: bool = False, empty: bool = False
+    ) -> None:
         self.kind = kind
         self.least, self.most = least, most
-        self.again = again
+        self.again, self.empty = again, empty
 
     @property
     def values(self) -> str:

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal
@@ -66,7 +66,7 @@ _REFS = Input("refs", "references", "references per segment: a text, or several"
 _SOURCES = Input("sources", "texts", "source texts, one per segment, for metrics that compare with the source")
 
 #: First words of commands that operations may have.
-GROUPS = ("", "study", "build")
+GROUPS = ("", "explain", "study", "build")
 
 #: The inputs of operations; an operation of a package uses one of these, so that every surface can read them.
 SYSTEMS = (Input("systems", "systems", "outputs of systems by name", required=True), _REFS, _SOURCES)
@@ -84,7 +84,7 @@ PAIR = (
 )
 
 
-def _load(reference: Any) -> Any:
+def load(reference: Any) -> Any:
     """An object, or what `module:name` names."""
     if not isinstance(reference, str):
         return reference
@@ -116,12 +116,13 @@ class Operation:
     """Whether the service answers without a job too."""
     pairs: Callable[..., int] | str | None = None
     """From the inputs, the number of pairs of texts that are compared, where that is more than one per segment."""
-    command: bool = True
-    """Whether the command follows from this, or is written by hand."""
+    command: bool | str = True
+    """Whether a command follows from this. `module:name` names a function that changes it: it takes the `Command`
+    that follows, and returns another one."""
     example: str = ""
     """A command as an example, for its help."""
     without: tuple[str, ...] = ()
-    """Options of a run that it does not take."""
+    """Options of a run, or of its option sets, that it does not take."""
 
     def __post_init__(self) -> None:
         if self.inputs not in (SYSTEMS, SEGMENTS, CANDIDATES, DOCUMENTS, LISTS, PAIR):
@@ -134,15 +135,29 @@ class Operation:
             raise RecipeError(msg)
 
     @property
+    def spelling(self) -> str:
+        """The words of its command behind `nlgauge`."""
+        return f"{self.group} {self.name.removeprefix(f'{self.group}-')}".strip()
+
+    def check_command(self, others: Collection[str]) -> None:
+        """Refuse a command that has the words of another one."""
+        if self.spelling in others:
+            msg = (
+                f"operation {self.name!r}: 'nlgauge {self.spelling}' is another command already; give the operation "
+                "another name or group, or uninstall the package that brings it"
+            )
+            raise RecipeError(msg)
+
+    @property
     def call(self) -> Callable[..., Any]:
         """The function."""
-        function: Callable[..., Any] = _load(self.function)
+        function: Callable[..., Any] = load(self.function)
         return function
 
     @property
     def result_class(self) -> type[Result]:
         """What the function returns."""
-        result: type[Result] = _load(self.result)
+        result: type[Result] = load(self.result)
         return result
 
     @property
@@ -156,7 +171,7 @@ class Operation:
     @property
     def option_sets(self) -> tuple[type[OptionSet], ...]:
         """The options that are its own."""
-        return tuple(map(_load, self.options))
+        return tuple(map(load, self.options))
 
     @property
     def method(self) -> str:
@@ -190,7 +205,7 @@ class Operation:
 
     def count_pairs(self, inputs: Mapping[str, Any]) -> int:
         """Pairs of texts that a call compares, where it says so."""
-        count = _load(self.pairs)
+        count = load(self.pairs)
         return 0 if count is None else count(**{entry.name: inputs.get(entry.name) for entry in self.inputs})
 
 

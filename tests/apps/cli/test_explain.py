@@ -201,3 +201,11 @@ def test_an_input_is_not_replaced(refused: Refusal, folder: Path) -> None:
     files = ("explain", "evaluate", "--gold", "tags", "--scores", "scores")
     for name in ("tags", "scores"):
         assert "would be replaced" in refused(1, *files, "-o", name)
+
+
+def test_every_pair_of_two_files_is_explained(run: Run) -> None:
+    result = run("explain", "pairs", "a.txt", "--refs", "ref.txt", "--metric", "bertscore", "--format", "json", "-q")
+    assert result.status == 0
+    explained = json.loads(result.out)["explanations"]
+    assert [len(explained), explained[0]["metric"]] == [6, "bertscore"]
+    assert run("explain", "pairs", "a.txt", "b.txt", "--refs", "ref.txt").status == 2

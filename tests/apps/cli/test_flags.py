@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from nlgauge.apps.cli.flags import add_flags, given_options, read_options, refuse_flags
+from nlgauge.apps.cli.flags import Flags, add_flags, given_options, read_options, refuse_flags
 from nlgauge.apps.cli.parsing import CommandParser
 from nlgauge.core.kinds import Choice, Flag, Int, Many, OutputFile, Text, TextColumn
 from nlgauge.core.options import OptionSet, option
@@ -25,14 +25,14 @@ class Paint(OptionSet):
 
 def parsed(*words: str) -> argparse.Namespace:
     parser = CommandParser(prog="paint")
-    add_flags(parser, Paint, title="paint")
+    add_flags(parser, Flags(Paint, "paint"))
     args: argparse.Namespace = parser.parse_args(words)
     return args
 
 
 def test_help_has_values_and_defaults_and_hides_what_few_need() -> None:
     parser = CommandParser(prog="paint")
-    add_flags(parser, Paint, title="paint")
+    add_flags(parser, Flags(Paint, "paint"))
     text = parser.format_help()
     assert "--colour NAME" in text
     assert "colour of the wall: red, blue (default: red)" in " ".join(text.split())
@@ -53,7 +53,7 @@ def test_messages_name_the_flag() -> None:
 
 def test_a_flag_of_the_same_name_is_not_an_option() -> None:
     parser = CommandParser(prog="paint")
-    add_flags(parser, Paint, only=["colour"])
+    add_flags(parser, Flags(Paint, only=["colour"]))
     parser.add_argument("--coats", help="clothes to wear")
     assert read_options(parser.parse_args(["--coats", "wool"]), Paint) == Paint()
 
@@ -67,7 +67,7 @@ class Walls(OptionSet):
 
 def test_positional_values_pairs_and_repeated_flags() -> None:
     parser = CommandParser(prog="paint")
-    add_flags(parser, Walls)
+    add_flags(parser, Flags(Walls))
     args = parser.parse_args(["a", "b", "--corners", "x", "y", "--shift", "mon", "--shift", "tue", "wed"])
     assert read_options(args, Walls) == Walls(walls=("a", "b"), corners=("x", "y"), shift=("mon", "tue", "wed"))
     assert "paint WALL ... [options]" in parser.format_usage()
@@ -76,7 +76,7 @@ def test_positional_values_pairs_and_repeated_flags() -> None:
 
 def test_a_command_changes_a_default_and_refuses_a_flag() -> None:
     parser = CommandParser(prog="paint")
-    add_flags(parser, Paint, change={"coats": {"default": 3, "hidden": False}})
+    add_flags(parser, Flags(Paint, change={"coats": {"default": 3, "hidden": False}}))
     assert "(default: 3)" in parser.format_help()
     args = parser.parse_args(["--colour", "blue"])
     assert (args.coats, args.matt, given_options(args, Paint)) == (3, False, {"colour": "blue"})

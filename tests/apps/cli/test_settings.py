@@ -59,9 +59,9 @@ def test_where_they_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     settings(tmp_path, "[tool.nlgauge]\nthreads = 3\n", name="pyproject.toml")
     settings(tmp_path / "a", "[tool.other]\nname = 'nlgauge'\n", name="pyproject.toml")
     found = find_settings(below)
-    assert found == Settings("pyproject.toml", threads=3)
+    assert found == Settings(name="pyproject.toml", threads=3)
     settings(below, 'metric = "chrf"\n')
-    assert find_settings(below) == Settings("nlgauge.toml", metric=("chrf",))
+    assert find_settings(below) == Settings(name="nlgauge.toml", metric=("chrf",))
     monkeypatch.setenv("NLGAUGE_CONFIG", "none")
     assert find_settings(below) is None
 
@@ -73,28 +73,28 @@ def test_a_project_file_whose_tools_are_no_table_says_nothing_about_us(tmp_path:
 
 def test_a_folder_of_a_model_lies_beside_the_file(run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     settings(folder, 'model = "./mine"\n')
-    assert find_settings(folder) == Settings("nlgauge.toml", model="./mine")
+    assert find_settings(folder) == Settings(name="nlgauge.toml", model="./mine")
     below = folder / "below"
     below.mkdir()
     monkeypatch.chdir(below)
-    assert find_settings(below) == Settings("nlgauge.toml", model=str(folder.resolve() / "mine"))
+    assert find_settings(below) == Settings(name="nlgauge.toml", model=str(folder.resolve() / "mine"))
     assert "'./mine'" not in run("score", "../a.txt", "--refs", "../ref.txt").err
     monkeypatch.setenv("NLGAUGE_CONFIG", "../nlgauge.toml")
-    assert find_settings(below) == Settings("nlgauge.toml", model=str(folder.resolve() / "mine"))
+    assert find_settings(below) == Settings(name="nlgauge.toml", model=str(folder.resolve() / "mine"))
     settings(folder, 'model = "owner/name"\n')  # of the hub
-    assert find_settings(below) == Settings("nlgauge.toml", model="owner/name")
+    assert find_settings(below) == Settings(name="nlgauge.toml", model="owner/name")
 
 
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("modle = 'minilm'\n", "unknown key 'modle'; there are model, metric, threads; did you mean 'model'?"),
-        ("metric = [1]\n", "metric must be a metric or a list of metrics, got [1]"),
-        ("threads = '2'\n", "threads must be a whole number from 1, got '2'"),
+        ("modle = 'minilm'\n", "unknown option 'modle'; keys are: model, metric, threads; did you mean 'model'?"),
+        ("metric = [1]\n", "nlgauge.toml: metric must be a list, each a metric, got [1]"),
+        ("threads = 'two'\n", "threads must be a whole number from 1, got 'two'"),
         ("threads = 0\n", "nlgauge.toml: threads must be a whole number from 1, got 0"),
         (
             "[tool.nlgauge]\nmodel = 'minilm'\n",
-            "unknown key 'tool'; there are model, metric, threads; [tool.nlgauge]",
+            "unknown option 'tool'; keys are: model, metric, threads; [tool.nlgauge]",
         ),
         ("model = ''\n", "model must be the name of a model"),
         ("model = \n", "cannot be read"),
@@ -217,14 +217,14 @@ def test_settings_that_others_may_write_are_not_read_and_named(
     shared, below = tmp_path / "shared", tmp_path / "shared" / "mine"
     below.mkdir(parents=True)
     settings(shared, "threads = 3\n" if name == "nlgauge.toml" else "[tool.nlgauge]\nthreads = 3\n", name=name)
-    assert find_settings(below) == Settings(name, threads=3)
+    assert find_settings(below) == Settings(name=name, threads=3)
     (shared if unsafe == "folder" else shared / name).chmod(0o777)
     assert find_settings(below) is None
     told = capsys.readouterr().err
     assert f"{str(shared / name)!r} was not read, because other users may write" in told
     assert "set NLGAUGE_CONFIG to its path" in told
     monkeypatch.setenv("NLGAUGE_CONFIG", str(shared / name))
-    assert find_settings(below) == Settings(name, threads=3)
+    assert find_settings(below) == Settings(name=name, threads=3)
 
 
 @posix
@@ -234,7 +234,7 @@ def test_settings_of_another_user_are_not_read(
     """As in /tmp, where others may make files, and nobody may change those of others (the sticky bit)."""
     tmp_path.chmod(0o1777)
     settings(tmp_path, "threads = 3\n")
-    assert find_settings(tmp_path) == Settings("nlgauge.toml", threads=3), "one's own file there is one's own"
+    assert find_settings(tmp_path) == Settings(name="nlgauge.toml", threads=3), "one's own file there is one's own"
     owner = (tmp_path / "nlgauge.toml").stat().st_uid
     monkeypatch.setattr(os, "getuid", lambda: owner + 1)
     if owner == 0:  # root's files are trusted

@@ -22,18 +22,17 @@ from nlgauge._version import __version__
 from nlgauge.apps.cli.parsing import CommandParser, protect_stdin_columns
 from nlgauge.errors import NlgaugeError, NlgaugeWarning, RecipeError
 
-__all__ = ["build_parser", "main", "parser_for"]
+__all__ = ["build_parser", "command_groups", "main", "parser_for"]
 
 
 class _Command(NamedTuple):
     module: str
+    """It has a table `COMMANDS`."""
     help: str
     """One line for the lists of commands, which import no module."""
-    add: str = "add_command"
-    """Function of the module that adds the options."""
 
 
-#: All commands by their spelling, in the groups of `nlgauge --help`. Only the module of the one in use is imported.
+#: Commands by their spelling, in the groups of `nlgauge --help`. Only the module of the one in use is imported.
 _GROUPS = {
     "Score and compare": {
         "score": _Command("score", "score systems against references or sources"),
@@ -42,54 +41,55 @@ _GROUPS = {
         "serve": _Command("serve", "run the web page and the HTTP service"),
     },
     "Study metrics": {
-        "study meta": _Command("meta", "correlate metrics with human judgements", "add_meta"),
-        "study tune-layer": _Command("meta", "find the layer that correlates best with judgements", "add_tune_layer"),
-        "study sensitivity": _Command("sensitivity", "measure how preprocessing changes scores and ranks"),
+        "study meta": _Command("meta", "correlate metrics with human judgements"),
+        "study tune-layer": _Command("meta", "find the layer that correlates best with judgements"),
         "study stress": _Command("stress", "test metrics on perturbed texts and adversarial triples"),
-        "study discourse": _Command("discourse", "compare discourse features of documents and references"),
-        "study ensemble": _Command("ensemble", "search for the best pair of metrics to join", "add_search"),
+        "study ensemble": _Command("meta", "search for the best pair of metrics to join"),
         "study reproduce": _Command("reproduce", "recompute published tables and figures; 'list' shows all"),
     },
     "Build resources": {
-        "build idf": _Command("build", "count inverse document frequencies in a corpus", "add_idf"),
-        "build baseline": _Command("build", "compute a baseline for rescaling", "add_baseline"),
-        "build bounds": _Command("build", "find the bounds of SentSim's parts over a corpus", "add_bounds"),
-        "build norms": _Command("ensemble", "compute means and deviations for ensembles", "add_norms"),
-        "build means": _Command("align", "compute mean and variance of each language's vectors", "add_means"),
-        "build int8": _Command("lists", "calibrate a model for eight bits (--precision int8)", "add_int8"),
+        "build idf": _Command("build", "count inverse document frequencies in a corpus"),
+        "build baseline": _Command("build", "compute a baseline for rescaling"),
+        "build bounds": _Command("build", "find the bounds of SentSim's parts over a corpus"),
+        "build norms": _Command("meta", "compute means and deviations for ensembles"),
+        "build means": _Command("align", "compute mean and variance of each language's vectors"),
+        "build int8": _Command("lists", "calibrate a model for eight bits (--precision int8)"),
         "align": _Command("align", "fit, train and evaluate maps between languages"),
     },
     "Look up and manage": {
-        "list": _Command("lists", "list the metrics", "add_list"),
-        "show": _Command("lists", "show a metric's options, equation and citation", "add_show"),
-        "signature": _Command("signatures", "explain a signature, or compare two"),
-        "models": _Command("lists", "list, download or locate models", "add_models"),
+        "list": _Command("lists", "list the metrics"),
+        "show": _Command("lists", "show a metric's options, equation and citation"),
+        "signature": _Command("lists", "explain a signature, or compare two"),
+        "models": _Command("lists", "list, download or locate models"),
         "data": _Command("datasets", "list, describe or check data sets with human judgements"),
-        "normalise": _Command("build", "split contractions, change word order, remove punctuation", "add_normalise"),
+        "normalise": _Command("build", "split contractions, change word order, remove punctuation"),
         "completion": _Command("completion", "print a completion script for the shell"),
     },
 }
 
-#: Titles of the groups that operations are in, by the first word of their command.
+#: Titles of the groups of operations, by the first word of their command; those of `explain` are its actions.
 _TITLES = {"": "Score and compare", "study": "Study metrics", "build": "Build resources"}
 
 
 @cache
-def _all_groups() -> dict[str, dict[str, _Command]]:
+def command_groups() -> dict[str, dict[str, _Command]]:
     """The groups with the commands of operations, also of installed packages."""
     from nlgauge.apps.operations import operations  # which most commands need not wait for
 
     groups = {title: dict(commands) for title, commands in _GROUPS.items()}
+    written = {part for spelling in _commands(added=False) for part in (spelling, spelling.partition(" ")[0])}
     for operation in operations().values():
-        if operation.command:
-            spelling = f"{operation.group} {operation.name}".strip()
-            groups[_TITLES[operation.group]][spelling] = _Command("operations", operation.help, operation.name)
+        if operation.command and operation.group in _TITLES:
+            operation.check_command(written)
+            groups[_TITLES[operation.group]][operation.spelling] = _Command("operations", operation.help)
+    first = groups["Score and compare"]
+    first |= {name: first.pop(name) for name in ("explain", "serve")}  # after the commands that score
     return groups
 
 
 def _commands(*, added: bool = True) -> dict[str, _Command]:
     """Commands by their spelling; those of operations are left out unless they are wanted."""
-    groups = _all_groups() if added else _GROUPS
+    groups = command_groups() if added else _GROUPS
     return {spelling: command for commands in groups.values() for spelling, command in commands.items()}
 
 
@@ -118,28 +118,31 @@ def build_parser(*spellings: str, options: bool = True) -> CommandParser:
 
 
 def _add_command(commands: Any, spelling: str, command: _Command, *, options: bool) -> None:
-    def add_parser(**about: Any) -> CommandParser:
-        description = f"{command.help[0].upper()}{command.help[1:]}."
-        name = spelling.rpartition(" ")[2]
-        parser: CommandParser = commands.add_parser(name, **({"description": description} | about))
-        parser.set_defaults(command=spelling)
-        return parser
-
+    parser = commands.add_parser(spelling.rpartition(" ")[2], description=_sentence(command.help))
     if not options:
-        add_parser()
         return
     module = importlib.import_module(f"nlgauge.apps.cli.{command.module}")
     if command.module == "operations":
-        module.add_operation(add_parser, command.add)
+        module.command_spelled(spelling).add_to(parser, spelling)
+    elif spelling in module.COMMANDS:
+        module.COMMANDS[spelling].add_to(parser, spelling)
     else:
-        getattr(module, command.add)(add_parser)
+        actions = parser.add_subparsers(metavar="ACTION", required=True)
+        for name, action in module.COMMANDS.items():
+            group, _, word = name.rpartition(" ")
+            if group == spelling:
+                action.add_to(actions.add_parser(word, help=action.help, description=_sentence(action.help)), name)
+
+
+def _sentence(text: str) -> str:
+    return f"{text[0].upper()}{text[1:]}."
 
 
 def _format_groups(first: str = "") -> str:
     """The commands with a line each, or only those that start with a word."""
     width = max(map(len, _commands()))
     blocks = []
-    for title, commands in _all_groups().items():
+    for title, commands in command_groups().items():
         lines = [f"  {name:{width}}  {command.help}" for name, command in commands.items() if name.startswith(first)]
         blocks += ["\n".join([f"{title}:", *lines])] if lines else []
     return "\n\n".join(blocks)
@@ -192,9 +195,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(words: Sequence[str], args: Namespace) -> int:
     parser_for(words).parse_args(words, args)
-    from nlgauge.apps.cli.argument_checks import (
-        check_arguments,  # which neither the version nor the list of commands waits for
-    )
+    # Neither the version nor the list of commands waits for these.
+    from nlgauge.apps.cli.common import check_arguments
+    from nlgauge.apps.cli.outputs import write_result
     from nlgauge.apps.cli.project_file import apply_settings
 
     loading_is_over()
@@ -204,12 +207,15 @@ def _run(words: Sequence[str], args: Namespace) -> int:
         warnings.showwarning = _WarningsOnce(args).show  # type: ignore[assignment]  # its tail of arguments is not needed
         apply_settings(args)
         check_arguments(args)
-        status: int = args.run(args)
-    return status
+        outcome = args.run(args)
+        if isinstance(outcome, int):
+            return outcome
+        write_result(outcome, args)
+    return 0
 
 
 def _in_flags(message: str, args: Namespace) -> str:
-    from nlgauge.apps.cli.argument_checks import in_flags
+    from nlgauge.apps.cli.common import in_flags
 
     return in_flags(message, vars(args))
 

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import argparse
 import itertools
-import sys
+import math
 import tempfile
 import warnings
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from nlgauge.apps.cli.align_fit import add_fit, add_model, chosen_layer, parallel_texts, warn_of_languages
-from nlgauge.apps.cli.common import MODEL, OutputOptions, add_output_file, run_options
-from nlgauge.apps.cli.flags import add_flags, read_options
-from nlgauge.apps.cli.outputs import check_has_name, saving
-from nlgauge.apps.cli.parsing import AddParser
+from nlgauge.apps.cli.align_fit import FIT, MODEL_FLAGS, chosen_layer, parallel_texts, warn_of_languages
+from nlgauge.apps.cli.common import MODEL, OutputOptions, output_file, read_columns, run_options
+from nlgauge.apps.cli.flags import Command, Flags, read_options
+from nlgauge.apps.cli.outputs import check_has_name, report, saving
 from nlgauge.core.kinds import Choice, Folder, InputFile, Int, Many, Text, TextColumn
 from nlgauge.core.options import OptionSet, option
 from nlgauge.core.run_options import Progress, RunOptions
@@ -27,8 +25,6 @@ from nlgauge.errors import DataWarning, FileFormatError, RecipeError, user_stack
 from nlgauge.io.storage import short_digest
 from nlgauge.io.textfiles import Inputs, file_label, parse_source
 from nlgauge.studies.alignment.evaluation import (
-    HeldOut,
-    MapQuality,
     check_rated,
     evaluate_map,
     held_out_words,
@@ -39,14 +35,6 @@ from nlgauge.studies.alignment.joint_texts import Bitext, JointAligned, JointOpt
 from nlgauge.studies.alignment.parallel_words import AlignmentInputs, read_alignments
 from nlgauge.vectors.remap import METHODS, fit_remapping
 from nlgauge.vectors.transforms import NORM_MODES, FittedTransform, LanguageMeans, load_map
-
-_EXAMPLES = """\
-examples:
-  nlgauge align train --model xlm-roberta-base --parallel text.de text.en -o xlmr-de
-  nlgauge align train --model bert-base-multilingual-cased --parallel a.de a.en --alignments a.links \\
-      --parallel b.fr b.en --alignments b.links -o mbert-de-fr
-  nlgauge score output.en -s source.de -m xmoverscore:aggregation=last --model ./xlmr-de
-"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,23 +105,6 @@ class LanguageOptions(OptionSet):
     )
 
 
-def add_train(actions: Any) -> None:
-    """Add the action to the parser."""
-    train = actions.add_parser(
-        "train",
-        help="train an encoder on parallel texts until translated words lie together",
-        description="JOINT-ALIGN for an encoder of Hugging Face. Interrupted, the same command goes on from the last "
-        "checkpoint in the folder. Needs nlgauge[torch].",
-        epilog=_EXAMPLES,
-    )
-    add_flags(train, TrainOptions)
-    add_flags(train, JointOptions, title="training")
-    run = add_flags(train, RunOptions, title="run", only=("threads", "device"))
-    add_flags(run, OutputOptions, only=["quiet"])
-    train.add_help_all()
-    train.set_defaults(run=_train)
-
-
 def _train(args: argparse.Namespace) -> int:
     options = read_options(args, JointOptions)
     if args.alignments and len(args.alignments) != len(args.parallel):
@@ -146,9 +117,14 @@ def _train(args: argparse.Namespace) -> int:
         links = read_alignments(Path(file))[: len(source)] if file else None
         bitexts.append(Bitext(source, target, links, file_label(file or "alignments")))
     trained = _with_bars(args, bitexts, options)
-    if not args.quiet:
-        _report_training(args, trained)
-    return 0
+    first, last = trained.curve[0], trained.curve[-1]
+    return report(
+        args,
+        f"{args.output}: {trained.links} links of {trained.pairs} pairs of texts ({trained.left_out} left out), "
+        f"{last.epoch} epochs ({trained.ended}), {short_digest(trained.weights_digest)}\n"
+        f"in texts kept apart, cosine of linked words {first.linked:.3f} to {last.linked:.3f}, of others "
+        f"{first.unlinked:.3f} to {last.unlinked:.3f}; translations found {first.found:.3f} to {last.found:.3f}",
+    )
 
 
 def _with_bars(args: argparse.Namespace, bitexts: list[Bitext], options: JointOptions) -> JointAligned:
@@ -176,28 +152,7 @@ def _with_bars(args: argparse.Namespace, bitexts: list[Bitext], options: JointOp
         )
 
 
-def _report_training(args: argparse.Namespace, trained: JointAligned) -> None:
-    first, last = trained.curve[0], trained.curve[-1]
-    print(
-        f"{args.output}: {trained.links} links of {trained.pairs} pairs of texts ({trained.left_out} left out), "
-        f"{last.epoch} epochs ({trained.ended}), {short_digest(trained.weights_digest)}\n"
-        f"in texts kept apart, cosine of linked words {first.linked:.3f} to {last.linked:.3f}, of others "
-        f"{first.unlinked:.3f} to {last.unlinked:.3f}; translations found {first.found:.3f} to {last.found:.3f}",
-        file=sys.stderr,
-    )
-
-
 _COLUMNS = ("map", "induction cosine", "induction CSLS", "retrieval", "alignment F1", "XMoverScore r")
-
-
-def add_evaluate(actions: Any) -> None:
-    """Add the action to the parser."""
-    evaluate = actions.add_parser(
-        "evaluate", help="measure how well maps bring two languages together, on held-out texts"
-    )
-    add_flags(evaluate, EvaluateOptions)
-    add_model(evaluate)
-    evaluate.set_defaults(run=_evaluate)
 
 
 def _evaluate(args: argparse.Namespace) -> int:
@@ -206,9 +161,7 @@ def _evaluate(args: argparse.Namespace) -> int:
         raise RecipeError(msg)
     source, target = parallel_texts(args.parallel)
     rated = _rated(args.rated) if args.rated else None
-    options = RunOptions.of(run_options(args))
-    encoder = load_encoder(args.model, **options.loading)
-    layer = chosen_layer(args.layer, encoder)
+    options, encoder, layer = _encoder(args)
     links = read_alignments(Path(args.alignments)) if args.alignments else None
     with tempfile.TemporaryDirectory() as folder:
         rows: list[tuple[str, Path | None]] = [("none", None), *_named(args.maps)]
@@ -226,11 +179,21 @@ def _evaluate(args: argparse.Namespace) -> int:
             )
             words = held_out_words(inputs)
         print("\t".join(_COLUMNS))
-        for (name, path), one in zip(rows, maps, strict=True):
-            quality = evaluate_map(words, one)
-            _print_row(name, quality, _correlation(args, rated, path, layer) if rated else None)
-    _report_links(args, words, quality)
-    return 0
+        for (name, path), map_ in zip(rows, maps, strict=True):
+            quality = evaluate_map(words, map_)
+            shares = [quality.induction_cosine, quality.induction_csls, quality.retrieval, quality.alignment_f1]
+            shares.append(_correlation(args, rated, path, layer) if rated else math.nan)
+            print("\t".join([name, *("-" if math.isnan(share) else f"{share:.4f}" for share in shares)]))
+    where = "given" if words.gold else "nearest neighbours before any map, which favours no map; see --alignments"
+    counts = f"{quality.links} linked words of {quality.texts} pairs of texts ({words.left_out} left out)"
+    return report(args, f"{counts}; links: {where}")
+
+
+def _encoder(args: argparse.Namespace) -> tuple[RunOptions, Encoder, int]:
+    """How to compute, the model, and its layer."""
+    options = RunOptions.of(run_options(args))
+    encoder = load_encoder(args.model, **options.loading)
+    return options, encoder, chosen_layer(args.layer, encoder)
 
 
 def _named(files: Sequence[str]) -> list[tuple[str, Path]]:
@@ -245,9 +208,9 @@ def _named(files: Sequence[str]) -> list[tuple[str, Path]]:
 def _loaded(path: Path | None, encoder: Encoder, layer: int) -> FittedTransform | None:
     if path is None:
         return None
-    found = load_map(path)
-    found.check_model(vectors_digest(encoder), layer=layer, width=encoder.hidden_size)
-    return found
+    loaded = load_map(path)
+    loaded.check_model(vectors_digest(encoder), layer=layer, width=encoder.hidden_size)
+    return loaded
 
 
 def _fitted(
@@ -280,8 +243,7 @@ def _fitted(
 
 
 def _rated(specs: Sequence[str]) -> tuple[list[str], list[str], list[float]]:
-    inputs = Inputs()
-    sources, outputs, scores = (inputs.texts(parse_source(spec)) for spec in specs)
+    sources, outputs, scores = read_columns(specs)
     numbers = []
     for line, value in enumerate(scores, 1):
         try:
@@ -302,51 +264,6 @@ def _correlation(
     return xmoverscore_correlation(*rated, transforms=chosen, aggregation=f"layer-{layer}", model=args.model, **given)
 
 
-def _print_row(name: str, quality: MapQuality, correlation: float | None) -> None:
-    shares = [quality.induction_cosine, quality.induction_csls, quality.retrieval]
-    f1 = "-" if quality.alignment_f1 != quality.alignment_f1 else f"{quality.alignment_f1:.4f}"
-    last = "-" if correlation is None else f"{correlation:.4f}"
-    print("\t".join([name, *(f"{share:.4f}" for share in shares), f1, last]))
-
-
-def _report_links(args: argparse.Namespace, words: HeldOut, quality: MapQuality) -> None:
-    if args.quiet:
-        return
-    where = "given" if words.gold else "nearest neighbours before any map, which favours no map; see --alignments"
-    print(
-        f"{quality.links} linked words of {quality.texts} pairs of texts ({words.left_out} left out); links: {where}",
-        file=sys.stderr,
-    )
-
-
-def add_command(add_parser: AddParser) -> None:
-    """Add the command to the parser."""
-    parser = add_parser()
-    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
-    _add_centroids(actions)
-    add_fit(actions)
-    add_evaluate(actions)
-    add_train(actions)
-
-
-def add_means(add_parser: AddParser) -> None:
-    """Add the command to the parser."""
-    means = add_parser()
-    add_flags(means, LanguageOptions, only=("texts", "mode"))
-    add_output_file(means, "means, an .npz file")
-    add_model(means)
-    means.set_defaults(run=_means)
-
-
-def _add_centroids(actions: Any) -> None:
-    centroids = actions.add_parser(
-        "centroids", help="measure how far languages are apart, before and after transforms"
-    )
-    add_flags(centroids, LanguageOptions, without=["mode"])
-    add_model(centroids)
-    centroids.set_defaults(run=_centroids)
-
-
 def _texts_by_language(args: argparse.Namespace) -> dict[str, list[str]]:
     inputs = Inputs()
     texts: dict[str, list[str]] = {}
@@ -365,39 +282,74 @@ def _centroids(args: argparse.Namespace) -> int:
     if args.source_lang and args.source_lang not in texts:
         msg = f"--source-lang must be one of {', '.join(texts)}, got {args.source_lang!r}"
         raise RecipeError(msg)
-    options = RunOptions.of(run_options(args))
-    encoder = load_encoder(args.model, **options.loading)
-    found = centroids_of_texts(
+    options, encoder, layer = _encoder(args)
+    centroids = centroids_of_texts(
         encoder,
         texts,
-        layer=chosen_layer(args.layer, encoder),
+        layer=layer,
         transforms=args.transforms,
         source_language=args.source_lang,
         batch_tokens=options.batch_tokens,
     )
+    before, after = centroids.before, centroids.after
     print("languages\tbefore\tafter\tcosine before\tcosine after")
-    for first, second in itertools.combinations(range(len(texts)), 2):
-        names = "-".join(found.before.languages[place] for place in (first, second))
-        numbers = [found.before.relative, found.after.relative, found.before.cosine, found.after.cosine]
-        print("\t".join([names, *(f"{matrix[first, second]:.4f}" for matrix in numbers)]))
-    if not args.quiet:
-        counts = ", ".join(f"{name} {count}" for name, count in zip(texts, found.before.counts, strict=True))
-        print(f"distances of means in units of the spread within languages; tokens: {counts}", file=sys.stderr)
-    return 0
+    for pair in itertools.combinations(range(len(texts)), 2):
+        numbers = [matrix[pair] for matrix in (before.relative, after.relative, before.cosine, after.cosine)]
+        names = "-".join(before.languages[place] for place in pair)
+        print("\t".join([names, *(f"{number:.4f}" for number in numbers)]))
+    counts = ", ".join(f"{name} {count}" for name, count in zip(texts, before.counts, strict=True))
+    return report(args, f"distances of means in units of the spread within languages; tokens: {counts}")
 
 
 def _means(args: argparse.Namespace) -> int:
     check_has_name(args.output, "the table of means")
     texts = _texts_by_language(args)
-    options = RunOptions.of(run_options(args))
-    encoder = load_encoder(args.model, **options.loading)
-    layer = chosen_layer(args.layer, encoder)
+    options, encoder, layer = _encoder(args)
     moments = moments_of_texts(encoder, texts, layer=layer, batch_tokens=options.batch_tokens)
     note = ", ".join(file_label(entry.partition("=")[2]) for entry in args.texts)
     norm = LanguageMeans(moments, args.mode, vectors_digest(encoder), layer, note)
     with saving(args.output) as path:
         norm.save(path)
-    if not args.quiet:
-        counts = ", ".join(f"{language} {found.count}" for language, found in moments.items())
-        print(f"{args.output}: {args.mode} of {counts} tokens, {short_digest(norm.digest)}", file=sys.stderr)
-    return 0
+    counts = ", ".join(f"{language} {moment.count}" for language, moment in moments.items())
+    return report(args, f"{args.output}: {args.mode} of {counts} tokens, {short_digest(norm.digest)}")
+
+
+COMMANDS = {
+    "align centroids": Command(
+        run=_centroids,
+        flags=(Flags(LanguageOptions, without=["mode"]), *MODEL_FLAGS),
+        help="measure how far languages are apart, before and after transforms",
+    ),
+    "align fit": FIT,
+    "align evaluate": Command(
+        run=_evaluate,
+        flags=(Flags(EvaluateOptions), *MODEL_FLAGS),
+        help="measure how well maps bring two languages together, on held-out texts",
+    ),
+    "align train": Command(
+        run=_train,
+        flags=(
+            Flags(TrainOptions),
+            Flags(JointOptions, "training"),
+            Flags(RunOptions, "run", only=("threads", "device")),
+            Flags(OutputOptions, "run", only=["quiet"]),
+        ),
+        help="train an encoder on parallel texts until translated words lie together",
+        description="JOINT-ALIGN for an encoder of Hugging Face. Interrupted, the same command goes on from the last "
+        "checkpoint in the folder. Needs nlgauge[torch].",
+        examples="""\
+  nlgauge align train --model xlm-roberta-base --parallel text.de text.en -o xlmr-de
+  nlgauge align train --model bert-base-multilingual-cased --parallel a.de a.en --alignments a.links \\
+      --parallel b.fr b.en --alignments b.links -o mbert-de-fr
+  nlgauge score output.en -s source.de -m xmoverscore:aggregation=last --model ./xlmr-de
+""",
+    ),
+    "build means": Command(
+        run=_means,
+        flags=(
+            Flags(LanguageOptions, only=("texts", "mode")),
+            output_file("means, an .npz file"),
+            *MODEL_FLAGS,
+        ),
+    ),
+}

@@ -7,19 +7,15 @@ The methods flow, gan-flow and fcnn train a network and can write their curves. 
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from nlgauge.apps.cli.common import MODEL, add_output_file, add_run_options, run_options
-from nlgauge.apps.cli.flags import add_flags, given_options, read_options, refuse_flags
-from nlgauge.apps.cli.outputs import check_has_name, saving, write_output
+from nlgauge.apps.cli.common import MODEL, output_file, read_columns, run_flags, run_options
+from nlgauge.apps.cli.flags import Command, Flags, given_options, read_options, refuse_flags
+from nlgauge.apps.cli.outputs import check_has_name, report, saving, write_figure, write_output
 from nlgauge.core.kinds import Choice, FigureFile, InputFile, Int, Many, OutputFile, Text, TextColumn
 from nlgauge.core.options import OptionSet, option
 from nlgauge.core.run_options import Progress, RunOptions
@@ -29,11 +25,10 @@ from nlgauge.encoders.whole_text.sentences import load_sentence_encoder
 from nlgauge.errors import InputError, RecipeError
 from nlgauge.io.packages import require
 from nlgauge.io.storage import short_digest
-from nlgauge.io.textfiles import Inputs, file_label, parse_source
+from nlgauge.io.textfiles import file_label
 from nlgauge.studies.alignment.flow_losses import FCNN_HIDDEN, Fitted, FlowOptions
 from nlgauge.studies.alignment.from_texts import (
     FittedMap,
-    Vocabulary,
     check_layer,
     fit_sentences,
     fit_words,
@@ -44,7 +39,6 @@ from nlgauge.studies.alignment.parallel_words import AlignmentInputs, ModelLayer
 from nlgauge.studies.alignment.training_loop import FitCurves, FitRun, plot_curves
 from nlgauge.studies.alignment.unsupervised import (
     SearchOptions,
-    Unsupervised,
     fit_unsupervised,
     vocabularies_of_texts,
 )
@@ -63,11 +57,8 @@ class ModelOptions(OptionSet):
     layer: int | None = option(None, Int(0), help="model layer", unset="tuned per model")
 
 
-def add_model(parser: Any) -> None:
-    """The options of the model, and how to compute."""
-    add_flags(parser, ModelOptions)
-    add_run_options(parser, cache=False)
-    parser.add_help_all()
+#: The options of the model, and how to compute.
+MODEL_FLAGS = (Flags(ModelOptions), *run_flags(cache=False))
 
 
 def chosen_layer(layer: int | None, encoder: Encoder) -> int:
@@ -83,8 +74,7 @@ def warn_of_languages(model: str, languages: Iterable[str]) -> None:
 
 def parallel_texts(specs: Sequence[str], *, most: int = 0) -> tuple[list[str], list[str]]:
     """The texts of two files, which must be as many; the first `most` of them, 0 for all."""
-    inputs = Inputs()
-    source, target = (inputs.texts(parse_source(spec)) for spec in specs)
+    source, target = read_columns(specs)
     if len(source) != len(target):
         names = " and ".join(file_label(spec) for spec in specs)
         msg = f"parallel texts come in pairs, but {names} have {len(source)} and {len(target)} lines"
@@ -111,14 +101,7 @@ class FitFiles(OptionSet):
     plot: str | None = option(None, FigureFile(), help="the same as a figure: .png, .svg or .pdf")
 
 
-def add_network_options(fit: argparse.ArgumentParser) -> None:
-    """Flags of training, all without a default: what is not given is that of the method."""
-    title = "with --method flow, gan-flow (--unsupervised) or fcnn; needs nlgauge[torch]"
-    group = add_flags(fit, FlowOptions, title=title, without=_WITHOUT_FLAG)
-    add_flags(group, FitFiles)
-
-
-def check_network_options(args: argparse.Namespace) -> None:
+def _check_method(args: argparse.Namespace) -> None:
     """Refuse methods for the other kind of texts, and options that a method has no use of."""
     if args.unsupervised and args.method not in {None, "gan-flow"}:
         msg = f"--method has no meaning with --unsupervised unless it is gan-flow, got {args.method}"
@@ -133,10 +116,10 @@ def check_network_options(args: argparse.Namespace) -> None:
         useless = [*FlowOptions.options(), *FitFiles.options()]
     refuse_flags(args, [name for name in useless if name != "seed"], "has no meaning with this method; leave it out")
     if args.method in NETWORK_METHODS:
-        flow_options(args).check_method(args.method)
+        _flow_options(args).check_method(args.method)
 
 
-def flow_options(args: argparse.Namespace) -> FlowOptions:
+def _flow_options(args: argparse.Namespace) -> FlowOptions:
     """The options that were given, and the method's own."""
     own: dict[str, Any] = {"seed": args.seed}
     if args.method == "gan-flow":
@@ -146,61 +129,6 @@ def flow_options(args: argparse.Namespace) -> FlowOptions:
         own |= {"hidden": FCNN_HIDDEN}
     given = given_options(args, FlowOptions)
     return read_options(args, FlowOptions, {name: value for name, value in own.items() if name not in given})
-
-
-def fit_network(
-    args: argparse.Namespace, x: NDArray[np.float32], z: NDArray[np.float32], what: str, origin: Origin
-) -> int:
-    """Fit to paired words, and write the map."""
-    options, show = flow_options(args), RunOptions.of(run_options(args)).progress
-    # Here, so that the other methods do without torch.
-    from nlgauge.studies.alignment.flow_fit import fit_fcnn, fit_flow
-
-    fit: Callable[..., Fitted[Any]] = fit_fcnn if args.method == "fcnn" else fit_flow
-    state = Path(args.state) if args.state else None
-    with Progress(options.total_epochs, show=show, what=f"fitting {args.method}", unit="epoch") as advance:
-        fitted = fit(x, z, options=options, run=FitRun(origin, state, advance))
-    return _keep(args, fitted, what)
-
-
-def fit_gan(
-    args: argparse.Namespace, source: Vocabulary, target: Vocabulary, found: Unsupervised, origin: Origin
-) -> int:
-    """Fit to words of two languages from the rotation that was found, and write the map."""
-    from nlgauge.studies.alignment.flow_fit import fit_gan_flow
-
-    options, show = flow_options(args), RunOptions.of(run_options(args)).progress
-    best = max(found.attempts, key=lambda attempt: attempt.criterion).pairs
-    state = Path(args.state) if args.state else None
-    with Progress(options.total_epochs, show=show, what="fitting gan-flow", unit="epoch") as advance:
-        fitted = fit_gan_flow(
-            source.vectors,
-            target.vectors,
-            Pairs(best.source, best.target),
-            options=options,
-            run=FitRun(origin, state, advance),
-        )
-    return _keep(args, fitted, f"{len(found.pairs)} pairs of words found")
-
-
-def _keep(args: argparse.Namespace, fitted: Fitted[Any], what: str) -> int:
-    with saving(args.output) as path:
-        fitted.map.save(path)
-    if args.curves:
-        write_output(args.curves, FitCurves.of(fitted).render("json"))
-    if args.plot:
-        with saving(args.plot) as path:
-            plot_curves(fitted, path)
-    first, best = fitted.curve[0], next(point for point in fitted.curve if point.epoch == fitted.best)
-    way = f", epoch {fitted.best} of {fitted.curve[-1].epoch} ({fitted.ended}), "
-    way += f"criterion {first.criterion:.4f} to {best.criterion:.4f}"
-    _report_fit(args, what, way, fitted.map.digest)
-    return 0
-
-
-def _report_fit(args: argparse.Namespace, what: str, way: str, digest: str) -> None:
-    if not args.quiet:
-        print(f"{args.output}: {args.method} of {what}{way}, {short_digest(digest)}", file=sys.stderr)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -255,53 +183,44 @@ class FitOptions(OptionSet):
     )
 
 
-def add_fit(actions: Any) -> None:
-    """Add the action to the parser."""
-    fit = actions.add_parser("fit", help="fit a re-mapping to parallel texts (CLP, UMD), or to any texts")
-    add_flags(fit.add_mutually_exclusive_group(required=True), FitTexts)
-    add_output_file(fit, "re-mapping, an .npz file")
-    add_flags(fit, FitSides)
-    add_flags(fit, FitOptions, title="with --parallel")
-    needs = {name: {"needs": "unsupervised"} for name in SearchOptions.options() if name != "seed"}
-    add_flags(fit, SearchOptions, title="with --unsupervised", change=needs)
-    add_network_options(fit)
-    add_model(fit)
-    fit.set_defaults(run=_fit)
-
-
 def _fit(args: argparse.Namespace) -> int:
     check_has_name(args.output, "the re-mapping")
-    check_network_options(args)
+    _check_method(args)
+    if args.parallel:
+        if args.method not in NETWORK_METHODS:
+            refuse_flags(args, ["seed"], "has no meaning with --parallel and a method without chance; leave it out")
+        args.method = args.method or "clp"
+        _check_fit(args)
+    for model, language in zip(_models(args), (args.source_lang, args.target_lang), strict=True):
+        warn_of_languages(model, filter(None, (language,)))
+    if args.method in NETWORK_METHODS:
+        require("torch", "torch")  # said before texts are encoded, not after
     if args.unsupervised:
         return _fit_unsupervised(args)
-    if args.method not in NETWORK_METHODS:
-        refuse_flags(args, ["seed"], "has no meaning with --parallel and a method without chance; leave it out")
-    args.method = args.method or "clp"
-    _check_models(args)
-    _check_fit(args)
-    _check_torch(args)
     source, target = parallel_texts(args.parallel, most=args.sentences)
     if args.method in NETWORK_METHODS:
         return _fit_network(args, source, target)
-    fitted = _fitted(args, source, target)
-    if args.save_alignments:
-        with saving(args.save_alignments) as path:
-            write_alignments(path, fitted.links)
+    fitted = _fit_map(args, source, target)
+    _save_links(args, fitted.links)
     with saving(args.output) as path:
         fitted.remapping.save(path)
-    if not args.quiet:
-        digest = short_digest(fitted.remapping.digest)
-        print(f"{args.output}: {args.method} of {fitted.fitted_on}, {digest}", file=sys.stderr)
-    return 0
+    digest = short_digest(fitted.remapping.digest)
+    return report(args, f"{args.output}: {args.method} of {fitted.fitted_on}, {digest}")
 
 
-def _check_torch(args: argparse.Namespace) -> None:
-    """What trains needs torch; said before texts are encoded, not after."""
-    if args.method in NETWORK_METHODS:
-        require("torch", "torch")
+def _check_fit(args: argparse.Namespace) -> None:
+    """Refuse options that what is fitted has no use of."""
+    if "umd" not in args.method:
+        refuse_flags(args, ("directions", "umd_sides"), f"belongs to methods with umd, got --method {args.method}")
+    if args.level == "sentence":
+        if args.method in NETWORK_METHODS:
+            msg = f"--method {args.method} is fitted to words, got --level sentence; take another method"
+            raise RecipeError(msg)
+        of_words = ("source_model", "target_model", "alignments", "save_alignments", "layer", "target_layer")
+        refuse_flags(args, of_words, "is about words, got --level sentence; leave it out")
 
 
-def _fitted(args: argparse.Namespace, source: list[str], target: list[str]) -> FittedMap:
+def _fit_map(args: argparse.Namespace, source: list[str], target: list[str]) -> FittedMap:
     options = RunOptions.of(run_options(args))
     how: dict[str, Any] = {
         "method": args.method,
@@ -336,6 +255,12 @@ def _alignment_inputs(
     )
 
 
+def _save_links(args: argparse.Namespace, links: Sequence[Any]) -> None:
+    if args.save_alignments:
+        with saving(args.save_alignments) as path:
+            write_alignments(path, links)
+
+
 def _origin(args: argparse.Namespace, specs: Sequence[str]) -> Origin:
     note = ", ".join(file_label(spec) for spec in specs)
     return Origin(source=args.source_lang, target=args.target_lang, note=note)
@@ -346,52 +271,59 @@ def _fit_network(args: argparse.Namespace, source: list[str], target: list[str])
     with Progress(len(source), show=options.progress, what="reading texts", unit="pair") as advance:
         inputs = _alignment_inputs(args, source, target, options, advance)
         words, what, origin = words_of_texts(inputs, origin=_origin(args, args.parallel))
-    if args.save_alignments:
-        with saving(args.save_alignments) as path:
-            write_alignments(path, words.links)
-    return fit_network(args, words.source, words.target, what, origin)
+    _save_links(args, words.links)
+    # Here, so that the other methods do without torch.
+    from nlgauge.studies.alignment.flow_fit import fit_fcnn, fit_flow
+
+    fit: Callable[..., Fitted[Any]] = fit_fcnn if args.method == "fcnn" else fit_flow
+    return _train(args, partial(fit, words.source, words.target), what, origin)
 
 
-def _check_fit(args: argparse.Namespace) -> None:
-    """Refuse options that what is fitted has no use of."""
-    if "umd" not in args.method:
-        refuse_flags(args, ("directions", "umd_sides"), f"belongs to methods with umd, got --method {args.method}")
-    if args.level == "sentence":
-        if args.method in NETWORK_METHODS:
-            msg = f"--method {args.method} is fitted to words, got --level sentence; take another method"
-            raise RecipeError(msg)
-        of_words = ("source_model", "target_model", "alignments", "save_alignments", "layer", "target_layer")
-        refuse_flags(args, of_words, "is about words, got --level sentence; leave it out")
+def _train(args: argparse.Namespace, fit: Callable[..., Fitted[Any]], what: str, origin: Origin) -> int:
+    """Train a network, and write the map with its curves."""
+    options = _flow_options(args)
+    state = Path(args.state) if args.state else None
+    with Progress(options.total_epochs, show=not args.quiet, what=f"fitting {args.method}", unit="epoch") as advance:
+        fitted = fit(options=options, run=FitRun(origin, state, advance))
+    with saving(args.output) as path:
+        fitted.map.save(path)
+    if args.curves:
+        write_output(args.curves, FitCurves.of(fitted).render("json"))
+    write_figure(args.plot, partial(plot_curves, fitted))
+    first, best = fitted.curve[0], next(point for point in fitted.curve if point.epoch == fitted.best)
+    way = f"epoch {fitted.best} of {fitted.curve[-1].epoch} ({fitted.ended}), "
+    way += f"criterion {first.criterion:.4f} to {best.criterion:.4f}, {short_digest(fitted.map.digest)}"
+    return report(args, f"{args.output}: {args.method} of {what}, {way}")
 
 
 def _fit_unsupervised(args: argparse.Namespace) -> int:
-    _check_models(args)
-    _check_torch(args)
-    fitted, words, others, origin = _learned(args)
+    options = RunOptions.of(run_options(args))
+    source, target = read_columns(args.unsupervised)
+    origin = _origin(args, args.unsupervised)
+    sides = _sides(args, options)
+    with Progress(len(source) + len(target), show=options.progress, what="reading texts", unit="text") as advance:
+        words, others, origin = vocabularies_of_texts(
+            sides, (source, target), origin=origin, batch_tokens=options.batch_tokens, advance=advance
+        )
+    with Progress(args.restarts, show=options.progress, what="learning", unit="run") as advance:
+        fitted = fit_unsupervised(words, others, origin=origin, advance=advance, **given_options(args, SearchOptions))
     if args.method == "gan-flow":
-        return fit_gan(args, words, others, fitted, origin)
+        from nlgauge.studies.alignment.flow_fit import fit_gan_flow
+
+        best = max(fitted.attempts, key=lambda attempt: attempt.criterion).pairs
+        pairs = Pairs(best.source, best.target)
+        fit = partial(fit_gan_flow, words.vectors, others.vectors, pairs)
+        return _train(args, fit, f"{len(fitted.pairs)} pairs of words found", origin)
     with saving(args.output) as path:
         fitted.remapping.save(path)
-    if not args.quiet:
-        runs = ", ".join(f"{attempt.criterion:.3f}" for attempt in fitted.attempts)
-        digest = short_digest(fitted.remapping.digest)
-        print(
-            f"{args.output}: {len(fitted.pairs)} pairs of words found, criterion {fitted.criterion:.3f} ",
-            end="",
-            file=sys.stderr,
-        )
-        print(f"(runs: {runs}), {digest}", file=sys.stderr)
-    return 0
+    runs = ", ".join(f"{attempt.criterion:.3f}" for attempt in fitted.attempts)
+    what = f"{len(fitted.pairs)} pairs of words found, criterion {fitted.criterion:.3f} (runs: {runs})"
+    return report(args, f"{args.output}: {what}, {short_digest(fitted.remapping.digest)}")
 
 
 def _models(args: argparse.Namespace) -> tuple[str, str]:
     """Of the source and of the target."""
     return args.source_model or args.model, args.target_model or args.model
-
-
-def _check_models(args: argparse.Namespace) -> None:
-    for model, language in zip(_models(args), (args.source_lang, args.target_lang), strict=True):
-        warn_of_languages(model, filter(None, (language,)))
 
 
 def _sides(args: argparse.Namespace, options: RunOptions) -> tuple[ModelLayer, ModelLayer]:
@@ -407,19 +339,20 @@ def _sides(args: argparse.Namespace, options: RunOptions) -> tuple[ModelLayer, M
     return source, target
 
 
-def _learned(args: argparse.Namespace) -> tuple[Unsupervised, Vocabulary, Vocabulary, Origin]:
-    options = RunOptions.of(run_options(args))
-    inputs = Inputs()
-    source, target = (inputs.texts(parse_source(spec)) for spec in args.unsupervised)
-    sides = _sides(args, options)
-    with Progress(len(source) + len(target), show=options.progress, what="reading texts", unit="text") as advance:
-        words, others, origin = vocabularies_of_texts(
-            sides,
-            (source, target),
-            origin=_origin(args, args.unsupervised),
-            batch_tokens=options.batch_tokens,
-            advance=advance,
-        )
-    with Progress(args.restarts, show=options.progress, what="learning", unit="run") as advance:
-        found = fit_unsupervised(words, others, origin=origin, advance=advance, **given_options(args, SearchOptions))
-    return found, words, others, origin
+_NETWORKS = "with --method flow, gan-flow (--unsupervised) or fcnn; needs nlgauge[torch]"
+_SEARCH = {name: {"needs": "unsupervised"} for name in SearchOptions.options() if name != "seed"}
+
+FIT = Command(
+    run=_fit,
+    flags=(
+        Flags(FitTexts, exclusive=True),
+        output_file("re-mapping, an .npz file"),
+        Flags(FitSides),
+        Flags(FitOptions, "with --parallel"),
+        Flags(SearchOptions, "with --unsupervised", change=_SEARCH),
+        Flags(FlowOptions, _NETWORKS, without=_WITHOUT_FLAG),
+        Flags(FitFiles, _NETWORKS),
+        *MODEL_FLAGS,
+    ),
+    help="fit a re-mapping to parallel texts (CLP, UMD), or to any texts",
+)

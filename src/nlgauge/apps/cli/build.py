@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import argparse
-import sys
-from collections.abc import Iterator
+import itertools
 from dataclasses import dataclass
 
 from nlgauge.apps.cli.common import (
     OutputOptions,
     TableModel,
     TextInputs,
-    add_output_file,
-    add_run_options,
+    output_file,
+    read_columns,
     read_texts,
+    run_flags,
     run_options,
 )
-from nlgauge.apps.cli.flags import add_flags, given_options
-from nlgauge.apps.cli.outputs import check_writable, write_output
-from nlgauge.apps.cli.parsing import AddParser
+from nlgauge.apps.cli.flags import Command, Flags, given_options
+from nlgauge.apps.cli.outputs import check_writable, report, write_output
 from nlgauge.core.kinds import Choice, Int, Many, Text, TextColumn
 from nlgauge.core.options import OptionSet, option, seed_option
 from nlgauge.core.run_options import RunOptions
@@ -70,30 +69,6 @@ class BaselineOptions(OptionSet):
     )
 
 
-def add_idf(add_parser: AddParser) -> None:
-    """Add the command to the parser."""
-    build = add_parser(description="Count the documents (one per line) in which each token of a model occurs.")
-    add_flags(build, IdfOptions, only=["corpus"])
-    add_output_file(build, "idf file; - for stdout")
-    add_flags(build, TableModel, change={"model": {"help": "model whose tokenizer counts"}})
-    add_flags(build, IdfOptions, without=["corpus"])
-    add_run_options(build, cache=False)
-    build.add_help_all()
-    build.set_defaults(run=_build_idf)
-
-
-def add_baseline(add_parser: AddParser) -> None:
-    """Add the command to the parser."""
-    make = add_parser(description="Score random pairs of sentences at every layer of a model.")
-    change = {"output": {"default": None, "help": "output file; - for stdout", "unset": "LANG.MODEL.tsv"}}
-    add_flags(make, OutputOptions, only=["output"], change=change)
-    add_flags(make, TableModel, change={"model": {"default": None, "unset": "by language"}})
-    add_flags(make, BaselineOptions)
-    add_run_options(make)
-    make.add_help_all()
-    make.set_defaults(run=_build_baseline)
-
-
 def _build_idf(args: argparse.Namespace) -> int:
     inputs = Inputs()
     documents = (text for spec in args.corpus for text in inputs.stream(parse_source(spec)))
@@ -101,24 +76,19 @@ def _build_idf(args: argparse.Namespace) -> int:
     encoder = load_encoder(
         args.model, engine=options.engine, threads=options.threads, device=options.device, progress=options.progress
     )
-    whole = args.long == "windows"
     source = ", ".join(file_label(spec) for spec in args.corpus)
     tokenizer = encoder.tokenizer.with_prefix_space(args.prefix_space, model=encoder.model)
-    table = IdfTable.count(documents, tokenizer, source=source, whole=whole)
+    table = IdfTable.count(documents, tokenizer, source=source, whole=args.long == "windows")
     write_output(args.output, table.text())
-    if not args.quiet:
-        print(f"{args.output}: idf of {table.documents} documents, {short_digest(table.digest)}", file=sys.stderr)
-    return 0
+    return report(args, f"{args.output}: idf of {table.documents} documents, {short_digest(table.digest)}")
 
 
 def _build_baseline(args: argparse.Namespace) -> int:
     model = model_for_language(args.lang) if args.model is None else args.model
     if args.output is None:
         check_writable(f"{args.lang}.{file_label(model)}.tsv")
-    inputs = Inputs()
-    sentences = [text for spec in args.corpus for text in inputs.texts(parse_source(spec))]
     baseline = build_baseline(
-        sentences,
+        list(itertools.chain.from_iterable(read_columns(args.corpus))),
         model=model,
         language=args.lang,
         pairs=args.pairs,
@@ -128,9 +98,7 @@ def _build_baseline(args: argparse.Namespace) -> int:
     )
     output = args.output or f"{args.lang}.{file_label(baseline.header['model'])}.tsv"
     write_output(output, baseline.text())
-    if not args.quiet:
-        print(f"{output}: baseline of {len(baseline.rows)} layers, {short_digest(baseline.digest)}", file=sys.stderr)
-    return 0
+    return report(args, f"{output}: baseline of {len(baseline.rows)} layers, {short_digest(baseline.digest)}")
 
 
 #: Options of the recipe that the values of the parts depend on.
@@ -138,18 +106,6 @@ _OPTIONS = (
     *("model", "lang", "layer", "sentence", "lowercase", "max_tokens", "prefix_space"),
     *("src_lang", "transforms", "wmdo_matches"),
 )
-
-
-def add_bounds(add_parser: AddParser) -> None:
-    """Add the command to the parser."""
-    calibrate = add_parser(description="Find the lowest and highest value of each part of SentSim over a corpus.")
-    add_flags(calibrate, TextInputs, change={"hyps": {"kind": Many(TextColumn(), least=1)}})
-    add_output_file(calibrate, "bounds, a JSON file")
-    parts = {"default": "all", "help": f"parts, of {', '.join(PARTS)}"}
-    add_flags(calibrate, SentSim, only=("combine", *_OPTIONS), change={"combine": parts})
-    add_run_options(calibrate, texts=True)
-    calibrate.add_help_all()
-    calibrate.set_defaults(run=_calibrate)
 
 
 def _calibrate(args: argparse.Namespace) -> int:
@@ -169,9 +125,7 @@ def _calibrate(args: argparse.Namespace) -> int:
     write_output(args.output, bounds.text())
     for name, (low, high) in bounds.ranges.items() if args.output != "-" else ():
         print(f"{name}\t{low:.6g}\t{high:.6g}")
-    if not args.quiet:
-        print(f"bounds of {bounds.pairs} pairs, {short_digest(bounds.digest)}: {args.output}", file=sys.stderr)
-    return 0
+    return report(args, f"bounds of {bounds.pairs} pairs, {short_digest(bounds.digest)}: {args.output}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -196,43 +150,71 @@ class NormaliseOptions(OptionSet):
     )
 
 
-def add_normalise(add_parser: AddParser) -> None:
-    """Add the command to the parser."""
-    parser = add_parser(
-        description="Text out, one sentence per line. The rules of word order are our reading of a paper "
-        "whose authors did not release theirs; they follow the tree and know no exceptions of a language."
-    )
-    add_flags(parser, NormaliseOptions)
-    add_flags(parser, OutputOptions, only=["output", "quiet"])
-    parser.set_defaults(run=_normalise)
-
-
 def _normalise(args: argparse.Namespace) -> int:
     check_rules(args.rules)
-    texts = list(_parsed(args) if _is_parsed(args) else _plain(args))
-    write_output(args.output, "".join(f"{text}\n" for text in texts))
-    return 0
-
-
-def _is_parsed(args: argparse.Namespace) -> bool:
-    if args.input_format:
-        return bool(args.input_format == "conllu")
-    return str(args.file).lower().removesuffix(".gz").endswith(".conllu")
-
-
-def _parsed(args: argparse.Namespace) -> Iterator[str]:
-    lines = Inputs().texts(parse_source(args.file, input_format="text"))
-    for sentence in parse_conllu(lines, name=file_label(args.file)):
-        yield normalise_sentence(sentence, args.rules, lang=args.lang)
-
-
-def _plain(args: argparse.Namespace) -> Iterator[str]:
+    suffix = args.file.lower().removesuffix(".gz").rpartition(".")[2]
+    form = args.input_format or ("conllu" if suffix == "conllu" else None)
     trees = [rule for rule in args.rules if rule in TREE_RULES]
-    if trees:
+    if trees and form != "conllu":
         msg = (
             f"the rule {trees[0]!r} needs parsed sentences, but {file_label(args.file)} is text; parse it (UDPipe, "
             "Stanza) and give the .conllu file, or say --input-format conllu"
         )
         raise RecipeError(msg)
-    for text in Inputs().texts(parse_source(args.file, input_format=args.input_format)):
-        yield remove_punctuation(text, lang=args.lang)
+    lines = Inputs().texts(parse_source(args.file, input_format="text" if form == "conllu" else form))
+    if form == "conllu":
+        sentences = parse_conllu(lines, name=file_label(args.file))
+        texts = [normalise_sentence(sentence, args.rules, lang=args.lang) for sentence in sentences]
+    else:
+        texts = [remove_punctuation(text, lang=args.lang) for text in lines]
+    write_output(args.output, "".join(f"{text}\n" for text in texts))
+    return 0
+
+
+_MODEL_OF_IDF = {"model": {"help": "model whose tokenizer counts"}}
+_MODEL_BY_LANGUAGE = {"model": {"default": None, "unset": "by language"}}
+_BASELINE_FILE = {"output": {"default": None, "help": "output file; - for stdout", "unset": "LANG.MODEL.tsv"}}
+
+COMMANDS = {
+    "build idf": Command(
+        run=_build_idf,
+        flags=(
+            Flags(IdfOptions, only=["corpus"]),
+            output_file("idf file; - for stdout"),
+            Flags(TableModel, change=_MODEL_OF_IDF),
+            Flags(IdfOptions, without=["corpus"]),
+            *run_flags(cache=False),
+        ),
+        description="Count the documents (one per line) in which each token of a model occurs.",
+    ),
+    "build baseline": Command(
+        run=_build_baseline,
+        flags=(
+            Flags(OutputOptions, only=["output"], change=_BASELINE_FILE),
+            Flags(TableModel, change=_MODEL_BY_LANGUAGE),
+            Flags(BaselineOptions),
+            *run_flags(),
+        ),
+        description="Score random pairs of sentences at every layer of a model.",
+    ),
+    "build bounds": Command(
+        run=_calibrate,
+        flags=(
+            Flags(TextInputs, change={"hyps": {"kind": Many(TextColumn(), least=1)}}),
+            output_file("bounds, a JSON file"),
+            Flags(
+                SentSim,
+                only=("combine", *_OPTIONS),
+                change={"combine": {"default": "all", "help": f"parts, of {', '.join(PARTS)}"}},
+            ),
+            *run_flags(texts=True),
+        ),
+        description="Find the lowest and highest value of each part of SentSim over a corpus.",
+    ),
+    "normalise": Command(
+        run=_normalise,
+        flags=(Flags(NormaliseOptions), Flags(OutputOptions, only=["output", "quiet"])),
+        description="Text out, one sentence per line. The rules of word order are our reading of a paper "
+        "whose authors did not release theirs; they follow the tree and know no exceptions of a language.",
+    ),
+}

@@ -1,4 +1,4 @@
-"""Options that several commands share, and their values as keywords of the library.
+"""Options that several commands share, their values as keywords of the library, and checks of arguments.
 
 Segments of a document are not independent, so `--document-ids` alone has documents resampled. With `--unit document`
 the lines of a document are joined and scored as one text, and each of these counts on its own.
@@ -7,27 +7,26 @@ the lines of a document are joined and scored as one text, and each of these cou
 from __future__ import annotations
 
 import argparse
+import os
 import re
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from nlgauge.apps.cli.flags import add_flags, given_options
-from nlgauge.apps.cli.parsing import CommandParser
+from nlgauge.apps.cli.flags import Flags, check_options, flag_of, given_options, set_option
+from nlgauge.apps.cli.outputs import check_outputs
+from nlgauge.core.composite import leaves
 from nlgauge.core.corpus import document_rows, join_documents
 from nlgauge.core.kinds import Choice, FigureFile, Flag, InputFile, Int, Many, OutputFile, Text, TextColumn
 from nlgauge.core.options import OptionSet, option
-from nlgauge.core.registry import METRICS
+from nlgauge.core.registry import METRICS, metric_name
 from nlgauge.core.result import FORMATS
 from nlgauge.core.run_options import RunOptions
-from nlgauge.errors import FileFormatError, InputError, RecipeError
+from nlgauge.core.scoring import check_overridden, recipes_and_run
+from nlgauge.errors import FileFormatError, InputError, NlgaugeWarning, RecipeError
 from nlgauge.io.store.catalog import encoder_names
 from nlgauge.io.textfiles import Inputs, ParallelTexts, parse_source, read_parallel
-
-#: Said below the help of every command that scores.
-METRIC_FLAGS = """\
-other options of a metric: -m NAME:option=value; nlgauge show NAME lists them
-"""
 
 
 class MetricText(Text):
@@ -138,44 +137,35 @@ _CACHE = ("cache", "cache_size")
 _TEXTS = ("long", "empty")
 
 
-def add_run_options(parser: argparse.ArgumentParser, *, cache: bool = True, texts: bool = False) -> None:
+def run_flags(*, cache: bool = True, texts: bool = False) -> tuple[Flags, ...]:
     """How to compute; only engine, device (within 1e-5) and precision move a score. Not all need a cache.
 
     With `texts`, also what to do with texts that cannot be scored as they are.
     """
-    group = add_flags(parser, RunOptions, title="run", only=(*_RUN, *(_CACHE if cache else ())))
-    add_flags(group, OutputOptions, only=["quiet"])
-    if texts:
-        add_flags(parser, RunOptions, title="texts", only=_TEXTS)
+    run = Flags(RunOptions, "run", only=(*_RUN, *(_CACHE if cache else ())))
+    quiet = Flags(OutputOptions, "run", only=["quiet"])
+    return (run, quiet, Flags(RunOptions, "texts", only=_TEXTS)) if texts else (run, quiet)
 
 
 def run_options(args: argparse.Namespace) -> dict[str, Any]:
-    """The values of `add_run_options` as keywords of a run."""
-    given = given_options(args, RunOptions)
-    return {name: given[name] for name in (*_RUN, *_CACHE, *_TEXTS) if name in given} | {"progress": not args.quiet}
+    """The values of `run_flags` as keywords of a run."""
+    return given_options(args, RunOptions) | {"progress": not args.quiet}
 
 
-def add_scoring_options(
-    parser: CommandParser,
-    *,
-    default: str = "",
-    project: bool = True,
-    one: bool = False,
-    metrics: tuple[str, ...] = ("bertscore",),
-) -> None:
+def scoring_flags(
+    default: str = "", *, project: bool = True, one: bool = False, metrics: tuple[str, ...] = ("bertscore",)
+) -> tuple[Flags, ...]:
     """Metrics, those that are scored by default, and how to compute them.
 
     `default` describes a default that the command sets later.
     """
-    kind = Many(MetricText(), least=1, most=1 if one else None)
-    change: dict[str, Any] = {"project": project, "kind": kind, "default": metrics}
-    change |= {"default": None, "unset": default} if default else {}
-    add_flags(parser, MetricOptions, title="metrics", change={"metric": change})
-    add_run_options(parser, texts=True)
+    change: dict[str, Any] = {"project": project, "kind": Many(MetricText(), least=1, most=1 if one else None)}
+    change |= {"default": None, "unset": default} if default else {"default": metrics}
+    return (Flags(MetricOptions, "metrics", change={"metric": change}), *run_flags(texts=True))
 
 
 def scoring_options(args: argparse.Namespace) -> dict[str, Any]:
-    """The values of `add_scoring_options` as keywords of the library."""
+    """The values of `scoring_flags` as keywords of the library, but for the metrics."""
     return {**metric_options(args), **run_options(args)}
 
 
@@ -185,40 +175,114 @@ def metric_options(args: argparse.Namespace) -> dict[str, Any]:
     return flags | getattr(args, "signature_options", {})
 
 
-def add_output_options(
-    parser: argparse.ArgumentParser,
-    *,
-    width: int | None = 4,
-    formats: Sequence[str] = FORMATS,
-    plot: str = "",
-    quiet: bool = False,
-) -> Any:
-    """Where the result goes, and how; `plot` is the help of a figure. The group is returned."""
+def output_flags(
+    width: int | None = 4, *, formats: Sequence[str] = FORMATS, plot: str = "", quiet: bool = False
+) -> Flags:
+    """Where the result goes, and how; `plot` is the help of a figure."""
     left_out = {"width": width is None, "plot": not plot, "quiet": not quiet}
-    return add_flags(
-        parser,
+    return Flags(
         OutputOptions,
-        title="output",
+        "output",
         without=[name for name, out in left_out.items() if out],
         change={"format": {"kind": Choice(*formats)}, "width": {"default": width}, "plot": {"help": plot}},
     )
 
 
-def add_output_file(parser: argparse.ArgumentParser, what: str) -> None:
-    """Add `--output` to a command that writes a resource."""
-    add_flags(
-        parser, OutputOptions, only=["output"], change={"output": {"required": True, "help": what, "unset": ""}}
-    )
+def output_file(what: str) -> Flags:
+    """The flag `--output` of a command that writes a resource."""
+    change = {"output": {"required": True, "help": what, "unset": ""}}
+    return Flags(OutputOptions, only=["output"], change=change)
 
 
-def add_format(parser: argparse.ArgumentParser, *formats: str) -> None:
-    """Add `--format` to a command that only prints."""
-    add_flags(parser, OutputOptions, only=["format"], change={"format": {"kind": Choice(*formats)}})
+def format_flag(*formats: str) -> Flags:
+    """The flag `--format` of a command that only prints."""
+    return Flags(OutputOptions, only=["format"], change={"format": {"kind": Choice(*formats)}})
+
+
+QUIET = Flags(OutputOptions, only=["quiet"])
+
+
+def check_arguments(args: argparse.Namespace) -> None:
+    """Refuse arguments that are invalid in every command, and replace texts by the values of declared options."""
+    check_options(args)
+    if any("|" in text for text in getattr(args, "metric", None) or ()):
+        # `-m SIGNATURE rescale=FILE`: a signature has the digest of a file, and the command gives its path.
+        options = [text for text in args.metric if re.match(r"[a-z_]+=", text)]
+        args.signature_options = dict(text.split("=", 1) for text in options)
+        set_option(args, "metric", tuple(text for text in args.metric if text not in options))
+    check_outputs(args)
+
+
+def check_metrics(args: argparse.Namespace, metrics: Sequence[str] | None = None) -> None:
+    """Refuse metrics that are files or are not known, and flags that none of them reads."""
+    metrics = metrics or args.metric
+    for text in metrics:
+        if metric_name(text).casefold() not in METRICS and os.path.exists(text):
+            others = [name for name in metrics if name != text]
+            msg = (
+                f"--metric took {text!r}, which is a file; put the systems first: "
+                f"nlgauge {args.command} {text} ... --metric {' '.join(others) or 'NAME'}"
+            )
+            raise RecipeError(msg)
+    options = metric_options(args)
+    recipes, _ = recipes_and_run(metrics, options)
+    check_overridden(metrics, options)
+    if any(getattr(recipe, "against", "refs") == "source" for recipe in leaves(recipes)):
+        return
+    for recipe in leaves(recipes):
+        if getattr(recipe, "src_lang", ""):
+            msg = f"src_lang is read by metrics that compare with the source (against=source), not by {recipe.name}"
+            raise RecipeError(msg)
+    names = ", ".join(dict.fromkeys(recipe.name for recipe in recipes))
+    if getattr(args, "source", None) and args.refs:
+        msg = f"--source is not read: {names} {'compares' if len(recipes) == 1 else 'compare'} with references"
+        warnings.warn(msg, NlgaugeWarning, stacklevel=2)
+
+
+def in_flags(message: str, flags: Iterable[str]) -> str:
+    """A message of the library with flags in the place of Python's keywords, and without Python's quotes.
+
+    >>> in_flags("remove the segment, or score it 0 (empty='zero')", ["empty"])
+    'remove the segment, or score it 0 (--empty zero)'
+    >>> in_flags("score these pairs 0 (unknown='zero')", ["empty"])
+    'score these pairs 0 (unknown=zero)'
+    """
+
+    def any_of(names: Iterable[str]) -> str:  # names that stand alone: not inside a recipe, a signature or quotes
+        return rf"(?<![\w:,=\-'|])({'|'.join(sorted(names, key=len, reverse=True))})"
+
+    def flag(match: re.Match[str]) -> str:
+        value = match[2] if match.lastindex == 2 else ""
+        return f"{flag_of(match[1])} {value}".rstrip()
+
+    if names := set(flags):
+        for end in (r"='([^']*)'", r"=(FILE|PATH)\b", r"=(?=[\s;,.)]|$)"):
+            message = re.sub(any_of(names) + end, flag, message)
+        message = re.sub(rf"^{any_of(names)}(?= must )", flag, message)
+    options = {name for metric in METRICS.values() for name in metric.options()} - names
+    return re.sub(any_of(options) + r"='([^']*)'", r"\1=\2", message)
+
+
+def check_systems_first(args: argparse.Namespace) -> None:
+    """`--refs r.txt a.txt` takes the system for a reference."""
+    if args.hyps or len(getattr(args, "refs", ())) < 2:
+        return
+    *references, system = args.refs
+    took = " and ".join(map(repr, args.refs))
+    fix = f"nlgauge {args.command} {system} --refs {' '.join(references)}"
+    msg = f"--refs took {took}; put the systems first: {fix}"
+    raise RecipeError(msg)
 
 
 def read_texts(args: argparse.Namespace) -> ParallelTexts:
     """Texts of the files of `TextInputs`."""
-    return read_parallel(args.hyps, args.refs, args.source, input_format=args.input_format)
+    return read_parallel(args.hyps, args.refs, getattr(args, "source", None), input_format=args.input_format)
+
+
+def read_columns(specs: Iterable[str]) -> list[list[str]]:
+    """Texts of files or columns, one list for each."""
+    inputs = Inputs()
+    return [inputs.texts(parse_source(spec)) for spec in specs]
 
 
 def read_unit(args: argparse.Namespace) -> None:

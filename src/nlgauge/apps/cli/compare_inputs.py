@@ -9,9 +9,15 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nlgauge.apps.cli.argument_checks import check_metrics
-from nlgauge.apps.cli.common import check_documents, joined_texts, metric_options, read_documents, scoring_options
-from nlgauge.apps.cli.flags import add_flags
+from nlgauge.apps.cli.common import (
+    check_documents,
+    check_metrics,
+    joined_texts,
+    metric_options,
+    read_documents,
+    scoring_options,
+)
+from nlgauge.apps.cli.flags import Flags
 from nlgauge.core.kinds import Flag, InputFile, Many, Text
 from nlgauge.core.options import OptionSet, option
 from nlgauge.core.score_table import ScoreTable
@@ -74,10 +80,10 @@ class ScoreFiles(OptionSet):
     )
 
 
-def add_score_file_options(parser: argparse.ArgumentParser, *, runs: bool = False) -> None:
-    """Add `--scores` and what goes with it, and the flags of a comparison of systems."""
+def score_file_flags(*, runs: bool = False) -> Flags:
+    """The flag `--scores` and what goes with it, and the flags of a comparison of systems."""
     without = () if runs else ("other_versions", "runs", "budget")
-    add_flags(parser, ScoreFiles, title="scores of other tools", without=without)
+    return Flags(ScoreFiles, "scores of other tools", without=without)
 
 
 def score_columns(args: argparse.Namespace) -> dict[str, str]:
@@ -107,22 +113,21 @@ def read_inputs(args: argparse.Namespace, check_systems: Callable[[Sequence[str]
         [spec for spec in args.scores if spec not in verdicts], columns=columns, lower_is_better=args.lower_is_better
     )
     judged = [(_judge(spec), read_verdicts(spec, columns=columns)) for spec in verdicts]
-    named = read_documents(args)
-    documents = None if args.joined else named
+    documents = read_documents(args)
+    resampled = None if args.joined else documents
 
     def check(systems: Sequence[str], segments: int) -> None:
-        check_documents(documents, segments, args)
-        for one in imported:
-            imported_table(one, systems=systems, segments=segments)
+        check_documents(resampled, segments, args)
+        for table in imported:
+            imported_table(table, systems=systems, segments=segments)
         check_systems(systems)
 
-    joined = named if args.joined else None
-    found = _scored(args, _Files.of(args.hyps, runs=args.runs), check, joined)
-    tables = system_scores(found.scores, documents=documents) if found.scores else []
+    inputs = _read_scores(args, _Files.of(args.hyps, runs=args.runs), check, documents if args.joined else None)
+    tables = system_scores(inputs.scores, documents=resampled) if inputs.scores else []
     if imported and not tables:
         check(imported[0].systems, len(imported[0].instances))
-    tables += imported_tables(imported, beside=tables, documents=documents)
-    return replace(found, tables=tables, verdicts=judged)
+    tables += imported_tables(imported, beside=tables, documents=resampled)
+    return replace(inputs, tables=tables, verdicts=judged)
 
 
 @dataclass(frozen=True)
@@ -158,15 +163,19 @@ class _Files:
 
     def renamed(self, labels: Sequence[str]) -> dict[str, str]:
         """By label what the user calls it; runs of a system are numbered."""
-        found: dict[str, str] = {}
-        for at, (label, name) in enumerate(zip(labels, self.names, strict=True)):
-            number = self.names[: at + 1].count(name)
-            found[label] = label if name is None else f"{name} run {number}" if self.runs else name
-        if len(set(found.values())) < len(found):
-            twice = next(name for name in found.values() if list(found.values()).count(name) > 1)
+        names: dict[str, str] = {}
+        for index, (label, name) in enumerate(zip(labels, self.names, strict=True)):
+            number = self.names[: index + 1].count(name)
+            names[label] = label if name is None else f"{name} run {number}" if self.runs else name
+        if len(set(names.values())) < len(names):
+            twice = next(name for name in names.values() if list(names.values()).count(name) > 1)
             msg = f"two systems are called {twice!r}; give one of them another name: NAME=FILE"
             raise RecipeError(msg)
-        return found
+        return names
+
+    def runs_of(self, systems: Sequence[str]) -> dict[str, str]:
+        """By run its system."""
+        return {run: name for run, name in zip(systems, self.names, strict=True) if self.runs and name is not None}
 
 
 def _named(text: str) -> tuple[str | None, str]:
@@ -177,7 +186,7 @@ def _named(text: str) -> tuple[str | None, str]:
     return printable(name), spec
 
 
-def _scored(
+def _read_scores(
     args: argparse.Namespace,
     files: _Files,
     check: Callable[[Sequence[str], int], None],
@@ -187,11 +196,11 @@ def _scored(
     if not files.specs:
         return Inputs()
     if files.saved:
-        found = _saved(args, files)
-        check(list(dict.fromkeys(score.system or "" for score in found.scores)), len(found.scores[0]))
-        return found
+        saved = _read_runs(args, files)
+        check(list(dict.fromkeys(score.system or "" for score in saved.scores)), len(saved.scores[0]))
+        return saved
     metrics = args.metric or ["bertscore"]
-    check_metrics(metrics, args, command="compare")
+    check_metrics(args, metrics)
     _check_twice(metrics, metric_options(args))
     texts = read_parallel(files.specs, args.refs, args.source, input_format=args.input_format)
     names = files.renamed(list(texts.systems))
@@ -199,34 +208,23 @@ def _scored(
     if joined is not None:
         texts = joined_texts(texts, joined, args)
     check(list(texts.systems), len(next(iter(texts.systems.values()))))
-    scores = score_systems(
-        texts.systems,
-        texts.references,
-        sources=texts.sources,
-        metric=metrics,
-        **scoring_options(args),
-    )
-    return Inputs(scores=scores, texts=texts, runs_of=_runs_of(files, list(texts.systems)))
+    options = scoring_options(args)
+    scores = score_systems(texts.systems, texts.references, sources=texts.sources, metric=metrics, **options)
+    return Inputs(scores=scores, texts=texts, runs_of=files.runs_of(list(texts.systems)))
 
 
 def _check_twice(metrics: Sequence[str], options: Mapping[str, str]) -> None:
     """Two recipes of a metric are two columns of a comparison; one recipe given twice is a mistake."""
     recipes, _ = recipes_and_run(metrics, dict(options))
-    for at, recipe in enumerate(recipes):
-        if recipe in recipes[:at]:
+    for index, (metric, recipe) in enumerate(zip(metrics, recipes, strict=True)):
+        if recipe in recipes[:index]:
             other = metrics[recipes.index(recipe)]
-            same = "is given twice" if other == metrics[at] else f"is the same recipe as {other!r}"
-            msg = f"--metric: {metrics[at]!r} {same}; leave one out"
+            same = "is given twice" if other == metric else f"is the same recipe as {other!r}"
+            msg = f"--metric: {metric!r} {same}; leave one out"
             raise RecipeError(msg)
 
 
-def _runs_of(files: _Files, systems: Sequence[str]) -> dict[str, str]:
-    if not files.runs:
-        return {}
-    return {run: name for run, name in zip(systems, files.names, strict=True) if name is not None}
-
-
-def _saved(args: argparse.Namespace, files: _Files) -> Inputs:
+def _read_runs(args: argparse.Namespace, files: _Files) -> Inputs:
     if args.refs or args.source:
         msg = "saved runs are compared as they are; leave out --refs and --source"
         raise RecipeError(msg)
@@ -242,14 +240,10 @@ def _saved(args: argparse.Namespace, files: _Files) -> Inputs:
         if len(systems) > 1 and names[spec] != spec:
             msg = f"{spec!r} holds {len(systems)} systems, so it cannot be called {names[spec]!r}; leave out the name"
             raise RecipeError(msg)
-    renamed = {
-        spec: replace(saved, scores=tuple(replace(score, system=names[spec]) for score in saved.scores))
-        if names[spec] != spec
-        else saved
-        for spec, saved in runs.items()
-    }
-    scores = join_runs(renamed, other_versions=args.other_versions)
-    return Inputs(scores=scores, runs_of=_runs_of(files, [names[spec] for spec in files.specs]))
+        if names[spec] != spec:
+            runs[spec] = replace(saved, scores=tuple(replace(score, system=names[spec]) for score in saved.scores))
+    scores = join_runs(runs, other_versions=args.other_versions)
+    return Inputs(scores=scores, runs_of=files.runs_of([names[spec] for spec in files.specs]))
 
 
 def _of_metrics(saved: ScoreTable, metrics: Sequence[str] | None, spec: str) -> ScoreTable:

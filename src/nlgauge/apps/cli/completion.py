@@ -11,8 +11,8 @@ import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from nlgauge.apps.cli.flags import add_flags
-from nlgauge.apps.cli.parsing import AddParser, CommandParser, is_shown
+from nlgauge.apps.cli.flags import Command, Flags
+from nlgauge.apps.cli.parsing import CommandParser, is_shown
 from nlgauge.core.kinds import Choice
 from nlgauge.core.options import OptionSet, option
 
@@ -23,12 +23,6 @@ class CompletionOptions(OptionSet):
 
     shell: str = option("", Choice("bash", "zsh"), help="shell", positional=True, required=True, metavar="SHELL")
 
-
-_EXAMPLES = """\
-examples:
-  source <(nlgauge completion bash)       in ~/.bashrc, for every new shell
-  source <(nlgauge completion zsh)        in ~/.zshrc, after compinit
-"""
 
 _SCRIPT = """\
 {first}_nlgauge_flags() {{
@@ -61,18 +55,22 @@ complete -o bashdefault -o default -F _nlgauge nlgauge
 """
 
 
-def add_command(add_parser: AddParser) -> None:
-    """Add the command to the parser."""
-    parser = add_parser(
-        description="Print a script that completes commands, flags and their values.", epilog=_EXAMPLES
-    )
-    add_flags(parser, CompletionOptions)
-    parser.set_defaults(run=_run)
-
-
 def _run(args: argparse.Namespace) -> int:
     print(completion_script(args.shell), end="")
     return 0
+
+
+COMMANDS = {
+    "completion": Command(
+        run=_run,
+        flags=(Flags(CompletionOptions),),
+        description="Print a script that completes commands, flags and their values.",
+        examples="""\
+  source <(nlgauge completion bash)       in ~/.bashrc, for every new shell
+  source <(nlgauge completion zsh)        in ~/.zshrc, after compinit
+""",
+    )
+}
 
 
 def completion_script(shell: str) -> str:
@@ -81,7 +79,9 @@ def completion_script(shell: str) -> str:
 
     flags, values = [], []
     for place, parser in _places("nlgauge", build_parser()):
-        shown = [flag for action in parser._actions if is_shown(action) for flag in _long_flags(action)]
+        # Short flags are soon typed.
+        long = [flag for action in parser._actions if is_shown(action) for flag in action.option_strings]
+        shown = [flag for flag in long if flag.startswith("--")]
         flags.append(f"        {shlex.quote(place)}) echo {shlex.quote(' '.join(shown))} ;;")
         for action in parser._actions:
             known = getattr(action, "option", None)
@@ -99,17 +99,7 @@ def completion_script(shell: str) -> str:
 def _places(name: str, parser: CommandParser) -> Iterator[tuple[str, CommandParser]]:
     """Every command with the words that lead to it, and all of its flags."""
     yield name, parser
-    for word, command in _commands(parser).items():
-        yield from _places(f"{name} {word}", command)
-
-
-def _commands(parser: CommandParser) -> dict[str, CommandParser]:
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
-            return dict(action.choices)
-    return {}
-
-
-def _long_flags(action: argparse.Action) -> list[str]:
-    """The long spellings of a flag: short ones are soon typed."""
-    return [flag for flag in action.option_strings if flag.startswith("--")]
+            for word, command in action.choices.items():
+                yield from _places(f"{name} {word}", command)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from nlgauge.apps.cli.common import add_format, check_documents, read_documents
-from nlgauge.apps.cli.flags import add_flags
-from nlgauge.apps.cli.parsing import AddParser
+from nlgauge.apps.cli.common import check_documents, format_flag, read_documents
+from nlgauge.apps.cli.flags import Command, Flags
+from nlgauge.apps.cli.outputs import write_result
 from nlgauge.core.kinds import Folder, Int, Many, Text
 from nlgauge.core.options import OptionSet, option
 from nlgauge.data.cards import DATA_CARDS, DataList, describe_card, find_data_card, load
@@ -25,57 +25,48 @@ if TYPE_CHECKING:
 DATA_NAME = Text("the name of a data set, see 'nlgauge data list'", known=lambda: DATA_CARDS)
 
 
+#: An option that `--data` reads.
+_data_option = partial(option, needs="data")
+
+
 @dataclass(frozen=True, kw_only=True)
 class DataOptions(OptionSet):
     """A data set with human judgements, or a part of it."""
 
     data: str | None = option(None, DATA_NAME, help="data set, see 'nlgauge data list'")
-    at: str | None = option(
-        None,
-        Folder("a file or a folder"),
-        help="file or folder of the data",
-        unset="$NLGAUGE_DATA",
-        needs="data",
-        metavar="PATH",
+    at: str | None = _data_option(
+        None, Folder("a file or a folder"), help="file or folder of the data", unset="$NLGAUGE_DATA", metavar="PATH"
     )
-    langpairs: tuple[str, ...] = option(
-        (),
-        Many(Text("a language pair")),
-        help="language pairs, such as cs-en",
-        unset="all",
-        needs="data",
-        metavar="PAIR",
+    langpairs: tuple[str, ...] = _data_option(
+        (), Many(Text("a language pair")), help="language pairs, such as cs-en", unset="all", metavar="PAIR"
     )
-    set: tuple[str, ...] = option(
-        (),
-        Many(Text("KEY=VALUE"), again=True),
-        help="options, see 'nlgauge data info NAME'",
-        needs="data",
-        metavar="KEY=VALUE",
+    set: tuple[str, ...] = _data_option(
+        (), Many(Text("KEY=VALUE"), again=True), help="options, see 'nlgauge data info NAME'", metavar="KEY=VALUE"
     )
-    limit: int | None = option(
-        None, Int(1), help="first N rows of each language pair and system", unset="all", needs="data"
-    )
+    limit: int | None = _data_option(None, Int(1), help="first N rows of each language pair and system", unset="all")
 
 
-def add_data_options(
-    parser: argparse.ArgumentParser, *, title: str = "data", required: bool = True, limit: bool = False
-) -> Any:
-    """Add the options; the group is returned for a command that has more of them."""
+def data_flags(title: str = "data", *, required: bool = True, limit: bool = False) -> Flags:
+    """The flags that choose the data of a study."""
     change = {"data": {"required": required}}
-    return add_flags(parser, DataOptions, title=title, without=() if limit else ["limit"], change=change)
+    return Flags(DataOptions, title, without=() if limit else ["limit"], change=change)
 
 
 def load_data(args: argparse.Namespace, **more: Any) -> JudgementTable:
     """The table that the options name."""
     card = find_data_card(args.data)
     options = dict(more) | card.parse_options(args.set)
-    at = args.at or os.environ.get("NLGAUGE_DATA")
-    if not at:
-        msg = f"say where {card.name} lies: --at PATH, or the environment variable NLGAUGE_DATA"
-        raise RecipeError(msg)
-    table = load(card.name, at, langpairs=args.langpairs or None, **options)
+    table = load(card.name, data_folder(args, card.name), langpairs=args.langpairs or None, **options)
     return table if getattr(args, "limit", None) is None else table.first_rows(args.limit)
+
+
+def data_folder(args: argparse.Namespace, name: str) -> str:
+    """The folder of a data set."""
+    folder: str | None = args.at or os.environ.get("NLGAUGE_DATA")
+    if not folder:
+        msg = f"say where {name} lies: --at PATH, or the environment variable NLGAUGE_DATA"
+        raise RecipeError(msg)
+    return folder
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,38 +84,8 @@ class _Lookup(OptionSet):
     )
 
 
-def add_command(add_parser: AddParser) -> None:
-    """Add the command to the parser."""
-    parser = add_parser()
-    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
-    listing = actions.add_parser("list", help="list the known data sets")
-    listing.set_defaults(run=_list)
-    info = actions.add_parser("info", help="show source, citation, files and pitfalls of a data set")
-    add_flags(info, _Lookup, only=["name"])
-    info.set_defaults(run=_info)
-    checking = actions.add_parser("check", help="check whether the files are complete; exit status 1 if not")
-    named = {
-        "positional": False,
-        "required": False,
-        "help": "data set to check for",
-        "unset": "recognised by its files",
-    }
-    add_flags(checking, _Lookup, change={"name": named})
-    checking.set_defaults(run=_check)
-    tables = ("text", "json", "markdown")
-    for action, formats in ((listing, tables), (info, ("text", "json")), (checking, tables)):
-        add_format(action, *formats)
-
-
-def _list(args: argparse.Namespace) -> int:
-    described = [describe_card(card, options=args.format == "json") for card in DATA_CARDS.values()]
-    sys.stdout.write(DataList(tuple(described)).render(args.format))
-    return 0
-
-
-def _info(args: argparse.Namespace) -> int:
-    sys.stdout.write(describe_card(find_data_card(args.name)).render(args.format))
-    return 0
+def _list(args: argparse.Namespace) -> DataList:
+    return DataList(tuple(describe_card(card, options=args.format == "json") for card in DATA_CARDS.values()))
 
 
 def _check(args: argparse.Namespace) -> int:
@@ -139,7 +100,7 @@ def _check(args: argparse.Namespace) -> int:
         msg = f"{path!r} looks like no known data set; name it with --name, one of {', '.join(DATA_CARDS)}"
         raise InputError(msg)
     result = DataChecks(tuple(check(name, path) for name in names))
-    sys.stdout.write(result.render(args.format))
+    write_result(result, args)
     return 0 if result.complete else 1
 
 
@@ -153,3 +114,21 @@ def with_documents(table: JudgementTable, args: argparse.Namespace) -> Judgement
         raise RecipeError(msg)
     check_documents(documents, len(table), args, what=f"rows of {table.name}")
     return replace(table, document=documents)
+
+
+_TABLES = format_flag("text", "json", "markdown")
+_NAMED = {"positional": False, "required": False, "help": "data set to check for", "unset": "recognised by its files"}
+
+COMMANDS = {
+    "data list": Command(run=_list, flags=(_TABLES,), help="list the known data sets"),
+    "data info": Command(
+        run=lambda args: describe_card(find_data_card(args.name)),
+        flags=(Flags(_Lookup, only=["name"]), format_flag("text", "json")),
+        help="show source, citation, files and pitfalls of a data set",
+    ),
+    "data check": Command(
+        run=_check,
+        flags=(Flags(_Lookup, change={"name": _NAMED}), _TABLES),
+        help="check whether the files are complete; exit status 1 if not",
+    ),
+}

@@ -1,4 +1,4 @@
-"""`nlgauge explain pair`, `evaluate` and `corpus`: why a text got its score (`factors` is in explain_factors.py).
+"""`nlgauge explain`: why a text or a corpus got its score, and what metrics measure.
 
 Flags that would not be read are refused, and the message names the flag that is missing.
 """
@@ -8,35 +8,33 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, TextIO
 
-from nlgauge.apps.cli.argument_checks import check_metrics
 from nlgauge.apps.cli.common import (
-    METRIC_FLAGS,
     MetricOptions,
-    TextInputs,
-    add_output_options,
-    add_scoring_options,
+    check_metrics,
     metric_options,
-    read_texts,
+    output_flags,
     run_options,
+    scoring_flags,
     scoring_options,
 )
-from nlgauge.apps.cli.datasets import add_data_options, load_data
-from nlgauge.apps.cli.explain_factors import add_factors
-from nlgauge.apps.cli.flags import add_flags, given_options, refuse_flags
-from nlgauge.apps.cli.outputs import saving, write_output
-from nlgauge.apps.cli.parsing import AddParser
-from nlgauge.core.kinds import Choice, Flag, InputFile, Many, Text
+from nlgauge.apps.cli.datasets import data_flags, load_data
+from nlgauge.apps.cli.flags import Command, Flags, flag_of, given_options, read_options, refuse_flags
+from nlgauge.apps.cli.operations import commands_of_group, read_segments, run_operation
+from nlgauge.apps.cli.outputs import report, write_figure, write_output, write_result
+from nlgauge.apps.operations import operations
+from nlgauge.core.kinds import Choice, FigureFile, Flag, InputFile, Int, Many, Text
 from nlgauge.core.metric import looks_alone
 from nlgauge.core.options import OptionSet, option
+from nlgauge.core.run_options import RunOptions
 from nlgauge.core.scoring import recipes_and_run
 from nlgauge.errors import RecipeError
 from nlgauge.io.canvas import save_figure
 from nlgauge.io.textfiles import file_label
-from nlgauge.studies.explain.corpus import explain_corpus
 from nlgauge.studies.explain.evaluate import METHODS as ERROR_METHODS
 from nlgauge.studies.explain.evaluate import (
     ErrorAgreement,
@@ -47,7 +45,9 @@ from nlgauge.studies.explain.evaluate import (
     read_word_tags,
     word_errors,
 )
-from nlgauge.studies.explain.options import CorpusOptions, ExplainOptions
+from nlgauge.studies.explain.options import ExplainOptions
+from nlgauge.studies.factors.columns import CLB, COMPUTED, FactorOptions
+from nlgauge.studies.factors.surrogate import FactorStudy, Intervals
 
 if TYPE_CHECKING:
     from nlgauge.studies.explain.explanation import Explanation
@@ -80,7 +80,23 @@ class ErrorOptions(OptionSet):
     method: str = option("match", Choice(*ERROR_METHODS), help="method that computes error scores")
 
 
-def check_pair(args: argparse.Namespace) -> None:
+def _word_flags(*without: str, words: str = "words") -> Flags:
+    """How words are made and left out."""
+    side = {"kind": Choice("hypothesis", "reference", "source"), "help": "whose words are left out, or evaluated"}
+    return Flags(ExplainOptions, without=without, change={"words": {"default": words}, "side": side})
+
+
+def _word_options(args: argparse.Namespace) -> dict[str, Any]:
+    """The options of `_word_flags` that were given, as keywords; the library has the other defaults."""
+    # For the library both are the text that a hypothesis is compared with.
+    side = "hypothesis" if args.side == "hypothesis" else "reference"
+    return given_options(args, ExplainOptions) | {"words": args.words, "side": side}
+
+
+# explain pair
+
+
+def _check_pair(args: argparse.Namespace) -> None:
     """Refuse texts that the metric does not read, and flags of a figure without one."""
     if not args.ref_text and args.source_text is None:
         msg = "nlgauge explain pair needs a text to compare with: --ref-text TEXT or --source-text TEXT"
@@ -108,21 +124,82 @@ def check_pair(args: argparse.Namespace) -> None:
         raise RecipeError(msg)
 
 
-def check_left_out(args: argparse.Namespace, found: Explanation) -> None:
+def _check_left_out(args: argparse.Namespace, explanation: Explanation) -> None:
     """Refuse flags on words that are left out where none were, which is known once the pair is explained.
 
     Shapley values come by themselves where the score is no sum over words.
     """
-    if not (found.hypothesis.words and found.reference.words):
+    if not (explanation.hypothesis.words and explanation.reference.words):
         return
-    kinds = {one.kind for one in found.attributions}
+    kinds = {attribution.kind for attribution in explanation.attributions}
     if "shapley" not in kinds:
         refuse_flags(args, ("samples", "seed"), "belongs to --shapley, which was not given")
     if not kinds & {"shapley", "leave-one-out"}:
         refuse_flags(args, ("side", "component"), "belongs to --shapley or --leave-one-out; neither was given")
 
 
-def check_evaluate(args: argparse.Namespace) -> None:
+def wants_colour(stream: TextIO) -> bool:
+    """Whether colours belong on a stream: it is a terminal, and nobody asked for none (no-color.org)."""
+    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def _pair(args: argparse.Namespace) -> int:
+    from nlgauge.studies.explain.pairs import explain_pair
+
+    check_metrics(args)
+    _check_pair(args)
+    explanation = explain_pair(
+        args.hyp_text,
+        args.ref_text or None,
+        source=args.source_text,
+        metric=args.metric[0],
+        beside=args.side_by_side,
+        **_word_options(args),
+        **metric_options(args),
+        **(run_options(args) | {"progress": False}),
+    )
+    _check_left_out(args, explanation)
+    colour = args.output == "-" and wants_colour(sys.stdout)
+    write_output(args.output, explanation.render(args.format, decimals=args.width, colour=colour))
+    write_figure(args.plot, lambda path: save_figure(explanation.figure(kind=args.plot_kind), path))
+    return report(args, f"signature: {explanation.signature}") if args.format == "text" else 0
+
+
+# explain corpus
+
+
+def change_corpus(command: Command) -> Command:
+    """The command with data sets next to files."""
+    return command.varied(
+        data_flags(required=False, limit=True),
+        change={"width": {"default": 3}},
+        run=partial(run_operation, operation=operations()["explain-corpus"], read=_read_corpus),
+        usage="(HYP --refs REF ... | --data NAME)",
+        description="What words contribute to a metric's score, added up over all texts: by part of speech, and by\n"
+        "whether the other text has the same word, another form of it, or neither.",
+        examples="""\
+  nlgauge explain corpus out.txt --refs ref.txt --metric bertscore
+  nlgauge explain corpus --data wmt17-testset --langpairs cs-en --metric moverscore --format tsv
+""",
+    )
+
+
+def _read_corpus(args: argparse.Namespace) -> Mapping[str, Any]:
+    if bool(args.hyps) == (args.data is not None):
+        msg = "nlgauge explain corpus needs texts: HYP with --refs REF or --source SRC, or --data NAME, not both"
+        raise RecipeError(msg)
+    if args.data is None:
+        return read_segments(args)
+    refuse_flags(args, ("refs", "source"), "belongs to texts in files; with --data NAME leave it out")
+    table = load_data(args)
+    references = list(table.references) if all(table.references) else None
+    return {"hyps": table.hypothesis, "refs": references, "sources": table.source}
+
+
+# explain evaluate
+
+
+def _check_evaluate(args: argparse.Namespace) -> None:
     """Refuse flags that do not go with scores of a file, or with the method."""
     if args.gold is not None:
         refuse_flags(args, ["side"], "belongs to --data NAME; with --gold FILE leave it out")
@@ -138,7 +215,7 @@ def check_evaluate(args: argparse.Namespace) -> None:
         refuse_flags(args, ["pieces"], "belongs to --method match")
 
 
-def check_source_side(args: argparse.Namespace, metrics: Sequence[str]) -> None:
+def _check_source_side(args: argparse.Namespace, metrics: Sequence[str]) -> None:
     """Refuse to evaluate words of the source by metrics that do not read it."""
     recipes, _ = recipes_and_run(metrics, metric_options(args))
     names = [recipe.name for recipe in recipes if getattr(recipe, "against", "refs") != "source"]
@@ -147,214 +224,211 @@ def check_source_side(args: argparse.Namespace, metrics: Sequence[str]) -> None:
         raise RecipeError(msg)
 
 
-def _add_word_options(parser: argparse.ArgumentParser, *, words: str = "words", without: Sequence[str] = ()) -> None:
-    """How words are made and left out."""
-    side = Choice("hypothesis", "reference", "source")
-    change: dict[str, dict[str, Any]] = {
-        "words": {"default": words},
-        "side": {"kind": side, "help": "whose words are left out, or evaluated"},
-    }
-    add_flags(parser, ExplainOptions, without=without, change=change)
-
-
-def _word_options(args: argparse.Namespace) -> dict[str, Any]:
-    """The options of `_add_word_options` that were given, as keywords; the library has the other defaults."""
-    # For the library both are the text that a hypothesis is compared with.
-    side = "hypothesis" if args.side == "hypothesis" else "reference"
-    return given_options(args, ExplainOptions) | {"words": args.words, "side": side}
-
-
-_CORPUS_EXAMPLES = f"""\
-examples:
-  nlgauge explain corpus out.txt --refs ref.txt --metric bertscore
-  nlgauge explain corpus --data wmt17-testset --langpairs cs-en --metric moverscore --format tsv
-{METRIC_FLAGS}"""
-
-
-def add_corpus(actions: Any) -> None:
-    """Add the command to the parser."""
-    parser = actions.add_parser(
-        "corpus",
-        usage="nlgauge explain corpus (HYP --refs REF ... | --data NAME) [options]",
-        help="show which parts of speech and kinds of match make up the score of a corpus",
-        description="What words contribute to a metric's score, added up over all texts: by part of speech, and by\n"
-        "whether the other text has the same word, another form of it, or neither.",
-        epilog=_CORPUS_EXAMPLES,
-    )
-    add_flags(parser, TextInputs)
-    add_data_options(parser, required=False, limit=True)
-    add_flags(parser, CorpusOptions)
-    add_scoring_options(parser, one=True)
-    add_output_options(parser, width=3)
-    parser.add_help_all()
-    parser.set_defaults(run=_corpus)
-
-
-def _corpus(args: argparse.Namespace) -> int:
-    check_metrics(args.metric, args, command="explain corpus")
-    hypotheses, references, sources = _texts(args)
-    found = explain_corpus(
-        hypotheses,
-        references,
-        sources=sources,
-        metric=args.metric[0],
-        **given_options(args, CorpusOptions),
-        **metric_options(args),
-        **(run_options(args) | {"progress": False}),
-    )
-    write_output(args.output, found.render(args.format, decimals=args.width))
-    return 0
-
-
-def _texts(args: argparse.Namespace) -> tuple[Sequence[str], list[tuple[str, ...]] | None, Sequence[str] | None]:
-    """Hypotheses, references and sources, of files or of a data set."""
-    if bool(args.hyps) == (args.data is not None):
-        msg = "nlgauge explain corpus needs texts: HYP with --refs REF or --source SRC, or --data NAME, not both"
-        raise RecipeError(msg)
-    if args.data is not None:
-        refuse_flags(args, ("refs", "source"), "belongs to texts in files; with --data NAME leave it out")
-        table = load_data(args)
-        return table.hypothesis, list(table.references) if all(table.references) else None, table.source
-    texts = read_texts(args)
-    if len(texts.systems) != 1:
-        msg = f"nlgauge explain corpus takes one system, got {len(texts.systems)}"
-        raise RecipeError(msg)
-    (hypotheses,) = texts.systems.values()
-    return hypotheses, texts.references, texts.sources
-
-
-_EVALUATE_EXAMPLES = f"""\
-examples:
-  nlgauge explain evaluate --gold dev.tgt-tags --scores explanations.jsonl:shap --lower-is-error
-  nlgauge explain evaluate --data eval4nlp --langpairs ru-de --metric bertscore:model=muse,against=source
-{METRIC_FLAGS}"""
-
-
-def add_evaluate(actions: Any) -> None:
-    """Add the command to the parser."""
-    parser = actions.add_parser(
-        "evaluate",
-        usage="nlgauge explain evaluate (--gold FILE | --data NAME) [--scores FILE | --metric METRIC] [options]",
-        help="compare error scores of words with marked errors",
-        description="AUC, average precision and recall at top-K of word-level error scores, by the protocol of the\n"
-        "Eval4NLP 2021 shared task. Scores come from a file, or from the explanations of a metric.",
-        epilog=_EVALUATE_EXAMPLES,
-    )
-    data = add_data_options(parser, required=False, limit=True)
-    add_flags(data, ErrorOptions, only=["gold"])
-    add_flags(parser, ErrorOptions, without=["gold"])
-    _add_word_options(parser, words="blanks", without=("shapley", "leave_one_out", "beside", "matrix"))
-    add_scoring_options(parser, default="bertscore")
-    add_output_options(parser, width=3)
-    parser.add_help_all()
-    parser.set_defaults(run=_evaluate)
-
-
-def _evaluate(args: argparse.Namespace) -> int:
+def _evaluate(args: argparse.Namespace) -> ErrorAgreements:
     if (args.gold is None) == (args.data is None):
         msg = "nlgauge explain evaluate needs marked errors: --gold FILE, or --data NAME, not both"
         raise RecipeError(msg)
-    check_evaluate(args)
-    found = ErrorAgreements(tuple(_from_files(args) if args.gold else _from_data(args)))
-    write_output(args.output, found.render(args.format, decimals=args.width))
-    return 0
-
-
-def _from_files(args: argparse.Namespace) -> list[ErrorAgreement]:
+    _check_evaluate(args)
+    if args.gold is None:
+        return ErrorAgreements(tuple(_errors_of_data(args)))
     if args.scores is None:
         msg = "--gold FILE has words without texts, so it needs --scores FILE"
         raise RecipeError(msg)
     gold = read_word_tags(args.gold)
     scores = read_word_scores(args.scores, lower_is_error=args.lower_is_error)
-    return [replace(evaluate_errors(gold, scores), scores=file_label(args.scores))]
+    return ErrorAgreements((replace(evaluate_errors(gold, scores), scores=file_label(args.scores)),))
 
 
-def _from_data(args: argparse.Namespace) -> list[ErrorAgreement]:
+def _errors_of_data(args: argparse.Namespace) -> Iterator[ErrorAgreement]:
     table = load_data(args)
     if args.scores is not None and len(table.langpairs) != 1:
         msg = f"--scores belong to one language pair, and {table.name} has {', '.join(table.langpairs)}; --langpairs"
         raise RecipeError(msg)
     metrics = args.metric or ["bertscore"]
     if args.scores is None:
-        check_metrics(metrics, args, command="explain evaluate")
-        check_source_side(args, metrics)
-    found = []
+        check_metrics(args, metrics)
+        _check_source_side(args, metrics)
+    options = _word_options(args)
     for langpair in table.langpairs:
         part = table.where(langpair=langpair)
-        options = _word_options(args)
         gold = gold_words(part, side=options["side"], words=args.words)
         if args.scores is not None:
             scores = {file_label(args.scores): read_word_scores(args.scores, lower_is_error=args.lower_is_error)}
         else:
-            options |= scoring_options(args)
-            scores = {name: word_errors(part, metric=name, method=args.method, **options) for name in metrics}
-        found += [
-            replace(evaluate_errors(gold, values), scores=name, langpair=langpair) for name, values in scores.items()
-        ]
-    return found
+            how = {"method": args.method, **options, **scoring_options(args)}
+            scores = {name: word_errors(part, metric=name, **how) for name in metrics}
+        for name, values in scores.items():
+            yield replace(evaluate_errors(gold, values), scores=name, langpair=langpair)
 
 
-_PAIR_EXAMPLES = f"""\
-examples:
+# explain factors
+
+
+#: Flags of what factors are made with, and which factors read them.
+_MAKING = {
+    "parser": ("SYN", "MOR"),
+    "source_parser": ("SYN", "MOR"),
+    "word_vectors": ("MOR",),
+    "lexicon": ("MOR",),
+    "translations": ("LEX", CLB),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class FactorInputs(OptionSet):
+    """Scores to explain, of a data set or in a table."""
+
+    criterion: str | None = option(
+        None, Text("a criterion"), help="human rating that is SEM", unset="set by the data set", needs="data"
+    )
+    released: tuple[str, ...] = option(
+        (), Many(Text("a metric")), help="scores that came with the data, too", needs="data"
+    )
+    table: str | None = option(
+        None, InputFile(), help="instead of a data set: .tsv, .csv or .jsonl with scores and factors"
+    )
+    metric_column: tuple[str, ...] = option(
+        (), Many(Text("a column")), help="columns that are metrics", needs="table"
+    )
+    lower_is_better: tuple[str, ...] = option(
+        (), Many(Text("a column")), help="metrics that are distances", needs="table"
+    )
+    factor: tuple[str, ...] = option(
+        (),
+        Many(Text("a factor")),
+        help=f"{', '.join(COMPUTED)}, {CLB}, or columns of the data",
+        unset=" ".join(COMPUTED),
+    )
+    vector_seed: int | None = option(
+        None,
+        Int(0),
+        help="seed of the training of word vectors",
+        unset=str(FactorOptions().seed),
+        needs="data",
+        hidden=True,
+    )
+    plot_fit: str | None = option(None, FigureFile(), help="figure of each metric next to its surrogate")
+
+
+def _factors(args: argparse.Namespace) -> int:
+    if (args.table is None) == (args.data is None):
+        msg = "nlgauge explain factors needs pairs to look at: --data NAME, or --table FILE, not both"
+        raise RecipeError(msg)
+    intervals = read_options(args, Intervals)
+    study = _factors_of_table(args, intervals) if args.table else _factors_of_data(args, intervals)
+    write_result(study, args)
+    write_figure(args.plot_fit, lambda path: save_figure(study.fit_figure(), path))
+    return 0
+
+
+def _factors_of_table(args: argparse.Namespace, intervals: Intervals) -> FactorStudy:
+    from nlgauge.studies.factors.surrogate import explain_columns  # loads what scores whole data sets
+
+    refuse_flags(
+        args, MetricOptions.options(), "belongs to metrics that are computed; with --table FILE leave it out"
+    )
+    if not args.metric_column or not args.factor:
+        msg = "--table FILE needs the names of its columns: --metric-column NAME ... and --factor NAME ..."
+        raise RecipeError(msg)
+    return explain_columns(
+        args.table, args.metric_column, args.factor, lower_is_better=args.lower_is_better, intervals=intervals
+    )
+
+
+def _factors_of_data(args: argparse.Namespace, intervals: Intervals) -> FactorStudy:
+    from nlgauge.studies.factors.surrogate import explain_factors  # loads what scores whole data sets
+
+    metrics = args.metric if args.metric is not None else [] if args.released else ["bertscore"]
+    if metrics:
+        check_metrics(args, metrics)
+    making = given_options(args, FactorOptions)
+    _check_factors_read(args.factor or COMPUTED, making)
+    table = load_data(args)
+    if args.vector_seed is not None:
+        making["seed"] = args.vector_seed
+    return explain_factors(
+        table,
+        metrics,
+        factors=args.factor or COMPUTED,
+        released=args.released,
+        criterion=args.criterion,
+        making=FactorOptions.of(making),
+        intervals=intervals,
+        run=RunOptions.of(run_options(args)),
+        **metric_options(args),
+    )
+
+
+def _check_factors_read(factors: Sequence[str], given: Iterable[str]) -> None:
+    """Refuse a flag that no factor of the call reads."""
+    wanted = {name.upper() for name in factors}
+    for name in given:
+        if not wanted & set(_MAKING[name]):
+            readers = " and ".join(_MAKING[name])
+            msg = f"{flag_of(name)} is read by {readers}, which --factor does not name; leave it out"
+            raise RecipeError(msg)
+
+
+COMMANDS = {
+    "explain pair": Command(
+        run=_pair,
+        flags=(
+            Flags(PairOptions, without=["plot_kind"]),
+            _word_flags("beside", "matrix"),
+            *scoring_flags(one=True),
+            output_flags(formats=("text", "json", "markdown"), plot="figure: .png, .svg or .pdf"),
+            Flags(PairOptions, "output", only=["plot_kind"]),
+        ),
+        help="explain the score of one pair",
+        usage="--hyp-text TEXT (--ref-text TEXT ... | --source-text TEXT)",
+        description="What matched what in one pair of texts, and what each word contributes to the score.",
+        examples="""\
   nlgauge explain pair --hyp-text "A cat sat." --ref-text "The cat was sitting." --metric moverscore --side-by-side
   nlgauge explain pair --hyp-text "Eine Katze." --source-text "A cat." --metric bertscore:against=source
   nlgauge explain pair --hyp-text "A cat sat." --ref-text "A dog ran." --plot pair.png
-{METRIC_FLAGS}"""
-
-
-def add_command(add_parser: AddParser) -> None:
-    """Add the command to the parser."""
-    parser = add_parser()
-    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
-    _add_pair(actions)
-    add_evaluate(actions)
-    add_factors(actions)
-    add_corpus(actions)
-
-
-def _add_pair(actions: Any) -> None:
-    parser = actions.add_parser(
-        "pair",
-        usage="nlgauge explain pair --hyp-text TEXT (--ref-text TEXT ... | --source-text TEXT) [options]",
-        help="explain the score of one pair",
-        description="What matched what in one pair of texts, and what each word contributes to the score.",
-        epilog=_PAIR_EXAMPLES,
-    )
-    add_flags(parser, PairOptions, without=["plot_kind"])
-    _add_word_options(parser, without=["beside", "matrix"])
-    add_scoring_options(parser, one=True)
-    output = add_output_options(parser, formats=("text", "json", "markdown"), plot="figure: .png, .svg or .pdf")
-    add_flags(output, PairOptions, only=["plot_kind"])
-    parser.add_help_all()
-    parser.set_defaults(run=_pair)
-
-
-def wants_colour(stream: TextIO) -> bool:
-    """Whether colours belong on a stream: it is a terminal, and nobody asked for none (no-color.org)."""
-    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
-
-
-def _pair(args: argparse.Namespace) -> int:
-    from nlgauge.studies.explain.pairs import explain_pair
-
-    check_metrics(args.metric, args, command="explain pair")
-    check_pair(args)
-    found = explain_pair(
-        args.hyp_text,
-        args.ref_text or None,
-        source=args.source_text,
-        metric=args.metric[0],
-        beside=args.side_by_side,
-        **_word_options(args),
-        **metric_options(args),
-        **(run_options(args) | {"progress": False}),
-    )
-    check_left_out(args, found)
-    colour = args.output == "-" and wants_colour(sys.stdout)
-    write_output(args.output, found.render(args.format, decimals=args.width, colour=colour))
-    if args.plot:
-        with saving(args.plot) as path:
-            save_figure(found.figure(kind=args.plot_kind or "flow"), path)
-    if args.format == "text" and not args.quiet:
-        print(f"signature: {found.signature}", file=sys.stderr)
-    return 0
+""",
+    ),
+    "explain evaluate": Command(
+        run=_evaluate,
+        flags=(
+            data_flags(required=False, limit=True),
+            Flags(ErrorOptions, "data", only=["gold"]),
+            Flags(ErrorOptions, without=["gold"]),
+            _word_flags("shapley", "leave_one_out", "beside", "matrix", words="blanks"),
+            *scoring_flags("bertscore"),
+            output_flags(3),
+        ),
+        help="compare error scores of words with marked errors",
+        usage="(--gold FILE | --data NAME) [--scores FILE | --metric METRIC]",
+        description="AUC, average precision and recall at top-K of word-level error scores, by the protocol of the\n"
+        "Eval4NLP 2021 shared task. Scores come from a file, or from the explanations of a metric.",
+        examples="""\
+  nlgauge explain evaluate --gold dev.tgt-tags --scores explanations.jsonl:shap --lower-is-error
+  nlgauge explain evaluate --data eval4nlp --langpairs ru-de --metric bertscore:model=muse,against=source
+""",
+    ),
+    "explain factors": Command(
+        run=_factors,
+        flags=(
+            data_flags(required=False, limit=True),
+            Flags(FactorInputs, "data", without=["factor", "vector_seed", "plot_fit"]),
+            Flags(FactorInputs, "factors", only=["factor", "vector_seed"]),
+            Flags(FactorOptions, "factors", without=["seed"], change={name: {"needs": "data"} for name in _MAKING}),
+            *scoring_flags("bertscore"),
+            Flags(Intervals, "intervals"),
+            output_flags(3, plot="coefficients with intervals: .png, .svg or .pdf"),
+            Flags(FactorInputs, "output", only=["plot_fit"]),
+        ),
+        help="measure how much of a metric is meaning, syntax, shared words or word forms",
+        usage="(--data NAME | --table FILE --metric-column NAME ...)",
+        description="A linear surrogate of each metric: coefficients of linguistic factors of each pair, with\n"
+        "intervals, and how much of the metric the factors explain together.",
+        examples="""\
+  nlgauge explain factors --data wmt17-testset --metric bertscore moverscore --factor SEM LEX
+  nlgauge explain factors --data sts --metric bertscore --model mpnet --lexicon pairs.tsv --plot factors.png
+  nlgauge explain factors --data factors-wmt --released bertscore bleurt --factor SEM syn lex mor
+  nlgauge explain factors --table scored.tsv --metric-column comet --factor adequacy length
+""",
+    ),
+}
+COMMANDS |= commands_of_group("explain", others=COMMANDS)

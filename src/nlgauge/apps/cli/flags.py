@@ -1,9 +1,15 @@
-"""Flags and positional arguments of the command line, made from declared options.
+"""Commands and their flags, made from declared options.
 
-    add_flags(parser, CompareSettings, title="tests and rankings")
-    settings = read_options(args, CompareSettings)
+    COMMANDS = {
+        "study tune-layer": Command(
+            run=tune,
+            flags=(*data_flags(), Flags(TuneOptions, "layers"), output_flags()),
+            description="Find the layer that correlates best with human judgements.",
+        )
+    }
 
-After parsing, `args.given` holds the values that the command sets, and every option without one has its
+`run` takes the parsed arguments and returns a `Result`, which is written as the command asks for it, or an exit
+status. After parsing, `args.given` holds the values that the command sets, and every option without one has its
 default in `args`. `check_options` parses and checks the values by the options themselves: a message is the same on
 the command line, in Python and in a request.
 """
@@ -11,14 +17,17 @@ the command line, in Python and in a request.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Mapping
-from dataclasses import replace
-from typing import Any, TypeVar
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from nlgauge.apps.cli.parsing import add_hidden
+from nlgauge.apps.cli.parsing import FULL_HELP, CommandParser, add_hidden
 from nlgauge.core.kinds import Flag, Float, Folder, InputFile, Int, Kind, Many, OutputFile
 from nlgauge.core.options import Option, OptionSet
 from nlgauge.errors import RecipeError
+
+if TYPE_CHECKING:
+    from nlgauge.core.result import Result
 
 Options = TypeVar("Options", bound=OptionSet)
 
@@ -47,24 +56,70 @@ def _flag_by(owner: Any, name: str) -> str:
     return owner.flag_of(name) if issubclass(owner, OptionSet) else flag_of(name)
 
 
-def add_flags(
-    target: Any,
-    options: Any,
-    *,
-    title: str = "",
-    only: Iterable[str] = (),
-    without: Iterable[str] = (),
-    change: Mapping[str, Mapping[str, Any]] | None = None,
-) -> Any:
-    """Add a flag for each option of a set or recipe, in a group of their own where it has a title.
+class Flags(NamedTuple):
+    """Options that a command takes as flags or positional arguments."""
 
-    `change` says by option what is different in this command: `{"width": {"default": 3}}`. The group is returned.
-    """
-    group = target.add_argument_group(title) if title else target
-    for name, entry in options.options().items():
-        if name not in set(without) and (not only or name in set(only)):
-            _add_flag(group, replace(entry, **(change or {}).get(name, {})), options)
-    return group
+    options: Any
+    """An `OptionSet`, or the recipe of a metric."""
+    title: str = ""
+    """The group of help that they belong to."""
+    only: Collection[str] = ()
+    without: Collection[str] = ()
+    change: Mapping[str, Mapping[str, Any]] | None = None
+    """By option what is different in this command: `{"width": {"default": 3}}`."""
+    exclusive: bool = False
+    """Whether exactly one of them must be given."""
+
+
+def add_flags(parser: CommandParser, *flags: Flags) -> None:
+    """Add flags to a parser; those with one title are in one group."""
+    groups: dict[str, Any] = {"": parser}
+    for options, title, only, without, change, exclusive in flags:
+        if title not in groups:
+            groups[title] = parser.add_argument_group(title)
+        target = parser.add_mutually_exclusive_group(required=True) if exclusive else groups[title]
+        for name, entry in options.options().items():
+            if name not in without and (not only or name in only):
+                _add_flag(target, replace(entry, **(change or {}).get(name, {})), options)
+    if any(hasattr(action, FULL_HELP) for action in parser._actions):
+        parser.add_help_all()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Command:
+    """A command: its flags, its help, and the function that carries it out."""
+
+    run: Callable[[argparse.Namespace], Result | int]
+    flags: tuple[Flags, ...] = ()
+    help: str = ""
+    """One line for the list of a group such as `nlgauge align`; commands of the main list have theirs there."""
+    description: str = ""
+    usage: str = ""
+    """Arguments in the first line of help, without `[options]`."""
+    examples: str = ""
+
+    def varied(self, *flags: Flags, change: Mapping[str, Mapping[str, Any]] = {}, **fields: Any) -> Command:
+        """The command with further flags after its first ones, and other fields; `change` is that of `Flags`."""
+
+        def changed(own: Flags) -> Flags:
+            names = own.options.options()
+            return own._replace(
+                change={name: {**(own.change or {}).get(name, {}), **change.get(name, {})} for name in names}
+            )
+
+        first, *rest = map(changed, self.flags)
+        return replace(self, flags=(first, *flags, *rest), **fields)
+
+    def add_to(self, parser: CommandParser, spelling: str) -> None:
+        """Set up the parser of this command."""
+        parser.description = self.description or parser.description
+        parser.usage = f"nlgauge {spelling} {self.usage} [options]" if self.usage else None
+        heading = "example" if self.examples.count("\n") < 2 else "examples"
+        parser.epilog = f"{heading}:\n{self.examples}" if self.examples else ""
+        add_flags(parser, *self.flags)
+        if "--metric" in parser._option_string_actions:
+            parser.epilog += "other options of a metric: -m NAME:option=value; nlgauge show NAME lists them\n"
+        parser.set_defaults(run=self.run, command=spelling)
 
 
 def _add_flag(group: Any, entry: Option, owner: Any) -> None:
@@ -91,7 +146,7 @@ def _number_of_values(entry: Option) -> dict[str, Any]:
         return {"action": "append", "nargs": kind.kind.most}
     if kind.most is not None and kind.most == kind.least > 1:
         return {"nargs": kind.most}
-    count = "*" if entry.positional and not kind.least else "+"
+    count = "*" if kind.empty or (entry.positional and not kind.least) else "+"
     return {"nargs": count} | ({"action": "extend"} if kind.again else {})
 
 

@@ -1,25 +1,30 @@
-"""`nlgauge list`, `nlgauge show`, `nlgauge models list|pull|path` and `nlgauge build int8`."""
+"""`nlgauge list`, `show`, `models` and `build int8`, and `nlgauge signature show|diff`."""
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import sys
 from dataclasses import dataclass
 
-from nlgauge.apps.cli.common import OutputOptions, add_format
-from nlgauge.apps.cli.flags import add_flags
-from nlgauge.apps.cli.parsing import AddParser
+from nlgauge.apps.cli.common import QUIET, MetricText, format_flag, read_columns
+from nlgauge.apps.cli.flags import Command, Flags
+from nlgauge.apps.cli.outputs import report
+from nlgauge.core.bert_score_hash import BertScoreHash, is_bert_score_hash
+from nlgauge.core.composite import member_signatures
 from nlgauge.core.kinds import Many, Text, TextColumn
-from nlgauge.core.options import OptionSet, option
-from nlgauge.core.registry import METRICS, metric_class
-from nlgauge.errors import DigestError
+from nlgauge.core.options import OptionSet, did_you_mean, option
+from nlgauge.core.registry import METRICS, check_signature_fields, metric_class, todays_signature
+from nlgauge.core.signature import MEANINGS, VERSION_FIELDS, FieldDifference, Signature, plain_key
+from nlgauge.encoders.base import signed_precision
+from nlgauge.errors import DigestError, SignatureError
 from nlgauge.io.packages import install_command
 from nlgauge.io.storage import short_digest
 from nlgauge.io.store.catalog import CARDS, ModelCard
 from nlgauge.io.store.fetch import cached_card, card_folder
 from nlgauge.io.store.resolve import resolve
 from nlgauge.io.table import LINE, Table
-from nlgauge.io.textfiles import Inputs, file_label, parse_source
+from nlgauge.io.textfiles import file_label
 from nlgauge.report.metrics import MetricDescription, MetricList
 
 
@@ -59,67 +64,18 @@ class Calibration(OptionSet):
     note: str = option("", Text("a text", empty=True), help="description of the corpus, for the plan", metavar="TEXT")
 
 
-def add_list(add_parser: AddParser) -> None:
-    """Add the command to the parser."""
-    parser = add_parser()
-    parser.set_defaults(run=_list_metrics)
-    add_format(parser, "text", "json", "markdown")
-
-
-def add_show(add_parser: AddParser) -> None:
-    """Add the command to the parser."""
-    parser = add_parser()
-    add_flags(parser, _Lookup, only=["name"])
-    parser.set_defaults(run=_show_metric)
-    add_format(parser, "text", "json")
-
-
-def _list_metrics(args: argparse.Namespace) -> int:
-    sys.stdout.write(MetricList.of(METRICS.values()).render(args.format))
-    return 0
-
-
-def _show_metric(args: argparse.Namespace) -> int:
-    sys.stdout.write(MetricDescription.of(metric_class(args.name)).render(args.format))
-    return 0
-
-
-def add_models(add_parser: AddParser) -> None:
-    """Add the command to the parser."""
-    parser = add_parser()
-    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
-    listing = actions.add_parser("list", help="list the known models, and whether they are downloaded")
-    listing.set_defaults(run=_list_models)
-    pull = actions.add_parser("pull", help="download models into the cache and check their digests")
-    add_flags(pull, _Lookup, only=["models"])
-    add_flags(pull, OutputOptions, only=["quiet"])
-    pull.set_defaults(run=_pull)
-    path = actions.add_parser("path", help="print the folder of a downloaded model")
-    add_flags(path, _Lookup, only=["model"])
-    path.set_defaults(run=_path)
-
-
-def add_int8(add_parser: AddParser) -> None:
-    """Add the command to the parser."""
-    quantise = add_parser()
-    add_flags(quantise, _Lookup, only=["model"])
-    add_flags(quantise, Calibration)
-    add_flags(quantise, OutputOptions, only=["quiet"])
-    quantise.set_defaults(run=_quantise)
-
-
 def _list_models(args: argparse.Namespace) -> int:
-    found = {card: _whether_here(card) for card in CARDS.values()}
+    states = {card: _whether_here(card) for card in CARDS.values()}
     rows = [
         [
             *(card.name, card.origin, str(card.layers), f"{card.size_mb} MB", card.licence, card.kind, here),
             ", ".join(card.languages),
         ]
-        for card, (here, _) in found.items()
+        for card, (here, _) in states.items()
     ]
     columns = ["name", "model", "layers", "size", "licence", "kind", "here", "languages"]
-    states = {"no": "not here", "damaged": "damaged"}
-    notes = [f"{card.name} is {states[here]}: {fix}" for card, (here, fix) in found.items() if fix]
+    words = {"no": "not here", "damaged": "damaged"}
+    notes = [f"{card.name} is {words[here]}: {fix}" for card, (here, fix) in states.items() if fix]
     sys.stdout.write(Table(columns, rows, notes=notes).to_text(width=0, line=LINE))
     return 0
 
@@ -143,8 +99,7 @@ def _how_to_get(card: ModelCard) -> str:
 def _pull(args: argparse.Namespace) -> int:
     for model in args.models:
         files = resolve(model, progress=not args.quiet)
-        if not args.quiet:
-            print(f"{files.name}: {files.path}, weights {short_digest(files.weights_digest)}", file=sys.stderr)
+        report(args, f"{files.name}: {files.path}, weights {short_digest(files.weights_digest)}")
     return 0
 
 
@@ -160,12 +115,133 @@ def _quantise(args: argparse.Namespace) -> int:
     if not args.corpus:
         plan = use_shipped_plan(args.model, progress=not args.quiet)
     else:
-        inputs = Inputs()
-        texts = [text for spec in args.corpus for text in inputs.texts(parse_source(spec))]
+        texts = list(itertools.chain.from_iterable(read_columns(args.corpus)))
         about = args.note or ", ".join(file_label(spec) for spec in args.corpus)
         plan = quantise_model(args.model, texts, about=about, float32=args.float32, progress=not args.quiet)
     print(short_digest(plan.digest))
-    if not args.quiet:
-        said = f"{plan.model}: {len(plan.products)} products in eight bits, {plan.method}; ranges from {plan.about}"
-        print(said, file=sys.stderr)
+    what = f"{len(plan.products)} products in eight bits, {plan.method}; ranges from {plan.about}"
+    return report(args, f"{plan.model}: {what}")
+
+
+# Signatures
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Signatures(OptionSet):
+    """Signatures to look at."""
+
+    left: str = option("", MetricText(), help="signature", positional=True, required=True, metavar="SIGNATURE")
+    right: str = option("", MetricText(), help="other one", positional=True, required=True, metavar="SIGNATURE")
+
+
+def _show(args: argparse.Namespace) -> int:
+    if is_bert_score_hash(args.left):
+        foreign = BertScoreHash.parse(args.left)
+        sys.stdout.write(Table(["field", "value", "meaning"], foreign.explain()).to_text())
+        print(f"\nas a recipe: {foreign.recipe()}")
+        print("not in the hash: " + ", ".join(foreign.missing()))
+        return 0
+    signature = todays_signature(_parse(args.left))
+    check_signature_fields(signature)
+    for member in {id(member): member for member in (signature, *member_signatures(signature))}.values():
+        _check_options(member)
+    for key in signature.run:
+        if plain_key(key) not in MEANINGS:
+            msg = f"the run part of a signature has no field {key!r}{did_you_mean(key, MEANINGS)}"
+            raise SignatureError(msg)
+    rows = [["recipe", "metric", signature.metric, MEANINGS["metric"]]]
+    own = {name: option.help for name, option in metric_class(signature.metric).options().items()}
+    meanings = {"recipe": MEANINGS | own, "run": MEANINGS}
+    for part, fields in (("recipe", signature.recipe), ("run", signature.run)):
+        rows += [[part, key, value, meanings[part].get(plain_key(key), "")] for key, value in fields.items()]
+    sys.stdout.write(Table(["part", "field", "value", "meaning"], rows).to_text())
+    print(f"\nshort: {signature.short()}")
     return 0
+
+
+def _check_options(signature: Signature) -> None:
+    """Refuse values that are none."""
+    metric = metric_class(signature.metric)
+    options = metric.options()
+    for name, value in metric.options_from_signature(signature.recipe).items():
+        if value != "file":  # named by its digest
+            options[name].check(options[name].parse(value))
+
+
+def _diff(args: argparse.Namespace) -> int:
+    for text in (args.left, args.right):
+        if is_bert_score_hash(text):
+            msg = f"{text!r} is a hash string of bert-score; 'nlgauge signature show' says what it leaves open"
+            raise SignatureError(msg)
+    left, right = (_of_today(text) for text in (args.left, args.right))
+    differences = left.difference(right)
+    rows = [[d.part, d.key, d.left or "(absent)", d.right or "(absent)"] for d in differences]
+    if rows:
+        sys.stdout.write(Table(["part", "field", "left", "right"], rows).to_text())
+    verdict, status = _verdict([d for d in differences if d.part == "recipe"])
+    print(verdict, file=sys.stderr)
+    return status
+
+
+def _parse(text: str) -> Signature:
+    """A signature with at least one field; a bare word is none."""
+    signature = Signature.parse(text)
+    if not signature.recipe and not signature.run:
+        msg = f"{text!r} is not a signature: expected METRIC|key:value|..."
+        raise SignatureError(msg)
+    return signature
+
+
+def _of_today(text: str) -> Signature:
+    """A signature under today's names, so that an old one can be compared; an unknown metric's as it stands."""
+    signature = _parse(text)
+    return todays_signature(signature) if signature.metric in METRICS else signature
+
+
+def _verdict(differences: list[FieldDifference]) -> tuple[str, int]:
+    if not differences:
+        return "the recipes are the same", 0
+    precisions = [
+        f"{d.key} {signed_precision(d.left or '')} and {signed_precision(d.right or '')}"
+        for d in differences
+        if d.of_precision
+    ]
+    if precisions:
+        return f"scores of different precision do not compare: {', '.join(precisions)}", 1
+    if all(d.field in VERSION_FIELDS and d.left and d.right for d in differences):
+        return "made by different versions; the recipes are otherwise the same", 0
+    loose = [d.key for d in differences if not (d.left and d.right) and d.field not in VERSION_FIELDS]
+    if all(d.field in VERSION_FIELDS or d.key in loose for d in differences):
+        return f"what both pin is the same, but only one of them pins {', '.join(loose)}", 1
+    return "the recipes differ: the scores are not comparable", 1
+
+
+COMMANDS = {
+    "list": Command(
+        run=lambda args: MetricList.of(METRICS.values()), flags=(format_flag("text", "json", "markdown"),)
+    ),
+    "show": Command(
+        run=lambda args: MetricDescription.of(metric_class(args.name)),
+        flags=(Flags(_Lookup, only=["name"]), format_flag("text", "json")),
+    ),
+    "models list": Command(run=_list_models, help="list the known models, and whether they are downloaded"),
+    "models pull": Command(
+        run=_pull,
+        flags=(Flags(_Lookup, only=["models"]), QUIET),
+        help="download models into the cache and check their digests",
+    ),
+    "models path": Command(
+        run=_path, flags=(Flags(_Lookup, only=["model"]),), help="print the folder of a downloaded model"
+    ),
+    "build int8": Command(run=_quantise, flags=(Flags(_Lookup, only=["model"]), Flags(Calibration), QUIET)),
+    "signature show": Command(
+        run=_show,
+        flags=(Flags(_Signatures, only=["left"]),),
+        help="explain each field; reads hash strings of bert-score too",
+    ),
+    "signature diff": Command(
+        run=_diff,
+        flags=(Flags(_Signatures),),
+        help="fields on which two differ; exit status 1 if their recipes do, versions aside",
+    ),
+}

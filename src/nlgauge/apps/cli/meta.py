@@ -1,35 +1,41 @@
-"""`nlgauge study meta` (correlation of metrics with human judgements) and `nlgauge study tune-layer`."""
+"""Metrics and human judgements: `nlgauge study meta`, `tune-layer` and `ensemble`, and `nlgauge build norms`."""
 
 from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from nlgauge.apps.cli.argument_checks import check_metrics
 from nlgauge.apps.cli.common import (
-    METRIC_FLAGS,
     MODEL,
     DocumentOptions,
-    add_output_options,
-    add_run_options,
-    add_scoring_options,
+    check_metrics,
     metric_options,
+    output_file,
+    output_flags,
+    run_flags,
     run_options,
+    scoring_flags,
 )
-from nlgauge.apps.cli.compare_inputs import add_score_file_options, score_columns
-from nlgauge.apps.cli.datasets import add_data_options, load_data, with_documents
-from nlgauge.apps.cli.flags import add_flags, given_options, read_options
-from nlgauge.apps.cli.operations import write_result
-from nlgauge.apps.cli.parsing import AddParser
+from nlgauge.apps.cli.compare_inputs import ScoreFiles, score_columns, score_file_flags
+from nlgauge.apps.cli.datasets import data_flags, load_data, with_documents
+from nlgauge.apps.cli.flags import Command, Flags, given_options, read_options
+from nlgauge.apps.cli.outputs import report, write_output, write_result
 from nlgauge.core.kinds import Choice, Flag, Many, Text
 from nlgauge.core.options import OptionSet, option
 from nlgauge.core.run_options import RunOptions
+from nlgauge.core.score_table import load_scores
 from nlgauge.data.cards import find_data_card
 from nlgauge.data.judgements import JudgementTable, document_table
+from nlgauge.errors import RecipeError
+from nlgauge.io.storage import short_digest
+from nlgauge.io.textfiles import file_label
+from nlgauge.studies.ensembles import EnsembleSearch, SearchOptions, fit_norms, norms_of_scores, search_ensembles
 from nlgauge.studies.meta.agreement import Agreements
 from nlgauge.studies.meta.evaluation import evaluate
 from nlgauge.studies.meta.metric_values import ScoredJudgements, imported_rows
@@ -39,14 +45,6 @@ from nlgauge.studies.meta.tune_layer import TuneOptions, tune_layer
 
 if TYPE_CHECKING:
     from nlgauge.data.card import DataCard
-
-_EXAMPLES = f"""\
-examples:
-  nlgauge study meta --data wmt17 --at DATA --metric bertscore moverscore --plot wmt17.png
-  nlgauge study meta --data tac2008 --at DATA --level topic --metric rouge1 rouge2
-  nlgauge study meta --data mt-metrics-eval --at wmt20 --level document --agreement kendall
-  nlgauge study meta --data custom --at mine.tsv --set human=adequacy hypothesis=mt
-{METRIC_FLAGS}"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,89 +65,53 @@ class MetaOptions(OptionSet):
     no_sentinels: bool = option(False, Flag(), help="leave out the rows of length, chance and copying", hidden=True)
 
 
-def add_meta(add_parser: AddParser) -> None:
-    """Add the command to the parser."""
-    parser = add_parser(
-        description="Score a data set with human judgements, and say how well each metric agrees with people.",
-        epilog=_EXAMPLES,
-    )
-    add_data_options(parser)
-    add_scoring_options(parser, default="bertscore")
-    add_score_file_options(parser)
-    add_flags(parser, MetaOptions, title="agreement")
-    tests = add_flags(parser, Significance, title="significance", without=["documents"])
-    add_flags(tests, DocumentOptions, without=["unit"])
-    add_output_options(parser, width=3, plot="bars with intervals: .png, .svg or .pdf")
-    parser.add_help_all()
-    parser.set_defaults(run=_meta)
-
-
-def add_tune_layer(add_parser: AddParser) -> None:
-    """Add the command to the parser."""
-    tune = add_parser(
-        description="Score a data set with BERTScore (F, no idf) at every layer of a model; the layer with the best "
-        "average correlation is the best."
-    )
-    add_data_options(tune)
-    add_flags(tune, TuneOptions, change={"model": {"kind": MODEL, "project": True}})
-    add_run_options(tune, texts=True)
-    add_output_options(tune)
-    tune.add_help_all()
-    tune.set_defaults(run=_tune)
-
-
 def _meta(args: argparse.Namespace) -> int:
     card = find_data_card(args.data)
     if args.metric is None:
         args.metric = ["bertscore"] if card.texts and not args.scores else []
-    if args.metric:
-        check_metrics(args.metric, args, command="study meta")
-    columns = score_columns(args)
     args.data = card.name
-    by_document = args.level == "document"
     # At the level of documents the ids say what is joined, and not what is drawn.
-    documents = args.documents or (args.document_ids is not None and not by_document)
+    documents = args.documents or (args.document_ids is not None and args.level != "document")
     significance = read_options(args, Significance, {"documents": documents})
+    if args.metric:
+        check_metrics(args)
     table = _table(args, card)
     asked = {"level": args.level, "criterion": args.criterion, "aggregate": args.aggregate}
-    names = args.released or ([] if card.texts or args.scores else table.released)
-    released = [released_rows(table, name) for name in names]
-    released += imported_rows(table, args.scores, columns=columns, lower_is_better=args.lower_is_better)
     for agreement in args.agreement:  # what has no answer is an error before the work, not after
         question = Question(agreement=agreement, **asked)
         check_question(question, table, documents=significance.documents)
         significance.resolved(question)
-    run = RunOptions.of(run_options(args))
-    scored = ScoredJudgements(table, ())
-    if args.metric:
-        scored = score_table(table, args.metric, run=run, undefined="nan", **metric_options(args))
-        _check_scored(scored, alone=not released)
-    scored = scored.add(*released)
-    asked_for = scored.names
+    names = args.released or ([] if card.texts or args.scores else table.released)
+    scored = _scored(args, table, names, undefined="nan")
+    metrics = scored.names
     if card.texts and not args.no_sentinels:
         scored = scored.add(*sentinels_of(table))
-    results = [
-        evaluate(
-            scored, agreement=agreement, significance=significance, undefined="nan", progress=run.progress, **asked
-        )
-        for agreement in args.agreement
-    ]
+    how: dict[str, Any] = {"significance": significance, "undefined": "nan", "progress": not args.quiet, **asked}
+    results = [evaluate(scored, agreement=agreement, **how) for agreement in args.agreement]
     write_result(Agreements(tuple(results)), args)
-    values = [cell.value for result in results for name in asked_for for cell in result.cells[name].values()]
+    values = [cell.value for result in results for name in metrics for cell in result.cells[name].values()]
     if values and not np.isfinite(values).any():
-        print(
-            f"nlgauge: no agreement could be computed for {table.name}; see the notes below the tables",
-            file=sys.stderr,
-        )
+        msg = f"nlgauge: no agreement could be computed for {table.name}; see the notes below the tables"
+        print(msg, file=sys.stderr)
         return 1
     return 0
 
 
-def _check_scored(scored: ScoredJudgements, *, alone: bool) -> None:
-    """Raise what kept every metric from being computed, where nothing else was asked for."""
+def _scored(
+    args: argparse.Namespace, table: JudgementTable, released: Iterable[str], *, undefined: Literal["raise", "nan"]
+) -> ScoredJudgements:
+    """The data with scores of the metrics, then those that came with it, then those of files."""
+    others = [released_rows(table, name) for name in released]
+    columns = score_columns(args)
+    others += imported_rows(table, args.scores, columns=columns, lower_is_better=args.lower_is_better)
+    if not args.metric:
+        return ScoredJudgements(table, ()).add(*others)
+    run = RunOptions.of(run_options(args))
+    scored = score_table(table, args.metric, run=run, undefined=undefined, **metric_options(args))
     errors = [error for metric in scored.metrics for error in metric.failed.values()]
-    if alone and len(errors) == len(scored.metrics) * len(scored.table.langpairs):
-        raise errors[0]
+    if not others and len(errors) == len(scored.metrics) * len(table.langpairs):
+        raise errors[0]  # nothing could be computed, and nothing else was asked for
+    return scored.add(*others)
 
 
 def _table(args: argparse.Namespace, card: DataCard) -> JudgementTable:
@@ -162,7 +124,96 @@ def _table(args: argparse.Namespace, card: DataCard) -> JudgementTable:
     return document_table(table)
 
 
-def _tune(args: argparse.Namespace) -> int:
-    options = given_options(args, TuneOptions)
-    write_result(tune_layer(load_data(args), **options, **run_options(args)), args)
-    return 0
+def _norms(args: argparse.Namespace) -> int:
+    if bool(args.data) == bool(args.scores):
+        msg = "nlgauge build norms needs a data set with metrics (--data NAME --metric ...), or --scores FILE"
+        raise RecipeError(msg)
+    if args.scores:
+        if args.metric:
+            msg = "--metric is not read with --scores: the files say which metrics they hold; leave it out"
+            raise RecipeError(msg)
+        scores = [score for file in args.scores for score in load_scores(Path(file))]
+        norms = norms_of_scores(scores, data=", ".join(map(file_label, args.scores)))
+    else:
+        if not args.metric:
+            msg = "nlgauge build norms --data needs the members: --metric bertscore moverscore"
+            raise RecipeError(msg)
+        check_metrics(args)
+        run = RunOptions.of(run_options(args))
+        norms = fit_norms(load_data(args), args.metric, run=run, **metric_options(args))
+    write_output(args.output, norms.text())
+    what = f"norms of {len(norms.members)} metrics ({norms.data})"
+    return report(args, f"{args.output}: {what}, {short_digest(norms.digest)}")
+
+
+def _search(args: argparse.Namespace) -> EnsembleSearch:
+    if args.metric:
+        check_metrics(args)
+    table = load_data(args)
+    scored = _scored(args, table, args.released, undefined="raise")
+    gold = table.gold(args.criterion)
+    options = given_options(args, SearchOptions)
+    return search_ensembles(scored.metrics, gold, table.langpair, table.segment, data=table.name, **options)
+
+
+COMMANDS = {
+    "study meta": Command(
+        run=_meta,
+        flags=(
+            data_flags(),
+            *scoring_flags("bertscore"),
+            score_file_flags(),
+            Flags(MetaOptions, "agreement"),
+            Flags(Significance, "significance", without=["documents"]),
+            Flags(DocumentOptions, "significance", without=["unit"]),
+            output_flags(3, plot="bars with intervals: .png, .svg or .pdf"),
+        ),
+        description="Score a data set with human judgements, and say how well each metric agrees with people.",
+        examples="""\
+  nlgauge study meta --data wmt17 --at DATA --metric bertscore moverscore --plot wmt17.png
+  nlgauge study meta --data tac2008 --at DATA --level topic --metric rouge1 rouge2
+  nlgauge study meta --data mt-metrics-eval --at wmt20 --level document --agreement kendall
+  nlgauge study meta --data custom --at mine.tsv --set human=adequacy hypothesis=mt
+""",
+    ),
+    "study tune-layer": Command(
+        run=lambda args: tune_layer(load_data(args), **given_options(args, TuneOptions), **run_options(args)),
+        flags=(
+            data_flags(),
+            Flags(TuneOptions, change={"model": {"kind": MODEL, "project": True}}),
+            *run_flags(texts=True),
+            output_flags(),
+        ),
+        description="Score a data set with BERTScore (F, no idf) at every layer of a model; the layer with the best "
+        "average correlation is the best.",
+    ),
+    "study ensemble": Command(
+        run=_search,
+        flags=(
+            data_flags(),
+            *scoring_flags("none", project=False),
+            score_file_flags(),
+            Flags(MetaOptions, only=["released", "criterion"], change={"released": {"hidden": False}}),
+            Flags(SearchOptions),
+            output_flags(3),
+        ),
+        description="All pairs of metrics, chosen on one half of the segments and judged on the other.",
+        examples="  nlgauge study ensemble --data wmt17-testset --metric bertscore moverscore chrf smd\n",
+    ),
+    "build norms": Command(
+        run=_norms,
+        flags=(
+            data_flags(required=False),
+            Flags(ScoreFiles, only=["scores"], change={"scores": {"help": "saved by 'nlgauge score -o FILE.json'"}}),
+            *scoring_flags("none", project=False),
+            output_file("norms, a .json file; - for stdout"),
+        ),
+        description="Compute means and deviations of metrics over a data set, or over saved scores.",
+        examples="""\
+  nlgauge build norms --data wmt17-testset --metric bertscore moverscore -o norms.json
+  nlgauge score a.txt --refs r.txt --metric bertscore chrf -o a.json
+  nlgauge build norms --scores a.json -o norms.json
+  nlgauge score a.txt --refs r.txt --metric ensemble:bertscore+chrf,norms=norms.json
+""",
+    ),
+}

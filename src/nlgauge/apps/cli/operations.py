@@ -3,39 +3,41 @@
 from __future__ import annotations
 
 import argparse
-import sys
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
-from nlgauge.apps.cli.argument_checks import check_metrics
 from nlgauge.apps.cli.common import (
-    METRIC_FLAGS,
+    MetricOptions,
     TextInputs,
-    add_output_options,
-    add_scoring_options,
+    check_metrics,
+    check_systems_first,
+    output_flags,
     read_texts,
+    scoring_flags,
     scoring_options,
 )
-from nlgauge.apps.cli.flags import add_flags, given_options
-from nlgauge.apps.cli.outputs import saving, write_output
-from nlgauge.apps.cli.parsing import AddParser
-from nlgauge.apps.cli.score import check_systems_first
+from nlgauge.apps.cli.flags import Command, Flags, given_options
 from nlgauge.apps.operations import operations
-from nlgauge.core.operations import CANDIDATES, DOCUMENTS, LISTS, SEGMENTS, SYSTEMS, Input, Operation
+from nlgauge.core.operations import CANDIDATES, DOCUMENTS, LISTS, SEGMENTS, SYSTEMS, Input, Operation, load
 from nlgauge.core.rank import check_lines
 from nlgauge.core.result import Result
 from nlgauge.errors import InputError, RecipeError
 from nlgauge.io.textfiles import Inputs, parse_source, read_candidates
 
+#: Reads the texts of a command, by the names of the operation's inputs.
+Read = Callable[[argparse.Namespace], Mapping[str, Any]]
+
 
 class _Files(NamedTuple):
     """How the inputs of an operation come from files."""
 
+    what: str
+    """What they hold."""
     metavar: str
     """The name of the files in help."""
-    read: Callable[[argparse.Namespace], dict[str, Any]]
+    read: Read
 
 
 def _read_systems(args: argparse.Namespace) -> dict[str, Any]:
@@ -43,11 +45,12 @@ def _read_systems(args: argparse.Namespace) -> dict[str, Any]:
     return {"systems": texts.systems, "refs": texts.references, "sources": texts.sources}
 
 
-def _read_segments(args: argparse.Namespace) -> dict[str, Any]:
+def read_segments(args: argparse.Namespace) -> dict[str, Any]:
+    """Texts of one system."""
     texts = _read_systems(args)
     systems = list(texts.pop("systems").values())
     if len(systems) != 1:
-        msg = f"nlgauge {args.command} takes the outputs of one system, got {len(systems)} files"
+        msg = f"nlgauge {args.command} takes one system, got {len(systems)}"
         raise RecipeError(msg)
     return {"hyps": systems[0], **texts}
 
@@ -61,8 +64,8 @@ def _read_candidates(args: argparse.Namespace) -> dict[str, Any]:
         raise InputError(msg)
     if args.format == "text":
         check_lines(texts.candidates)
-    args.systems = texts.systems
-    return {"candidates": texts.candidates, "refs": texts.references, "sources": texts.sources}
+    names = None if texts.systems is None else tuple(texts.systems)
+    return {"candidates": texts.candidates, "refs": texts.references, "sources": texts.sources, "names": names}
 
 
 def _read_lists(args: argparse.Namespace) -> dict[str, Any]:
@@ -75,83 +78,76 @@ def _read_lists(args: argparse.Namespace) -> dict[str, Any]:
 
 
 _FILES: dict[tuple[Input, ...], _Files] = {
-    SYSTEMS: _Files("HYP", _read_systems),
-    DOCUMENTS: _Files("HYP", _read_systems),
-    SEGMENTS: _Files("HYP", _read_segments),
-    CANDIDATES: _Files("HYP", _read_candidates),
-    LISTS: _Files("FILE", _read_lists),
+    SYSTEMS: _Files("outputs of systems", "HYP", _read_systems),
+    DOCUMENTS: _Files("documents", "HYP", _read_systems),
+    SEGMENTS: _Files("outputs of a system", "HYP", read_segments),
+    CANDIDATES: _Files("candidates", "HYP", _read_candidates),
+    LISTS: _Files("texts", "FILE", _read_lists),
 }
 
 
-def add_operation(add_parser: AddParser, name: str) -> None:
-    """Add the command of an operation to the parser."""
-    operation = operations()[name]
+def command_spelled(spelling: str) -> Command:
+    """The command of an operation."""
+    return next(command_of(entry) for entry in operations().values() if entry.command and entry.spelling == spelling)
+
+
+def commands_of_group(group: str, others: Collection[str]) -> dict[str, Command]:
+    """The commands of operations that start with a word, next to others that do."""
+    commands = {}
+    for operation in operations().values():
+        if operation.command and operation.group == group:
+            operation.check_command(others)
+            commands[operation.spelling] = command_of(operation)
+    return commands
+
+
+def command_of(operation: Operation) -> Command:
+    """The command that follows from an operation."""
     files = _FILES[operation.inputs]
     names = [entry.name for entry in operation.inputs]
     documentation = (operation.call.__doc__ or operation.help).strip()
-    examples = f"example:\n  {operation.example}\n" if operation.example else ""
-    parser = add_parser(
-        description=documentation.partition("\n\n")[0].replace("\n    ", "\n"),
-        epilog=examples + (METRIC_FLAGS if operation.metric != "none" else ""),
-    )
-    parser.set_defaults(refs=(), source=None)  # for operations without them
     texts = f"{operation.inputs[0].help}; FILE, FILE.tsv:COLUMN, .csv, .jsonl, - (stdin), .gz"
-    add_flags(
-        parser,
-        TextInputs,
-        without=[flag for flag, name in (("refs", "refs"), ("source", "sources")) if name not in names],
-        change={"hyps": {"metavar": files.metavar, "help": texts}},
-    )
-    for options in operation.option_sets:
-        add_flags(parser, options, title=options.called)
-    if operation.metric != "none":
+    absent = [flag for flag, name in (("refs", "refs"), ("source", "sources")) if name not in names]
+    hyps = {"metavar": files.metavar, "help": texts}
+    flags = [Flags(TextInputs, without=absent, change={"hyps": hyps})]
+    scored = operation.metric != "none"
+    taken = {*operation.without, *(MetricOptions.options() if scored else ())}
+    for options in reversed(operation.option_sets):  # of two options of one name, the last counts
+        flags.append(Flags(options, options.called, without=frozenset(taken)))
+        taken |= options.options().keys()
+    if scored:
         metric = operation.default_metric
         chosen = (metric,) if isinstance(metric, str) else tuple(metric)
-        add_scoring_options(parser, one=operation.metric != "several", metrics=chosen)
+        flags += scoring_flags(one=operation.metric == "one", metrics=chosen)
     drawn = operation.result_class.figure is not Result.figure
-    add_output_options(
-        parser,
-        width=operation.result_class.decimals,
-        plot="figure: .png, .svg or .pdf" if drawn else "",
-        quiet=operation.metric == "none",
+    plot = "figure: .png, .svg or .pdf" if drawn else ""
+    flags.append(output_flags(operation.result_class.decimals, plot=plot, quiet=not scored))
+    command = Command(
+        run=partial(run_operation, operation=operation),
+        flags=tuple(flags),
+        help=operation.help,
+        description=documentation.partition("\n\n")[0].replace("\n    ", "\n"),
+        examples=f"  {operation.example}\n" if operation.example else "",
     )
-    parser.add_help_all()
-    parser.set_defaults(run=partial(_run, operation))
+    changed: Command = load(operation.command)(command) if isinstance(operation.command, str) else command
+    return changed
 
 
-def _run(operation: Operation, args: argparse.Namespace) -> int:
-    check_systems_first(args, command=args.command)
-    if not args.hyps:
-        texts = f"{operation.inputs[0].name} ({_FILES[operation.inputs].metavar} ...)"
-        msg = f"nlgauge {args.command} needs {texts}; see 'nlgauge {args.command} --help'"
+def run_operation(args: argparse.Namespace, *, operation: Operation, read: Read | None = None) -> Result:
+    """Call the function with the texts of the files that the command names, or with those that `read` returns."""
+    files = _FILES[operation.inputs]
+    check_systems_first(args)
+    if not args.hyps and not hasattr(args, "data"):
+        msg = f"nlgauge {args.command} needs {files.what} ({files.metavar} ...); see 'nlgauge {args.command} --help'"
         raise RecipeError(msg)
     keywords: dict[str, Any] = {}
     for options in operation.option_sets:
         keywords |= given_options(args, options)
     if operation.metric != "none":
-        keywords |= {"metric": _metrics(operation, args), **scoring_options(args)}
-    inputs = _FILES[operation.inputs].read(args)
-    wanted = {entry.name: inputs.get(entry.name) for entry in operation.inputs}
-    result = operation.call(**wanted, **keywords)
-    if getattr(args, "systems", None) is not None:
-        result = replace(result, systems=tuple(args.systems))
-    write_result(result, args)
-    return 0
-
-
-def _metrics(operation: Operation, args: argparse.Namespace) -> Any:
-    check_metrics(args.metric, args, command=args.command)
-    return args.metric if operation.metric == "several" else args.metric[0]
-
-
-def write_result(result: Result, args: argparse.Namespace) -> None:
-    """Write a result as the command asks for it, and its figure; a signature that is not in it goes to stderr."""
-    text = result.render(args.format, decimals=args.width)
-    write_output(args.output, text)
-    signature = getattr(result, "signature", None)
-    shown = "".join(text.split())  # a long signature is wrapped
-    if signature and args.format == "text" and str(signature) not in shown and not args.quiet:
-        print(f"signature: {signature}", file=sys.stderr)
-    if getattr(args, "plot", None):
-        with saving(args.plot) as target:
-            result.save_figure(target)
+        check_metrics(args)
+        metric = args.metric if operation.metric == "several" else args.metric[0]
+        keywords |= {"metric": metric, **scoring_options(args)}
+    texts = (read or files.read)(args)
+    result: Any = operation.call(**{entry.name: texts.get(entry.name) for entry in operation.inputs}, **keywords)
+    named: Result = replace(result, systems=texts["names"]) if texts.get("names") else result
+    return named

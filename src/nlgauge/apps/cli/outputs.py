@@ -8,12 +8,13 @@ import errno
 import io
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from nlgauge.apps.cli.flags import flag_of, innermost
 from nlgauge.core.kinds import FigureFile, InputFile, OutputFile
 from nlgauge.core.resources import Resource
+from nlgauge.core.result import Result
 from nlgauge.errors import InputError
 from nlgauge.io.canvas import check_figure
 from nlgauge.io.storage import write_atomic
@@ -145,3 +146,28 @@ def write_output(path: str, text: str) -> None:
     check_writable(path)
     with saving(path) as target:
         write_atomic(target, text.encode("utf-8", "surrogateescape"))
+
+
+def write_result(result: Result, args: argparse.Namespace) -> None:
+    """Write a result as the command asks for it, and its figure; a signature that is not in it goes to stderr."""
+    text = result.render(args.format, decimals=getattr(args, "width", None))
+    write_output(getattr(args, "output", "-"), text)
+    signature = getattr(result, "signature", None)
+    shown = "".join(text.split())  # a long signature is wrapped
+    if signature and args.format == "text" and str(signature) not in shown and not getattr(args, "quiet", False):
+        print(f"signature: {signature}", file=sys.stderr)
+    write_figure(getattr(args, "plot", None), result.save_figure)
+
+
+def write_figure(path: str | None, save: Callable[[Path], None]) -> None:
+    """Write a figure, where the command asks for one."""
+    if path:
+        with saving(path) as target:
+            save(target)
+
+
+def report(args: argparse.Namespace, text: str) -> int:
+    """Say on stderr what was done, unless the command is quiet; the exit status is that of success."""
+    if not args.quiet:
+        print(text, file=sys.stderr)
+    return 0

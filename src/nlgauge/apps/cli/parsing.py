@@ -8,13 +8,13 @@ from __future__ import annotations
 import argparse
 import shutil
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NoReturn
 
 from nlgauge.core.options import did_you_mean
 
 #: Where the real help of a hidden flag is kept on its action.
-_FULL_HELP = "full_help"
+FULL_HELP = "full_help"
 
 #: Widest line of help; wider ones are hard to read.
 _WIDEST = 100
@@ -127,10 +127,6 @@ class CommandParser(argparse.ArgumentParser):
             (file or sys.stderr).write(message)
 
 
-#: Makes the parser of a command: its name and one line of help are in the list of commands.
-AddParser = Callable[..., CommandParser]
-
-
 def _spellings(commands: argparse.Action) -> dict[str, str]:
     """How to call a command or sub-command, by its name."""
     parsers: dict[str, argparse.ArgumentParser] = dict(commands.choices or {})
@@ -165,7 +161,9 @@ def _note_options(args: argparse.Namespace, actions: Iterable[Any]) -> None:
         return
     args.declared = {name: action.option for name, action in declared.items()}
     args.owners = {name: action.owner for name, action in declared.items()}
-    args.given = {name: getattr(args, name) for name in declared if getattr(args, name) not in (None, [])}
+    # argparse has an empty list for positional arguments that are not there.
+    unset: dict[str, Any] = {name: [] if not action.option_strings else None for name, action in declared.items()}
+    args.given = {name: getattr(args, name) for name in declared if getattr(args, name) not in (None, unset[name])}
     for name, entry in args.declared.items():
         setattr(args, name, args.given.get(name, entry.default))
 
@@ -173,7 +171,7 @@ def _note_options(args: argparse.Namespace, actions: Iterable[Any]) -> None:
 class _HelpAll(argparse.Action):
     def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
         for action in parser._actions:
-            action.help = vars(action).get(_FULL_HELP, action.help)
+            action.help = vars(action).get(FULL_HELP, action.help)
         parser.print_help()
         parser.exit()
 
@@ -181,13 +179,13 @@ class _HelpAll(argparse.Action):
 def add_hidden(target: Any, *flags: str, help: str, **options: Any) -> Any:  # noqa: A002 - as argparse has it
     """Add a flag to a parser or group that only `--help-all` shows."""
     action = target.add_argument(*flags, help=argparse.SUPPRESS, **options)
-    vars(action)[_FULL_HELP] = help
+    vars(action)[FULL_HELP] = help
     return action
 
 
 def is_shown(action: argparse.Action) -> bool:
     """Whether `--help-all` shows a flag."""
-    return action.help is not argparse.SUPPRESS or _FULL_HELP in vars(action)
+    return action.help is not argparse.SUPPRESS or FULL_HELP in vars(action)
 
 
 def protect_stdin_columns(argv: Sequence[str]) -> list[str]:

@@ -16,56 +16,34 @@ one across languages, or is the operator's choice.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import stat
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from nlgauge.apps.cli.flags import set_option
-from nlgauge.core.options import did_you_mean
+from nlgauge.core.kinds import Int, Many, Text
+from nlgauge.core.options import OptionSet, option
 from nlgauge.core.registry import metric_class, metric_name, split_recipe
 from nlgauge.errors import FileFormatError, InputError, RecipeError
 from nlgauge.io.formats import toml_content
 
-_KEYS = ("model", "metric", "threads")
 
-
-@dataclass(frozen=True)
-class Settings:
+@dataclass(frozen=True, kw_only=True)
+class Settings(OptionSet):
     """What a file says; None is what it leaves open."""
 
-    name: str
-    model: str | None = None
-    metric: tuple[str, ...] | None = None
-    threads: int | None = None
+    called: ClassVar[str] = "keys"
 
-    @classmethod
-    def of(cls, content: Any, *, name: str) -> Settings:
-        """From the keys of a file, each checked."""
-        if not isinstance(content, dict):
-            msg = f"{name}: expected keys {', '.join(_KEYS)}, got {content!r}"
-            raise FileFormatError(msg)
-        for key in content:
-            if key not in _KEYS:
-                hint = "; [tool.nlgauge] is for pyproject.toml" if key == "tool" else did_you_mean(key, _KEYS)
-                msg = f"{name}: unknown key {key!r}; there are {', '.join(_KEYS)}{hint}"
-                raise RecipeError(msg)
-        model, metrics, threads = (content.get(key) for key in _KEYS)
-        metrics = [metrics] if isinstance(metrics, str) else metrics
-        texts = isinstance(metrics, list) and bool(metrics) and all(isinstance(one, str) for one in metrics)
-        whole = isinstance(threads, int) and not isinstance(threads, bool) and threads > 0
-        for key, value, fits, expected in (
-            ("model", model, isinstance(model, str) and bool(model), "the name of a model"),
-            ("metric", metrics, texts, "a metric or a list of metrics"),
-            ("threads", threads, whole, "a whole number from 1"),
-        ):
-            if value is not None and not fits:
-                msg = f"{name}: {key} must be {expected}, got {value!r}"
-                raise RecipeError(msg)
-        return cls(name, model, None if metrics is None else tuple(metrics), threads)
+    model: str | None = option(None, Text("the name of a model"), help="model of all metrics")
+    metric: tuple[str, ...] | None = option(None, Many(Text("a metric"), least=1), help="metrics")
+    threads: int | None = option(None, Int(1), help="number of threads")
+    name: str = ""
+    """The file."""
 
 
 def find_settings(folder: Path) -> Settings | None:
@@ -76,8 +54,8 @@ def find_settings(folder: Path) -> Settings | None:
     for place in (folder, *folder.parents):
         for name in ("nlgauge.toml", "pyproject.toml"):
             path = place / name
-            if path.is_file() and _is_trusted(path) and (found := _read(path)) is not None:
-                return found
+            if path.is_file() and _is_trusted(path) and (settings := _read(path)) is not None:
+                return settings
     return None
 
 
@@ -101,19 +79,15 @@ def _is_trusted(path: Path) -> bool:
         reason = "other users may write to it, or to its folder"
     else:
         return True
-    if path.name == "nlgauge.toml" or _mentions_nlgauge(path):
+    mentioned = path.name == "nlgauge.toml"
+    if not mentioned:
+        with contextlib.suppress(OSError):
+            mentioned = b"tool.nlgauge" in path.read_bytes()
+    if mentioned:
         # Also with --quiet: what is left out here may change the model.
         what = f"{str(path)!r} was not read, because {reason}; to use it, set NLGAUGE_CONFIG to its path"
         print(f"nlgauge: warning: {what}", file=sys.stderr)
     return False
-
-
-def _mentions_nlgauge(path: Path) -> bool:
-    """Whether a project file may have settings of nlgauge."""
-    try:
-        return b"tool.nlgauge" in path.read_bytes()
-    except OSError:
-        return False
 
 
 def _read(path: Path) -> Settings | None:
@@ -135,16 +109,20 @@ def _read(path: Path) -> Settings | None:
         if not isinstance(tool, dict) or "nlgauge" not in tool:
             return None
         content = tool["nlgauge"]
-    found = Settings.of(content, name=path.name)
-    return replace(found, model=_beside(path, found.model))
-
-
-def _beside(path: Path, model: str | None) -> str | None:
-    """The model; a folder that is written as a path (./mine) lies beside the file, wherever the command is given."""
-    folder = path.parent.resolve()
-    if model is None or not model.startswith(("./", "../")) or folder == Path.cwd().resolve():
-        return model
-    return str(folder / model)
+    if not isinstance(content, dict):
+        msg = f"{path.name}: expected keys {', '.join(Settings.options())}, got {content!r}"
+        raise FileFormatError(msg)
+    try:
+        settings = Settings.of(content)
+    except RecipeError as error:
+        hint = "; [tool.nlgauge] is for pyproject.toml" if "tool" in content else ""
+        msg = f"{path.name}: {error}{hint}"
+        raise RecipeError(msg) from error
+    # A folder that is written as a path (./mine) is next to the file, wherever the command is given.
+    folder, model = path.parent.resolve(), settings.model
+    if model is not None and model.startswith(("./", "../")) and folder != Path.cwd().resolve():
+        model = str(folder / model)
+    return replace(settings, model=model, name=path.name)
 
 
 def apply_settings(args: argparse.Namespace) -> None:
@@ -163,17 +141,12 @@ def apply_settings(args: argparse.Namespace) -> None:
         values["threads"] = settings.threads
     for name, value in values.items():
         set_option(args, name, value)
-    if values and not getattr(args, "quiet", False):
-        print(f"nlgauge: {settings.name}: {_describe(values, settings)}", file=sys.stderr)
-
-
-def _describe(values: Mapping[str, Any], settings: Settings) -> str:
-    """What a settings file chose, for the user to see."""
-    texts = {name: str(value) for name, value in values.items()}
     if "metric" in values:
         more = f" (the first of {len(settings.metric or ())})" if values["metric"] != settings.metric else ""
-        texts["metric"] = " ".join(values["metric"]) + more
-    return ", ".join(f"{name}={text}" for name, text in texts.items())
+        values["metric"] = " ".join(values["metric"]) + more
+    if values and not getattr(args, "quiet", False):
+        chosen = ", ".join(f"{name}={value}" for name, value in values.items())
+        print(f"nlgauge: {settings.name}: {chosen}", file=sys.stderr)
 
 
 def _computes_scores(args: argparse.Namespace) -> bool:

@@ -7,42 +7,36 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from nlgauge.apps.cli.argument_checks import check_metrics
 from nlgauge.apps.cli.common import (
-    METRIC_FLAGS,
     DocumentOptions,
-    TextInputs,
-    add_output_options,
-    add_scoring_options,
     check_documents,
+    check_metrics,
+    check_systems_first,
     metric_options,
     read_documents,
     read_texts,
     run_options,
 )
-from nlgauge.apps.cli.datasets import add_data_options, load_data, with_documents
-from nlgauge.apps.cli.flags import add_flags, flag_of, read_options
-from nlgauge.apps.cli.operations import write_result
-from nlgauge.apps.cli.parsing import AddParser
-from nlgauge.apps.cli.score import check_systems_first
+from nlgauge.apps.cli.datasets import data_flags, load_data, with_documents
+from nlgauge.apps.cli.flags import Command, Flags, flag_of, read_options
 from nlgauge.core.kinds import Flag, InputFile, Int, OutputFile
 from nlgauge.core.options import OptionSet, option
 from nlgauge.core.registry import metric_class, metric_name
 from nlgauge.core.run_options import RunOptions
 from nlgauge.errors import RecipeError
 from nlgauge.studies.sensitivity.measure import run_study, systems_table
+from nlgauge.studies.sensitivity.results import Sensitivity
 from nlgauge.studies.sensitivity.study import Study, load_study, study_metrics
 from nlgauge.studies.sensitivity.variants import DEFAULT_METRICS, PRESETS, SensitivityOptions, preset
 
 if TYPE_CHECKING:
     from nlgauge.data.judgements import JudgementTable
 
-_EXAMPLES = f"""\
-examples:
+_EXAMPLES = """\
   nlgauge study sensitivity a.txt b.txt --refs ref.txt --preset all --model mpnet
   nlgauge study sensitivity --preset stopwords --data wmt17-testset --at FOLDER
   nlgauge study sensitivity --study mine.toml --data tac2008 --at FOLDER --state mine.state
-{METRIC_FLAGS}"""
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,44 +55,37 @@ class StudyChoice(OptionSet):
     )
 
 
-def add_command(add_parser: AddParser) -> None:
-    """Add the command to the parser."""
-    parser = add_parser(
+def change_command(command: Command) -> Command:
+    """The command with data sets next to files, and studies next to presets."""
+    unset = {"default": None, "unset": " ".join(DEFAULT_METRICS), "project": False}
+    change: dict[str, Any] = {name: {"needs": "data"} for name in ("levels", "agreement", "criterion", "documents")}
+    change |= {"preset": {"default": None}, "idf_corpus": {"needs": "preset"}, "metric": unset}
+    change["documents"] |= {"help": "resample the documents that the data names", "hidden": True}
+    change |= {"plot": {"help": "bars of CV and RD; and FILE-ranks: scores by setting"}}
+    title = "data with human judgements, instead of files"
+    return command.varied(
+        data_flags(title, required=False),
+        Flags(StudyChoice, title, only=["without_humans", "rows"]),
+        Flags(DocumentOptions, only=["document_ids"]),
+        Flags(StudyChoice, SensitivityOptions.called, only=["study", "state"]),
+        change=change,
+        run=_run,
+        usage="(HYP ... --refs REF ... | --data NAME) --preset NAME",
         description="Vary stop words, idf, sub-words, punctuation or layers: what moves, and who swaps places?",
-        usage="nlgauge study sensitivity (HYP ... --refs REF ... | --data NAME) --preset NAME [options]",
-        epilog=_EXAMPLES,
+        examples=_EXAMPLES,
     )
-    add_flags(parser, TextInputs)
-    data = add_data_options(parser, title="data with human judgements, instead of files", required=False)
-    add_flags(data, StudyChoice, only=["without_humans", "rows"])
-    add_flags(data, DocumentOptions, only=["documents"], change={"documents": {"needs": "data"}})
-    presets: dict[str, dict[str, Any]] = {"preset": {"default": None}, "idf_corpus": {"needs": "preset"}}
-    varied = add_flags(parser, SensitivityOptions, title="what varies", only=presets, change=presets)
-    add_flags(varied, StudyChoice, only=["study"])
-    add_scoring_options(parser, default=" ".join(DEFAULT_METRICS), project=False)
-    of_data = {name: {"needs": "data"} for name in ("levels", "agreement", "criterion")}
-    others = (*presets, "documents", "lang")
-    measured = add_flags(parser, SensitivityOptions, title="what is measured", without=others, change=of_data)
-    add_flags(measured, DocumentOptions, only=["document_ids"])
-    add_flags(parser, StudyChoice, only=["state"])
-    add_output_options(parser, plot="bars of CV and RD; and FILE-ranks: scores by setting")
-    parser.add_help_all()
-    parser.set_defaults(run=_run)
 
 
-def _run(args: argparse.Namespace) -> int:
+def _run(args: argparse.Namespace) -> Sensitivity:
     if args.metric:
-        check_metrics(args.metric, args, command="study sensitivity")
-    check_systems_first(args, command="study sensitivity")
+        check_metrics(args)
+    check_systems_first(args)
     if bool(args.hyps) == bool(args.data):
         msg = "give either files of systems with --refs, or --data NAME --at PATH"
         raise RecipeError(msg)
     documents = args.documents or args.document_ids is not None
     options = read_options(args, SensitivityOptions, {"documents": documents, "lang": args.lang or ""}).measures()
-    study = _study(args)
-    result = run_study(study, _table(args), options=options, state=args.state, **run_options(args))
-    write_result(result, args)
-    return 0
+    return run_study(_study(args), _table(args), options=options, state=args.state, **run_options(args))
 
 
 def _study(args: argparse.Namespace) -> Study:

@@ -8,19 +8,12 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from nlgauge.apps.cli.flags import add_flags, flag_help, given_options, read_options
-from nlgauge.apps.cli.parsing import AddParser
+from nlgauge.apps.cli.flags import Command, Flags, given_options, read_options
 from nlgauge.apps.service.settings import Limits, ServeOptions, Settings
 from nlgauge.core.kinds import InputFile
 from nlgauge.core.options import OptionSet, option
 from nlgauge.errors import InputError, RecipeError
 from nlgauge.io.packages import require
-
-_EXAMPLES = """\
-examples:
-  nlgauge serve
-  NLGAUGE_API_KEY=... nlgauge serve --host 0.0.0.0 --host-name scores.example.org
-"""
 
 #: Settings about who reaches the service; the others say what it offers.
 _NETWORK = ("host", "port", "host_names", "insecure", "allow_origins", "trust_proxy", "root_path")
@@ -33,28 +26,13 @@ class KeyOptions(OptionSet):
     key_file: str | None = option(None, InputFile(), help="API keys, one a line (or $NLGAUGE_API_KEY)")
 
 
-def add_command(add_parser: AddParser) -> None:
-    """Add the command to the parser."""
-    parser = add_parser(
-        description="A page for people at /, and scores over HTTP for programs, described at /docs.",
-        epilog=_EXAMPLES,
-    )
-    network = add_flags(parser, ServeOptions, title="network", only=_NETWORK)
-    add_flags(network, KeyOptions)
-    offer = add_flags(parser, ServeOptions, title="what is served", without=(*_NETWORK, "preload", "batch_tokens"))
-    # Without a name nothing is loaded before.
-    offer.add_argument("--preload", nargs="*", metavar="NAME", help=flag_help(ServeOptions.options()["preload"]))
-    add_flags(parser, Limits, title="limits")
-    parser.add_help_all()
-    parser.set_defaults(run=_run)
-
-
 def _run(args: argparse.Namespace) -> int:
     if args.folder and Path(args.folder).expanduser().is_file():
         msg = f"--data {args.folder!r} is a file; give a folder for the jobs of the service"
         raise InputError(msg)
-    options = given_options(args, ServeOptions) | ({} if args.preload is None else {"preload": args.preload})
-    settings = Settings(**options, keys=_keys(args.key_file), limits=read_options(args, Limits))
+    settings = Settings(
+        **given_options(args, ServeOptions), keys=_keys(args.key_file), limits=read_options(args, Limits)
+    )
     for package in ("fastapi", "uvicorn", "prometheus_client"):
         require(package, "service")
     from nlgauge.apps.service.server import serve
@@ -82,3 +60,21 @@ def _keys(path: str | None) -> tuple[str, ...]:
             raise InputError(msg)
         keys += in_file
     return tuple(keys)
+
+
+COMMANDS = {
+    "serve": Command(
+        run=_run,
+        flags=(
+            Flags(ServeOptions, "network", only=_NETWORK),
+            Flags(KeyOptions, "network"),
+            Flags(ServeOptions, "what is served", without=(*_NETWORK, "batch_tokens")),
+            Flags(Limits, "limits"),
+        ),
+        description="A page for people at /, and scores over HTTP for programs, described at /docs.",
+        examples="""\
+  nlgauge serve
+  NLGAUGE_API_KEY=... nlgauge serve --host 0.0.0.0 --host-name scores.example.org
+""",
+    )
+}

@@ -119,7 +119,7 @@ class ServeOptions(OptionSet):
         (), Many(Text("a model")), help="models on offer", unset="all that are on this machine"
     )
     preload: tuple[str, ...] = option(
-        ("minilm",), Many(Text("a model")), help="models that are loaded before the service is ready"
+        ("minilm",), Many(Text("a model"), empty=True), help="models that are loaded before the service is ready"
     )
     instance: str = option(
         "",

@@ -92,10 +92,10 @@ def explain_pairs(
     sources: Iterable[str] | None = None,
     **options: Unpack[ExplainKeywords],
 ) -> Explanations:
-    """Explain many pairs, encoded in one go; arguments are those of `nlgauge.score` and `explain_pair`.
+    """Explain many pairs, encoded in one go.
 
-    Scores and idf are those of `nlgauge.score` for the same texts. Shapley values, which cost many scorings each, are
-    computed where they are asked for (`shapley=True`).
+    Arguments are those of `nlgauge.score` and `explain_pair`. Scores and idf are those of `nlgauge.score` for the
+    same texts. Shapley values, which cost many scorings each, are computed where they are asked for (`shapley=True`).
     """
     return Explanations(tuple(iter_explanations(hyps, refs, metric=metric, sources=sources, **options)))
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.apps.cli.conftest import SYSTEM_A, Refusal, Run, write_lines
 
-from nlgauge.apps.cli.argument_checks import in_flags
+from nlgauge.apps.cli.common import in_flags
 
 SCORE = ("score", "a.txt", "--refs", "ref.txt")
 META = ("study", "meta", "--data", "custom", "--at", "own.tsv")
