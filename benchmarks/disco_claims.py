@@ -26,7 +26,7 @@ from nlgauge.data.cards import load
 from nlgauge.data.judgements import JudgementTable
 from nlgauge.errors import NlgaugeWarning
 from nlgauge.stats.rank_permutation import permutation_both_of_systems
-from nlgauge.studies.meta.score_table import score_table
+from nlgauge.studies.meta.score_judgements import score_judgements
 from nlgauge.studies.published.load import PAPER_TABLES
 
 __all__ = ["main"]
@@ -94,7 +94,7 @@ def main(argv: Sequence[str] | None = None) -> int:
                 wanted += [with_vectors(recipe, options.vectors) for recipe in entities]
             missing = [recipe for recipe in wanted if _name(recipe, model) not in known]
             if missing:
-                scored = score_table(table, missing, **({"model": model} if model else {}))
+                scored = score_judgements(table, missing, **({"model": model} if model else {}))
                 known |= {_name(one.name, model): _grid(table, one.oriented).tolist() for one in scored.metrics}
         human = {aspect: _grid(table, table.gold(aspect)) for aspect in _ASPECTS[data]}
         _report(data, {name: np.array(values) for name, values in known.items()}, human, options.draws)

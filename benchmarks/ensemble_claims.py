@@ -14,8 +14,8 @@ from collections.abc import Sequence
 from benchmarks.factor_claims import CACHE_SIZE, add_shared_options, judged_and_released
 from nlgauge.core.run_options import RunOptions
 from nlgauge.studies.ensembles import search_ensembles
-from nlgauge.studies.meta.metric_values import ScoredJudgements
-from nlgauge.studies.meta.score_table import released_rows, score_table
+from nlgauge.studies.meta.row_scores import ScoredJudgements, released_rows
+from nlgauge.studies.meta.score_judgements import score_judgements
 
 __all__ = ["RELEASED", "main"]
 
@@ -39,9 +39,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     scored = ScoredJudgements(table, ())
     if options.metric:
         run = RunOptions(cache=options.cache, cache_size=CACHE_SIZE, threads=options.threads)
-        scored = score_table(table, options.metric, run=run)
+        scored = score_judgements(table, options.metric, run=run)
     found = search_ensembles(
-        scored.add(*(released_rows(table, name) for name in options.released)).metrics,
+        scored.add(*(released_rows(table, name) for name in options.released)).oriented,
         table.gold(),
         table.langpair,
         table.segment,

@@ -25,13 +25,13 @@ from benchmarks.harness import Bar, machine, peak_rss, say
 from nlgauge.data.judgements import JudgementTable
 from nlgauge.studies.meta.evaluation import compare_tie_accuracies, evaluate
 from nlgauge.studies.meta.hybrids import hybrid_results
-from nlgauge.studies.meta.metric_values import MetricValues, ScoredJudgements
 from nlgauge.studies.meta.pairwise import (
     pairwise_difference_pearson,
     soft_pairwise_accuracies,
     tie_calibrated_accuracy,
 )
 from nlgauge.studies.meta.ranks import compare_metrics
+from nlgauge.studies.meta.row_scores import ScoredJudgements, given_rows
 
 __all__ = ["main"]
 
@@ -52,11 +52,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     metrics, human = made_scores(options.segments, options.systems, options.metrics)
     draws: int = options.resamples
     table = made_table(pairs=8, rows=36, metrics=13)
-    few, some = [MetricValues(m.name, m.values[:1]) for m in metrics], human[:1]
+    few, some = {name: scores[:1] for name, scores in metrics.items()}, human[:1]
     parts: dict[str, Callable[[], object]] = {
         "PERM-BOTH, all pairs, segment level": lambda: compare_metrics(metrics, human, resamples=draws),
         "SPA of every metric": lambda: soft_pairwise_accuracies(metrics, human, resamples=draws),
-        "acc_eq with calibration, every metric": lambda: [tie_calibrated_accuracy(m, human) for m in metrics],
+        "acc_eq with calibration, every metric": lambda: [
+            tie_calibrated_accuracy(scores, human) for scores in metrics.values()
+        ],
         "acc_eq, all pairs tested": lambda: compare_tie_accuracies(metrics, human, resamples=draws),
         "PERM-BOTH, all pairs, item level": lambda: compare_metrics(metrics, human, level="item", resamples=draws),
         "PERM-BOTH, all pairs, system level": lambda: compare_metrics(
@@ -65,7 +67,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         "bootstrap, all pairs, segment level": lambda: compare_metrics(
             metrics, human, test="bootstrap", resamples=draws
         ),
-        "pairwise-difference Pearson, every metric": lambda: [pairwise_difference_pearson(m, human) for m in metrics],
+        "pairwise-difference Pearson, every metric": lambda: [
+            pairwise_difference_pearson(scores, human) for scores in metrics.values()
+        ],
         "hybrids (10,000; best of 100, 100,000 times)": lambda: hybrid_results(metrics, human),
         _RANKS: lambda: [evaluate(table, agreement=kind) for kind in ("pearson", "kendall", "spearman")],
         "Kendall, PERM-BOTH, all pairs, one system": lambda: compare_metrics(
@@ -103,21 +107,22 @@ def main(argv: Sequence[str] | None = None) -> int:
     return 0
 
 
-def made_scores(segments: int, systems: int, metrics: int) -> tuple[list[MetricValues], NDArray[np.float64]]:
+def made_scores(
+    segments: int, systems: int, metrics: int
+) -> tuple[dict[str, NDArray[np.float64]], NDArray[np.float64]]:
     """Human scores on a scale of 0 to 100 in steps of 5, and metrics that follow them less and less."""
     rng = np.random.default_rng(0)
     quality = rng.normal(size=(systems, 1)) / 4 + rng.normal(size=segments) / 2 + rng.normal(size=(systems, segments))
     human = np.clip(np.round((50 + 20 * quality) / 5) * 5, 0, 100)
     noise = np.linspace(0.5, 2.0, metrics)
-    return [
-        MetricValues(f"metric-{index}", quality + level * rng.normal(size=quality.shape))
-        for index, level in enumerate(noise)
-    ], human
+    return {
+        f"metric-{index}": quality + level * rng.normal(size=quality.shape) for index, level in enumerate(noise)
+    }, human
 
 
 def made_table(*, pairs: int, rows: int, metrics: int) -> ScoredJudgements:
     """A scored table of several language pairs; people's scores tie, and so do some metrics'."""
-    found, human = made_scores(rows, pairs, metrics)
+    made, human = made_scores(rows, pairs, metrics)
     count = pairs * rows
     table = JudgementTable(
         name="made",
@@ -133,8 +138,8 @@ def made_table(*, pairs: int, rows: int, metrics: int) -> ScoredJudgements:
     return ScoredJudgements(
         table,
         tuple(
-            MetricValues(one.name, np.round(one.values.ravel() / step) * step)
-            for one, step in zip(found, steps, strict=True)
+            given_rows(table, name, np.round(scores.ravel() / step) * step)
+            for (name, scores), step in zip(made.items(), steps, strict=True)
         ),
     )
 

@@ -30,9 +30,9 @@ from nlgauge.errors import NlgaugeWarning
 from nlgauge.io.storage import write_atomic
 from nlgauge.stats.correlation import correlate_rows
 from nlgauge.stats.correlation_bootstrap import bootstrap_correlations
-from nlgauge.studies.meta.metric_values import MetricValues
 from nlgauge.studies.meta.questions import Question, judgements
-from nlgauge.studies.meta.score_table import score_table
+from nlgauge.studies.meta.row_scores import given_rows
+from nlgauge.studies.meta.score_judgements import score_judgements
 from nlgauge.vectors.cloud import unit_rows
 from nlgauge.vectors.points import kde_routing_of_layers
 
@@ -99,7 +99,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             wanted = recipes(model, options.steps)
             missing = [recipe for recipe in wanted if recipe not in known]
             if missing:
-                scored = score_table(table, missing, model=model, threads=options.threads, progress=True)
+                scored = score_judgements(table, missing, model=model, threads=options.threads, progress=True)
                 known |= {one.name: one.oriented.tolist() for one in scored.metrics}
                 if options.scores is not None:
                     write_atomic(options.scores, json.dumps(kept).encode())
@@ -123,7 +123,7 @@ def _compared(table: JudgementTable, rows: Mapping[str, Matrix], question: Quest
         table.langpairs
     ):  # another seed each: language pairs have nothing to do with each other
         people = judgements(question, table, pair)
-        scores = np.stack([people.scores(MetricValues(name, values)).values[0] for name, values in rows.items()])
+        scores = np.stack([people.scores(given_rows(table, name, values))[0] for name, values in rows.items()])
         found[pair] = bootstrap_correlations(scores, people.human[0], resamples=draws, seed=seed)
     observed = {pair: one.observed for pair, one in found.items()}
     average = np.mean(list(observed.values()), axis=0)
@@ -133,7 +133,7 @@ def _compared(table: JudgementTable, rows: Mapping[str, Matrix], question: Quest
 def _over_topics(table: JudgementTable, rows: Mapping[str, Matrix], question: Question, draws: int) -> _Compared:
     """Topics are drawn; a topic's agreement is that of its summaries."""
     people = judgements(question, table, table.langpairs[0])
-    grids = [people.scores(MetricValues(name, values)).values for name, values in rows.items()]
+    grids = [people.scores(given_rows(table, name, values)) for name, values in rows.items()]
     by_topic = []
     for topic, gold in enumerate(people.human.T):
         judged = ~np.isnan(gold)

@@ -25,7 +25,7 @@ from nlgauge.data.judgements import JudgementTable
 from nlgauge.encoders.load import default_threads
 from nlgauge.errors import NlgaugeWarning
 from nlgauge.metrics.moverscore import MoverScore
-from nlgauge.studies.meta.score_table import score_table
+from nlgauge.studies.meta.score_judgements import score_judgements
 
 __all__ = ["main"]
 
@@ -98,7 +98,7 @@ def settings(folder: Path) -> list[MoverScore]:
 
 def _run(table: JudgementTable, recipes: Sequence[MoverScore], threads: int) -> Callable[[], Scores]:
     def run() -> Scores:
-        found = score_table(table, recipes, threads=threads)
+        found = score_judgements(table, recipes, threads=threads)
         return np.stack([metric.values for metric in found.metrics], axis=1)
 
     return run

@@ -20,7 +20,7 @@ from nlgauge.apps.cli import main as nlgauge
 from nlgauge.data.cards import load
 from nlgauge.data.judgements import JudgementTable
 from nlgauge.stats.correlation_bootstrap import bootstrap_correlations
-from nlgauge.studies.meta.score_table import score_table
+from nlgauge.studies.meta.score_judgements import score_judgements
 
 #: Data set, language pair, and the WMT18 pair whose texts are fitted on.
 TESTED = (
@@ -86,7 +86,7 @@ def scores(
     """The metrics' scores of all rows, higher being better; `lm` is for XMoverScore only."""
     source, target = langpair.split("-")
     recipes = [METRICS[name][0] + (f",lm={lm}" if lm != "none" else "") for name in names]
-    found = score_table(table, recipes, src_lang=source, lang=target, transforms=steps, model="muse")
+    found = score_judgements(table, recipes, src_lang=source, lang=target, transforms=steps, model="muse")
     result = {}
     for name, rows in zip(names, found.metrics, strict=True):
         chosen = rows.component(METRICS[name][1]) if METRICS[name][1] else rows

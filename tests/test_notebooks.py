@@ -62,7 +62,7 @@ def own_table(folder: Path) -> data.JudgementTable:
 
 
 def scored(folder: Path) -> meta.ScoredJudgements:
-    return meta.score_table(own_table(folder), ["chrf", "rouge1"])
+    return meta.score_judgements(own_table(folder), ["chrf", "rouge1"])
 
 
 def several_runs() -> compare.RunComparison:
@@ -73,7 +73,7 @@ def several_runs() -> compare.RunComparison:
 def searched() -> ensembles.EnsembleSearch:
     rng = np.random.default_rng(5)
     human = rng.normal(size=60)
-    metrics = [meta.MetricValues(name, human + rng.normal(size=60)) for name in (NAME, "b", "c")]
+    metrics = {name: human + rng.normal(size=60) for name in (NAME, "b", "c")}
     return ensembles.search_ensembles(metrics, human, ["de-en"] * 60, [str(at) for at in range(60)], splits=3)
 
 

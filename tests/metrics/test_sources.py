@@ -16,7 +16,7 @@ from nlgauge.encoders.engines.graph_engines import OnnxEncoder
 from nlgauge.encoders.load import load_encoder
 from nlgauge.errors import InputError, LanguageWarning, RecipeError, SignatureError, TooLongError, TruncationWarning
 from nlgauge.metrics.bertscore import BERTScore
-from nlgauge.studies.meta.score_table import score_table
+from nlgauge.studies.meta.score_judgements import score_judgements
 
 HYPS = ["The Ferry was cancelled.", "Nobody wrote letters to Anna.", "BREAD and milk were bought in town."]
 REFS = ["A storm stopped the ferry.", "Anna got no letters.", "In town they bought bread."]
@@ -229,4 +229,4 @@ def test_the_languages_of_data_are_named_too() -> None:
         default_criterion="score",
     )
     with pytest.warns(nlgauge.errors.LanguageWarning, match="not trained on language 'et'"):
-        score_table(table, ["bertscore:model=muse"])
+        score_judgements(table, ["bertscore:model=muse"])

@@ -13,11 +13,12 @@ from tests.annotated_texts import annotated, conllu
 
 import nlgauge
 from nlgauge.core.result import FORMATS, Result
+from nlgauge.core.signature import Signature
 from nlgauge.data.judgements import JudgementTable
 from nlgauge.studies.ensembles import search_ensembles
 from nlgauge.studies.meta.agreement import Agreements
 from nlgauge.studies.meta.evaluation import evaluate
-from nlgauge.studies.meta.metric_values import MetricValues, ScoredJudgements
+from nlgauge.studies.meta.row_scores import ScoredJudgements, given_rows
 from nlgauge.studies.meta.tune_layer import tune_layer
 from nlgauge.studies.sensitivity import sensitivity
 from nlgauge.studies.stress import Triple, Triples, score_triples, stress
@@ -42,7 +43,10 @@ def table() -> JudgementTable:
 
 def agreements(_: Path) -> Agreements:
     noise = np.random.default_rng(1).normal(size=3)
-    scores = (MetricValues("m", noise, signatures={"de-en": "m|layer:1"}), MetricValues("constant", np.ones(3)))
+    scores = (
+        given_rows(table(), "m", noise, signature=Signature("m", {"layer": "1"})),
+        given_rows(table(), "constant", np.ones(3)),
+    )
     scored = ScoredJudgements(table(), scores)
     return Agreements(tuple(evaluate(scored, agreement=name, undefined="nan") for name in ("pearson", "kendall")))
 
@@ -58,7 +62,7 @@ def documents(folder: Path) -> Result:
 def searched(_: Path) -> Result:
     rng = np.random.default_rng(5)
     human = rng.normal(size=60)
-    metrics = [MetricValues(name, human + rng.normal(size=60)) for name in "abc"]
+    metrics = {name: human + rng.normal(size=60) for name in "abc"}
     return search_ensembles(metrics, human, ["de-en"] * 60, [str(at) for at in range(60)], splits=3)
 
 

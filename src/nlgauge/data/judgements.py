@@ -262,6 +262,10 @@ class JudgementTable:
         kept["system_scores"] = {pair: scores for pair, scores in self.system_scores.items() if pair in pairs}
         return replace(self, **kept)
 
+    def rows_of(self, langpair: str) -> NDArray[np.intp]:
+        """Numbers of the rows of a language pair."""
+        return np.array([row for row, pair in enumerate(self.langpair) if pair == langpair], dtype=np.intp)
+
     def first_rows(self, count: int) -> JudgementTable:
         """The first rows of each language pair and system."""
         if count < 1:

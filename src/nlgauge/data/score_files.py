@@ -132,10 +132,7 @@ def read_score_file(
         columns: Names of the columns `system`, `segment`, `document`, `metric`, where they are not the usual ones.
         lower_is_better: Metrics whose scores are better when they are lower.
     """
-    named = ScoreSpec.parse(os.fspath(spec))
-    data = read_bytes(named.path)
-    rows = list(read_score_rows(named.path, data=data))
-    roles = find_roles(rows[0], columns or {})
+    named, data, rows, roles = open_score_file(spec, columns)
     read = _long_cells if "system" in roles else _wide_cells
     documents = _documents(rows, roles)
     return [
@@ -144,13 +141,23 @@ def read_score_file(
             cells,
             documents,
             file=named.path,
-            signature=signed(metric, data, lower_is_better),
+            signature=score_signature(metric, data, lower_is_better),
         )
         for metric, cells in read(rows, roles, named).items()
     ]
 
 
-def signed(metric: str, data: bytes, lower_is_better: Collection[str]) -> Signature:
+def open_score_file(
+    spec: str | os.PathLike[str], columns: Mapping[str, str] | None = None
+) -> tuple[ScoreSpec, bytes, list[Row], dict[str, str]]:
+    """What a spec names, the content of the file, its rows, and the column of each role."""
+    named = ScoreSpec.parse(os.fspath(spec))
+    data = read_bytes(named.path)
+    rows = list(read_score_rows(named.path, data=data))
+    return named, data, rows, find_roles(rows[0], columns or {})
+
+
+def score_signature(metric: str, data: bytes, lower_is_better: Collection[str]) -> Signature:
     """The signature of scores that a file holds: its digest, and which of them are better."""
     better = "lower" if metric in lower_is_better else "higher"
     return Signature(metric, {"scores": short_digest(bytes_digest(data)), "better": better})

@@ -38,11 +38,10 @@ from nlgauge.data.judgements import JudgementTable
 from nlgauge.errors import InputError, RecipeError
 from nlgauge.io.table import LINE, Cell, Table
 from nlgauge.metrics.ensemble import Norms, recipe_of_member
-from nlgauge.stats.correlation import correlate
+from nlgauge.stats.correlation import pearson
 from nlgauge.stats.numeric import SAME
 from nlgauge.stats.resampling import unit_numbers
-from nlgauge.studies.meta.metric_values import MetricValues
-from nlgauge.studies.meta.score_table import score_table
+from nlgauge.studies.meta.score_judgements import score_judgements
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -78,7 +77,7 @@ def fit_norms(
             for member in (recipe.recipes if isinstance(recipe, CompositeMetric) else (recipe,))
         )
     )
-    scored = score_table(table, members, run=run, **given)
+    scored = score_judgements(table, members, run=run, **given)
     found = []
     for recipe, one in zip(members, scored.metrics, strict=True):
         _refuse_whole_corpus(recipe)
@@ -149,33 +148,27 @@ def standardised(values: Vector, *, over: NDArray[np.bool_] | None = None, name:
     return scaled
 
 
-def ensemble_gains(members: Sequence[MetricValues], human: Vector, langpairs: Sequence[str]) -> list[Gain]:
+def ensemble_gains(members: Mapping[str, Vector], human: Vector, langpairs: Sequence[str]) -> list[Gain]:
     """The gain of the members' average on each language pair, in the order in which pairs come first.
 
-    Scores are standardised over all rows.
+    Members are scores by the name of a metric, higher for better outputs; they are standardised over all rows.
     """
     if len(members) < 2:
         msg = f"an ensemble joins at least two metrics, got {len(members)}"
         raise InputError(msg)
-    columns = [standardised(one.oriented, name=one.name) for one in members]
+    columns = [standardised(scores, name=name) for name, scores in members.items()]
     joined = sum(columns[1:], start=columns[0]) / len(columns)
     pairs = np.array(langpairs)
-    found = []
+    gains = []
     for pair in dict.fromkeys(langpairs):
         of_pair = pairs == pair
         if of_pair.sum() < 2:
             msg = f"{pair} has {int(of_pair.sum())} rows here, and a correlation needs at least 2"
             raise InputError(msg)
-        own = [_pearson(column[of_pair], human[of_pair]) for column in columns]
+        *own, ensemble = [pearson(column[of_pair], human[of_pair]).value for column in (*columns, joined)]
         best = int(np.argmax(own))
-        found.append(
-            Gain(pair, _pearson(joined[of_pair], human[of_pair]), own[best], members[best].name, int(of_pair.sum()))
-        )
-    return found
-
-
-def _pearson(one: Vector, other: Vector) -> float:
-    return correlate(one, other, kind="pearson").value
+        gains.append(Gain(pair, ensemble, own[best], list(members)[best], int(of_pair.sum())))
+    return gains
 
 
 class PairOfMetrics(NamedTuple):
@@ -277,7 +270,7 @@ class SearchOptions(OptionSet):
 
 
 def search_ensembles(
-    scores: Sequence[MetricValues],
+    scores: Mapping[str, Vector],
     human: Vector,
     langpairs: Sequence[str],
     segments: Sequence[str],
@@ -287,15 +280,16 @@ def search_ensembles(
 ) -> EnsembleSearch:
     """Compare all pairs of metrics; `human`, `langpairs` and `segments` are those of the rows that were scored.
 
+    Scores are by the name of a metric, higher for better outputs.
     A row that people did not judge is left out. Options are `SearchOptions`.
     """
     own = SearchOptions.of(options)
-    names = tuple(one.name for one in scores)
+    names = tuple(scores)
     if len(names) < 3:
         msg = f"a search needs at least three metrics to pair up, got {len(names)}"
         raise RecipeError(msg)
     judged = np.isfinite(human)
-    columns = np.array([standardised(one.oriented, over=judged, name=one.name) for one in scores])[:, judged]
+    columns = np.array([standardised(values, over=judged, name=name) for name, values in scores.items()])[:, judged]
     gold, pairs_of_rows = human[judged], np.array(langpairs)[judged]
     known = tuple(dict.fromkeys(pairs_of_rows.tolist()))
     units = unit_numbers(

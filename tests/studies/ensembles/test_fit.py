@@ -40,7 +40,7 @@ def test_saved_scores_of_one_recipe_are_taken_together() -> None:
 
 
 def test_an_ensemble_beside_people_has_the_scores_that_it_has_anywhere(table: nlgauge.data.JudgementTable) -> None:
-    scored = nlgauge.studies.meta.score_table(table, ["ensemble:chrf+rouge1", "chrf"])
+    scored = nlgauge.studies.meta.score_judgements(table, ["ensemble:chrf+rouge1", "chrf"])
     expected = nlgauge.score(HYPOTHESES, REFERENCES, metric="ensemble:chrf+rouge1")
     assert np.array_equal(scored.metrics[0].values, expected.segments["score"])
     assert list(scored.metrics[0].signatures.values()) == [expected.signature.recipe_part]

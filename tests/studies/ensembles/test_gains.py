@@ -7,25 +7,17 @@ import pytest
 
 from nlgauge.errors import InputError
 from nlgauge.studies.ensembles import Gain, ensemble_gains, standardised
-from nlgauge.studies.meta.metric_values import MetricValues
 
 
 def test_the_gain_is_relative_to_the_better_member() -> None:
     # By hand: a and b are uncorrelated and of equal variance, people are their sum, so that r is sqrt(1/2) for each
     # and 1 for the two together.
     a, b = np.array([1.0, 1.0, -1.0, -1.0]), np.array([1.0, -1.0, 1.0, -1.0])
-    (gain,) = ensemble_gains([MetricValues("a", a), MetricValues("b", b)], a + b, ["de-en"] * 4)
+    (gain,) = ensemble_gains({"a": a, "b": b}, a + b, ["de-en"] * 4)
     assert (gain.langpair, gain.rows) == ("de-en", 4)
     assert gain.best == pytest.approx(np.sqrt(0.5), abs=1e-12)
     assert gain.ensemble == pytest.approx(1.0, abs=1e-12)
     assert gain.relative == pytest.approx(np.sqrt(2) - 1, abs=1e-12)
-
-
-def test_a_distance_is_turned_round() -> None:
-    values = np.array([0.1, 0.4, 0.2, 0.9])
-    similarity, distance = MetricValues("s", values), MetricValues("d", 1 - values, higher_is_better=False)
-    (gain,) = ensemble_gains([similarity, distance], values, ["en"] * 4)
-    assert gain.ensemble == pytest.approx(1.0, abs=1e-12)
 
 
 def test_members_that_oppose_people_have_no_gain() -> None:
@@ -40,7 +32,7 @@ def test_what_cannot_be_standardised_is_refused() -> None:
     with pytest.raises(InputError, match="no score of chrf"):
         standardised(np.array([]), name="chrf")
     with pytest.raises(InputError, match="at least two metrics, got 1"):
-        ensemble_gains([MetricValues("a", np.arange(3.0))], np.arange(3.0), ["en"] * 3)
-    members = [MetricValues(name, np.arange(3.0)) for name in "ab"]
+        ensemble_gains({"a": np.arange(3.0)}, np.arange(3.0), ["en"] * 3)
+    members = {name: np.arange(3.0) for name in "ab"}
     with pytest.raises(InputError, match="en has 1 rows here"):
         ensemble_gains(members, np.arange(3.0), ["de", "de", "en"])

@@ -9,21 +9,20 @@ import pytest
 
 from nlgauge.errors import InputError, RecipeError
 from nlgauge.studies.ensembles import EnsembleSearch, search_ensembles
-from nlgauge.studies.meta.metric_values import MetricValues
 
 ROWS = 400
 
 
-def found(metrics: list[MetricValues], human: np.ndarray, **options: int) -> EnsembleSearch:
+def found(metrics: dict[str, np.ndarray], human: np.ndarray, **options: int) -> EnsembleSearch:
     segments = [str(row // 2) for row in range(len(human))]
     return search_ensembles(metrics, human, ["de-en"] * len(human), segments, data="made", **options)
 
 
-def noisy(count: int, *, signal: float, seed: int = 1) -> tuple[list[MetricValues], np.ndarray]:
+def noisy(count: int, *, signal: float, seed: int = 1) -> tuple[dict[str, np.ndarray], np.ndarray]:
     """Metrics that are people plus noise of their own, alike in quality."""
     rng = np.random.default_rng(seed)
     human = rng.normal(size=ROWS)
-    return [MetricValues(f"m{n}", signal * human + rng.normal(size=ROWS)) for n in range(count)], human
+    return {f"m{n}": signal * human + rng.normal(size=ROWS) for n in range(count)}, human
 
 
 def test_metrics_that_complete_each_other_gain_on_both_halves() -> None:
@@ -63,11 +62,11 @@ def test_rows_that_nobody_judged_are_left_out() -> None:
 def test_bad_input_is_refused() -> None:
     metrics, human = noisy(3, signal=0.5)
     with pytest.raises(RecipeError, match="at least three metrics to pair up, got 2"):
-        found(metrics[:2], human)
+        found({name: metrics[name] for name in ("m0", "m1")}, human)
     with pytest.raises(RecipeError, match="splits must be a whole number from 1, got 0"):
         found(metrics, human, splits=0)
     with pytest.raises(InputError, match="tells nothing apart"):
-        found([*metrics, MetricValues("constant", np.zeros(ROWS))], human)
+        found(metrics | {"constant": np.zeros(ROWS)}, human)
     with pytest.raises(InputError, match="too few for a correlation"):
         search_ensembles(
             metrics, human, ["de-en"] * (ROWS - 2) + ["cs-en"] * 2, [str(n) for n in range(ROWS)], splits=2

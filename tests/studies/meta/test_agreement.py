@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from nlgauge.core.signature import Signature
 from nlgauge.data.judgements import JudgementTable
 from nlgauge.studies.meta.agreement import Agreements, AgreementTable
 from nlgauge.studies.meta.evaluation import evaluate
-from nlgauge.studies.meta.metric_values import MetricValues, ScoredJudgements
 from nlgauge.studies.meta.questions import Significance
+from nlgauge.studies.meta.row_scores import ScoredJudgements, given_rows
 
 
 def found(segments: int, systems: int = 1, **question: Any) -> AgreementTable:
@@ -31,8 +32,8 @@ def found(segments: int, systems: int = 1, **question: Any) -> AgreementTable:
     )
     noise = rng.random(count)
     metrics = (
-        MetricValues("close", human + 0.01 * noise, signatures={"en": "close|layer:1"}),
-        MetricValues("noise", noise),
+        given_rows(table, "close", human + 0.01 * noise, signature=Signature("close", {"layer": "1"})),
+        given_rows(table, "noise", noise),
     )
     question.setdefault("significance", Significance(resamples=100))
     return evaluate(ScoredJudgements(table, metrics), **question)

@@ -11,8 +11,8 @@ from scipy.stats import kendalltau, pearsonr
 from nlgauge.data.judgements import JudgementTable, RankedPairs
 from nlgauge.errors import InputError, RecipeError
 from nlgauge.studies.meta.evaluation import evaluate
-from nlgauge.studies.meta.metric_values import MetricValues, ScoredJudgements
 from nlgauge.studies.meta.questions import Question, Significance, answer
+from nlgauge.studies.meta.row_scores import RowScores, ScoredJudgements, given_rows
 
 SYSTEMS, SEGMENTS = 4, 12
 RNG = np.random.default_rng(11)
@@ -34,8 +34,8 @@ def table(human: np.ndarray = HUMAN) -> JudgementTable:
     )
 
 
-def metric(*, distance: bool = False) -> MetricValues:
-    return MetricValues("m", -SCORES.ravel() if distance else SCORES.ravel(), not distance)
+def metric(*, distance: bool = False) -> RowScores:
+    return given_rows(table(), "m", -SCORES.ravel() if distance else SCORES.ravel(), higher_is_better=not distance)
 
 
 def value(question: Question, made: JudgementTable | None = None, **more: Any) -> float:
@@ -110,8 +110,8 @@ def test_a_plain_number_draws_nothing_and_compares_nothing(monkeypatch: pytest.M
 
 
 def test_scores_of_another_table_are_refused() -> None:
-    with pytest.raises(InputError, match="a score for each of 48 rows"):
-        answer(Question(), table(), MetricValues("m", [1.0, 2.0]))
+    with pytest.raises(InputError, match="a score for each of the 48 rows of made, got 2"):
+        answer(Question(), table(), given_rows(table().take([0, 1]), "m", [1.0, 2.0]))
 
 
 @pytest.mark.parametrize(

@@ -22,9 +22,9 @@ from nlgauge.data.judgements import Documents, JudgementTable
 from nlgauge.errors import InputError, RecipeError
 from nlgauge.metrics.moverscore import MoverScore
 from nlgauge.studies.meta.evaluation import evaluate
-from nlgauge.studies.meta.metric_values import MetricValues, ScoredJudgements
 from nlgauge.studies.meta.questions import Significance
-from nlgauge.studies.meta.score_table import released_rows, score_table, sentinels_of
+from nlgauge.studies.meta.row_scores import ScoredJudgements, given_rows, released_rows, sentinels_of
+from nlgauge.studies.meta.score_judgements import score_judgements
 from nlgauge.studies.meta.tune_layer import tune_layer
 
 TEXTS = [
@@ -56,7 +56,7 @@ def table(systems: int = 3, segments: int = 4, *, files: object = None, ragged: 
 
 def test_systems_on_the_same_segments_have_idf_of_their_own() -> None:
     grid = table()
-    scored = score_table(grid, ["moverscore"])
+    scored = score_judgements(grid, ["moverscore"])
     texts = [grid.hypothesis[at] for at in range(4, 8)]
     refs = [grid.references[at] for at in range(4, 8)]
     alone = nlgauge.score(texts, refs, metric="moverscore")
@@ -65,7 +65,7 @@ def test_systems_on_the_same_segments_have_idf_of_their_own() -> None:
 
 def test_rows_that_are_no_grid_share_one_idf() -> None:
     ragged = table(ragged=True)
-    scored = score_table(ragged, ["moverscore"])
+    scored = score_judgements(ragged, ["moverscore"])
     once = dict(zip(ragged.segment, ragged.references, strict=True))
     documents = {"en": ragged.hypothesis, None: [text for name in "1230" for text in once[name]]}
     corpus = replace(make_corpus({"en": ragged.hypothesis}, ragged.references), idf_documents=documents)
@@ -79,8 +79,8 @@ def test_whole_files_are_what_idf_is_counted_on() -> None:
             assert langpair == "en"
             return Documents(None, (*TEXTS, f"only {system}"), tuple((text,) for text in TEXTS))
 
-    scored = score_table(table(files=Files()), ["moverscore"])
-    sampled = score_table(table(), ["moverscore"])
+    scored = score_judgements(table(files=Files()), ["moverscore"])
+    sampled = score_judgements(table(), ["moverscore"])
     assert not np.allclose(scored.metrics[0].values, sampled.metrics[0].values)
     (signature,) = scored.metrics[0].signatures.values()
     whole = nlgauge.score(TEXTS, TEXTS, metric="moverscore").signature
@@ -89,7 +89,7 @@ def test_whole_files_are_what_idf_is_counted_on() -> None:
 
 def test_segment_level_is_pearson_over_rows_with_the_named_criterion() -> None:
     made = table()
-    scored = score_table(made, ["bertscore", "chrf"]).add(released_rows(made, "other"), *sentinels_of(made))
+    scored = score_judgements(made, ["bertscore", "chrf"]).add(released_rows(made, "other"), *sentinels_of(made))
     for criterion in ("adequacy", "fluency"):
         found = evaluate(scored, criterion=criterion, significance=Significance(resamples=100))
         for metric in scored.metrics:
@@ -102,7 +102,7 @@ def test_segment_level_is_pearson_over_rows_with_the_named_criterion() -> None:
 
 def test_a_distance_is_turned_round_once() -> None:
     made = table()
-    distance = MetricValues("d", -made.human["adequacy"], higher_is_better=False)
+    distance = given_rows(made, "d", -made.human["adequacy"], higher_is_better=False)
     found = evaluate(ScoredJudgements(made, (distance,)), significance=Significance(test="none"))
     assert found.cells["d"]["en"].value == pytest.approx(1)
 
@@ -117,7 +117,7 @@ def test_topic_level_averages_over_topics() -> None:
 
 def test_system_level_takes_the_official_scores_and_the_corpus_score() -> None:
     made = replace(table(systems=5), system_scores={"en": {f"s{s}": float(s) for s in range(5)}})
-    scored = score_table(made, ["bleu", "chrf"])
+    scored = score_judgements(made, ["bleu", "chrf"])
     found = evaluate(scored, level="system")
     whole = [
         nlgauge.score(made.hypothesis[4 * s : 4 * s + 4], made.references[4 * s : 4 * s + 4], metric="chrf").corpus[
@@ -147,7 +147,7 @@ def test_what_is_not_defined_is_said() -> None:
         evaluate(scored, agreement="spa")
     with pytest.raises(RecipeError, match="adequacy"):
         evaluate(scored, criterion="charm")
-    constant = MetricValues("flat", np.ones(len(made)))
+    constant = given_rows(made, "flat", np.ones(len(made)))
     found = evaluate(scored.add(constant), significance=Significance(resamples=100)).cells["flat"]["en"]
     assert np.isnan(found.value)
     assert "constant" in found.note
@@ -171,7 +171,7 @@ def test_layers_are_tuned_without_idf() -> None:
 
 def test_corpus_scores_are_those_of_systems_even_where_systems_miss_segments() -> None:
     ragged = table(systems=5, ragged=True)
-    found = evaluate(score_table(ragged, ["chrf"]), level="system", significance=Significance(test="none"))
+    found = evaluate(score_judgements(ragged, ["chrf"]), level="system", significance=Significance(test="none"))
     human, whole = [], []
     for system in ragged.systems:
         part = ragged.where(system=system)
@@ -192,8 +192,8 @@ def test_released_distances_are_turned_round() -> None:
 
 def test_a_metric_beside_its_rescaled_self_is_no_error() -> None:
     made = replace(table(systems=12), system_scores={"en": {f"s{s}": float(s % 5) for s in range(12)}})
-    base = MetricValues("raw", made.released["other"])
-    scaled = MetricValues("rescaled", (made.released["other"] - 0.3) / 0.7)
+    base = given_rows(made, "raw", made.released["other"])
+    scaled = given_rows(made, "rescaled", (made.released["other"] - 0.3) / 0.7)
     found = evaluate(ScoredJudgements(made, (base, scaled)), level="system")
     assert found.cells["raw"]["en"].value == pytest.approx(found.cells["rescaled"]["en"].value)
     assert found.options["test"] == "williams"
@@ -202,7 +202,7 @@ def test_a_metric_beside_its_rescaled_self_is_no_error() -> None:
 
 def test_a_name_that_is_taken_gets_a_number() -> None:
     made = table()
-    scored = score_table(made, ["chrf"]).add(MetricValues("chrf", made.released["other"]))
+    scored = score_judgements(made, ["chrf"]).add(given_rows(made, "chrf", made.released["other"]))
     assert [metric.name for metric in scored.metrics] == ["chrf", "chrf (2)"]
 
 
@@ -245,7 +245,7 @@ def test_bertscore_on_the_test_sets_of_wmt17(
     data_folder: Path, model: str, layer: int, languages: Sequence[str]
 ) -> None:
     tested = load("wmt17-testset", data_folder, langpairs=[f"{language}-en" for language in languages])
-    scored = score_table(tested, [f"bertscore:layer={layer},idf=refs"], model=model)
+    scored = score_judgements(tested, [f"bertscore:layer={layer},idf=refs"], model=model)
     found = evaluate(scored, significance=Significance(test="none"))
     (row,) = found.cells.values()
     for language in languages:
@@ -275,7 +275,7 @@ def test_bars_say_at_which_pair_the_work_is(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr("tqdm.tqdm", RecordedBar)
     grid = table(segments=24)
     both = replace(grid, langpair=tuple("de-en" if int(segment) < 12 else "cs-en" for segment in grid.segment))
-    scored = score_table(both, ["bertscore", "chrf"], progress=True).add(*sentinels_of(both))
+    scored = score_judgements(both, ["bertscore", "chrf"], progress=True).add(*sentinels_of(both))
     evaluate(scored, agreement="kendall", significance=Significance(resamples=100), progress=True)
     names = list(dict.fromkeys(bar.desc for bar in RecordedBar.made))
     assert names == [
@@ -288,7 +288,7 @@ def test_bars_say_at_which_pair_the_work_is(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_intervals_of_ten_topics_are_students() -> None:
     grid = table(segments=12)
-    metric = MetricValues("m", np.random.default_rng(1).random(len(grid)))
+    metric = given_rows(grid, "m", np.random.default_rng(1).random(len(grid)))
     cell = evaluate(ScoredJudgements(grid, (metric,)), level="topic", significance=Significance(test="none")).cells[
         "m"
     ]["en"]
@@ -305,7 +305,7 @@ def documented(seed: int = 0, *, documents: int = 12, rows: int = 6) -> ScoredJu
         released={},
         document=tuple(f"d{one}" for one in of),
     )
-    return ScoredJudgements(made, tuple(MetricValues(name, row) for name, row in zip("ab", scores, strict=True)))
+    return ScoredJudgements(made, tuple(given_rows(made, name, row) for name, row in zip("ab", scores, strict=True)))
 
 
 @pytest.mark.parametrize("agreement", ["pearson", "spearman", "kendall"])
@@ -349,7 +349,7 @@ def test_topics_of_a_document_are_drawn_together(level: Any, agreement: str) -> 
     documents = tuple(f"d{int(segment) // 4}" for segment in made.segment)
     scored = ScoredJudgements(
         replace(made, document=documents),
-        (released_rows(made, "other"), MetricValues("m", made.human["fluency"] + made.human["adequacy"])),
+        (released_rows(made, "other"), given_rows(made, "m", made.human["fluency"] + made.human["adequacy"])),
     )
     question = {"level": level, "agreement": agreement}
     plain = evaluate(scored, significance=Significance(resamples=100), **question)
@@ -432,10 +432,10 @@ def two_pairs() -> JudgementTable:
 def test_language_pair_that_a_metric_cannot_score_leaves_the_other_cells() -> None:
     made = two_pairs()
     with pytest.raises(InputError, match="Sinhala"):
-        score_table(made, ["bertscore", "chrf"])
-    scored = score_table(made, ["bertscore", "chrf"], undefined="nan")
+        score_judgements(made, ["bertscore", "chrf"])
+    scored = score_judgements(made, ["bertscore", "chrf"], undefined="nan")
     found = evaluate(scored)
-    alone = evaluate(score_table(made.where(langpair="de-en"), ["bertscore", "chrf"]))
+    alone = evaluate(score_judgements(made.where(langpair="de-en"), ["bertscore", "chrf"]))
     for name in ("bertscore", "chrf"):
         assert found.cells[name]["de-en"].value == alone.cells[name]["de-en"].value
     assert np.isfinite(found.cells["chrf"]["si-en"].value)
@@ -448,14 +448,14 @@ def test_bug_in_a_metric_is_not_taken_for_a_missing_cell(monkeypatch: pytest.Mon
     def broken(*_: object) -> None:
         raise IndexError("a bug")
 
-    monkeypatch.setattr(sys.modules["nlgauge.studies.meta.score_table"], "run_metrics", broken)
+    monkeypatch.setattr(sys.modules["nlgauge.studies.meta.score_judgements"], "run_metrics", broken)
     with pytest.raises(IndexError, match="a bug"):
-        score_table(table(), ["chrf"], undefined="nan")
+        score_judgements(table(), ["chrf"], undefined="nan")
 
 
 def test_metric_without_its_model_leaves_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NLGAUGE_OFFLINE", "1")
-    found = evaluate(score_table(two_pairs(), ["bertscore:model=no/such", "chrf"], undefined="nan"))
+    found = evaluate(score_judgements(two_pairs(), ["bertscore:model=no/such", "chrf"], undefined="nan"))
     assert np.isfinite(found.averages["chrf"])
     assert "no/such" in found.cells["bertscore:model=no/such"]["si-en"].note
 
@@ -463,8 +463,8 @@ def test_metric_without_its_model_leaves_the_others(monkeypatch: pytest.MonkeyPa
 def test_texts_of_a_language_pair_are_not_annotated_as_english() -> None:
     made = replace(table(), langpair=("en-de",) * 12)
     with pytest.raises(RecipeError, match="lc: annotator 'spacy-en' reads en, and the texts are 'de'"):
-        score_table(made, ["lc"])
-    scored = score_table(made, ["lc", "chrf"], undefined="nan")
+        score_judgements(made, ["lc"])
+    scored = score_judgements(made, ["lc", "chrf"], undefined="nan")
     assert list(scored["lc"].failed) == ["en-de"]
     assert np.isfinite(scored["chrf"].values).all()
 

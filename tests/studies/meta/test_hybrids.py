@@ -9,15 +9,13 @@ import pytest
 
 from nlgauge.errors import InputError, RecipeError
 from nlgauge.studies.meta.hybrids import Hybrids, hybrid_results, make_hybrids, model_selection
-from nlgauge.studies.meta.metric_values import MetricValues
-from nlgauge.studies.meta.sentinels import random_sentinel
 
 
 def test_a_hybrid_takes_one_judged_output_per_segment() -> None:
     # Powers of ten tell which output was taken: segment 0 has systems 0 and 2, segment 1 all three.
     human = np.array([[1.0, 10.0, math.nan], [math.nan, 20.0, math.nan], [3.0, 30.0, math.nan]])
-    scores = MetricValues("m", 2 * np.nan_to_num(human))
-    made = make_hybrids([scores], human, hybrids=6000)
+    scores = {"m": 2 * np.nan_to_num(human)}
+    made = make_hybrids(scores, human, hybrids=6000)
     sums = np.round(2 * made.human).astype(int)
     values, counts = np.unique(sums, return_counts=True)
     assert values.tolist() == [11, 13, 21, 23, 31, 33]
@@ -30,8 +28,8 @@ def test_hybrids_of_two_systems_differ_as_systems_do() -> None:
     # Systems at -1, 0 and 4; a metric that sees the system through the noise of segments.
     rng = np.random.default_rng(5)
     human = np.repeat([[-1.0], [0.0], [4.0]], 400, axis=1)
-    metric = MetricValues("m", human + rng.normal(scale=20, size=human.shape))
-    every, two = (make_hybrids([metric], human, hybrids=3000, mixed=mixed) for mixed in ("all", "two"))
+    metric = {"m": human + rng.normal(scale=20, size=human.shape)}
+    every, two = (make_hybrids(metric, human, hybrids=3000, mixed=mixed) for mixed in ("all", "two"))
     assert np.std(two.human) > 10 * np.std(every.human)
     for made in (every, two):
         assert -1 <= made.human.min() <= made.human.max() <= 4
@@ -39,30 +37,30 @@ def test_hybrids_of_two_systems_differ_as_systems_do() -> None:
     assert (two.human <= 0).mean() == pytest.approx(1 / 3 + 1 / 3 / 5, abs=0.04)
     noisy, clear = (np.corrcoef(made.metrics[0], made.human)[0, 1] for made in (every, two))
     assert clear > noisy + 0.2
-    results = hybrid_results([metric], human, hybrids=300, mixed="two", chosen_from=10, repeats=50)
+    results = hybrid_results(metric, human, hybrids=300, mixed="two", chosen_from=10, repeats=50)
     assert results[0].pearson == pytest.approx(clear, abs=0.1)
     with pytest.raises(InputError, match=r"mixed='two' needs two systems, .* got 3, 1 without"):
-        make_hybrids([metric], np.where(np.arange(400) == 0, [[math.nan], [1.0], [2.0]], human), mixed="two")
+        make_hybrids(metric, np.where(np.arange(400) == 0, [[math.nan], [1.0], [2.0]], human), mixed="two")
     with pytest.raises(RecipeError, match="mixed must be 'all' or 'two', got 'three'"):
-        make_hybrids([metric], human, mixed="three")  # type: ignore[arg-type]
+        make_hybrids(metric, human, mixed="three")  # type: ignore[arg-type]
 
 
 def test_blocks_and_seeds(monkeypatch: pytest.MonkeyPatch) -> None:
     human = np.random.default_rng(0).normal(size=(4, 30))
-    metric = MetricValues("m", human**3)
+    metric = {"m": human**3}
     options = {"hybrids": 200, "chosen_from": 10, "repeats": 300}
-    one = hybrid_results([metric], human, **options)
-    assert one == hybrid_results([metric], human, **options)
-    assert one != hybrid_results([metric], human, **options, seed=1)
-    whole = make_hybrids([metric], human, hybrids=200)
+    one = hybrid_results(metric, human, **options)
+    assert one == hybrid_results(metric, human, **options)
+    assert one != hybrid_results(metric, human, **options, seed=1)
+    whole = make_hybrids(metric, human, hybrids=200)
     monkeypatch.setattr("nlgauge.studies.meta.hybrids._CELLS", 30 * 7)
-    assert make_hybrids([metric], human, hybrids=200).human == pytest.approx(whole.human)
+    assert make_hybrids(metric, human, hybrids=200).human == pytest.approx(whole.human)
 
 
 def test_people_select_what_people_select() -> None:
     human = np.random.default_rng(3).normal(size=(5, 40))
     itself, opposite = hybrid_results(
-        [MetricValues("same", human), MetricValues("against", -human)],
+        {"same": human, "against": -human},
         human,
         hybrids=500,
         chosen_from=20,
@@ -86,7 +84,9 @@ def test_selection_by_hand_when_all_are_drawn() -> None:
 
 def test_a_random_metric_selects_by_chance() -> None:
     human = np.random.default_rng(5).normal(size=(6, 100))
-    (found,) = hybrid_results([random_sentinel(6, 100)], human, hybrids=4000, chosen_from=10, repeats=4000)
+    (found,) = hybrid_results(
+        {"random": np.random.default_rng(12345).random((6, 100))}, human, hybrids=4000, chosen_from=10, repeats=4000
+    )
     assert found.hits_at_1 == pytest.approx(0.1, abs=0.03)
     assert found.mrr == pytest.approx(np.mean(1 / np.arange(1, 11)), abs=0.04)  # ranks 1 to 10 alike
     assert abs(found.pearson) < 0.2
@@ -105,7 +105,7 @@ def test_the_same_hybrid_is_never_drawn_twice() -> None:
 
 def test_a_metric_blind_to_systems_selects_nothing() -> None:
     human = np.random.default_rng(3).normal(size=(4, 10))
-    metrics = [MetricValues("good", human), MetricValues("blind", np.tile(np.arange(10.0), (4, 1)))]
+    metrics = {"good": human, "blind": np.tile(np.arange(10.0), (4, 1))}
     options = {"hybrids": 50, "chosen_from": 5, "repeats": 20}
     with pytest.raises(InputError, match="'blind' has no correlation over hybrids: metric is constant"):
         hybrid_results(metrics, human, **options)
@@ -120,4 +120,4 @@ def test_selection_refuses() -> None:
     with pytest.raises(InputError, match=r"between 2 and the number of hybrids \(5\), got 6"):
         model_selection(made, chosen_from=6)
     with pytest.raises(InputError, match="resamples must be at least 1"):
-        make_hybrids([MetricValues("m", np.eye(2))], np.eye(2), hybrids=0)
+        make_hybrids({"m": np.eye(2)}, np.eye(2), hybrids=0)

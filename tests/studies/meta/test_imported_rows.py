@@ -9,7 +9,7 @@ import pytest
 
 from nlgauge.data.judgements import JudgementTable
 from nlgauge.errors import FileFormatError, InputError, NlgaugeWarning, RecipeError
-from nlgauge.studies.meta.metric_values import imported_rows
+from nlgauge.studies.meta.row_scores import imported_rows
 
 #: Two language pairs; system b has no segment 2 in the first.
 ROWS = [("de-en", "a", "1"), ("de-en", "a", "2"), ("de-en", "b", "1"), ("fr-en", "a", "1")]

@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 from nlgauge.errors import InputError, RecipeError
 from nlgauge.stats.correlation import correlate
 from nlgauge.studies.meta.levels import LevelCorrelation, grouped_level, segment_level, system_level
-from nlgauge.studies.meta.metric_values import MetricValues
-from nlgauge.studies.meta.pairwise import preference_tau, preferences_from_scores
+from nlgauge.studies.meta.pairwise import preference_tau
 
 Array = NDArray[np.float64]
 NAN = math.nan
@@ -44,7 +43,7 @@ def frame(path: Path) -> Array:
 def test_topic_averages_of_tac(
     data_folder: Path, year: str, metric: str, published: tuple[float, float, float]
 ) -> None:
-    scores = MetricValues(metric, frame(data_folder / "compare" / "tac" / "TAC" / year / f"{metric}.csv"))
+    scores = frame(data_folder / "compare" / "tac" / "TAC" / year / f"{metric}.csv")
     human = frame(data_folder / "compare" / "tac_pyramid" / "TAC_pyr" / f"{year}.csv")
     found = [grouped_level(scores, human, kind=kind).value for kind in ("pearson", "spearman", "kendall")]
     assert found[:2] == pytest.approx(published[:2], abs=6e-5)
@@ -58,7 +57,7 @@ def test_topic_averages_of_tac(
     [("08", (0.8650, 0.8677, 0.6951)), ("09", (0.8721, 0.9437, 0.8106)), ("11", (0.9489, 0.8583, 0.6901))],
 )
 def test_system_level_of_tac(data_folder: Path, year: str, published: tuple[float, float, float]) -> None:
-    scores = MetricValues("ROUGE_2", frame(data_folder / "compare" / "tac" / "TAC" / year / "ROUGE_2.csv"))
+    scores = frame(data_folder / "compare" / "tac" / "TAC" / year / "ROUGE_2.csv")
     human = frame(data_folder / "compare" / "tac_pyramid" / "TAC_pyr" / f"{year}.csv")
     found = [system_level(scores, human, kind=kind).value for kind in ("pearson", "spearman", "kendall")]
     assert found == pytest.approx(published, abs=6e-5)
@@ -70,7 +69,7 @@ SCORES = np.array([[0.1, 0.3, 0.9, NAN], [0.3, 0.1, 0.8, 0.2], [0.2, 0.2, 0.1, 0
 
 def test_segment_level_takes_judged_outputs_only() -> None:
     judged = ~np.isnan(HUMAN)
-    found = segment_level(MetricValues("m", SCORES), HUMAN)
+    found = segment_level(SCORES, HUMAN)
     assert found.value == pytest.approx(correlate(SCORES[judged], HUMAN[judged]).value)
     assert found.n == 10
 
@@ -78,17 +77,17 @@ def test_segment_level_takes_judged_outputs_only() -> None:
 def test_item_level_counts_what_it_skips() -> None:
     # Item 0: r of (.1 .3 .2) with (1 2 4); item 2: r of (.9 .8 .1) with (5 3 1); item 1 is tied by people,
     # item 3 has one judged output.
-    found = grouped_level(MetricValues("m", SCORES), HUMAN)
+    found = grouped_level(SCORES, HUMAN)
     expected = [np.corrcoef(SCORES[:, item], HUMAN[:, item])[0, 1] for item in (0, 2)]
     assert found.value == pytest.approx(np.mean(expected))
     assert found.n == 2
     assert found.skipped == {"constant human scores": 1, "fewer than two judged outputs": 1}
     with pytest.raises(InputError, match="item 1: constant human scores"):
-        grouped_level(MetricValues("m", SCORES), HUMAN, constant="raise")
+        grouped_level(SCORES, HUMAN, constant="raise")
 
 
 def test_by_system_level_averages_over_systems() -> None:
-    found = grouped_level(MetricValues("m", SCORES), HUMAN, by="system")
+    found = grouped_level(SCORES, HUMAN, by="system")
     judged = ~np.isnan(HUMAN)
     expected = [np.corrcoef(SCORES[s][judged[s]], HUMAN[s][judged[s]])[0, 1] for s in range(3)]
     assert found.value == pytest.approx(np.mean(expected))
@@ -96,9 +95,9 @@ def test_by_system_level_averages_over_systems() -> None:
 
 
 def test_a_mean_over_nothing_is_no_zero() -> None:
-    constant = MetricValues("flat", np.ones((3, 4)))
+    constant = np.ones((3, 4))
     with pytest.raises(InputError, match="'flat' has no pearson at item level: no item is left"):
-        grouped_level(constant, HUMAN)
+        grouped_level(constant, HUMAN, name="flat")
     found = grouped_level(constant, HUMAN, undefined="nan")
     assert math.isnan(found.value)
     assert found.skipped["constant metric scores"] == 2
@@ -107,9 +106,9 @@ def test_a_mean_over_nothing_is_no_zero() -> None:
 
 @pytest.mark.parametrize("function", [segment_level, grouped_level, system_level])
 def test_a_constant_metric_is_named(function: Callable[..., LevelCorrelation]) -> None:
-    flat = MetricValues("flat", np.ones((3, 4)))
+    flat = np.ones((3, 4))
     with pytest.raises(InputError, match=r"'flat' has no pearson at (segment|item|system) level"):
-        function(flat, HUMAN)
+        function(flat, HUMAN, name="flat")
     found = function(flat, HUMAN, undefined="nan")
     assert math.isnan(found.value)
     assert "constant" in str(found.reason)
@@ -119,7 +118,7 @@ def test_a_constant_metric_is_named(function: Callable[..., LevelCorrelation]) -
 
 def test_system_level_aggregates() -> None:
     scores = np.array([[0.0, 0.0, 9.0], [1.0, 1.0, 1.0], [2.0, 2.0, 0.0]])
-    metric = MetricValues("m", scores)
+    metric = scores
     official = [1.0, 2.0, 3.0]
     assert system_level(metric, official, aggregate="median").value == pytest.approx(1)
     assert system_level(metric, official).value == pytest.approx(np.corrcoef([3, 1, 4 / 3], official)[0, 1])
@@ -131,28 +130,10 @@ def test_system_level_aggregates() -> None:
 
 
 def test_systems_nobody_judged_are_dropped_and_counted() -> None:
-    metric = MetricValues("m", [[1.0, 1.0], [NAN, NAN], [2.0, 2.0], [4.0, 4.0]])  # type: ignore[arg-type]
+    metric = [[1.0, 1.0], [NAN, NAN], [2.0, 2.0], [4.0, 4.0]]  # type: ignore[arg-type]
     found = system_level(metric, [1.0, NAN, 2.0, 4.0])
     assert (found.value, found.n) == (pytest.approx(1), 3)
     assert found.skipped == {"systems without a human score": 1}
-
-
-def test_a_distance_is_turned_round_once() -> None:
-    similarity, distance = MetricValues("s", SCORES), MetricValues("d", 1 - SCORES, higher_is_better=False)
-    for function in (segment_level, grouped_level):
-        assert function(distance, HUMAN).value == pytest.approx(function(similarity, HUMAN).value)
-    whole = np.nan_to_num(SCORES)
-    turned = MetricValues("d", -whole, higher_is_better=False)
-    assert system_level(turned, HUMAN).value == pytest.approx(system_level(MetricValues("s", whole), HUMAN).value)
-
-
-def test_scores_cannot_be_changed_afterwards() -> None:
-    table = np.ones((2, 2))
-    metric = MetricValues("m", table)
-    table[0, 0] = 7
-    assert metric.values[0, 0] == 1
-    with pytest.raises(ValueError, match="read-only"):
-        metric.values[0, 0] = 2
 
 
 @pytest.mark.parametrize("bad", [NAN, math.inf])
@@ -161,33 +142,33 @@ def test_a_missing_score_where_people_judged_is_named(bad: float) -> None:
     scores[2, 1] = bad
     for function in (segment_level, grouped_level, system_level):
         with pytest.raises(InputError, match=r"'m' gives (nan|inf) to system"):
-            function(MetricValues("m", scores), HUMAN)
+            function(scores, HUMAN, name="m")
 
 
 def test_input_of_the_wrong_shape_is_named() -> None:
-    metric = MetricValues("m", SCORES)
+    metric = SCORES
     with pytest.raises(InputError, match=r"\(3, 4\), human scores \(3, 2\)"):
         segment_level(metric, HUMAN[:, :2])
     with pytest.raises(InputError, match=r"\(3, 4\), human scores \(3, 2\)"):
         system_level(metric, HUMAN[:, :2])
     with pytest.raises(InputError, match="systems x segments, got shape"):
-        system_level(MetricValues("m", np.ones(3)), [1.0, 2.0, 3.0])
+        system_level(np.ones(3), [1.0, 2.0, 3.0])
     with pytest.raises(InputError, match=r"got shape \(1, 1, 1\)"):
-        MetricValues("m", np.ones((1, 1, 1)))
+        segment_level(np.ones((1, 1, 1)), HUMAN)
     with pytest.raises(InputError, match="not a single human score"):
         segment_level(metric, np.full((3, 4), NAN))
     with pytest.raises(InputError, match="each of 3 systems, got 2"):
         system_level(metric, [1.0, 2.0])
     with pytest.raises(RecipeError, match="'mode'"):
-        system_level(MetricValues("m", np.eye(3)), [1, 2, 3], aggregate="mode")
+        system_level(np.eye(3), [1, 2, 3], aggregate="mode")
     with pytest.raises(InputError, match="finite number for each of 3"):
-        system_level(MetricValues("m", np.eye(3)), [1, 2, 3], aggregate=lambda table: table[0, :2])
+        system_level(np.eye(3), [1, 2, 3], aggregate=lambda table: table[0, :2])
 
 
 @pytest.mark.parametrize(("kind", "values"), [("pearson", (0.776, 0.760, 1.0)), ("kendall", (0.552, 0.575, 1.0))])
 def test_values_of_the_published_unit_tests(kind: str, values: tuple[float, float, float]) -> None:
     # mt-metrics-eval, stats_test.py: testPearson and testKendall, flat, by system and by item.
-    metric, human = MetricValues("m", np.array([[2, 1, 4], [3, 3, 7]])), [[1, 2, 3], [4, 5, 6]]
+    metric, human = np.array([[2, 1, 4], [3, 3, 7]]), [[1, 2, 3], [4, 5, 6]]
     found = (
         segment_level(metric, human, kind=kind).value,
         grouped_level(metric, human, kind=kind, by="system").value,
@@ -199,25 +180,22 @@ def test_values_of_the_published_unit_tests(kind: str, values: tuple[float, floa
 @pytest.mark.parametrize(("margin", "tau", "pairs"), [(25.0, 3 / 5, 5), (1.0, 2 / 6, 6)])
 def test_the_published_kendall_like_values(margin: float, tau: float, pairs: int) -> None:
     # mt-metrics-eval, stats_test.py: CorrelationFunctionsTest.testKendallLike; that list is four systems on one item.
-    found = preferences_from_scores(np.array([[10, 11, 100, 150]]).T, margin=margin)
-    assert found.better.size == pairs
-    assert preference_tau(MetricValues("m", np.array([[2, 1, 4, 3]]).T), found).value == pytest.approx(tau)
+    found = preference_tau(np.array([[2, 1, 4, 3]]).T, np.array([[10, 11, 100, 150]]).T, margin=margin)
+    assert found.value == pytest.approx(tau)
+    assert found.concordant + found.discordant + found.tied == pairs
 
 
 def test_preferences_need_the_margin() -> None:
     human = np.array([[80.0, 50.0, NAN], [55.0, 49.0, 10.0], [30.0, 90.0, 60.0]])
-    pairs = preferences_from_scores(human)
-    found = set(zip(pairs.better.tolist(), pairs.worse.tolist(), pairs.segment.tolist(), strict=True))
-    assert found == {(0, 1, 0), (0, 2, 0), (1, 2, 0), (2, 0, 1), (2, 1, 1), (2, 1, 2)}
-    # By hand: right on (0,1,0) (0,2,0) (2,1,2); tied on (1,2,0); wrong on both of segment 1.
+    # As (better, worse, segment): right on (0,1,0) (0,2,0) (2,1,2); tied on (1,2,0); wrong on (2,0,1) (2,1,1).
     scores = np.array([[5.0, 3.0, NAN], [4.0, 3.0, 1.0], [4.0, 2.0, 2.0]])
-    assert preference_tau(MetricValues("m", scores), pairs).value == pytest.approx(0)
-    assert preference_tau(MetricValues("m", scores), pairs, ties="half").value == pytest.approx(1 / 6)
-    distance = MetricValues("d", -scores, higher_is_better=False)
-    assert preference_tau(distance, pairs) == preference_tau(MetricValues("m", scores), pairs)
+    found = preference_tau(scores, human)
+    assert (found.concordant, found.discordant, found.tied) == (3, 2, 1)
+    assert found.value == pytest.approx(0)
+    assert preference_tau(scores, human, ties="half").value == pytest.approx(1 / 6)
     with pytest.raises(InputError, match="no two outputs"):
-        preferences_from_scores(human, margin=90)
+        preference_tau(scores, human, margin=90)
+    with pytest.raises(InputError, match="margin must be above 0"):
+        preference_tau(scores, human, margin=0)
     with pytest.raises(InputError, match="'m' gives nan to system 0, segment 2"):
-        preference_tau(
-            MetricValues("m", scores), pairs._replace(better=pairs.better * 0, segment=pairs.segment * 0 + 2)
-        )
+        preference_tau(scores, np.nan_to_num(human), name="m")

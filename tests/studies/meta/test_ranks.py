@@ -12,7 +12,6 @@ from nlgauge.errors import InputError, RecipeError
 from nlgauge.stats.paired_tests import bonferroni, holm
 from nlgauge.stats.permutation import permutation_both
 from nlgauge.studies.meta.levels import grouped_level, segment_level, system_level
-from nlgauge.studies.meta.metric_values import MetricValues
 from nlgauge.studies.meta.ranks import assign_ranks, compare_metrics
 
 Array = NDArray[np.float64]
@@ -20,10 +19,10 @@ Array = NDArray[np.float64]
 
 def made_metrics(
     noise: tuple[float, ...] = (2.0, 0.6, 0.65), systems: int = 6, segments: int = 50, seed: int = 0
-) -> tuple[list[MetricValues], Array]:
+) -> tuple[dict[str, Array], Array]:
     rng = np.random.default_rng(seed)
     human = np.linspace(0, 1, systems)[:, None] + rng.normal(size=(systems, segments))
-    metrics = [MetricValues(f"m{k}", human + level * rng.normal(size=human.shape)) for k, level in enumerate(noise)]
+    metrics = {f"m{k}": human + level * rng.normal(size=human.shape) for k, level in enumerate(noise)}
     return metrics, human
 
 
@@ -59,8 +58,7 @@ def test_the_quick_way_equals_drawing_and_correlating(level: str) -> None:
     metrics, human = made_metrics(noise=(0.75, 0.7), segments=20)
     human[1, 4] = human[3, 4] = np.nan
     found = compare_metrics(metrics, human, level=level, resamples=100)  # type: ignore[arg-type]
-    by_name = {metric.name: metric for metric in metrics}
-    better, worse = (by_name[name] for name in found.names)
+    better, worse = (metrics[name] for name in found.names)
     levels = {
         "segment": segment_level,
         "item": grouped_level,
@@ -77,9 +75,9 @@ def test_the_quick_way_equals_drawing_and_correlating(level: str) -> None:
     def statistic(values: Array) -> float:
         table = np.full(human.shape, np.nan)
         table[places] = values
-        return levels[level](MetricValues("x", table), human).value
+        return levels[level](table, human).value
 
-    slow = permutation_both(better.values[places], worse.values[places], statistic, resamples=100)
+    slow = permutation_both(better[places], worse[places], statistic, resamples=100)
     assert found.p_values[0, 1] == slow.p_value
     assert 0 < slow.p_value < 1
 
@@ -90,7 +88,7 @@ def test_ranks_are_those_of_correlating_every_draw(level: str, kind: str) -> Non
     metrics, human = made_metrics(noise=(0.75, 0.7), systems=5, segments=8, seed=1)
     human = np.round(2 * human)
     human[1, 4] = human[3, 4] = np.nan
-    rounded = [MetricValues(metric.name, np.round(2 * metric.values)) for metric in metrics]
+    rounded = {name: np.round(2 * values) for name, values in metrics.items()}
     told: list[int] = []
     found = compare_metrics(rounded, human, level=level, kind=kind, resamples=40, advance=told.append)  # type: ignore[arg-type]
     levels = {
@@ -105,10 +103,10 @@ def test_ranks_are_those_of_correlating_every_draw(level: str, kind: str) -> Non
     def statistic(values: Array) -> float:
         table = np.full(human.shape, np.nan)
         table[where] = values
-        return levels[level](MetricValues("x", table), human, kind=kind, undefined="nan").value
+        return levels[level](table, human, kind=kind, undefined="nan").value
 
-    better, worse = ({metric.name: metric for metric in rounded}[name] for name in found.names)
-    slow = permutation_both(better.values[where], worse.values[where], statistic, resamples=40)
+    better, worse = (rounded[name] for name in found.names)
+    slow = permutation_both(better[where], worse[where], statistic, resamples=40)
     assert found.p_values[0, 1] == slow.p_value
     assert 0 < slow.p_value < 1
     assert told == [1]
@@ -147,7 +145,7 @@ def test_three_tests_agree_on_clear_cases(test: str) -> None:
 def test_the_median_is_an_aggregate_like_another() -> None:
     metrics, human = made_metrics(segments=15)
     found = compare_metrics(metrics, human, level="system", aggregate="median", resamples=20)
-    values = [system_level(metric, human, aggregate="median").value for metric in metrics]
+    values = [system_level(scores, human, aggregate="median").value for scores in metrics.values()]
     assert found.correlations == pytest.approx(sorted(values, reverse=True))
 
 
@@ -159,15 +157,6 @@ def test_official_system_scores_serve_as_well() -> None:
     assert np.array_equal(found.p_values, whole.p_values, equal_nan=True)
     official[2] = np.nan
     assert compare_metrics(metrics, official, level="system", resamples=100).correlations.size == 3
-
-
-def test_a_distance_ranks_like_its_similarity() -> None:
-    metrics, human = made_metrics()
-    turned = [MetricValues(m.name, 5 - m.values, higher_is_better=False) for m in metrics]
-    first, second = compare_metrics(metrics, human), compare_metrics(turned, human)
-    assert first.names == second.names
-    assert first.correlations == pytest.approx(second.correlations)
-    assert np.array_equal(first.p_values, second.p_values, equal_nan=True)
 
 
 def test_corrections_count_the_pairs_tested() -> None:
@@ -182,19 +171,17 @@ def test_corrections_count_the_pairs_tested() -> None:
 
 def test_a_metric_without_a_value_is_refused_or_named() -> None:
     metrics, human = made_metrics()
-    flat = MetricValues("flat", np.ones(human.shape))
+    metrics["flat"] = np.ones(human.shape)
     with pytest.raises(InputError, match="'flat' has no pearson at segment level: metric is constant"):
-        compare_metrics([*metrics, flat], human)
-    found = compare_metrics([*metrics, flat], human, undefined="leave out")
+        compare_metrics(metrics, human)
+    found = compare_metrics(metrics, human, undefined="leave out")
     assert len(found.names) == 3
     assert "constant" in found.left_out["flat"]
-    with pytest.raises(InputError, match="two metrics are called 'm1'"):
-        compare_metrics([metrics[1], metrics[1]], human)
 
 
 def test_one_metric_has_rank_one() -> None:
     metrics, human = made_metrics()
-    found = compare_metrics(metrics[:1], human)
+    found = compare_metrics({"m0": metrics["m0"]}, human)
     assert (found.ranks, found.unbeaten) == ((1,), (True,))
 
 

@@ -10,8 +10,7 @@ import pytest
 from tests.studies.meta.made_tables import NAN, Array
 
 from nlgauge.errors import InputError
-from nlgauge.studies.meta.metric_values import MetricValues
-from nlgauge.studies.meta.pairwise import pairwise_p_values, soft_pairwise_accuracies, soft_pairwise_accuracy
+from nlgauge.studies.meta.pairwise import pairwise_p_values, soft_pairwise_accuracies
 
 
 def made_systems(seed: int = 0, systems: int = 5, segments: int = 60) -> tuple[Array, Array]:
@@ -35,9 +34,9 @@ def test_p_values_equal_the_definition_with_the_published_draws() -> None:
 
 def test_draws_do_not_depend_on_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     human, scores = made_systems(segments=37)
-    whole = soft_pairwise_accuracy(MetricValues("m", scores), human)
+    whole = soft_pairwise_accuracies({"m": scores}, human)[0]
     monkeypatch.setattr("nlgauge.studies.meta.pairwise.BLOCK_CELLS", 37 * 11)
-    assert soft_pairwise_accuracy(MetricValues("m", scores), human) == whole
+    assert soft_pairwise_accuracies({"m": scores}, human)[0] == whole
 
 
 def test_the_example_of_the_published_code() -> None:
@@ -50,13 +49,10 @@ def test_the_example_of_the_published_code() -> None:
 
 def test_people_agree_with_themselves_and_a_reversed_metric_does_not() -> None:
     human, scores = made_systems()
-    itself, noisy, reverse = soft_pairwise_accuracies(
-        [MetricValues("h", human), MetricValues("m", scores), MetricValues("r", -human)], human
-    )
+    itself, noisy, reverse = soft_pairwise_accuracies({"h": human, "m": scores, "r": -human}, human)
     assert itself.value == 1
     assert 0.5 < noisy.value < 1
     assert reverse.value < 0.5
-    assert soft_pairwise_accuracy(MetricValues("d", -human, higher_is_better=False), human).value == 1
     assert (itself.pairs, itself.segments, itself.unjudged) == (10, 60, 0)
 
 
@@ -64,21 +60,21 @@ def test_only_segments_judged_for_all_systems_count() -> None:
     human, scores = made_systems()
     gaps = human.copy()
     gaps[2, [3, 7]] = NAN
-    found = soft_pairwise_accuracy(MetricValues("m", scores), gaps)
+    found = soft_pairwise_accuracies({"m": scores}, gaps)[0]
     rest = np.delete(np.arange(60), [3, 7])
-    assert found.value == soft_pairwise_accuracy(MetricValues("m", scores[:, rest]), human[:, rest]).value
+    assert found.value == soft_pairwise_accuracies({"m": scores[:, rest]}, human[:, rest])[0].value
     assert (found.segments, found.unjudged) == (58, 2)
     gaps[0] = NAN
     with pytest.raises(InputError, match="no segment was judged for every system"):
-        soft_pairwise_accuracy(MetricValues("m", scores), gaps)
+        soft_pairwise_accuracies({"m": scores}, gaps)[0]
 
 
 def test_a_metric_that_separates_nothing_has_no_accuracy() -> None:
     human, scores = made_systems()
-    blind = MetricValues("source", np.tile(scores[0], (5, 1)))
+    blind = {"source": np.tile(scores[0], (5, 1))}
     with pytest.raises(InputError, match="'source' has no soft pairwise accuracy: all systems get the same"):
-        soft_pairwise_accuracy(blind, human)
-    found = soft_pairwise_accuracy(blind, human, undefined="nan")
+        soft_pairwise_accuracies(blind, human)
+    (found,) = soft_pairwise_accuracies(blind, human, undefined="nan")
     assert math.isnan(found.value)
     assert found.reason == "all systems get the same scores"
 
@@ -90,6 +86,11 @@ def test_segments_of_a_document_are_swapped_together() -> None:
     found = pairwise_p_values(human[None], clusters=documents)[0]
     difference = human[1] - human[3]
     assert found[1, 3] == np.mean((signs[:, documents] * difference).sum(axis=1) >= difference.sum() - 1e-9)
-    metric = MetricValues("m", scores)
-    assert soft_pairwise_accuracy(metric, human, documents=range(60)) == soft_pairwise_accuracy(metric, human)
-    assert soft_pairwise_accuracy(metric, human, documents=documents) != soft_pairwise_accuracy(metric, human)
+    assert (
+        soft_pairwise_accuracies({"m": scores}, human, documents=range(60))[0]
+        == soft_pairwise_accuracies({"m": scores}, human)[0]
+    )
+    assert (
+        soft_pairwise_accuracies({"m": scores}, human, documents=documents)[0]
+        != soft_pairwise_accuracies({"m": scores}, human)[0]
+    )

@@ -11,9 +11,7 @@ from hypothesis import given
 from tests.studies.meta.made_tables import NAN, Array, tables
 
 from nlgauge.errors import InputError
-from nlgauge.studies.meta.metric_values import MetricValues
 from nlgauge.studies.meta.pairwise import calibration_curve, outcome_pairs, tie_calibrated_accuracy
-from nlgauge.studies.meta.sentinels import random_sentinel
 
 
 def naive_accuracy(metric: Array, human: Array, epsilon: float) -> float:
@@ -34,7 +32,7 @@ def naive_accuracy(metric: Array, human: Array, epsilon: float) -> float:
 @given(tables)
 def test_accuracy_equals_the_naive_search(pair: tuple[Array, Array]) -> None:
     metric, human = pair
-    scores = MetricValues("m", metric)
+    scores = metric
     if math.isnan(naive_accuracy(metric, human, 0)):
         with pytest.raises(InputError, match=r"no segment has two|not a single"):
             tie_calibrated_accuracy(scores, human)
@@ -54,19 +52,18 @@ def test_accuracy_equals_the_naive_search(pair: tuple[Array, Array]) -> None:
 
 # The next three are the examples in mt-metrics-eval's tau_optimization_test.py.
 def test_epsilon_zero_can_be_best() -> None:
-    metric = MetricValues("m", np.array([[0, 2, 6, 8]]).T)
-    curve = calibration_curve(outcome_pairs(metric, [[1], [2], [3], [4]]))
-    assert curve.epsilons.tolist() == [0, 2, 4, 6, 8]
-    assert curve.accuracies == pytest.approx([6 / 6, 4 / 6, 3 / 6, 1 / 6, 0])
+    metric = np.array([[0, 2, 6, 8]]).T
+    epsilons, accuracies = calibration_curve(outcome_pairs(metric, [[1], [2], [3], [4]]))
+    assert epsilons.tolist() == [0, 2, 4, 6, 8]
+    assert accuracies == pytest.approx([6 / 6, 4 / 6, 3 / 6, 1 / 6, 0])
     found = tie_calibrated_accuracy(metric, [[1], [2], [3], [4]])
     assert (found.value, found.epsilon) == (pytest.approx(1), 0)
 
 
 def test_a_larger_epsilon_can_be_best() -> None:
-    metric, human = MetricValues("m", np.array([[0, 2, 6, 8]]).T), [[1], [1], [1], [4]]
-    assert calibration_curve(outcome_pairs(metric, human)).accuracies == pytest.approx(
-        [3 / 6, 3 / 6, 4 / 6, 4 / 6, 3 / 6]
-    )
+    metric, human = np.array([[0, 2, 6, 8]]).T, [[1], [1], [1], [4]]
+    _, accuracies = calibration_curve(outcome_pairs(metric, human))
+    assert accuracies == pytest.approx([3 / 6, 3 / 6, 4 / 6, 4 / 6, 3 / 6])
     found = tie_calibrated_accuracy(metric, human)
     assert (found.value, found.epsilon) == (pytest.approx(4 / 6), 4)
 
@@ -77,43 +74,43 @@ def test_missing_scores_as_in_the_published_regression_test() -> None:
     metric = np.array([[0, 5, 2, 3, 2], [NAN, 2, 1, 5, 3], [9, 1, 5, 3, 8], [9, 3, 4, 4, 1], [NAN] * 5])
     human = np.array([[1, 5, 2, 1, 1], [4, 2, 2, 1, 4], [5, 9, 2, 8, 7], [7, 6, NAN, 3, 2], [NAN] * 5])
     human[np.isnan(metric)] = NAN
-    curve = calibration_curve(outcome_pairs(MetricValues("m", metric.T), human.T))
-    assert curve.epsilons.tolist() == [0, 1, 2, 3, 4, 5, 6, 7, 8]
-    assert curve.accuracies == pytest.approx(
+    epsilons, accuracies = calibration_curve(outcome_pairs(metric.T, human.T))
+    assert epsilons.tolist() == [0, 1, 2, 3, 4, 5, 6, 7, 8]
+    assert accuracies == pytest.approx(
         [0.46666667, 0.49166667, 0.38333333, 0.29166667, 0.26666667, 0.2, 0.15833333, 0.15833333, 0.11666667]
     )
-    found = tie_calibrated_accuracy(MetricValues("m", metric.T), human.T)
+    found = tie_calibrated_accuracy(metric.T, human.T)
     assert (found.value, found.epsilon, found.skipped) == (pytest.approx(59 / 120), 1, 1)
 
 
 @pytest.mark.parametrize("levels", [2, 4, 1000])
 def test_a_random_metric_reaches_the_chance_level(levels: int) -> None:
     human = np.random.default_rng(1).integers(0, levels, size=(8, 2000)).astype(float)
-    found = tie_calibrated_accuracy(random_sentinel(8, 2000), human)
+    found = tie_calibrated_accuracy(np.random.default_rng(12345).random((8, 2000)), human)
     # People tie two random outputs with probability 1 / levels.
     expected = max(1 / levels, (1 - 1 / levels) / 2)
     assert found.human_ties == pytest.approx(1 / levels, abs=0.01)
     assert found.chance == pytest.approx(expected, abs=0.01)
     assert found.value == pytest.approx(found.chance, abs=0.01)
-    held_out = tie_calibrated_accuracy(random_sentinel(8, 2000), human, epsilon=0.3)
+    held_out = tie_calibrated_accuracy(np.random.default_rng(12345).random((8, 2000)), human, epsilon=0.3)
     assert held_out.value == pytest.approx(held_out.chance, abs=0.01)
     assert not held_out.calibrated
 
 
 def test_a_constant_metric_ties_everything() -> None:
     human = np.array([[1.0, 1.0], [1.0, 2.0], [2.0, 3.0]])
-    found = tie_calibrated_accuracy(MetricValues("flat", np.ones((3, 2))), human)
+    found = tie_calibrated_accuracy(np.ones((3, 2)), human)
     assert found.metric_ties == 1
     assert found.value == pytest.approx(found.human_ties)
 
 
 def test_epsilon_must_be_a_distance() -> None:
     with pytest.raises(InputError, match=r"epsilon must be .* got -1"):
-        tie_calibrated_accuracy(MetricValues("m", np.eye(2)), np.eye(2), epsilon=-1)
+        tie_calibrated_accuracy(np.eye(2), np.eye(2), epsilon=-1)
 
 
 @pytest.mark.parametrize(("epsilon", "published"), [(0.0, 0.6), (2.0, 0.4), (None, 0.7)])
 def test_values_of_the_published_unit_tests(epsilon: float | None, published: float) -> None:
     # mt-metrics-eval, stats_test.py: testKendallVariants (acc23) and testKendallWithTiesOpt.
-    metric, human = MetricValues("m", np.array([[2, 1, 1.5, 5, 3]]).T), np.array([[1, 2, 2, 3, 4]]).T
+    metric, human = np.array([[2, 1, 1.5, 5, 3]]).T, np.array([[1, 2, 2, 3, 4]]).T
     assert tie_calibrated_accuracy(metric, human, epsilon=epsilon).value == pytest.approx(published)

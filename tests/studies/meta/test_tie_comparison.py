@@ -11,7 +11,6 @@ from tests.studies.meta.made_tables import NAN, Array
 
 from nlgauge.stats.permutation import swap_signs
 from nlgauge.studies.meta.evaluation import compare_tie_accuracies
-from nlgauge.studies.meta.metric_values import MetricValues
 from nlgauge.studies.meta.pairwise import tie_calibrated_accuracy
 
 
@@ -19,12 +18,11 @@ def test_compared_accuracies_equal_swapping_pair_by_pair() -> None:
     rng = np.random.default_rng(0)
     human = rng.integers(0, 4, size=(5, 40)).astype(float)
     human[2, 3] = NAN
-    metrics = [
-        MetricValues(f"m{k}", human + noise * rng.normal(size=human.shape)) for k, noise in enumerate((9, 1, 1.1))
-    ]
-    metrics = [MetricValues(m.name, np.nan_to_num(m.values)) for m in metrics]
+    metrics = {
+        f"m{k}": np.nan_to_num(human + noise * rng.normal(size=human.shape)) for k, noise in enumerate((9, 1, 1.1))
+    }
     found = compare_tie_accuracies(metrics, human, resamples=200, seed=3)
-    values = {m.name: tie_calibrated_accuracy(m, human) for m in metrics}
+    values = {name: tie_calibrated_accuracy(scores, human) for name, scores in metrics.items()}
     assert [one.value for one in found.accuracies] == sorted((one.value for one in values.values()), reverse=True)
     comparison = found.comparison
     assert comparison.names[2] == "m0"
@@ -32,11 +30,10 @@ def test_compared_accuracies_equal_swapping_pair_by_pair() -> None:
     assert comparison.unbeaten == (True, True, False)
     # By the definition: right or wrong of every pair, swapped with the same signs.
     signs = np.concatenate(list(swap_signs(found.accuracies[0].pairs, 200, 3)))
-    by_name = {m.name: m.values for m in metrics}
     for first, second in ((0, 1), (0, 2), (1, 2)):
         weighted = []
         for one in (found.accuracies[first], found.accuracies[second]):
-            scores, right, weight = by_name[one.metric], [], []
+            scores, right, weight = metrics[one.metric], [], []
             for i, j in itertools.combinations(range(5), 2):
                 for item in np.flatnonzero(~np.isnan(human[i] - human[j])):
                     difference = scores[i, item] - scores[j, item]
@@ -53,21 +50,21 @@ def test_compared_accuracies_equal_swapping_pair_by_pair() -> None:
 def test_outcomes_of_a_document_are_swapped_together() -> None:
     rng = np.random.default_rng(1)
     human = rng.integers(0, 4, size=(4, 30)).astype(float)
-    metrics = [MetricValues(f"m{k}", human + noise * rng.normal(size=human.shape)) for k, noise in enumerate((2, 3))]
+    metrics = {f"m{k}": human + noise * rng.normal(size=human.shape) for k, noise in enumerate((2, 3))}
     documents = np.repeat(np.arange(10), 3)
     found = compare_tie_accuracies(metrics, human, documents=documents, resamples=200, seed=3)
-    first, second = (by_pair(metrics[int(one.metric[1])], human, one.epsilon) for one in found.accuracies)
+    first, second = (by_pair(metrics[one.metric], human, one.epsilon) for one in found.accuracies)
     signs = np.concatenate(list(swap_signs(10, 200, 3)))[documents]  # of items: a pair of outputs has its item's
     difference = (first - second).sum(axis=0)
     expected = np.mean(signs.T @ difference >= difference.sum() - 1e-9)
     assert found.comparison.p_values[0, 1] == pytest.approx(expected)
 
 
-def by_pair(metric: MetricValues, human: Array, epsilon: float) -> Array:
+def by_pair(metric: Array, human: Array, epsilon: float) -> Array:
     """1 where a pair of outputs (rows) of an item (columns) is right."""
     rows = []
     for i, j in itertools.combinations(range(len(human)), 2):
-        difference = metric.values[i] - metric.values[j]
+        difference = metric[i] - metric[j]
         sign = np.where(np.abs(difference) <= epsilon, 0, np.sign(difference))
         rows.append((sign == np.sign(human[i] - human[j])).astype(float))
     return np.array(rows)

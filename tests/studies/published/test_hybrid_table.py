@@ -9,8 +9,7 @@ import pytest
 
 from nlgauge.data.cards import load
 from nlgauge.studies.meta.hybrids import hybrid_results
-from nlgauge.studies.meta.metric_values import MetricValues
-from nlgauge.studies.meta.score_table import score_table
+from nlgauge.studies.meta.score_judgements import score_judgements
 from nlgauge.studies.published import agreement as agreement_module
 from nlgauge.studies.published.load import PAPER_TABLES
 from nlgauge.studies.published.reproduce import reproduce
@@ -55,12 +54,10 @@ def hybrid_table(number: int) -> PaperTable:
 def test_hybrids_mix_two_systems_at_their_official_scores(package: Path, number: int, measure: str) -> None:
     result = reproduce(hybrid_table(number), at=package, model="none", langpairs="cs-en", rows="BLEU")
     judged, bleu = load("wmt18", package, langpairs="cs-en"), hybrid_table(number).rows[0].recipe
-    scored = score_table(judged, [bleu]).metrics[0].values.reshape(3, 3)
+    scored = score_judgements(judged, [bleu]).metrics[0].values.reshape(3, 3)
     human = np.repeat([[SCORES[name]] for name in OUTPUTS], 3, axis=1)
     repeats = 1 if measure == "pearson" else 50
-    (expected,) = hybrid_results(
-        [MetricValues("bleu", scored)], human, hybrids=200, mixed="two", chosen_from=10, repeats=repeats
-    )
+    (expected,) = hybrid_results({"bleu": scored}, human, hybrids=200, mixed="two", chosen_from=10, repeats=repeats)
     (row,) = result.rows
     assert row.cells["cs-en"].ours == pytest.approx(getattr(expected, measure))
     assert row.cells["cs-en"].published == {2: 0.956, 3: 0.134, 24: 0.338, 25: 3.85}[number]

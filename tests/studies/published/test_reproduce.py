@@ -16,7 +16,7 @@ from nlgauge.errors import FileFormatError, MissingExtraError, RecipeError
 from nlgauge.metrics.chrf import ChrF
 from nlgauge.studies.meta.evaluation import evaluate
 from nlgauge.studies.meta.questions import Question
-from nlgauge.studies.meta.score_table import score_table
+from nlgauge.studies.meta.score_judgements import score_judgements
 from nlgauge.studies.published.load import PAPER_TABLES
 from nlgauge.studies.published.reproduce import reproduce
 from nlgauge.studies.published.runs import Reproduction
@@ -72,7 +72,7 @@ def test_values_differences_and_the_unweighted_average(testset: Path) -> None:
     assert result.rows[0].cells["avg"].difference == pytest.approx(-0.2)
     assert reason(result, "bleu") == "other files"
     mine = load("wmt17-testset", testset, langpairs="cs-en")
-    expected = evaluate(score_table(mine, [ChrF()])).cells["chrf"]["cs-en"].value
+    expected = evaluate(score_judgements(mine, [ChrF()])).cells["chrf"]["cs-en"].value
     assert row(result, "x")["cs-en"] == pytest.approx(expected, abs=1e-12)
     assert result.rows[1].cells["cs-en"].difference is None
     assert result.missing == ()
@@ -207,8 +207,8 @@ def test_recipes_differ_by_language_pair_and_by_model(testset: Path) -> None:
     assert third.signatures == second.signatures
     assert third.reason == "another model: minilm (published: minilm-mnli)"
     assert "layer:2" in second.signatures["cs-en"]
-    mine = score_table(load("wmt17-testset", testset, langpairs="cs-en"), ["bertscore"], model="minilm", layer=2)
-    assert row(result, "recall")["cs-en"] == pytest.approx(pearsonr(HUMAN, mine.metrics[0].components["recall"])[0])
+    mine = score_judgements(load("wmt17-testset", testset, langpairs="cs-en"), ["bertscore"], model="minilm", layer=2)
+    assert row(result, "recall")["cs-en"] == pytest.approx(pearsonr(HUMAN, mine.metrics[0].component("recall").values)[0])
 
 
 def test_relative_rankings(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from scipy.stats import pearsonr, spearmanr
 from nlgauge.core import checkpoint as checkpoint_module
 from nlgauge.data.cards import load
 from nlgauge.errors import InputError, MissingExtraError, RecipeError
-from nlgauge.studies.meta.score_table import score_table
+from nlgauge.studies.meta.score_judgements import score_judgements
 from nlgauge.studies.published.load import PAPER_TABLES, find_paper_table
 from nlgauge.studies.published.reproduce import StudyInputs, reproduce
 from nlgauge.studies.published.runs import Reproduction
@@ -142,7 +142,7 @@ def correlations(
     """Each recipe on its own, by scipy."""
     table = load(name, data, langpairs=pair)
     return [
-        float(correlate(score_table(table, [recipe], model="minilm").metrics[0].values, table.gold())[0])
+        float(correlate(score_judgements(table, [recipe], model="minilm").metrics[0].values, table.gold())[0])
         for recipe in recipes
     ]
 
@@ -255,7 +255,7 @@ def test_systems_are_scored_on_their_whole_files(data: Path) -> None:
     table = load("wmt17", data, langpairs="cs-en", level="system")
     values = []
     for how in ("drop-ascii", "keep"):
-        scores = score_table(table, [f"{MOVER},punctuation={how}"], model="minilm").metrics[0].values
+        scores = score_judgements(table, [f"{MOVER},punctuation={how}"], model="minilm").metrics[0].values
         means = [scores[[name == system for name in table.system]].mean() for system in OFFICIAL]
         values.append(pearsonr(means, list(OFFICIAL.values()))[0])
     expected = 100 * (values[1] - values[0]) / values[0]
@@ -315,7 +315,7 @@ def test_topics_and_several_references(data: Path) -> None:
     values = []
     for idf in ("refs", "none"):
         recipe = f"bertscore:idf={idf},multiref=mean"
-        scores = score_table(table, [recipe], model="minilm").metrics[0].values
+        scores = score_judgements(table, [recipe], model="minilm").metrics[0].values
         found = []
         for topic in table.topics:
             rows = [at for at, name in enumerate(table.topic or ()) if name == topic]

@@ -38,9 +38,9 @@ from nlgauge.io.textfiles import file_label
 from nlgauge.studies.ensembles import EnsembleSearch, SearchOptions, fit_norms, norms_of_scores, search_ensembles
 from nlgauge.studies.meta.agreement import Agreements
 from nlgauge.studies.meta.evaluation import evaluate
-from nlgauge.studies.meta.metric_values import ScoredJudgements, imported_rows
 from nlgauge.studies.meta.questions import AGREEMENTS, LEVELS, Question, Significance, check_question
-from nlgauge.studies.meta.score_table import released_rows, score_table, sentinels_of
+from nlgauge.studies.meta.row_scores import ScoredJudgements, imported_rows, released_rows, sentinels_of
+from nlgauge.studies.meta.score_judgements import score_judgements
 from nlgauge.studies.meta.tune_layer import TuneOptions, tune_layer
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ def _scored(
     if not args.metric:
         return ScoredJudgements(table, ()).add(*others)
     run = RunOptions.of(run_options(args))
-    scored = score_table(table, args.metric, run=run, undefined=undefined, **metric_options(args))
+    scored = score_judgements(table, args.metric, run=run, undefined=undefined, **metric_options(args))
     errors = [error for metric in scored.metrics for error in metric.failed.values()]
     if not others and len(errors) == len(scored.metrics) * len(table.langpairs):
         raise errors[0]  # nothing could be computed, and nothing else was asked for
@@ -153,7 +153,7 @@ def _search(args: argparse.Namespace) -> EnsembleSearch:
     scored = _scored(args, table, args.released, undefined="raise")
     gold = table.gold(args.criterion)
     options = given_options(args, SearchOptions)
-    return search_ensembles(scored.metrics, gold, table.langpair, table.segment, data=table.name, **options)
+    return search_ensembles(scored.oriented, gold, table.langpair, table.segment, data=table.name, **options)
 
 
 COMMANDS = {

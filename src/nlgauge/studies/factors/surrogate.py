@@ -30,8 +30,8 @@ from nlgauge.io.table import LINE, Cell, Probability, Table
 from nlgauge.stats.least_squares import least_squares, standardised
 from nlgauge.stats.validation import Vector, numbers
 from nlgauge.studies.factors.columns import CLB, COMPUTED, FactorMaker, FactorOptions
-from nlgauge.studies.meta.metric_values import MetricValues, distinct_names
-from nlgauge.studies.meta.score_table import released_rows, score_table
+from nlgauge.studies.meta.row_scores import RowScores, check_distinct, released_rows
+from nlgauge.studies.meta.score_judgements import score_judgements
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -304,7 +304,7 @@ def explain_factors(
 
     Args:
         table: The data set, from `nlgauge.data.load`.
-        metric: What to score it with, as in `nlgauge.studies.meta.score_table`; a distance is turned round.
+        metric: What to score it with, as in `nlgauge.studies.meta.score_judgements`; a distance is turned round.
         factors: SEM, SYN, LEX, MOR, CLB in any case, or columns of the data, as they are called there.
         released: Scores that came with the data, explained beside the metrics.
         criterion: What of people is SEM; by default the data set's own.
@@ -337,21 +337,21 @@ def explain_factors(
         data=table.name,
         intervals=intervals,
         labels=made.labels,
-        signatures={one.name: next(iter(one.signatures.values()), one.signature) for one in scored},
+        signatures={one.name: next(iter(one.signatures.values())) for one in scored},
         notes=[f"language pairs together: {', '.join(table.langpairs)}"] if len(table.langpairs) > 1 else (),
     )
 
 
 def _scored(
     table: JudgementTable, metrics: Sequence[AnyMetric], released: Sequence[str], **options: Any
-) -> list[MetricValues]:
+) -> list[RowScores]:
     """Released scores, then those of metrics; a released one that is called like a metric says what it is."""
-    computed = list(score_table(table, metrics, **options).metrics) if metrics else []
+    computed = list(score_judgements(table, metrics, **options).metrics) if metrics else []
     names = {one.name for one in computed}
     found = [
         replace(released_rows(table, name), name=f"{name} (released)" if name in names else name) for name in released
     ]
-    distinct_names([*found, *computed])
+    check_distinct([one.name for one in (*found, *computed)])
     return [*found, *computed]
 
 
@@ -385,7 +385,7 @@ def score_translations(
         ),
     )
     found = {}
-    for one in score_table(part, metric, run=run, **options).metrics:
+    for one in score_judgements(part, metric, run=run, **options).metrics:
         values = np.full(len(table), np.nan)
         values[rows] = one.oriented
         found[one.name] = values

@@ -20,7 +20,7 @@ For acc-eq each metric's epsilon is chosen once; then the outcomes of single pai
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Literal, NamedTuple
 
@@ -35,7 +35,7 @@ from nlgauge.stats.correlation_bootstrap import bootstrap_correlations
 from nlgauge.stats.permutation import permutation_of_outcomes
 from nlgauge.stats.resampling import Units, bootstrap_mean, unit_numbers
 from nlgauge.studies.meta.agreement import AgreementCell, AgreementTable, MetricAgreement
-from nlgauge.studies.meta.metric_values import MetricValues, ScoredJudgements, distinct_names
+from nlgauge.studies.meta.levels import Matrix
 from nlgauge.studies.meta.pairwise import TieAccuracy, outcome_pairs, tie_calibrated_accuracy
 from nlgauge.studies.meta.questions import (
     CORRELATIONS,
@@ -53,6 +53,7 @@ from nlgauge.studies.meta.ranks import (
     small_products,
     unbeaten,
 )
+from nlgauge.studies.meta.row_scores import RowScores, ScoredJudgements
 
 
 class TieComparison(NamedTuple):
@@ -64,7 +65,7 @@ class TieComparison(NamedTuple):
 
 
 def compare_tie_accuracies(
-    scores: Sequence[MetricValues],
+    scores: Mapping[str, ArrayLike],
     human: ArrayLike,
     *,
     documents: Units | None = None,
@@ -78,24 +79,23 @@ def compare_tie_accuracies(
 
     `documents` names the document of each item; all outcomes of a document are swapped together.
     """
-    distinct_names(scores)
-    found = [tie_calibrated_accuracy(metric, human) for metric in scores]
-    order = sorted(range(len(found)), key=lambda index: -found[index].value)
-    accuracies = tuple(found[index] for index in order)
-    p_values = np.full((len(order), len(order)), np.nan)
-    if len(order) > 1:
-        pairs = [outcome_pairs(scores[index], human) for index in order]
-        right = np.stack([of.right(one.epsilon) for of, one in zip(pairs, accuracies, strict=True)])
+    unordered = [tie_calibrated_accuracy(values, human, name=name) for name, values in scores.items()]
+    accuracies = tuple(sorted(unordered, key=lambda accuracy: -accuracy.value))
+    size = len(accuracies)
+    p_values = np.full((size, size), np.nan)
+    if size > 1:
+        pairs = [outcome_pairs(scores[accuracy.metric], human) for accuracy in accuracies]
+        right = np.stack([of.right(accuracy.epsilon) for of, accuracy in zip(pairs, accuracies, strict=True)])
         clusters = None if documents is None else unit_numbers(documents, np.shape(human)[1])[pairs[0].item]
         tested = permutation_of_outcomes(
             right, pairs[0].weight, clusters=clusters, resamples=resamples, seed=seed, add_one=add_one
         )
-        upper = np.triu_indices(len(order), 1)
+        upper = np.triu_indices(size, 1)
         p_values[upper] = tested.p_values[upper]
         p_values = correct_pairs(p_values, correction)
     comparison = MetricComparison(
-        tuple(one.metric for one in accuracies),
-        np.array([one.value for one in accuracies]),
+        tuple(accuracy.metric for accuracy in accuracies),
+        np.array([accuracy.value for accuracy in accuracies]),
         p_values,
         assign_ranks(p_values, alpha=alpha),
         unbeaten(p_values, alpha=alpha),
@@ -180,7 +180,7 @@ def evaluate(
     )
 
 
-def _cell(people: Judgements, metric: MetricValues, significance: Significance) -> AgreementCell:
+def _cell(people: Judgements, metric: RowScores, significance: Significance) -> AgreementCell:
     """The agreement of a metric on a language pair, without interval and test."""
     if people.langpair in metric.failed:
         raise metric.failed[people.langpair]
@@ -191,37 +191,37 @@ def _cell(people: Judgements, metric: MetricValues, significance: Significance) 
 def _add_significance(
     cells: dict[str, AgreementCell],
     people: Judgements,
-    metrics: Sequence[MetricValues],
+    metrics: Sequence[RowScores],
     significance: Significance,
     *,
     progress: bool,
 ) -> None:
     """Add the intervals of metrics that have a value, and their ranks where they are tested."""
     question = people.question
-    kept = [people.scores(metric) for metric in metrics if np.isfinite(cells[metric.name].value)]
+    scores = {metric.name: people.scores(metric) for metric in metrics if np.isfinite(cells[metric.name].value)}
     if question.agreement in CORRELATIONS:
         draw = _topic_intervals if question.level == "topic" else _intervals
-        for name, (low, high) in draw(kept, people, significance, progress).items():
+        for name, (low, high) in draw(scores, people, significance, progress).items():
             cells[name] = replace(cells[name], low=low, high=high)
-    if significance.test == "none" or len(kept) < 2:
+    if significance.test == "none" or len(scores) < 2:
         return
-    compared = _compared(kept, people, significance, progress=progress)
+    compared = _compare(scores, people, significance, progress=progress)
     for at, name in enumerate(compared.names):
         cells[name] = replace(cells[name], unbeaten=compared.unbeaten[at], rank=compared.ranks[at])
 
 
-def _compared(
-    metrics: Sequence[MetricValues], people: Judgements, significance: Significance, *, progress: bool
+def _compare(
+    scores: Mapping[str, Matrix], people: Judgements, significance: Significance, *, progress: bool
 ) -> MetricComparison:
     """Metrics from best to worst, every pair tested."""
     kind = people.question.agreement
     if kind == "acc-eq":
-        tested = compare_tie_accuracies(metrics, people.human, documents=people.documents, **significance.pairs)
+        tested = compare_tie_accuracies(scores, people.human, documents=people.documents, **significance.pairs)
         return tested.comparison
-    tests = len(metrics) * (len(metrics) - 1) // 2
+    tests = len(scores) * (len(scores) - 1) // 2
     with Progress(tests, show=progress, what=f"testing {kind}", unit="test") as advance:
         return compare_metrics(
-            metrics,
+            scores,
             people.human,
             level="item" if people.question.level == "topic" else "segment",  # systems are drawn as segments are
             kind=kind,
@@ -234,44 +234,42 @@ def _compared(
 
 
 def _intervals(
-    metrics: Sequence[MetricValues], people: Judgements, significance: Significance, progress: bool
+    scores: Mapping[str, Matrix], people: Judgements, significance: Significance, progress: bool
 ) -> dict[str, tuple[float, float]]:
     human, kind = people.human, people.question.agreement
     judged = ~np.isnan(human)  # one line: of rows, or of systems
-    if not metrics:
+    if not scores:
         return {}
-    table = np.stack([metric.oriented[judged] for metric in metrics])
     with (
         Progress(significance.resamples, show=progress, what=f"resampling {kind}", unit="draw") as advance,
         small_products(human, "segment"),
     ):
         drawn = bootstrap_correlations(
-            table,
+            np.stack([matrix[judged] for matrix in scores.values()]),
             human[judged],
             kind=kind,
             clusters=None if people.documents is None else people.documents[judged[0]],
-            resamples=significance.resamples,
-            seed=significance.seed,
             advance=advance,
+            **significance.draws,
         )
-    intervals = [drawn.interval(at) for at in range(len(metrics))]
-    return {metric.name: (one.low, one.high) for metric, one in zip(metrics, intervals, strict=True)}
+    intervals = [drawn.interval(number) for number in range(len(scores))]
+    return {name: (interval.low, interval.high) for name, interval in zip(scores, intervals, strict=True)}
 
 
 def _topic_intervals(
-    metrics: Sequence[MetricValues], people: Judgements, significance: Significance, progress: bool
+    scores: Mapping[str, Matrix], people: Judgements, significance: Significance, progress: bool
 ) -> dict[str, tuple[float, float]]:
     """Topics are what is drawn, or their documents; those without a correlation are left out, as in the mean."""
-    found = {}
-    for metric in metrics:
+    intervals = {}
+    for name, matrix in scores.items():
         values: dict[int, float] = {}
-        for topic, (ours, theirs) in enumerate(zip(metric.oriented.T, people.human.T, strict=True)):
+        for topic, (ours, theirs) in enumerate(zip(matrix.T, people.human.T, strict=True)):
             judged = ~np.isnan(theirs)
             if judged.sum() > 1:
                 value = correlate(ours[judged], theirs[judged], kind=people.question.agreement, undefined="nan").value
                 values |= {topic: value} if np.isfinite(value) else {}
         documents = None if people.documents is None else people.documents[list(values)]
         if len(values if documents is None else np.unique(documents)) > 1:  # one topic, or document, has no spread
-            one = bootstrap_mean(list(values.values()), clusters=documents, **significance.draws)
-            found[metric.name] = (one.low, one.high)
-    return found
+            interval = bootstrap_mean(list(values.values()), clusters=documents, **significance.draws)
+            intervals[name] = (interval.low, interval.high)
+    return intervals

@@ -13,7 +13,7 @@ again and again, and the metric's best is looked up among people's:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -22,13 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 from nlgauge.errors import InputError, RecipeError
 from nlgauge.stats.correlation import Undefined, correlate
 from nlgauge.stats.validation import Vector, check_resampling
-from nlgauge.studies.meta.metric_values import (
-    Matrix,
-    MetricValues,
-    check_scores,
-    distinct_names,
-    human_scores,
-)
+from nlgauge.studies.meta.levels import Matrix, check_scores, human_scores
 
 #: Draws held at once.
 _CELLS = 2_000_000
@@ -66,7 +60,7 @@ class HybridResult(NamedTuple):
 
 
 def make_hybrids(
-    scores: Sequence[MetricValues],
+    scores: Mapping[str, ArrayLike],
     human: ArrayLike,
     *,
     hybrids: int = 10_000,
@@ -81,10 +75,9 @@ def make_hybrids(
     if mixed not in ("all", "two"):
         msg = f"mixed must be 'all' or 'two', got {mixed!r}"
         raise RecipeError(msg)
-    names = distinct_names(scores)
     gold = human_scores(human)
     judged = ~np.isnan(gold)
-    tables = [gold] + [check_scores(metric, judged) for metric in scores]
+    tables = [gold] + [check_scores(values, judged, name) for name, values in scores.items()]
     if mixed == "two" and (gold.shape[0] < 2 or not judged.all()):
         unjudged = int((~judged).sum())
         msg = (
@@ -107,11 +100,11 @@ def make_hybrids(
         flat = drawn * segments.size + columns
         for table, values in enumerate(packed):
             means[table, here] = values.ravel()[flat].mean(axis=1)
-    return Hybrids(names, means[0], means[1:], segments.size, gold.shape[1] - segments.size, seed)
+    return Hybrids(tuple(scores), means[0], means[1:], segments.size, gold.shape[1] - segments.size, seed)
 
 
 def hybrid_results(
-    scores: Sequence[MetricValues],
+    scores: Mapping[str, ArrayLike],
     human: ArrayLike,
     *,
     hybrids: int = 10_000,

@@ -34,7 +34,7 @@ tau of a metric on them.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -46,14 +46,7 @@ from nlgauge.stats.correlation import RelativeRanking, Ties, Undefined, relative
 from nlgauge.stats.numeric import BLOCK_CELLS, SAME
 from nlgauge.stats.resampling import Units, sum_by_unit, unit_numbers
 from nlgauge.stats.validation import Vector, check_resampling, numbers
-from nlgauge.studies.meta.metric_values import (
-    Matrix,
-    MetricValues,
-    check_matrix,
-    check_scores,
-    human_scores,
-    judged_systems,
-)
+from nlgauge.studies.meta.levels import Mask, Matrix, check_scores, human_scores, judged_scores
 
 
 class TieAccuracy(NamedTuple):
@@ -79,13 +72,6 @@ class TieAccuracy(NamedTuple):
     pairs: int
 
 
-class CalibrationCurve(NamedTuple):
-    """Accuracy at every epsilon that changes it; the first is 0."""
-
-    epsilons: Vector
-    accuracies: Vector
-
-
 class OutcomePairs(NamedTuple):
     """All pairs within items: metric difference, whether right if not tied, whether people tie, weight."""
 
@@ -107,18 +93,19 @@ class OutcomePairs(NamedTuple):
         return min(1.0, math.fsum(self.weight[which]))
 
 
-def tie_calibrated_accuracy(metric: MetricValues, human: ArrayLike, *, epsilon: float | None = None) -> TieAccuracy:
+def tie_calibrated_accuracy(
+    scores: ArrayLike, human: ArrayLike, *, epsilon: float | None = None, name: str = "metric"
+) -> TieAccuracy:
     """acc_eq, grouped by item, with the epsilon that suits these data best, or with a given one.
 
     A given `epsilon` (from other data) makes the comparison fair to metrics with few distinct values; nobody
     knows a metric's best epsilon beforehand.
     """
-    pairs = outcome_pairs(metric, human)
+    pairs = outcome_pairs(scores, human, name)
     human_ties = pairs.share(pairs.human_tie)
     if epsilon is None:
-        curve = calibration_curve(pairs)
-        best = np.flatnonzero(curve.accuracies >= curve.accuracies.max() - SAME)[0]
-        chosen = float(curve.epsilons[best])
+        epsilons, accuracies = calibration_curve(pairs)
+        chosen = float(epsilons[np.flatnonzero(accuracies >= accuracies.max() - SAME)[0]])
     elif np.isfinite(epsilon) and epsilon >= 0:
         chosen = float(epsilon)
     else:
@@ -130,7 +117,7 @@ def tie_calibrated_accuracy(metric: MetricValues, human: ArrayLike, *, epsilon: 
     else:  # as many ties as this metric calls, in no relation to people
         chance = metric_ties * human_ties + (1 - metric_ties) * (1 - human_ties) / 2
     return TieAccuracy(
-        metric.name,
+        name,
         pairs.share(pairs.right(chosen)),
         chosen,
         epsilon is None,
@@ -144,8 +131,8 @@ def tie_calibrated_accuracy(metric: MetricValues, human: ArrayLike, *, epsilon: 
     )
 
 
-def calibration_curve(pairs: OutcomePairs) -> CalibrationCurve:
-    """acc_eq as a function of epsilon."""
+def calibration_curve(pairs: OutcomePairs) -> tuple[Vector, Vector]:
+    """Every epsilon that changes acc_eq, the first of them 0, and acc_eq there."""
     order = np.argsort(pairs.difference, kind="stable")
     difference = pairs.difference[order]
     # Every pair starts untied; passing its difference makes it right exactly if people tie it.
@@ -155,14 +142,12 @@ def calibration_curve(pairs: OutcomePairs) -> CalibrationCurve:
     epsilons, accuracies = difference[last], start + np.cumsum(gain)[last]
     if epsilons[0] > 0:
         epsilons, accuracies = np.insert(epsilons, 0, 0.0), np.insert(accuracies, 0, start)
-    return CalibrationCurve(epsilons, accuracies)
+    return epsilons, accuracies
 
 
-def outcome_pairs(metric: MetricValues, human: ArrayLike) -> OutcomePairs:
+def outcome_pairs(scores: ArrayLike, human: ArrayLike, name: str = "metric") -> OutcomePairs:
     """All pairs of judged outputs within an item, in the same order for every metric."""
-    gold = human_scores(human)
-    judged = ~np.isnan(gold)
-    scores = check_scores(metric, judged)
+    matrix, gold, judged = judged_scores(scores, human, name)
     per_item = judged.sum(axis=0)
     usable = per_item >= 2
     items = int(usable.sum())
@@ -173,7 +158,7 @@ def outcome_pairs(metric: MetricValues, human: ArrayLike) -> OutcomePairs:
     weights[usable] = 2 / (per_item * (per_item - 1))[usable] / items
     first, second = np.triu_indices(len(gold), 1)
     there = judged[first] & judged[second]
-    ours = (scores[first] - scores[second])[there]
+    ours = (matrix[first] - matrix[second])[there]
     theirs = np.sign((gold[first] - gold[second])[there])
     weight = np.broadcast_to(weights, there.shape)[there]
     agrees = (np.sign(ours) == theirs) & (theirs != 0)
@@ -235,7 +220,7 @@ def pairwise_p_values(
 
 
 def soft_pairwise_accuracies(
-    scores: Sequence[MetricValues],
+    scores: Mapping[str, ArrayLike],
     human: ArrayLike,
     *,
     documents: Units | None = None,
@@ -249,44 +234,31 @@ def soft_pairwise_accuracies(
     order in which systems are listed: that is an error, or nan with its reason.
     """
     gold = human_scores(human)
-    segments, unjudged = judged_systems(gold)
+    segments = np.flatnonzero(~np.isnan(gold).any(axis=0))
+    if not segments.size:
+        msg = "no segment was judged for every system; leave out the systems that were not judged"
+        raise InputError(msg)
+    unjudged = gold.shape[1] - segments.size
     needed = np.zeros(gold.shape, dtype=bool)
     needed[:, segments] = True
-    tables = [gold[:, segments]] + [check_scores(metric, needed)[:, segments] for metric in scores]
+    tables = [gold[:, segments]] + [
+        check_scores(values, needed, name)[:, segments] for name, values in scores.items()
+    ]
     clusters = None if documents is None else unit_numbers(documents, gold.shape[1])[segments]
     p_values = pairwise_p_values(np.stack(tables), clusters=clusters, resamples=resamples, seed=seed)
     upper = np.triu_indices(len(gold), 1)
     results = []
-    for metric, values, p in zip(scores, tables[1:], p_values[1:], strict=True):
+    for name, values, p in zip(scores, tables[1:], p_values[1:], strict=True):
         reason = None
         value = 1 - float(np.abs(p - p_values[0])[upper].mean())
         if (values == values[0]).all():
             reason = "all systems get the same scores"
             if undefined != "nan":
-                msg = (
-                    f"{metric.name!r} has no soft pairwise accuracy: {reason}; leave it out, or pass undefined='nan'"
-                )
+                msg = f"{name!r} has no soft pairwise accuracy: {reason}; leave it out, or pass undefined='nan'"
                 raise InputError(msg)
             value = float("nan")
-        results.append(
-            SoftAccuracy(metric.name, value, upper[0].size, segments.size, unjudged, resamples, seed, reason)
-        )
+        results.append(SoftAccuracy(name, value, upper[0].size, segments.size, unjudged, resamples, seed, reason))
     return results
-
-
-def soft_pairwise_accuracy(
-    metric: MetricValues,
-    human: ArrayLike,
-    *,
-    documents: Units | None = None,
-    resamples: int = 1000,
-    seed: int = 4,
-    undefined: Undefined = "raise",
-) -> SoftAccuracy:
-    """SPA of one metric against human scores of systems x segments."""
-    return soft_pairwise_accuracies(
-        [metric], human, documents=documents, resamples=resamples, seed=seed, undefined=undefined
-    )[0]
 
 
 class DifferenceCorrelation(NamedTuple):
@@ -299,22 +271,20 @@ class DifferenceCorrelation(NamedTuple):
 
 
 def pairwise_difference_pearson(
-    metric: MetricValues, human: ArrayLike, *, undefined: Undefined = "raise"
+    scores: ArrayLike, human: ArrayLike, *, undefined: Undefined = "raise", name: str = "metric"
 ) -> DifferenceCorrelation:
     """Pearson's r of the differences between outputs of the same segment."""
-    gold = human_scores(human)
-    judged = ~np.isnan(gold)
-    scores = check_scores(metric, judged)
+    matrix, gold, judged = judged_scores(scores, human, name)
     outputs = judged.sum(axis=0)
     pairs, items = int((outputs * (outputs - 1) // 2).sum()), int((outputs >= 2).sum())
     if not pairs:
         msg = "no segment has two judged outputs, so there is no difference to compare"
         raise InputError(msg)
-    ours, theirs = _centred(scores, judged), _centred(gold, judged)
+    ours, theirs = _centred(matrix, judged), _centred(gold, judged)
     both, metric_spread, human_spread = (
         float((outputs * (a * b).sum(axis=0)).sum()) for a, b in ((ours, theirs), (ours, ours), (theirs, theirs))
     )
-    for side, spread in ((repr(metric.name), metric_spread), ("human", human_spread)):
+    for side, spread in ((repr(name), metric_spread), ("human", human_spread)):
         if spread == 0:
             reason = f"{side} scores do not differ within any segment"
             if undefined == "nan":
@@ -324,7 +294,7 @@ def pairwise_difference_pearson(
     return DifferenceCorrelation(float(np.clip(both / np.sqrt(metric_spread * human_spread), -1, 1)), pairs, items)
 
 
-def _centred(table: Matrix, judged: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]) -> Matrix:
+def _centred(table: Matrix, judged: Mask) -> Matrix:
     """Scores minus the mean of their segment, exactly 0 where a segment is constant or nobody judged."""
     lowest = np.where(judged, table, np.inf).min(axis=0)
     above = np.where(judged, table - np.where(np.isfinite(lowest), lowest, 0), 0.0)
@@ -332,51 +302,32 @@ def _centred(table: Matrix, judged: np.ndarray[tuple[int, ...], np.dtype[np.bool
     return np.where(judged, above - mean, 0.0)
 
 
-class Preferences(NamedTuple):
-    """For each pair: the system that people prefer, the other one, and the segment, all as indices."""
+def preference_tau(
+    scores: ArrayLike,
+    human: ArrayLike,
+    *,
+    margin: float = 25.0,
+    ties: Ties = "discordant",
+    undefined: Undefined = "raise",
+    name: str = "metric",
+) -> RelativeRanking:
+    """WMT's Kendall-like tau on pairs of outputs of a segment that people clearly prefer one of.
 
-    better: NDArray[np.intp]
-    worse: NDArray[np.intp]
-    segment: NDArray[np.intp]
-
-
-def preferences_from_scores(human: ArrayLike, *, margin: float = 25.0) -> Preferences:
-    """Pairs of outputs of a segment whose human scores differ by at least `margin` (WMT: 25 points of DA)."""
+    Their human scores differ by at least `margin` (WMT: 25 points of DA).
+    """
     if not margin > 0:
         msg = f"margin must be above 0 (a tie is no preference), got {margin!r}"
         raise InputError(msg)
     gold = human_scores(human)
-    found = []
-    for system in range(len(gold)):
-        with np.errstate(invalid="ignore"):
-            others, segments = np.nonzero(gold[system] - gold >= margin)  # nan compares false
-        found.append((np.full(others.size, system, dtype=np.intp), others, segments))
-    pairs = Preferences(*(np.concatenate(part) for part in zip(*found, strict=True)))
-    if not pairs.better.size:
+    with np.errstate(invalid="ignore"):
+        better, worse, segment = np.nonzero(gold[:, None] - gold >= margin)  # nan compares false
+    if not better.size:
         msg = f"no two outputs of a segment differ by {margin:g} or more in their human scores"
         raise InputError(msg)
-    return pairs
-
-
-def preference_tau(
-    metric: MetricValues, pairs: Preferences, *, ties: Ties = "discordant", undefined: Undefined = "raise"
-) -> RelativeRanking:
-    """WMT's Kendall-like tau of a metric; a distance is turned round first, so its ties count as anyone's."""
-    systems, segments = check_matrix(metric).shape
-    for name, index, limit in (
-        ("better", pairs.better, systems),
-        ("worse", pairs.worse, systems),
-        ("segment", pairs.segment, segments),
-    ):
-        if index.size and not (index.min() >= 0 and index.max() < limit):
-            msg = f"pairs name {name} {int(index.max())}, but {metric.name!r} has scores for {limit} only"
-            raise InputError(msg)
-    needed = np.zeros(metric.values.shape, dtype=bool)
-    needed[pairs.better, pairs.segment] = needed[pairs.worse, pairs.segment] = True
-    scores = check_scores(metric, needed)
-    return relative_ranking(
-        scores[pairs.better, pairs.segment], scores[pairs.worse, pairs.segment], ties=ties, undefined=undefined
-    )
+    needed = np.zeros(gold.shape, dtype=bool)
+    needed[better, segment] = needed[worse, segment] = True
+    matrix = check_scores(scores, needed, name)
+    return relative_ranking(matrix[better, segment], matrix[worse, segment], ties=ties, undefined=undefined)
 
 
 def ranked_rows(table: JudgementTable, pairs: RankedPairs) -> JudgementTable:
@@ -386,24 +337,18 @@ def ranked_rows(table: JudgementTable, pairs: RankedPairs) -> JudgementTable:
         for systems in (pairs.better, pairs.worse)
         for key in zip(pairs.langpair, systems, pairs.segment, strict=True)
     }
-    return table.take([at for at, key in enumerate(_outputs(table)) if key in named])
+    return table.take([row for row, key in enumerate(_outputs(table)) if key in named])
 
 
-def ranking_tau(
-    table: JudgementTable, oriented: NDArray[np.float64], pairs: RankedPairs, langpair: str
-) -> tuple[float, str]:
-    """WMT's tau of the scores of rows, higher being better, on the pairs of a language pair.
-
-    The text says why there is none where it is nan.
-    """
+def ranking_tau(table: JudgementTable, oriented: Vector, pairs: RankedPairs, langpair: str) -> RelativeRanking:
+    """WMT's tau of the scores of rows, higher being better, on the pairs of a language pair."""
     by_output = dict(zip(_outputs(table), oriented, strict=True))
-    rows = [at for at, pair in enumerate(pairs.langpair) if pair == langpair]
+    rows = [row for row, pair in enumerate(pairs.langpair) if pair == langpair]
     better, worse = (
-        [by_output.get((langpair, systems[at], pairs.segment[at]), np.nan) for at in rows]
+        [by_output.get((langpair, systems[row], pairs.segment[row]), np.nan) for row in rows]
         for systems in (pairs.better, pairs.worse)
     )
-    found = relative_ranking(better, worse, undefined="nan")
-    return found.value, found.reason or ""
+    return relative_ranking(better, worse, undefined="nan")
 
 
 def _outputs(table: JudgementTable) -> list[tuple[str, str, str]]:

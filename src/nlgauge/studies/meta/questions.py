@@ -21,15 +21,15 @@ from nlgauge.stats.correlation import correlate
 from nlgauge.stats.numeric import LEAST_RESAMPLES
 from nlgauge.stats.resampling import unit_numbers
 from nlgauge.stats.summaries import roc_auc
-from nlgauge.studies.meta.levels import aggregated, grouped_level, segment_level
-from nlgauge.studies.meta.metric_values import Matrix, MetricValues
+from nlgauge.studies.meta.levels import Matrix, aggregated, check_choices, grouped_level, segment_level
 from nlgauge.studies.meta.pairwise import (
     pairwise_difference_pearson,
     ranking_tau,
-    soft_pairwise_accuracy,
+    soft_pairwise_accuracies,
     tie_calibrated_accuracy,
 )
 from nlgauge.studies.meta.ranks import check_comparison
+from nlgauge.studies.meta.row_scores import RowScores, check_count
 
 LEVELS = ("segment", "document", "topic", "system")
 
@@ -147,11 +147,7 @@ def check_question(
 ) -> None:
     """Refuse a question that has no answer on this data, before hours of work; `documents`: are those to be drawn?"""
     level, agreement = question.level, question.agreement
-    known = (*AGREEMENTS, _RANKED)
-    for what, value, allowed in (("level", level, LEVELS), ("agreement", agreement, known)):
-        if value not in allowed:
-            msg = f"{what} must be one of {', '.join(allowed)}, got {value!r}"
-            raise RecipeError(msg)
+    check_choices(level=(level, LEVELS), agreement=(agreement, (*AGREEMENTS, _RANKED)))
     if _DEFINED.get(agreement, level) != level:
         msg = f"agreement {agreement!r} is defined at level {_DEFINED[agreement]!r}, not at level {level!r}"
         raise RecipeError(msg)
@@ -205,7 +201,7 @@ class Answer:
 def answer(
     question: Question,
     table: JudgementTable,
-    scores: MetricValues,
+    scores: RowScores,
     *,
     pairs: RankedPairs | None = None,
     resamples: int = 1000,
@@ -216,18 +212,12 @@ def answer(
     `pairs` are people's side of agreement `darr`. Soft pairwise accuracy is defined by draws: `resamples`, `seed`.
     """
     check_question(question, table, pairs=pairs)
-    if scores.values.shape != (len(table),):
-        msg = f"{scores.name!r} must have a score for each of {len(table)} rows, got shape {scores.values.shape}"
-        raise InputError(msg)
+    check_count(scores, table)
     if pairs is not None and question.ranked:
-        return {pair: _ranked(table, scores, pairs, pair) for pair in table.langpairs}
+        taus = {pair: ranking_tau(table, scores.oriented, pairs, pair) for pair in table.langpairs}
+        return {pair: Answer(tau.value, pairs.langpair.count(pair), tau.reason or "") for pair, tau in taus.items()}
     draws = {"resamples": resamples, "seed": seed}
     return {pair: judgements(question, table, pair).answer(scores, **draws) for pair in table.langpairs}
-
-
-def _ranked(table: JudgementTable, scores: MetricValues, pairs: RankedPairs, langpair: str) -> Answer:
-    value, why = ranking_tau(table, scores.oriented, pairs, langpair)
-    return Answer(value, pairs.langpair.count(langpair), why)
 
 
 @dataclass(frozen=True, eq=False)
@@ -263,54 +253,46 @@ class Judgements:
         """Whether whole systems are compared, one number each."""
         return self.question.level == "system" and self.question.agreement != "spa"
 
-    def scores(self, metric: MetricValues) -> MetricValues:
-        """A metric's scores in the shape of the human ones."""
-        if self.whole:
-            return MetricValues(metric.name, self._system_values(metric)[None, :])
-        return MetricValues(metric.name, self._matrix(metric), metric.higher_is_better)
-
-    def answer(self, metric: MetricValues, *, resamples: int = 1000, seed: int = 12345) -> Answer:
-        """The number of one metric."""
-        if not self.human.size:
-            return Answer(float("nan"), 0, "no system has a human score")
-        kind, ours = self.question.agreement, self.scores(metric)
-        judged = int((~np.isnan(self.human)).sum())
-        if kind == "acc-eq":
-            ties = tie_calibrated_accuracy(ours, self.human)
-            return Answer(ties.value, ties.pairs, f"epsilon {ties.epsilon:.4g}, chance {ties.chance:.3f}")
-        if kind == "differences":
-            differences = pairwise_difference_pearson(ours, self.human, undefined="nan")
-            return Answer(differences.value, differences.pairs, differences.reason or "")
-        if kind == "spa":
-            soft = soft_pairwise_accuracy(
-                ours, self.human, documents=self.documents, resamples=resamples, seed=seed, undefined="nan"
-            )
-            return Answer(soft.value, soft.pairs, soft.reason or "")
-        if kind == "auc":
-            there = ~np.isnan(self.human)
-            return Answer(roc_auc(ours.oriented[there], self.human[there]), judged)
-        if self.whole:  # a system may lack a score, which is no error here
-            found = correlate(ours.oriented[0], self.human[0], kind=kind, undefined="nan")
-            return Answer(found.value, judged, found.reason or "")
-        by_level = segment_level if self.place is None else grouped_level
-        level = by_level(ours, self.human, kind=kind, undefined="nan")
-        return Answer(level.value, judged, level.reason or "")
-
-    def _matrix(self, metric: MetricValues) -> Matrix:
-        values = metric.values[self.rows]
+    def scores(self, metric: RowScores) -> Matrix:
+        """A metric's scores in the shape of the human ones, higher for better outputs."""
+        values = metric.oriented[self.rows]
         if self.place is None:
             return values[None, :]
         matrix = np.full(self.shape, np.nan)
         matrix[self.place] = values
-        return matrix
+        if not self.whole:
+            return matrix
+        if self.question.aggregate == "mean" and metric.corpus:  # that of the whole corpus, where there is one
+            sign = 1 if metric.higher_is_better else -1
+            corpus = metric.corpus
+            return sign * np.array([[corpus.get((self.langpair, name), np.nan) for _, name in self.systems]])
+        return aggregated(matrix[[line for line, _ in self.systems]], self.question.aggregate)[None, :]
 
-    def _system_values(self, metric: MetricValues) -> NDArray[np.float64]:
-        """A score per system, higher is better: that of the whole corpus for metrics that have one, else the mean."""
-        sign = 1 if metric.higher_is_better else -1
-        if self.question.aggregate == "mean" and metric.corpus:
-            return sign * np.array([metric.corpus.get((self.langpair, name), np.nan) for _, name in self.systems])
-        lines = [line for line, _ in self.systems]
-        return aggregated(sign * self._matrix(metric)[lines], self.question.aggregate)
+    def answer(self, metric: RowScores, *, resamples: int = 1000, seed: int = 12345) -> Answer:
+        """The number of one metric."""
+        if not self.human.size:
+            return Answer(float("nan"), 0, "no system has a human score")
+        kind, name, ours = self.question.agreement, metric.name, self.scores(metric)
+        there = ~np.isnan(self.human)
+        judged = int(there.sum())
+        if kind == "acc-eq":
+            ties = tie_calibrated_accuracy(ours, self.human, name=name)
+            return Answer(ties.value, ties.pairs, f"epsilon {ties.epsilon:.4g}, chance {ties.chance:.3f}")
+        if kind == "differences":
+            differences = pairwise_difference_pearson(ours, self.human, undefined="nan", name=name)
+            return Answer(differences.value, differences.pairs, differences.reason or "")
+        if kind == "spa":
+            draws: dict[str, Any] = {"documents": self.documents, "resamples": resamples, "seed": seed}
+            (soft,) = soft_pairwise_accuracies({name: ours}, self.human, undefined="nan", **draws)
+            return Answer(soft.value, soft.pairs, soft.reason or "")
+        if kind == "auc":
+            return Answer(roc_auc(ours[there], self.human[there]), judged)
+        if self.whole:  # a system may lack a score, which is no error here
+            whole = correlate(ours[0], self.human[0], kind=kind, undefined="nan")
+            return Answer(whole.value, judged, whole.reason or "")
+        by_level = segment_level if self.place is None else grouped_level
+        level = by_level(ours, self.human, kind=kind, undefined="nan", name=name)
+        return Answer(level.value, judged, level.reason or "")
 
 
 def judgements(question: Question, table: JudgementTable, langpair: str, *, documents: bool = False) -> Judgements:
@@ -318,7 +300,7 @@ def judgements(question: Question, table: JudgementTable, langpair: str, *, docu
 
     Of a whole system that is the official score where there is one, never a mean of its segments then.
     """
-    rows = np.array([at for at, pair in enumerate(table.langpair) if pair == langpair], dtype=np.intp)
+    rows = table.rows_of(langpair)
     if question.level in BY_ROW:
         human = table.gold(question.criterion)[rows][None, :]
         known = _documents(table, rows, np.arange(rows.size)) if documents else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import Any, Literal, NamedTuple, TypeAlias
@@ -26,15 +26,17 @@ from nlgauge.stats.resampling import Units, unit_numbers
 from nlgauge.stats.validation import Vector, check_resampling, numbers
 from nlgauge.studies.meta.levels import (
     Aggregate,
+    Matrix,
     aggregated,
+    check_choices,
     grouped_level,
+    human_scores,
+    score_matrix,
     segment_level,
-    segment_vectors,
     system_level,
     system_vectors,
     systems_with_scores,
 )
-from nlgauge.studies.meta.metric_values import Matrix, MetricValues, distinct_names, human_scores
 
 Level: TypeAlias = Literal["segment", "system", "item", "by-system"]
 Test: TypeAlias = Literal["permutation", "bootstrap", "williams"]
@@ -68,7 +70,7 @@ class MetricComparison(NamedTuple):
 
 
 def compare_metrics(
-    scores: Sequence[MetricValues],
+    scores: Mapping[str, ArrayLike],
     human: ArrayLike,
     *,
     level: Level = "segment",
@@ -86,6 +88,7 @@ def compare_metrics(
 ) -> MetricComparison:
     """Correlate metrics with people at a level, and test every pair of them one-sided.
 
+    `scores` maps the name of a metric to its scores of systems x segments, higher for better outputs.
     The permutation test is PERM-BOTH (`stats.permutation`). With Pearson all pairs of metrics share one matrix
     product, with Kendall and Spearman all draws of a pair (`stats.rank_permutation`); only an `aggregate` that is a
     function is called again in every draw. `bootstrap` resamples outputs (or systems); `williams` needs Pearson.
@@ -96,25 +99,24 @@ def compare_metrics(
     """
     check_comparison(level, kind, test, alpha, correction, undefined, documents=documents is not None)
     check_resampling(resamples, seed)
-    distinct_names(scores)
-    kept, correlations, left_out = _correlations(scores, human, level, kind, aggregate, undefined)
-    order = np.argsort(-correlations, kind="stable")
-    kept, correlations = [kept[index] for index in order], correlations[order]
-    size = len(kept)
-    p_values = np.full((size, size), np.nan)
-    if size > 1:
+    matrices = {name: score_matrix(values, name) for name, values in scores.items()}
+    correlations, left_out = _correlations(matrices, human, level, kind, aggregate, undefined)
+    names = sorted(correlations, key=lambda name: -correlations[name])
+    ordered = {name: matrices[name] for name in names}
+    p_values = np.full((len(names), len(names)), np.nan)
+    if len(names) > 1:
         draws: dict[str, Any] = {"documents": documents, "resamples": resamples, "seed": seed}
         with small_products(human, level):
             if test == "permutation":
-                raw = _permutation(kept, human, level, kind, aggregate, add_one=add_one, advance=advance, **draws)
+                raw = _permutation(ordered, human, level, kind, aggregate, add_one=add_one, advance=advance, **draws)
             else:
-                raw = _on_vectors(kept, human, level, kind, aggregate, test, **draws)
-        upper = np.triu_indices(size, 1)
+                raw = _on_vectors(ordered, human, level, kind, aggregate, test, **draws)
+        upper = np.triu_indices(len(names), 1)
         p_values[upper] = raw[upper]
         p_values = correct_pairs(p_values, correction)
     return MetricComparison(
-        tuple(metric.name for metric in kept),
-        correlations,
+        tuple(names),
+        np.array([correlations[name] for name in names]),
         p_values,
         assign_ranks(p_values, alpha=alpha),
         unbeaten(p_values, alpha=alpha),
@@ -193,15 +195,12 @@ def check_comparison(
     documents: bool = False,
 ) -> None:
     """Refuse options of `compare_metrics` that do not exist or do not go together."""
-    for name, value, allowed in (
-        ("level", level, _LEVELS),
-        ("test", test, _TESTS),
-        ("correction", correction, (None, *_CORRECTIONS)),
-        ("undefined", undefined, ("raise", "leave out")),
-    ):
-        if value not in allowed:
-            msg = f"{name} must be one of {', '.join(map(str, allowed))}, got {value!r}"
-            raise RecipeError(msg)
+    check_choices(
+        level=(level, _LEVELS),
+        test=(test, _TESTS),
+        correction=(correction, (None, *_CORRECTIONS)),
+        undefined=(undefined, ("raise", "leave out")),
+    )
     if test != "permutation" and level in ("item", "by-system"):
         msg = f"the {test} test is not defined for means over groups (level {level!r}); use 'permutation'"
         raise RecipeError(msg)
@@ -218,33 +217,36 @@ def check_comparison(
 
 
 def _correlations(
-    metrics: Sequence[MetricValues],
+    matrices: Mapping[str, Matrix],
     human: ArrayLike,
     level: str,
     kind: str,
     aggregate: str | Aggregate,
     undefined: str,
-) -> tuple[list[MetricValues], Vector, dict[str, str]]:
-    policy: Literal["raise", "nan"] = "nan" if undefined == "leave out" else "raise"
-    kept, values, left_out = [], [], {}
-    for metric in metrics:
+) -> tuple[dict[str, float], dict[str, str]]:
+    """Correlations by metric, and why others have none."""
+    correlations, left_out = {}, {}
+    for name, scores in matrices.items():
+        more: dict[str, Any] = {
+            "undefined": "nan" if undefined == "leave out" else "raise",
+            "kind": kind,
+            "name": name,
+        }
         if level == "segment":
-            found = segment_level(metric, human, kind=kind, undefined=policy)
+            result = segment_level(scores, human, **more)
         elif level == "system":
-            found = system_level(metric, human, kind=kind, aggregate=aggregate, undefined=policy)
+            result = system_level(scores, human, aggregate=aggregate, **more)
         else:
-            by: Literal["item", "system"] = "item" if level == "item" else "system"
-            found = grouped_level(metric, human, kind=kind, by=by, undefined=policy)
-        if found.reason is None:
-            kept.append(metric)
-            values.append(found.value)
+            result = grouped_level(scores, human, by="item" if level == "item" else "system", **more)
+        if result.reason is None:
+            correlations[name] = result.value
         else:
-            left_out[metric.name] = found.reason
-    return kept, np.array(values), left_out
+            left_out[name] = result.reason
+    return correlations, left_out
 
 
 def _permutation(
-    metrics: Sequence[MetricValues],
+    matrices: Mapping[str, Matrix],
     human: ArrayLike,
     level: str,
     kind: str,
@@ -258,10 +260,10 @@ def _permutation(
 ) -> Matrix:
     draws: dict[str, Any] = {"resamples": resamples, "seed": seed, "add_one": add_one}
     if level == "system":
-        return _permutation_of_systems(metrics, human, kind, aggregate, advance, draws)
+        return _permutation_of_systems(matrices, human, kind, aggregate, advance, draws)
     gold = human_scores(human)
     judged = ~np.isnan(gold)
-    scores = np.stack([segment_vectors(metric, gold)[0] for metric in metrics])
+    scores = np.stack([matrix[judged] for matrix in matrices.values()])
     systems_of, items_of = np.nonzero(judged)
     groups = {"segment": None, "item": items_of, "by-system": systems_of}[level]
     draws["clusters"] = _documents_of_rows(documents, gold)
@@ -271,7 +273,7 @@ def _permutation(
 
 
 def _permutation_of_systems(
-    metrics: Sequence[MetricValues],
+    matrices: Mapping[str, Matrix],
     human: ArrayLike,
     kind: str,
     aggregate: str | Aggregate,
@@ -279,9 +281,9 @@ def _permutation_of_systems(
     draws: dict[str, Any],
 ) -> Matrix:
     gold = numbers(human, "human")
-    official = system_vectors(metrics[0], gold)[1]
+    official = system_vectors(next(iter(matrices.values())), gold)[1]
     systems = systems_with_scores(gold)
-    cube = np.stack([metric.oriented[systems] for metric in metrics])
+    cube = np.stack([matrix[systems] for matrix in matrices.values()])
     if isinstance(aggregate, str):
         if kind == "pearson" and aggregate == "mean":
             return permutation_both_pearson_of_means(cube, official, **draws).p_values
@@ -293,8 +295,8 @@ def _permutation_of_systems(
     def of_systems(values: Matrix) -> float:
         return correlate(aggregated(values, aggregate), official, kind=kind, undefined="nan").value
 
-    p_values = np.full((len(metrics), len(metrics)), np.nan)
-    for i, j in zip(*np.triu_indices(len(metrics), 1), strict=True):
+    p_values = np.full((len(matrices), len(matrices)), np.nan)
+    for i, j in zip(*np.triu_indices(len(matrices), 1), strict=True):
         p_values[i, j] = permutation_both(cube[i], cube[j], of_systems, **draws).p_value
         if advance is not None:
             advance(1)
@@ -302,7 +304,7 @@ def _permutation_of_systems(
 
 
 def _on_vectors(
-    metrics: Sequence[MetricValues],
+    matrices: Mapping[str, Matrix],
     human: ArrayLike,
     level: str,
     kind: str,
@@ -315,17 +317,19 @@ def _on_vectors(
 ) -> Matrix:
     """Bootstrap or Williams on one list of numbers per metric."""
     if level == "segment":
-        vectors = [segment_vectors(metric, human) for metric in metrics]
+        gold = human_scores(human)
+        scores = np.stack([matrix[~np.isnan(gold)] for matrix in matrices.values()])
+        gold = gold[~np.isnan(gold)]
     else:
-        vectors = [system_vectors(metric, human, aggregate=aggregate)[:2] for metric in metrics]
-    scores, gold = np.stack([ours for ours, _ in vectors]), vectors[0][1]
-    p_values = np.full((len(metrics), len(metrics)), np.nan)
+        vectors = [system_vectors(matrix, human, aggregate=aggregate) for matrix in matrices.values()]
+        scores, gold = np.stack([ours for ours, _, _ in vectors]), vectors[0][1]
+    p_values = np.full((len(matrices), len(matrices)), np.nan)
     draws = None
     if test == "bootstrap":
         clusters = _documents_of_rows(documents, human)
         draws = bootstrap_correlations(scores, gold, kind=kind, clusters=clusters, resamples=resamples, seed=seed)
     with_human = [correlate(row, gold, kind=kind).value for row in scores]
-    for i, j in zip(*np.triu_indices(len(metrics), 1), strict=True):
+    for i, j in zip(*np.triu_indices(len(matrices), 1), strict=True):
         if draws is not None:
             p_values[i, j] = draws.difference(int(i), int(j)).p_value
         else:

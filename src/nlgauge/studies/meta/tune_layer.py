@@ -18,7 +18,7 @@ from nlgauge.errors import InputError
 from nlgauge.io.table import Cell, Marked, Table
 from nlgauge.metrics.bertscore import BERTScore
 from nlgauge.studies.meta.questions import CORRELATIONS, Question, answer, check_question
-from nlgauge.studies.meta.score_table import score_table
+from nlgauge.studies.meta.score_judgements import score_judgements
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -90,7 +90,7 @@ def tune_layer(
     running = RunOptions.of(given) if run is None else run.with_options(**given)
     top = load_encoder(own.model, **running.loading).layers
     metrics = [BERTScore(model=own.model, layer=layer) for layer in range(top + 1)]
-    scored = score_table(table, metrics, run=running)
+    scored = score_judgements(table, metrics, run=running)
     layers = []
     for layer, metric in enumerate(scored.metrics):
         values = {pair: one.value for pair, one in answer(question, table, metric).items()}

@@ -26,9 +26,9 @@ from nlgauge.data.judgements import JudgementTable
 from nlgauge.encoders.load import load_encoder
 from nlgauge.errors import DataWarning, FileFormatError, MissingExtraError, ModelError, NlgaugeError
 from nlgauge.studies.meta.hybrids import hybrid_results
-from nlgauge.studies.meta.metric_values import MetricValues
 from nlgauge.studies.meta.questions import answer
-from nlgauge.studies.meta.score_table import released_rows, score_table
+from nlgauge.studies.meta.row_scores import RowScores, released_rows
+from nlgauge.studies.meta.score_judgements import score_judgements
 from nlgauge.studies.published.reproduce import Request
 from nlgauge.studies.published.runs import (
     NEEDS_VECTORS,
@@ -115,7 +115,7 @@ def _slice_values(
     return values
 
 
-def _agreement(_table: PaperTable, judged: JudgedRows, scores: MetricValues, column: Column) -> tuple[float, str]:
+def _agreement(_table: PaperTable, judged: JudgedRows, scores: RowScores, column: Column) -> tuple[float, str]:
     """The number of a cell, and why there is none where it is nan."""
     assert column.question is not None
     with warnings.catch_warnings():
@@ -126,7 +126,7 @@ def _agreement(_table: PaperTable, judged: JudgedRows, scores: MetricValues, col
     return agreement.value, agreement.note
 
 
-def _hybrid_value(table: PaperTable, rows: JudgedRows, scores: MetricValues, column: Column) -> tuple[float, str]:
+def _hybrid_value(table: PaperTable, rows: JudgedRows, scores: RowScores, column: Column) -> tuple[float, str]:
     judged, langpair = rows.table, column.langpair
     official = judged.system_scores.get(langpair, {})
     chosen = [row for row, pair in enumerate(judged.langpair) if pair == langpair and judged.system[row] in official]
@@ -140,7 +140,7 @@ def _hybrid_value(table: PaperTable, rows: JudgedRows, scores: MetricValues, col
         values[place] = scores.oriented[row]
         human[place] = official[judged.system[row]]
     (result,) = hybrid_results(
-        [MetricValues(scores.name, values)],
+        {scores.name: values},
         human,
         mixed="two",
         hybrids=HYBRIDS,
@@ -153,7 +153,7 @@ def _hybrid_value(table: PaperTable, rows: JudgedRows, scores: MetricValues, col
 
 def _scores(
     run: PublishedRun, table: JudgementTable, langpair: str, rows: Sequence[TableRow]
-) -> dict[str, MetricValues]:
+) -> dict[str, RowScores]:
     """By row; rows with one recipe share its scores."""
     recipes: dict[bool, dict[str, list[TableRow]]] = {False: {}, True: {}}
     scores = {}
@@ -183,12 +183,12 @@ def _scores(
 
 def _scored(
     run: PublishedRun, table: JudgementTable, recipes: Sequence[str], options: Mapping[str, Any]
-) -> Iterator[tuple[str, MetricValues | NlgaugeError]]:
+) -> Iterator[tuple[str, RowScores | NlgaugeError]]:
     """Scores of recipes, or why there are none: one that cannot be computed leaves the others."""
     if not recipes:
         return
     try:
-        scored = score_table(table, recipes, run=run.request.run, **options).metrics
+        scored = score_judgements(table, recipes, run=run.request.run, **options).metrics
     except FileFormatError:
         raise
     except NlgaugeError as error:

@@ -27,7 +27,6 @@ from nlgauge.errors import MissingExtraError, ModelError, RecipeError
 from nlgauge.studies.ensembles import ensemble_gains
 from nlgauge.studies.factors.columns import CLB, FactorOptions
 from nlgauge.studies.factors.surrogate import FactorStudy, Intervals, Surrogate, explain_factors, fit_surrogates
-from nlgauge.studies.meta.metric_values import MetricValues
 from nlgauge.studies.published.reproduce import Request
 from nlgauge.studies.published.runs import (
     NO_MODEL,
@@ -292,7 +291,7 @@ def _gain_values(
         gain
         for rows in parts
         for gain in ensemble_gains(
-            [MetricValues(name, scores[rows]) for name, scores in released.items()], human[rows], names[rows].tolist()
+            {name: scores[rows] for name, scores in released.items()}, human[rows], names[rows].tolist()
         )
     ]
     values = {gain.langpair: 100 * gain.relative for gain in gains if gain.relative is not None}

@@ -11,9 +11,9 @@ from __future__ import annotations
 import tempfile
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,12 +28,12 @@ from nlgauge.core.prepare import prepare
 from nlgauge.core.run_options import RunOptions
 from nlgauge.core.score import NOTES, Score
 from nlgauge.core.scoring import recipes_and_run
-from nlgauge.data.judgements import JudgementTable, RankedPairs
+from nlgauge.data.judgements import UNKNOWN_SYSTEM, JudgementTable, RankedPairs
 from nlgauge.errors import InputError, user_stacklevel
 from nlgauge.studies.compare.rankings import SegmentScores, find_flips, rank_agreement, system_means
-from nlgauge.studies.meta.metric_values import MetricValues, ScoredJudgements
 from nlgauge.studies.meta.questions import Question, answer
-from nlgauge.studies.meta.score_table import pooled_corpora, table_corpora
+from nlgauge.studies.meta.row_scores import RowScores, ScoredRows
+from nlgauge.studies.meta.score_judgements import pooled_corpora, table_corpora
 from nlgauge.studies.sensitivity.results import Sensitivity, SettingEffect, SettingInfo, SettingRanking
 from nlgauge.studies.sensitivity.study import Setting, Study, study_metrics
 from nlgauge.studies.sensitivity.variants import (
@@ -57,42 +57,8 @@ _RANGE = 2000
 #: A metric, as the study names it, and a setting.
 Varied: TypeAlias = tuple[str, Setting]
 
-_Rows: TypeAlias = Mapping[str, NDArray[np.intp]]
-
-
-class ScoredRows(NamedTuple):
-    """A score, and the rows of the table that its segments are."""
-
-    langpair: str
-    rows: NDArray[np.intp]
-    score: Score
-
-
-@dataclass(frozen=True, eq=False)
-class ScoredSettings:
-    """Rows of a table under every setting."""
-
-    table: JudgementTable
-    found: Mapping[Varied, Sequence[ScoredRows]]
-
-    def values(self, varied: Varied) -> NDArray[np.float64]:
-        """Main component of each row."""
-        values = np.full(len(self.table), np.nan)
-        for one in self.found[varied]:
-            values[one.rows] = one.score.segments[one.score.main]
-        return values
-
-    def higher_is_better(self, varied: Varied) -> bool:
-        """Whether the main component is a similarity."""
-        return self.found[varied][0].score.higher_is_better
-
-    def signatures(self, varied: Varied) -> dict[str, str]:
-        """Recipe part by language pair: that of its first corpus, where idf makes a difference between systems."""
-        return {one.langpair: one.score.signature.recipe_part for one in reversed(self.found[varied])}
-
-    def zero_weight(self, varied: Varied) -> int:
-        """Segments in which nothing of a text was left."""
-        return sum(len(one.score.notes.get("zero_weight", ())) for one in self.found[varied])
+#: Scores of the rows of a table under every setting.
+ScoredSettings: TypeAlias = Mapping[Varied, RowScores]
 
 
 def score_settings(
@@ -103,32 +69,32 @@ def score_settings(
     checkpoint: Checkpoint | None,
 ) -> ScoredSettings:
     """Score every row under every setting; `languages` are those of the texts, by language pair."""
-    found: dict[Varied, list[ScoredRows]] = {}
+    parts: dict[Varied, list[ScoredRows]] = {varied: [] for varied in plan.varied}
     warn_about_languages(plan.recipes(languages[table.langpairs[0]]).values())
     for langpair in table.langpairs:
         recipes = plan.recipes(languages[langpair])
         for corpus, rows, chosen in _corpora(table, langpair, recipes):
-            distinct = list(dict.fromkeys(chosen.values()))
-            scores = _score(distinct, corpus, running, checkpoint)
+            scores = _score(list(dict.fromkeys(chosen.values())), corpus, running, checkpoint)
             for varied, recipe in chosen.items():
                 for system, score in zip(corpus.systems, scores[recipe], strict=True):
-                    found.setdefault(varied, []).append(ScoredRows(langpair, rows[system], score))
-    return ScoredSettings(table, {varied: found[varied] for varied in plan.varied})
+                    # Rows of several systems may be one corpus, so the mean over segments stands for a system.
+                    parts[varied].append(ScoredRows(langpair, rows[system], replace(score, corpus={})))
+    return {varied: RowScores(varied[0], len(table), tuple(own)) for varied, own in parts.items()}
 
 
 def _corpora(
     table: JudgementTable, langpair: str, recipes: Mapping[Varied, Metric]
-) -> Iterator[tuple[Corpus, _Rows, Mapping[Varied, Metric]]]:
+) -> Iterator[tuple[Corpus, Mapping[str, NDArray[np.intp]], Mapping[Varied, Metric]]]:
     """What to score in one go, and the recipes; what scales over a corpus scales over a language pair."""
     corpora = list(table_corpora(table, langpair))
     whole = {varied: recipe for varied, recipe in recipes.items() if recipe.whole_corpus}
-    if not whole or len(corpora) == 1:
-        yield from ((corpus, rows, recipes) for corpus, rows in corpora)
-        return
     others = {varied: recipe for varied, recipe in recipes.items() if varied not in whole}
+    if len(corpora) == 1:
+        whole, others = {}, dict(recipes)
     if others:
         yield from ((corpus, rows, others) for corpus, rows in corpora)
-    yield from ((corpus, rows, whole) for corpus, rows in pooled_corpora(table, langpair))
+    if whole:
+        yield from ((corpus, rows, whole) for corpus, rows in pooled_corpora(table, langpair))
 
 
 def _score(
@@ -155,39 +121,41 @@ def check_documents(options: StudyOptions, table: JudgementTable) -> None:
 
 
 def summarise(
-    plan: StudyPlan, scores: ScoredSettings, options: StudyOptions, pairs: RankedPairs | None, *, rankings: bool
+    plan: StudyPlan,
+    table: JudgementTable,
+    scores: ScoredSettings,
+    options: StudyOptions,
+    pairs: RankedPairs | None,
+    *,
+    rankings: bool,
 ) -> Sensitivity:
     """What moves over the settings of each sweep."""
-    table = scores.table
     notes = list(dict.fromkeys(plan.notes + list(table.notes)))
     judged = bool(table.default_criterion or options.criterion or table.system_scores) or pairs is not None
     levels = list(options.levels) if judged else ["score"]
     infos, effects, ranked = [], [], []
-    measured: dict[tuple[str, Setting, str], dict[str, float | None]] = {}
-    oriented: dict[tuple[str, Setting], NDArray[np.float64]] = {}
-    for varied in scores.found:
-        values, higher = scores.values(varied), scores.higher_is_better(varied)
-        oriented[varied] = values if higher else -values
+    measured: dict[tuple[Varied, str], dict[str, float | None]] = {}
+    for varied, own in scores.items():
         for level in list(levels):
             try:
-                found = _agreement(values, higher, table, level, options, pairs) if judged else _means(values, table)
+                values = _agreement(own, table, level, options, pairs) if judged else _means(own, table)
             except InputError as error:  # the data set does not have this level
                 levels.remove(level)
                 notes.append(f"no {level} level: {error}")
                 continue
-            measured[varied[0], varied[1], level] = found
+            measured[varied, level] = values
     for metric, sweep, settings in plan.sweeps:
         labels = tuple(setting.label for setting in settings)
         for setting in settings:
-            varied = metric, setting
-            signatures, zero_weight = scores.signatures(varied), scores.zero_weight(varied)
-            infos.append(SettingInfo(metric, sweep.name, setting.label, signatures, zero_weight))
+            own = scores[metric, setting]
+            zero_weight = sum(len(part.score.notes.get("zero_weight", ())) for part in own.parts)
+            infos.append(SettingInfo(metric, sweep.name, setting.label, own.signatures, zero_weight))
         for level in levels:
-            by_setting = [measured[metric, setting, level] for setting in settings]
+            by_setting = [measured[(metric, setting), level] for setting in settings]
             groups = {group: tuple(row[group] for row in by_setting) for group in by_setting[0]}
             effects.append(SettingEffect.of(metric, sweep.name, level, labels, groups, options.ddof))
         for langpair in table.langpairs if rankings else ():
-            ranks = [_by_system(oriented[metric, setting], table, langpair) for setting in settings]
+            ranks = [_by_system(scores[metric, setting], table, langpair) for setting in settings]
             if len(ranks[0]) > 1:
                 documents = _documents(table, langpair) if options.documents else None
                 ranked.append(_ranking(metric, sweep.name, langpair, labels, ranks, documents, options))
@@ -213,8 +181,7 @@ def summarise(
 
 
 def _agreement(
-    values: NDArray[np.float64],
-    higher_is_better: bool,
+    scores: RowScores,
     table: JudgementTable,
     level: str,
     options: StudyOptions,
@@ -226,31 +193,36 @@ def _agreement(
         agreement="darr" if ranked else options.agreement,
         criterion=None if ranked else options.criterion,
     )
-    found = answer(question, table, MetricValues("m", values, higher_is_better), pairs=pairs)
-    return {pair: None if np.isnan(cell.value) else cell.value for pair, cell in found.items()}
+    answers = answer(question, table, scores, pairs=pairs)
+    return {pair: None if np.isnan(cell.value) else cell.value for pair, cell in answers.items()}
 
 
-def _means(values: NDArray[np.float64], table: JudgementTable) -> dict[str, float | None]:
+def _means(scores: RowScores, table: JudgementTable) -> dict[str, float | None]:
     by_system: dict[str, list[float]] = {}
-    for system, value in zip(table.system, values, strict=True):
+    for system, value in zip(table.system, scores.values, strict=True):
         by_system.setdefault(system or "all", []).append(float(value))
-    return {system: float(np.mean(found)) for system, found in by_system.items()}
+    return {system: float(np.mean(values)) for system, values in by_system.items()}
 
 
-def _by_system(oriented: NDArray[np.float64], table: JudgementTable, langpair: str) -> SegmentScores:
-    return ScoredJudgements(table, (MetricValues("m", oriented, True),)).by_system("m", langpair)
+def _by_system(scores: RowScores, table: JudgementTable, langpair: str) -> SegmentScores:
+    """By system, the score of each of its segments, higher is better; rows of unknown systems are left out."""
+    systems: dict[str, dict[str, float]] = {}
+    oriented = scores.oriented
+    for row in table.rows_of(langpair):
+        if table.system[row] != UNKNOWN_SYSTEM:
+            systems.setdefault(table.system[row], {})[table.segment[row]] = float(oriented[row])
+    return systems
 
 
 def _documents(table: JudgementTable, langpair: str) -> dict[str, str]:
     """The document of each segment of a language pair."""
-    found: dict[str, str] = {}
+    documents: dict[str, str] = {}
     for pair, segment, document in zip(table.langpair, table.segment, table.document_of_rows(), strict=True):
-        if pair == langpair and found.setdefault(segment, document) != document:
-            msg = (
-                f"{table.name}: segment {segment!r}, {langpair}, is of documents {found[segment]!r} and {document!r}"
-            )
+        if pair == langpair and documents.setdefault(segment, document) != document:
+            both = f"{documents[segment]!r} and {document!r}"
+            msg = f"{table.name}: segment {segment!r}, {langpair}, is of documents {both}"
             raise InputError(msg)
-    return found
+    return documents
 
 
 def _ranking(
@@ -286,24 +258,24 @@ _MOST_SETTINGS = 4
 _MOST_GROUPS = 8
 
 
-def warn_about_segments(scores: ScoredSettings) -> None:
+def warn_about_segments(table: JudgementTable, scores: ScoredSettings) -> None:
     """Warn of every kind of note that a segment has under some setting."""
     for note in NOTES.values():
-        groups = _groups(scores, note.name)
+        groups = _groups(table, scores, note.name)
         if groups and note.warning is not None:
             parts = [_part(scores, *group, labels) for group, labels in list(groups.items())[:_MOST_GROUPS]]
             message = f"{note.message.format(metric='the score')}: {'; '.join(_first(parts, len(groups)))}"
             warnings.warn(message, note.warning, stacklevel=user_stacklevel())
 
 
-def _groups(scores: ScoredSettings, kind: str) -> dict[tuple[str, tuple[str, ...]], list[str]]:
+def _groups(table: JudgementTable, scores: ScoredSettings, kind: str) -> dict[tuple[str, tuple[str, ...]], list[str]]:
     """Settings by language pair and the names of the segments that have the note."""
     groups: dict[tuple[str, tuple[str, ...]], list[str]] = {}
-    for (metric, setting), found in scores.found.items():
+    for (metric, setting), own in scores.items():
         segments: dict[str, dict[str, None]] = {}
-        for one in found:
-            rows = sorted(int(one.rows[index]) for index in one.score.notes.get(kind, ()))
-            segments.setdefault(one.langpair, {}).update(dict.fromkeys(scores.table.segment[row] for row in rows))
+        for part in own.parts:
+            rows = sorted(int(part.rows[index]) for index in part.score.notes.get(kind, ()))
+            segments.setdefault(part.langpair, {}).update(dict.fromkeys(table.segment[row] for row in rows))
         label = f"{metric}, {' x '.join(setting.fields)} {setting.label}"
         for langpair, names in segments.items():
             if names:
@@ -315,9 +287,7 @@ def _part(scores: ScoredSettings, langpair: str, segments: Sequence[str], labels
     many = "s" * (len(segments) > 1)
     named = ", ".join(_first(segments[:_MOST_SEGMENTS], len(segments)))
     settings = (
-        "all settings"
-        if len(labels) == len(scores.found)
-        else "; ".join(_first(labels[:_MOST_SETTINGS], len(labels)))
+        "all settings" if len(labels) == len(scores) else "; ".join(_first(labels[:_MOST_SETTINGS], len(labels)))
     )
     return f"{langpair}, {len(segments)} segment{many} ({named}) under {settings}"
 
@@ -388,8 +358,8 @@ def run_study(
         plan = make_plan(study, IdfTexts(table, idf_texts), languages, options.seed, running, Path(folder))
         checkpoint = Checkpoint(state) if isinstance(state, str | Path) else state
         scores = score_settings(plan, table, languages, running, checkpoint)
-    warn_about_segments(scores)
-    return summarise(plan, scores, options, pairs, rankings=rankings)
+    warn_about_segments(table, scores)
+    return summarise(plan, table, scores, options, pairs, rankings=rankings)
 
 
 def sensitivity(

@@ -14,9 +14,8 @@ import pytest
 from nlgauge.data.cards import load
 from nlgauge.data.integrity import recognise
 from nlgauge.studies.meta.evaluation import evaluate
-from nlgauge.studies.meta.metric_values import ScoredJudgements
 from nlgauge.studies.meta.questions import Significance
-from nlgauge.studies.meta.score_table import released_rows
+from nlgauge.studies.meta.row_scores import ScoredJudgements, released_rows
 from nlgauge.studies.paired_evaluation.mechanisms import (
     MECHANISMS,
     FrameSet,

@@ -10,8 +10,8 @@ import pytest
 from nlgauge.data.cards import load
 from nlgauge.data.judgements import JudgementTable
 from nlgauge.errors import InputError, LanguageWarning, RecipeError
-from nlgauge.studies.meta.metric_values import MetricValues, ScoredJudgements
-from nlgauge.studies.meta.score_table import pooled_corpora, score_table, table_corpora
+from nlgauge.studies.meta.row_scores import ScoredJudgements, given_rows
+from nlgauge.studies.meta.score_judgements import pooled_corpora, score_judgements, table_corpora
 from nlgauge.studies.meta.tune_layer import tune_layer
 
 
@@ -53,34 +53,35 @@ def test_tac_has_as_many_documents_as_references_with_people_among_the_peers(dat
 
 def test_scores_are_had_by_metric_by_row_and_by_system() -> None:
     table = people_and_systems()
-    scored = ScoredJudgements(table, (MetricValues("d", [1.0, 2.0, 3.0, 4.0, 5.0], higher_is_better=False),))
+    scored = ScoredJudgements(table, (given_rows(table, "d", [1.0, 2.0, 3.0, 4.0, 5.0], higher_is_better=False),))
     assert scored["d"].oriented.tolist() == [-1, -2, -3, -4, -5]
-    assert scored.take([4, 0])["d"].values.tolist() == [5, 1]
-    assert scored.by_system("d", "en") == {"a": {"1": -1, "2": -2}, "b": {"1": -3, "2": -4}, "P": {"1": -5}}
+    assert scored.oriented["d"].tolist() == [-1, -2, -3, -4, -5]
     assert repr(scored) == "<ScoredJudgements small: 5 rows x d>"
     assert repr(table) == "<JudgementTable small: 5 rows, 3 systems, en; no human scores of segments>"
     with pytest.raises(RecipeError, match="no scores of 'e'; it has those of d"):
         scored["e"]
     with pytest.raises(InputError, match="each of the 5 rows of small"):
-        ScoredJudgements(table, (MetricValues("d", [1.0]),))
+        given_rows(table, "d", [1.0])
+    with pytest.raises(InputError, match="each of the 5 rows of small"):
+        ScoredJudgements(table, (given_rows(table.take([0]), "d", [1.0]),))
     with pytest.raises(InputError, match="two metrics are called 'd'"):
         ScoredJudgements(table, (*scored.metrics, *scored.metrics))
 
 
 def test_only_languages_of_texts_that_are_compared_are_warned_about(recwarn: pytest.WarningsRecorder) -> None:
     table = replace(people_and_systems(), langpair=("cs-en",) * 5, source=("s",) * 5)
-    score_table(table, ["bertscore"], model="muse")
+    score_judgements(table, ["bertscore"], model="muse")
     assert not [one for one in recwarn if one.category is LanguageWarning]
     with pytest.warns(LanguageWarning, match="'cs'"):
-        score_table(table, ["bertscore:against=source"], model="muse")
+        score_judgements(table, ["bertscore:against=source"], model="muse")
 
 
 def test_a_table_without_references_is_named() -> None:
     table = replace(people_and_systems(), references=((),) * len(people_and_systems()))
     with pytest.raises(InputError, match=r"bertscore compares with references, and \S+ has none; .*source"):
-        score_table(table, ["bertscore"])
+        score_judgements(table, ["bertscore"])
     with pytest.raises(InputError, match=r"chrf compares with references, and \S+ has none$"):
-        score_table(table, ["chrf"])
+        score_judgements(table, ["chrf"])
 
 
 def test_layers_are_tuned_beside_references() -> None:

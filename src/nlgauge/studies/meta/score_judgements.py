@@ -1,0 +1,251 @@
+"""Scores of the rows of a judgement table, with idf counted as the data set's protocol has it.
+
+Metrics that count idf look at whole files. Which texts those are depends on the data:
+
+    whole files at hand (`wmt17`)       each system's file, and its references
+    every system on the same segments   each system's outputs, and the references
+    anything else                       all rows of a language pair together
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nlgauge.core.annotation import check_annotated_languages
+from nlgauge.core.composite import CompositeMetric, leaves
+from nlgauge.core.corpus import Corpus, make_corpus
+from nlgauge.core.metric import Metric, TextMetric
+from nlgauge.core.notes import warn_about_languages
+from nlgauge.core.pipeline import run_metrics
+from nlgauge.core.run_options import RunOptions
+from nlgauge.core.score import Score
+from nlgauge.core.scoring import AnyMetric, Metrics, chosen_metrics, metric_text, recipes_and_run
+from nlgauge.core.vector_metric import VectorMetric
+from nlgauge.data.judgements import JudgementTable
+from nlgauge.encoders.run_context import run_context
+from nlgauge.errors import InputError, MissingExtraError, ModelError, NlgaugeError
+from nlgauge.stats.correlation import Undefined
+from nlgauge.studies.meta.row_scores import RowScores, ScoredJudgements, ScoredRows
+from nlgauge.text.languages import LANGUAGE_CODES
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from nlgauge.core.keywords import ScoreKeywords
+
+#: What to score in one go, with the rows of the table that each system's segments are.
+TableCorpora: TypeAlias = Iterator[tuple[Corpus, Mapping[str, NDArray[np.intp]]]]
+
+
+def score_judgements(
+    table: JudgementTable,
+    metric: Metrics,
+    *,
+    run: RunOptions | None = None,
+    undefined: Undefined = "raise",
+    **options: Unpack[ScoreKeywords],
+) -> ScoredJudgements:
+    """Score every row of a table; options are those of `nlgauge.score`, and `run` those of the run in one object.
+
+    A text is encoded once per language pair and window for all metrics. A metric given as text is called by
+    that text in the result (`bertscore:layer=4`). With `undefined="nan"` a metric that cannot be computed for a
+    language pair has nan there, and the reason in `RowScores.failed`; the other scores stay.
+    """
+    metrics = chosen_metrics(metric)
+    recipes, given = recipes_and_run(metrics, options)
+    running = RunOptions.of(given) if run is None else replace(run, **given)
+    _check_compared(table, recipes)
+    warn_about_languages(leaves(recipes), named_by_data=_languages(table, recipes))
+    parts: list[list[ScoredRows]] = [[] for _ in recipes]
+    failed: list[dict[str, NlgaugeError]] = [{} for _ in recipes]
+    for number, langpair in enumerate(table.langpairs, start=1):
+        for chosen, make_corpora in _by_corpora(recipes):
+            left = _left(chosen, langpair, failed)
+            try:
+                corpora = list(make_corpora(table, langpair)) if left else []
+            except NlgaugeError as error:
+                if undefined != "nan":
+                    raise
+                corpora = []
+                for index in left:
+                    failed[index][langpair] = error
+            for place, (corpus, rows) in enumerate(corpora, start=1):
+                with run_context(stage=_stage(number, len(table.langpairs), place, len(corpora))):
+                    for index, scores in _score_corpus(recipes, left, corpus, running, undefined, langpair):
+                        if isinstance(scores, NlgaugeError):
+                            failed[index].setdefault(langpair, scores)
+                            continue
+                        systems = zip(corpus.systems, scores, strict=True)
+                        parts[index] += [ScoredRows(langpair, rows[system], score) for system, score in systems]
+                left = [index for index in left if langpair not in failed[index]]
+    return ScoredJudgements(
+        table,
+        tuple(
+            # There are no scores of some systems where those of others could not be computed.
+            RowScores(name, len(table), tuple(part for part in own if part.langpair not in errors), errors)
+            for name, own, errors in zip(_names(metrics), parts, failed, strict=True)
+        ),
+    )
+
+
+def _by_corpora(
+    recipes: Sequence[Metric],
+) -> list[tuple[list[int], Callable[[JudgementTable, str], TableCorpora]]]:
+    """Numbers of recipes by the corpora that they score."""
+    # What looks at the texts only counts no idf, and its corpus scores are those of whole systems.
+    plain = [index for index, recipe in enumerate(recipes) if isinstance(recipe, TextMetric)]
+    # What scales over a corpus scales over a language pair, as published. What counts no idf needs no whole files,
+    # unless it can share the encoding of what does.
+    clouds = {index: recipe for index, recipe in enumerate(recipes) if isinstance(recipe, VectorMetric)}
+    counting = {recipe.encoding for recipe in clouds.values() if recipe.counts_idf}
+    pooled = [index for index, recipe in clouds.items() if recipe.whole_corpus or recipe.encoding not in counting]
+    encoded = [index for index in clouds if index not in pooled]
+    # What joins the scores of others runs with the members that count idf, if it has any.
+    for index, recipe in enumerate(recipes):
+        if isinstance(recipe, CompositeMetric):
+            counts = any(isinstance(member, VectorMetric) and member.counts_idf for member in recipe.recipes)
+            (encoded if counts else pooled).append(index)
+    # Texts first, because a package that is missing shows there before anything is encoded.
+    return [(plain, system_corpora), (pooled, pooled_corpora), (encoded, table_corpora)]
+
+
+def _score_corpus(
+    recipes: Sequence[Metric],
+    chosen: Sequence[int],
+    corpus: Corpus,
+    run: RunOptions,
+    undefined: Undefined,
+    langpair: str,
+) -> Iterator[tuple[int, list[Score] | NlgaugeError]]:
+    """Scores of the systems by each chosen metric, in one go; one that fails alone is told apart from the others."""
+    if not chosen:
+        return
+    asked = [recipes[index] for index in chosen]
+    # A table of one's own may have any name in the place of its languages.
+    source, target = (code if code in LANGUAGE_CODES else "" for code in langpair.rpartition("-")[::2])
+    try:
+        check_annotated_languages(leaves(asked), source=source, target=target)
+        scores = run_metrics(asked, corpus, run)
+    except NlgaugeError as error:
+        if undefined != "nan":
+            raise
+        if len(chosen) == 1:
+            yield chosen[0], error
+            return
+        for index in chosen:
+            yield from _score_corpus(recipes, [index], corpus, run, undefined, langpair)
+    else:
+        count = len(corpus.systems)
+        yield from ((index, scores[number * count : (number + 1) * count]) for number, index in enumerate(chosen))
+
+
+def _left(chosen: Sequence[int], langpair: str, failed: Sequence[dict[str, NlgaugeError]]) -> list[int]:
+    """Metrics still to be tried: one that lacked a model or a package for earlier texts lacks it for these, too."""
+    left = []
+    for index in chosen:
+        lacking = [error for error in failed[index].values() if isinstance(error, ModelError | MissingExtraError)]
+        if lacking:
+            failed[index][langpair] = lacking[0]
+        else:
+            left.append(index)
+    return left
+
+
+def _stage(pair: int, pairs: int, part: int, parts: int) -> str:
+    """Where the scoring stands: the bars below it start anew for every part.
+
+    >>> _stage(3, 7, 1, 1)
+    'pair 3 of 7'
+    """
+    counted = (("pair", pair, pairs), ("system", part, parts))
+    return ", ".join(f"{what} {at} of {total}" for what, at, total in counted if total > 1)
+
+
+def _languages(table: JudgementTable, recipes: Iterable[Metric]) -> list[str]:
+    """Languages of the texts that are compared; those of sources only where a metric looks at them."""
+    pairs = [pair.split("-") for pair in table.langpairs]
+    sources = any(isinstance(recipe, VectorMetric) and recipe.against == "source" for recipe in leaves(recipes))
+    return [code for pair in pairs for code in (pair if sources else pair[-1:])]
+
+
+def _check_compared(table: JudgementTable, recipes: Sequence[Metric]) -> None:
+    """Refuse what compares with texts that the table does not have."""
+    for recipe in leaves(recipes):
+        against = getattr(recipe, "against", "refs")
+        if against == "refs" and not all(table.references):
+            other = f"; {recipe.name}:against=source compares with the source" * ("against" in recipe.options())
+            msg = f"{recipe.name} compares with references, and {table.name} has none{other}"
+            raise InputError(msg)
+        if against == "source" and table.source is None:
+            msg = f"{recipe.name} compares with the source, and {table.name} has none"
+            raise InputError(msg)
+
+
+def _names(metrics: Sequence[AnyMetric]) -> list[str]:
+    names = [metric_text(metric) for metric in metrics]
+    return [
+        name if names.count(name) == 1 else f"{name} #{names[: at + 1].count(name)}" for at, name in enumerate(names)
+    ]
+
+
+def table_corpora(table: JudgementTable, langpair: str) -> TableCorpora:
+    """The corpora that the protocol of the data set has."""
+    by_system = _by_system(table, langpair)
+    segments = {tuple((table.segment[row], table.references[row]) for row in rows) for rows in by_system.values()}
+    if table.files is not None:
+        for system, rows in by_system.items():
+            documents = table.documents(langpair, system)
+            references = [text for group in documents.references for text in group]
+            whole = {system: list(documents.hypotheses), None: references}
+            yield replace(_corpus(table, {system: rows}), idf_documents=whole), {system: rows}
+    elif len(by_system) > 1 and len(segments) == 1:
+        yield _corpus(table, by_system), by_system
+    else:
+        yield from pooled_corpora(table, langpair)
+
+
+def pooled_corpora(table: JudgementTable, langpair: str) -> TableCorpora:
+    """All rows of a language pair together, whichever systems they are of.
+
+    A segment that several systems wrote about stands in several rows; for idf its references are documents once.
+    """
+    rows = table.rows_of(langpair)
+    corpus = _corpus(table, {langpair: rows})
+    distinct = dict.fromkeys((table.segment[row], text) for row in rows for text in table.references[row])
+    if len(distinct) < sum(len(table.references[row]) for row in rows):
+        documents = {langpair: corpus.systems[langpair], None: [text for _, text in distinct]}
+        corpus = replace(corpus, idf_documents=documents)
+    yield corpus, {langpair: rows}
+
+
+def system_corpora(table: JudgementTable, langpair: str) -> TableCorpora:
+    """Each system's rows on their own."""
+    for system, rows in _by_system(table, langpair).items():
+        yield _corpus(table, {system: rows}), {system: rows}
+
+
+def _by_system(table: JudgementTable, langpair: str) -> dict[str, NDArray[np.intp]]:
+    systems: dict[str, list[int]] = {}
+    for row in table.rows_of(langpair).tolist():
+        systems.setdefault(table.system[row], []).append(row)
+    return {system: np.array(rows, dtype=np.intp) for system, rows in systems.items()}
+
+
+def _corpus(table: JudgementTable, by_system: Mapping[str, Iterable[int]]) -> Corpus:
+    """The texts of these rows; every system's rows are of the same segments."""
+    rows = list(next(iter(by_system.values())))
+    systems = {system: [table.hypothesis[row] for row in own] for system, own in by_system.items()}
+    sources = None if table.source is None else [table.source[row] for row in rows]
+    refs = [table.references[row] for row in rows]
+    if sources is not None and not any(refs):
+        return make_corpus(systems, None, sources=sources)
+    for row, group in zip(rows, refs, strict=True):
+        if not group:
+            msg = f"{table.name}: segment {table.segment[row]!r} has no reference; a metric of this call needs one"
+            raise InputError(msg)
+    return make_corpus(systems, refs, sources=sources)
