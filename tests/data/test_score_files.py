@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from nlgauge.core.signature import Signature
-from nlgauge.data.score_files import ImportedTable, ScoreSpec, read_score_file, read_score_files
+from nlgauge.data.score_files import ImportedScores, ScoreSpec, read_score_file, read_score_files
 from nlgauge.errors import FileFormatError, InputError, RecipeError
 
 VALUES = [[0.5, 0.25], [0.75, 1.0], [0.1, -2.0]]
@@ -30,9 +30,14 @@ def write(folder: Path, name: str, text: str) -> str:
     return str(path)
 
 
-def read(folder: Path, name: str, text: str, **options: object) -> ImportedTable:
+def read(folder: Path, name: str, text: str, **options: object) -> ImportedScores:
     (found,) = read_score_file(write(folder, name, text), **options)  # type: ignore[arg-type]
     return found
+
+
+def values(imported: ImportedScores) -> list[list[float]]:
+    """Instances x systems."""
+    return np.column_stack([score.score for score in imported.scores]).tolist()
 
 
 @pytest.mark.parametrize(
@@ -49,26 +54,25 @@ def read(folder: Path, name: str, text: str, **options: object) -> ImportedTable
 def test_every_layout_gives_the_same_table(tmp_path: Path, name: str, text: str) -> None:
     found = read(tmp_path, name, text)
     assert (found.metric, found.systems, found.instances) == ("comet", ("a", "b"), ("s1", "s2", "s3"))
-    np.testing.assert_array_equal(found.values, VALUES)
-    assert found.higher_is_better
+    assert values(found) == VALUES
+    assert all(score.higher_is_better for score in found.scores)
     assert found.documents is None
-    assert repr(found).startswith("<ImportedTable comet from ")
 
 
 def test_the_file_is_in_the_signature(tmp_path: Path) -> None:
     one, other = read(tmp_path, "comet.tsv", WIDE), read(tmp_path, "comet.tsv", WIDE.replace("-2", "-3"))
-    assert str(one.signature).startswith("comet|scores:")
-    assert str(one.signature).endswith("|better:higher")
-    assert one.signature.recipe["scores"] != other.signature.recipe["scores"]
+    assert str(one.scores[0].signature).startswith("comet|scores:")
+    assert str(one.scores[0].signature).endswith("|better:higher")
+    assert one.scores[0].signature.recipe["scores"] != other.scores[0].signature.recipe["scores"]
     odd = read(tmp_path, "x.csv", LONG.replace("score", "a:b|c"), lower_is_better=["a:b|c"])
-    assert Signature.parse(str(odd.signature)) == odd.signature
-    assert odd.signature.metric == "a:b|c"
+    assert Signature.parse(str(odd.scores[0].signature)) == odd.scores[0].signature
+    assert odd.scores[0].signature.metric == "a:b|c"
 
 
 def test_orientation_is_as_it_is_said(tmp_path: Path) -> None:
     found = read(tmp_path, "ter.tsv", WIDE, lower_is_better=["ter"])
-    assert not found.higher_is_better
-    assert found.signature.recipe["better"] == "lower"
+    assert not found.scores[0].higher_is_better
+    assert found.scores[0].signature.recipe["better"] == "lower"
     with pytest.raises(RecipeError, match=r"'comet' is said to be better when lower, but .* scores of ter"):
         read_score_files([write(tmp_path, "ter.tsv", WIDE)], lower_is_better=["comet"])
 
@@ -80,7 +84,7 @@ def test_comet_writes_lists_of_objects_by_system(tmp_path: Path) -> None:
     }
     found = read(tmp_path, "out.json", json.dumps(content))
     assert (found.metric, found.systems, found.instances) == ("COMET", ("out/a.txt", "out/b.txt"), ("0", "1", "2"))
-    np.testing.assert_array_equal(found.values, VALUES)
+    assert values(found) == VALUES
     (named,) = read_score_file(f"comet={tmp_path / 'out.json'}:COMET")
     assert named.metric == "comet"
     for wrong, message in (
@@ -96,9 +100,9 @@ def test_comet_writes_lists_of_objects_by_system(tmp_path: Path) -> None:
 def test_several_metrics_of_a_file(tmp_path: Path) -> None:
     columns = "system,id,text,comet,ter\na,1,x,.5,3\na,2,x,.7,2\nb,1,x,.1,1\nb,2,x,.2,0\n"
     comet, ter = read_score_file(write(tmp_path, "all.csv", columns), lower_is_better=["ter"])
-    assert [(one.metric, one.higher_is_better) for one in (comet, ter)] == [("comet", True), ("ter", False)]
+    assert [(one.metric, one.scores[0].higher_is_better) for one in (comet, ter)] == [("comet", True), ("ter", False)]
     (only,) = read_score_file(f"{tmp_path / 'all.csv'}:comet")
-    np.testing.assert_array_equal(only.values, comet.values)
+    assert values(only) == values(comet)
     both = read_score_file(f"judge={tmp_path / 'all.csv'}:comet,ter")
     assert [one.metric for one in both] == ["judge comet", "judge ter"]
     rows = "metric,system,id,score\nx,a,1,.5\nx,b,1,.6\ny,a,1,.7\ny,b,1,.8\n"
@@ -109,7 +113,7 @@ def test_ids_that_count_are_in_the_order_of_their_numbers(tmp_path: Path) -> Non
     rows = [f"{at},{at / 10}" for at in (10, 1, 2, 3, 4, 5, 6, 7, 8, 9)]
     found = read(tmp_path, "x.csv", "\n".join(["id,a", *rows]) + "\n")
     assert found.instances == tuple(map(str, range(1, 11)))
-    assert found.values[:, 0].tolist() == [at / 10 for at in range(1, 11)]
+    assert found.scores[0].score.tolist() == [at / 10 for at in range(1, 11)]
     others = read(tmp_path, "y.csv", "id,a\n7,.1\n3,.2\n")
     assert others.instances == ("7", "3")
     unnamed = read(tmp_path, "z.csv", "a,b\n.1,.2\n.3,.4\n")

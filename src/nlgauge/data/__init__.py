@@ -7,7 +7,7 @@ from nlgauge.data.card import DataCard
 from nlgauge.data.cards import DATA_CARDS, find_data_card, load, locate
 from nlgauge.data.integrity import DataCheck, check, recognise
 from nlgauge.data.judgements import UNKNOWN_SYSTEM, Documents, ErrorSpan, JudgementTable, RankedPairs, document_table
-from nlgauge.data.score_files import ImportedTable, read_score_file, read_score_files
+from nlgauge.data.score_files import ImportedScores, read_score_file, read_score_files
 
 if typing.TYPE_CHECKING:  # at run time found by __getattr__ below: to list data sets takes no loader
     from nlgauge.data.loaders.flat_files import load_custom
@@ -21,7 +21,7 @@ __all__ = [
     "DataCheck",
     "Documents",
     "ErrorSpan",
-    "ImportedTable",
+    "ImportedScores",
     "JudgementTable",
     "RankedPairs",
     "WmtPackage",

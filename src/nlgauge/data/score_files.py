@@ -14,13 +14,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nlgauge.core.score_table import ScoreTable
 from nlgauge.core.signature import Signature
 from nlgauge.errors import FileFormatError, InputError, RecipeError
 from nlgauge.io.lines import cut, read_bytes
@@ -44,26 +44,35 @@ _SCORE = "score"
 _LARGEST = 1e100
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class ImportedTable:
-    """Scores of systems on the same instances under one metric of another tool."""
+@dataclass(frozen=True, eq=False)
+class ImportedScores:
+    """Scores of systems on the same instances under one metric of another tool, with the names that its file has."""
 
-    metric: str
-    systems: tuple[str, ...]
+    scores: ScoreTable
+    """A score per system, signed with the digest of the file."""
     instances: tuple[str, ...]
     """In the order of the file; ids that count from 0 or 1 in the order of their numbers."""
-    values: NDArray[np.float64]
-    """Instances x systems."""
-    higher_is_better: bool
-    signature: Signature
-    """Names the file by its digest."""
     documents: tuple[str, ...] | None = None
     file: str = ""
 
-    def __repr__(self) -> str:
-        shape = " x ".join(map(str, self.values.shape))
-        better = "" if self.higher_is_better else ", lower is better"
-        return f"<ImportedTable {self.metric} from {self.file!r}: {shape}{better}>"
+    @property
+    def metric(self) -> str:
+        """The name of the metric."""
+        return self.scores[0].metric
+
+    @property
+    def systems(self) -> tuple[str, ...]:
+        """Names of the systems."""
+        return tuple(score.system or "" for score in self.scores)
+
+    def take(self, rows: Sequence[int]) -> ImportedScores:
+        """The same of some instances, by index."""
+        return ImportedScores(
+            ScoreTable(tuple(replace(one, segments={_SCORE: one.segments[_SCORE][rows]}) for one in self.scores)),
+            tuple(self.instances[row] for row in rows),
+            None if self.documents is None else tuple(self.documents[row] for row in rows),
+            self.file,
+        )
 
 
 class ScoreSpec(NamedTuple):
@@ -100,7 +109,7 @@ def read_score_files(
     *,
     columns: Mapping[str, str] | None = None,
     lower_is_better: Collection[str] = (),
-) -> list[ImportedTable]:
+) -> list[ImportedScores]:
     """The scores in several files, one table per metric; options are those of `read_score_file`."""
     found = [
         table for spec in specs for table in read_score_file(spec, columns=columns, lower_is_better=lower_is_better)
@@ -124,7 +133,7 @@ def read_score_file(
     *,
     columns: Mapping[str, str] | None = None,
     lower_is_better: Collection[str] = (),
-) -> list[ImportedTable]:
+) -> list[ImportedScores]:
     """The scores in a file, one table per metric.
 
     Args:
@@ -136,13 +145,7 @@ def read_score_file(
     read = _long_cells if "system" in roles else _wide_cells
     documents = _documents(rows, roles)
     return [
-        _imported(
-            metric,
-            cells,
-            documents,
-            file=named.path,
-            signature=score_signature(metric, data, lower_is_better),
-        )
+        _imported(cells, documents, file=named.path, signature=score_signature(metric, data, lower_is_better))
         for metric, cells in read(rows, roles, named).items()
     ]
 
@@ -340,28 +343,25 @@ def _documents(rows: Sequence[Row], roles: Mapping[str, str]) -> dict[str, str] 
 
 
 def _imported(
-    metric: str, cells: _Cells, documents: Mapping[str, str] | None, *, file: str, signature: Signature
-) -> ImportedTable:
+    cells: _Cells, documents: Mapping[str, str] | None, *, file: str, signature: Signature
+) -> ImportedScores:
     """A full table: every system has a score for every instance."""
-    systems = tuple(cells.values)
-    instances = _in_order(list(dict.fromkeys(name for found in cells.values.values() for name in found)))
-    for system, found in cells.values.items():
-        missing = [name for name in instances if name not in found]
+    instances = _in_order(list(dict.fromkeys(name for scores in cells.values.values() for name in scores)))
+    for system, scores in cells.values.items():
+        missing = [name for name in instances if name not in scores]
         if missing:
             more = f" and {len(missing) - 1} others" if len(missing) > 1 else ""
-            msg = f"{file}: {metric} of {system!r} lacks segment {missing[0]!r}{more}, which other systems have"
+            which = f"{signature.metric} of {system!r}"
+            msg = f"{file}: {which} lacks segment {missing[0]!r}{more}, which other systems have"
             raise FileFormatError(msg)
-    values = np.array([[cells.values[system][name] for system in systems] for name in instances])
-    return ImportedTable(
-        metric,
-        systems,
-        tuple(instances),
-        values,
+    table = ScoreTable.from_numbers(
+        signature.metric,
+        {system: [scores[name] for name in instances] for system, scores in cells.values.items()},
         higher_is_better=signature.recipe["better"] == "higher",
         signature=signature,
-        documents=None if documents is None else tuple(documents[name] for name in instances),
-        file=file,
     )
+    known = None if documents is None else tuple(documents[name] for name in instances)
+    return ImportedScores(table, tuple(instances), known, file)
 
 
 def _in_order(instances: list[str]) -> list[str]:

@@ -14,7 +14,7 @@ import nlgauge
 from nlgauge.core.score import Score
 from nlgauge.core.score_table import ScoreTable
 from nlgauge.core.signature import Signature
-from nlgauge.data.score_files import ImportedTable, read_score_file
+from nlgauge.data.score_files import ImportedScores, read_score_file
 from nlgauge.errors import InputError, SignatureError
 from nlgauge.studies.compare.system_scores import (
     SystemScores,
@@ -167,7 +167,7 @@ def test_what_is_no_scores_is_refused_by_its_value(scores: object) -> None:
         compare_systems(scores)  # type: ignore[arg-type]
 
 
-def read(folder: Path, text: str, name: str = "comet.csv", **options: object) -> ImportedTable:
+def read(folder: Path, text: str, name: str = "comet.csv", **options: object) -> ImportedScores:
     (folder / name).write_text(text)
     (found,) = read_score_file(folder / name, **options)  # type: ignore[arg-type]
     return found
@@ -199,7 +199,7 @@ def test_two_files_are_put_in_one_order(tmp_path: Path) -> None:
     first = read(tmp_path, "id,a\np,1\nq,2\n")
     other = read(tmp_path, "id,doc,a\nq,y,20\np,x,10\n", "bleurt.csv")
     found = in_line_with(first, other)
-    assert (found.instances, found.documents, found.values[:, 0].tolist()) == (("p", "q"), ("x", "y"), [10, 20])
+    assert (found.instances, found.documents, found.scores[0].score.tolist()) == (("p", "q"), ("x", "y"), [10, 20])
     with pytest.raises(InputError, match=r"bleurt.csv lacks segment 'q', which .*comet.csv has"):
         in_line_with(first, read(tmp_path, "id,a\np,1\n", "bleurt.csv"))
     with pytest.raises(InputError, match=r"comet.csv lacks segment 'r', which .*bleurt.csv has"):

@@ -208,7 +208,9 @@ def test_recipes_differ_by_language_pair_and_by_model(testset: Path) -> None:
     assert third.reason == "another model: minilm (published: minilm-mnli)"
     assert "layer:2" in second.signatures["cs-en"]
     mine = score_judgements(load("wmt17-testset", testset, langpairs="cs-en"), ["bertscore"], model="minilm", layer=2)
-    assert row(result, "recall")["cs-en"] == pytest.approx(pearsonr(HUMAN, mine.metrics[0].component("recall").values)[0])
+    assert row(result, "recall")["cs-en"] == pytest.approx(
+        pearsonr(HUMAN, mine.metrics[0].component("recall").values)[0]
+    )
 
 
 def test_relative_rankings(tmp_path: Path) -> None:

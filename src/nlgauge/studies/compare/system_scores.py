@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from nlgauge.core.score import Score
 from nlgauge.core.score_table import ScoreTable
-from nlgauge.data.score_files import ImportedTable
+from nlgauge.data.score_files import ImportedScores
 from nlgauge.errors import InputError
 from nlgauge.stats.numeric import orient
 from nlgauge.studies.compare.saved_runs import check_recipes
@@ -285,7 +285,7 @@ def _in_one_order(views: list[SystemScores]) -> list[SystemScores]:
 
 
 def imported_tables(
-    imported: Sequence[ImportedTable],
+    imported: Sequence[ImportedScores],
     *,
     beside: Sequence[SystemScores] = (),
     documents: Sequence[str] | None = None,
@@ -302,7 +302,7 @@ def imported_tables(
 
 
 def imported_table(
-    imported: ImportedTable,
+    imported: ImportedScores,
     *,
     systems: Sequence[str] | None = None,
     segments: int | None = None,
@@ -319,19 +319,14 @@ def imported_table(
             "to compare"
         )
         raise InputError(msg)
-    columns = dict(zip(imported.systems, imported.values.T, strict=True))
+    by_name = dict(zip(imported.systems, imported.scores, strict=True))
     names = imported.systems if systems is None else systems
-    table = ScoreTable.from_numbers(
-        imported.metric,
-        {name: columns[match_system(name, imported)] for name in names},
-        higher_is_better=imported.higher_is_better,
-        signature=imported.signature,
-    )
+    table = ScoreTable(tuple(replace(by_name[match_system(name, imported)], system=name) for name in names))
     named = imported.documents if documents is None else tuple(documents)
     return SystemScores(table, instances=imported.instances, documents=named)
 
 
-def in_line_with(first: ImportedTable, other: ImportedTable) -> ImportedTable:
+def in_line_with(first: ImportedScores, other: ImportedScores) -> ImportedScores:
     """The other file's scores with its instances in the order of the first's; both must have the same."""
     for file, names, here in ((other, first.instances, other.instances), (first, other.instances, first.instances)):
         missing = next((name for name in names if name not in set(here)), None)
@@ -339,12 +334,10 @@ def in_line_with(first: ImportedTable, other: ImportedTable) -> ImportedTable:
             msg = f"{file.file} lacks segment {missing!r}, which {(first if file is other else other).file} has"
             raise InputError(msg)
     places = {name: place for place, name in enumerate(other.instances)}
-    order = [places[name] for name in first.instances]
-    documents = None if other.documents is None else tuple(other.documents[place] for place in order)
-    return replace(other, instances=first.instances, values=other.values[order], documents=documents)
+    return other.take([places[name] for name in first.instances])
 
 
-def match_system(name: str, imported: ImportedTable) -> str:
+def match_system(name: str, imported: ImportedScores) -> str:
     """What the file calls a system: the same, without folder, or without folder and suffix."""
     for shorten in (str, lambda path: PurePath(path).name, lambda path: PurePath(path).name.split(".")[0]):
         matches = [other for other in imported.systems if shorten(other) == shorten(name)]
