@@ -7,8 +7,7 @@ import inspect
 import pytest
 
 import nlgauge.data
-from nlgauge.data.card import DataCard, known_files
-from nlgauge.data.cards import DATA_CARDS
+from nlgauge.data.cards import DATA_CARDS, DataCard, known_files
 
 
 @pytest.mark.parametrize("card", DATA_CARDS.values(), ids=list(DATA_CARDS))

@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nlgauge.data.cards import DATA_CARDS, load
-from nlgauge.data.integrity import check, recognise
+from nlgauge.data.cards import DATA_CARDS, check, load, recognise
 from nlgauge.data.loaders.common import moses_detokeniser
 from nlgauge.data.loaders.flat_files import load_custom
 from nlgauge.data.loaders.mt_metrics_eval import load_mt_metrics_eval

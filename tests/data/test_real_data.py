@@ -13,8 +13,7 @@ import numpy as np
 import pytest
 from scipy.stats import kendalltau, pearsonr, spearmanr
 
-from nlgauge.data.cards import DATA_CARDS, load
-from nlgauge.data.integrity import check, recognise
+from nlgauge.data.cards import DATA_CARDS, check, load, recognise
 from nlgauge.data.judgements import UNKNOWN_SYSTEM, JudgementTable
 from nlgauge.errors import DataWarning
 

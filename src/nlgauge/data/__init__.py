@@ -3,9 +3,7 @@
 import importlib
 import typing
 
-from nlgauge.data.card import DataCard
-from nlgauge.data.cards import DATA_CARDS, find_data_card, load, locate
-from nlgauge.data.integrity import DataCheck, check, recognise
+from nlgauge.data.cards import DATA_CARDS, DataCard, DataCheck, check, find_data_card, load, locate, recognise
 from nlgauge.data.judgements import UNKNOWN_SYSTEM, Documents, ErrorSpan, JudgementTable, RankedPairs, document_table
 from nlgauge.data.score_files import ImportedScores, read_score_file, read_score_files
 

@@ -1,22 +1,193 @@
-"""Data sets by name: find the card, find the files in a folder, load them."""
+"""Data sets by name: cards of what is known of them, loading by the card, and checks of files.
+
+A card says where a data set is published, what it holds, and how its files are called. Its options are those of its
+loader; an option has the kind of value that the loader takes:
+
+flag      bool            true, yes, on or 1; false, no, off or 0
+number    int             a whole number
+name      str             one name
+names     str, several    names between commas; nothing after `=` is none
+
+`check` says whether the files at a path are a whole data set, by their names, digests and rows.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import hashlib
+import inspect
 import os
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+import types
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
+from importlib import import_module
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias, Union, get_args, get_origin, get_type_hints
 
 from nlgauge.core.options import did_you_mean
 from nlgauge.core.result import Result
-from nlgauge.data.card import DataCard
 from nlgauge.data.judgements import JudgementTable
 from nlgauge.data.loaders.common import files_below
-from nlgauge.errors import InputError, RecipeError
+from nlgauge.errors import DataWarning, InputError, NlgaugeError, RecipeError
+from nlgauge.io.lines import read_bytes
 from nlgauge.io.table import Cell, Table
-from nlgauge.io.toml_records import read_records
+from nlgauge.io.toml_records import build_record, read_entries, read_records
+
+OptionKind: TypeAlias = Literal["flag", "number", "name", "names"]
+
+_FLAGS = {
+    **dict.fromkeys(("true", "yes", "on", "1"), True),
+    **dict.fromkeys(("false", "no", "off", "0"), False),
+}
+
+
+def option_kinds(loader: Callable[..., Any]) -> dict[str, OptionKind]:
+    """The kind of each keyword of a loader, by name."""
+    hints = get_type_hints(loader)
+    return {name: _kind(hints[name]) for name in list(inspect.signature(loader).parameters)[1:]}
+
+
+def _kind(hint: Any) -> OptionKind:
+    kinds = get_args(hint) if get_origin(hint) in (Union, types.UnionType) else (hint,)
+    if bool in kinds:
+        return "flag"
+    if int in kinds:
+        return "number"
+    return "names" if any(get_origin(one) is not None for one in kinds) else "name"
+
+
+def parse_option(name: str, kind: OptionKind, text: str) -> Any:
+    """The value that a text such as that of `--set NAME=TEXT` stands for; one that is not understood is refused."""
+    if kind == "flag":
+        if text.lower() not in _FLAGS:
+            msg = f"{name} must be true or false (yes or no, on or off), got {text!r}"
+            raise RecipeError(msg)
+        return _FLAGS[text.lower()]
+    if kind == "number":
+        if not (text.isascii() and text.isdigit()):
+            msg = f"{name} must be a whole number, got {text!r}"
+            raise RecipeError(msg)
+        return int(text)
+    if kind == "names":
+        return tuple(text.split(",")) if text else ()
+    if not text or "," in text:
+        msg = f"{name} must be one name, got {text!r}"
+        raise RecipeError(msg)
+    return text
+
+
+def check_option(name: str, kind: OptionKind, value: Any) -> None:
+    """Refuse a value of another kind: the text "no" would count as true."""
+    if kind == "flag" and not isinstance(value, bool):
+        msg = f"{name} must be True or False, got {value!r}"
+        raise RecipeError(msg)
+    if kind == "number" and (not isinstance(value, int) or isinstance(value, bool)):
+        msg = f"{name} must be a whole number, got {value!r}"
+        raise RecipeError(msg)
+
+
+@dataclass(frozen=True)
+class FileSet:
+    """Files that belong together: an entry of known_files.toml, which explains the fields.
+
+    `files` is None for any number of them.
+    """
+
+    keys: ClassVar[Mapping[str, str]] = {"digest": "sha256"}
+    unwritten: ClassVar[tuple[str, ...]] = ("shared",)
+
+    pattern: str
+    files: int | None = 1
+    digest: str = ""
+    shared: bool = False
+
+
+@cache
+def known_files() -> Mapping[str, tuple[FileSet, ...]]:
+    """The files of known_files.toml by data set."""
+    path = Path(__file__).with_name("known_files.toml")
+    sets: dict[str, list[FileSet]] = {}
+    for name, entries in read_entries(path).items():
+        for entry in entries:
+            given = {"files": None} if entry.get("files") == "any" else {}  # TOML has no null
+            rest = {key: value for key, value in entry.items() if key not in given}
+            sets.setdefault(name, []).append(build_record(FileSet, rest, where=f"{path.name}: {name}", **given))
+    return {name: tuple(groups) for name, groups in sets.items()}
+
+
+@dataclass(frozen=True, kw_only=True)
+class DataCard:
+    """A data set known by name: an entry of cards.toml, which explains the fields."""
+
+    name: str
+    title: str
+    gold: str
+    published: str
+    citation: str
+    loader: str
+    fixed: Mapping[str, Any] = field(default_factory=dict)
+    defaults: Mapping[str, Any] = field(default_factory=dict)
+    hidden: tuple[str, ...] = ()
+    rows: Mapping[str, int] = field(default_factory=dict)
+    folders: tuple[str, ...] = ("",)
+    licence: str = "see the publisher"
+    pitfall: str = ""
+    check_options: Mapping[str, Any] = field(default_factory=dict)
+    generic: bool = False
+    texts: bool = True
+    whole_texts: bool = False
+
+    @property
+    def files(self) -> tuple[FileSet, ...]:
+        """What its files are called, with their digests."""
+        return known_files().get(self.name, ())
+
+    def import_loader(self) -> Callable[..., JudgementTable]:
+        """The loader, imported only now: to list data sets takes none."""
+        module, _, function = self.loader.partition(":")
+        loader: Callable[..., JudgementTable] = getattr(import_module(f"nlgauge.data.loaders.{module}"), function)
+        return loader
+
+    def read(self, path: Path, **options: Any) -> JudgementTable:
+        """The table of the files at a path."""
+        return self.import_loader()(path, **{**self.defaults, **self.fixed, **options})
+
+    @property
+    def options(self) -> Mapping[str, OptionKind]:
+        """What `load` takes for this data set, besides `langpairs`, with the kind of value of each."""
+        hidden = {"langpairs", *self.fixed, *self.hidden}
+        return {name: kind for name, kind in option_kinds(self.import_loader()).items() if name not in hidden}
+
+    def parse_options(self, texts: Iterable[str]) -> dict[str, Any]:
+        """Options from texts `KEY=VALUE`, each read as its kind says."""
+        found: dict[str, Any] = {}
+        for text in texts:
+            key, equals, value = text.partition("=")
+            if not equals or not key:
+                msg = f"an option of {self.name} is KEY=VALUE, got {text!r}"
+                raise RecipeError(msg)
+            self._check_known(key)
+            if key in found:
+                msg = f"option {key!r} is given twice, again as {text!r}; put several names between commas"
+                raise RecipeError(msg)
+            found[key] = parse_option(key, self.options[key], value)
+        return found
+
+    def check_given(self, options: Mapping[str, Any]) -> None:
+        """Refuse an option that the data set does not have, or a value of another kind."""
+        for name, value in options.items():
+            self._check_known(name)
+            check_option(name, self.options[name], value)
+
+    def _check_known(self, option: str) -> None:
+        if option not in self.options:
+            known = ", ".join(["langpairs", *self.options])
+            msg = f"{self.name} takes no option {option!r}; it takes: {known}"
+            raise RecipeError(msg)
+
 
 #: The known data sets by name.
 DATA_CARDS: Mapping[str, DataCard] = read_records(Path(__file__).with_name("cards.toml"), DataCard)
@@ -38,16 +209,11 @@ def locate(card: DataCard, path: str | os.PathLike[str]) -> Path | None:
         return base if any(base.match(pattern) for pattern in telling) else None
     for folder in card.folders:
         place = base / folder
-        if place.is_dir() and any(_has(place, pattern) for pattern in telling):
-            return place
+        for pattern in telling if place.is_dir() else ():
+            with contextlib.suppress(InputError):  # a folder that is too large to look through has none
+                if next(files_below(place, pattern), None) is not None:
+                    return place
     return None
-
-
-def _has(place: Path, pattern: str) -> bool:
-    """Whether a folder has such a file; one that is too large to look through has none."""
-    with contextlib.suppress(InputError):
-        return next(files_below(place, pattern), None) is not None
-    return False
 
 
 def load(
@@ -70,15 +236,6 @@ def load(
     return table if card.generic else replace(table, name=card.name, citation=card.citation)
 
 
-class FileDescription(NamedTuple):
-    """Files of a data set."""
-
-    pattern: str
-    files: int | None
-    """How many; None for any number."""
-    sha256: str
-
-
 @dataclass(frozen=True)
 class DataDescription(Result):
     """A data set: source, citation, options, rows and files."""
@@ -95,12 +252,12 @@ class DataDescription(Result):
     options: tuple[str, ...]
     rows: Mapping[str, int]
     """By language pair."""
-    files: tuple[FileDescription, ...]
+    files: tuple[FileSet, ...]
 
     def tables(self, form: str = "text") -> list[Table]:
         """A row per group of files."""
         rows: list[list[Cell]] = [
-            [group.pattern, "any" if group.files is None else str(group.files), group.sha256 or "-"]
+            [group.pattern, "any" if group.files is None else str(group.files), group.digest or "-"]
             for group in self.files
         ]
         return [Table(["files", "number", "sha256"], rows)] if rows else []
@@ -109,8 +266,7 @@ class DataDescription(Result):
         """As text the facts line by line, then the files."""
         if form != "text":
             return super().render(form, decimals=decimals)
-        names = ("name", "title", "gold", "published", "citation", "licence", "pitfall")
-        lines = [(name, getattr(self, name)) for name in names if getattr(self, name)]
+        lines = [(name, getattr(self, name)) for name in _FACTS if getattr(self, name)]
         kinds = DATA_CARDS[self.name].options
         named = [f"{name} ({kinds[name]})" for name in self.options if name in kinds]
         lines.append(("options", ", ".join(["langpairs (names)", *named])))
@@ -138,12 +294,153 @@ class DataList(Result):
         return [Table(["name", "rows", "gold", "what"], rows)]
 
 
+#: Fields of a card that are described as they stand.
+_FACTS = ("name", "title", "gold", "published", "citation", "licence", "pitfall")
+
+
 def describe_card(card: DataCard, *, options: bool = True) -> DataDescription:
     """What is known about a data set; its options import its loader, which takes a while."""
-    facts = ("name", "title", "gold", "published", "citation", "licence", "pitfall")
     return DataDescription(
-        **{name: getattr(card, name) for name in facts},
+        **{name: getattr(card, name) for name in _FACTS},
         options=("langpairs", *card.options) if options else (),
         rows=dict(card.rows),
-        files=tuple(FileDescription(group.pattern, group.files, group.digest or "") for group in card.files),
+        files=card.files,
     )
+
+
+class FileCheck(NamedTuple):
+    """One set of files: `state` is same, different, more, missing, or present (where no digest is known)."""
+
+    pattern: str
+    expected: int | None
+    found: int
+    state: str
+
+
+class RowCheck(NamedTuple):
+    """Rows of the table for one language pair; `expected` None where the number is not known."""
+
+    langpair: str
+    expected: int | None
+    found: int
+
+    @property
+    def state(self) -> str:
+        """In one word, as that of files."""
+        if self.expected is None:
+            return "present"
+        return "same" if self.expected == self.found else "different"
+
+
+@dataclass(frozen=True)
+class DataCheck(Result):
+    """What is at a path. `problem` is why the data does not load, if it does not."""
+
+    format = "nlgauge-data-check-1"
+    decimals = 0
+    computed = ("complete",)
+
+    name: str
+    path: str
+    files: tuple[FileCheck, ...]
+    rows: tuple[RowCheck, ...]
+    notes: tuple[str, ...]
+    problem: str | None
+
+    @property
+    def complete(self) -> bool:
+        """Nothing is missing, no known file differs, it loads, and it has the rows that it should have."""
+        files = all(entry.state not in ("missing", "different") for entry in self.files)
+        rows = all(entry.expected in (None, entry.found) for entry in self.rows)
+        return files and rows and self.problem is None
+
+    def tables(self, form: str = "text") -> list[Table]:
+        """A row per set of files, and per language pair."""
+        files = [[entry.pattern, _count_of(entry), entry.state] for entry in self.files]
+        rows = [[entry.langpair, _count_of(entry), entry.state] for entry in self.rows]
+        notes = [*([f"does not load: {self.problem}"] if self.problem else []), *self.notes]
+        caption = f"{self.name} at {self.path}: {'complete' if self.complete else 'NOT complete'}"
+        return [Table(["files or rows", "found", "state"], [*files, *rows], caption, notes)]
+
+
+@dataclass(frozen=True)
+class DataChecks(Result):
+    """What is at a path, of several data sets."""
+
+    format = "nlgauge-data-checks-1"
+    decimals = 0
+    computed = ("complete",)
+
+    checks: tuple[DataCheck, ...]
+
+    @property
+    def complete(self) -> bool:
+        """Whether each of them is."""
+        return all(check.complete for check in self.checks)
+
+    def tables(self, form: str = "text") -> list[Table]:
+        """A table for each."""
+        return [table for check in self.checks for table in check.tables(form)]
+
+
+def _count_of(entry: FileCheck | RowCheck) -> str:
+    return str(entry.found) if entry.expected is None else f"{entry.found} of {entry.expected}"
+
+
+def recognise(path: str | os.PathLike[str]) -> tuple[str, ...]:
+    """Names of the data sets of which files lie at a path."""
+    _need_path(path)
+    return tuple(card.name for card in DATA_CARDS.values() if locate(card, path) is not None)
+
+
+def _need_path(path: str | os.PathLike[str]) -> None:
+    if not Path(path).exists():
+        msg = f"no such file or folder: {os.fspath(path)!r}"
+        raise InputError(msg)
+
+
+def check(name: str, path: str | os.PathLike[str]) -> DataCheck:
+    """Compare what is at a path with what is known of a data set, and load it."""
+    card = find_data_card(name)
+    _need_path(path)
+    place = locate(card, path) or Path(path)
+    problem, notes = None, list[str]()
+    found: Counter[str] = Counter()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DataWarning)  # the notes say the same
+            table = card.read(place, **card.check_options)
+        found.update(table.langpair)
+        notes += table.notes
+    except NlgaugeError as error:
+        problem = str(error)
+    expected = dict.fromkeys(card.rows) | dict.fromkeys(found)
+    rows = () if problem else tuple(RowCheck(pair, card.rows.get(pair), found[pair]) for pair in expected)
+    files = tuple(_check_files(group, place) for group in card.files)
+    return DataCheck(name, str(place), files, rows, tuple(notes), problem)
+
+
+def set_digest(files: Sequence[Path]) -> str:
+    """The sha256 of one file, or of the lines that `sha256sum` prints for several, in the order of their names."""
+    digests = {file.name: hashlib.sha256(read_bytes(str(file))).hexdigest() for file in files}
+    if len(digests) == 1:
+        return next(iter(digests.values()))
+    lines = "".join(f"{digests[name]}  {name}\n" for name in sorted(digests))
+    return hashlib.sha256(lines.encode()).hexdigest()
+
+
+def _check_files(group: FileSet, place: Path) -> FileCheck:
+    if place.is_file():
+        files = [place] if place.match(group.pattern) else []
+    else:
+        files = sorted(file for file in place.glob(group.pattern) if file.is_file())
+    least = 1 if group.files is None else group.files
+    if len(files) < least:
+        state = "missing"
+    elif group.files is not None and len(files) > group.files:
+        state = "more"
+    elif not group.digest:
+        state = "present"
+    else:
+        state = "same" if set_digest(files) == group.digest else "different"
+    return FileCheck(group.pattern, group.files, len(files), state)

@@ -11,7 +11,7 @@ import jsonschema
 import pytest
 
 from nlgauge.core.result import FORMATS, Result
-from nlgauge.data.integrity import DataChecks, check
+from nlgauge.data.cards import DataChecks, check
 from nlgauge.errors import InputError
 from nlgauge.studies.explain.corpus import CorpusSummary, GroupShare
 from nlgauge.studies.explain.evaluate import ErrorAgreements, evaluate_errors

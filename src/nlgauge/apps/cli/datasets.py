@@ -13,8 +13,7 @@ from nlgauge.apps.cli.flags import Command, Flags
 from nlgauge.apps.cli.outputs import write_result
 from nlgauge.core.kinds import Folder, Int, Many, Text
 from nlgauge.core.options import OptionSet, option
-from nlgauge.data.cards import DATA_CARDS, DataList, describe_card, find_data_card, load
-from nlgauge.data.integrity import DataChecks, check, recognise
+from nlgauge.data.cards import DATA_CARDS, DataChecks, DataList, check, describe_card, find_data_card, load, recognise
 from nlgauge.errors import InputError, RecipeError
 
 if TYPE_CHECKING:

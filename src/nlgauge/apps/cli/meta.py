@@ -44,7 +44,7 @@ from nlgauge.studies.meta.score_judgements import score_judgements
 from nlgauge.studies.meta.tune_layer import TuneOptions, tune_layer
 
 if TYPE_CHECKING:
-    from nlgauge.data.card import DataCard
+    from nlgauge.data.cards import DataCard
 
 
 @dataclass(frozen=True, kw_only=True)

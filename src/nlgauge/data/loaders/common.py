@@ -8,14 +8,14 @@ import math
 import os
 import re
 import tarfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from nlgauge.data.judgements import OPTIONAL_COLUMNS, UNKNOWN_SYSTEM, ErrorSpan, JudgementTable
+from nlgauge.data.judgements import OPTIONAL_COLUMNS, UNKNOWN_SYSTEM, ErrorSpan, JudgementTable, select_known
 from nlgauge.errors import FileFormatError, InputError
-from nlgauge.io.lines import read_bytes
+from nlgauge.io.lines import read_bytes, read_lines, unequal_lines
 from nlgauge.io.packages import require
 from nlgauge.io.tables import Row
 
@@ -62,12 +62,11 @@ class TableBuilder:
         values = (segment, system, langpair, hypothesis, references, source, topic, document, *errors)
         for column, value in zip(self._columns.values(), values, strict=True):
             column.append(value)
-        for kind, found in (("human", human or {}), ("released", released or {})):
-            scores = self._scores[kind]
-            for name in found:
-                scores.setdefault(name, [math.nan] * before)
-            for name, column in scores.items():
-                column.append(found.get(name, math.nan))
+        for columns, scores in ((self._scores["human"], human or {}), (self._scores["released"], released or {})):
+            for name in scores:
+                columns.setdefault(name, [math.nan] * before)
+            for name, column in columns.items():
+                column.append(scores.get(name, math.nan))
 
     def table(self, name: str, *, default_criterion: str | None, **details: Any) -> JudgementTable:
         """The table of all rows; `details` are further fields of it."""
@@ -87,14 +86,34 @@ class TableBuilder:
 _MOST_ENTRIES = 50_000
 
 
-def language_files(path: Path, pattern: str, name: str) -> dict[str, Path]:
-    """Files of a folder by language pair: `pattern` finds them, the group in `name` is the pair."""
+def language_files(
+    path: Path, pattern: str, name: str, langpairs: str | Iterable[str] | None, *, pair: str = r"\1"
+) -> dict[str, Path]:
+    """Files of a folder by language pair, of the pairs asked for.
+
+    `pattern` finds them, and groups in `name` give the pair, by default the first.
+    """
     _need_folder(path)
-    found = {match[1]: file for file in sorted(path.glob(pattern)) if (match := re.fullmatch(name, file.name))}
-    if not found:
+    matches = [(match, file) for file in sorted(path.glob(pattern)) if (match := re.fullmatch(name, file.name))]
+    if not matches:
         msg = f"{path}: expected files named like {pattern!r}, got none"
         raise InputError(msg)
-    return found
+    files = {match.expand(pair): file for match, file in matches}
+    return {langpair: files[langpair] for langpair in select_known(langpairs, list(files), f"{path}: language pair")}
+
+
+def parallel_lines(file: Path, other: Path, count: int) -> list[str]:
+    """The lines of a file that runs in parallel with another one of so many lines."""
+    lines = read_lines(file)
+    if len(lines) != count:
+        raise unequal_lines(file, len(lines), other, count)
+    return lines
+
+
+def quote_notes(count: int, what: str, *, unquote: bool) -> tuple[str, ...]:
+    """A note on texts in the quotes of a spreadsheet, if there are any."""
+    done = "taken off" if unquote else "kept; unquote=True takes them off"
+    return (f"{count} {what} carry the quotes of a spreadsheet ({done})",) if count else ()
 
 
 def need_file(path: Path, name: str) -> Path:

@@ -40,7 +40,7 @@ from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 
 from nlgauge.data.judgements import UNKNOWN_SYSTEM, JudgementTable, select_known
-from nlgauge.data.loaders.common import TableBuilder, need_file
+from nlgauge.data.loaders.common import TableBuilder, need_file, quote_notes
 from nlgauge.errors import FileFormatError, InputError, RecipeError
 from nlgauge.io.lines import read_bytes
 from nlgauge.io.tables import (
@@ -95,8 +95,7 @@ def load_sts(
             references=(second,),
             human={"similarity": row.number("score")},
         )
-    done = "taken off" if unquote else "kept; unquote=True takes them off"
-    notes = (f"{quoted} sentences carry the quotes of a spreadsheet ({done})",) if quoted else ()
+    notes = quote_notes(quoted, "sentences", unquote=unquote)
     return build.table("sts", default_criterion="similarity", notes=notes)
 
 

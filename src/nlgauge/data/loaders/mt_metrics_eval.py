@@ -39,7 +39,7 @@ from nlgauge.data.judgements import (
     select_known,
     without_long_texts,
 )
-from nlgauge.data.loaders.common import TableBuilder, language_files
+from nlgauge.data.loaders.common import TableBuilder, language_files, parallel_lines
 from nlgauge.errors import FileFormatError, InputError, RecipeError
 from nlgauge.io.lines import read_lines, unequal_lines
 from nlgauge.io.tables import Row, read_tsv
@@ -73,14 +73,14 @@ def load_mt_metrics_eval(
     if unit not in ("segment", "document"):
         msg = f"unit must be segment or document, got {unit!r}"
         raise RecipeError(msg)
-    files = language_files(path / "sources", "*.txt", r"([A-Za-z_]+-[A-Za-z_]+)\.txt")
+    sources = language_files(path / "sources", "*.txt", r"([A-Za-z_]+-[A-Za-z_]+)\.txt", None)
     build = TableBuilder()
     people: set[str] = set()
     official: dict[str, dict[str, float]] = {}
     judged: set[str] = set()
     default: str | None = None
     of_documents: dict[str, dict[DocumentKey, float]] = {}
-    for langpair in select_known(langpairs, list(files), f"{path}: language pair"):
+    for langpair in select_known(langpairs, list(sources), f"{path}: language pair"):
         part = _Part(path, langpair, references)
         known = sorted({name for name, level in part.human_files if level != "doc" or unit == "document"})
         default = (
@@ -119,9 +119,7 @@ class _Part:
         self.sources = read_lines(self.source_file)
         start = re.escape(langpair)
         found = {match[1]: file for match, file in _matching(path / "references", rf"{start}\.([^.]+)\.txt")}
-        self.references = {
-            name: self._parallel(found[name]) for name in _wanted(path, langpair, references, list(found))
-        }
+        self.references = {name: self.lines(found[name]) for name in _wanted(path, langpair, references, list(found))}
         folder = path / "system-outputs" / langpair
         everyone = {match[1]: file for match, file in _matching(folder, r"(.+)\.txt")}
         self.outputs = {name: file for name, file in everyone.items() if name not in self.references}
@@ -140,11 +138,9 @@ class _Part:
                 raise unequal_lines(file, len(rows), self.source_file, len(self.sources))
             self.documents = [row.text("DOCUMENT") for row in rows]
 
-    def _parallel(self, file: Path) -> list[str]:
-        lines = read_lines(file)
-        if len(lines) != len(self.sources):
-            raise unequal_lines(file, len(lines), self.source_file, len(self.sources))
-        return lines
+    def lines(self, file: Path) -> list[str]:
+        """The lines of a file that runs in parallel with the sources."""
+        return parallel_lines(file, self.source_file, len(self.sources))
 
     def blocks(self, file: Path, *, length: int | None = None) -> dict[str, list[float]]:
         """Scores by system, one per segment unless `length` says otherwise; NaN for `None`."""
@@ -186,7 +182,7 @@ class _Part:
     def add_to(self, build: TableBuilder, human: _Scores, released: _Scores) -> None:
         """Add every line of every system."""
         for system, file in self.outputs.items():
-            for at, text in enumerate(self._parallel(file)):
+            for at, text in enumerate(self.lines(file)):
                 build.add(
                     Row(str(file), f"line {at + 1}", {}),
                     segment=str(at + 1),
@@ -267,14 +263,15 @@ def load_mqm(
     """
     if path.is_file():
         match = re.search(r"_([a-z]{2})([a-z]{2})\.tsv$", path.name)
-        files = {f"{match[1]}-{match[2]}" if match else "und": path}
+        pair = f"{match[1]}-{match[2]}" if match else "und"
+        files = dict.fromkeys(select_known(langpairs, [pair], f"{path}: language pair"), path)
     else:
-        found = language_files(path, "mqm_ted_*.tsv", r"mqm_ted_([a-z]{4})\.tsv")
-        files = {f"{pair[:2]}-{pair[2:]}": file for pair, file in found.items()}
+        name = r"mqm_ted_([a-z]{2})([a-z]{2})\.tsv"
+        files = language_files(path, "mqm_ted_*.tsv", name, langpairs, pair=r"\1-\2")
     build = TableBuilder()
     people: set[str] = set()
-    for langpair in select_known(langpairs, list(files), f"{path}: language pair"):
-        people |= _add_file(build, files[langpair], langpair, references, humans=humans)
+    for langpair, file in files.items():
+        people |= _add_file(build, file, langpair, references, humans=humans)
     notes = (f"compared with {references!r}; references among the systems: {', '.join(sorted(people)) or 'none'}",)
     return build.table("mqm", default_criterion="mqm", human_systems=frozenset(people), notes=notes)
 

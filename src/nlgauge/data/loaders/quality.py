@@ -34,7 +34,7 @@ import warnings
 from collections.abc import Iterable
 from pathlib import Path
 
-from nlgauge.data.judgements import ErrorSpan, JudgementTable, select_known
+from nlgauge.data.judgements import ErrorSpan, JudgementTable
 from nlgauge.data.loaders.common import TableBuilder, archive_members, language_files, need_file
 from nlgauge.errors import DataWarning, FileFormatError, RecipeError
 from nlgauge.io.lines import split_lines, unequal_lines
@@ -47,10 +47,10 @@ _CAVEAT = "a log-likelihood of the translation model, not a human score"
 
 def load_mlqe(path: Path, *, langpairs: str | Iterable[str] | None = None) -> JudgementTable:
     """The archives `{pair}-test.tar.gz` of a folder, with the document of each segment."""
-    files = language_files(path, "*-test.tar.gz", r"([a-z]{2}-[a-z]{2})-test\.tar\.gz")
     build = TableBuilder()
-    for langpair in select_known(langpairs, list(files), f"{path}: language pair"):
-        _add_archive(build, files[langpair], langpair)
+    files = language_files(path, "*-test.tar.gz", r"([a-z]{2}-[a-z]{2})-test\.tar\.gz", langpairs)
+    for langpair, file in files.items():
+        _add_archive(build, file, langpair)
     return build.table("mlqe-pe", default_criterion="z_mean", caveats={"model_scores": _CAVEAT})
 
 
@@ -86,18 +86,17 @@ def load_multi30k(
 
     `keep_file_names=True` keeps rows whose translation is the name of a file, as published figures did.
     """
-    targets = language_files(path, "MMTtranslationdict_*.json", r"MMTtranslationdict_([a-z]{2})\.json")
-    files = {f"en-{target}": file for target, file in targets.items()}
+    name = r"MMTtranslationdict_([a-z]{2})\.json"
+    files = language_files(path, "MMTtranslationdict_*.json", name, langpairs, pair=r"en-\1")
     sources = read_json(need_file(path, "MMTsourcedict.json"))
     build = TableBuilder()
     notes: list[str] = []
-    for langpair in select_known(langpairs, list(files), f"{path}: language pair"):
-        target = langpair[-2:]
-        gold = read_json(need_file(path, f"MMTgolddict_{target}.json"))
-        found = _add_language(build, files[langpair], langpair, sources, gold, keep=keep_file_names)
-        if found:
+    for langpair, file in files.items():
+        gold = read_json(need_file(path, f"MMTgolddict_{langpair[-2:]}.json"))
+        file_names = _add_language(build, file, langpair, sources, gold, keep=keep_file_names)
+        if file_names:
             done = "kept" if keep_file_names else "left out"
-            notes.append(f"{langpair}: {found} translations are names of image files, not text; {done}")
+            notes.append(f"{langpair}: {file_names} translations are names of image files, not text; {done}")
     if notes:
         warnings.warn("multi30k: " + "; ".join(notes), DataWarning, stacklevel=2)
     return build.table("multi30k", default_criterion="z_score", notes=tuple(notes))
@@ -149,14 +148,14 @@ def load_eval4nlp(path: Path, *, split: str = "", langpairs: str | Iterable[str]
     if split not in ("", *_SPLITS):
         msg = f"split must be one of {', '.join(_SPLITS)}, got {split!r}"
         raise RecipeError(msg)
-    files = language_files(path, "*.tar.gz", rf"([a-z]{{2}}-[a-z]{{2}})-(?:{split or '|'.join(_SPLITS)})\.tar\.gz")
-    for langpair in files:
+    name = rf"([a-z]{{2}}-[a-z]{{2}})-(?:{split or '|'.join(_SPLITS)})\.tar\.gz"
+    for langpair in language_files(path, "*.tar.gz", name, None):
         if not split and all((path / f"{langpair}-{one}.tar.gz").is_file() for one in _SPLITS):
             msg = f"{path}: {langpair} is there as {' and '.join(_SPLITS)}; choose with split={_SPLITS[0]}"
             raise RecipeError(msg)
     build = TableBuilder()
-    for langpair in select_known(langpairs, list(files), f"{path}: language pair"):
-        _add_tagged_archive(build, files[langpair], langpair)
+    for langpair, file in language_files(path, "*.tar.gz", name, langpairs).items():
+        _add_tagged_archive(build, file, langpair)
     return build.table("eval4nlp", default_criterion="da")
 
 

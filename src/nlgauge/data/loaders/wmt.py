@@ -39,9 +39,16 @@ from pathlib import Path
 from typing import NamedTuple
 
 from nlgauge.data.judgements import UNKNOWN_SYSTEM, Documents, JudgementTable, RankedPairs, select_known
-from nlgauge.data.loaders.common import TableBuilder, find_below, language_files, moses_detokeniser
+from nlgauge.data.loaders.common import (
+    TableBuilder,
+    find_below,
+    language_files,
+    moses_detokeniser,
+    parallel_lines,
+    quote_notes,
+)
 from nlgauge.errors import FileFormatError, InputError, RecipeError
-from nlgauge.io.lines import read_lines, unequal_lines
+from nlgauge.io.lines import read_lines
 from nlgauge.io.tables import Row, read_json, read_tsv, row_of, spreadsheet_quoted, unquoted
 
 _SEGMENT_COLUMNS = ("LP", "DATA", "SYSTEM", "SID", "HUMAN")
@@ -248,18 +255,11 @@ class WmtPackage:
         references = read_lines(file)
         if find_below(self.path, "source", "sources") is None:
             return _Parallel(file, references, None)
-        source_file = self._need(f"{start}-src.{source}")
-        sources = read_lines(source_file)
-        if len(sources) != len(references):
-            raise unequal_lines(source_file, len(sources), file, len(references))
+        sources = parallel_lines(self._need(f"{start}-src.{source}"), file, len(references))
         return _Parallel(file, references, tuple(sources))
 
     def _lines_of(self, system: str, langpair: str, parallel: _Parallel) -> list[str]:
-        file = self.outputs[langpair][system]
-        lines = read_lines(file)
-        if len(lines) != len(parallel.references):
-            raise unequal_lines(file, len(lines), parallel.file, len(parallel.references))
-        return lines
+        return parallel_lines(self.outputs[langpair][system], parallel.file, len(parallel.references))
 
     def _joiner(self, langpair: str) -> Callable[[str], str]:
         return moses_detokeniser(langpair.rpartition("-")[2]) if self.detokenise else str
@@ -287,10 +287,10 @@ _TASKS = ("wmt15", "wmt16")
 
 def load_wmt_json(path: Path, *, year: int, langpairs: str | Iterable[str] | None = None) -> JudgementTable:
     """The files `{year}_{pair}_formated.json` of a folder; gold is `human`, direct assessment."""
-    files = language_files(path, f"{year}_*_formated.json", rf"{year}_([a-z]{{2}}-[a-z]{{2}})_formated\.json")
     build = TableBuilder()
-    for langpair in select_known(langpairs, list(files), f"{path}: language pair"):
-        _add_file(build, files[langpair], langpair)
+    name = rf"{year}_([a-z]{{2}}-[a-z]{{2}})_formated\.json"
+    for langpair, file in language_files(path, f"{year}_*_formated.json", name, langpairs).items():
+        _add_file(build, file, langpair)
     table = build.table(f"wmt{year}", default_criterion="human")
     # BaryScore's variants are transport costs; the other released scores are similarities.
     return replace(table, distances=frozenset(name for name in table.released if "nbarycenters" in name))
@@ -336,12 +336,11 @@ def load_wmt_testset(
 
     `unquote=True` takes a spreadsheet's quotes off the sources, which then are those of the WMT package.
     """
-    files = language_files(path, "testset_*.tsv", r"testset_([a-z]{2}-[a-z]{2})\.tsv")
     build = TableBuilder()
     quoted = 0
-    for langpair in select_known(langpairs, list(files), f"{path}: language pair"):
-        name = str(files[langpair])
-        for number, row in enumerate(read_tsv(name, needed=_COLUMNS), start=1):
+    files = language_files(path, "testset_*.tsv", r"testset_([a-z]{2}-[a-z]{2})\.tsv", langpairs)
+    for langpair, file in files.items():
+        for number, row in enumerate(read_tsv(file, needed=_COLUMNS), start=1):
             if row.text("LP") != langpair:
                 msg = f"{row.at('LP')}: expected {langpair!r} as in the file's name, got {row.text('LP')!r}"
                 raise FileFormatError(msg)
@@ -357,6 +356,5 @@ def load_wmt_testset(
                 human={"HUMAN_score": row.number("HUMAN_score")},
                 released={"sentBLEU": row.number("sentBLEU")},
             )
-    done = "taken off" if unquote else "kept; unquote=True takes them off"
-    notes = (f"{quoted} sources carry the quotes of a spreadsheet ({done})",) if quoted else ()
+    notes = quote_notes(quoted, "sources", unquote=unquote)
     return build.table("wmt17-testset", default_criterion="HUMAN_score", notes=notes)

@@ -11,8 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from nlgauge.data.cards import load
-from nlgauge.data.integrity import recognise
+from nlgauge.data.cards import load, recognise
 from nlgauge.studies.meta.evaluation import evaluate
 from nlgauge.studies.meta.questions import Significance
 from nlgauge.studies.meta.row_scores import ScoredJudgements, released_rows
