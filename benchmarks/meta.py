@@ -23,14 +23,14 @@ from numpy.typing import NDArray
 
 from benchmarks.harness import Bar, machine, peak_rss, say
 from nlgauge.data.judgements import JudgementTable
-from nlgauge.studies.meta.evaluation import compare_tie_accuracies, evaluate
+from nlgauge.studies.meta.evaluation import evaluate
 from nlgauge.studies.meta.hybrids import hybrid_results
 from nlgauge.studies.meta.pairwise import (
     pairwise_difference_pearson,
     soft_pairwise_accuracies,
     tie_calibrated_accuracy,
 )
-from nlgauge.studies.meta.ranks import compare_metrics
+from nlgauge.studies.meta.ranks import compare_metrics, compare_tie_accuracies
 from nlgauge.studies.meta.row_scores import ScoredJudgements, given_rows
 
 __all__ = ["main"]

@@ -17,9 +17,8 @@ from nlgauge.core.signature import Signature
 from nlgauge.data.judgements import JudgementTable
 from nlgauge.studies.ensembles import search_ensembles
 from nlgauge.studies.meta.agreement import Agreements
-from nlgauge.studies.meta.evaluation import evaluate
+from nlgauge.studies.meta.evaluation import evaluate, tune_layer
 from nlgauge.studies.meta.row_scores import ScoredJudgements, given_rows
-from nlgauge.studies.meta.tune_layer import tune_layer
 from nlgauge.studies.sensitivity import sensitivity
 from nlgauge.studies.stress import Triple, Triples, score_triples, stress
 

@@ -76,7 +76,7 @@ def test_people_select_what_people_select() -> None:
 
 def test_selection_by_hand_when_all_are_drawn() -> None:
     # All four hybrids are drawn each time: the metric takes number 1, which people put second, .2 below the best.
-    made = Hybrids(("m",), np.array([0.9, 0.7, 0.1, 0.3]), np.array([[1.0, 4.0, 2.0, 3.0]]), 1, 0, 0)
+    made = Hybrids(("m",), np.array([0.9, 0.7, 0.1, 0.3]), np.array([[1.0, 4.0, 2.0, 3.0]]), 1, 0)
     (found,) = model_selection(made, chosen_from=4, repeats=10)
     assert (found.hits_at_1, found.mrr) == (0, 0.5)
     assert found.diff == pytest.approx(20)
@@ -94,7 +94,7 @@ def test_a_random_metric_selects_by_chance() -> None:
 
 def test_the_same_hybrid_is_never_drawn_twice() -> None:
     # With two hybrids to choose from two, both are there, so the better one is always found.
-    made = Hybrids(("m",), np.arange(100.0), np.arange(100.0)[None], 1, 0, 0)
+    made = Hybrids(("m",), np.arange(100.0), np.arange(100.0)[None], 1, 0)
     (found,) = model_selection(made, chosen_from=2, repeats=20_000)
     gaps = found.diff
     assert gaps == 0
@@ -116,7 +116,7 @@ def test_a_metric_blind_to_systems_selects_nothing() -> None:
 
 
 def test_selection_refuses() -> None:
-    made = Hybrids(("m",), np.arange(5.0), np.arange(5.0)[None], 1, 0, 0)
+    made = Hybrids(("m",), np.arange(5.0), np.arange(5.0)[None], 1, 0)
     with pytest.raises(InputError, match=r"between 2 and the number of hybrids \(5\), got 6"):
         model_selection(made, chosen_from=6)
     with pytest.raises(InputError, match="resamples must be at least 1"):

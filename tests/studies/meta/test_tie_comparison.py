@@ -10,8 +10,8 @@ import pytest
 from tests.studies.meta.made_tables import NAN, Array
 
 from nlgauge.stats.permutation import swap_signs
-from nlgauge.studies.meta.evaluation import compare_tie_accuracies
 from nlgauge.studies.meta.pairwise import tie_calibrated_accuracy
+from nlgauge.studies.meta.ranks import compare_tie_accuracies
 
 
 def test_compared_accuracies_equal_swapping_pair_by_pair() -> None:

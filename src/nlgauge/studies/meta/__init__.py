@@ -1,7 +1,7 @@
 """Correlation of metrics with human judgements: all levels, accuracies, significance, ranks and sentinels."""
 
-from nlgauge.studies.meta.agreement import AgreementCell, Agreements, AgreementTable, MetricAgreement
-from nlgauge.studies.meta.evaluation import TieComparison, compare_tie_accuracies, evaluate
+from nlgauge.studies.meta.agreement import Agreements, AgreementTable, MetricAgreement
+from nlgauge.studies.meta.evaluation import LayerAgreement, LayerTuning, TuneOptions, evaluate, tune_layer
 from nlgauge.studies.meta.hybrids import (
     HybridResult,
     Hybrids,
@@ -25,8 +25,22 @@ from nlgauge.studies.meta.pairwise import (
     soft_pairwise_accuracies,
     tie_calibrated_accuracy,
 )
-from nlgauge.studies.meta.questions import AGREEMENTS, LEVELS, Answer, Question, Significance, answer, check_question
-from nlgauge.studies.meta.ranks import MetricComparison, assign_ranks, compare_metrics
+from nlgauge.studies.meta.questions import (
+    AGREEMENTS,
+    LEVELS,
+    AgreementCell,
+    Question,
+    Significance,
+    answer,
+    check_question,
+)
+from nlgauge.studies.meta.ranks import (
+    MetricComparison,
+    TieComparison,
+    assign_ranks,
+    compare_metrics,
+    compare_tie_accuracies,
+)
 from nlgauge.studies.meta.row_scores import (
     RowScores,
     ScoredJudgements,
@@ -36,7 +50,6 @@ from nlgauge.studies.meta.row_scores import (
     sentinels_of,
 )
 from nlgauge.studies.meta.score_judgements import score_judgements
-from nlgauge.studies.meta.tune_layer import LayerAgreement, LayerTuning, TuneOptions, tune_layer
 
 __all__ = [
     "AGREEMENTS",
@@ -44,7 +57,6 @@ __all__ = [
     "AgreementCell",
     "AgreementTable",
     "Agreements",
-    "Answer",
     "DifferenceCorrelation",
     "HybridResult",
     "Hybrids",

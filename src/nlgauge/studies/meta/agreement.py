@@ -21,7 +21,7 @@ from nlgauge.core.result import Result
 from nlgauge.io.canvas import series_styles
 from nlgauge.io.table import Cell, Marked, Table
 from nlgauge.studies.bars import Bar, BarPanel, draw_bar_panels
-from nlgauge.studies.meta.questions import Question, Significance
+from nlgauge.studies.meta.questions import AgreementCell, Question, Significance
 
 _TESTS = {"bootstrap": "paired bootstrap", "williams": "Williams", "acc-eq": "permutation of outcomes"}
 
@@ -34,22 +34,6 @@ _NAMES = {
     "spa": "soft pairwise accuracy",
     "auc": "area under the ROC curve",
 }
-
-
-@dataclass(frozen=True)
-class AgreementCell:
-    """One metric on one language pair."""
-
-    value: float
-    low: float = float("nan")
-    high: float = float("nan")
-    unbeaten: bool = False
-    """No other metric is significantly better here."""
-    rank: int | None = None
-    count: int = 0
-    """Judgements, or systems, behind the value."""
-    note: str = ""
-    """Why there is no value, or what belongs beside it (a tie threshold, a chance level)."""
 
 
 @dataclass(frozen=True)

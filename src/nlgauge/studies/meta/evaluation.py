@@ -14,101 +14,50 @@ Language pairs are averaged without weights, as published. A metric that no othe
 On fewer than ten rows, topics or systems there is neither an interval nor a test: they would say nothing. Outputs of
 one document are not independent; `Significance(documents=True)` draws whole documents instead of rows or topics.
 
-For acc-eq each metric's epsilon is chosen once; then the outcomes of single pairs are swapped between two metrics
-(`stats.permutation_of_outcomes`), so that no draw needs a calibration of its own.
+`tune_layer` asks the same question of every layer of a model.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
-from typing import Literal, NamedTuple
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from nlgauge.core.run_options import Progress
+from nlgauge.core.kinds import Choice, Text
+from nlgauge.core.options import OptionSet, option
+from nlgauge.core.result import Result
+from nlgauge.core.run_options import Progress, RunOptions
+from nlgauge.data.judgements import JudgementTable
+from nlgauge.encoders.load import load_encoder
 from nlgauge.encoders.run_context import run_context
-from nlgauge.errors import NlgaugeError
+from nlgauge.errors import InputError, NlgaugeError
+from nlgauge.io.table import Cell, Marked, Table
+from nlgauge.metrics.bertscore import BERTScore
 from nlgauge.stats.correlation import Undefined, correlate
 from nlgauge.stats.correlation_bootstrap import bootstrap_correlations
-from nlgauge.stats.permutation import permutation_of_outcomes
-from nlgauge.stats.resampling import Units, bootstrap_mean, unit_numbers
-from nlgauge.studies.meta.agreement import AgreementCell, AgreementTable, MetricAgreement
+from nlgauge.stats.resampling import bootstrap_mean
+from nlgauge.studies.meta.agreement import AgreementTable, MetricAgreement
 from nlgauge.studies.meta.levels import Matrix
-from nlgauge.studies.meta.pairwise import TieAccuracy, outcome_pairs, tie_calibrated_accuracy
 from nlgauge.studies.meta.questions import (
     CORRELATIONS,
+    AgreementCell,
     Judgements,
     Question,
     Significance,
+    answer,
     check_question,
     judgements,
 )
-from nlgauge.studies.meta.ranks import (
-    MetricComparison,
-    assign_ranks,
-    compare_metrics,
-    correct_pairs,
-    small_products,
-    unbeaten,
-)
+from nlgauge.studies.meta.ranks import MetricComparison, compare_metrics, compare_tie_accuracies, small_products
 from nlgauge.studies.meta.row_scores import RowScores, ScoredJudgements
+from nlgauge.studies.meta.score_judgements import score_judgements
 
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
-class TieComparison(NamedTuple):
-    """acc_eq of every metric from best to worst, and the comparison of them."""
-
-    accuracies: tuple[TieAccuracy, ...]
-    comparison: MetricComparison
-    """Its `correlations` are the accuracies."""
-
-
-def compare_tie_accuracies(
-    scores: Mapping[str, ArrayLike],
-    human: ArrayLike,
-    *,
-    documents: Units | None = None,
-    alpha: float = 0.05,
-    correction: Literal["bonferroni", "holm"] | None = None,
-    resamples: int = 1000,
-    seed: int = 12345,
-    add_one: bool = False,
-) -> TieComparison:
-    """acc_eq with tie calibration for several metrics, ranked by significance.
-
-    `documents` names the document of each item; all outcomes of a document are swapped together.
-    """
-    unordered = [tie_calibrated_accuracy(values, human, name=name) for name, values in scores.items()]
-    accuracies = tuple(sorted(unordered, key=lambda accuracy: -accuracy.value))
-    size = len(accuracies)
-    p_values = np.full((size, size), np.nan)
-    if size > 1:
-        pairs = [outcome_pairs(scores[accuracy.metric], human) for accuracy in accuracies]
-        right = np.stack([of.right(accuracy.epsilon) for of, accuracy in zip(pairs, accuracies, strict=True)])
-        clusters = None if documents is None else unit_numbers(documents, np.shape(human)[1])[pairs[0].item]
-        tested = permutation_of_outcomes(
-            right, pairs[0].weight, clusters=clusters, resamples=resamples, seed=seed, add_one=add_one
-        )
-        upper = np.triu_indices(size, 1)
-        p_values[upper] = tested.p_values[upper]
-        p_values = correct_pairs(p_values, correction)
-    comparison = MetricComparison(
-        tuple(accuracy.metric for accuracy in accuracies),
-        np.array([accuracy.value for accuracy in accuracies]),
-        p_values,
-        assign_ranks(p_values, alpha=alpha),
-        unbeaten(p_values, alpha=alpha),
-        "item",
-        "acc_eq",
-        "permutation of pairs",
-        alpha,
-        correction,
-        resamples,
-        seed,
-        {},
-    )
-    return TieComparison(accuracies, comparison)
+    from nlgauge.core.keywords import TuneKeywords
 
 
 #: Fewest rows, topics or systems for an interval or a test.
@@ -152,7 +101,9 @@ def evaluate(
         found = {}
         for metric in scored.metrics:
             try:
-                found[metric.name] = _cell(people, metric, significance)
+                if langpair in metric.failed:
+                    raise metric.failed[langpair]
+                found[metric.name] = people.answer(metric, **significance.draws)
             except NlgaugeError as error:
                 found[metric.name] = AgreementCell(float("nan"), note=str(error))
                 errors.append(error)
@@ -178,14 +129,6 @@ def evaluate(
         tuple(notes),
         {"aggregate": aggregate, "unit": unit, **asdict(significance)},
     )
-
-
-def _cell(people: Judgements, metric: RowScores, significance: Significance) -> AgreementCell:
-    """The agreement of a metric on a language pair, without interval and test."""
-    if people.langpair in metric.failed:
-        raise metric.failed[people.langpair]
-    one = people.answer(metric, **significance.draws)
-    return AgreementCell(one.value, count=one.count, note=one.note)
 
 
 def _add_significance(
@@ -273,3 +216,79 @@ def _topic_intervals(
             interval = bootstrap_mean(list(values.values()), clusters=documents, **significance.draws)
             intervals[name] = (interval.low, interval.high)
     return intervals
+
+
+class LayerAgreement(NamedTuple):
+    """Agreement of one layer."""
+
+    layer: int
+    average: float
+    """Unweighted mean over language pairs."""
+    by_langpair: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class LayerTuning(Result):
+    """Agreement by layer and language pair."""
+
+    format = "nlgauge-layer-tuning-1"
+
+    model: str
+    data: str
+    agreement: str
+    best: int
+    """The layer with the highest average."""
+    layers: tuple[LayerAgreement, ...]
+    """From layer 0."""
+
+    def tables(self, form: str = "text") -> list[Table]:
+        """A row per layer."""
+        rows: list[list[Cell]] = []
+        for row in self.layers:
+            cells: list[Cell] = [
+                None if np.isnan(value) else value for value in (*row.by_langpair.values(), row.average)
+            ]
+            rows.append([row.layer, *cells[:-1], Marked(row.average) if row.layer == self.best else cells[-1]])
+        mark = "bold:" if form in ("latex", "markdown") else "*"
+        note = f"{mark} best layer: {self.best} (model {self.model}, BERTScore F without idf, {self.agreement})"
+        columns = ["layer", *self.layers[0].by_langpair, "average"]
+        return [Table(columns, rows, f"{self.data}: agreement by layer", [note])]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TuneOptions(OptionSet):
+    """The model whose layers are compared, and by what."""
+
+    called: ClassVar[str] = "options of the choice of a layer"
+
+    model: str = option("minilm", Text("a model"), help="model")
+    agreement: str = option("pearson", Choice(*CORRELATIONS), help="correlation with human judgements")
+
+
+def tune_layer(
+    table: JudgementTable, *, run: RunOptions | None = None, **options: Unpack[TuneKeywords]
+) -> LayerTuning:
+    """Score a table at every layer of a model on one encoding of its texts.
+
+    Options are `TuneOptions` and those of a run, which may also be in one object (`run`).
+    """
+    given: dict[str, Any] = dict(options)
+    own = TuneOptions.take(given)
+    question = Question(agreement=own.agreement)
+    check_question(question, table)  # a data set without judgements of segments is an error before the work
+    if not all(table.references):
+        msg = f"layers are tuned on outputs beside references, and {table.name} has none"
+        raise InputError(msg)
+    running = RunOptions.of(given) if run is None else run.with_options(**given)
+    top = load_encoder(own.model, **running.loading).layers
+    metrics = [BERTScore(model=own.model, layer=layer) for layer in range(top + 1)]
+    scored = score_judgements(table, metrics, run=running)
+    layers = []
+    for layer, metric in enumerate(scored.metrics):
+        values = {pair: one.value for pair, one in answer(question, table, metric).items()}
+        layers.append(LayerAgreement(layer, float(np.mean(list(values.values()))), values))
+    averages = [row.average for row in layers]
+    if np.isnan(averages).all():
+        msg = f"no layer of {own.model!r} has a correlation with people on every language pair of {table.name}"
+        raise InputError(msg)
+    return LayerTuning(own.model, table.name, own.agreement, int(np.nanargmax(averages)), tuple(layers))

@@ -38,7 +38,6 @@ class Hybrids(NamedTuple):
     segments: int
     unjudged: int
     """Segments left out because no output was judged."""
-    seed: int
 
 
 class HybridResult(NamedTuple):
@@ -51,10 +50,6 @@ class HybridResult(NamedTuple):
     mrr: float
     diff: float
     """x 100."""
-    hybrids: int
-    chosen_from: int
-    repeats: int
-    seed: int
     reason: str | None = None
     """Why all four figures are nan: a metric that gives every hybrid the same score selects nothing."""
 
@@ -100,7 +95,7 @@ def make_hybrids(
         flat = drawn * segments.size + columns
         for table, values in enumerate(packed):
             means[table, here] = values.ravel()[flat].mean(axis=1)
-    return Hybrids(tuple(scores), means[0], means[1:], segments.size, gold.shape[1] - segments.size, seed)
+    return Hybrids(tuple(scores), means[0], means[1:], segments.size, gold.shape[1] - segments.size)
 
 
 def hybrid_results(
@@ -154,9 +149,7 @@ def model_selection(
     results = []
     for name, found, figures in zip(made.names, correlations, sums.T, strict=True):
         hits, mrr, diff = (float(figure) / repeats for figure in figures)
-        results.append(
-            HybridResult(name, found.value, hits, mrr, diff, hybrids, chosen_from, repeats, seed, found.reason)
-        )
+        results.append(HybridResult(name, found.value, hits, mrr, diff, found.reason))
     return results
 
 

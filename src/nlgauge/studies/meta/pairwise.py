@@ -176,8 +176,6 @@ class SoftAccuracy(NamedTuple):
     """Segments judged for every system; only these count."""
     unjudged: int
     """Segments left out because a system was not judged there."""
-    resamples: int
-    seed: int
     reason: str | None = None
 
 
@@ -257,7 +255,7 @@ def soft_pairwise_accuracies(
                 msg = f"{name!r} has no soft pairwise accuracy: {reason}; leave it out, or pass undefined='nan'"
                 raise InputError(msg)
             value = float("nan")
-        results.append(SoftAccuracy(name, value, upper[0].size, segments.size, unjudged, resamples, seed, reason))
+        results.append(SoftAccuracy(name, value, upper[0].size, segments.size, unjudged, reason))
     return results
 
 

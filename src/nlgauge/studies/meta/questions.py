@@ -17,11 +17,18 @@ from nlgauge.core.kinds import Choice, Flag, Float, Int
 from nlgauge.core.options import OptionSet, option, seed_option
 from nlgauge.data.judgements import JudgementTable, RankedPairs
 from nlgauge.errors import InputError, RecipeError
-from nlgauge.stats.correlation import correlate
+from nlgauge.stats.correlation import Correlation, correlate
 from nlgauge.stats.numeric import LEAST_RESAMPLES
 from nlgauge.stats.resampling import unit_numbers
 from nlgauge.stats.summaries import roc_auc
-from nlgauge.studies.meta.levels import Matrix, aggregated, check_choices, grouped_level, segment_level
+from nlgauge.studies.meta.levels import (
+    LevelCorrelation,
+    Matrix,
+    aggregated,
+    check_choices,
+    grouped_level,
+    segment_level,
+)
 from nlgauge.studies.meta.pairwise import (
     pairwise_difference_pearson,
     ranking_tau,
@@ -187,11 +194,16 @@ _Place: TypeAlias = tuple[NDArray[np.intp], NDArray[np.intp]]
 
 
 @dataclass(frozen=True)
-class Answer:
+class AgreementCell:
     """How well one metric agrees with people on one language pair."""
 
     value: float
     """nan where there is none; `note` says why."""
+    low: float = float("nan")
+    high: float = float("nan")
+    unbeaten: bool = False
+    """No other metric is significantly better here."""
+    rank: int | None = None
     count: int = 0
     """Judgements, systems or pairs behind the value."""
     note: str = ""
@@ -206,7 +218,7 @@ def answer(
     pairs: RankedPairs | None = None,
     resamples: int = 1000,
     seed: int = 12345,
-) -> dict[str, Answer]:
+) -> dict[str, AgreementCell]:
     """What the scores of a table's rows answer to a question, by language pair.
 
     `pairs` are people's side of agreement `darr`. Soft pairwise accuracy is defined by draws: `resamples`, `seed`.
@@ -215,7 +227,10 @@ def answer(
     check_count(scores, table)
     if pairs is not None and question.ranked:
         taus = {pair: ranking_tau(table, scores.oriented, pairs, pair) for pair in table.langpairs}
-        return {pair: Answer(tau.value, pairs.langpair.count(pair), tau.reason or "") for pair, tau in taus.items()}
+        return {
+            pair: AgreementCell(tau.value, count=pairs.langpair.count(pair), note=tau.reason or "")
+            for pair, tau in taus.items()
+        }
     draws = {"resamples": resamples, "seed": seed}
     return {pair: judgements(question, table, pair).answer(scores, **draws) for pair in table.langpairs}
 
@@ -268,31 +283,32 @@ class Judgements:
             return sign * np.array([[corpus.get((self.langpair, name), np.nan) for _, name in self.systems]])
         return aggregated(matrix[[line for line, _ in self.systems]], self.question.aggregate)[None, :]
 
-    def answer(self, metric: RowScores, *, resamples: int = 1000, seed: int = 12345) -> Answer:
-        """The number of one metric."""
+    def answer(self, metric: RowScores, *, resamples: int = 1000, seed: int = 12345) -> AgreementCell:
+        """The number of one metric, without interval and test."""
         if not self.human.size:
-            return Answer(float("nan"), 0, "no system has a human score")
+            return AgreementCell(float("nan"), note="no system has a human score")
         kind, name, ours = self.question.agreement, metric.name, self.scores(metric)
         there = ~np.isnan(self.human)
-        judged = int(there.sum())
         if kind == "acc-eq":
             ties = tie_calibrated_accuracy(ours, self.human, name=name)
-            return Answer(ties.value, ties.pairs, f"epsilon {ties.epsilon:.4g}, chance {ties.chance:.3f}")
+            note = f"epsilon {ties.epsilon:.4g}, chance {ties.chance:.3f}"
+            return AgreementCell(ties.value, count=ties.pairs, note=note)
+        if kind == "auc":
+            return AgreementCell(roc_auc(ours[there], self.human[there]), count=int(there.sum()))
         if kind == "differences":
-            differences = pairwise_difference_pearson(ours, self.human, undefined="nan", name=name)
-            return Answer(differences.value, differences.pairs, differences.reason or "")
+            pairs = pairwise_difference_pearson(ours, self.human, undefined="nan", name=name)
+            return AgreementCell(pairs.value, count=pairs.pairs, note=pairs.reason or "")
         if kind == "spa":
             draws: dict[str, Any] = {"documents": self.documents, "resamples": resamples, "seed": seed}
             (soft,) = soft_pairwise_accuracies({name: ours}, self.human, undefined="nan", **draws)
-            return Answer(soft.value, soft.pairs, soft.reason or "")
-        if kind == "auc":
-            return Answer(roc_auc(ours[there], self.human[there]), judged)
+            return AgreementCell(soft.value, count=soft.pairs, note=soft.reason or "")
+        result: Correlation | LevelCorrelation
         if self.whole:  # a system may lack a score, which is no error here
-            whole = correlate(ours[0], self.human[0], kind=kind, undefined="nan")
-            return Answer(whole.value, judged, whole.reason or "")
-        by_level = segment_level if self.place is None else grouped_level
-        level = by_level(ours, self.human, kind=kind, undefined="nan", name=name)
-        return Answer(level.value, judged, level.reason or "")
+            result = correlate(ours[0], self.human[0], kind=kind, undefined="nan")
+        else:
+            by_level = segment_level if self.place is None else grouped_level
+            result = by_level(ours, self.human, kind=kind, undefined="nan", name=name)
+        return AgreementCell(result.value, count=int(there.sum()), note=result.reason or "")
 
 
 def judgements(question: Question, table: JudgementTable, langpair: str, *, documents: bool = False) -> Judgements:

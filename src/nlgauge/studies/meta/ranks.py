@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
+from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -20,6 +21,7 @@ from nlgauge.stats.permutation import (
     permutation_both,
     permutation_both_pearson,
     permutation_both_pearson_of_means,
+    permutation_of_outcomes,
 )
 from nlgauge.stats.rank_permutation import permutation_both_of_systems, permutation_both_ranks
 from nlgauge.stats.resampling import Units, unit_numbers
@@ -37,6 +39,7 @@ from nlgauge.studies.meta.levels import (
     system_vectors,
     systems_with_scores,
 )
+from nlgauge.studies.meta.pairwise import TieAccuracy, outcome_pairs, tie_calibrated_accuracy
 
 Level: TypeAlias = Literal["segment", "system", "item", "by-system"]
 Test: TypeAlias = Literal["permutation", "bootstrap", "williams"]
@@ -58,15 +61,16 @@ class MetricComparison(NamedTuple):
     ranks: tuple[int, ...]
     unbeaten: tuple[bool, ...]
     """Metrics that no other one significantly outperforms (set in bold in tables)."""
-    level: str
-    kind: str
-    test: str
-    alpha: float
-    correction: str | None
-    resamples: int
-    seed: int
-    left_out: Mapping[str, str]
+    left_out: Mapping[str, str] = MappingProxyType({})
     """Metrics without a correlation here, with the reason."""
+
+
+class TieComparison(NamedTuple):
+    """acc_eq of every metric from best to worst, and the comparison of them."""
+
+    accuracies: tuple[TieAccuracy, ...]
+    comparison: MetricComparison
+    """Its `correlations` are the accuracies."""
 
 
 def compare_metrics(
@@ -101,34 +105,58 @@ def compare_metrics(
     check_resampling(resamples, seed)
     matrices = {name: score_matrix(values, name) for name, values in scores.items()}
     correlations, left_out = _correlations(matrices, human, level, kind, aggregate, undefined)
-    names = sorted(correlations, key=lambda name: -correlations[name])
-    ordered = {name: matrices[name] for name in names}
-    p_values = np.full((len(names), len(names)), np.nan)
-    if len(names) > 1:
+    ordered = {name: matrices[name] for name in sorted(correlations, key=lambda name: -correlations[name])}
+    p_values = np.full((len(ordered), len(ordered)), np.nan)
+    if len(ordered) > 1:
         draws: dict[str, Any] = {"documents": documents, "resamples": resamples, "seed": seed}
         with small_products(human, level):
             if test == "permutation":
-                raw = _permutation(ordered, human, level, kind, aggregate, add_one=add_one, advance=advance, **draws)
+                more: dict[str, Any] = {"add_one": add_one, "advance": advance}
+                p_values = _permutation(ordered, human, level, kind, aggregate, **more, **draws)
             else:
-                raw = _on_vectors(ordered, human, level, kind, aggregate, test, **draws)
-        upper = np.triu_indices(len(names), 1)
-        p_values[upper] = raw[upper]
-        p_values = correct_pairs(p_values, correction)
-    return MetricComparison(
-        tuple(names),
-        np.array([correlations[name] for name in names]),
-        p_values,
-        assign_ranks(p_values, alpha=alpha),
-        unbeaten(p_values, alpha=alpha),
-        level,
-        kind,
-        test,
-        alpha,
-        correction,
-        resamples,
-        seed,
-        left_out,
-    )
+                p_values = _on_vectors(ordered, human, level, kind, aggregate, test, **draws)
+    values = {name: correlations[name] for name in ordered}
+    return _rank_metrics(values, p_values, alpha, correction)._replace(left_out=left_out)
+
+
+def compare_tie_accuracies(
+    scores: Mapping[str, ArrayLike],
+    human: ArrayLike,
+    *,
+    documents: Units | None = None,
+    alpha: float = 0.05,
+    correction: Literal["bonferroni", "holm"] | None = None,
+    resamples: int = 1000,
+    seed: int = 12345,
+    add_one: bool = False,
+) -> TieComparison:
+    """acc_eq with tie calibration for several metrics, ranked by significance.
+
+    Each metric's epsilon is chosen once; then the outcomes of single pairs are swapped between two metrics
+    (`stats.permutation_of_outcomes`), so that no draw needs a calibration of its own. `documents` names the document
+    of each item; all outcomes of a document are swapped together.
+    """
+    check_choices(correction=(correction, (None, *_CORRECTIONS)))
+    unordered = [tie_calibrated_accuracy(values, human, name=name) for name, values in scores.items()]
+    accuracies = tuple(sorted(unordered, key=lambda accuracy: -accuracy.value))
+    p_values = np.full((len(accuracies), len(accuracies)), np.nan)
+    if len(accuracies) > 1:
+        pairs = [outcome_pairs(scores[accuracy.metric], human) for accuracy in accuracies]
+        right = np.stack([of.right(accuracy.epsilon) for of, accuracy in zip(pairs, accuracies, strict=True)])
+        clusters = None if documents is None else unit_numbers(documents, np.shape(human)[1])[pairs[0].item]
+        draws: dict[str, Any] = {"clusters": clusters, "resamples": resamples, "seed": seed, "add_one": add_one}
+        p_values = permutation_of_outcomes(right, pairs[0].weight, **draws).p_values
+    values = {accuracy.metric: accuracy.value for accuracy in accuracies}
+    return TieComparison(accuracies, _rank_metrics(values, p_values, alpha, correction))
+
+
+def _rank_metrics(values: Mapping[str, float], raw: Matrix, alpha: float, correction: str | None) -> MetricComparison:
+    """Metrics in this order, ranked by the upper triangle of p values, corrected for the number of pairs tested."""
+    upper = np.triu_indices(len(values), 1)
+    p_values = np.full((len(values), len(values)), np.nan)
+    p_values[upper] = raw[upper] if correction is None or not upper[0].size else _CORRECTIONS[correction](raw[upper])
+    ranks, best = assign_ranks(p_values, alpha=alpha), unbeaten(p_values, alpha=alpha)
+    return MetricComparison(tuple(values), np.array(list(values.values())), p_values, ranks, best)
 
 
 def small_products(human: ArrayLike, level: str) -> AbstractContextManager[None]:
@@ -169,19 +197,6 @@ def unbeaten(p_values: ArrayLike, *, alpha: float = 0.05) -> tuple[bool, ...]:
     """
     table = numbers(p_values, "p_values")
     return tuple(not bool((table[:column, column] <= alpha).any()) for column in range(len(table)))
-
-
-def correct_pairs(p_values: Matrix, correction: str | None) -> Matrix:
-    """The upper triangle corrected for the number of pairs that were tested."""
-    if correction is None:
-        return p_values
-    if correction not in _CORRECTIONS:
-        msg = f"correction must be one of {', '.join(_CORRECTIONS)} or None, got {correction!r}"
-        raise RecipeError(msg)
-    corrected = p_values.copy()
-    upper = np.triu_indices(len(p_values), 1)
-    corrected[upper] = _CORRECTIONS[correction](p_values[upper])
-    return corrected
 
 
 def check_comparison(
