@@ -77,7 +77,7 @@ def test_values_that_a_metric_does_not_take_are_named() -> None:
     table = systems_table({"a": texts, "b": texts[::-1]}, texts)
     with pytest.raises(RecipeError, match=rf"nothing of study 'subwords' .* {said}; left out.*\(--study FILE\)"):
         run_study(preset("subwords", ["ds-focus"]), table)
-    study = Study.grid(["bertscore"], {"multiref": ["best-f", "bset-f"]})
+    study = Study("bertscore", [Sweep({"multiref": ["best-f", "bset-f"]})])
     with pytest.raises(RecipeError, match="study 'study': bertscore takes no multiref=bset-f, only "):
         run_study(study, table)
 

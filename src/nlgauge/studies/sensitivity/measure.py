@@ -11,7 +11,7 @@ from __future__ import annotations
 import tempfile
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -38,7 +38,6 @@ from nlgauge.studies.sensitivity.results import Sensitivity, SettingEffect, Sett
 from nlgauge.studies.sensitivity.study import Setting, Study, study_metrics
 from nlgauge.studies.sensitivity.variants import (
     DEFAULT_METRICS,
-    IdfTexts,
     SensitivityOptions,
     StudyOptions,
     StudyPlan,
@@ -76,9 +75,8 @@ def score_settings(
         for corpus, rows, chosen in _corpora(table, langpair, recipes):
             scores = _score(list(dict.fromkeys(chosen.values())), corpus, running, checkpoint)
             for varied, recipe in chosen.items():
-                for system, score in zip(corpus.systems, scores[recipe], strict=True):
-                    # Rows of several systems may be one corpus, so the mean over segments stands for a system.
-                    parts[varied].append(ScoredRows(langpair, rows[system], replace(score, corpus={})))
+                systems = zip(corpus.systems, scores[recipe], strict=True)
+                parts[varied] += [ScoredRows(langpair, rows[system], score) for system, score in systems]
     return {varied: RowScores(varied[0], len(table), tuple(own)) for varied, own in parts.items()}
 
 
@@ -111,13 +109,6 @@ def _score(
     scores = finish(prepared, comparisons, warn=False)
     count = len(corpus.systems)
     return {recipe: scores[at * count : (at + 1) * count] for at, recipe in enumerate(recipes)}
-
-
-def check_documents(options: StudyOptions, table: JudgementTable) -> None:
-    """Refuse documents that the table does not know, before hours of work."""
-    if options.documents:
-        for langpair in table.langpairs:
-            _documents(table, langpair)
 
 
 def summarise(
@@ -351,11 +342,16 @@ def run_study(
         more: The same as keywords: `engine=`, `threads=`, `cache=`, ...
     """
     options = options or StudyOptions()
-    check_documents(options, table)
+    for langpair in table.langpairs if options.documents else ():
+        _documents(table, langpair)  # refuses what the table does not know, before hours of work
+    texts = idf_texts
+    if texts is None:
+        outputs = zip(table.hypothesis, table.references, strict=True)
+        texts = [text for hypothesis, references in outputs for text in (hypothesis, *references)]
     running = RunOptions.of(more) if run is None else run.with_options(**more)
     languages = {pair: options.lang or pair.rpartition("-")[2] for pair in table.langpairs}
     with tempfile.TemporaryDirectory(prefix="nlgauge-study-") as folder:
-        plan = make_plan(study, IdfTexts(table, idf_texts), languages, options.seed, running, Path(folder))
+        plan = make_plan(study, texts, languages, options.seed, running, Path(folder))
         checkpoint = Checkpoint(state) if isinstance(state, str | Path) else state
         scores = score_settings(plan, table, languages, running, checkpoint)
     warn_about_segments(table, scores)

@@ -93,7 +93,12 @@ class Sweep:
 
     @property
     def settings(self) -> tuple[Setting, ...]:
-        """All combinations, the last field running fastest."""
+        """All combinations, the last field running fastest.
+
+        >>> sweep = Sweep({"n": ["1", "2"], "punctuation": ["drop-ascii", "keep"]})
+        >>> [setting.label for setting in sweep.settings]
+        ['1 + drop-ascii', '1 + keep', '2 + drop-ascii', '2 + keep']
+        """
         names = tuple(self.factors)
         return tuple(Setting(names, values) for values in itertools.product(*self.factors.values()))
 
@@ -130,16 +135,6 @@ class Study:
     def recipes(self) -> dict[str, Metric]:
         """The base recipes by the text that names them."""
         return {metric: parse_metric(metric) for metric in self.metric}
-
-    @classmethod
-    def grid(cls, metric: str | Sequence[str], factors: Mapping[str, Sequence[str]], *, name: str = "study") -> Study:
-        """All combinations of all fields.
-
-        >>> study = Study.grid("moverscore", {"n": ["1", "2"], "punctuation": ["drop-ascii", "keep"]})
-        >>> [setting.label for setting in study.sweeps[0].settings]
-        ['1 + drop-ascii', '1 + keep', '2 + drop-ascii', '2 + keep']
-        """
-        return cls(metric, (Sweep(factors),), name)
 
     def pairs(self) -> Iterator[tuple[str, Sweep]]:
         """Each metric with each sweep that varies only fields it knows."""

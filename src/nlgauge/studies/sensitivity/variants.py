@@ -32,7 +32,6 @@ from nlgauge.core.options import OptionSet, option, seed_option
 from nlgauge.core.registry import parse_metric
 from nlgauge.core.run_options import RunOptions
 from nlgauge.core.vector_metric import VectorMetric
-from nlgauge.data.judgements import JudgementTable
 from nlgauge.encoders.load import load_encoder
 from nlgauge.errors import MissingExtraError, ModelError, RecipeError
 from nlgauge.io.lines import stream_lines
@@ -230,21 +229,6 @@ def _layers(metrics: Sequence[str], loading: Mapping[str, Any]) -> int:
 
 
 @dataclass(eq=False)
-class IdfTexts:
-    """What random corpora are drawn from."""
-
-    table: JudgementTable
-    given: Sequence[str] | None
-
-    def all(self) -> Sequence[str]:
-        """The texts given, or those of the table."""
-        table = self.table
-        if self.given is not None:
-            return self.given
-        return [text for at in range(len(table)) for text in (table.hypothesis[at], *table.references[at])]
-
-
-@dataclass(eq=False)
 class StudyPlan:
     """The settings that can be run here, and what they need."""
 
@@ -266,26 +250,21 @@ class StudyPlan:
 
     def _recipe(self, metric: str, setting: Setting, lang: str) -> Metric:
         base = self.study.recipes[metric]
-        read = _model(base, setting), _prefix_space(base, setting)
-        files = {value: path for (*how, value), path in self.idf_files.items() if tuple(how) == read}
+        reading = _reading(base, setting)
+        files = {value: path for (*how, value), path in self.idf_files.items() if tuple(how) == reading}
         return with_setting(base, setting, lang=lang, idf_files=files)
 
 
-def _model(base: Metric, setting: Setting) -> str:
-    """The model that a metric runs on under a setting, which may be what the setting varies."""
-    own = base.model if isinstance(base, VectorMetric) else ""
-    return dict(zip(setting.fields, setting.values, strict=True)).get("model", own)
-
-
-def _prefix_space(base: Metric, setting: Setting) -> str:
-    """Whether texts are read with a space before them, which may be what the setting varies."""
-    own = base.prefix_space if isinstance(base, VectorMetric) else "auto"
-    return dict(zip(setting.fields, setting.values, strict=True)).get("prefix_space", own)
+def _reading(base: Metric, setting: Setting) -> tuple[str, str]:
+    """The model of a metric and whether it reads texts with a space before them; a setting may vary both."""
+    own = (base.model, base.prefix_space) if isinstance(base, VectorMetric) else ("", "auto")
+    varied = dict(zip(setting.fields, setting.values, strict=True))
+    return varied.get("model", own[0]), varied.get("prefix_space", own[1])
 
 
 def make_plan(
     study: Study,
-    texts: IdfTexts,
+    texts: Sequence[str],
     languages: Mapping[str, str],
     seed: int,
     running: RunOptions,
@@ -304,7 +283,7 @@ def make_plan(
                 f"{metric}: sweep {sweep.name!r} varies {field_}, so what the recipe says of it is not used"
             )
         for setting in sweep.settings:
-            model, space = _model(study.recipes[metric], setting), _prefix_space(study.recipes[metric], setting)
+            model, space = _reading(study.recipes[metric], setting)
             for name, value in zip(setting.fields, setting.values, strict=True):
                 if name == "stopwords" and value not in missing:
                     _measure_list(value, set(languages.values()), plan, missing)
@@ -312,7 +291,7 @@ def make_plan(
                     tokenizer = load_encoder(model, **running.loading).tokenizer
                     tokenizer = tokenizer.with_prefix_space(space, model=model)
                     path = folder / f"{len(plan.idf_files)}.idf"
-                    idf_table(value, tokenizer, texts.all(), seed=seed).save(path)
+                    idf_table(value, tokenizer, texts, seed=seed).save(path)
                     plan.idf_files[model, space, value] = str(path)
             if (metric, setting) not in refused and not any(value in missing for value in setting.values):
                 kept.append(setting)
@@ -333,20 +312,20 @@ def _refused(study: Study) -> dict[tuple[str, Setting], str]:
 
     A setting that none can be run under is an error in a study of one's own; a preset was not made for the metrics.
     """
-    found: dict[tuple[str, Setting], str] = {}
+    refused: dict[tuple[str, Setting], str] = {}
     metrics_of: dict[Setting, list[str]] = {}
     for metric, sweep in study.pairs():
         for setting in sweep.settings:
             metrics_of.setdefault(setting, []).append(metric)
             reason = refused_value(study.recipes[metric], setting)
             if reason:
-                found[metric, setting] = reason
+                refused[metric, setting] = reason
     for setting, metrics in metrics_of.items():
-        reasons = [found[metric, setting] for metric in metrics if (metric, setting) in found]
+        reasons = [refused[metric, setting] for metric in metrics if (metric, setting) in refused]
         if len(reasons) == len(metrics) and study.name not in PRESETS:
             msg = f"study {study.name!r}: {'; '.join(reasons)}"
             raise RecipeError(msg)
-    return found
+    return refused
 
 
 def _measure_list(value: str, languages: set[str], plan: StudyPlan, missing: dict[str, str]) -> None:
