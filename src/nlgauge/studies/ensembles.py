@@ -38,7 +38,7 @@ from nlgauge.data.judgements import JudgementTable
 from nlgauge.errors import InputError, RecipeError
 from nlgauge.io.table import LINE, Cell, Table
 from nlgauge.metrics.ensemble import Norms, recipe_of_member
-from nlgauge.stats.correlation import pearson
+from nlgauge.stats.correlation import correlate
 from nlgauge.stats.numeric import SAME
 from nlgauge.stats.resampling import unit_numbers
 from nlgauge.studies.meta.score_judgements import score_judgements
@@ -165,7 +165,7 @@ def ensemble_gains(members: Mapping[str, Vector], human: Vector, langpairs: Sequ
         if of_pair.sum() < 2:
             msg = f"{pair} has {int(of_pair.sum())} rows here, and a correlation needs at least 2"
             raise InputError(msg)
-        *own, ensemble = [pearson(column[of_pair], human[of_pair]).value for column in (*columns, joined)]
+        *own, ensemble = [correlate(column[of_pair], human[of_pair]).value for column in (*columns, joined)]
         best = int(np.argmax(own))
         gains.append(Gain(pair, ensemble, own[best], list(members)[best], int(of_pair.sum())))
     return gains
