@@ -27,7 +27,6 @@ from numpy.typing import NDArray
 
 from nlgauge.core.composite import CompositeMetric
 from nlgauge.core.kinds import Int
-from nlgauge.core.metric import Metric
 from nlgauge.core.options import OptionSet, option, seed_option
 from nlgauge.core.result import Result
 from nlgauge.core.run_options import RunOptions
@@ -77,21 +76,16 @@ def fit_norms(
             for member in (recipe.recipes if isinstance(recipe, CompositeMetric) else (recipe,))
         )
     )
+    for recipe in members:
+        if recipe.whole_corpus:
+            msg = (
+                f"{recipe.name} scales its scores over the corpus at hand, so that no frozen mean fits it; "
+                "freeze its bounds first ('nlgauge build bounds')"
+            )
+            raise InputError(msg)
     scored = score_judgements(table, members, run=run, **given)
-    found = []
-    for recipe, one in zip(members, scored.metrics, strict=True):
-        _refuse_whole_corpus(recipe)
-        found.append((Signature.parse(next(iter(one.signatures.values()))), one.values))
-    return Norms.of(found, data=f"{table.name}, {len(table)} rows")
-
-
-def _refuse_whole_corpus(recipe: Metric) -> None:
-    if recipe.whole_corpus:
-        msg = (
-            f"{recipe.name} scales its scores over the corpus at hand, so that no frozen mean fits it; "
-            "freeze its bounds first ('nlgauge build bounds')"
-        )
-        raise InputError(msg)
+    columns = [(metric.parts[0].score.signature, metric.values) for metric in scored.metrics]
+    return Norms.of(columns, data=f"{table.name}, {len(table)} rows")
 
 
 def norms_of_scores(scores: Sequence[Score], *, data: str = "saved scores") -> Norms:

@@ -54,17 +54,16 @@ from nlgauge.io.tables import (
     unquoted,
 )
 
-_PAWS_METRICS = (
-    "bertscore",
-    "laser",
-    "muse",
-    "moverscore",
-    "sbert",
-    "sbert_wk",
-    "labse",
-    "msbert",
-    "bleurt",
-)
+_ENGLISH = (
+    "sem", "syn", "mor", "lex", "fasttext", "bertscore", "laser", "muse", "moverscore", "sbert", "sbert_wk", "labse",
+    "msbert", "bleurt",
+)  # fmt: skip
+_GERMAN = ("sem", "syn", "mor", "lex_words", "lex", "fasttext", "laser", "muse", "xmoverscore", "labse", "msbert")
+#: No features of Chinese words match those of English ones, so there is no MOR.
+_CHINESE = tuple(name for name in _GERMAN if name != "mor")
+
+_COLUMNS = {"mono": _ENGLISH, "de": _GERMAN, "zh": _CHINESE}
+_PAWS_METRICS = _ENGLISH[_ENGLISH.index("bertscore") :]
 
 
 def load_sts(
@@ -206,17 +205,6 @@ def _score(row: Row, column: str) -> float:
     return math.nan if row.value(column) in ("", None) else row.number(column)
 
 
-_ENGLISH = (
-    "sem", "syn", "mor", "lex", "fasttext", "bertscore", "laser", "muse", "moverscore", "sbert", "sbert_wk", "labse",
-    "msbert", "bleurt",
-)  # fmt: skip
-_GERMAN = ("sem", "syn", "mor", "lex_words", "lex", "fasttext", "laser", "muse", "xmoverscore", "labse", "msbert")
-#: No features of Chinese words match those of English ones, so there is no MOR.
-_CHINESE = tuple(name for name in _GERMAN if name != "mor")
-
-_COLUMNS = {"mono": _ENGLISH, "de": _GERMAN, "zh": _CHINESE}
-
-
 def load_factor_scores(
     path: Path, *, files: str, across: str = "", langpairs: str | Iterable[str] | None = None
 ) -> JudgementTable:
@@ -225,7 +213,9 @@ def load_factor_scores(
     `across` is empty for English beside English. Across languages it says where English stands, as `en-` or `-en`,
     and sentences are compared with sources.
     """
-    kinds = {"en": "mono"} if not across else {_pair(across, foreign): foreign for foreign in ("de", "zh")}
+    kinds = {"en": "mono"}
+    if across:
+        kinds = {(f"{name}-en" if across == "-en" else f"en-{name}"): name for name in ("de", "zh")}
     known = [pair for pair, kind in kinds.items() if path.is_dir() or path.name == f"out_{files}_{kind}.tsv"]
     build = TableBuilder()
     for pair in select_known(langpairs, known, f"out_{files}: language pair"):
@@ -247,10 +237,6 @@ def load_factor_scores(
                 released={column: row.number(column) for column in columns[1:]},
             )
     return build.table(f"out_{files}", default_criterion="sem")
-
-
-def _pair(across: str, foreign: str) -> str:
-    return f"{foreign}{across}" if across.startswith("-") else f"{across}{foreign}"
 
 
 def load_score_frames(

@@ -25,14 +25,15 @@ from nlgauge.studies.meta.questions import AgreementCell, Question, Significance
 
 _TESTS = {"bootstrap": "paired bootstrap", "williams": "Williams", "acc-eq": "permutation of outcomes"}
 
+#: What tables and figures call an agreement.
 _NAMES = {
-    "pearson": "Pearson's r",
-    "spearman": "Spearman's rho",
-    "kendall": "Kendall's tau-b",
-    "acc-eq": "pairwise accuracy with calibrated ties (acc_eq)",
-    "differences": "Pearson's r of differences within an item",
-    "spa": "soft pairwise accuracy",
-    "auc": "area under the ROC curve",
+    "pearson": ("Pearson's r", "Pearson's r"),
+    "spearman": ("Spearman's rho", "Spearman's \u03c1"),
+    "kendall": ("Kendall's tau-b", "Kendall's \u03c4"),
+    "acc-eq": ("pairwise accuracy with calibrated ties (acc_eq)", "acc_eq"),
+    "differences": ("Pearson's r of differences within an item", "r of differences"),
+    "spa": ("soft pairwise accuracy", "SPA"),
+    "auc": ("area under the ROC curve", "AUC"),
 }
 
 
@@ -171,7 +172,7 @@ def _grid(result: AgreementTable, form: str) -> Table:
         what = "pairs" if result.agreement in ("acc-eq", "differences", "spa") else "systems"
         what = what if what == "pairs" or result.level == "system" else "judgements"
         rows.append([f"n ({what})", *result.counts.values(), *([None] if averaged else [])])
-    caption = f"{result.data}: {_NAMES[result.agreement]} with {result.criterion}, {result.level} level"
+    caption = f"{result.data}: {_NAMES[result.agreement][0]} with {result.criterion}, {result.level} level"
     mark = "*" if form in ("text", "html") else "bold:"
     return Table(columns, rows, caption, [*_explained(result, mark), *notes])
 
@@ -201,7 +202,7 @@ def _explained(result: AgreementTable, mark: str) -> list[str]:
         notes.append(f"p values from {options.get('resamples')} draws, seed {options.get('seed')}")
     if not result.mark:
         if not Question(agreement=result.agreement).testable:
-            notes.append(f"no metric is marked: there is no significance test for {_NAMES[result.agreement]}")
+            notes.append(f"no metric is marked: there is no significance test for {_NAMES[result.agreement][0]}")
         elif options.get("test") == "none":
             notes.append("no metric is marked: no significance test was asked for")
         return notes
@@ -228,31 +229,9 @@ def _rows(results: Sequence[AgreementTable]) -> Table:
             fixed: list[Cell] = [result.data, result.level, result.agreement, result.criterion, row.metric]
             for langpair, cell in row.by_langpair.items():
                 numbers = [value if math.isfinite(value) else None for value in (cell.value, cell.low, cell.high)]
-                signature = row.signatures.get(langpair, "")
-                rows.append(
-                    [
-                        *fixed,
-                        langpair,
-                        *numbers,
-                        cell.rank,
-                        "yes" if cell.unbeaten else "no",
-                        cell.count,
-                        cell.note,
-                        signature,
-                    ]
-                )
+                rest = ["yes" if cell.unbeaten else "no", cell.count, cell.note, row.signatures.get(langpair, "")]
+                rows.append([*fixed, langpair, *numbers, cell.rank, *rest])
     return Table(columns, rows)
-
-
-_LABELS = {
-    "pearson": "Pearson's r",
-    "spearman": "Spearman's \u03c1",
-    "kendall": "Kendall's \u03c4",
-    "acc-eq": "acc_eq",
-    "differences": "r of differences",
-    "spa": "SPA",
-    "auc": "AUC",
-}
 
 
 def _draw_agreement(result: AgreementTable) -> Any:
@@ -269,7 +248,7 @@ def _draw_agreement(result: AgreementTable) -> Any:
         groups["average"] = {name: Bar(value) for name, value in result.averages.items()}
     # Sentinels are what a metric must not lose to: grey, so that they step back.
     styles = series_styles(result.cells, muted=[name for name in result.cells if name.startswith("sentinel")])
-    panel = BarPanel("", _LABELS[result.agreement], groups, rule_before="average" if averaged else None)
+    panel = BarPanel("", _NAMES[result.agreement][1], groups, rule_before="average" if averaged else None)
     return draw_bar_panels(
         [panel],
         styles,
@@ -281,7 +260,7 @@ def _draw_agreement(result: AgreementTable) -> Any:
 
 def _caption(result: AgreementTable) -> str:
     cells = [cell for row in result.cells.values() for cell in row.values()]
-    what = [f"Bars: {_LABELS[result.agreement]}"]
+    what = [f"Bars: {_NAMES[result.agreement][1]}"]
     if any(math.isfinite(cell.low) for cell in cells):
         what.append("whiskers: 95 % interval" + " (whole documents)" * bool(result.options.get("documents")))
     else:

@@ -322,48 +322,46 @@ def judgements(question: Question, table: JudgementTable, langpair: str, *, docu
         known = _documents(table, rows, np.arange(rows.size)) if documents else None
         return Judgements(question, langpair, rows, human, documents=known)
     place, shape = _places(table, rows)
-    official = table.system_scores.get(langpair) if question.criterion is None else None
     whole = question.level == "system" and question.agreement != "spa"
-    if whole and official is not None:
-        names = list(dict.fromkeys(table.system[at] for at in rows))
-        systems = tuple((line, name) for line, name in enumerate(names) if name in official)
-        gold = np.array([[official[name] for _, name in systems]])
-        return Judgements(question, langpair, rows, gold, place, shape, systems)
-    human = np.full(shape, np.nan)
-    human[place] = table.gold(question.criterion)[rows]
-    if not whole:
-        known = _documents(table, rows, place[1]) if documents else None
-        return Judgements(question, langpair, rows, human, place, shape, documents=known)
-    names = list(dict.fromkeys(table.system[at] for at in rows))
-    systems = tuple((line, name) for line, name in enumerate(names) if not np.isnan(human[line]).all())
-    gold = np.array([[np.nanmean(human[line]) for line, _ in systems]])
+    official = table.system_scores.get(langpair) if whole and question.criterion is None else None
+    names = dict.fromkeys(table.system[row] for row in rows)
+    if official is None:
+        human = np.full(shape, np.nan)
+        human[place] = table.gold(question.criterion)[rows]
+        if not whole:
+            known = _documents(table, rows, place[1]) if documents else None
+            return Judgements(question, langpair, rows, human, place, shape, documents=known)
+        judged = [(name, line) for name, line in zip(names, human, strict=True) if not np.isnan(line).all()]
+        official = {name: float(np.nanmean(line)) for name, line in judged}
+    systems = tuple((line, name) for line, name in enumerate(names) if name in official)
+    gold = np.array([[official[name] for _, name in systems]])
     return Judgements(question, langpair, rows, gold, place, shape, systems)
 
 
 def _documents(table: JudgementTable, rows: NDArray[np.intp], columns: NDArray[np.intp]) -> NDArray[np.intp]:
     """The document of each column (a row, or a topic), by its number."""
     names = table.document_of_rows()
-    found: dict[int, str] = {}
-    for at, column in zip(rows, columns.tolist(), strict=True):
-        own = names[at]
-        first = found.setdefault(column, own)
+    documents: dict[int, str] = {}
+    for row, column in zip(rows, columns.tolist(), strict=True):
+        own = names[row]
+        first = documents.setdefault(column, own)
         if first != own:
             msg = (
                 f"{table.name}: outputs of one topic are of documents {first!r} and {own!r}, so documents cannot be "
                 "drawn; use level 'segment'"
             )
             raise InputError(msg)
-    return unit_numbers([found[column] for column in range(len(found))], len(found))
+    return unit_numbers([documents[column] for column in range(len(documents))], len(documents))
 
 
 def _places(table: JudgementTable, rows: NDArray[np.intp]) -> tuple[_Place, tuple[int, int]]:
     """Where rows stand in a matrix of systems x topics."""
     topics = table.topic if table.topic is not None else table.segment
-    columns = {topic: number for number, topic in enumerate(dict.fromkeys(topics[at] for at in rows))}
-    lines = {system: number for number, system in enumerate(dict.fromkeys(table.system[at] for at in rows))}
+    columns = {topic: number for number, topic in enumerate(dict.fromkeys(topics[row] for row in rows))}
+    lines = {system: number for number, system in enumerate(dict.fromkeys(table.system[row] for row in rows))}
     place = (
-        np.array([lines[table.system[at]] for at in rows], dtype=np.intp),
-        np.array([columns[topics[at]] for at in rows], dtype=np.intp),
+        np.array([lines[table.system[row]] for row in rows], dtype=np.intp),
+        np.array([columns[topics[row]] for row in rows], dtype=np.intp),
     )
     if len(set(zip(*map(list, place), strict=True))) != len(rows):
         msg = (
