@@ -334,21 +334,6 @@ class RankedPairs:
     def __len__(self) -> int:
         return len(self.segment)
 
-    @property
-    def langpairs(self) -> tuple[str, ...]:
-        """Language pairs in the order of their first rows."""
-        return tuple(dict.fromkeys(self.langpair))
-
-    def where(self, *, langpair: str | Iterable[str]) -> RankedPairs:
-        """The preferences of these language pairs."""
-        names = set(select_known(langpair, self.langpairs, f"{self.name}: langpair"))
-        rows = [row for row, pair in enumerate(self.langpair) if pair in names]
-        kept: dict[str, Any] = {
-            column: tuple(getattr(self, column)[row] for row in rows)
-            for column in ("langpair", "segment", "better", "worse")
-        }
-        return replace(self, **kept)
-
 
 def select_known(wanted: str | Iterable[str] | None, known: Sequence[str], what: str) -> tuple[str, ...]:
     """The names asked for (None: all), each of which must be known."""

@@ -1,17 +1,19 @@
-"""Views of the scores of rows, and rows of scores that look at no quality."""
+"""Views of the scores of rows: given, imported, and sentinels that look at no quality."""
 
 from __future__ import annotations
+
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from nlgauge.data.judgements import JudgementTable
-from nlgauge.errors import RecipeError
-from nlgauge.studies.meta.row_scores import copied_share, given_rows, sentinels_of
+from nlgauge.errors import FileFormatError, InputError, NlgaugeWarning, RecipeError
+from nlgauge.studies.meta.row_scores import copied_share, given_rows, imported_rows, sentinels_of
 from nlgauge.studies.meta.score_judgements import score_judgements
 
 
-def table(*, sources: bool = True) -> JudgementTable:
+def made_table(*, sources: bool = True) -> JudgementTable:
     return JudgementTable(
         name="made",
         segment=("0", "1", "0", "1"),
@@ -26,7 +28,7 @@ def table(*, sources: bool = True) -> JudgementTable:
 
 
 def test_given_scores_are_one_score_per_language_pair() -> None:
-    scores = given_rows(table(), "wer", [0.1, 0.2, np.nan, 0.4], higher_is_better=False)
+    scores = given_rows(made_table(), "wer", [0.1, 0.2, np.nan, 0.4], higher_is_better=False)
     assert [(part.langpair, part.score.metric, len(part.score)) for part in scores.parts] == [
         ("de-en", "wer", 2),
         ("cs-en", "wer", 2),
@@ -38,7 +40,7 @@ def test_given_scores_are_one_score_per_language_pair() -> None:
 
 
 def test_a_view_holds_the_scores_of_the_metric() -> None:
-    (scores,) = score_judgements(table(), ["rouge1"]).metrics
+    (scores,) = score_judgements(made_table(), ["rouge1"]).metrics
     assert [part.score.system for part in scores.parts] == ["a", "a"]
     recall = scores.component("recall")
     assert recall.name == "rouge1 recall"
@@ -48,16 +50,81 @@ def test_a_view_holds_the_scores_of_the_metric() -> None:
 
 
 def test_sentinels_know_nothing_of_quality() -> None:
-    length, random, copy = sentinels_of(table())
+    length, random, copy = sentinels_of(made_table())
     assert length.values.tolist() == [5, 7, 1, 3]
     # "a cat" has the trigrams "a c", " ca", "cat", all of them in the source; "dog dog" shares none with "Hund".
     assert copy.values.tolist() == [1, 0, 0, 1]
     assert [one.name for one in (length, random, copy)] == ["sentinel-length", "sentinel-random", "sentinel-copy"]
     assert length.signatures["cs-en"] == "sentinel:length|unit:characters"
-    assert np.array_equal(random.values, sentinels_of(table())[1].values)
-    assert not np.array_equal(random.values, sentinels_of(table(), seed=1)[1].values)
-    assert [one.name for one in sentinels_of(table(sources=False))] == ["sentinel-length", "sentinel-random"]
+    assert np.array_equal(random.values, sentinels_of(made_table())[1].values)
+    assert not np.array_equal(random.values, sentinels_of(made_table(), seed=1)[1].values)
+    assert [one.name for one in sentinels_of(made_table(sources=False))] == ["sentinel-length", "sentinel-random"]
 
 
 def test_a_trigram_counts_as_often_as_the_source_has_it() -> None:
     assert copied_share("aaaa", "aaa") == 0.5
+
+
+#: Two language pairs; system b has no segment 2 in the first.
+ROWS = [("de-en", "a", "1"), ("de-en", "a", "2"), ("de-en", "b", "1"), ("fr-en", "a", "1")]
+
+
+@pytest.fixture
+def table() -> JudgementTable:
+    langpair, system, segment = zip(*ROWS, strict=True)
+    return JudgementTable(
+        name="own",
+        segment=segment,
+        system=system,
+        langpair=langpair,
+        hypothesis=("h",) * 4,
+        references=(("r",),) * 4,
+        human={"score": np.arange(4.0)},
+        default_criterion="score",
+    )
+
+
+def write(folder: Path, *rows: str, name: str = "comet.csv") -> str:
+    (folder / name).write_text("\n".join(rows) + "\n")
+    return str(folder / name)
+
+
+FULL = ["lp,system,id,score", *(f"{pair},{system},{at},{n / 10}" for n, (pair, system, at) in enumerate(ROWS))]
+
+
+def test_rows_are_found_by_language_pair_system_and_segment(table: JudgementTable, tmp_path: Path) -> None:
+    turned = [FULL[0], *FULL[:0:-1]]
+    (found,) = imported_rows(table, [write(tmp_path, *turned)])
+    assert (found.name, found.higher_is_better) == ("comet", True)
+    assert found.values.tolist() == [0.0, 0.1, 0.2, 0.3]
+    assert set(found.signatures) == {"de-en", "fr-en"}
+    assert found.signatures["de-en"].startswith("comet|scores:")
+
+
+def test_a_file_without_ids_has_a_row_for_each_row(table: JudgementTable, tmp_path: Path) -> None:
+    ter, judge = imported_rows(
+        table, [write(tmp_path, "ter,judge,why", "3,1,x", "2,2,y", "1,3,z", "0,4,w")], lower_is_better=["ter"]
+    )
+    assert ter.oriented.tolist() == [-3, -2, -1, 0]
+    assert judge.oriented.tolist() == [1, 2, 3, 4]
+    with pytest.raises(FileFormatError, match="2 rows without a column of segments, but own has 4 rows"):
+        imported_rows(table, [write(tmp_path, "ter", "3", "2")])
+
+
+def test_what_does_not_align_is_refused(table: JudgementTable, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"has no score for segment '2' of 'a' \(de-en\) and 1 more rows of own"):
+        imported_rows(table, [write(tmp_path, *FULL[:2], *FULL[4:])])
+    with pytest.raises(FileFormatError, match=r"line 6: segment '1' of 'a' \(de-en\) has a score already \(line 2\)"):
+        imported_rows(table, [write(tmp_path, *FULL, FULL[1])])
+    with pytest.raises(FileFormatError, match=r"line 3, column 'score': expected a number, got \"\""):
+        imported_rows(table, [write(tmp_path, *[row.replace("0.1", "") for row in FULL])])
+    with pytest.raises(RecipeError, match="'ter' is said to be better when lower, but it is none of comet"):
+        imported_rows(table, [write(tmp_path, *FULL)], lower_is_better=["ter"])
+    with pytest.raises(RecipeError, match="several metrics below each other"):
+        imported_rows(table, [write(tmp_path, "metric,id,score", "x,1,2")])
+
+
+def test_rows_of_other_outputs_are_left_out_and_counted(table: JudgementTable, tmp_path: Path) -> None:
+    with pytest.warns(NlgaugeWarning, match="1 of 5 scores are of outputs that own has not"):
+        (found,) = imported_rows(table, [write(tmp_path, *FULL, "cs-en,a,1,.5")])
+    assert found.values.tolist() == [0.0, 0.1, 0.2, 0.3]
