@@ -5,10 +5,10 @@ from __future__ import annotations
 import gc
 import json
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -18,18 +18,19 @@ from tests.metrics.test_contracts import resolved
 import nlgauge
 import nlgauge.testing
 from nlgauge.core import engine
+from nlgauge.core import score as score_module
 from nlgauge.core.compare import Comparisons, compare, planned_encodings
 from nlgauge.core.finish import finish
-from nlgauge.core.metric import Comparison, SystemResult
+from nlgauge.core.metric import Comparison, SystemResult, TextMetric
 from nlgauge.core.pipeline import run_metrics
 from nlgauge.core.prepare import Prepared, prepare
 from nlgauge.core.registry import METRICS, parse_metric
 from nlgauge.core.run_options import RunOptions
-from nlgauge.core.score import Score
+from nlgauge.core.score import Note, Score
 from nlgauge.encoders.base import EncodedText
 from nlgauge.encoders.engines.graph_engines import OnnxEncoder
 from nlgauge.encoders.run_context import run_context
-from nlgauge.errors import FileFormatError, InputError, TruncationWarning
+from nlgauge.errors import FileFormatError, InputError, NlgaugeWarning, TruncationWarning
 from nlgauge.metrics.bertscore import BERTScore
 from nlgauge.metrics.sentsim import SentSim
 
@@ -257,3 +258,29 @@ def test_what_will_be_encoded_is_known_before() -> None:
     with run_context(encoder_pool=Noting()):
         compare(prepared)
     assert seen == planned
+
+
+def test_a_metric_declares_what_it_notes(monkeypatch: pytest.MonkeyPatch) -> None:
+    note = Note("shouted", "sh", "segments in capitals", "{metric} does not hear capitals", warning=NlgaugeWarning)
+    monkeypatch.setitem(score_module.NOTES, note.name, note)
+
+    @dataclass(frozen=True, kw_only=True)
+    class Calm(TextMetric):
+        name: ClassVar[str] = "calm"
+        components: ClassVar[tuple[str, ...]] = ("score",)
+        main: ClassVar[str] = "score"
+        notes: ClassVar[tuple[Note, ...]] = (note,)
+
+        def score_texts(self, hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> SystemResult:
+            loud = tuple(segment for segment, text in enumerate(hypotheses) if text.isupper())
+            return SystemResult({"score": np.zeros(len(hypotheses))}, notes={"shouted": loud})
+
+    with pytest.warns(NlgaugeWarning, match=r"1 segment \(1\): calm does not hear capitals"):
+        score = Calm().score(["a", "B"], ["a", "b"])
+    assert score.notes == {"shouted": (1,)}
+    assert score.counts == {"truncated": 0, "empty": 0, "zero_weight": 0, "shouted": 1}
+    assert score.signature.run["shouted"] == "1"
+    assert Score.from_dict(score.to_dict()).notes == score.notes
+    with pytest.warns(NlgaugeWarning, match=r"1 pair \(a\[1\] and b\[0\]\): calm does not hear capitals"):
+        matrix = nlgauge.matrix(["a", "B"], ["a"], Calm())
+    assert matrix.counts["shouted"] == 1

@@ -108,7 +108,7 @@ def test_members_share_one_encoding(monkeypatch: pytest.MonkeyPatch, tmp_path: P
             encoded.append(len(tokens))
             return true_encode(encoder, tokens, *rest, **more)  # type: ignore[arg-type]
 
-        monkeypatch.setattr("nlgauge.core.compare.encode_texts", counting)
+        monkeypatch.setattr("nlgauge.core.engine.encode_texts", counting)
         metric = "ensemble:bertscore(layer=3)+moverscore(idf=none)"
         options = {"model": "hash", "norms": str(tmp_path / "n.json")}
         alone = nlgauge.score(HYPOTHESES, REFERENCES, metric=metric, **options)
@@ -117,6 +117,10 @@ def test_members_share_one_encoding(monkeypatch: pytest.MonkeyPatch, tmp_path: P
         encoded.clear()
         both = nlgauge.score_systems({"": HYPOTHESES}, REFERENCES, metric=[members[0], metric], **options)
         assert sum(encoded) == len({*HYPOTHESES, *REFERENCES})
+        encoded.clear()
+        matrix = nlgauge.matrix(HYPOTHESES, REFERENCES, metric, **options)
+        assert sum(encoded) == len({*HYPOTHESES, *REFERENCES})
+    assert np.array_equal(np.diag(matrix.scores), alone.segments["score"])
     assert [score.metric for score in both] == ["bertscore", "ensemble"]
     assert np.array_equal(both[1].segments["score"], alone.segments["score"])
 
