@@ -178,7 +178,10 @@ def _compare_each(
     """Pair by pair; blocks share what is made of their texts."""
     representations = Representations(prepared, encoded)
     for block in blocks:
-        xs, ys = representations.all(block.rows), representations.all(block.columns)
+        try:
+            xs, ys = representations.all(block.rows), representations.all(block.columns)
+        except TooLongError as error:
+            raise _name_pair(prepared, block.rows[0], block.columns[0], error) from error
         pairs = [
             _compare_pair(prepared, representations, row, column, x, y, align=align)
             for row, x in zip(block.rows, xs, strict=True)
@@ -218,8 +221,12 @@ def _compare_pair(
     try:
         return metric.compare(x, y, prepared.state, align=align)
     except TooLongError as error:
-        msg = f"{prepared.corpus.name_pair(row.system or '', row.number, column.number)}: {error}"
-        raise TooLongError(msg) from error
+        raise _name_pair(prepared, row, column, error) from error
+
+
+def _name_pair(prepared: PreparedMetric, row: Place, column: Place, error: TooLongError) -> TooLongError:
+    """The error with the pair that it is about."""
+    return TooLongError(f"{prepared.corpus.name_pair(row.system or '', row.number, column.number)}: {error}")
 
 
 def _weightless(prepared: PreparedMetric, places: Sequence[Place], representations: Sequence[Any]) -> list[Place]:
