@@ -82,7 +82,7 @@ def bootstrap_scores(samples: Sequence[Sample], *, resamples: int, seed: int) ->
 
     Samples with the same units (metrics on the same documents) see the same draws, in one product.
     """
-    found: list[list[Matrix]] = [[] for _ in samples]
+    scores: list[list[Matrix]] = [[] for _ in samples]
     groups: dict[tuple[float, ...], list[int]] = {}
     for at, sample in enumerate(samples):
         groups.setdefault(tuple(sample.sizes), []).append(at)
@@ -91,20 +91,20 @@ def bootstrap_scores(samples: Sequence[Sample], *, resamples: int, seed: int) ->
         edges = np.cumsum([1, *(samples[at].sums.shape[1] for at in group)])
         for block in bootstrap_sums(columns, resamples=resamples, seed=seed):
             for at, low, high in zip(group, edges[:-1], edges[1:], strict=True):
-                found[at].append(samples[at].scores(block[:, low:high], block[:, 0]))
-    return [np.concatenate(blocks) for blocks in found]
+                scores[at].append(samples[at].scores(block[:, low:high], block[:, 0]))
+    return [np.concatenate(blocks) for blocks in scores]
 
 
 def bootstrap_p(draws: Matrix, observed: Matrix, *, units: int) -> Matrix:
     """Paired bootstrap: two-sided p for all pairs of systems from their scores in resamples of that many units."""
     rows, columns = pair_indices(observed.size)
     step = max(1, BLOCK_CELLS // len(draws))
-    found = [
+    p_values = [
         centred_p(draws[:, i] - draws[:, j], observed[i] - observed[j])
         for start in range(0, rows.size, step)
         for i, j in [(rows[start : start + step], columns[start : start + step])]
     ]
-    return expanded_p(np.concatenate(found), units) if found else np.empty(0)
+    return expanded_p(np.concatenate(p_values), units) if p_values else np.empty(0)
 
 
 def randomisation_p(sample: Sample, *, resamples: int, seed: int) -> Matrix:
@@ -140,7 +140,7 @@ def strength_draws(table: SystemScores, settings: CompareSettings) -> Matrix:
     blocks = bootstrap_counts(sizes.size, settings.resamples, settings.seed)
     counts = np.concatenate([block.astype(np.uint16) for block in blocks])
     rows, columns = pair_indices(table.k)
-    found = []
+    strengths = []
     # Outcomes of many pairs take longer to find than draws to hold; so few blocks of draws, each of all pairs.
     draws, matrices = max(1, 8 * BLOCK_CELLS // table.k**2), max(1, BLOCK_CELLS // table.k**2)
     for start in range(0, len(counts), draws):
@@ -149,8 +149,8 @@ def strength_draws(table: SystemScores, settings: CompareSettings) -> Matrix:
             games = np.zeros((len(wins[at : at + matrices]), table.k, table.k))
             games[:, rows, columns] = wins[at : at + matrices]
             games[:, columns, rows] = losses[at : at + matrices]
-            found.append(newman(games)[0])
-    return np.concatenate(found)
+            strengths.append(newman(games)[0])
+    return np.concatenate(strengths)
 
 
 def _resampled_wins(
@@ -165,10 +165,10 @@ def _resampled_wins(
     for start in range(0, rows.size, step):
         here = slice(start, start + step)
         first, second = (pair_columns(table.oriented, at[here]) for at in (rows, columns))
-        found = outcomes(first, second, tolerance=settings.tie_tolerance)
-        wins[:, here] = _products(counts, (found == 1) + np.float32(tie) * (found == 0), table)
+        results = outcomes(first, second, tolerance=settings.tie_tolerance)
+        wins[:, here] = _products(counts, (results == 1) + np.float32(tie) * (results == 0), table)
         if settings.ties == "drop":
-            losses[:, here] = _products(counts, found == -1, table)
+            losses[:, here] = _products(counts, results == -1, table)
     if settings.ties != "drop":
         losses[:] = (counts @ sizes)[:, None] - wins
     return wins, losses

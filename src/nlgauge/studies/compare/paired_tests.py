@@ -64,10 +64,10 @@ def pair_rows(sample: Sample, draws: Matrix | None, settings: CompareSettings) -
     significant, opposed = _verdicts(adjusted, difference, side, sample.units, settings)
     detectable = _detectable(errors, sample.units, settings)
     wins, losses = by_instance["wins"], by_instance["losses"]
-    found = []
+    pairs = []
     for at, (i, j) in enumerate(zip(rows, columns, strict=True)):
         favoured = table.systems[i if side[at] > 0 else j] if side[at] else None
-        found.append(
+        pairs.append(
             PairRow(
                 first=table.systems[i],
                 second=table.systems[j],
@@ -88,7 +88,7 @@ def pair_rows(sample: Sample, draws: Matrix | None, settings: CompareSettings) -
                 opposed=bool(opposed[at]),
             )
         )
-    return found
+    return pairs
 
 
 def _number(values: Matrix | None, at: int) -> float | None:
@@ -136,9 +136,9 @@ def _test_instances(
         ),
         "mood": (lambda: mood(first, second), lambda: mood_side(first, second)),
     }
-    found = {"effect": effect, "wins": wins, "losses": losses, "errors": errors}
-    found |= {name: tests[name][0]() for name in settings.tests if name in tests}
-    return found | ({"side": tests[settings.test][1]()} if settings.test in tests else {})
+    results = {"effect": effect, "wins": wins, "losses": losses, "errors": errors}
+    results |= {name: tests[name][0]() for name in settings.tests if name in tests}
+    return results | ({"side": tests[settings.test][1]()} if settings.test in tests else {})
 
 
 def _bounds(
@@ -174,9 +174,9 @@ def _verdicts(
     """
     if adjusted is None or units < LEAST_FOR_A_VERDICT:
         return np.zeros(difference.size, dtype=bool), np.zeros(difference.size, dtype=bool)
-    found = (adjusted < settings.alpha) & (side != 0)
+    differ = (adjusted < settings.alpha) & (side != 0)
     agreed = side == np.sign(difference)
-    return found & agreed & (np.abs(difference) >= settings.smallest_difference), found & ~agreed
+    return differ & agreed & (np.abs(difference) >= settings.smallest_difference), differ & ~agreed
 
 
 def _detectable(errors: Matrix, units: int, settings: CompareSettings) -> Matrix | None:

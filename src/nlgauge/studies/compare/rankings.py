@@ -37,7 +37,7 @@ _LEAST = 5
 
 def system_means(scores: SegmentScores) -> dict[str, float]:
     """Mean of each system over its own segments."""
-    return {system: float(np.mean(list(found.values()))) for system, found in scores.items()}
+    return {system: float(np.mean(list(segments.values()))) for system, segments in scores.items()}
 
 
 @dataclass(frozen=True)
@@ -64,10 +64,10 @@ def rank_agreement(base: SegmentScores, other: SegmentScores) -> float | None:
     first, second = system_means(base), system_means(other)
     if len(first) < 2:
         return None
-    found = correlate(
+    tau = correlate(
         [first[name] for name in first], [second[name] for name in first], kind="kendall", undefined="nan"
     )
-    return None if np.isnan(found.value) else found.value
+    return None if np.isnan(tau.value) else tau.value
 
 
 def find_flips(
@@ -134,11 +134,11 @@ def levelled(values: Matrix, *, tolerance: float = 1e-9) -> Matrix:
     [0.30000000000000004, 0.5, 0.30000000000000004]
     """
     order = np.argsort(-values, kind="stable")
-    found = values[order]
-    for at in range(1, found.size):
-        if found[at - 1] - values[order[at]] <= tolerance * max(abs(found[at - 1]), abs(values[order[at]])):
-            found[at] = found[at - 1]
-    return found[np.argsort(order)]
+    level = values[order]
+    for at in range(1, level.size):
+        if level[at - 1] - values[order[at]] <= tolerance * max(abs(level[at - 1]), abs(values[order[at]])):
+            level[at] = level[at - 1]
+    return level[np.argsort(order)]
 
 
 def pair_indices(k: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
@@ -170,9 +170,9 @@ def count_wins(matrix: Matrix, *, tolerance: float = 1e-9) -> Wins:
     step = max(1, BLOCK_CELLS // n)
     for start in range(0, rows.size, step):
         i, j = rows[start : start + step], columns[start : start + step]
-        found = outcomes(pair_columns(matrix, i), pair_columns(matrix, j), tolerance=tolerance)
-        strict[i, j] = (found > 0).sum(axis=0)
-        strict[j, i] = (found < 0).sum(axis=0)
+        results = outcomes(pair_columns(matrix, i), pair_columns(matrix, j), tolerance=tolerance)
+        strict[i, j] = (results > 0).sum(axis=0)
+        strict[j, i] = (results < 0).sum(axis=0)
         ties[i, j] = ties[j, i] = n - strict[i, j] - strict[j, i]
     return Wins(strict, ties)
 
@@ -212,8 +212,8 @@ def condorcet_winner(strict: ArrayLike) -> int | None:
     wins = np.asarray(strict)
     beats = wins > wins.T
     np.fill_diagonal(beats, val=True)
-    found = np.flatnonzero(beats.all(axis=1))
-    return int(found[0]) if found.size and len(wins) > 1 else None
+    winners = np.flatnonzero(beats.all(axis=1))
+    return int(winners[0]) if winners.size and len(wins) > 1 else None
 
 
 def disagreement(first: ArrayLike, second: ArrayLike) -> float:

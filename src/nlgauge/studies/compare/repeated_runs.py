@@ -283,7 +283,7 @@ def compare_run_tables(
     score of the corpus, for other metrics the mean.
     """
     settings = settings or CompareSettings()
-    found: list[RunComparison] = []
+    comparisons: list[RunComparison] = []
     for table in tables:
         counts = table.counts
         totals = table.values.mean(axis=0) if counts is None else table.corpus_score(counts.sum(axis=0))
@@ -300,8 +300,8 @@ def compare_run_tables(
             permutations=settings.permutations,
             seed=settings.seed,
         )
-        found.append(replace(compared, notes=(*compared.notes, *own_idf_notes(table.signature))))
-    return found
+        comparisons.append(replace(compared, notes=(*compared.notes, *own_idf_notes(table.signature))))
+    return comparisons
 
 
 #: By system and by what is counted, such as {"big": {"GPU hours": 12, "parameters": "110M"}}.

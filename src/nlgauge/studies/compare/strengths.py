@@ -88,9 +88,9 @@ def bradley_terry(wins: ArrayLike, *, tolerance: float | None = None, max_iterat
     counts = np.where(np.eye(counts.shape[-1], dtype=bool), 0.0, counts)
     flat = counts.reshape(-1, *counts.shape[-2:])
     if tolerance is None:
-        found = [_newton(matrix, max_iterations=max_iterations) for matrix in flat]
-        strengths = np.array([values for values, _, _ in found]).reshape(flat.shape[:-1])
-        iterations, converged = max((steps for _, steps, _ in found), default=0), all(rests for *_, rests in found)
+        fits = [_newton(matrix, max_iterations=max_iterations) for matrix in flat]
+        strengths = np.array([values for values, _, _ in fits]).reshape(flat.shape[:-1])
+        iterations, converged = max((steps for _, steps, _ in fits), default=0), all(rests for *_, rests in fits)
     else:
         strengths, iterations, converged = zermelo(flat, tolerance=tolerance, max_iterations=max_iterations)
     if not converged:
@@ -178,8 +178,8 @@ def _pair_sums(strengths: Matrix) -> Matrix:
 
 
 def _divided(above: Matrix, below: Matrix, *, otherwise: Matrix) -> Matrix:
-    found: Matrix = np.divide(above, below, out=otherwise.copy(), where=below > 0)
-    return found
+    quotients: Matrix = np.divide(above, below, out=otherwise.copy(), where=below > 0)
+    return quotients
 
 
 def _iterate(

@@ -174,8 +174,8 @@ def compare_verdicts(
     systems = list(dict.fromkeys(system for verdict in verdicts for system in (verdict.first, verdict.second)))
     votes = _votes(verdicts, systems)
     wins, voices = _count(votes, len(systems)), _count(_one_per_instance(votes), len(systems))
-    found = bradley_terry(policy_wins(wins, settings.ties))
-    strengths, instances = found.strengths, len({verdict.instance for verdict in verdicts})
+    fit = bradley_terry(policy_wins(wins, settings.ties))
+    strengths, instances = fit.strengths, len({verdict.instance for verdict in verdicts})
     intervals: list[Interval | None] = [None] * len(systems)
     if instances >= LEAST_UNITS:
         draws = _strength_draws(votes, len(systems), settings)
@@ -207,9 +207,9 @@ def compare_verdicts(
         len(verdicts),
         instances,
         None if condorcet is None else systems[condorcet],
-        found.connected,
+        fit.connected,
         position,
-        _notes(position, rows, instances, connected=found.connected),
+        _notes(position, rows, instances, connected=fit.connected),
         settings.signature().replace("compare|", "compare-verdicts|", 1),
         _pairs([row.system for row in rows], voices.strict[ranked], voices.ties[ranked], p_matrix, settings),
     )
