@@ -17,10 +17,15 @@ from tests.studies.compare.made_scores import scores_of
 
 import nlgauge
 from nlgauge.io.table import Table
-from nlgauge.report.html.alignments import explain_for_report
 from nlgauge.report.html.document import html_report, write_report
 from nlgauge.report.html.figures import pair_table, ranking_table
-from nlgauge.report.html.inputs import PairExplanation, ReportOptions, ReportTexts, differing_segments
+from nlgauge.report.html.inputs import (
+    PairExplanation,
+    ReportOptions,
+    ReportTexts,
+    differing_segments,
+    explain_for_report,
+)
 
 
 class Parsed(HTMLParser):

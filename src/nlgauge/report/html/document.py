@@ -26,10 +26,17 @@ import numpy as np
 from nlgauge._version import __version__
 from nlgauge.io.storage import write_atomic
 from nlgauge.report.html import overview
-from nlgauge.report.html.alignments import packed_explanation, value_ranges
 from nlgauge.report.html.elements import Html, filled, joined, joined_script, joined_style, page_file, tag
 from nlgauge.report.html.figures import distributions, ranking, significance_matrix
-from nlgauge.report.html.inputs import PairExplanation, ReportOptions, ReportTexts, check_inputs, most_differing
+from nlgauge.report.html.inputs import (
+    PairExplanation,
+    ReportOptions,
+    ReportTexts,
+    check_inputs,
+    most_differing,
+    packed_explanation,
+    value_ranges,
+)
 
 if TYPE_CHECKING:
     from nlgauge.io.table import Table
