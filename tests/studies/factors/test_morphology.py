@@ -16,13 +16,13 @@ from nlgauge.errors import FileFormatError, InputError
 from nlgauge.studies.factors.columns import FactorMaker, FactorOptions
 from nlgauge.studies.factors.morphology import (
     build_lexicon,
-    features_of_treebank,
     morphological_similarity,
     read_lexicon,
     retrofit,
     train_vectors,
     vectors_of_file,
 )
+from nlgauge.text.conllu import read_conllu
 
 TREEBANK = """\
 1\tDogs\tdog\tNOUN\t_\tNumber=Plur\t2\tnsubj\t_\t_
@@ -37,7 +37,7 @@ TREEBANK = """\
 def test_words_with_the_same_features_are_paired(tmp_path: Path):
     file = tmp_path / "texts.conllu"
     file.write_text(TREEBANK, encoding="utf-8")
-    pairs = build_lexicon(features_of_treebank(file))
+    pairs = build_lexicon((word.form, word.features) for sentence in read_conllu(file) for word in sentence.words)
     assert sorted(pairs) == [("barked", "slept"), ("cats", "dogs"), ("dogs", "cats"), ("slept", "barked")]
 
 
@@ -48,11 +48,14 @@ def test_across_languages_partners_are_words_of_the_other():
     ]
 
 
-def test_the_sample_depends_on_the_seed_only():
-    words = [(f"word{at}", {"Case": "Nom"}) for at in range(50)]
-    assert build_lexicon(words, sample=5) == build_lexicon(words, sample=5)
-    assert build_lexicon(words, sample=5) != build_lexicon(words, sample=5, seed=1)
-    assert len({partner for _, partner in build_lexicon(words, sample=5)}) <= 2
+def test_partners_are_of_a_sample_that_depends_on_the_seed_only(monkeypatch: pytest.MonkeyPatch):
+    words = [(f"word{number}", {"Case": "Nom"}) for number in range(50)]
+    monkeypatch.setattr("nlgauge.studies.factors.morphology._SAMPLE", 5)
+    pairs = build_lexicon(words)
+    assert build_lexicon(words) == pairs
+    assert len({partner for _, partner in pairs}) <= 2
+    monkeypatch.setattr("nlgauge.studies.factors.morphology._SEED", 1)
+    assert build_lexicon(words) != pairs
 
 
 def test_retrofitting_by_hand():

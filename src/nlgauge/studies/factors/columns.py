@@ -21,7 +21,7 @@ from __future__ import annotations
 import math
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -41,7 +41,6 @@ from nlgauge.stats.validation import Vector
 from nlgauge.studies.factors.morphology import (
     WordPair,
     build_lexicon,
-    features_of_texts,
     morphological_similarity,
     read_lexicon,
     retrofit,
@@ -50,7 +49,7 @@ from nlgauge.studies.factors.morphology import (
     vectors_of_file,
 )
 from nlgauge.studies.factors.trees import syntactic_similarity, word_tree
-from nlgauge.text.annotation import Annotator, annotate_each
+from nlgauge.text.annotation import AnnotatedText, Annotator, annotate_each
 from nlgauge.text.annotators import load_annotator
 from nlgauge.text.words import treebank_words
 
@@ -77,8 +76,8 @@ def lexical_overlap(text: str, others: Sequence[str]) -> float:
     0.8668778997501817
     """
     words = treebank_words(text)
-    found = [bleu1(words, treebank_words(other)) for other in others if other.strip()]
-    return max(found) if words and found else math.nan
+    values = [bleu1(words, treebank_words(other)) for other in others if other.strip()]
+    return max(values) if words and values else math.nan
 
 
 @dataclass(frozen=True)
@@ -89,9 +88,6 @@ class Translations:
     """Name and digest of the file."""
     words: Mapping[str, tuple[str, ...]]
     texts: Mapping[str, str]
-
-    def __len__(self) -> int:
-        return len(self.words)
 
 
 def read_translations(path: str | os.PathLike[str]) -> Translations:
@@ -233,20 +229,25 @@ class FactorMaker:
         self.labels["SYN"] = (
             f"1 - tree edit distance / words; trees: {' and '.join(dict.fromkeys([own.label, other.label]))}"
         )
-        trees = self._trees(own, self._table.hypothesis)
-        other_trees = self._trees(other, [text for texts in self.others for text in texts])
-        return np.array(
-            [
-                _best(syntactic_similarity(trees[text], other_trees[one]) for one in others)
-                for text, others in zip(self._table.hypothesis, self.others, strict=True)
-            ]
+        trees, other_trees = (
+            {text: () if parsed is None else word_tree(parsed) for text, parsed in annotations.items()}
+            for annotations in self._parsed
         )
+        return self._best(lambda text, other: syntactic_similarity(trees[text], other_trees[other]))
 
-    def _trees(self, annotator: Annotator, texts: Sequence[str]) -> dict[str, tuple[int, ...]]:
-        """By text; empty where it could not be parsed."""
-        return {
-            text: () if found is None else word_tree(found) for text, found in annotate_each(annotator, texts).items()
-        }
+    def _best(self, similarity: Callable[[str, str], float]) -> Vector:
+        """For each row the highest similarity to one of the other texts; nan where there is none."""
+        values = [
+            [value for other in others if not math.isnan(value := similarity(text, other))]
+            for text, others in zip(self._table.hypothesis, self.others, strict=True)
+        ]
+        return np.array([max(of_row, default=math.nan) for of_row in values])
+
+    @cached_property
+    def _parsed(self) -> tuple[Mapping[str, AnnotatedText | None], Mapping[str, AnnotatedText | None]]:
+        """Hypotheses and other texts with their trees; None where a text could not be parsed."""
+        own = annotate_each(self._annotator, self._table.hypothesis)
+        return own, annotate_each(self._other_annotator, [text for texts in self.others for text in texts])
 
     @cached_property
     def _annotator(self) -> Annotator:
@@ -263,34 +264,27 @@ class FactorMaker:
         if self.options.word_vectors is not None:
             label, vectors = vectors_of_file(self.options.word_vectors)
         else:
-            vocabulary = sorted({word for found in words.values() for word in found})
+            vocabulary = sorted({word for of_text in words.values() for word in of_text})
             label = f"{training_label()}, trained on the {len(texts)} texts, seed {self.options.seed}"
             vectors = train_vectors(texts, vocabulary, seed=self.options.seed)
         pairs, of_pairs = self._lexicon()
         moved = retrofit(vectors, pairs)
         self.labels["MOR"] = f"cosine of mean word vectors ({label}), retrofitted on {len(pairs)} pairs ({of_pairs})"
-        return np.array(
-            [
-                _best(morphological_similarity(words[text], words[one], moved) for one in others)
-                for text, others in zip(self._table.hypothesis, self.others, strict=True)
-            ]
-        )
+        return self._best(lambda text, other: morphological_similarity(words[text], words[other], moved))
 
     def _lexicon(self) -> tuple[list[WordPair], str]:
         path = self.options.lexicon
         if path is not None:
             return read_lexicon(path), f"{Path(path).name}[{short_digest(file_digest(Path(path)))}]"
-        own = annotate_each(self._annotator, self._table.hypothesis)
-        other = annotate_each(self._other_annotator, [text for texts in self.others for text in texts])
-        parsed = [one for one in (*own.values(), *other.values()) if one is not None]
-        return build_lexicon(features_of_texts(parsed)), f"features of {self._annotator.label}"
+        words = [
+            (word.form, word.features)
+            for annotations in self._parsed
+            for text in annotations.values()
+            for sentence in ([] if text is None else text.sentences)
+            for word in sentence.words
+        ]
+        return build_lexicon(words), f"features of {self._annotator.label}"
 
 
 def _parser(name: str) -> Annotator:
     return load_annotator(name, sentences="annotator", trees=True)
-
-
-def _best(values: Iterable[float]) -> float:
-    """The highest of the values that there are."""
-    found = [value for value in values if not math.isnan(value)]
-    return max(found) if found else math.nan

@@ -15,8 +15,7 @@ import logging
 import math
 import os
 import random
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -28,8 +27,6 @@ from nlgauge.io.lines import read_lines
 from nlgauge.io.packages import require
 from nlgauge.io.storage import file_digest, short_digest
 from nlgauge.stats.validation import Vector
-from nlgauge.text.annotation import AnnotatedText
-from nlgauge.text.conllu import read_conllu
 from nlgauge.vectors.cloud import unit_rows
 
 #: As released; what is not named there is fastText's default. Its own package is not used: with one thread, which
@@ -64,20 +61,24 @@ def train_vectors(texts: Iterable[str], words: Sequence[str], *, seed: int = 123
         msg = "word vectors are trained on texts, and all of these are empty"
         raise InputError(msg)
     training = _require_gensim("gensim.models.fasttext").FastText
-    with _quiet("gensim"):
-        try:
-            model = training(lines, seed=seed % 2**32, workers=1, **TRAINING)
-        except RuntimeError as error:
-            msg = (
-                f"no word vectors can be trained on {len(lines)} texts: no word stands {TRAINING['min_count']} times "
-                "in them; give word_vectors=FILE instead"
-            )
-            raise InputError(msg) from error
-    found = {word: np.asarray(model.wv[word], dtype=np.float32) for word in dict.fromkeys(words)}
-    if not all(np.isfinite(vector).all() for vector in found.values()):
+    logger = logging.getLogger("gensim")
+    before = logger.level
+    logger.setLevel(logging.ERROR)  # without the advice that it logs on small corpora
+    try:
+        model = training(lines, seed=seed % 2**32, workers=1, **TRAINING)
+    except RuntimeError as error:
+        msg = (
+            f"no word vectors can be trained on {len(lines)} texts: no word stands {TRAINING['min_count']} times "
+            "in them; give word_vectors=FILE instead"
+        )
+        raise InputError(msg) from error
+    finally:
+        logger.setLevel(before)
+    vectors = {word: np.asarray(model.wv[word], dtype=np.float32) for word in dict.fromkeys(words)}
+    if not all(np.isfinite(vector).all() for vector in vectors.values()):
         msg = f"training word vectors on {len(lines)} texts diverged; give word_vectors=FILE, or another seed"
         raise InputError(msg)
-    return found
+    return vectors
 
 
 def training_label() -> str:
@@ -91,26 +92,14 @@ def vectors_of_file(path: str | os.PathLike[str]) -> tuple[str, dict[str, NDArra
 
     file = Path(path)
     words, table = read_vectors(file)
-    found: dict[str, NDArray[np.float32]] = {}
+    vectors: dict[str, NDArray[np.float32]] = {}
     for word, vector in zip(words, table, strict=True):
-        found.setdefault(word.lower(), vector)
-    return f"{file.name}[{short_digest(file_digest(file))}]", found
+        vectors.setdefault(word.lower(), vector)
+    return f"{file.name}[{short_digest(file_digest(file))}]", vectors
 
 
 def _require_gensim(name: str) -> Any:
     return require(name, "spacy", instead="give word_vectors=FILE")
-
-
-@contextmanager
-def _quiet(name: str) -> Iterator[None]:
-    """Without the advice that a library logs on small corpora."""
-    logger = logging.getLogger(name)
-    before = logger.level
-    logger.setLevel(logging.ERROR)
-    try:
-        yield
-    finally:
-        logger.setLevel(before)
 
 
 WordPair: TypeAlias = tuple[str, str]
@@ -125,73 +114,45 @@ _SWEEPS = 10
 
 def read_lexicon(path: str | os.PathLike[str]) -> list[WordPair]:
     """The pairs of a lexicon: a word and its partner a line, or its partners, with blanks between."""
-    found: list[WordPair] = []
+    pairs: list[WordPair] = []
     for number, line in enumerate(read_lines(path), start=1):
         first, *partners = line.lower().split() or [""]
         if not partners:
             msg = f"{os.fspath(path)}, line {number}: expected a word and its partner, blank between, got {line!r}"
             raise FileFormatError(msg)
-        found += [(first, partner) for partner in partners]
-    return found
+        pairs += [(first, partner) for partner in partners]
+    return pairs
 
 
-def features_of_texts(texts: Iterable[AnnotatedText]) -> list[FeaturedWord]:
-    """The words of annotated texts with their features."""
-    return [(word.form, word.features) for text in texts for sentence in text.sentences for word in sentence.words]
-
-
-def features_of_treebank(*paths: str | os.PathLike[str]) -> list[FeaturedWord]:
-    """The words of CoNLL-U files with their features."""
-    return [
-        (word.form, word.features)
-        for path in paths
-        for sentence in read_conllu(Path(path))
-        for word in sentence.words
-    ]
-
-
-def build_lexicon(
-    words: Iterable[FeaturedWord],
-    *,
-    partners: Iterable[FeaturedWord] | None = None,
-    ignored: Sequence[str] = ("Foreign",),
-    sample: int = _SAMPLE,
-    seed: int = _SEED,
-) -> list[WordPair]:
+def build_lexicon(words: Iterable[FeaturedWord], *, partners: Iterable[FeaturedWord] | None = None) -> list[WordPair]:
     """Pairs of words with the same features: each word with the first of a random sample that fits.
 
     `partners` are words of another language, for a lexicon across languages; by default the words themselves. A word
-    without features has no partner, and features in `ignored` do not count.
+    without features has no partner; that it is foreign is no feature.
 
     >>> past = {"Tense": "Past"}
     >>> build_lexicon([("reached", past), ("combined", past), ("cats", {"Number": "Plur"})])
     [('reached', 'combined'), ('combined', 'reached')]
     """
-    own = _by_features(words, ignored)
-    others = own if partners is None else _by_features(partners, ignored)
-    drawn = random.Random(seed).sample(others, min(sample, len(others)))
-    fitting: dict[frozenset[tuple[str, str]], list[str]] = {}
-    for word, features in drawn:
-        known = fitting.setdefault(features, [])
-        if word not in known:
-            known.append(word)
-    found: dict[WordPair, None] = {}
+    own = _by_features(words)
+    others = own if partners is None else _by_features(partners)
+    fitting: dict[frozenset[tuple[str, str]], dict[str, None]] = {}
+    for word, features in random.Random(_SEED).sample(others, min(_SAMPLE, len(others))):
+        fitting.setdefault(features, {})[word] = None
+    pairs: dict[WordPair, None] = {}
     for word, features in own:
         partner = next((other for other in fitting.get(features, ()) if other != word), None)
         if partner is not None:
-            found[word, partner] = None
-    return list(found)
+            pairs[word, partner] = None
+    return list(pairs)
 
 
-def _by_features(
-    words: Iterable[FeaturedWord], ignored: Sequence[str]
-) -> list[tuple[str, frozenset[tuple[str, str]]]]:
-    found = []
-    for word, features in words:
-        counted = frozenset((key, value) for key, value in features.items() if key not in ignored)
-        if counted:
-            found.append((word.lower(), counted))
-    return found
+def _by_features(words: Iterable[FeaturedWord]) -> list[tuple[str, frozenset[tuple[str, str]]]]:
+    counted = (
+        (word.lower(), frozenset(item for item in features.items() if item[0] != "Foreign"))
+        for word, features in words
+    )
+    return [(word, features) for word, features in counted if features]
 
 
 def retrofit(vectors: WordVectors, lexicon: Iterable[WordPair]) -> dict[str, Vector]:
@@ -220,14 +181,9 @@ def retrofit(vectors: WordVectors, lexicon: Iterable[WordPair]) -> dict[str, Vec
 
 def morphological_similarity(first: Sequence[str], second: Sequence[str], vectors: Mapping[str, Vector]) -> float:
     """MOR of two texts' words; nan where a text has no word with a vector."""
-    means = [_mean(words, vectors) for words in (first, second)]
-    one, other = means
-    if one is None or other is None:
+    known = [[vectors[word] for word in map(str.lower, words) if word in vectors] for words in (first, second)]
+    if not all(known):
         return math.nan
+    one, other = (np.mean(of_text, axis=0) for of_text in known)
     lengths = float(np.linalg.norm(one)) * float(np.linalg.norm(other))
     return float(one @ other) / lengths if lengths else math.nan
-
-
-def _mean(words: Sequence[str], vectors: Mapping[str, Vector]) -> Vector | None:
-    found = [vectors[word] for word in map(str.lower, words) if word in vectors]
-    return np.mean(found, axis=0) if found else None
