@@ -12,8 +12,7 @@ import nlgauge
 import nlgauge.studies.ensembles
 from nlgauge.apps.cli import parser_for
 from nlgauge.metrics.ensemble import load_norms
-from nlgauge.studies.stress.perturbations import antonyms
-from nlgauge.studies.stress.suite import PERTURBATIONS
+from nlgauge.studies.stress.perturbations import PERTURBATIONS, antonyms
 
 ROOT = next(folder for folder in Path(__file__).resolve().parents if (folder / "pyproject.toml").is_file())
 PAGES = {name: (ROOT / "docs" / name).read_text(encoding="utf-8") for name in ("stress.md", "ensembles.md")}

@@ -1,126 +1,146 @@
-"""Each perturbation changes what it says, in the same way wherever the text stands, and says where it cannot."""
+"""How far metrics fall under perturbations, against numbers computed one by one."""
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
+import numpy as np
 import pytest
+from tests.studies.stress.test_triples import Tagger
 
-from nlgauge.errors import InputError, RecipeError
-from nlgauge.studies.stress.perturbations import antonyms, find_names
-from nlgauge.studies.stress.suite import PERTURBATIONS, chosen_perturbations, perturb
-from nlgauge.text.words import split_words
+import nlgauge
+from nlgauge.core.signature import Signature
+from nlgauge.errors import DataWarning, InputError, RecipeError
+from nlgauge.studies.stress.perturbations import PERTURBATIONS, perturb
+from nlgauge.studies.stress.suite import StressTest, stress
 
-TEXTS = [
-    "Anna Berg met Bob in Paris, and they did not see 25 old friends.",
-    "The hot summer was long.",
-    "ok",
-    "...",
-]
+TEXTS = ["The ferry was late because of the storm.", "It was hot.", "Nobody came."]
+OTHERS = ["Because of the storm the ferry came late.", "The day was warm.", "No one came."]
 
 
-def changed(name: str, text: str, *others: str, seed: int = 1) -> str | None:
-    (found,) = perturb([text, *others], [PERTURBATIONS[name]], seed=seed)
-    return found.texts[0] if found.changed[0] else None
+def test_a_fall_is_the_score_before_minus_after() -> None:
+    found = stress(TEXTS, metric=["chrf"], perturbations=["negation"], paraphrases=OTHERS)
+    (perturbed,) = perturb(TEXTS, [PERTURBATIONS["negation"]])
+    assert perturbed.changed == (True, True, False)
+    after = nlgauge.score(perturbed.texts, TEXTS, metric="chrf").segments["chrf"]
+    paraphrase = nlgauge.score(OTHERS, TEXTS, metric="chrf").segments["chrf"]
+    unrelated = nlgauge.score([*TEXTS[1:], TEXTS[0]], TEXTS, metric="chrf").segments["chrf"]
+    (metric,) = found.metrics
+    (fall,) = metric.perturbations
+    assert fall.changed == 2
+    assert fall.fall == pytest.approx(float(np.mean(100 - after[:2])), abs=1e-9)
+    assert fall.way_to_unrelated == pytest.approx(fall.fall / (100 - float(unrelated.mean())), abs=1e-9)
+    assert fall.below_paraphrase == float(np.mean(after[:2] < paraphrase[:2]))
+    assert metric.paraphrase is not None
+    assert metric.paraphrase.fall == pytest.approx(100 - float(paraphrase.mean()), abs=1e-9)
+    assert found.unchanged == 1
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("The ferry was late.", "The ferry was not late."),
-        ("They did not see it.", "They did see it."),
-        ("I can't swim.", "I can swim."),
-        ("She won’t go.", "She will go."),
-        ("IT WAS LATE", "IT WAS NOT LATE"),
-        ("Rain fell.", None),
-        ("It was", None),
-    ],
-)
-def test_negation(text: str, expected: str | None) -> None:
-    assert changed("negation", text) == expected
+def test_references_take_the_place_of_the_texts() -> None:
+    found = stress(TEXTS, OTHERS, "chrf", perturbations=["casing"])
+    before = nlgauge.score(TEXTS, OTHERS, metric="chrf").segments["chrf"]
+    after = nlgauge.score([text.lower() for text in TEXTS], OTHERS, metric="chrf").segments["chrf"]
+    (fall,) = found.metrics[0].perturbations
+    assert fall.fall == pytest.approx(float((before - after).mean()), abs=1e-9)
+    assert found.metrics[0].original == pytest.approx(float(before.mean()), abs=1e-9)
+    assert "against:references" in str(found.signature)
 
 
-def test_an_antonym_keeps_its_case() -> None:
-    assert changed("antonym", "Hot days") in ("Cold days",)
-    assert changed("antonym", "A HOT THING") == "A COLD THING"
-    assert changed("antonym", "table") is None
-    assert all(one != other for one, other in antonyms().items())
+def test_a_perturbation_that_changes_nothing_has_no_fall() -> None:
+    found = stress(["ok", "no"], metric=["chrf"], perturbations=["number", "shuffle"])
+    assert [
+        (fall.changed, fall.fall, fall.way_to_unrelated, fall.interval) for fall in found.metrics[0].perturbations
+    ] == [(0, None, None, None)] * 2
+    assert found.unchanged == 2
+    assert "2 could not be changed by any" in " ".join(found.render().split())
 
 
-@pytest.mark.parametrize("text", ["in 1999", "3 cats", "1,250 people", "it cost 3.5 euros"])
-def test_a_number_stays_a_number_of_its_length(text: str) -> None:
-    for seed in range(20):
-        found = changed("number", text, seed=seed)
-        assert found is not None
-        assert len(found) == len(text)
-        assert sum(a != b for a, b in zip(found, text, strict=True)) == 1
-        first = next(char for char in found if char.isdigit())
-        assert first != "0" or text[0] == "3"
-    assert changed("number", "Two cats") not in (None, "Two cats")
-    assert changed("number", "no cats") is None
+def test_one_text_has_neither_interval_nor_an_unrelated_one() -> None:
+    found = stress(["It was hot."], metric=["chrf"], perturbations=["negation"], paraphrases=["The day was warm."])
+    (fall,) = found.metrics[0].perturbations
+    assert (fall.changed, fall.interval, fall.way_to_unrelated, fall.below_paraphrase) == (1, None, None, None)
+    assert found.metrics[0].unrelated is None
+    assert "negation" in found.render("tsv")
 
 
-def test_names_are_found_and_exchanged() -> None:
-    # The first word of a sentence has a capital in any case, so that it is no name by the rule.
-    assert [name.text for name in find_names(TEXTS[0])] == ["Berg", "Bob", "Paris"]
-    assert changed("name-swap", "They met Bob in Paris.") == "They met Paris in Bob."
-    assert changed("name-swap", "in lower case, no names") is None
-    other = changed("entity", "He met Bob.", "She left Oslo.")
-    assert other == "He met Oslo."
-    assert changed("entity", "He met Bob.", "nothing here") is None
+def test_everything_that_moves_a_number_is_in_the_line() -> None:
+    one = stress(TEXTS, metric=["chrf"], perturbations=["typo"]).signature
+    for other in (
+        stress(TEXTS, metric=["chrf"], perturbations=["typo"], seed=1),
+        stress(TEXTS[::-1], metric=["chrf"], perturbations=["typo"]),
+        stress(TEXTS, metric=["chrf"], perturbations=["typo"], paraphrases=OTHERS),
+        stress(TEXTS, metric=["chrf"], perturbations=["casing"]),
+        stress(TEXTS, metric=["chrf"], perturbations=["typo"], annotator=Tagger()),
+    ):
+        assert other.signature != one
 
 
-def test_words_are_dropped_swapped_and_shuffled() -> None:
-    text = "The ferry, which was late, left."
-    dropped = changed("word-drop", text)
-    assert dropped is not None
-    assert len(split_words(dropped)) == len(split_words(text)) - 1
-    assert "  " not in dropped
-    swapped = changed("word-swap", text)
-    assert swapped is not None
-    assert sum(a.text != b.text for a, b in zip(split_words(swapped), split_words(text), strict=True)) == 2
-    shuffled = changed("shuffle", text)
-    assert shuffled is not None
-    assert sorted(word.text for word in split_words(shuffled)) == sorted(word.text for word in split_words(text))
-    for name in ("word-swap", "shuffle", "word-drop"):
-        assert changed(name, "...") is None
-    assert changed("shuffle", "no no no") is None
+def test_the_signature_is_read_back_whatever_the_texts_are_called() -> None:
+    found = stress(TEXTS, metric=["chrf"], perturbations=["typo"], name="a|b 100%.txt")
+    assert Signature.parse(str(found.signature)) == found.signature
+    assert found.signature.recipe["texts"].startswith("a|b 100%.txt[3,")
+    assert (found.against, found.level) == ("the texts themselves", 0.95)
+    plain = str(stress(TEXTS, TEXTS, "chrf", perturbations=["typo"], name="a.txt").signature)
+    assert plain.startswith("stress|texts:a.txt[3,")
+    assert plain.endswith(
+        "|against:references|perturbations:typo|seed:12345|lang:en|annotator:none|paraphrases:none"
+        "|interval:0.95|resamples:1000"
+    )
 
 
-def test_the_surface_changes_and_the_letters_stay() -> None:
-    typo = changed("typo", "The ferry was late.")
-    assert typo is not None
-    assert sorted(typo) == sorted("The ferry was late.")
-    assert typo != "The ferry was late."
-    assert changed("typo", "a cat") is None
-    assert changed("casing", "The Cat") == "the cat"
-    assert changed("casing", "the cat") == "THE CAT"
-    assert changed("casing", "...") is None
+def test_options_are_checked() -> None:
+    with pytest.raises(RecipeError, match=r"perturbations must be a list, each one of negation, .* got \['typos'\]"):
+        stress(TEXTS, ["chrf"], perturbations=["typos"])
+    with pytest.raises(RecipeError, match="level must be a number above 0, below 1, got 1"):
+        stress(TEXTS, ["chrf"], level=1)
 
 
-def test_a_text_changes_alike_wherever_it_stands() -> None:
-    chosen = [one for one in chosen_perturbations() if one.name != "entity"]  # which takes names from the others
-    together = perturb(TEXTS, chosen, seed=3)
-    alone = perturb([TEXTS[0]], chosen, seed=3)
-    assert [one.texts[0] for one in together] == [one.texts[0] for one in alone]
-    assert [one.texts for one in perturb(TEXTS, chosen, seed=3)] == [one.texts for one in together]
-    other = perturb(TEXTS, chosen, seed=4)
-    assert [one.texts for one in other] != [one.texts for one in together]
+def test_an_annotator_finds_nouns() -> None:
+    texts = ["the cat saw the dog", "a man wrote a letter"]
+    found = stress(texts, metric=["chrf"], perturbations=["noun-order"], annotator=Tagger())
+    assert found.metrics[0].perturbations[0].changed == 2
 
 
-def test_what_cannot_be_changed_is_counted_and_stays() -> None:
-    for one in perturb(TEXTS, chosen_perturbations()):
-        assert one.count == sum(new != old for new, old in zip(one.texts, TEXTS, strict=True))
-        assert one.texts[3] == "..."
+def test_a_text_that_the_annotator_refuses_keeps_its_nouns_and_is_counted() -> None:
+    with pytest.warns(DataWarning, match=r"1 of 3 texts \(1\) have no annotation: their nouns and names stay"):
+        found = stress(
+            ["the cat saw the dog", "unknown", "a man wrote a letter"],
+            metric="chrf",
+            perturbations=["noun-order", "casing"],
+            annotator=Tagger(),
+        )
+    assert [fall.changed for fall in found.metrics[0].perturbations] == [2, 3]
 
 
-def test_english_rules_are_for_english() -> None:
-    assert not any(one.english for one in chosen_perturbations(lang="de"))
-    with pytest.raises(RecipeError, match="negation has English rules, and the texts are in 'de'"):
-        chosen_perturbations(["negation"], lang="de")
-    with pytest.raises(RecipeError, match="unknown perturbation 'negaton'; did you mean 'negation'"):
-        chosen_perturbations(["negaton"])
-    with pytest.raises(RecipeError, match="noun-order needs an annotator"):
-        chosen_perturbations(["noun-order"])
-    with pytest.raises(RecipeError, match="no perturbation was named"):
-        chosen_perturbations([])
-    with pytest.raises(InputError, match="there is no text to perturb"):
-        perturb([], chosen_perturbations())
+def test_paraphrases_must_be_as_many_as_texts() -> None:
+    with pytest.raises(InputError, match="each text needs a paraphrase, got 3 texts and 1 paraphrases"):
+        stress(TEXTS, metric=["chrf"], paraphrases=["a"])
+
+
+def test_one_text_for_a_list_and_what_is_no_text_are_refused() -> None:
+    with pytest.raises(InputError, match="texts: expected a list of strings"):
+        stress("It was hot.", metric=["chrf"])
+    with pytest.raises(InputError, match=r"texts\[1\]: expected a string, got None"):
+        stress(["It was hot.", None], metric=["chrf"])  # type: ignore[list-item]
+    with pytest.raises(InputError, match="paraphrases: expected a list of strings"):
+        stress(["It was hot."], metric=["chrf"], paraphrases="x")
+
+
+@pytest.fixture(scope="module")
+def test_of_all() -> StressTest:
+    return stress(TEXTS, metric=["chrf", "rouge1"], paraphrases=OTHERS)
+
+
+@pytest.mark.parametrize("form", ["text", "tsv", "latex", "markdown", "json"])
+def test_every_format(test_of_all: StressTest, form: str) -> None:
+    found = test_of_all.render(form)
+    assert "negation" in found
+    if form == "json":
+        assert json.loads(found)["metrics"][0]["perturbations"][0]["changed"] == 2
+
+
+def test_the_falls_are_drawn(test_of_all: StressTest, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    test_of_all.save_figure(tmp_path / "s.svg")
+    assert (tmp_path / "s.svg").read_text(encoding="utf-8").startswith("<?xml")

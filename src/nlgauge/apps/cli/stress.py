@@ -24,7 +24,8 @@ from nlgauge.core.scoring import recipes_and_run
 from nlgauge.data.cards import find_data_card, load
 from nlgauge.errors import RecipeError
 from nlgauge.io.textfiles import file_label, read_parallel
-from nlgauge.studies.stress.suite import PERTURBATIONS, StressOptions, StressTest, stress
+from nlgauge.studies.stress.perturbations import PERTURBATIONS
+from nlgauge.studies.stress.suite import StressOptions, StressTest, stress
 from nlgauge.studies.stress.triples import (
     DrawOptions,
     Triples,

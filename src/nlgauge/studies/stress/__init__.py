@@ -2,17 +2,8 @@
 
 from __future__ import annotations
 
-from nlgauge.studies.stress.suite import (
-    PERTURBATIONS,
-    Fall,
-    MetricFalls,
-    PerturbedTexts,
-    StressOptions,
-    StressTest,
-    chosen_perturbations,
-    perturb,
-    stress,
-)
+from nlgauge.studies.stress.perturbations import PERTURBATIONS, PerturbedTexts, chosen_perturbations, perturb
+from nlgauge.studies.stress.suite import Fall, MetricFalls, StressOptions, StressTest, stress
 from nlgauge.studies.stress.triples import (
     DrawOptions,
     LabelledPair,

@@ -1,5 +1,6 @@
 """Perturbations of a text: changes that are known to keep its meaning, or known not to.
 
+    words      one is missing, or words or nouns are in another order
     names      two names of a text change places, or one is replaced by a name of another text
     meaning    negation, antonyms, numbers: English rules
     surface    a typo, other case: the meaning is kept, and a metric should hardly fall
@@ -14,14 +15,17 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Callable, Iterable, Sequence
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from itertools import pairwise
+from itertools import combinations, pairwise
 from typing import NamedTuple, Protocol, TypeAlias
 
-from nlgauge.errors import FileFormatError
-from nlgauge.text.annotation import AnnotatedText
+from nlgauge.core.options import did_you_mean
+from nlgauge.errors import DataWarning, FileFormatError, InputError, RecipeError
+from nlgauge.text.annotation import AnnotatedText, Annotator, annotate_each
 from nlgauge.text.words import WordSpan, split_words
 
 
@@ -161,19 +165,16 @@ def _by_tags(annotated: AnnotatedText) -> list[tuple[int, int]]:
     return [(word.start, word.end) for _, word in annotated.nouns() if word.upos == "PROPN"]
 
 
-def names_of(texts: Iterable[str], annotated: Sequence[AnnotatedText] | None = None) -> tuple[str, ...]:
+def names_of(texts: Sequence[str], annotated: Sequence[AnnotatedText | None]) -> tuple[str, ...]:
     """All names of the texts, each once and sorted."""
-    listed = list(texts)
-    marked: Sequence[AnnotatedText | None] = annotated if annotated is not None else [None] * len(listed)
-    return tuple(
-        sorted({name.text for text, one in zip(listed, marked, strict=True) for name in find_names(text, one)})
-    )
+    pairs = zip(texts, annotated, strict=True)
+    return tuple(sorted({name.text for text, of_text in pairs for name in find_names(text, of_text)}))
 
 
 def with_names_exchanged(text: str, context: Context) -> str | None:
     """With two different names in each other's place."""
     names = find_names(text, context.annotated)
-    pairs = [(a, b) for at, a in enumerate(names) for b in names[at + 1 :] if a.text != b.text]
+    pairs = [(a, b) for a, b in combinations(names, 2) if a.text != b.text]
     if not pairs:
         return None
     first, second = context.draw.choice(pairs)
@@ -332,3 +333,162 @@ SURFACE = (
     Perturbation("typo", "two neighbouring letters exchanged", mistyped, keeps_meaning=True, english=False),
     Perturbation("casing", "all in lower case", recased, keeps_meaning=True, english=False),
 )
+
+
+#: Short words carry little; one of these letters or more is dropped where there is one.
+_LONG = 4
+
+
+def without_a_word(text: str, context: Context) -> str | None:
+    """Without one of its longer words (four letters or more; of any length where there is none)."""
+    words = _letters(text)
+    if len(words) < 2:
+        return None
+    word = context.draw.choice([word for word in words if len(word.text) >= _LONG] or words)
+    if text[word.end : word.end + 1] == " ":
+        return replaced(text, word.start, word.end + 1, "")
+    start = word.start - 1 if text[word.start - 1 : word.start] == " " else word.start
+    return replaced(text, start, word.end, "")
+
+
+def exchanged(text: str, context: Context) -> str | None:
+    """With two different words in each other's place; the rest stays."""
+    words = _letters(text)
+    pairs = [(a, b) for a, b in combinations(words, 2) if a.text.lower() != b.text.lower()]
+    if not pairs:
+        return None
+    first, second = context.draw.choice(pairs)
+    return put_in(text, (first, second), (second.text, first.text))
+
+
+def shuffled(text: str, context: Context) -> str | None:
+    """With all words in a random order; punctuation keeps its places."""
+    words = _letters(text)
+    other = other_order([word.text for word in words], context.draw)
+    return None if other is None else put_in(text, words, other)
+
+
+def permuted(text: AnnotatedText, *, seed: int) -> str | None:
+    """The text with its common nouns in another order; None where no order differs from the one it has."""
+    # What the published code takes: the tag NN, which is no name and no plural.
+    common = [word for _, word in text.nouns() if word.upos == "NOUN"]
+    nouns = [word for word in common if word.features.get("Number", "Sing") != "Plur"]
+    forms = [text.text[word.start : word.end] for word in nouns]
+    other = other_order(forms, drawn(seed, "nouns", text.text))
+    return None if other is None else put_in(text.text, nouns, other)
+
+
+def with_nouns_permuted(text: str, context: Context) -> str | None:
+    """With its nouns in another order, as the lookalikes of adversarial triples have them."""
+    if context.annotated is None:
+        return None
+    return permuted(context.annotated, seed=context.draw.randrange(2**31))
+
+
+def _letters(text: str) -> list[WordSpan]:
+    return [word for word in split_words(text) if any(char.isalnum() for char in word.text)]
+
+
+WORDS = (
+    Perturbation("word-drop", "one longer word missing", without_a_word, english=False),
+    Perturbation("word-swap", "two words in each other's place", exchanged, english=False),
+    Perturbation("shuffle", "all words in another order", shuffled, english=False),
+    Perturbation("noun-order", "nouns in another order", with_nouns_permuted, english=False, needs_annotator=True),
+)
+
+
+#: By name: first those that change the meaning, then those that keep it.
+PERTURBATIONS = {entry.name: entry for entry in (*MEANING, *NAMES, *WORDS, *SURFACE)}
+
+
+@dataclass(frozen=True)
+class PerturbedTexts:
+    """Texts under one perturbation."""
+
+    perturbation: Perturbation
+    texts: tuple[str, ...]
+    """Changed, or as they were."""
+    changed: tuple[bool, ...]
+
+    @property
+    def count(self) -> int:
+        """Texts that could be changed."""
+        return sum(self.changed)
+
+
+def chosen_perturbations(
+    names: Sequence[str] | None = None, *, lang: str = "en", annotator: bool = False
+) -> tuple[Perturbation, ...]:
+    """Perturbations by name; without names, all that the language and the lack of an annotator leave.
+
+    >>> [entry.name for entry in chosen_perturbations(lang="de")]
+    ['number', 'word-drop', 'word-swap', 'shuffle', 'typo', 'casing']
+    """
+    english = lang.partition("-")[0].lower() == "en"
+    if names is None:
+        return tuple(
+            entry
+            for entry in PERTURBATIONS.values()
+            if (english or not entry.english) and (annotator or not entry.needs_annotator)
+        )
+    for name in names:
+        if name not in PERTURBATIONS:
+            hint = did_you_mean(name, PERTURBATIONS)
+            msg = f"unknown perturbation {name!r}{hint}; there are: {', '.join(PERTURBATIONS)}"
+            raise RecipeError(msg)
+    chosen = tuple(PERTURBATIONS[name] for name in dict.fromkeys(names))
+    if not chosen:
+        msg = f"no perturbation was named; there are: {', '.join(PERTURBATIONS)}"
+        raise RecipeError(msg)
+    for entry in chosen:
+        if entry.english and not english:
+            others = ", ".join(other.name for other in PERTURBATIONS.values() if not other.english)
+            msg = (
+                f"{entry.name} has English rules, and the texts are in {lang!r}; for any language there are: {others}"
+            )
+            raise RecipeError(msg)
+        if entry.needs_annotator and not annotator:
+            msg = f"{entry.name} needs an annotator that knows nouns; name one with annotator="
+            raise RecipeError(msg)
+    return chosen
+
+
+def perturb(
+    texts: Sequence[str],
+    perturbations: Sequence[Perturbation],
+    *,
+    seed: int = 12345,
+    annotator: Annotator | None = None,
+) -> list[PerturbedTexts]:
+    """The texts under each perturbation, from a seed.
+
+    >>> (found,) = perturb(["The ferry was late.", "Rain."], [PERTURBATIONS["negation"]])
+    >>> found.texts, found.count
+    (('The ferry was not late.', 'Rain.'), 1)
+    """
+    if not texts:
+        msg = "there is no text to perturb"
+        raise InputError(msg)
+    annotated = [None] * len(texts) if annotator is None else _annotate(texts, annotator)
+    names = names_of(texts, annotated)
+    perturbed = []
+    for entry in perturbations:
+        made = [
+            entry.change(text, Context(drawn(seed, entry.name, text), names, of_text))
+            for text, of_text in zip(texts, annotated, strict=True)
+        ]
+        other = [text if new is None else new for new, text in zip(made, texts, strict=True)]
+        changed = tuple(new != text for new, text in zip(other, texts, strict=True))
+        perturbed.append(PerturbedTexts(entry, tuple(other), changed))
+    return perturbed
+
+
+def _annotate(texts: Sequence[str], annotator: Annotator) -> Sequence[AnnotatedText | None]:
+    """Of each text; one that the annotator refuses has no words, so that none of its nouns and names is moved."""
+    annotations = annotate_each(annotator, texts)
+    refused = [number for number, text in enumerate(texts) if annotations[text] is None]
+    if refused:
+        first = ", ".join(map(str, refused[:10])) + (", ..." if len(refused) > 10 else "")
+        msg = f"{len(refused)} of {len(texts)} texts ({first}) have no annotation: their nouns and names stay"
+        warnings.warn(msg, DataWarning, stacklevel=3)
+    return [annotations[text] or AnnotatedText(text, ()) for text in texts]

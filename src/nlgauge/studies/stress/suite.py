@@ -1,12 +1,7 @@
-"""The stress test: all perturbations by name, texts changed by them, and how far each metric falls.
-
-Perturbations of whole words are here (a word missing, words or nouns in another order); the others are in
-perturbations.py.
-"""
+"""The stress test: how far each metric falls when texts are perturbed."""
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
@@ -18,190 +13,27 @@ from nlgauge.core.annotation import AnnotatorName
 from nlgauge.core.composite import leaves
 from nlgauge.core.corpus import References, checked_texts
 from nlgauge.core.kinds import Choice, Many
-from nlgauge.core.options import did_you_mean, option
+from nlgauge.core.options import option
 from nlgauge.core.result import Result
 from nlgauge.core.score import Score
 from nlgauge.core.scoring import Metrics, chosen_metrics, metric_text, recipes_and_run, score_systems
 from nlgauge.core.signature import Signature
-from nlgauge.errors import DataWarning, InputError, RecipeError
+from nlgauge.errors import InputError
+from nlgauge.io.canvas import series_styles
 from nlgauge.io.storage import short_digest, text_digest
 from nlgauge.io.table import LINE, Cell, Table
 from nlgauge.stats.numeric import orient
 from nlgauge.stats.resampling import bootstrap_mean
-from nlgauge.studies.stress.perturbations import (
-    MEANING,
-    NAMES,
-    SURFACE,
-    Context,
-    Perturbation,
-    drawn,
-    names_of,
-    other_order,
-    put_in,
-    replaced,
-)
-from nlgauge.studies.stress.triples import DrawOptions, permuted
-from nlgauge.text.annotation import AnnotatedText, Annotator, annotate_each
+from nlgauge.studies.bars import Bar, BarPanel, draw_bar_panels
+from nlgauge.studies.stress.perturbations import PERTURBATIONS, PerturbedTexts, chosen_perturbations, perturb
+from nlgauge.studies.stress.triples import DrawOptions
+from nlgauge.text.annotation import Annotator
 from nlgauge.text.annotators import load_annotator
-from nlgauge.text.words import WordSpan, split_words
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from nlgauge.core.keywords import StressKeywords
-
-#: Short words carry little; one of these letters or more is dropped where there is one.
-_LONG = 4
-
-
-def without_a_word(text: str, context: Context) -> str | None:
-    """Without one of its longer words (four letters or more; of any length where there is none)."""
-    words = _letters(text)
-    if len(words) < 2:
-        return None
-    word = context.draw.choice([one for one in words if len(one.text) >= _LONG] or words)
-    if text[word.end : word.end + 1] == " ":
-        return replaced(text, word.start, word.end + 1, "")
-    start = word.start - 1 if text[word.start - 1 : word.start] == " " else word.start
-    return replaced(text, start, word.end, "")
-
-
-def exchanged(text: str, context: Context) -> str | None:
-    """With two different words in each other's place; the rest stays."""
-    words = _letters(text)
-    pairs = [(a, b) for at, a in enumerate(words) for b in words[at + 1 :] if a.text.lower() != b.text.lower()]
-    if not pairs:
-        return None
-    first, second = context.draw.choice(pairs)
-    return put_in(text, (first, second), (second.text, first.text))
-
-
-def shuffled(text: str, context: Context) -> str | None:
-    """With all words in a random order; punctuation keeps its places."""
-    words = _letters(text)
-    other = other_order([word.text for word in words], context.draw)
-    return None if other is None else put_in(text, words, other)
-
-
-def with_nouns_permuted(text: str, context: Context) -> str | None:
-    """With its nouns in another order, as the lookalikes of adversarial triples have them."""
-    if context.annotated is None:
-        return None
-    return permuted(context.annotated, seed=context.draw.randrange(2**31))
-
-
-def _letters(text: str) -> list[WordSpan]:
-    return [word for word in split_words(text) if any(char.isalnum() for char in word.text)]
-
-
-WORDS = (
-    Perturbation("word-drop", "one longer word missing", without_a_word, english=False),
-    Perturbation("word-swap", "two words in each other's place", exchanged, english=False),
-    Perturbation("shuffle", "all words in another order", shuffled, english=False),
-    Perturbation("noun-order", "nouns in another order", with_nouns_permuted, english=False, needs_annotator=True),
-)
-
-
-#: By name: first those that change the meaning, then those that keep it.
-PERTURBATIONS = {one.name: one for one in (*MEANING, *NAMES, *WORDS, *SURFACE)}
-
-
-@dataclass(frozen=True)
-class PerturbedTexts:
-    """Texts under one perturbation."""
-
-    perturbation: Perturbation
-    texts: tuple[str, ...]
-    """Changed, or as they were."""
-    changed: tuple[bool, ...]
-
-    @property
-    def count(self) -> int:
-        """Texts that could be changed."""
-        return sum(self.changed)
-
-
-def chosen_perturbations(
-    names: Sequence[str] | None = None, *, lang: str = "en", annotator: bool = False
-) -> tuple[Perturbation, ...]:
-    """Perturbations by name; without names, all that the language and the lack of an annotator leave.
-
-    >>> [one.name for one in chosen_perturbations(lang="de")]
-    ['number', 'word-drop', 'word-swap', 'shuffle', 'typo', 'casing']
-    """
-    english = lang.partition("-")[0].lower() == "en"
-    if names is None:
-        usable = PERTURBATIONS.values()
-        return tuple(one for one in usable if (english or not one.english) and (annotator or not one.needs_annotator))
-    found = []
-    for name in dict.fromkeys(names):
-        if name not in PERTURBATIONS:
-            hint = did_you_mean(name, PERTURBATIONS)
-            msg = f"unknown perturbation {name!r}{hint}; there are: {', '.join(PERTURBATIONS)}"
-            raise RecipeError(msg)
-        one = PERTURBATIONS[name]
-        if one.english and not english:
-            others = ", ".join(other.name for other in PERTURBATIONS.values() if not other.english)
-            msg = f"{name} has English rules, and the texts are in {lang!r}; for any language there are: {others}"
-            raise RecipeError(msg)
-        if one.needs_annotator and not annotator:
-            msg = f"{name} needs an annotator that knows nouns; name one with annotator="
-            raise RecipeError(msg)
-        found.append(one)
-    if not found:
-        msg = f"no perturbation was named; there are: {', '.join(PERTURBATIONS)}"
-        raise RecipeError(msg)
-    return tuple(found)
-
-
-def perturb(
-    texts: Sequence[str],
-    perturbations: Sequence[Perturbation],
-    *,
-    seed: int = 12345,
-    annotator: Annotator | None = None,
-) -> list[PerturbedTexts]:
-    """The texts under each perturbation, from a seed.
-
-    >>> (found,) = perturb(["The ferry was late.", "Rain."], [PERTURBATIONS["negation"]])
-    >>> found.texts, found.count
-    (('The ferry was not late.', 'Rain.'), 1)
-    """
-    listed = list(texts)
-    if not listed:
-        msg = "there is no text to perturb"
-        raise InputError(msg)
-    annotated: Sequence[AnnotatedText | None] = [None] * len(listed)
-    names = names_of(listed)
-    if annotator is not None:
-        marked = _annotated(listed, annotator)
-        annotated, names = marked, names_of(listed, marked)
-    found = []
-    for one in perturbations:
-        made = [
-            one.change(text, Context(drawn(seed, one.name, text), names, mark))
-            for text, mark in zip(listed, annotated, strict=True)
-        ]
-        other = [new if new is not None and new != text else None for new, text in zip(made, listed, strict=True)]
-        found.append(
-            PerturbedTexts(
-                one,
-                tuple(text if new is None else new for new, text in zip(other, listed, strict=True)),
-                tuple(new is not None for new in other),
-            )
-        )
-    return found
-
-
-def _annotated(texts: Sequence[str], annotator: Annotator) -> list[AnnotatedText]:
-    """Of each text; one that the annotator refuses has no words, so that none of its nouns and names is moved."""
-    found = annotate_each(annotator, texts)
-    refused = [number for number, text in enumerate(texts) if found[text] is None]
-    if refused:
-        first = ", ".join(map(str, refused[:10])) + (", ..." if len(refused) > 10 else "")
-        msg = f"{len(refused)} of {len(texts)} texts ({first}) have no annotation: their nouns and names stay"
-        warnings.warn(msg, DataWarning, stacklevel=3)
-    return [found[text] or AnnotatedText(text, ()) for text in texts]
 
 
 class Fall(NamedTuple):
@@ -220,6 +52,13 @@ class Fall(NamedTuple):
     below_paraphrase: float | None
     """Share of texts that score below their paraphrase once perturbed; None without paraphrases."""
     below_paraphrase_interval: tuple[float, float] | None
+
+    def bar(self, way: float) -> Bar:
+        """The fall on the way to an unrelated text."""
+        if self.interval is None or not self.fall:
+            return Bar(way)
+        low, high = self.interval
+        return Bar(way, low * (way / self.fall), high * (way / self.fall))
 
     def cells(self) -> list[Cell]:
         """Cells of a table."""
@@ -302,9 +141,19 @@ class StressTest(Result):
 
     def figure(self) -> Any:
         """A group of bars for each perturbation, a bar for each metric, on the scale from 0 to an unrelated text."""
-        from nlgauge.studies.stress.figures import draw_falls
-
-        return draw_falls(self)
+        groups: dict[str, dict[str, Bar]] = {}
+        for falls in self.metrics:
+            for fall in falls.falls:
+                if fall.fall is not None and fall.way_to_unrelated is not None:
+                    groups.setdefault(fall.perturbation, {})[falls.metric] = fall.bar(fall.way_to_unrelated)
+        return draw_bar_panels(
+            [BarPanel("", "of the way to an unrelated text", groups)],
+            series_styles([falls.metric for falls in self.metrics]),
+            title="how far metrics fall when texts are perturbed",
+            caption=f"{self.texts} texts, against {self.against}; seed {self.signature.recipe['seed']}. Bars: mean "
+            f"fall over the texts that a perturbation could change, divided by the fall to an unrelated text; lines: "
+            f"{self.level:.0%} intervals.",
+        )
 
 
 def fall_of(
@@ -408,71 +257,61 @@ def stress(
     with_source = any(getattr(one, "against", "refs") == "source" for one in leaves(recipes))
     if with_source and sources is None:
         sources = listed
-    systems = _systems(listed, changed, others)
-    scores = scorer(
-        systems,
-        listed if refs is None else refs,
-        metrics,
-        sources=sources if with_source else None,
-        **given,
-    )
-    found = []
+    systems = {_ORIGINAL: listed} | {entry.perturbation.name: list(entry.texts) for entry in changed}
+    if others is not None:
+        systems[_PARAPHRASE] = others
+    if len(listed) > 1:
+        systems[_UNRELATED] = [*listed[1:], listed[0]]
+    against = listed if refs is None else refs
+    scores = scorer(systems, against, metrics, sources=sources if with_source else None, **given)
+    falls = []
     for number, text in enumerate(map(metric_text, metrics)):
         of_metric = scores[number * len(systems) : (number + 1) * len(systems)]
-        found.append(_falls(text, dict(zip(systems, of_metric, strict=True)), changed, own.drawing))
+        falls.append(_falls(text, dict(zip(systems, of_metric, strict=True)), changed, own.drawing))
     fields = {
         "texts": _label(name, listed),
-        "against": _against(refs, sources, with_source=with_source),
-        "perturbations": "+".join(one.name for one in chosen),
+        "against": ("the texts themselves" if refs is None else "references") + " and sources" * with_source,
+        "perturbations": "+".join(entry.name for entry in chosen),
         "seed": str(own.seed),
         "lang": language,
         "annotator": "none" if tagger is None else tagger.label,
         "paraphrases": "none" if others is None else _label("paraphrases", others),
         **own.signed_intervals,
     }
-    moved = np.any([one.changed for one in changed], axis=0)
-    return StressTest(Signature("stress", fields), len(listed), int((~moved).sum()), tuple(found))
-
-
-def _systems(
-    texts: list[str], changed: Sequence[PerturbedTexts], paraphrases: Sequence[str] | None
-) -> dict[str, list[str]]:
-    systems = {_ORIGINAL: texts} | {one.perturbation.name: list(one.texts) for one in changed}
-    if paraphrases is not None:
-        systems[_PARAPHRASE] = list(paraphrases)
-    if len(texts) > 1:
-        systems[_UNRELATED] = [*texts[1:], texts[0]]
-    return systems
+    moved = np.any([entry.changed for entry in changed], axis=0)
+    return StressTest(Signature("stress", fields), len(listed), int((~moved).sum()), tuple(falls))
 
 
 def _falls(
     metric: str, scores: Mapping[str, Score], changed: Sequence[PerturbedTexts], drawing: dict[str, Any]
 ) -> MetricFalls:
     original = scores[_ORIGINAL]
-    before = _oriented(original)
-    unrelated = _oriented(scores[_UNRELATED]) if _UNRELATED in scores else None
+    oriented = {
+        name: orient(score.segments[score.main], higher_is_better=score.higher_is_better)
+        for name, score in scores.items()
+    }
+    before, unrelated, paraphrase = oriented[_ORIGINAL], oriented.get(_UNRELATED), oriented.get(_PARAPHRASE)
     distance = None if unrelated is None else float(before.mean() - unrelated.mean())
     way = distance if distance is not None and distance > 0 else None
-    paraphrase = _oriented(scores[_PARAPHRASE]) if _PARAPHRASE in scores else None
-    every = np.ones(len(before), dtype=bool)
     own = None
     if paraphrase is not None:
+        every = np.ones(len(before), dtype=bool)
         own = fall_of(
             _PARAPHRASE, before, paraphrase, every,
             keeps_meaning=True, to_unrelated=way, paraphrase=None, drawing=drawing,
         )  # fmt: skip
     falls = tuple(
         fall_of(
-            one.perturbation.name,
+            entry.perturbation.name,
             before,
-            _oriented(scores[one.perturbation.name]),
-            np.array(one.changed),
-            keeps_meaning=one.perturbation.keeps_meaning,
+            oriented[entry.perturbation.name],
+            np.array(entry.changed),
+            keeps_meaning=entry.perturbation.keeps_meaning,
             to_unrelated=way,
             paraphrase=paraphrase,
             drawing=drawing,
         )
-        for one in changed
+        for entry in changed
     )
     sign = 1 if original.higher_is_better else -1
     return MetricFalls(
@@ -486,14 +325,5 @@ def _falls(
     )
 
 
-def _oriented(score: Score) -> NDArray[np.float64]:
-    return orient(score.segments[score.main], higher_is_better=score.higher_is_better)
-
-
 def _label(name: str, texts: Sequence[str]) -> str:
     return f"{name}[{len(texts)},{short_digest(text_digest(repr(list(texts))))}]"
-
-
-def _against(refs: References | None, sources: Sequence[str] | None, *, with_source: bool) -> str:
-    own = "the texts themselves" if refs is None else "references"
-    return f"{own} and sources" if with_source and sources is not None else own

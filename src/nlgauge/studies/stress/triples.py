@@ -31,6 +31,7 @@ from nlgauge.core.scoring import Metrics, chosen_metrics, metric_text, recipes_a
 from nlgauge.core.signature import Signature
 from nlgauge.data.judgements import JudgementTable
 from nlgauge.errors import FileFormatError, InputError
+from nlgauge.io.canvas import WIDEST, finish_figure, legend_entries, new_panels, panel_grid, series_styles, shorten
 from nlgauge.io.lines import read_bytes
 from nlgauge.io.storage import short_digest, text_digest, write_atomic
 from nlgauge.io.table import LINE, Cell, Table
@@ -38,8 +39,8 @@ from nlgauge.io.tables import Row, check_header, parse_table, read_tsv
 from nlgauge.stats.numeric import orient
 from nlgauge.stats.resampling import bootstrap_mean
 from nlgauge.studies.factors.columns import bleu1
-from nlgauge.studies.stress.perturbations import drawn, other_order, put_in
-from nlgauge.text.annotation import AnnotatedText, AnnotatedWord, Annotator, annotate_each
+from nlgauge.studies.stress.perturbations import permuted
+from nlgauge.text.annotation import Annotator, annotate_each
 from nlgauge.text.words import treebank_words
 
 if TYPE_CHECKING:
@@ -188,19 +189,6 @@ def permute_nouns(
     return Triples(f"nouns[seed {seed},{annotator.label}]", tuple(found), skipped=len(anchors) - len(found))
 
 
-def permuted(text: AnnotatedText, *, seed: int = _SEED) -> str | None:
-    """The text with its common nouns in another order; None where no order differs from the one it has."""
-    nouns = [word for _, word in text.nouns() if _is_common_singular(word)]
-    forms = [text.text[word.start : word.end] for word in nouns]
-    other = other_order(forms, drawn(seed, "nouns", text.text))
-    return None if other is None else put_in(text.text, nouns, other)
-
-
-def _is_common_singular(word: AnnotatedWord) -> bool:
-    """What the published code takes: the tag NN, which is no name and no plural."""
-    return word.upos == "NOUN" and word.features.get("Number", "Sing") != "Plur"
-
-
 def load_paws_pairs(path: str | os.PathLike[str]) -> list[LabelledPair]:
     """The labelled pairs of a file of PAWS: `id`, `sentence1`, `sentence2` and `label`, with a header."""
     name = os.fspath(path)
@@ -336,6 +324,23 @@ class TripleWins:
         drawn = bootstrap_mean((self.differences > 0).astype(np.float64), **options.drawing)
         return replace(self, interval=(max(0.0, drawn.low), min(1.0, drawn.high)))
 
+    def draw(self, axes: Any, colours: Sequence[str]) -> None:
+        """Both distributions, with lines at their means."""
+        both = np.concatenate([self.paraphrase, self.lookalike])
+        low, high = float(both.min()), float(both.max())
+        edges = np.linspace(low, high if high > low else low + 1.0, _BINS + 1)
+        for values, colour in zip((self.paraphrase, self.lookalike), colours, strict=True):
+            share = np.full(len(values), 1 / len(values))
+            axes.hist(values, bins=edges, weights=share, color=colour, alpha=0.55)
+            axes.axvline(float(values.mean()), color=colour, linestyle="--", linewidth=1.2)
+        within = "" if self.interval is None else " ({:.0%} to {:.0%})".format(*self.interval)
+        axes.set_title(f"{shorten(self.metric)}: B wins {self.share:.1%}{within}", loc="left", fontsize=8)
+        axes.tick_params(labelsize=7)
+
+
+#: Legend and bins of a figure.
+_SERIES, _BINS = ("paraphrase: m(A, B)", "lookalike: m(A, C)"), 30
+
 
 class Overlap(NamedTuple):
     """Mean share of A's words in the other texts of a triple."""
@@ -366,12 +371,8 @@ class TripleStudy(Result):
     @classmethod
     def of(cls, triples: Triples, metrics: Iterable[TripleWins], options: DrawOptions) -> TripleStudy:
         """The study of metrics on triples."""
-        fields = {
-            "texts": triples.label,
-            "reference": "anchor",
-            **options.signed_intervals,
-            "seed": str(options.seed),
-        }
+        intervals = options.signed_intervals | {"seed": str(options.seed)}
+        fields = {"texts": triples.label, "reference": "anchor", **intervals}
         return cls(
             triples.name,
             Signature("triples", fields),
@@ -388,18 +389,10 @@ class TripleStudy(Result):
 
     def tables(self, form: str = "text") -> list[Table]:
         """A row per metric."""
-        rows: list[list[Cell]] = [
-            [
-                one.metric,
-                one.share,
-                *(one.interval or (None, None)),
-                one.ties,
-                one.mean_paraphrase,
-                one.mean_lookalike,
-                one.effect,
-            ]
-            for one in self.metrics
-        ]
+        rows: list[list[Cell]] = []
+        for wins in self.metrics:
+            means = [wins.mean_paraphrase, wins.mean_lookalike]
+            rows.append([wins.metric, wins.share, *(wins.interval or (None, None)), wins.ties, *means, wins.effect])
         skipped = f"; {self.skipped} texts left out, no triple could be made of them" * bool(self.skipped)
         notes = [
             f"signature: {self.signature}",
@@ -414,9 +407,21 @@ class TripleStudy(Result):
 
     def figure(self) -> Any:
         """A panel for each metric: both distributions, with lines at their means."""
-        from nlgauge.studies.stress.figures import draw_triples
-
-        return draw_triples(self)
+        rows, columns = panel_grid(len(self.metrics), most_columns=3)
+        figure, panels = new_panels(rows, columns, width=min(WIDEST, 3.6 * columns), height=2.3)
+        styles = series_styles(_SERIES)
+        for axes, wins in zip(panels, self.metrics, strict=False):
+            wins.draw(axes, [style.colour for style in styles.values()])
+        for axes in panels[len(self.metrics) :]:
+            axes.set_visible(False)
+        finish_figure(
+            figure,
+            title=f"{self.name}: scores of paraphrases with little overlap, and of lookalikes with much",
+            caption=f"{self.triples} triples. Bars: share of triples per bin; dashed: means. In brackets: "
+            f"{self.level:.0%} intervals of the share (bootstrap, seed {self.signature.recipe['seed']}).",
+            legend=(legend_entries(styles, kind="bar"), list(styles)),
+        )
+        return figure
 
 
 def released_wins(triples: Triples, metric: str | Sequence[str] | None = None, **options: Any) -> TripleStudy:
@@ -450,16 +455,9 @@ def score_triples(triples: Triples, metric: Metrics | None = None, **options: Un
     }
     with_source = any(getattr(one, "against", "refs") == "source" for one in leaves(recipes))
     scores = score_systems(systems, anchors, metrics, sources=anchors if with_source else None, **given)
-    found = []
+    wins = []
     for number, text in enumerate(map(metric_text, metrics)):
         b, c = scores[2 * number : 2 * number + 2]
-        found.append(
-            TripleWins(
-                text,
-                b.segments[b.main],
-                c.segments[c.main],
-                b.higher_is_better,
-                b.signature.recipe_part,
-            )
-        )
-    return TripleStudy.of(triples, found, own)
+        values = b.segments[b.main], c.segments[c.main]
+        wins.append(TripleWins(text, *values, b.higher_is_better, b.signature.recipe_part))
+    return TripleStudy.of(triples, wins, own)
