@@ -69,35 +69,30 @@ def text_features(
     text: AnnotatedText, *, vectors: WordVectors | None = None, threshold: float = 0.8
 ) -> dict[str, float]:
     """All features of a text; those of a text without a noun are 0 but for its sentences."""
+    count = len(text.sentences)
+
+    def of_foci(foci: Foci, suffix: str = "") -> dict[str, float]:
+        return {
+            f"freq{suffix}": focus_frequency(foci),
+            f"conn-u{suffix}": connectivity(foci, count),
+            f"conn-w{suffix}": connectivity(foci, count, weighted=True),
+        }
+
     try:
-        return _features(text, vectors, threshold)
+        nouns, repeats = foci_of(text), devices(text)
+        features = of_foci(nouns) | {
+            "lc": repeats.cohesion,
+            "rc": repeats.repetition,
+            "sentences": float(count),
+            "foci": float(len(nouns)),
+            "repeated": float(repeats.lemmas),
+        }
+        if vectors is not None:
+            features |= of_foci(foci_of(text, vectors, threshold), "-entity")
     except TooLongError as error:
         error.document = text.text
         raise
-
-
-def _features(text: AnnotatedText, vectors: WordVectors | None, threshold: float) -> dict[str, float]:
-    nouns, count = foci_of(text), len(text.sentences)
-    repeats = devices(text)
-    found = _of_foci(nouns, count) | {
-        "lc": repeats.cohesion,
-        "rc": repeats.repetition,
-        "sentences": float(count),
-        "foci": float(len(nouns)),
-        "repeated": float(repeats.lemmas),
-    }
-    if vectors is not None:
-        entities = _of_foci(foci_of(text, vectors, threshold), count)
-        found |= {f"{name}-entity": value for name, value in entities.items()}
-    return found
-
-
-def _of_foci(foci: Foci, sentences: int) -> dict[str, float]:
-    return {
-        "freq": focus_frequency(foci),
-        "conn-u": connectivity(foci, sentences),
-        "conn-w": connectivity(foci, sentences, weighted=True),
-    }
+    return features
 
 
 class Separation(NamedTuple):
@@ -312,18 +307,22 @@ def discourse(
 
 
 def _system(
-    texts: Sequence[str], corpus: Corpus, found: Mapping[str, Mapping[str, float]], names: Sequence[str]
+    texts: Sequence[str], corpus: Corpus, features: Mapping[str, Mapping[str, float]], names: Sequence[str]
 ) -> SystemFeatures:
-    separations = _separations(texts, corpus, found, names)
-    features = {}
+    """Features of a system's documents, next to those of its references, but for pairs of equal texts."""
+    pairs = [(text, other) for text, group in zip(texts, corpus.references, strict=True) for other in group]
+    unequal = [(text, other) for text, other in pairs if text.strip() != other.strip()]
+    rows = {}
     for name in names:
-        values = np.array([found[text][name] for text in texts])
-        features[name] = DocumentValues(float(values.mean()), separations.get(name), values)
-    return SystemFeatures(features, tuple(at for at, text in enumerate(texts) if not found[text]["foci"]))
+        values = np.array([features[text][name] for text in texts])
+        compared = ((features[text][name], features[other][name]) for text, other in unequal)
+        separation = separate(compared, identical=len(pairs) - len(unequal))
+        rows[name] = DocumentValues(float(values.mean()), separation, values)
+    return SystemFeatures(rows, tuple(number for number, text in enumerate(texts) if not features[text]["foci"]))
 
 
-def _reference_values(corpus: Corpus, found: Mapping[str, Mapping[str, float]], name: str) -> ReferenceValues:
-    values = tuple(np.array([found[text][name] for text in group]) for group in corpus.references)
+def _reference_values(corpus: Corpus, features: Mapping[str, Mapping[str, float]], name: str) -> ReferenceValues:
+    values = tuple(np.array([features[text][name] for text in group]) for group in corpus.references)
     return ReferenceValues(float(np.mean([group.mean() for group in values])), values)
 
 
@@ -340,20 +339,6 @@ def _features_of_texts(
         for text, one in zip(part, tagger.annotate(part), strict=True):
             found[text] = text_features(one, vectors=vectors, threshold=threshold)
     return found
-
-
-def _separations(
-    texts: Sequence[str], corpus: Corpus, found: Mapping[str, Mapping[str, float]], names: Sequence[str]
-) -> dict[str, Separation]:
-    pairs = [(text, other) for text, group in zip(texts, corpus.references, strict=True) for other in group]
-    unequal = [(text, other) for text, other in pairs if text.strip() != other.strip()]
-    by_name = {
-        name: separate(
-            ((found[text][name], found[other][name]) for text, other in unequal), identical=len(pairs) - len(unequal)
-        )
-        for name in names
-    }
-    return {name: one for name, one in by_name.items() if one is not None}
 
 
 #: Features that are plain counts say little about coherence, and are left to the table.

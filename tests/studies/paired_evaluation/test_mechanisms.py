@@ -10,8 +10,8 @@ from nlgauge.studies.paired_evaluation.mechanisms import (
     MECHANISMS,
     average,
     measure_pairs,
-    rank_draws,
     rank_frame,
+    rank_frames,
     tau,
 )
 from nlgauge.studies.paired_evaluation.options import RankingOptions
@@ -48,7 +48,7 @@ def test_a_ranking_of_ties_is_left_out_of_the_average() -> None:
 def test_a_draw_of_all_rows_ranks_like_the_frame() -> None:
     options = RankingOptions(ties="half")
     whole = rank_frame(FIGURE_1, ("mean", "median", "BT"), options)
-    drawn = rank_draws(FIGURE_1, np.array([[4, 0, 2, 1, 3], [0, 0, 0, 0, 0]]), options)
+    drawn = rank_frames(FIGURE_1[np.array([[4, 0, 2, 1, 3], [0, 0, 0, 0, 0]])], options)
     for name, values in whole.items():
         assert drawn[name].shape == (2, 3)
         assert drawn[name][0] == pytest.approx(values, abs=1e-12)

@@ -74,7 +74,10 @@ class Counts:
     def digest(self) -> str:
         """sha256 of the numbers."""
         idf = {
-            key: [_digest(tables.shared), {name: _digest(own) for name, own in tables.by_system.items()}]
+            key: [
+                "" if tables.shared is None else tables.shared.digest,
+                {name: own.digest for name, own in tables.by_system.items()},
+            ]
             for key, tables in self.idf.items()
         }
         bounds = {str(number): one.digest for number, one in self.bounds.items()}
@@ -181,8 +184,8 @@ def count_shard(prepared: Prepared, comparisons: Comparisons) -> Counts:
 
 def counts_path(folder: Path, plan: Plan, shard: RowShard) -> Path:
     """Where the counts of a shard are; a digest of what they belong to is in the name."""
-    owner = text_digest(json.dumps(_owner(plan, shard)))
-    return folder / f"counts-{shard.name}-{short_digest(owner)}.json.gz"
+    owner = [ShardCounts.format, __version__, plan.input, shard.start, shard.stop, list(plan.recipes)]
+    return folder / f"counts-{shard.name}-{short_digest(text_digest(json.dumps(owner)))}.json.gz"
 
 
 def write_counts(folder: Path, plan: Plan, shard: RowShard, found: ShardCounts) -> None:
@@ -207,8 +210,9 @@ def read_counts(folder: Path, plan: Plan, shard: RowShard, *, tables: bool) -> S
 def freeze(folder: Path, plan: Plan) -> Counts:
     """Merge the counts of all shards, and keep them in a file that is named by their digest."""
     merged = Counts()
-    found = _all_counts(folder, plan)
-    while some := list(islice(found, _MERGED_AT_ONCE)):
+    shards = (read_counts(folder, plan, shard, tables=True) for shard in plan.shards)
+    counts = (shard.counts for shard in shards if shard.scored)
+    while some := list(islice(counts, _MERGED_AT_ONCE)):
         merged = Counts.merge([merged, *some])
     for bounds in merged.bounds.values():
         bounds.check_width()
@@ -239,18 +243,6 @@ def _frozen_path(folder: Path, digest: str) -> Path:
     return folder / f"frozen-{short_digest(digest)}.json.gz"
 
 
-def _all_counts(folder: Path, plan: Plan) -> Iterator[Counts]:
-    for shard in plan.shards:
-        found = read_counts(folder, plan, shard, tables=True)
-        if found.scored:
-            yield found.counts
-
-
-def _owner(plan: Plan, shard: RowShard) -> list[Any]:
-    """What the counts of a shard belong to."""
-    return [ShardCounts.format, __version__, plan.input, shard.start, shard.stop, list(plan.recipes)]
-
-
 def _counting(recipes: Iterable[Metric], options: RunOptions) -> Iterator[VectorMetric[Any]]:
     for leaf in leaves(recipes):
         metric = as_asked(leaf, options)
@@ -268,7 +260,3 @@ def _merged_tables(found: Sequence[IdfTables]) -> IdfTables:
     return IdfTables(
         "", shared, {name: IdfTable.merge([one.by_system[name] for one in found]) for name in found[0].by_system}
     )
-
-
-def _digest(table: IdfTable | None) -> str:
-    return "" if table is None else table.digest

@@ -17,7 +17,7 @@ from nlgauge.apps.cluster.columns import Columns, ColumnsGiven, RowTexts
 from nlgauge.apps.cluster.counts import Counts, check_countable, counts_path, freeze, looks_at_table
 from nlgauge.apps.cluster.executors import Executor, Local, Pool
 from nlgauge.apps.cluster.parts import PartKey, part_path, stored_key, write_file
-from nlgauge.apps.cluster.shards import PLAN, Plan, ShardRows, check_shard_rows, input_digest, make_plan, read_plan
+from nlgauge.apps.cluster.shards import PLAN, Plan, ShardRows, check_count, input_digest, make_plan, read_plan
 from nlgauge.apps.cluster.tasks import Tasks, progress_bar
 from nlgauge.apps.cluster.worker import Job, Pass
 from nlgauge.core.composite import leaves
@@ -146,9 +146,15 @@ class Call:
 
 
 def resolve(
-    table: TableGiven, metric: Metrics | None, columns: ColumnsGiven | None, options: Mapping[str, Any]
+    table: TableGiven,
+    metric: Metrics | None,
+    columns: ColumnsGiven | None,
+    shard_rows: int | None,
+    options: Mapping[str, Any],
 ) -> Call:
     """Check what is asked for, before anything is written."""
+    if shard_rows is not None:
+        check_count(shard_rows, "shard_rows")
     recipes, run, check_signature = resolved_call(chosen_metrics(metric), options)
     if run.alignments:
         msg = "alignments are not kept in parts; score the segments that you want to look at with nlgauge.score"
@@ -191,8 +197,7 @@ def score(
     """
     began = time.perf_counter()
     executor = executor or Local()
-    check_shard_rows(shard_rows)
-    call = resolve(table, metric, columns, options)
+    call = resolve(table, metric, columns, shard_rows, options)
     folder = _made_folder(out)
     plan = call.plan(folder, shard_rows)
     with executor.open(Job(str(folder), call.recipes, call.options, strict)) as pool:

@@ -9,6 +9,7 @@ import contextlib
 import multiprocessing
 import pickle
 import signal
+from abc import ABC, abstractmethod
 from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection, wait
@@ -16,7 +17,7 @@ from multiprocessing.process import BaseProcess
 from typing import Literal, Protocol
 
 from nlgauge.apps.cluster.ray_pool import ray_pool
-from nlgauge.apps.cluster.shards import Plan
+from nlgauge.apps.cluster.shards import Plan, check_count
 from nlgauge.apps.cluster.tasks import Tasks
 from nlgauge.apps.cluster.worker import MEMORY_EXIT, Job, LazyWorker, Outcome, Pass
 from nlgauge.encoders.load import default_threads
@@ -136,18 +137,20 @@ class Pool(Protocol):
         """Do all tasks."""
 
 
-class Executor(Protocol):
+class Executor(ABC):
     """What runs shards somewhere."""
 
     def own(self, plan: Plan) -> set[int]:
-        """Numbers of the shards that are its own to do."""
+        """Numbers of the shards that are its own to do: all."""
+        return {shard.number for shard in plan.shards}
 
+    @abstractmethod
     def open(self, job: Job) -> AbstractContextManager[Pool]:
         """Workers, until the block ends."""
 
 
 @dataclass(frozen=True)
-class Local:
+class Local(Executor):
     """Processes of this machine; one alone is this process itself.
 
     Each worker has as many threads as the run's options name, or an equal share of the processors.
@@ -158,12 +161,8 @@ class Local:
     """Most that a worker may use, in GB; one that passes it ends, and its shard is tried again."""
 
     def __post_init__(self) -> None:
-        _check(self.workers, "workers")
+        check_count(self.workers, "workers")
         _check_memory(self.memory)
-
-    def own(self, plan: Plan) -> set[int]:
-        """All."""
-        return {shard.number for shard in plan.shards}
 
     def open(self, job: Job) -> AbstractContextManager[Pool]:
         """Processes, started when there is something to do."""
@@ -175,7 +174,7 @@ class Local:
 
 
 @dataclass(frozen=True)
-class Shard:
+class Shard(Executor):
     """Job `number` (from 1) of `of`, each of which does its own shards: an array of Slurm, GNU parallel."""
 
     number: int
@@ -184,7 +183,7 @@ class Shard:
     """Most that the job's worker may use, in GB; it is a process of its own then, as with `Local`."""
 
     def __post_init__(self) -> None:
-        _check(self.of, "the number of jobs")
+        check_count(self.of, "the number of jobs")
         _check_memory(self.memory)
         if isinstance(self.number, bool) or not isinstance(self.number, int) or not 1 <= self.number <= self.of:
             msg = f"a job must be one of 1 to {self.of}, got {self.number}; an array of Slurm is --array=1-{self.of}"
@@ -200,7 +199,7 @@ class Shard:
 
 
 @dataclass(frozen=True)
-class Ray:
+class Ray(Executor):
     """Actors of a Ray cluster.
 
     `address` is `ray://HEAD:10001` (a client from outside), `HEAD:6379` or `auto` (from a machine of the cluster), or
@@ -217,14 +216,10 @@ class Ray:
     """Most that a worker may use, in GB: asked of the cluster, and kept to."""
 
     def __post_init__(self) -> None:
-        _check(self.threads, "threads")
+        check_count(self.threads, "threads")
         if self.workers is not None:
-            _check(self.workers, "workers")
+            check_count(self.workers, "workers")
         _check_memory(self.memory)
-
-    def own(self, plan: Plan) -> set[int]:
-        """All."""
-        return {shard.number for shard in plan.shards}
 
     def open(self, job: Job) -> AbstractContextManager[Pool]:
         """A connection, and actors when there is something to do."""
@@ -242,12 +237,6 @@ class _ThisProcess:
     def run(self, step: Pass, tasks: Tasks) -> None:
         while (shard := tasks.take()) is not None:
             tasks.settle(shard.number, self._worker.run(step, shard.number), workers=1)
-
-
-def _check(value: object, what: str) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        msg = f"{what} must be a whole number, at least 1, got {value!r}"
-        raise RecipeError(msg)
 
 
 def _check_memory(value: object) -> None:

@@ -22,7 +22,6 @@ from nlgauge.apps.cluster.shards import (
     IdDigest,
     Plan,
     ShardRows,
-    check_shard_rows,
     failing_rows,
     input_digest,
     make_plan,
@@ -279,8 +278,7 @@ def dry_run(
     if not price >= 0:
         msg = f"price must be a number, 0 or more, got {price!r}"
         raise RecipeError(msg)
-    check_shard_rows(shard_rows)
-    call = resolve(table, metric, columns, options)
+    call = resolve(table, metric, columns, shard_rows, options)
     call = replace(call, options=replace(call.options, threads=call.options.threads or 1))
     plan = make_plan(call.table, call.columns, digest=input_digest(call.table, call.columns), shard_rows=shard_rows)
     began = time.perf_counter()

@@ -214,9 +214,9 @@ def _digest(table: Any, about: Mapping[str, Any]) -> str:
     return state.hexdigest()
 
 
-def _check_digest(stored: str, found: str) -> None:
-    if stored != found:
-        msg = f"its content has digest {found[:12]}, not {stored[:12]}"
+def _check_digest(stored: str, digest: str) -> None:
+    if stored != digest:
+        msg = f"its content has digest {digest[:12]}, not {stored[:12]}"
         raise ValueError(msg)
 
 

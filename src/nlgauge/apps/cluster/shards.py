@@ -129,10 +129,10 @@ def input_digest(table: Table, columns: Columns) -> str:
     return text_digest(json.dumps([files, roles]))
 
 
-def check_shard_rows(value: object) -> None:
-    """Refuse what is no number of rows."""
-    if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
-        msg = f"shard_rows must be a whole number, at least 1, got {value!r}"
+def check_count(value: object, what: str) -> None:
+    """Refuse what is no number of rows or workers."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        msg = f"{what} must be a whole number, at least 1, got {value!r}"
         raise RecipeError(msg)
 
 

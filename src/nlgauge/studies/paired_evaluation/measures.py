@@ -31,24 +31,22 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nlgauge.stats.paired_tests import mood, paired_t, sign_test, wilcoxon
-from nlgauge.studies.compare.rankings import count_wins, pair_indices, policy_wins, win_counts
-from nlgauge.studies.compare.strengths import bradley_terry
+from nlgauge.studies.compare.rankings import count_wins, pair_indices, policy_wins
 from nlgauge.studies.compare.system_scores import SystemScores
 from nlgauge.studies.paired_evaluation.mechanisms import (
-    BT_TOLERANCE,
     FrameSet,
     Matrix,
     average,
     measure_pairs,
-    rank_draws,
     rank_frame,
+    rank_frames,
 )
 from nlgauge.studies.paired_evaluation.options import RankingOptions
 
@@ -133,7 +131,7 @@ def _per_draw(
     frames: Sequence[SystemScores], draws: NDArray[np.intp], options: RankingOptions
 ) -> dict[tuple[str, str], Matrix]:
     """Measures on draws of the rows of a data set (draws x measures), averaged over its metrics."""
-    measured = [measure_pairs(rank_draws(frame.oriented, draws, options), PAIRS) for frame in frames]
+    measured = [measure_pairs(rank_frames(list(frame.oriented[draws]), options), PAIRS) for frame in frames]
     return {
         pair: np.stack([average(list(lines)) for lines in zip(*(one[pair] for one in measured), strict=True)])
         for pair in PAIRS
@@ -192,17 +190,13 @@ def draw_pairings(systems: TypedSystems, options: RankingOptions) -> list[Pairin
     size = (systems.per_type, len(systems.first))
     first = rng.normal(systems.first, systems.deviation, size)
     second = rng.normal(systems.second, systems.deviation, size).ravel(order="F")
-    made = []
+    pairings = []
     for order in itertools.permutations(range(len(systems.first))):
         scores = np.column_stack([first[:, order].ravel(order="F"), second])
-        wins = win_counts(scores, ties=options.ties, tolerance=options.tie_tolerance)
         share = float((scores[:, 0] > scores[:, 1]).mean())
-        made.append(
-            Pairing(
-                tuple(at + 1 for at in order), scores, share, bradley_terry(wins, tolerance=BT_TOLERANCE).strengths
-            )
-        )
-    return made
+        strengths = rank_frame(scores, ["BT"], options)["BT"]
+        pairings.append(Pairing(tuple(place + 1 for place in order), scores, share, strengths))
+    return pairings
 
 
 #: Ties within this, relative to the larger score, hide in last bits.
@@ -240,20 +234,13 @@ def count_ties(frames: Sequence[SystemScores]) -> TieCounts:
 
 def mean_against_bt(sets: Sequence[FrameSet], policy: str) -> dict[tuple[str, str], float]:
     """Share of the pairs of systems that mean and BT order differently, by data set and metric."""
-    return {
-        (label, metric): float(average([measure_pairs(rank_frame(frame, ("mean", "BT"), options))["mean", "BT"]])[0])
-        for label, metric, frame, options in _turned(sets, POLICIES[policy])
-    }
-
-
-def _turned(
-    sets: Sequence[FrameSet], options: RankingOptions
-) -> Iterator[tuple[str, str, np.ndarray[tuple[int, ...], np.dtype[np.float64]], RankingOptions]]:
-    """Frames with their systems in the order that a policy asks for."""
-    for one in sets:
-        for metric, frame in one.frames.items():
+    options, shares = POLICIES[policy], {}
+    for frames in sets:
+        for metric, frame in frames.frames.items():
             scores = frame.oriented[:, ::-1] if options.reverse else frame.oriented
-            yield one.label, metric, scores, replace(options, reverse=False)
+            measures = measure_pairs(rank_frame(scores, ("mean", "BT"), options))
+            shares[frames.label, metric] = float(average([measures["mean", "BT"]])[0])
+    return shares
 
 
 #: In the order of the figure, and the sign test that drops ties.

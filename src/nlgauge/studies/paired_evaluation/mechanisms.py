@@ -76,13 +76,12 @@ def rank_frame(frame: Matrix, mechanisms: Iterable[str], options: RankingOptions
     return {name: makers[name]() for name in mechanisms}
 
 
-def rank_draws(frame: Matrix, draws: NDArray[np.intp], options: RankingOptions) -> dict[str, Matrix]:
-    """Mean, median and BT on parts of the rows: draws x rows in, draws x systems out."""
-    parts = frame[draws]
-    wins = np.stack([_wins(part, options) for part in parts])
+def rank_frames(frames: Sequence[Matrix], options: RankingOptions) -> dict[str, Matrix]:
+    """Mean, median and BT on each of several frames, or draws of rows, of the same systems: a line per frame."""
+    wins = np.stack([_wins(frame, options) for frame in frames])
     return {
-        "mean": parts.mean(axis=1),
-        "median": np.median(parts, axis=1),
+        "mean": np.stack([frame.mean(axis=0) for frame in frames]),
+        "median": np.stack([np.median(frame, axis=0) for frame in frames]),
         "BT": bradley_terry(wins, tolerance=BT_TOLERANCE).strengths,
     }
 

@@ -21,9 +21,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nlgauge.studies.compare.rankings import win_counts
-from nlgauge.studies.compare.strengths import bradley_terry
-from nlgauge.studies.paired_evaluation.mechanisms import BT_TOLERANCE, Matrix, tau
+from nlgauge.studies.paired_evaluation.mechanisms import Matrix, rank_frames, tau
 from nlgauge.studies.paired_evaluation.options import RankingOptions
 
 Drawn = tuple[Matrix, Matrix]
@@ -119,14 +117,9 @@ def simulate(options: RankingOptions, *, grid: Grid = GRID) -> Simulated:
 
 def _scored(drawn: list[Drawn], options: RankingOptions) -> Matrix:
     """Kendall's tau of mean, median and BT with the strengths: a line per setup."""
-    strengths = np.stack([one for one, _ in drawn])
-    wins = [win_counts(scores, ties=options.ties, tolerance=options.tie_tolerance) for _, scores in drawn]
-    ranked = (
-        np.stack([scores.mean(axis=0) for _, scores in drawn]),
-        np.stack([np.median(scores, axis=0) for _, scores in drawn]),
-        bradley_terry(np.stack(wins), tolerance=BT_TOLERANCE).strengths,
-    )
-    return np.stack([tau(strengths, one) for one in ranked], axis=1)
+    strengths = np.stack([strength for strength, _ in drawn])
+    rankings = rank_frames([scores for _, scores in drawn], options)
+    return np.stack([tau(strengths, ranking) for ranking in rankings.values()], axis=1)
 
 
 def draw_coded(rng: np.random.Generator, types: int, outliers: float, k: int, instances: int) -> Drawn:
