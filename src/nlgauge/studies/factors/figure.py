@@ -24,20 +24,20 @@ def draw_factors(study: FactorStudy) -> Any:
     rows, columns = panel_grid(len(names), most_columns=4)
     height = _FRAME + _ROW * len(study.surrogates)
     figure, panels = new_panels(rows, columns, width=min(WIDEST, 2.6 * columns + 1.6), height=height)
-    ends = [end for one in study.surrogates for effect in one.effects for end in (effect.low, effect.high)]
+    effects = [effect for surrogate in study.surrogates for effect in surrogate.effects]
+    ends = [end for effect in effects for end in (effect.low, effect.high)]
     low, high = min(0.0, *ends) - 0.05, max(0.0, *ends) + 0.05
-    styles = series_styles(one.metric for one in study.surrogates)
+    styles = series_styles(surrogate.metric for surrogate in study.surrogates)
     for number, (axes, name) in enumerate(zip(panels, names, strict=False)):
-        for at, one in enumerate(study.surrogates):
-            if name not in one.factors:
-                continue
-            effect, style = one.effect(name), styles[one.metric]
-            axes.plot([effect.low, effect.high], [at, at], color=style.colour, linewidth=1.6)
-            axes.plot([effect.coefficient], [at], marker=style.mark, markersize=5, color=style.colour)
+        for row, surrogate in enumerate(study.surrogates):
+            if name in surrogate.factors:
+                effect, style = surrogate.effect(name), styles[surrogate.metric]
+                axes.plot([effect.low, effect.high], [row, row], color=style.colour, linewidth=1.6)
+                axes.plot([effect.coefficient], [row], marker=style.mark, markersize=5, color=style.colour)
         axes.axvline(0, color="#888888", linewidth=0.8)
         axes.set_xlim(low, high)
         axes.set_ylim(len(study.surrogates) - 0.5, -0.5)
-        labels = [_label(one) if number % columns == 0 else "" for one in study.surrogates]
+        labels = [_label(surrogate) if number % columns == 0 else "" for surrogate in study.surrogates]
         axes.set_yticks(range(len(labels)), labels, fontsize=8)
         for text in axes.get_yticklabels():
             text.set_parse_math(False)  # a "$" in a name is a "$"
@@ -63,12 +63,21 @@ def draw_surrogates(study: FactorStudy) -> Any:
     count = len(study.surrogates)
     rows, columns = panel_grid(count, most_columns=3)
     figure, panels = new_panels(rows, columns, width=min(WIDEST, 3.2 * columns), height=3.0)
-    chosen = _shown(study.surrogates[0].rows)
-    for axes, one in zip(panels, study.surrogates, strict=False):
-        _scatter(axes, one, chosen)
+    total = study.surrogates[0].rows
+    # All pairs, or evenly spread ones.
+    chosen = np.linspace(0, total - 1, min(total, _MOST_POINTS)).astype(np.intp)
+    for axes, surrogate in zip(panels, study.surrogates, strict=False):
+        fitted, observed = surrogate.fitted[chosen], surrogate.observed[chosen]
+        axes.plot(fitted, observed, "o", markersize=2.5, alpha=0.35, color=COLOURS[0], markeredgewidth=0)
+        ends = [float(min(fitted.min(), observed.min())), float(max(fitted.max(), observed.max()))]
+        axes.plot(ends, ends, color=COLOURS[5], linewidth=1.2)
+        axes.set_title(_label(surrogate), fontsize=9).set_parse_math(False)
+        axes.set_xlabel("surrogate", fontsize=8)
+        axes.set_ylabel("metric", fontsize=8)
+        axes.tick_params(labelsize=8)
     for axes in panels[count:]:
         axes.set_visible(False)
-    some = f" of {study.surrogates[0].rows}" if len(chosen) < study.surrogates[0].rows else ""
+    some = f" of {total}" if len(chosen) < total else ""
     caption = (
         f"A point per pair ({len(chosen)}{some} are drawn), in standard deviations; the line is where metric and "
         f"surrogate agree. Factors: {', '.join(study.factors)}."
@@ -77,30 +86,5 @@ def draw_surrogates(study: FactorStudy) -> Any:
     return figure
 
 
-def _scatter(axes: Any, one: Surrogate, chosen: Any) -> None:
-    axes.plot(
-        one.fitted[chosen],
-        one.observed[chosen],
-        linestyle="none",
-        marker="o",
-        markersize=2.5,
-        alpha=0.35,
-        color=COLOURS[0],
-        markeredgewidth=0,
-    )
-    both = np.concatenate([one.fitted[chosen], one.observed[chosen]])
-    ends = [float(both.min()), float(both.max())]
-    axes.plot(ends, ends, color=COLOURS[5], linewidth=1.2)
-    axes.set_title(_label(one), fontsize=9).set_parse_math(False)
-    axes.set_xlabel("surrogate", fontsize=8)
-    axes.set_ylabel("metric", fontsize=8)
-    axes.tick_params(labelsize=8)
-
-
-def _shown(rows: int) -> Any:
-    """Rows that are drawn: all, or evenly spread ones."""
-    return np.linspace(0, rows - 1, min(rows, _MOST_POINTS)).astype(np.intp)
-
-
-def _label(one: Surrogate) -> str:
-    return f"{shorten(one.metric, 26)} ({one.r2:.2f})"
+def _label(surrogate: Surrogate) -> str:
+    return f"{shorten(surrogate.metric, 26)} ({surrogate.r2:.2f})"

@@ -162,11 +162,9 @@ class FactorStudy(Result):
         rows: list[list[Cell]] = []
         for surrogate in self.surrogates:
             for place, effect in enumerate(surrogate.effects):
-                named: list[Cell] = [surrogate.metric, surrogate.r2] if repeat or place == 0 else ["", None]
+                metric: list[Cell] = [surrogate.metric, surrogate.r2] if repeat or place == 0 else ["", None]
                 ends: list[Cell] = [effect.low, effect.high, effect.error, Probability(effect.p)]
-                rows.append(
-                    [*named, effect.factor, effect.coefficient, *ends, effect.partial_r2, effect.vif],
-                )
+                rows.append([*metric, effect.factor, effect.coefficient, *ends, effect.partial_r2, effect.vif])
         columns = ["metric", "R2", "factor", "coefficient", "low", "high", "error", "p", "partial R2", "VIF"]
         return Table(columns, rows)
 
@@ -374,22 +372,17 @@ def score_translations(
         raise RecipeError(msg)
     english = [known[made.foreign(row)] for row in rows]
     first = [made.foreign_first(row) for row in rows]
+    places = list(zip(rows, english, first, strict=True))
     part = replace(
         table.take(rows),
-        hypothesis=tuple(
-            text if foreign else table.hypothesis[row]
-            for row, text, foreign in zip(rows, english, first, strict=True)
-        ),
-        source=tuple(
-            made.others[row][0] if foreign else text for row, text, foreign in zip(rows, english, first, strict=True)
-        ),
+        hypothesis=tuple(text if foreign else table.hypothesis[row] for row, text, foreign in places),
+        source=tuple(made.others[row][0] if foreign else text for row, text, foreign in places),
     )
-    found = {}
-    for one in score_judgements(part, metric, run=run, **options).metrics:
-        values = np.full(len(table), np.nan)
-        values[rows] = one.oriented
-        found[one.name] = values
-    return found
+    columns = {}
+    for scores in score_judgements(part, metric, run=run, **options).metrics:
+        columns[scores.name] = np.full(len(table), np.nan)
+        columns[scores.name][rows] = scores.oriented
+    return columns
 
 
 def explain_columns(
