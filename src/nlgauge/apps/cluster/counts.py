@@ -58,14 +58,14 @@ class Counts:
     """By number of the metric."""
 
     @classmethod
-    def merge(cls, found: Sequence[Counts]) -> Counts:
+    def merge(cls, parts: Sequence[Counts]) -> Counts:
         """Of all rows together."""
-        keys = dict.fromkeys(key for one in found for key in one.idf)
-        numbers = dict.fromkeys(number for one in found for number in one.bounds)
+        keys = dict.fromkeys(key for part in parts for key in part.idf)
+        numbers = dict.fromkeys(number for part in parts for number in part.bounds)
         return cls(
-            {key: _merged_tables([one.idf[key] for one in found if key in one.idf]) for key in keys},
+            {key: _merged_tables([part.idf[key] for part in parts if key in part.idf]) for key in keys},
             {
-                number: Bounds.merge([one.bounds[number] for one in found if number in one.bounds])
+                number: Bounds.merge([part.bounds[number] for part in parts if number in part.bounds])
                 for number in numbers
             },
         )
@@ -80,7 +80,7 @@ class Counts:
             ]
             for key, tables in self.idf.items()
         }
-        bounds = {str(number): one.digest for number, one in self.bounds.items()}
+        bounds = {str(number): limits.digest for number, limits in self.bounds.items()}
         return text_digest(json.dumps({"format": "nlgauge-counts/1", "idf": idf, "bounds": bounds}, sort_keys=True))
 
     def whole(self, recipes: Sequence[Metric], options: RunOptions, reference_count: str) -> WholeCorpus:
@@ -104,7 +104,9 @@ class Counts:
                 }
                 for key, tables in self.idf.items()
             },
-            "bounds": {str(number): one.content() | {"digest": one.digest} for number, one in self.bounds.items()},
+            "bounds": {
+                str(number): limits.content() | {"digest": limits.digest} for number, limits in self.bounds.items()
+            },
         }
 
     @classmethod
@@ -113,12 +115,12 @@ class Counts:
         idf = {
             key: IdfTables(
                 "",
-                IdfTable.from_content(one["shared"] | {"digest": ""}),
-                {name: IdfTable.from_content(own | {"digest": ""}) for name, own in one["systems"].items()},
+                IdfTable.from_content(entry["shared"] | {"digest": ""}),
+                {name: IdfTable.from_content(own | {"digest": ""}) for name, own in entry["systems"].items()},
             )
-            for key, one in record["idf"].items()
+            for key, entry in record["idf"].items()
         }
-        return cls(idf, {int(number): Bounds.from_content(one) for number, one in record["bounds"].items()})
+        return cls(idf, {int(number): Bounds.from_content(entry) for number, entry in record["bounds"].items()})
 
 
 @dataclass(frozen=True)
@@ -188,9 +190,9 @@ def counts_path(folder: Path, plan: Plan, shard: RowShard) -> Path:
     return folder / f"counts-{shard.name}-{short_digest(text_digest(json.dumps(owner)))}.json.gz"
 
 
-def write_counts(folder: Path, plan: Plan, shard: RowShard, found: ShardCounts) -> None:
+def write_counts(folder: Path, plan: Plan, shard: RowShard, counts: ShardCounts) -> None:
     """Keep the counts of a shard; equal counts give equal bytes."""
-    _write(counts_path(folder, plan, shard), found, compresslevel=1)
+    _write(counts_path(folder, plan, shard), counts, compresslevel=1)
 
 
 def read_counts(folder: Path, plan: Plan, shard: RowShard, *, tables: bool) -> ShardCounts:
@@ -255,8 +257,8 @@ def _key(metric: VectorMetric[Any]) -> str:
     return json.dumps([*metric.encoding, metric.against, metric.idf_choice])
 
 
-def _merged_tables(found: Sequence[IdfTables]) -> IdfTables:
-    shared = IdfTable.merge([one.shared for one in found if one.shared is not None])
+def _merged_tables(parts: Sequence[IdfTables]) -> IdfTables:
+    shared = IdfTable.merge([part.shared for part in parts if part.shared is not None])
     return IdfTables(
-        "", shared, {name: IdfTable.merge([one.by_system[name] for one in found]) for name in found[0].by_system}
+        "", shared, {name: IdfTable.merge([part.by_system[name] for part in parts]) for name in parts[0].by_system}
     )

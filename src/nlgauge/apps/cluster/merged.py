@@ -124,7 +124,7 @@ class Merged(Document):
             "rows": self.rows,
             "scored": self.rows - len(self.errors),
             "errors": len(self.errors),
-            "first_errors": [vars(one) for one in self.errors[:_NAMED_ERRORS]],
+            "first_errors": [vars(error) for error in self.errors[:_NAMED_ERRORS]],
             "shards": self.shards,
             "scores": records,
         }
@@ -148,7 +148,7 @@ def merge(folder: str | PathLike[str]) -> Merged:
     for start, part in _parts(where, plan):
         for identity in part.ids:
             ids.add(identity)
-        errors += [RowError(start + at, part.ids[at], text) for at, text in part.errors.items()]
+        errors += [RowError(start + row, part.ids[row], text) for row, text in part.errors.items()]
         for place, score in enumerate(part.scores):
             by_place.setdefault(place, []).append(score)
     if (ids.count, ids.hexdigest()) != (plan.rows, plan.ids):
@@ -157,7 +157,7 @@ def merge(folder: str | PathLike[str]) -> Merged:
             f"{ids.hexdigest()[:12]}, expected {plan.ids[:12]}); rows are missing or double, so run again elsewhere"
         )
         raise InputError(msg)
-    scores = ScoreTable(tuple(_with_errors(Score.merge(found), len(errors)) for found in by_place.values()))
+    scores = ScoreTable(tuple(_with_errors(Score.merge(of_place), len(errors)) for of_place in by_place.values()))
     if not scores:
         msg = f"none of the {plan.rows} rows could be scored; the first: {errors[0].error}"
         raise InputError(msg)
@@ -299,7 +299,7 @@ def _sample(table: Table, columns: Columns, plan: Plan) -> ShardRows:
     """Rows from stretches all over the table, because its beginning may be unlike the rest."""
     wanted = max(1, SAMPLE_PAIRS // len(columns.systems))
     each = -(-wanted // _STRETCHES)
-    starts = [plan.shards[len(plan.shards) * at // _STRETCHES] for at in range(_STRETCHES)]
+    starts = [plan.shards[len(plan.shards) * stretch // _STRETCHES] for stretch in range(_STRETCHES)]
     texts = []
     for shard in dict.fromkeys(starts):
         take = each * starts.count(shard)
@@ -320,7 +320,7 @@ def _timed(call: Call, plan: Plan, rows: ShardRows) -> tuple[float, int]:
         return prepare(call.recipes, rows.corpus(chosen, whole), call.options, warn=False)
 
     errors = rows.unreadable | failing_rows(rows.readable, prepared)
-    scored = [at for at in range(len(rows.texts)) if at not in errors and isinstance(rows.texts[at], RowTexts)]
+    scored = [row for row in range(len(rows.texts)) if row not in errors and isinstance(rows.texts[row], RowTexts)]
     if not scored:
         msg = f"none of the {len(rows.texts)} sampled rows can be scored; the first: {next(iter(errors.values()))}"
         raise InputError(msg)
@@ -341,8 +341,8 @@ def _estimate(plan: Plan, workers: int, rate: float, startup: float, gigabytes: 
     per_character = plan.pairs / rate / total
     busy = [0.0] * min(workers, len(plan.shards))
     for shard in plan.longest_first:
-        at = min(range(len(busy)), key=busy.__getitem__)
-        busy[at] += shard.characters * per_character
+        worker = min(range(len(busy)), key=busy.__getitem__)
+        busy[worker] += shard.characters * per_character
     seconds = startup + max(busy)
-    hours = sum(startup + one for one in busy) / 3600
+    hours = sum(startup + work for work in busy) / 3600
     return Estimate(workers, seconds, gigabytes * len(busy), hours * price)

@@ -141,14 +141,15 @@ def write_file(path: Path, data: bytes) -> None:
 def write_part(path: Path, part: Part, metrics: Sequence[Metric], systems: Sequence[str]) -> None:
     """Write the scores of a shard; equal scores give equal bytes."""
     arrow = require("pyarrow", "cluster")
-    scored = np.array([at for at in range(len(part.ids)) if at not in part.errors], dtype=np.int64)
+    scored = np.array([row for row in range(len(part.ids)) if row not in part.errors], dtype=np.int64)
     columns: dict[str, Any] = {
         "id": arrow.array(part.ids, arrow.string()),
-        "error": arrow.array([part.errors.get(at) for at in range(len(part.ids))], arrow.string()),
+        "error": arrow.array([part.errors.get(row) for row in range(len(part.ids))], arrow.string()),
     }
     labels = _labels(metrics, systems)
-    scores = {label: part.scores[at] for at, label in enumerate(labels)} if part.scores else {}
-    for (label, metric), score in ((one, scores.get(one[0])) for one in labels.items()):
+    scores = {label: part.scores[row] for row, label in enumerate(labels)} if part.scores else {}
+    for label, metric in labels.items():
+        score = scores.get(label)
         for component in metric.components if score is None else score.segments:
             values = None if score is None else score.segments[component]
             columns[f"{label}/{component}"] = _column(values, scored, len(part.ids), arrow.float64())
@@ -194,8 +195,8 @@ def _column(values: Any, scored: Any, rows: int, kind: Any) -> Any:
 def _counts_column(statistics: CorpusCounts, scored: Any, rows: int) -> Any:
     arrow = require("pyarrow", "cluster")
     lists: list[list[int] | None] = [None] * rows
-    for at, counts in zip(scored.tolist(), statistics.counts.astype(np.int64).tolist(), strict=True):
-        lists[at] = counts
+    for row, counts in zip(scored.tolist(), statistics.counts.astype(np.int64).tolist(), strict=True):
+        lists[row] = counts
     return arrow.array(lists, arrow.list_(arrow.int64()))
 
 
@@ -256,8 +257,8 @@ def read_part(path: Path) -> Part:
     except (arrow.ArrowException, OSError, LookupError, ValueError, TypeError, AttributeError) as error:
         msg = f"{str(path)!r} is no part that nlgauge wrote, or it is damaged ({error}); delete it and run again"
         raise InputError(msg) from error
-    errors = {at: text for at, text in enumerate(table.column("error").to_pylist()) if text is not None}
-    keep = arrow.array([at for at in range(len(table)) if at not in errors], arrow.int64())
+    errors = {row: text for row, text in enumerate(table.column("error").to_pylist()) if text is not None}
+    keep = arrow.array([row for row in range(len(table)) if row not in errors], arrow.int64())
     scored = table.take(keep) if errors else table
     scores = tuple(_score(scored, from_plain(ScoreHead, head)) for head in about["scores"])
     return Part(key, tuple(table.column("id").to_pylist()), errors, scores)

@@ -141,16 +141,18 @@ def _outcome(ray: Any, reference: Any) -> Any:
 
 def _room_for(machines: Sequence[Mapping[str, Any]], threads: int, memory: int | None) -> int:
     """Workers that the machines have room for, each on one machine."""
-    there = [one["Resources"] for one in machines if one["Alive"]]
-    fitting = [one.get("CPU", 0) // threads for one in there]
+    there = [machine["Resources"] for machine in machines if machine["Alive"]]
+    fitting = [machine.get("CPU", 0) // threads for machine in there]
     if memory:
-        fitting = [min(most, one.get("memory", 0) // memory) for most, one in zip(fitting, there, strict=True)]
+        fitting = [
+            min(most, machine.get("memory", 0) // memory) for most, machine in zip(fitting, there, strict=True)
+        ]
     room = int(sum(fitting))
     if not room:
-        processors = max((one.get("CPU", 0) for one in there), default=0)
+        processors = max((machine.get("CPU", 0) for machine in there), default=0)
         asked, found = f"{threads} processors", f"{processors:g}"
         if memory:
-            most = max((one.get("memory", 0) for one in there), default=0)
+            most = max((machine.get("memory", 0) for machine in there), default=0)
             asked, found = f"{asked} and {memory / 2**30:g} GB", f"{found} and {most / 2**30:.1f} GB"
         msg = (
             f"no machine of the cluster has room for a worker of {asked} (the most: {found}); ask for less, or say "

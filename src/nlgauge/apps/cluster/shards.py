@@ -267,20 +267,20 @@ class ShardRows:
     @property
     def readable(self) -> list[int]:
         """Rows, from 0 in the shard, that have texts."""
-        return [at for at, row in enumerate(self.texts) if isinstance(row, RowTexts)]
+        return [number for number, row in enumerate(self.texts) if isinstance(row, RowTexts)]
 
     @property
     def unreadable(self) -> dict[int, str]:
         """Why the others have none."""
-        return {at: str(row) for at, row in enumerate(self.texts) if isinstance(row, Unreadable)}
+        return {number: str(row) for number, row in enumerate(self.texts) if isinstance(row, Unreadable)}
 
     def corpus(self, rows: Sequence[int], whole: WholeCorpus) -> Corpus:
         """Some of the rows as the engine takes them, as a part of the whole table."""
-        found = [row for at in rows if isinstance(row := self.texts[at], RowTexts)]
+        readable = [row for number in rows if isinstance(row := self.texts[number], RowTexts)]
         return Corpus(
-            {system: [row.hyps[place] for row in found] for place, system in enumerate(self.columns.systems)},
-            [row.refs for row in found],
-            sources=None if self.columns.source is None else [row.source or "" for row in found],
+            {system: [row.hyps[place] for row in readable] for place, system in enumerate(self.columns.systems)},
+            [row.refs for row in readable],
+            sources=None if self.columns.source is None else [row.source or "" for row in readable],
             whole=whole,
         )
 

@@ -95,10 +95,10 @@ def other_order(words: Sequence[str], draw: random.Random) -> list[str] | None:
     """
     if len(set(words)) < 2:
         return None
-    found = list(words)
-    while found == list(words):
-        draw.shuffle(found)
-    return found
+    order = list(words)
+    while order == list(words):
+        draw.shuffle(order)
+    return order
 
 
 def with_case_of(word: str, like: str) -> str:
@@ -148,7 +148,7 @@ def find_names(text: str, annotated: AnnotatedText | None = None) -> list[Name]:
 
 
 def _by_rule(text: str) -> list[tuple[int, int]]:
-    found = []
+    places = []
     begins = True
     for word in split_words(text):
         if not any(char.isalnum() for char in word.text):
@@ -156,9 +156,9 @@ def _by_rule(text: str) -> list[tuple[int, int]]:
             continue
         capital = word.text[:1].isupper() and (len(word.text) == 1 or not word.text.isupper())
         if capital and not begins and word.text.lower() not in _NO_NAMES and word.text[:1].isalpha():
-            found.append((word.start, word.end))
+            places.append((word.start, word.end))
         begins = False
-    return found
+    return places
 
 
 def _by_tags(annotated: AnnotatedText) -> list[tuple[int, int]]:
@@ -244,29 +244,29 @@ def reversed_word(text: str, context: Context) -> str | None:
     'A cold summer.'
     """
     known = antonyms()
-    found = [word for word in split_words(text) if word.text.lower() in known]
-    if not found:
+    words = [word for word in split_words(text) if word.text.lower() in known]
+    if not words:
         return None
-    word = context.draw.choice(found)
+    word = context.draw.choice(words)
     return replaced(text, word.start, word.end, with_case_of(known[word.text.lower()], word.text))
 
 
 def renumbered(text: str, context: Context) -> str | None:
     """With one number exchanged for another of as many digits, or a number word for another."""
-    found = [word for word in split_words(text) if _is_number(word)]
-    if not found:
+    numbers = [word for word in split_words(text) if _is_number(word)]
+    if not numbers:
         return None
-    word = context.draw.choice(found)
+    word = context.draw.choice(numbers)
     lower = word.text.lower()
     if lower in _NUMBER_WORDS:
-        other = context.draw.choice([one for one in _NUMBER_WORDS if one != lower])
+        other = context.draw.choice([name for name in _NUMBER_WORDS if name != lower])
         return replaced(text, word.start, word.end, with_case_of(other, word.text))
-    digits = [at for at, char in enumerate(word.text) if char in "0123456789"]
-    at = context.draw.choice(digits)
+    digits = [place for place, char in enumerate(word.text) if char in "0123456789"]
+    place = context.draw.choice(digits)
     # A number of several digits does not begin with 0.
-    allowed = "123456789" if at == digits[0] and len(digits) > 1 else "0123456789"
-    other = context.draw.choice([digit for digit in allowed if digit != word.text[at]])
-    return replaced(text, word.start + at, word.start + at + 1, other)
+    allowed = "123456789" if place == digits[0] and len(digits) > 1 else "0123456789"
+    other = context.draw.choice([digit for digit in allowed if digit != word.text[place]])
+    return replaced(text, word.start + place, word.start + place + 1, other)
 
 
 def _is_number(word: WordSpan) -> bool:
@@ -278,7 +278,7 @@ def antonyms() -> dict[str, str]:
     """Words and their antonyms, both ways; where a word stands twice, its first line counts."""
     name = "antonyms.tsv"
     text = (files("nlgauge.studies.stress") / "lists" / name).read_text(encoding="utf-8")
-    found: dict[str, str] = {}
+    table: dict[str, str] = {}
     for number, line in enumerate(text.splitlines(), start=1):
         if line.startswith("#"):
             continue
@@ -286,9 +286,9 @@ def antonyms() -> dict[str, str]:
         if len(parts) != 2:
             msg = f"{name}, line {number}: expected two words, got {line!r}"
             raise FileFormatError(msg)
-        for one, other in (parts, parts[::-1]):
-            found.setdefault(one, other)
-    return found
+        for word, other in (parts, parts[::-1]):
+            table.setdefault(word, other)
+    return table
 
 
 MEANING = (
@@ -310,16 +310,16 @@ def mistyped(text: str, context: Context) -> str | None:
     (None, 'ltae')
     """
     places = [
-        (word.start + at)
+        (word.start + place)
         for word in split_words(text)
         if len(word.text) >= _SHORTEST and word.text.isalpha()
-        for at in range(1, len(word.text) - 2)
-        if word.text[at] != word.text[at + 1]
+        for place in range(1, len(word.text) - 2)
+        if word.text[place] != word.text[place + 1]
     ]
     if not places:
         return None
-    at = context.draw.choice(places)
-    return replaced(text, at, at + 2, text[at + 1] + text[at])
+    place = context.draw.choice(places)
+    return replaced(text, place, place + 2, text[place + 1] + text[place])
 
 
 def recased(text: str, context: Context) -> str | None:

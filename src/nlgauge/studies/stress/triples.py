@@ -86,8 +86,8 @@ class Triples:
         if not self.triples:
             msg = f"{self.name} has no triple"
             raise InputError(msg)
-        for number, one in enumerate(self.triples):
-            empty = [name for name, text in zip(COLUMNS, one, strict=True) if not text.strip()]
+        for number, triple in enumerate(self.triples):
+            empty = [name for name, text in zip(COLUMNS, triple, strict=True) if not text.strip()]
             if empty:
                 msg = f"{self.name}, triple {number}: {', '.join(empty)} is empty; a triple is three texts"
                 raise InputError(msg)
@@ -119,8 +119,8 @@ def triples_of_table(table: JudgementTable) -> Triples:
             msg = f"{table.name}: {topic!r} has two rows judged {gold[row]:g}; a triple has one of each"
             raise InputError(msg)
         places[topic][gold[row]] = row
-    incomplete = [topic for topic, found in places.items() if len(found) < 2]
-    whole = [(found[1.0], found[0.0]) for topic, found in places.items() if len(found) == 2]
+    incomplete = [topic for topic, pair in places.items() if len(pair) < 2]
+    whole = [(pair[1.0], pair[0.0]) for pair in places.values() if len(pair) == 2]
     rows = np.array(whole, dtype=np.intp).T
     return Triples(
         table.name,
@@ -148,7 +148,10 @@ def _triple(row: Row) -> Triple:
 
 def save_triples(triples: Triples, path: str | os.PathLike[str]) -> None:
     """Write the triples as a .tsv file that `load_triples` reads; a tab or line end in a text becomes a blank."""
-    lines = ["\t".join(COLUMNS), *("\t".join(" ".join(text.split()) for text in one) for one in triples.triples)]
+    lines = [
+        "\t".join(COLUMNS),
+        *("\t".join(" ".join(text.split()) for text in triple) for triple in triples.triples),
+    ]
     write_atomic(Path(path), ("\n".join(lines) + "\n").encode())
 
 
@@ -177,16 +180,16 @@ def permute_nouns(
         msg = f"each anchor needs a paraphrase, got {len(anchors)} anchors and {len(paraphrases)} paraphrases"
         raise InputError(msg)
     annotated = annotate_each(annotator, anchors)
-    found = []
+    triples = []
     for anchor, paraphrase in zip(anchors, paraphrases, strict=True):
         text = annotated[anchor]
         lookalike = None if text is None else permuted(text, seed=seed)
         if lookalike is not None:
-            found.append(Triple(anchor, paraphrase, lookalike))
-    if not found:
+            triples.append(Triple(anchor, paraphrase, lookalike))
+    if not triples:
         msg = f"none of the {len(anchors)} anchors has two different nouns to exchange"
         raise InputError(msg)
-    return Triples(f"nouns[seed {seed},{annotator.label}]", tuple(found), skipped=len(anchors) - len(found))
+    return Triples(f"nouns[seed {seed},{annotator.label}]", tuple(triples), skipped=len(anchors) - len(triples))
 
 
 def load_paws_pairs(path: str | os.PathLike[str]) -> list[LabelledPair]:
@@ -213,7 +216,7 @@ def paws_triples(pairs: Iterable[LabelledPair], *, most: int = 300, name: str = 
             paraphrases.setdefault(pair.second, []).append(pair.first)
         else:
             lookalikes.setdefault(pair.first, []).append(pair.second)
-    found: list[tuple[float, Triple]] = []
+    candidates: list[tuple[float, Triple]] = []
     used: set[str] = set()
     for anchor in lookalikes:
         if anchor in used or anchor not in paraphrases:
@@ -221,14 +224,14 @@ def paws_triples(pairs: Iterable[LabelledPair], *, most: int = 300, name: str = 
         chosen = _nearest_and_farthest(anchor, paraphrases[anchor], lookalikes[anchor], used)
         if chosen is not None:
             used |= set(chosen[1])
-            found.append(chosen)
-    if not found:
+            candidates.append(chosen)
+    if not candidates:
         msg = (
             f"no sentence of the {len(listed)} pairs has a paraphrase that shares less with it than a lookalike does"
         )
         raise InputError(msg)
-    best = sorted(found, key=lambda one: -one[0])[:most]
-    return Triples(name, tuple(triple for _, triple in best), skipped=len(lookalikes) - len(found))
+    best = sorted(candidates, key=lambda candidate: -candidate[0])[:most]
+    return Triples(name, tuple(triple for _, triple in best), skipped=len(lookalikes) - len(candidates))
 
 
 def _nearest_and_farthest(
@@ -379,7 +382,7 @@ class TripleStudy(Result):
             len(triples),
             triples.skipped,
             Overlap(*triples.overlaps.mean(axis=1).tolist()),
-            tuple(one.with_interval(options) for one in metrics),
+            tuple(wins.with_interval(options) for wins in metrics),
         )
 
     @property
@@ -448,12 +451,12 @@ def score_triples(triples: Triples, metric: Metrics | None = None, **options: Un
     own = DrawOptions.take(given)
     metrics = chosen_metrics(metric)
     recipes, _ = recipes_and_run(metrics, given)
-    anchors = [one.anchor for one in triples.triples]
+    anchors = [entry.anchor for entry in triples.triples]
     systems = {
-        "paraphrase": [one.paraphrase for one in triples.triples],
-        "lookalike": [one.lookalike for one in triples.triples],
+        "paraphrase": [entry.paraphrase for entry in triples.triples],
+        "lookalike": [entry.lookalike for entry in triples.triples],
     }
-    with_source = any(getattr(one, "against", "refs") == "source" for one in leaves(recipes))
+    with_source = any(getattr(entry, "against", "refs") == "source" for entry in leaves(recipes))
     scores = score_systems(systems, anchors, metrics, sources=anchors if with_source else None, **given)
     wins = []
     for number, text in enumerate(map(metric_text, metrics)):
