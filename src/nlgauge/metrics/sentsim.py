@@ -20,12 +20,11 @@ references: each part's mean over them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cache, cached_property, partial
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from typing import Any, ClassVar, NamedTuple
-from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,7 +34,7 @@ from nlgauge.core.metric import Comparison, Pair, SystemResult
 from nlgauge.core.options import option
 from nlgauge.core.resources import SentenceModelName
 from nlgauge.core.run_options import RunOptions
-from nlgauge.core.tokens import TextView, TokenizedCorpus
+from nlgauge.core.tokens import Selection, TextView, TokenizedCorpus
 from nlgauge.core.vector_metric import State, VectorMetric, WindowTexts, chosen_layer
 from nlgauge.encoders.base import Encoder
 from nlgauge.errors import InputError, RecipeError
@@ -93,62 +92,6 @@ def wmdo(distance: float, links: Sequence[tuple[int, int]]) -> float:
     return distance + -GAMMA * (0.5 - fragments)
 
 
-class Transport(NamedTuple):
-    """How words are moved."""
-
-    solver: str
-    links: bool
-    """Whether the flow says which words match."""
-
-
-class Moved(NamedTuple):
-    """What moving one text's words onto another's came to."""
-
-    cost: float
-    links: tuple[tuple[int, int], ...] | None
-    """Which words the flow matches, where that was asked for."""
-    converged: bool
-
-
-@dataclass(frozen=True, eq=False)
-class Words:
-    """Vectors of a text's tokens without special ones, and how they are spelt."""
-
-    vectors: NDArray[np.float64]
-    spell: Callable[[], tuple[str, ...]]
-    moved: WeakKeyDictionary[Words, dict[Transport, Moved]] = field(default_factory=WeakKeyDictionary)
-
-    @classmethod
-    def of(cls, text: TextView, layer: int) -> Words:
-        """The same for all parts and recipes that need it, so that they share a plan."""
-        # What spells keeps nothing of the text alive but its tokens.
-        tokens, tokenizer, kept = text.tokens, text.tokenizer, np.flatnonzero(~text.tokens.is_special)
-
-        def spell() -> tuple[str, ...]:
-            surfaces = tokenizer.surfaces(tokens)
-            # A lone mark of white space is not a word.
-            return tuple(surfaces[row].lower() for row in kept if surfaces[row])
-
-        def make() -> Words:
-            return cls(text.layers[layer][kept].astype(np.float64), cache(spell))
-
-        return text.encoded.derived(("sentsim words", layer), make)
-
-    @cached_property
-    def cloud(self) -> Cloud:
-        """Tokens weigh the same."""
-        return Cloud(self.vectors, np.ones(len(self.vectors)))
-
-    def move_to(self, other: Words, transport: Transport) -> Moved:
-        """Solved once for wmd and wmdo."""
-        known = self.moved.setdefault(other, {})
-        if transport not in known:
-            problem = Problem(self.cloud, other.cloud, partial(Cloud.distances, squared=False), transport.solver)
-            links = flow_links(problem.plan.flow) if transport.links else None
-            known[transport] = Moved(problem.cost, links, problem.converged)
-        return known[transport]
-
-
 class TextParts(NamedTuple):
     """A text as the parts see it; None for what no part of the recipe looks at."""
 
@@ -156,51 +99,11 @@ class TextParts(NamedTuple):
     """A unit vector, or the origin for an empty text."""
     units: Cloud | None
     """Unit vectors of tokens; special ones can be matched, but weigh nothing. None for an empty text, too."""
-    words: Words | None
+    words: Cloud | None
+    """Vectors of tokens without special ones, which weigh the same."""
 
 
-def _cosine(x: Any, y: Any, transport: Transport) -> float:
-    """Cosine of two sentence vectors."""
-    return float(x.sentence @ y.sentence)
-
-
-def _greedy_f(x: TextParts, y: TextParts, transport: Transport) -> float:
-    """F of greedy matching, without idf, as in BERTScore; 0 for an empty text."""
-    if x.units is None or y.units is None:
-        return 0.0
-    return greedy_values(x.units.points, y.units.points, x.units.weights, y.units.weights)[2]
-
-
-def _wmd(x: Any, y: Any, transport: Transport) -> float:
-    """min_T sum T_ij ||x_i - y_j||, tokens weigh the same (Eq. 1 to 4); to an empty text the mean length."""
-    if len(x.words.vectors) and len(y.words.vectors):
-        return float(x.words.move_to(y.words, transport).cost)
-    full = x.words.vectors if len(x.words.vectors) else y.words.vectors
-    return float(np.linalg.norm(full, axis=1).mean()) if len(full) else 0.0
-
-
-def _wmdo(x: Any, y: Any, transport: Transport) -> float:
-    """wmd - 0.2 (1/2 - chunks / matches); matches are of the flow, or equal words."""
-    distance = _wmd(x, y, transport)
-    if not len(x.words.vectors) or not len(y.words.vectors):
-        return distance
-    links = x.words.move_to(y.words, transport).links
-    return wmdo(distance, equal_word_links(x.words.spell(), y.words.spell()) if links is None else links)
-
-
-def _smd(x: Any, y: Any, transport: Transport) -> float:
-    """||mean x - mean y|| (Eq. 9); an empty text is at the origin."""
-    centres = [words.vectors.mean(axis=0) if len(words.vectors) else np.zeros(1) for words in (x.words, y.words)]
-    return float(np.linalg.norm(centres[0] - centres[1]))
-
-
-PARTS: dict[str, Callable[[TextParts, TextParts, Transport], float]] = {
-    "sss": _cosine,
-    "bertscore": _greedy_f,
-    "wmd": _wmd,
-    "wmdo": _wmdo,
-    "smd": _smd,
-}
+PARTS = ("sss", "bertscore", "wmd", "wmdo", "smd")
 
 #: Those that are lower for texts that are nearer.
 DISTANCES = frozenset({"wmd", "wmdo", "smd"})
@@ -296,18 +199,42 @@ class SentSim(VectorMetric[TextParts]):
         units = None
         if "bertscore" in parts and not text.tokens.empty:
             units = Cloud(text.unit(state.layers[0]), text.select(None, specials_weigh=False).weights)
-        words = Words.of(text, state.layers[0]) if parts & DISTANCES else None
+        words = None
+        if parts & DISTANCES:
+            kept = np.flatnonzero(~text.tokens.is_special)
+            vectors = text.layers[state.layers[0]][kept].astype(np.float64)
+            words = text.cloud(vectors, Selection(kept, np.ones(len(kept)), False))
         return TextParts(sentence, units, words)
 
     def compare(self, x: TextParts, y: TextParts, state: State, *, align: bool) -> Pair:
-        values = [PARTS[part](x, y, self._transport) for part in self.components[1:]]
-        moved = None if x.words is None or y.words is None else x.words.moved.get(y.words, {}).get(self._transport)
+        problem = None
+        if {"wmd", "wmdo"} & {*self.components} and x.words and y.words:
+            problem = Problem(x.words, y.words, partial(Cloud.distances, squared=False), self.solver)
+        values = [self._part(part, x, y, problem) for part in self.components[1:]]
         # What the parts give together is known when all are.
-        return Pair(values, converged=moved is None or moved.converged)
+        return Pair(values, converged=problem is None or problem.converged)
 
-    @property
-    def _transport(self) -> Transport:
-        return Transport(self.solver, "wmdo" in self.components and self.wmdo_matches == "flow")
+    def _part(self, part: str, x: Any, y: Any, problem: Problem | None) -> float:
+        """One of the parts; `problem` is how words are moved, None where a text has no words."""
+        if part == "sss":
+            return float(x.sentence @ y.sentence)
+        if part == "bertscore":
+            if x.units is None or y.units is None:  # an empty text
+                return 0.0
+            return greedy_values(x.units.points, y.units.points, x.units.weights, y.units.weights)[2]
+        if part == "smd":  # Eq. 9; an empty text is at the origin
+            centres = [words.points.mean(axis=0) if len(words) else np.zeros(1) for words in (x.words, y.words)]
+            return float(np.linalg.norm(centres[0] - centres[1]))
+        if problem is None:  # to an empty text the mean length
+            full = x.words if len(x.words) else y.words
+            return float(np.linalg.norm(full.points, axis=1).mean()) if len(full) else 0.0
+        if part == "wmd":
+            return problem.cost  # min_T sum T_ij ||x_i - y_j||
+        if self.wmdo_matches == "flow":
+            return wmdo(problem.cost, flow_links(problem.plan.flow))
+        # A lone mark of white space is not a word.
+        spelt = ([label.lower() for label in words.labels if label] for words in (x.words, y.words))
+        return wmdo(problem.cost, equal_word_links(*spelt))
 
     def finish(self, comparisons: Mapping[str, Sequence[Comparison]], state: State) -> dict[str, SystemResult]:
         parts = self.components[1:]
@@ -334,7 +261,7 @@ class SentSim(VectorMetric[TextParts]):
         """By system and part, before scaling; what `Bounds` are taken over."""
         return {
             system: dict(
-                zip(self.components[1:], np.array([one.values.mean(axis=0) for one in found]).T, strict=True)
+                zip(self.components[1:], np.array([pairs.values.mean(axis=0) for pairs in segments]).T, strict=True)
             )
-            for system, found in comparisons.items()
+            for system, segments in comparisons.items()
         }
