@@ -196,27 +196,18 @@ def merge_entities(
     table = {name: vector for name in names if (vector := vectors(name)) is not None}
     if len(table) < 2:
         return entities
+    from scipy.sparse import csr_array, vstack
+    from scipy.sparse.csgraph import connected_components
+
     known, unit = list(table), unit_rows(np.stack(list(table.values())))
-    close = [unit[start : start + _BLOCK] @ unit.T > threshold for start in range(0, len(known), _BLOCK)]
+    blocks = (unit[start : start + _BLOCK] @ unit.T > threshold for start in range(0, len(known), _BLOCK))
+    _, labels = connected_components(vstack([csr_array(block) for block in blocks]), directed=False)
     members: dict[int, list[str]] = {}
-    for name, label in zip(known, _components(close).tolist(), strict=True):
+    for name, label in zip(known, labels.tolist(), strict=True):
         members.setdefault(label, []).append(name)
     for group in members.values():
         entities |= dict.fromkeys(group, tuple(sorted(group)))
     return entities
-
-
-def _components(close: Sequence[NDArray[np.bool_]]) -> NDArray[np.int32]:
-    """For each point the lowest number that a chain of close ones leads to; `close` has rows of points in blocks."""
-    size = close[0].shape[1]
-    labels = np.arange(size, dtype=np.int32)
-    while True:
-        lowest = np.concatenate([np.where(block, labels, size).min(axis=1) for block in close]).astype(np.int32)
-        lowest = np.minimum(labels, lowest)
-        lowest = lowest[lowest]  # a point's label is a point that may have found a lower one
-        if np.array_equal(lowest, labels):
-            return labels
-        labels = lowest
 
 
 def focus_sentences(
