@@ -4,7 +4,7 @@
     [texts]             what several notes say: `"$name"` in a note stands for the text of that name
     [models]            models that the paper used, by the name under which rows have them
     [columns]           lists of columns that several tables share, by name
-    frames              of a paper on rankings: label | task instances systems metrics data set
+    frames              of a paper on rankings: fields of `PublishedFrames`
     [[methods]]         how nlgauge computes rows, by their names in print (`*`, `?` and `[...]` as in file names):
                         fields of `TableRow`. All that match count, the later one where two have the same field
     [tables.ID]         fields of `PaperTable`; methods of a table come after those of the file, and `keys` has the
@@ -18,8 +18,8 @@ Values in print are lines `NAME | VALUES`, after a line `columns | LABELS` where
 order. `-` is a cell that print leaves empty, `_` in a label or a name is a blank, `*` after a value is the print's
 asterisk, whole numbers stay whole, and further bars only part groups of columns.
 
-`papers/inventory.toml` lists every table and figure of the papers: entries as a list, with `part` where they do not
-have all of it, or the reason why there is no entry, as a text.
+`papers/inventory.toml` has the order of the files, and every table and figure of the papers: entries as a list, with
+`part` where they do not have all of it, or the reason why there is no entry, as a text.
 """
 
 from __future__ import annotations
@@ -174,7 +174,9 @@ class _Paper:
         self.column_lists: dict[str, tuple[Column | Mean, ...]] = {}
         for name, groups in content.get("columns", {}).items():
             self.column_lists[name] = self._columns(groups, f"{where}, columns.{name}")
-        self.frames = _frames(content.get("frames", ""), where)
+        self.frames = tuple(
+            build_record(PublishedFrames, frames, where=f"{where}, frames") for frames in content.get("frames", ())
+        )
         self.methods = self._methods(content.get("methods", ()), where)
         self.fields: dict[str, dict[str, Any]] = {}
 
@@ -285,35 +287,10 @@ def _column_group(group: Section, where: str) -> list[Column | Mean]:
     return columns
 
 
-def _frames(text: str, where: str) -> tuple[PublishedFrames, ...]:
-    frames = []
-    for number, line in enumerate(text.strip().splitlines(), start=1):
-        label, _, rest = line.partition("|")
-        try:
-            task, instances, systems, metrics, *card = rest.split()
-            sizes = int(instances), int(systems), int(metrics)
-        except ValueError:
-            form = "LABEL | TASK INSTANCES SYSTEMS METRICS DATA"
-            msg = f"{where}, frames, line {number}: expected {form!r}, got {line!r}"
-            raise FileFormatError(msg) from None
-        frames.append(PublishedFrames(label.strip(), task, *sizes, *card))
-    return tuple(frames)
+_INVENTORY = _FOLDER / "inventory.toml"
 
-
-#: Files of the folder `papers`, in the order of the list.
-_PAPERS = (
-    "chen_2022",
-    "moverscore_2019",
-    "bertscore_2020",
-    "discoscore_2023",
-    "sentsim_2021",
-    "xmoverscore_2020",
-    "peyrard_2021",
-    "zhao_dissertation",
-    "kaster_2021",
-)
 PAPER_TABLES: Mapping[str, PaperTable] = {
-    table.id: table for paper in _PAPERS for table in load_tables(_FOLDER / f"{paper}.toml")
+    table.id: table for paper in read_entries(_INVENTORY)["files"] for table in load_tables(_FOLDER / f"{paper}.toml")
 }
 
 
@@ -378,7 +355,7 @@ class PublishedTables(Result):
 def load_inventory(path: Path) -> tuple[PrintedItem, ...]:
     """The tables and figures that a file lists."""
     content = read_entries(path)
-    _check_keys(content, ("texts", "papers"), path.name)
+    _check_keys(content, ("files", "texts", "papers"), path.name)
     items = []
     for paper, listed in content.get("papers", {}).items():
         for name, value in listed.items():
@@ -391,4 +368,4 @@ def load_inventory(path: Path) -> tuple[PrintedItem, ...]:
     return tuple(items)
 
 
-INVENTORY = load_inventory(_FOLDER / "inventory.toml")
+INVENTORY = load_inventory(_INVENTORY)

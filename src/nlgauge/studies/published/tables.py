@@ -98,11 +98,6 @@ class PublishedFrames:
     card: str = ""
     """Name of the data set here; empty where its frames are not public."""
 
-    @property
-    def pairs(self) -> int:
-        """Pairs of systems over all metrics."""
-        return self.metrics * self.systems * (self.systems - 1) // 2
-
 
 @dataclass(frozen=True)
 class TableRow:
