@@ -7,7 +7,13 @@ import pytest
 
 from nlgauge.encoders.load import load_encoder
 from nlgauge.errors import InputError, RecipeError, TruncationWarning
-from nlgauge.studies.alignment.from_texts import centroids_of_texts, fit_words, moments_of_texts, token_vectors
+from nlgauge.studies.alignment.from_texts import (
+    LinearMethod,
+    centroids_of_texts,
+    fit_words,
+    moments_of_texts,
+    token_vectors,
+)
 from nlgauge.studies.alignment.parallel_words import AlignmentInputs
 from nlgauge.vectors.remap import Origin
 
@@ -18,7 +24,7 @@ RIGHT = ["A cat was sitting on a mat.", "The dog was barking.", "Nobody."]
 def test_words_of_texts_are_paired_and_fitted() -> None:
     encoder = load_encoder("minilm")
     links = [((1, 1), (5, 6)), ((1, 1),), ()]
-    fitted = fit_words(AlignmentInputs(encoder, LEFT, RIGHT, layer=2, alignments=links), method="umd")
+    fitted = fit_words(AlignmentInputs(encoder, LEFT, RIGHT, layer=2, alignments=links), LinearMethod("umd"))
     assert fitted.fitted_on == "3 pairs of words from 2 pairs of texts (1 left out)"
     assert fitted.remapping.origin.layer == 2
     assert fitted.remapping.origin.weights == encoder.weights_digest

@@ -29,6 +29,7 @@ from nlgauge.io.textfiles import file_label
 from nlgauge.studies.alignment.flow_losses import FCNN_HIDDEN, Fitted, FlowOptions
 from nlgauge.studies.alignment.from_texts import (
     FittedMap,
+    LinearMethod,
     check_layer,
     fit_sentences,
     fit_words,
@@ -222,19 +223,14 @@ def _check_fit(args: argparse.Namespace) -> None:
 
 def _fit_map(args: argparse.Namespace, source: list[str], target: list[str]) -> FittedMap:
     options = RunOptions.of(run_options(args))
-    how: dict[str, Any] = {
-        "method": args.method,
-        "directions": args.directions,
-        "umd_sides": args.umd_sides,
-        "origin": _origin(args, args.parallel),
-    }
+    method, origin = LinearMethod(args.method, args.directions, args.umd_sides), _origin(args, args.parallel)
     bar = partial(Progress, len(source), show=options.progress, what=f"fitting {args.method}", unit="pair")
     if args.level == "sentence":
         sentences = load_sentence_encoder(args.model, **options.loading)
         with bar() as advance:
-            return fit_sentences(sentences, source, target, advance=advance, **how)
+            return fit_sentences(sentences, source, target, method, origin=origin, advance=advance)
     with bar() as advance:
-        return fit_words(_alignment_inputs(args, source, target, options, advance), **how)
+        return fit_words(_alignment_inputs(args, source, target, options, advance), method, origin=origin)
 
 
 def _alignment_inputs(

@@ -115,6 +115,17 @@ class FittedMap(NamedTuple):
     """Between the words of each pair of texts, used or not."""
 
 
+class LinearMethod(NamedTuple):
+    """A method of `fit_remapping`, and how UMD works in it."""
+
+    name: str = "clp"
+    directions: int = 1
+    umd_sides: Literal["both", "source"] = "both"
+
+
+CLP = LinearMethod()
+
+
 def check_layer(encoder: Encoder, layer: int) -> int:
     """The layer, which the model must have."""
     if not 0 <= layer <= encoder.layers:
@@ -123,18 +134,10 @@ def check_layer(encoder: Encoder, layer: int) -> int:
     return layer
 
 
-def fit_words(
-    inputs: AlignmentInputs,
-    *,
-    method: str = "clp",
-    directions: int = 1,
-    umd_sides: Literal["both", "source"] = "both",
-    origin: Origin | None = None,
-) -> FittedMap:
+def fit_words(inputs: AlignmentInputs, method: LinearMethod = CLP, *, origin: Origin | None = None) -> FittedMap:
     """Fit to the words of parallel texts that translate each other."""
     words, what, made_with = words_of_texts(inputs, origin=origin)
-    fitted = _fit(words.source, words.target, what, method, directions, umd_sides, made_with)
-    return FittedMap(fitted, what, words.links)
+    return FittedMap(_fit(words.source, words.target, what, method, made_with), what, words.links)
 
 
 def words_of_texts(inputs: AlignmentInputs, *, origin: Origin | None = None) -> tuple[PairedWords, str, Origin]:
@@ -175,10 +178,8 @@ def fit_sentences(
     encoder: SentenceEncoder,
     source: Sequence[str],
     target: Sequence[str],
+    method: LinearMethod = CLP,
     *,
-    method: str = "clp",
-    directions: int = 1,
-    umd_sides: Literal["both", "source"] = "both",
     origin: Origin | None = None,
     advance: Callable[[int], None] | None = None,
 ) -> FittedMap:
@@ -194,27 +195,22 @@ def fit_sentences(
     full = x.any(axis=1) & z.any(axis=1)  # a text without a token has no direction
     what = f"{int(full.sum())} pairs of sentences"
     made_with = (origin or Origin())._replace(model=encoder.name, weights=encoder.digest)
-    return FittedMap(_fit(x[full], z[full], what, method, directions, umd_sides, made_with), what)
+    return FittedMap(_fit(x[full], z[full], what, method, made_with), what)
 
 
 def _fit(
-    x: NDArray[np.float32],
-    z: NDArray[np.float32],
-    what: str,
-    method: str,
-    directions: int,
-    umd_sides: Literal["both", "source"],
-    origin: Origin,
+    x: NDArray[np.float32], z: NDArray[np.float32], what: str, method: LinearMethod, origin: Origin
 ) -> Remapping:
     if not len(x):
         msg = f"no pair to fit on: {what}; give texts that translate each other line by line"
         raise InputError(msg)
-    check_enough(len(x), min(x.shape[1], z.shape[1]), method)
+    check_enough(len(x), min(x.shape[1], z.shape[1]), method.name)
     left, right, reductions = same_width(x, z)
-    made = origin
     if reductions:
-        made = origin._replace(note=f"{origin.note}; PCA of widths {x.shape[1]} and {z.shape[1]} to {left.shape[1]}")
-    fitted = fit_remapping(left, right, method=method, directions=directions, umd_sides=umd_sides, origin=made)
+        note = f"{origin.note}; PCA of widths {x.shape[1]} and {z.shape[1]} to {left.shape[1]}"
+        origin = origin._replace(note=note)
+    name, directions, umd_sides = method
+    fitted = fit_remapping(left, right, method=name, directions=directions, umd_sides=umd_sides, origin=origin)
     return Remapping((*reduction_steps(reductions), *fitted.operations), fitted.origin)
 
 

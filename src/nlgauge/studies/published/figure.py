@@ -138,31 +138,26 @@ def draw_reproduction(result: Reproduction) -> Any:
 def _draw_study(result: Reproduction, table: PaperTable) -> Any:
     """Bars of what was computed; values in print are not drawn."""
     declared = {row.name: row for row in table.rows}
-    panels: dict[str, dict[str, ReproducedRow]] = {}
+    columns = [column for column in result.columns if any(_ours(row, column) is not None for row in result.rows)]
+    panels: dict[str, dict[str, dict[str, Bar]]] = {}
+    labels = []
     for row in result.rows:
+        if not row.has_ours:
+            continue
         known = declared[row.name]
-        if row.has_ours:
-            label = row.name if known.statistic == "value" else known.metric or row.name
-            panels.setdefault(known.measure, {})[label] = row
+        label = row.name if known.statistic == "value" else known.metric or row.name
+        labels.append(label)
+        groups = panels.setdefault(known.measure, {column: {} for column in columns})
+        for column in columns:
+            if (ours := _ours(row, column)) is not None:
+                groups[column][label] = Bar(ours)
     if not panels:
         msg = f"nothing of {result.id} was computed, so there is nothing to draw; see what is missing"
         raise InputError(msg)
-    names = [column for column in result.columns if any(row.cells[column].ours is not None for row in result.rows)]
-    drawn = [
-        BarPanel(measure, "agreement" if measure == "agreement" else "%", _groups(rows, names))
-        for measure, rows in panels.items()
-    ]
     return draw_bar_panels(
-        drawn,
-        series_styles(label for rows in panels.values() for label in rows),
+        [BarPanel(name, "agreement" if name == "agreement" else "%", groups) for name, groups in panels.items()],
+        series_styles(labels),
         title=f"{result.id} with {result.model}: {result.title}",
         caption="Bars: what was computed here, without intervals; values in print are in the table.",
         height=2.8,
     )
-
-
-def _groups(rows: dict[str, ReproducedRow], names: list[str]) -> dict[str, dict[str, Bar]]:
-    return {
-        name: {label: Bar(ours) for label, row in rows.items() if isinstance(ours := row.cells[name].ours, float)}
-        for name in names
-    }
