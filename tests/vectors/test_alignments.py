@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 import nlgauge
+from nlgauge.core.records import from_plain
 from nlgauge.testing import hash_encoder
-from nlgauge.vectors.cloud import Alignment, Flow, alignment_from_dict
+from nlgauge.vectors.cloud import Alignment, Flow
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +30,7 @@ def test_spans_survive_json_and_similarities_are_left_out(scores: list[nlgauge.S
         assert score.alignments is not None
         found = score.alignments[0]
         assert isinstance(found, kind)
-        again = alignment_from_dict(json.loads(json.dumps(found.to_dict())))
+        again = from_plain(Alignment | Flow | None, json.loads(json.dumps(found.to_dict())))
         assert again is not None
         assert again.hypothesis_spans == found.hypothesis_spans
         assert again.reference_spans == found.reference_spans
@@ -40,7 +41,7 @@ def test_an_alignment_of_an_earlier_version_has_no_spans(scores: list[nlgauge.Sc
     assert scores[0].alignments is not None
     record = scores[0].alignments[0].to_dict()  # type: ignore[union-attr]
     old = {name: value for name, value in record.items() if not name.endswith("_spans")}
-    again = alignment_from_dict(old)
+    again = from_plain(Alignment | Flow | None, old)
     assert isinstance(again, Alignment)
     assert again.hypothesis_spans == ()
     assert again.similarity is None

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
+from nlgauge.core.records import from_plain
 from nlgauge.core.result import ComponentsResult, read_only
 from nlgauge.core.signature import Signature, declare_field
 from nlgauge.errors import (
@@ -25,7 +26,7 @@ from nlgauge.errors import (
     ZeroWeightWarning,
 )
 from nlgauge.io.table import Table
-from nlgauge.vectors.cloud import Alignment, Flow, alignment_from_dict
+from nlgauge.vectors.cloud import Alignment, Flow
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -404,7 +405,12 @@ def _from_record(kind: type[Score], record: Mapping[str, Any]) -> Score:
         msg = f"the dict of a score has no component {record['main']!r} (main); it has {names}"
         raise InputError(msg)
     best = [row["best_reference"] for row in rows] if "best_reference" in rows[0] else None
-    matches = tuple(alignment_from_dict(row["alignment"]) for row in rows) if "alignment" in rows[0] else None
+    matches = None
+    if "alignment" in rows[0]:
+        matches = tuple(
+            match and from_plain(Flow if "flow" in match else Alignment, match)
+            for match in (row["alignment"] for row in rows)
+        )
     return kind(
         metric=record["metric"],
         system=record["system"],

@@ -10,7 +10,6 @@ An `Alignment` is a match token by token, a `Flow` the mass that moved between t
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol, TypeAlias, TypeVar
@@ -250,20 +249,3 @@ class Flow(_Record):
 
 def _plain(value: object) -> object:
     return [_plain(item) for item in value] if isinstance(value, tuple) else value
-
-
-def alignment_from_dict(record: Mapping[str, Any] | None) -> Alignment | Flow | None:
-    """`to_dict` backwards; None stays None."""
-    if record is None:
-        return None
-    values: dict[str, Any] = {}
-    for name, value in record.items():
-        if name == "reference_index":
-            values[name] = int(value)
-        elif name.endswith("_tokens"):
-            values[name] = tuple(value)
-        elif name.endswith("_spans"):
-            values[name] = tuple(tuple((int(start), int(end)) for start, end in point) for point in value)
-        else:
-            values[name] = np.array(value, dtype=np.int64 if name.endswith("_match") else np.float64)
-    return Flow(**values) if "flow" in record else Alignment(**values)
