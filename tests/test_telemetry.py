@@ -151,7 +151,7 @@ def imports_of(source: str) -> Iterator[str]:
 
 
 def test_reporting_packages_are_imported_in_one_place() -> None:
-    from nlgauge.io.telemetry import REPORTING_PACKAGES
+    from nlgauge.io.packages import REPORTING_PACKAGES
 
     assert {"onnxruntime", "openvino", "huggingface_hub", "transformers", "ray"} == REPORTING_PACKAGES
     direct = {}
@@ -171,7 +171,7 @@ def run_python(code: str, home: Path) -> str:
 
 
 def test_onnxruntime_writes_no_device_id(tmp_path: Path) -> None:
-    run_python("from nlgauge.io.telemetry import import_silenced; import_silenced('onnxruntime')", tmp_path)
+    run_python("from nlgauge.io.packages import import_silenced; import_silenced('onnxruntime')", tmp_path)
     assert list(tmp_path.rglob("*")) == []
 
 
@@ -179,7 +179,7 @@ def test_onnxruntime_writes_no_device_id(tmp_path: Path) -> None:
 def test_openvino_is_imported_with_its_own_stub(tmp_path: Path) -> None:
     code = """
 import sys
-from nlgauge.io.telemetry import import_silenced
+from nlgauge.io.packages import import_silenced
 import_silenced("openvino")
 print("openvino_telemetry" in sys.modules, sys.modules["openvino.tools.ovc.telemetry_utils"].tm.__name__)
 import openvino_telemetry
@@ -191,7 +191,7 @@ import openvino_telemetry
 def test_started_processes_inherit_the_switches(tmp_path: Path) -> None:
     code = """
 import os
-from nlgauge.io.telemetry import import_silenced
+from nlgauge.io.packages import import_silenced
 import_silenced("onnxruntime"), import_silenced("huggingface_hub")
 print(os.environ["ORT_DISABLE_TELEMETRY"], os.environ["HF_HUB_DISABLE_TELEMETRY"])
 """

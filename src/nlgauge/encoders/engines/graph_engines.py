@@ -29,10 +29,9 @@ from nlgauge.encoders.graphs.weights import CheckpointWeights, stored_graph
 from nlgauge.encoders.int8.plan import Plan
 from nlgauge.encoders.int8.weights import QuantisedBuilder, QuantisedWeights
 from nlgauge.errors import ModelError, NlgaugeWarning, user_stacklevel
-from nlgauge.io.packages import require
+from nlgauge.io.packages import import_silenced, require
 from nlgauge.io.storage import short_digest
 from nlgauge.io.store.resolve import ModelFiles
-from nlgauge.io.telemetry import import_silenced
 from nlgauge.text.tokenizer import TextTokenizer
 
 #: More rows than those at which OpenVINO's kernels were seen to change, and few enough not to be felt.

@@ -15,8 +15,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from nlgauge.io.packages import import_silenced
 from nlgauge.io.store.catalog import SourceError
-from nlgauge.io.telemetry import import_silenced
 
 WEIGHTS_HINT = "model.safetensors or pytorch_model.bin, whole or as all of its shards"
 TOKENIZER_HINT = "tokenizer.json, or a vocabulary such as vocab.txt, vocab.json or tokenizer.model"
