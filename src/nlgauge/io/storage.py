@@ -61,18 +61,14 @@ def write_atomic(path: Path, data: bytes) -> None:
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(data)
-        os.chmod(temporary, 0o666 & ~_umask())
+        # There is no way to read the mask but to set it; mkstemp alone leaves a file that only its owner can read.
+        mask = os.umask(0)
+        os.umask(mask)
+        os.chmod(temporary, 0o666 & ~mask)
         os.replace(temporary, path)
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
-
-
-def _umask() -> int:
-    # There is no way to read it but to set it; mkstemp alone would leave a file only its owner can read.
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 def text_digest(text: str) -> str:

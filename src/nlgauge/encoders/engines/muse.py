@@ -79,8 +79,14 @@ class MuseTokenizer(TextTokenizer):
         for number, text in enumerate(texts):
             check_encodable(text, f"text {number}")
             pieces = self._unigram.encode(text, add_bos=False, add_eos=False)
-            # How the package reads a text of nothing; an unknown letter comes after a mark of white space.
-            result.append(self._framed([] if pieces == [_UNKNOWN] else pieces, partial(self._locate, text)))
+            if pieces == [_UNKNOWN]:  # how the package reads a text of nothing; an unknown letter follows a mark
+                pieces = []
+            ids = np.array([_START, *pieces, _END], dtype=np.int32)
+            special = (ids == _START) | (ids == _END)
+            words = np.array([-1, *self._words(pieces), -1], dtype=np.int32)
+            words[special] = -1
+            locate = partial(self._locate, text)
+            result.append(Tokens(ids, special, words, unknown_token=self.unknown_token, locate=locate))
         return result
 
     def stream(self, texts: Iterable[str], *, whole: bool = False) -> Iterator[Tokens]:
@@ -95,14 +101,6 @@ class MuseTokenizer(TextTokenizer):
     def pieces(self, tokens: Tokens) -> tuple[str, ...]:
         """Each token without any mark, which are the surfaces: nothing marks what continues a word."""
         return self.surfaces(tokens)
-
-    def _framed(self, pieces: list[int], locate: Callable[[], NDArray[np.int32]]) -> Tokens:
-        ids = np.array([_START, *pieces, _END], dtype=np.int32)
-        special = (ids == _START) | (ids == _END)
-        words = np.full(len(ids), -1, dtype=np.int32)
-        words[1:-1] = self._words(pieces)
-        words[special] = -1
-        return Tokens(ids, special, words, unknown_token=self.unknown_token, locate=locate)
 
     def _locate(self, text: str, *, whole: bool = False) -> NDArray[np.int32]:
         """Offsets of a text's tokens. The package tells none, so its normaliser is followed step by step."""

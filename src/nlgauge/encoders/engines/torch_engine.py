@@ -201,7 +201,8 @@ class TorchEncoder:
         self.config_digest = files.config_digest
         self.digest = files.digest
         self._files = files
-        self._network = self._load()
+        loaded = load_network(torch, self._transformers, files, precision=precision)
+        self._network = loaded.encoder.eval().to(self._device)
         self.layers = self._size("num_hidden_layers")
         self.hidden_size = self._size("hidden_size")
         self._check_layers()
@@ -225,8 +226,12 @@ class TorchEncoder:
         with self._lock, _only_first_blocks(self._network, max(layers)):
             states = self._run(ids)
             found = to_host(self._torch, [states[layer] for layer in layers], self._device)
-        if self._precision != DEFAULT_PRECISION:
-            self._refuse_overflow(found)
+        if self._precision != DEFAULT_PRECISION and not all(np.isfinite(vectors).all() for vectors in found):
+            msg = (
+                f"vectors of model {self.model!r} are too large for {self._precision}; "
+                "use precision 'fp32', or 'bf16', which holds larger numbers than 'fp16'"
+            )
+            raise ModelError(msg)
         return found
 
     def _run(self, ids: NDArray[np.int64]) -> Any:
@@ -244,14 +249,6 @@ class TorchEncoder:
             return (*output.hidden_states[:-1], output.last_hidden_state)
         return output.hidden_states
 
-    def _refuse_overflow(self, found: list[NDArray[np.float32]]) -> None:
-        if not all(np.isfinite(vectors).all() for vectors in found):
-            msg = (
-                f"vectors of model {self.model!r} are too large for {self._precision}; "
-                "use precision 'fp32', or 'bf16', which holds larger numbers than 'fp16'"
-            )
-            raise ModelError(msg)
-
     def _check_layers(self) -> None:
         """Run the whole network once.
 
@@ -262,10 +259,6 @@ class TorchEncoder:
         if found != self.layers:
             msg = f"model {self.model!r} states {self.layers} layers in config.json, but gives vectors of {found}"
             raise UnsupportedModelError(msg)
-
-    def _load(self) -> Any:
-        loaded = load_network(self._torch, self._transformers, self._files, precision=self._precision)
-        return loaded.encoder.eval().to(self._device)
 
     def _size(self, name: str) -> int:
         size = getattr(self._network.config, name, None)
