@@ -12,8 +12,7 @@ cutting rows at another length instead of by looking up each pair.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -32,18 +31,6 @@ from nlgauge.encoders.graphs.post_norm import BERT
 
 _EPSILON = 1e-7
 _CONVOLUTIONS = {"tanh": "Tanh", "gelu": "Gelu", "relu": "Relu"}
-
-
-@dataclass(frozen=True)
-class _Positions:
-    """How relative positions take part."""
-
-    kinds: tuple[str, ...]
-    span: int
-    """Half the rows of the table of position vectors."""
-    shared: bool
-    """Whether positions are projected by the weights of content."""
-    normed: bool
 
 
 class DebertaV2:
@@ -85,21 +72,7 @@ class DebertaV2:
 
     def build(self, build: GraphBuilder, config: Mapping[str, Any], top: int) -> Iterable[str]:
         """Rows of layer 0, then of each layer up to `top`."""
-        size = self.dimensions(config)
-        first = x = _embeddings(build, size, config)
-        yield x
-        if not top:
-            return
-        build.declare_shapes(heads=size.heads, width=size.hidden)
-        at = _positions(config)
-        rows = _position_rows(build, size, config, at) if at.kinds else {}
-        # Weights are scaled down by the number of terms in a score, also where attention is not relative.
-        terms = 1 + len(_kinds(config))
-        for number in range(top):
-            x = _block(build, size, x, at, rows, terms, number)
-            if number == 0 and config.get("conv_kernel_size", 0) > 0:
-                x = _convolved(build, size, config, first, x)
-            yield x
+        return _Graph(build, self.dimensions(config), config).layers(top)
 
 
 def relative_rows(config: Mapping[str, Any], distances: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -134,132 +107,147 @@ def _span(config: Mapping[str, Any]) -> int:
     return buckets if buckets > 0 else _reach(config)
 
 
-def _positions(config: Mapping[str, Any]) -> _Positions:
-    return _Positions(
-        kinds=_kinds(config) if config.get("relative_attention", False) else (),
-        span=_span(config),
-        shared=bool(config.get("share_att_key", False)),
-        normed="layer_norm" in [part.strip() for part in str(config.get("norm_rel_ebd", "none")).lower().split("|")],
-    )
+class _Graph:
+    """A graph under construction."""
 
+    def __init__(self, build: GraphBuilder, size: Dimensions, config: Mapping[str, Any]) -> None:
+        self.build, self.size, self.config = build, size, config
+        self.kinds = _kinds(config) if config.get("relative_attention", False) else ()
+        self.shared = bool(config.get("share_att_key", False))
+        """Whether positions are projected by the weights of content."""
+        # Weights are scaled down by the number of terms in a score, also where attention is not relative.
+        self.scale = 1 / math.sqrt(size.hidden // size.heads * (1 + len(_kinds(config))))
 
-def _embeddings(build: GraphBuilder, size: Dimensions, config: Mapping[str, Any]) -> str:
-    width = int(config.get("embedding_size", size.hidden))
-    words = build.parameter(DebertaV2.probe, size.vocabulary, width)
-    total = build.node("Gather", [words, "ids"], "embeddings.words")
-    if config.get("position_biased_input", True):
-        table = build.parameter("embeddings.position_embeddings.weight", size.positions or 0, width)
-        total = build.node("Add", [total, build.first_rows(table, "embeddings.positions")], "embeddings.placed")
-    types = int(config.get("type_vocab_size", 0))
-    if types > 0:
-        total = build.node("Add", [total, build.token_type(types, width)], "embeddings.typed")
-    rows = build.node("Reshape", [total, build.constant("embeddings.rows", [-1, width])], "embeddings.flat")
-    if width != size.hidden:
-        rows = build.linear(rows, "embeddings.embed_proj", width, size.hidden, "embeddings.projected", bias=False)
-    return build.norm(rows, "embeddings.LayerNorm", size.hidden, size.epsilon, "embeddings.normed")
+    def layers(self, top: int) -> Iterator[str]:
+        """Rows of layer 0, then of each layer up to `top`."""
+        first = x = self.embeddings()
+        yield x
+        if not top:
+            return
+        self.build.declare_shapes(heads=self.size.heads, width=self.size.hidden)
+        rows = self.position_rows() if self.kinds else {}
+        for number in range(top):
+            x = self.block(x, rows, number)
+            if number == 0 and self.config.get("conv_kernel_size", 0) > 0:
+                x = self.convolve(first, x)
+            yield x
 
+    def embeddings(self) -> str:
+        build, size, config = self.build, self.size, self.config
+        width = int(config.get("embedding_size", size.hidden))
+        words = build.parameter(DebertaV2.probe, size.vocabulary, width)
+        total = build.node("Gather", [words, "ids"], "embeddings.words")
+        if config.get("position_biased_input", True):
+            table = build.parameter("embeddings.position_embeddings.weight", size.positions or 0, width)
+            total = build.node("Add", [total, build.first_rows(table, "embeddings.positions")], "embeddings.placed")
+        types = int(config.get("type_vocab_size", 0))
+        if types > 0:
+            total = build.node("Add", [total, build.token_type(types, width)], "embeddings.typed")
+        rows = build.node("Reshape", [total, build.constant("embeddings.rows", [-1, width])], "embeddings.flat")
+        if width != size.hidden:
+            rows = build.linear(rows, "embeddings.embed_proj", width, size.hidden, "embeddings.projected", bias=False)
+        return build.norm(rows, "embeddings.LayerNorm", size.hidden, size.epsilon, "embeddings.normed")
 
-def _position_rows(
-    build: GraphBuilder, size: Dimensions, config: Mapping[str, Any], at: _Positions
-) -> dict[str, str]:
-    """Vectors of the distances of a text of n tokens, and one more, for keys (n - 1 down to -n) and for queries
-    (-(n - 1) up to n)."""
-    reach = size.positions or 0
-    table = build.constant("distances.rows", relative_rows(config, np.arange(-reach, reach + 1)))
-    by_one, length = build.length()
-    one, minus_one = build.constant("one", 1), build.constant("minus_one", -1)
-    last = build.node("Sub", [length, one], "place.last")
-    build.node("Unsqueeze", [last, build.constant("first_axis", [0])], "pairs.start")
-    copied, rest = build.constant("copied", [0, 0]), build.constant("minus", [-1])
-    build.node("Concat", [copied, by_one, rest], "pairs.shape", axis=0)
-    below = build.node("Neg", [build.node("Add", [length, one], "place.above")], "place.below")
-    orders = {
-        "c2p": ("distances.down", [last, below, minus_one]),
-        "p2c": ("distances.up", [build.node("Neg", [last], "place.first"), "place.above", one]),
-    }
-    vectors = build.parameter("encoder.rel_embeddings.weight", 2 * at.span, size.hidden)
-    found = {}
-    for kind in at.kinds:
-        name, order = orders[kind]
-        distance = build.node("Range", order, name)
-        index = build.node("Add", [distance, build.constant("reach", reach)], f"{name}.index")
-        row = build.node("Gather", [table, index], f"{name}.row")
-        found[kind] = build.node("Gather", [vectors, row], f"{name}.vectors")
-        if at.normed:
-            found[kind] = build.norm(found[kind], "encoder.LayerNorm", size.hidden, size.epsilon, f"{name}.normed")
-    return found
+    def position_rows(self) -> dict[str, str]:
+        """Vectors of the distances of a text of n tokens, and one more, for keys (n - 1 down to -n) and for queries
+        (-(n - 1) up to n)."""
+        build, size, config = self.build, self.size, self.config
+        normed = "layer_norm" in [part.strip() for part in str(config.get("norm_rel_ebd", "none")).lower().split("|")]
+        reach = size.positions or 0
+        table = build.constant("distances.rows", relative_rows(config, np.arange(-reach, reach + 1)))
+        by_one, length = build.length()
+        one, minus_one = build.constant("one", 1), build.constant("minus_one", -1)
+        last = build.node("Sub", [length, one], "place.last")
+        build.node("Unsqueeze", [last, build.constant("first_axis", [0])], "pairs.start")
+        copied, rest = build.constant("copied", [0, 0]), build.constant("minus", [-1])
+        build.node("Concat", [copied, by_one, rest], "pairs.shape", axis=0)
+        below = build.node("Neg", [build.node("Add", [length, one], "place.above")], "place.below")
+        orders = {
+            "c2p": ("distances.down", [last, below, minus_one]),
+            "p2c": ("distances.up", [build.node("Neg", [last], "place.first"), "place.above", one]),
+        }
+        vectors = build.parameter("encoder.rel_embeddings.weight", 2 * _span(config), size.hidden)
+        rows = {}
+        for kind in self.kinds:
+            name, order = orders[kind]
+            distance = build.node("Range", order, name)
+            index = build.node("Add", [distance, build.constant("reach", reach)], f"{name}.index")
+            row = build.node("Gather", [table, index], f"{name}.row")
+            x = build.node("Gather", [vectors, row], f"{name}.vectors")
+            if normed:
+                x = build.norm(x, "encoder.LayerNorm", size.hidden, size.epsilon, f"{name}.normed")
+            rows[kind] = x
+        return rows
 
+    def block(self, x: str, rows: Mapping[str, str], number: int) -> str:
+        build, name, hidden = self.build, f"block{number + 1}", self.size.hidden
+        self_attention = f"encoder.layer.{number}.attention.self."
 
-def _block(
-    build: GraphBuilder, size: Dimensions, x: str, at: _Positions, rows: Mapping[str, str], terms: int, number: int
-) -> str:
-    name, layer, hidden = f"block{number + 1}", f"encoder.layer.{number}.", size.hidden
-    self_attention = f"{layer}attention.self."
-    scale = 1 / math.sqrt(hidden // size.heads * terms)
+        def linear(inputs: str, weights: str, output: str, scale: float = 1.0) -> str:
+            return build.linear(inputs, weights, hidden, hidden, f"{name}.{output}", scale=scale)
 
-    def linear(inputs: str, weights: str, output: str, scale: float = 1.0) -> str:
-        return build.linear(inputs, weights, hidden, hidden, f"{name}.{output}", scale=scale)
+        q = build.by_head(linear(x, f"{self_attention}query_proj", "query", self.scale), f"{name}.query")
+        key = linear(x, f"{self_attention}key_proj", "key")
+        k = build.by_head(key, f"{name}.key", transposed=True)
+        v = build.by_head(linear(x, f"{self_attention}value_proj", "value"), f"{name}.value")
+        bias = None
+        if "c2p" in rows:
+            weights = "key_proj" if self.shared else "pos_key_proj"
+            positions = linear(rows["c2p"], self_attention + weights, "position_keys")
+            bias = self.by_pair(q, positions, f"{name}.c2p")
+        if "p2c" in rows:
+            weights = "query_proj" if self.shared else "pos_query_proj"
+            positions = linear(rows["p2c"], self_attention + weights, "position_queries", self.scale)
+            by_key = self.by_pair(build.by_head(key, f"{name}.key_rows"), positions, f"{name}.p2c")
+            p2c = build.node("Transpose", [by_key], f"{name}.p2c.by_query", perm=[0, 1, 3, 2])
+            bias = p2c if bias is None else build.node("Add", [bias, p2c], f"{name}.bias")
+        return BERT.finish_block(build, self.size, x, build.attend(q, k, v, name, bias=bias), number)
 
-    q = build.by_head(linear(x, f"{self_attention}query_proj", "query", scale), f"{name}.query")
-    key = linear(x, f"{self_attention}key_proj", "key")
-    k = build.by_head(key, f"{name}.key", transposed=True)
-    v = build.by_head(linear(x, f"{self_attention}value_proj", "value"), f"{name}.value")
-    bias = None
-    if "c2p" in rows:
-        weights = "key_proj" if at.shared else "pos_key_proj"
-        positions = linear(rows["c2p"], self_attention + weights, "position_keys")
-        bias = _by_pair(build, size, q, positions, f"{name}.c2p")
-    if "p2c" in rows:
-        weights = "query_proj" if at.shared else "pos_query_proj"
-        positions = linear(rows["p2c"], self_attention + weights, "position_queries", scale)
-        by_key = _by_pair(build, size, build.by_head(key, f"{name}.key_rows"), positions, f"{name}.p2c")
-        p2c = build.node("Transpose", [by_key], f"{name}.p2c.by_query", perm=[0, 1, 3, 2])
-        bias = p2c if bias is None else build.node("Add", [bias, p2c], f"{name}.bias")
-    return BERT.finish_block(build, size, x, build.attend(q, k, v, name, bias=bias), number)
+    def by_pair(self, content: str, positions: str, name: str) -> str:
+        """Products (batch, heads, n, n) of each token with the position vector of its distance to each other one.
 
+        Of 2 n columns, token i needs n from n - 1 - i on. Read as one list from n - 1 on and cut into rows of
+        2 n - 1, every row starts where it must.
+        """
+        build, size = self.build, self.size
+        shape = build.constant("positions.shape", [-1, size.heads, size.hidden // size.heads])
+        split = build.node("Reshape", [positions, shape], f"{name}.split")
+        keys = build.node("Transpose", [split], f"{name}.heads", perm=[1, 2, 0])
+        products = build.node("MatMul", [content, keys], f"{name}.products")
+        flat = build.node("Reshape", [products, build.constant("flat", [0, 0, -1])], f"{name}.flat")
+        minus = build.constant("minus", [-1])
+        cut = build.node("Slice", [flat, "pairs.start", minus, build.constant("third_axis", [2])], f"{name}.cut")
+        rows = build.node("Reshape", [cut, "pairs.shape"], f"{name}.rows")
+        zero, axis = build.constant("start", [0]), build.constant("fourth_axis", [3])
+        return build.node("Slice", [rows, zero, "length", axis], f"{name}.pairs")
 
-def _by_pair(build: GraphBuilder, size: Dimensions, content: str, positions: str, name: str) -> str:
-    """Products (batch, heads, n, n) of each token with the position vector of its distance to each other one.
-
-    Of 2 n columns, token i needs n from n - 1 - i on. Read as one list from n - 1 on and cut into rows of 2 n - 1,
-    every row starts where it must.
-    """
-    shape = build.constant("positions.shape", [-1, size.heads, size.hidden // size.heads])
-    split = build.node("Reshape", [positions, shape], f"{name}.split")
-    keys = build.node("Transpose", [split], f"{name}.heads", perm=[1, 2, 0])
-    products = build.node("MatMul", [content, keys], f"{name}.products")
-    flat = build.node("Reshape", [products, build.constant("flat", [0, 0, -1])], f"{name}.flat")
-    minus = build.constant("minus", [-1])
-    cut = build.node("Slice", [flat, "pairs.start", minus, build.constant("third_axis", [2])], f"{name}.cut")
-    rows = build.node("Reshape", [cut, "pairs.shape"], f"{name}.rows")
-    zero, axis = build.constant("start", [0]), build.constant("fourth_axis", [3])
-    return build.node("Slice", [rows, zero, "length", axis], f"{name}.pairs")
-
-
-def _convolved(build: GraphBuilder, size: Dimensions, config: Mapping[str, Any], first: str, x: str) -> str:
-    """LN(x + act(convolution of layer 0 over places)), as one product with each token's neighbours side by side."""
-    hidden, width = size.hidden, int(config["conv_kernel_size"])
-    by_text = build.node("Concat", ["ids.shape", build.constant("hidden", [hidden])], "convolution.shape", axis=0)
-    texts = build.node("Reshape", [first, by_text], "convolution.texts")
-    pads = build.constant("convolution.pads", [0, width // 2, 0, 0, width // 2, 0])
-    padded = build.node("Pad", [texts, pads], "convolution.padded")
-    axis, behind, parts = build.constant("one.list", [1]), build.constant("last_axis", [-1]), []
-    for place in range(width):
-        start = build.constant(f"convolution.start{place}", [place])
-        left = place - (width - 1)
-        end = build.constant(f"convolution.end{place}", [left if left else np.iinfo(np.int64).max])
-        part = build.node("Slice", [padded, start, end, axis], f"convolution.place{place}")
-        parts.append(build.node("Unsqueeze", [part, behind], f"convolution.part{place}"))
-    stacked = build.node("Concat", parts, "convolution.stacked", axis=-1)
-    rows = build.node("Reshape", [stacked, build.constant("convolution.rows", [-1, hidden * width])], "neighbours")
-    kernel = build.parameter("encoder.conv.conv.weight", hidden, hidden, width)
-    flat = build.node("Reshape", [kernel, build.constant("convolution.flat", [hidden, -1])], "convolution.kernel")
-    bias = build.parameter("encoder.conv.conv.bias", hidden)
-    convolved = build.node("Gemm", [rows, flat, bias], "convolution", transB=1)
-    # In two parts: an engine that fused a product this wide with what follows it would sum it by the size of a batch.
-    parts = build.split(convolved, ["convolution.left", "convolution.right"], axis=1)
-    op = _CONVOLUTIONS[config.get("conv_act", "tanh")]
-    parts = [build.node(op, [part], f"{part}.active") for part in parts]
-    active = build.node("Concat", parts, "convolution.active", axis=1)
-    total = build.node("Add", [x, active], "convolution.residual")
-    return build.norm(total, "encoder.conv.LayerNorm", hidden, size.epsilon, "convolution.normed")
+    def convolve(self, first: str, x: str) -> str:
+        """LN(x + act(convolution of layer 0 over places)), as one product with each token and its neighbours."""
+        build, size, config = self.build, self.size, self.config
+        hidden, width = size.hidden, int(config["conv_kernel_size"])
+        by_text = build.node("Concat", ["ids.shape", build.constant("hidden", [hidden])], "convolution.shape", axis=0)
+        texts = build.node("Reshape", [first, by_text], "convolution.texts")
+        pads = build.constant("convolution.pads", [0, width // 2, 0, 0, width // 2, 0])
+        padded = build.node("Pad", [texts, pads], "convolution.padded")
+        axis, behind, parts = build.constant("one.list", [1]), build.constant("last_axis", [-1]), []
+        for place in range(width):
+            start = build.constant(f"convolution.start{place}", [place])
+            left = place - (width - 1)
+            end = build.constant(f"convolution.end{place}", [left if left else np.iinfo(np.int64).max])
+            part = build.node("Slice", [padded, start, end, axis], f"convolution.place{place}")
+            parts.append(build.node("Unsqueeze", [part, behind], f"convolution.part{place}"))
+        stacked = build.node("Concat", parts, "convolution.stacked", axis=-1)
+        rows = build.node(
+            "Reshape", [stacked, build.constant("convolution.rows", [-1, hidden * width])], "neighbours"
+        )
+        kernel = build.parameter("encoder.conv.conv.weight", hidden, hidden, width)
+        flat = build.node("Reshape", [kernel, build.constant("convolution.flat", [hidden, -1])], "convolution.kernel")
+        bias = build.parameter("encoder.conv.conv.bias", hidden)
+        convolved = build.node("Gemm", [rows, flat, bias], "convolution", transB=1)
+        # In two parts: an engine that fuses a product this wide with what follows sums it by the size of a batch.
+        parts = build.split(convolved, ["convolution.left", "convolution.right"], axis=1)
+        op = _CONVOLUTIONS[config.get("conv_act", "tanh")]
+        parts = [build.node(op, [part], f"{part}.active") for part in parts]
+        active = build.node("Concat", parts, "convolution.active", axis=1)
+        total = build.node("Add", [x, active], "convolution.residual")
+        return build.norm(total, "encoder.conv.LayerNorm", hidden, size.epsilon, "convolution.normed")
