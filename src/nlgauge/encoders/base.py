@@ -57,8 +57,8 @@ def signed_precision(engine: str) -> str:
     >>> signed_precision("torch-2.13.0-bf16-cuda"), signed_precision("onnxruntime-1.31.1-int8@3f0a51c2d9e8")
     ('bf16', 'int8@3f0a51c2d9e8')
     """
-    found = _SIGNED.search(engine)
-    return DEFAULT_PRECISION if found is None else found[1]
+    match = _SIGNED.search(engine)
+    return DEFAULT_PRECISION if match is None else match[1]
 
 
 def precision_name(engine: str) -> str:
@@ -85,8 +85,8 @@ def other_precision(made: str, asked: str) -> tuple[str, str] | None:
 
 
 def _parts(digest: str) -> tuple[str, str]:
-    found = _VECTORS.fullmatch(digest)
-    return (digest, DEFAULT_PRECISION) if found is None else (found[1], found[2])
+    match = _VECTORS.fullmatch(digest)
+    return (digest, DEFAULT_PRECISION) if match is None else (match[1], match[2])
 
 
 def equal_length_batches(lengths: Sequence[int], *, budget: int) -> Iterator[list[int]]:
@@ -170,8 +170,8 @@ class EncodedText:
         """What recipes derive from the text and share with each other: made once, and gone when the text goes."""
         if key not in self._cache:
             self._cache[key] = make()
-        made: Made = self._cache[key]
-        return made
+        value: Made = self._cache[key]
+        return value
 
 
 def check_ids(ids: NDArray[np.int64], rows: int, *, model: str) -> None:
@@ -228,13 +228,13 @@ def encode_texts(
     """
     pool = current_run().encoder_pool
     none = np.empty((0, encoder.hidden_size), dtype=np.float32)
-    found: list[dict[int, NDArray[np.float32]]] = [dict.fromkeys(layers, none) for _ in tokens]
+    encoded: list[dict[int, NDArray[np.float32]]] = [dict.fromkeys(layers, none) for _ in tokens]
 
     def put(portion: Portion, vectors: Mapping[int, NDArray[np.float32]]) -> None:
         if portion.window is None:
-            found[portion.text] = dict(vectors)
+            encoded[portion.text] = dict(vectors)
             return
-        whole = found[portion.text]
+        whole = encoded[portion.text]
         for layer, array in vectors.items():
             if whole[layer] is none:
                 whole[layer] = np.empty((len(tokens[portion.text]), encoder.hidden_size), dtype=np.float32)
@@ -259,4 +259,4 @@ def encode_texts(
                 cache.store(encoder, portion.tokens, by_layer)
         if advance is not None:
             advance(sum(portion.share for portion in members))
-    return [EncodedText(text, by_layer) for text, by_layer in zip(tokens, found, strict=True)]
+    return [EncodedText(text, by_layer) for text, by_layer in zip(tokens, encoded, strict=True)]

@@ -85,15 +85,15 @@ class EmbeddingCache:
         self, encoder: Encoder, tokens: Tokens, layers: tuple[int, ...]
     ) -> dict[int, NDArray[np.float32]] | None:
         """The text's vectors, or None where a layer is missing or damaged."""
-        found = {}
+        vectors_by_layer = {}
         for layer in layers:
             vectors = self._read(_key(encoder, tokens, layer), (len(tokens), encoder.hidden_size))
             if vectors is None:
                 self.misses += 1
                 return None
-            found[layer] = vectors
+            vectors_by_layer[layer] = vectors
         self.hits += 1
-        return found
+        return vectors_by_layer
 
     def store(self, encoder: Encoder, tokens: Tokens, vectors: Mapping[int, NDArray[np.float32]]) -> None:
         """Keep a text's vectors; a folder that cannot be written to is only slower, and warned of once."""

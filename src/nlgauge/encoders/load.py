@@ -42,10 +42,10 @@ class LoadedModels(Generic[Model]):
             if key not in self._models:
                 self._models[key] = load()
             self._models.move_to_end(key)
-            found = self._models[key]
+            model = self._models[key]
             while len(self._models) > self._most:
                 self._models.popitem(last=False)
-            return found
+            return model
 
     def clear(self) -> None:
         """Let all of them go; one that is in use lives on until its user is done."""

@@ -81,8 +81,8 @@ def legend_entries(styles: Mapping[str, SeriesStyle], *, kind: Literal["bar", "m
     from matplotlib.patches import Patch
 
     if kind == "bar":
-        return [Patch(facecolor=one.colour, hatch=one.hatch, edgecolor=one.edge) for one in styles.values()]
-    return [Line2D([], [], color=one.colour, marker=one.mark, linestyle="none") for one in styles.values()]
+        return [Patch(facecolor=style.colour, hatch=style.hatch, edgecolor=style.edge) for style in styles.values()]
+    return [Line2D([], [], color=style.colour, marker=style.mark, linestyle="none") for style in styles.values()]
 
 
 def shorten(name: str, most: int = LONGEST_NAME) -> str:

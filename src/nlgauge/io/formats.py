@@ -49,10 +49,10 @@ def json_text(value: Any) -> str:
 
 def _laid_out(value: Any, pad: str) -> str:
     items = list(value.values()) if isinstance(value, Mapping) else value if isinstance(value, list | tuple) else []
-    if not any(isinstance(one, Mapping | list | tuple) for one in items):
+    if not any(isinstance(item, Mapping | list | tuple) for item in items):
         return _ENCODE(value)
     inner = pad + "  "
-    parts = [_laid_out(one, inner) for one in items]
+    parts = [_laid_out(item, inner) for item in items]
     if isinstance(value, Mapping):
         parts = [f"{_ENCODE(name)}: {part}" for name, part in zip(value, parts, strict=True)]
     opening, closing = "{}" if isinstance(value, Mapping) else "[]"

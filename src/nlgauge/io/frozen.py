@@ -85,15 +85,15 @@ class FrozenTable(ABC):
         if not isinstance(content, dict) or content.get("format") != cls.FORMAT:
             raise FileFormatError(cls._other_format(name, content) or cls._is_not(name))
         try:
-            made = cls.from_content(content)
+            table = cls.from_content(content)
         except KeyError as error:
             msg = f"{cls.KIND} {name!r} is damaged: {error.args[0]!r} is missing"
             raise FileFormatError(msg) from error
         except ContentError as error:
             msg = f"{cls.KIND} {name!r} is damaged: {error}"
             raise FileFormatError(msg) from error
-        check_digest(made.digest, content.get("digest"), kind=cls.KIND, name=name, command=cls.COMMAND)
-        return made
+        check_digest(table.digest, content.get("digest"), kind=cls.KIND, name=name, command=cls.COMMAND)
+        return table
 
     @classmethod
     def _is_not(cls, name: str) -> str:
@@ -117,9 +117,9 @@ def _without_version(stated: str) -> str:
     return re.sub(r"[/-]\d+$", "", stated)
 
 
-def check_digest(found: str, stated: object, *, kind: str, name: str, command: str) -> None:
+def check_digest(digest: str, stated: object, *, kind: str, name: str, command: str) -> None:
     """Refuse numbers that are not those of the digest in the file."""
-    if stated != found:
+    if stated != digest:
         reason = "'digest' is missing" if stated is None else "its numbers are not those of its digest"
         msg = f"{kind} {name!r} is damaged: {reason}; make it again with '{command}'"
         raise FileFormatError(msg)
@@ -203,17 +203,17 @@ class FrozenArrays(ABC):
         try:
             with np.load(path, allow_pickle=False) as file:
                 header = json.loads(file["header"].tobytes())
-                made = cls.from_arrays(header, file) if header["format"] == cls.FORMAT else None
+                loaded = cls.from_arrays(header, file) if header["format"] == cls.FORMAT else None
         except FileNotFoundError as error:
             msg = f"{cls.KIND} {str(path)!r} does not exist; {cls.FIX}"
             raise InputError(msg) from error
         except Exception as error:  # zipfile, numpy and json raise a dozen classes for a damaged file
             msg = f"{str(path)!r} is not a {cls.KIND} that nlgauge wrote: {error!r}"
             raise FileFormatError(msg) from error
-        if made is None:
+        if loaded is None:
             msg = f"{str(path)!r} is not a {cls.KIND}: expected format {cls.FORMAT!r}, got {header['format']!r}"
             raise FileFormatError(msg)
-        if made.digest != header.get("digest"):
+        if loaded.digest != header.get("digest"):
             msg = f"{cls.KIND} {str(path)!r} is damaged: its numbers are not those of the digest in it"
             raise FileFormatError(msg)
-        return made
+        return loaded

@@ -205,8 +205,8 @@ class TextFiles:
     def count(self) -> int:
         counts = {path.name: count_lines(str(path)) for path in self.paths}
         if len(set(counts.values())) > 1:
-            found = ", ".join(f"{name!r} has {count}" for name, count in counts.items())
-            msg = f"text files of a table must have equally many lines; {found}"
+            listing = ", ".join(f"{name!r} has {count}" for name, count in counts.items())
+            msg = f"text files of a table must have equally many lines; {listing}"
             raise InputError(msg)
         return next(iter(counts.values()))
 
@@ -219,12 +219,12 @@ class TextFiles:
             ]
             number = 0
             while True:
-                found = [next(stream, None) for stream in streams]
-                lines = [line for line in found if line is not None]
+                row = [next(stream, None) for stream in streams]
+                lines = [line for line in row if line is not None]
                 if not lines:
                     return
-                if len(lines) < len(found):
-                    ended = names[found.index(None)]
+                if len(lines) < len(row):
+                    ended = names[row.index(None)]
                     msg = f"{ended!r} ends {number} lines after the others' row began; the files must be equally long"
                     raise InputError(msg)
                 yield tuple(start for start, _ in lines), _readable(_texts, [line for _, line in lines])
@@ -276,8 +276,8 @@ class Table:
     ) -> Iterator[tuple[int, Mark, Row]]:
         """Rows from a mark of a source on, each with its place."""
         for number in range(source, len(self.sources)):
-            for at, row in self.sources[number].rows(names, mark if number == source else None):
-                yield number, at, row
+            for position, row in self.sources[number].rows(names, mark if number == source else None):
+                yield number, position, row
 
 
 def open_table(given: TableGiven) -> Table:
@@ -309,11 +309,11 @@ def _kind(path: Path) -> Callable[[Path], Source] | None:
 
 def _files(given: str) -> list[Path]:
     if glob.has_magic(given) and not os.path.exists(given):
-        found = sorted(glob.glob(given, recursive=True))
-        if not found:
+        paths = sorted(glob.glob(given, recursive=True))
+        if not paths:
             msg = f"no file is called like {given!r}"
             raise InputError(msg)
-        return [Path(path).absolute() for path in found]
+        return [Path(path).absolute() for path in paths]
     path = Path(given).absolute()
     if path.is_dir():
         return _dataset_files(path)
@@ -336,7 +336,7 @@ def _dataset_files(folder: Path) -> list[Path]:
         raise InputError(msg)
     try:
         record = json.loads(state.read_text(encoding="utf-8"))
-        files = [folder / one["filename"] for one in record["_data_files"]]
+        files = [folder / entry["filename"] for entry in record["_data_files"]]
     except (OSError, ValueError, KeyError, TypeError) as error:
         msg = f"{str(state)!r} does not name the files of a dataset ({error!r}); save it again with save_to_disk()"
         raise FileFormatError(msg) from error

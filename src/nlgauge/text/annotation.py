@@ -158,10 +158,10 @@ def split_sentences(text: str) -> list[Span]:
     """
     spans: list[Span] = []
     start = 0
-    for found in _ENDS.finditer(text):
-        if found["stop"] is None or _ends_sentence(text, start, found):
-            _add(spans, text, start, found.end())
-            start = found.end()
+    for match in _ENDS.finditer(text):
+        if match["stop"] is None or _ends_sentence(text, start, match):
+            _add(spans, text, start, match.end())
+            start = match.end()
     _add(spans, text, start, len(text))
     return spans
 
@@ -179,9 +179,9 @@ def split_at_lines(text: str) -> list[Span]:
 def stripped(text: str, start: int, end: int) -> Span | None:
     """The characters from `start` up to `end` without the blanks around them; None where there is nothing else."""
     piece = text[start:end]
-    kept = piece.strip()
+    inner = piece.strip()
     first = start + len(piece) - len(piece.lstrip())
-    return Span(first, first + len(kept)) if kept else None
+    return Span(first, first + len(inner)) if inner else None
 
 
 def _add(spans: list[Span], text: str, start: int, end: int) -> None:
@@ -194,14 +194,14 @@ def _add(spans: list[Span], text: str, start: int, end: int) -> None:
         spans.append(span)
 
 
-def _ends_sentence(text: str, start: int, found: re.Match[str]) -> bool:
+def _ends_sentence(text: str, start: int, match: re.Match[str]) -> bool:
     """Whether a stop with a blank after it ends the sentence that began at `start`."""
-    stop, place = found["stop"], found.start()
-    follows = _NEXT_WORD.match(text, found.end(), found.end() + 2 * _LONGEST)
+    stop, place = match["stop"], match.start()
+    follows = _NEXT_WORD.match(text, match.end(), match.end() + 2 * _LONGEST)
     after = follows["word"] if follows else ""
-    if stop.startswith(("..", "…")) or (found["close"] and stop != "."):
+    if stop.startswith(("..", "…")) or (match["close"] and stop != "."):
         return not after[:1].islower()
-    if stop != "." or found["close"] or place == start or text[place - 1].isspace():
+    if stop != "." or match["close"] or place == start or text[place - 1].isspace():
         return True  # a stop that stands alone is one of a text cut into tokens
     before = _LAST_WORD.search(text, max(start, place - _LONGEST), place)
     if before is None:

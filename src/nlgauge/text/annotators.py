@@ -89,19 +89,19 @@ class LoadedAnnotator:
         """The texts in their order, annotated."""
         with self._lock:
             new = [text for text in dict.fromkeys(texts) if text not in self._memo]
-            found = dict(zip(new, self._annotator.annotate(new), strict=True))
+            annotations = dict(zip(new, self._annotator.annotate(new), strict=True))
             self.annotated += len(new)
             for text in dict.fromkeys(texts):
-                if text in found:
-                    self._memo[text] = found[text]
-                    self._words += _size(found[text])
+                if text in annotations:
+                    self._memo[text] = annotations[text]
+                    self._words += _size(annotations[text])
                 else:
                     self._memo.move_to_end(text)
-                    found[text] = self._memo[text]
+                    annotations[text] = self._memo[text]
             while self._words > self._memo_words:
                 _, forgotten = self._memo.popitem(last=False)
                 self._words -= _size(forgotten)
-        return [found[text] for text in texts]
+        return [annotations[text] for text in texts]
 
 
 def load_annotator(name: str, *, sentences: str = "rules", trees: bool = False) -> LoadedAnnotator:
@@ -182,8 +182,8 @@ class ConlluAnnotator:
         self.label = f"conllu[{short_digest(text_digest(chr(0).join(texts)))}]"
         self._sentences: list[tuple[str, Sentence]] = []
         for data, path in zip(contents, paths, strict=True):
-            found = parse_conllu(split_lines(data, path.name), name=path.name, trees=trees)
-            self._sentences += [(_squeezed(sentence.text), sentence) for sentence in found]
+            parsed = parse_conllu(split_lines(data, path.name), name=path.name, trees=trees)
+            self._sentences += [(_squeezed(sentence.text), sentence) for sentence in parsed]
         self._starts: dict[str, list[int]] = {}
         for number, (text, _) in enumerate(self._sentences):
             self._starts.setdefault(text, []).append(number)
@@ -199,12 +199,12 @@ class ConlluAnnotator:
             return AnnotatedText(text, ())
         first, last = self._find(text, "".join(text[place] for place in places))
         sentences = []
-        at = 0
+        start = 0
         for squeezed, sentence in self._sentences[first:last]:
-            words = tuple(_placed(sentence, places, at))
-            end = at + len(squeezed)
-            sentences.append(AnnotatedSentence(places[at], places[end - 1] + 1, words))
-            at = end
+            words = tuple(_placed(sentence, places, start))
+            end = start + len(squeezed)
+            sentences.append(AnnotatedSentence(places[start], places[end - 1] + 1, words))
+            start = end
         if self._rule == "annotator":
             return AnnotatedText(text, tuple(sentences))
         spans = split_at_lines(text) if self._rule == "lines" else split_sentences(text)
@@ -215,15 +215,15 @@ class ConlluAnnotator:
         farthest, expected = 0, ""
         for length in self._lengths:
             for first in self._starts.get(wanted[:length], ()) if length <= len(wanted) else ():
-                at, last = 0, first
-                while last < len(self._sentences) and wanted.startswith(self._sentences[last][0], at):
-                    at += len(self._sentences[last][0])
+                spelt, last = 0, first
+                while last < len(self._sentences) and wanted.startswith(self._sentences[last][0], spelt):
+                    spelt += len(self._sentences[last][0])
                     last += 1
-                    if at == len(wanted):
+                    if spelt == len(wanted):
                         return first, last
-                if at > farthest:
+                if spelt > farthest:
                     follows = self._sentences[last][1].text if last < len(self._sentences) else ""
-                    farthest, expected = at, follows
+                    farthest, expected = spelt, follows
         msg = f"{' + '.join(self._names)} does not have the document {_beginning(text)}: "
         if farthest:
             there = _after(text, farthest)
@@ -251,8 +251,8 @@ def _after(text: str, count: int) -> str:
     return text[place + 1 :].strip()
 
 
-def _placed(sentence: Sentence, places: Sequence[int], at: int) -> Iterator[AnnotatedWord]:
-    """The words of a sentence whose first character is number `at` of those that are no blanks."""
+def _placed(sentence: Sentence, places: Sequence[int], start: int) -> Iterator[AnnotatedWord]:
+    """The words of a sentence whose first character is number `start` of those that are no blanks."""
     contracted: dict[int, Contraction] = {}
     for contraction in sentence.contractions:
         contracted |= dict.fromkeys(range(contraction.first, contraction.last + 1), contraction)
@@ -260,8 +260,8 @@ def _placed(sentence: Sentence, places: Sequence[int], at: int) -> Iterator[Anno
         whole = contracted.get(number)
         length = len(_squeezed(word.form if whole is None else whole.form))
         yield AnnotatedWord(
-            start=places[at],
-            end=places[at + length - 1] + 1,
+            start=places[start],
+            end=places[start + length - 1] + 1,
             form=word.form,
             lemma=word.lemma or word.form,
             upos=word.upos,
@@ -270,19 +270,19 @@ def _placed(sentence: Sentence, places: Sequence[int], at: int) -> Iterator[Anno
             relation=word.relation,
         )
         if whole is None or number == whole.last:
-            at += length
+            start += length
 
 
 def _regrouped(sentences: Iterable[AnnotatedSentence], spans: Sequence[Span]) -> Iterator[AnnotatedSentence]:
     """The words in sentences of another rule; a word belongs where it starts."""
     words = [word for sentence in sentences for word in sentence.words]
-    at = 0
+    index = 0
     for number, span in enumerate(spans):
         until = spans[number + 1].start if number + 1 < len(spans) else None
-        first = at
-        while at < len(words) and (until is None or words[at].start < until):
-            at += 1
-        yield AnnotatedSentence(span.start, span.end, tuple(words[first:at]))
+        first = index
+        while index < len(words) and (until is None or words[index].start < until):
+            index += 1
+        yield AnnotatedSentence(span.start, span.end, tuple(words[first:index]))
 
 
 class SpacyAnnotator:
@@ -301,8 +301,8 @@ class SpacyAnnotator:
         try:
             self._model = spacy.load(folder, exclude=_EXCLUDED)
         except (OSError, ValueError, ImportError) as error:
-            said = str(error).strip().splitlines()[0]
-            msg = f"the spaCy model {folder.name!r} cannot be loaded with {self.engine}: {said}"
+            reason = str(error).strip().splitlines()[0]
+            msg = f"the spaCy model {folder.name!r} cannot be loaded with {self.engine}: {reason}"
             raise ModelError(msg) from error
         self._check_parts(folder)
 
@@ -346,8 +346,8 @@ class SpacyAnnotator:
 
     def _check_length(self, text: str, *, document: str) -> None:
         if len(text) > self._model.max_length:
-            said = f"{len(text)} characters, and spaCy takes {self._model.max_length} at once"
-            msg = f"the sentence or document that starts {text[:60]!r} has {said}; split it, or give sentences=lines"
+            size = f"{len(text)} characters, and spaCy takes {self._model.max_length} at once"
+            msg = f"the sentence or document that starts {text[:60]!r} has {size}; split it, or give sentences=lines"
             error = InputError(msg)
             error.document = document
             raise error
@@ -374,8 +374,8 @@ class SpacyAnnotator:
 
 def model_folder(path: Path) -> Path | None:
     """The folder below a path that holds a spaCy model: itself, or the one inside an unpacked package."""
-    found = [path, *sorted(path.glob("*"))] if path.is_dir() else []
-    return next((folder for folder in found if (folder / "config.cfg").is_file()), None)
+    folders = [path, *sorted(path.glob("*"))] if path.is_dir() else []
+    return next((folder for folder in folders if (folder / "config.cfg").is_file()), None)
 
 
 def _require_spacy() -> Any:
@@ -402,8 +402,8 @@ def _digest(folder: Path) -> str:
 def _spans(doc: Any) -> list[Span]:
     """The sentences that spaCy found, without blanks around them."""
     text = doc.text  # put together anew whenever it is asked for
-    found = (stripped(text, sentence.start_char, sentence.end_char) for sentence in doc.sents)
-    return [span for span in found if span is not None]
+    spans = (stripped(text, sentence.start_char, sentence.end_char) for sentence in doc.sents)
+    return [span for span in spans if span is not None]
 
 
 def _read(doc: Any, *, trees: bool) -> Iterator[AnnotatedWord]:

@@ -82,7 +82,7 @@ def parse_conllu(lines: Iterable[str], *, name: str, trees: bool = True) -> Iter
 
     With `trees=False` heads and relations are not read: every head is -1.
     """
-    found = 0
+    count = 0
     block = _Block(name, 1, trees=trees)
     for number, line in enumerate(lines, 1):
         if line:
@@ -90,12 +90,12 @@ def parse_conllu(lines: Iterable[str], *, name: str, trees: bool = True) -> Iter
             continue
         if block.started:
             yield block.sentence()
-            found += 1
+            count += 1
         block = _Block(name, number + 1, trees=trees)
     if block.started:
         yield block.sentence()
-        found += 1
-    if not found:
+        count += 1
+    if not count:
         msg = f"{name}: no sentence; give a file in CoNLL-U, as UDPipe or Stanza write it"
         raise FileFormatError(msg)
 
@@ -138,17 +138,17 @@ class _Block:
             self._refuse(
                 number, f"expected {_COLUMNS} columns with tabs between, got {len(fields)} in {line!r}; {fix}"
             )
-        found = _ID.fullmatch(fields[0])
-        if found is None:
+        match = _ID.fullmatch(fields[0])
+        if match is None:
             self._refuse(number, f"expected a number such as 3, 3-4 or 3.1 in column 1, got {fields[0]!r}")
         if "." in fields[0]:
             return
         if not fields[1] or (fields[1] == "_" and fields[2] not in {"_", ""}):
             self._refuse(number, f"the word {fields[0]} has no form; merge the treebank with its texts first")
-        if found["last"]:
-            self._contraction(int(found["word"]), int(found["last"]), fields, number)
+        if match["last"]:
+            self._contraction(int(match["word"]), int(match["last"]), fields, number)
         else:
-            self._word(int(found["word"]), fields, number)
+            self._word(int(match["word"]), fields, number)
 
     def _comment(self, line: str, number: int) -> None:
         if self._words or self._contractions:
@@ -193,8 +193,8 @@ class _Block:
             self._check_tree()
         for contraction, (blank, number) in zip(self._contractions, self._after, strict=True):
             if contraction.last > len(self._words):
-                said = f"{contraction.form!r} stands for words {contraction.first} to {contraction.last}"
-                self._refuse(number, f"{said}, but the sentence has {len(self._words)}; mend the numbers")
+                problem = f"{contraction.form!r} stands for words {contraction.first} to {contraction.last}"
+                self._refuse(number, f"{problem}, but the sentence has {len(self._words)}; mend the numbers")
             # Whether a blank follows is said of the token in the text, not of the words that it stands for.
             for place in range(contraction.first - 1, contraction.last):
                 self._words[place] = self._words[place]._replace(blank=blank and place == contraction.last - 1)
@@ -217,12 +217,12 @@ class _Block:
         good = {0}
         for own in range(1, len(heads) + 1):
             path: list[int] = []
-            at = own
-            while at not in good:
-                if at in path:
-                    self._refuse(self._lines[at - 1], f"word {at} depends on itself by way of others; no tree")
-                path.append(at)
-                at = heads[at - 1]
+            node = own
+            while node not in good:
+                if node in path:
+                    self._refuse(self._lines[node - 1], f"word {node} depends on itself by way of others; no tree")
+                path.append(node)
+                node = heads[node - 1]
             good.update(path)
 
     def _refuse(self, number: int, problem: str) -> NoReturn:

@@ -49,7 +49,7 @@ def split_contractions(sentence: Sentence, *, lang: str = "") -> Sentence:
     """Every syntactic word by itself; blanks go between words, while punctuation and symbols keep their places."""
     words = list(sentence.words)
     # Places of words that a word of the same token follows.
-    inner = {place for found in sentence.contractions for place in range(found.first - 1, found.last - 1)}
+    inner = {place for token in sentence.contractions for place in range(token.first - 1, token.last - 1)}
     for place, (word, following) in enumerate(pairwise(sentence.words)):
         apart = place in inner or (_is_lettered(word) and _is_lettered(following))
         if apart and not word.blank and _takes_blank(word.form, following.form, lang):
@@ -86,8 +86,8 @@ def remove_punctuation(text: str, *, lang: str = "") -> str:
     >>> remove_punctuation("«Non», disse - e costò 5 $!")
     'Non disse e costò 5'
     """
-    kept = "".join(char for char in text if not is_punctuation(char))
-    return ("" if base_language(lang) in _JOINED else " ").join(kept.split())
+    unmarked = "".join(char for char in text if not is_punctuation(char))
+    return ("" if base_language(lang) in _JOINED else " ").join(unmarked.split())
 
 
 #: The rules that need a tree, by name.
@@ -135,8 +135,8 @@ def _adjective_moves(sentence: Sentence) -> Iterator[tuple[int, int, int]]:
             moves = (
                 middle > noun
                 and _is_whole(block)
-                and not any(words[at].upos == "PUNCT" for at in (*range(noun, middle), middle, end - 1))
-                and not any(words[at].base in _COMPLEMENTS for at in block if at > place)
+                and not any(words[index].upos == "PUNCT" for index in (*range(noun, middle), middle, end - 1))
+                and not any(words[index].base in _COMPLEMENTS for index in block if index > place)
                 and not _tears(sentence, start, middle, end)
             )
             if moves:
@@ -151,7 +151,7 @@ def _object_moves(sentence: Sentence) -> Iterator[tuple[int, int, int]]:
         if words[place].base != "obj" or verb < place or _asks_or_relates(words, place):
             continue
         # What is behind the verb already, such as a relative clause, stays there.
-        block = [at for at in _subtree(words, place) if at < verb]
+        block = [index for index in _subtree(words, place) if index < verb]
         move = (block[0], block[-1] + 1, _verb_end(words, verb))
         if _is_whole(block) and not _tears(sentence, *move):
             yield move
@@ -183,11 +183,11 @@ def _verb_end(words: Sequence[Word], verb: int) -> int:
 
 def _subtree(words: Sequence[Word], place: int) -> list[int]:
     """Places of a word and of all that depends on it, in order."""
-    found, new = {place}, {place}
+    places, new = {place}, {place}
     while new:
-        new = {at for at, word in enumerate(words) if word.head - 1 in new}
-        found |= new
-    return sorted(found)
+        new = {index for index, word in enumerate(words) if word.head - 1 in new}
+        places |= new
+    return sorted(places)
 
 
 def _is_whole(block: Sequence[int]) -> bool:
@@ -196,7 +196,7 @@ def _is_whole(block: Sequence[int]) -> bool:
 
 def _tears(sentence: Sentence, *cuts: int) -> bool:
     """Whether one of the cuts (before the word at that place) is inside of a contraction."""
-    return any(found.first - 1 < cut < found.last for found in sentence.contractions for cut in cuts)
+    return any(token.first - 1 < cut < token.last for token in sentence.contractions for cut in cuts)
 
 
 def _swapped(sentence: Sentence, start: int, middle: int, end: int, *, lang: str) -> Sentence:
@@ -221,20 +221,20 @@ def _without(sentence: Sentence, place: int) -> Sentence:
     """Leave out a word on which none depends; what follows moves up to the one before."""
     words = list(sentence.words)
     words[place - 1] = words[place - 1]._replace(blank=words[place].blank)
-    return _ordered(words, sentence.contractions, [at for at in range(len(words)) if at != place])
+    return _ordered(words, sentence.contractions, [index for index in range(len(words)) if index != place])
 
 
 def _ordered(words: Sequence[Word], contractions: Sequence[Contraction], order: Sequence[int]) -> Sentence:
     """The words at these places in this order, numbered anew."""
     number = {old + 1: new for new, old in enumerate(order, 1)} | {0: 0}
     placed = [words[old]._replace(head=number[words[old].head]) for old in order]
-    moved = [found._replace(first=number[found.first], last=number[found.last]) for found in contractions]
+    moved = [token._replace(first=number[token.first], last=number[token.last]) for token in contractions]
     return _spelt(placed, sorted(moved))
 
 
 def _spelt(words: Sequence[Word], contractions: Sequence[Contraction]) -> Sentence:
-    made = Sentence(tuple(words), tuple(contractions), "")
-    return replace(made, text=spell(made.words, made.contractions))
+    sentence = Sentence(tuple(words), tuple(contractions), "")
+    return replace(sentence, text=spell(sentence.words, sentence.contractions))
 
 
 def _takes_blank(left: str, right: str, lang: str) -> bool:

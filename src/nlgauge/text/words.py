@@ -53,36 +53,36 @@ def split_words(text: str, rule: str = "words") -> tuple[WordSpan, ...]:
     if rule not in WORD_RULES:
         msg = f"words must be one of {', '.join(WORD_RULES)}, got {rule!r}"
         raise RecipeError(msg)
-    found: list[WordSpan] = []
+    words: list[WordSpan] = []
     for match in re.finditer(r"\S+", text):
         start = match.start()
         if rule == "words":
             inner = range(match.start() + 1, match.end())
-            for at in inner:
-                if _divided(text, at):
-                    found.append(WordSpan(text[start:at], start, at))
-                    start = at
-        found.append(WordSpan(text[start : match.end()], start, match.end()))
-    return tuple(found)
+            for place in inner:
+                if _divided(text, place):
+                    words.append(WordSpan(text[start:place], start, place))
+                    start = place
+        words.append(WordSpan(text[start : match.end()], start, match.end()))
+    return tuple(words)
 
 
-def _divided(text: str, at: int) -> bool:
+def _divided(text: str, place: int) -> bool:
     """Whether a word ends before the character at that place, which is not the first of the text."""
-    before, here = text[at - 1], text[at]
+    before, here = text[place - 1], text[place]
     if unicodedata.category(here).startswith("M"):  # an accent or a vowel sign belongs to the letter before it
         return False
     if is_unspaced(before) or is_unspaced(here):
         return True
     if is_punctuation(here):
-        return not _joins(text, at)
-    return is_punctuation(before) and not _joins(text, at - 1)
+        return not _joins(text, place)
+    return is_punctuation(before) and not _joins(text, place - 1)
 
 
-def _joins(text: str, at: int) -> bool:
+def _joins(text: str, place: int) -> bool:
     """Whether a punctuation mark stands inside of a word ("don't") or of a number ("3.5")."""
-    if not 0 < at < len(text) - 1:
+    if not 0 < place < len(text) - 1:
         return False
-    before, mark, after = text[at - 1], text[at], text[at + 1]
+    before, mark, after = text[place - 1], text[place], text[place + 1]
     if mark in _IN_NUMBERS:
         return before.isdigit() and after.isdigit()
     return mark in _IN_WORDS and before.isalnum() and after.isalnum()

@@ -232,8 +232,8 @@ class OpenVinoEncoder(GraphEncoder):
             # A product of a single row is another one than that row's in a larger product.
             rows = np.repeat(ids, 2, axis=0) if ids.size == 1 else ids
             with lock:
-                found = request.infer({"ids": rows}, share_inputs=True, share_outputs=True)
-                return [np.array(found[at][: len(ids)]) for at in range(len(found))]
+                outputs = request.infer({"ids": rows}, share_inputs=True, share_outputs=True)
+                return [np.array(outputs[index][: len(ids)]) for index in range(len(outputs))]
 
         # It also keeps the first run from being one on texts of one token, which spoils the fused attention of this
         # release for all lengths after it.
@@ -277,7 +277,7 @@ def _bits_are_a_texts_own(run: Run, length: int) -> bool:
     """
     ids = np.arange(_PROBED_TEXTS * length).reshape(_PROBED_TEXTS, length) % 4
     together, alone = run(ids), run(ids[-1:])
-    return all(np.array_equal(batch[-1:], one) for batch, one in zip(together, alone, strict=True))
+    return all(np.array_equal(batch[-1:], single) for batch, single in zip(together, alone, strict=True))
 
 
 @cache

@@ -109,15 +109,15 @@ class MuseTokenizer(TextTokenizer):
             return np.zeros((2, 2), dtype=np.int32)
         origins = _normalised_origins(self._unigram._normalizer, text)
         sizes = [1 if piece == _UNKNOWN else len(self._pieces[piece]) for piece in pieces]
-        found = np.zeros((len(pieces) + 2, 2), dtype=np.int32)
-        at = 0
+        offsets = np.zeros((len(pieces) + 2, 2), dtype=np.int32)
+        start = 0
         for row, size in enumerate(sizes, start=1):
             # A mark of white space has no letter of the text; a piece of nothing else stands nowhere.
-            spans = [span for span in origins[at : at + size] if span is not None]
+            spans = [span for span in origins[start : start + size] if span is not None]
             if spans:
-                found[row] = spans[0][0], spans[-1][1]
-            at += size
-        return found
+                offsets[row] = spans[0][0], spans[-1][1]
+            start += size
+        return offsets
 
     @cached_property
     def unknown_token(self) -> UnknownToken:
@@ -312,12 +312,12 @@ def _normalised_origins(normaliser: Any, text: str) -> list[tuple[int, int] | No
     # Which character each byte belongs to: continued bytes are 0b10xxxxxx.
     character = np.cumsum([byte & 0xC0 != 0x80 for byte in raw]) - 1
     origins: list[tuple[int, int] | None] = [None]
-    at, blank = 0, True
-    while at < len(raw):
-        made, size = normaliser.normalize_prefix(raw, at)
-        span = int(character[at]), int(character[at + size - 1]) + 1
-        at += size
-        for letter in (made.lstrip(b" ") if blank else made).decode("utf-8"):
+    start, blank = 0, True
+    while start < len(raw):
+        letters, size = normaliser.normalize_prefix(raw, start)
+        span = int(character[start]), int(character[start + size - 1]) + 1
+        start += size
+        for letter in (letters.lstrip(b" ") if blank else letters).decode("utf-8"):
             origins.append(None if letter == " " else span)
             blank = letter == " "
     return origins

@@ -87,8 +87,9 @@ class InputVectors:
         if len(self._known) + len(new) > _MOST_WORDS:
             self._known = {}
         tokens = self._encoder.tokenizer.encode(new)
-        for word, one in zip(new, encode_texts(self._encoder, tokens, (0,), batch_tokens=_BATCH_TOKENS), strict=True):
-            pieces = one.layers[0][~one.tokens.is_special] if not one.tokens.empty else one.layers[0]
+        encoded = encode_texts(self._encoder, tokens, (0,), batch_tokens=_BATCH_TOKENS)
+        for word, text in zip(new, encoded, strict=True):
+            pieces = text.layers[0][~text.tokens.is_special] if not text.tokens.empty else text.layers[0]
             self._known[word] = pieces.mean(axis=0) if len(pieces) else None
 
 
@@ -115,9 +116,9 @@ class WordTokenizer(TextTokenizer):
         super().__init__(backend, limit=NO_LIMIT, digest=text_digest("\n".join(words)))
 
     def _tokens(self, encoding: tokenizers.Encoding, text: str, *, whole: bool = False) -> Tokens:
-        found = super()._tokens(encoding, text, whole=whole)
-        known = found.ids != self._outside
-        return replace(found.take(np.flatnonzero(known)), left_out=int((~known).sum()), unknown_token=None)
+        tokens = super()._tokens(encoding, text, whole=whole)
+        known = tokens.ids != self._outside
+        return replace(tokens.take(np.flatnonzero(known)), left_out=int((~known).sum()), unknown_token=None)
 
     def _known(self, ids: Sequence[int]) -> Sequence[int]:
         return [token for token in ids if token != self._outside]

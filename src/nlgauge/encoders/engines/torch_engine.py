@@ -146,7 +146,7 @@ def load_network(torch: Any, transformers: Any, files: ModelFiles, *, precision:
     refuse_adapter(files.path, model=files.name)
     try:
         with quiet(transformers):
-            whole, found = transformers.AutoModel.from_pretrained(
+            whole, report = transformers.AutoModel.from_pretrained(
                 files.path,
                 local_files_only=True,
                 output_loading_info=True,
@@ -158,16 +158,16 @@ def load_network(torch: Any, transformers: Any, files: ModelFiles, *, precision:
         raise ModelError(msg) from error
     # By structure: config.json of an encoder cut out of such a model does not say what it was.
     encoder = whole.encoder if hasattr(whole, "encoder") and hasattr(whole, "decoder") else whole
-    _require_weights(files.name, whole, encoder, found)
+    _require_weights(files.name, whole, encoder, report)
     return Network(whole, encoder)
 
 
-def _require_weights(name: str, whole: Any, encoder: Any, found: dict[str, Any]) -> None:
+def _require_weights(name: str, whole: Any, encoder: Any, report: dict[str, Any]) -> None:
     """Refuse weights that transformers would replace by random numbers; only a pooler is never used."""
     used = {id(parameter) for parameter in encoder.parameters()}
     parameters = {name: id(parameter) for name, parameter in whole.named_parameters()}
-    lost = [*found["missing_keys"], *(entry[0] for entry in found["mismatched_keys"])]
-    lost = sorted(one for one in lost if parameters.get(one) in used and "pooler" not in one.split("."))
+    lost = [*report["missing_keys"], *(entry[0] for entry in report["mismatched_keys"])]
+    lost = sorted(weight for weight in lost if parameters.get(weight) in used and "pooler" not in weight.split("."))
     if lost:
         more = f" and {len(lost) - 3} more" if len(lost) > 3 else ""
         msg = (
@@ -225,14 +225,14 @@ class TorchEncoder:
             check_ids(ids, rows, model=self.model)
         with self._lock, _only_first_blocks(self._network, max(layers)):
             states = self._run(ids)
-            found = to_host(self._torch, [states[layer] for layer in layers], self._device)
-        if self._precision != DEFAULT_PRECISION and not all(np.isfinite(vectors).all() for vectors in found):
+            vectors = to_host(self._torch, [states[layer] for layer in layers], self._device)
+        if self._precision != DEFAULT_PRECISION and not all(np.isfinite(array).all() for array in vectors):
             msg = (
                 f"vectors of model {self.model!r} are too large for {self._precision}; "
                 "use precision 'fp32', or 'bf16', which holds larger numbers than 'fp16'"
             )
             raise ModelError(msg)
-        return found
+        return vectors
 
     def _run(self, ids: NDArray[np.int64]) -> Any:
         """Vectors of layer 0 and of each block that the network has at the moment."""
@@ -255,9 +255,9 @@ class TorchEncoder:
         transformers 5 collects vectors with hooks that it installs in the first call, on the blocks it then
         finds; so the first call must not be one that runs only some of them.
         """
-        found = len(self._run(np.zeros((1, 1), dtype=np.int64))) - 1
-        if found != self.layers:
-            msg = f"model {self.model!r} states {self.layers} layers in config.json, but gives vectors of {found}"
+        count = len(self._run(np.zeros((1, 1), dtype=np.int64))) - 1
+        if count != self.layers:
+            msg = f"model {self.model!r} states {self.layers} layers in config.json, but gives vectors of {count}"
             raise UnsupportedModelError(msg)
 
     def _size(self, name: str) -> int:

@@ -42,17 +42,17 @@ class DebertaV2:
     def unsupported(self, config: Mapping[str, Any]) -> list[str]:
         """Entries of a `config.json` that ask for what this graph does not do."""
         usual: dict[str, Any] = {"hidden_act": "gelu", "conv_groups": 1}
-        found = [name for name, value in usual.items() if config.get(name, value) != value]
+        entries = [name for name, value in usual.items() if config.get(name, value) != value]
         kernel = config.get("conv_kernel_size", 0)
         if is_whole(kernel) and kernel > 0:
             if kernel % 2 == 0:
-                found.append("conv_kernel_size")
+                entries.append("conv_kernel_size")
             if config.get("conv_act", "tanh") not in _CONVOLUTIONS:
-                found.append("conv_act")
+                entries.append("conv_act")
         head, hidden, heads = (config.get(n) for n in ("attention_head_size", "hidden_size", "num_attention_heads"))
         if head is not None and is_whole(hidden) and is_whole(heads) and head * heads != hidden:
-            found.append("attention_head_size")
-        return found
+            entries.append("attention_head_size")
+        return entries
 
     def check(self, config: Mapping[str, Any], *, model: str) -> None:
         """Refuse a `config.json` that no graph can be built from, saying which entry is wrong."""

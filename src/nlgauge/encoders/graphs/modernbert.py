@@ -43,16 +43,16 @@ class ModernBert:
 
     def unsupported(self, config: Mapping[str, Any]) -> list[str]:
         """Entries of a `config.json` that ask for what this graph does not do."""
-        found = [] if config.get("hidden_activation", "gelu") == "gelu" else ["hidden_activation"]
+        entries = [] if config.get("hidden_activation", "gelu") == "gelu" else ["hidden_activation"]
         rotary = config.get("rope_parameters")
         if isinstance(rotary, Mapping) and not all(_is_plain(part) for part in (rotary, *rotary.values())):
-            found.append("rope_parameters")
+            entries.append("rope_parameters")
         if config.get("rope_scaling"):
-            found.append("rope_scaling")
+            entries.append("rope_scaling")
         head, hidden, heads = (config.get(name) for name in ("head_dim", "hidden_size", "num_attention_heads"))
         if head and is_whole(hidden) and is_whole(heads) and head * heads != hidden:
-            found.append("head_dim")
-        return found
+            entries.append("head_dim")
+        return entries
 
     def check(self, config: Mapping[str, Any], *, model: str) -> None:
         """Refuse a `config.json` that no graph can be built from, saying which entry is wrong."""
@@ -162,11 +162,13 @@ def _turned(build: GraphBuilder, x: str, turns: tuple[str, str], name: str, *, a
     def product(half: str, by: str, output: str) -> str:
         return build.node("Mul", [half, by], f"{name}.{output}")
 
-    one = build.node("Sub", [product(left, cos, "left_cos"), product(right, sin, "right_sin")], f"{name}.turned_left")
-    other = build.node(
+    first = build.node(
+        "Sub", [product(left, cos, "left_cos"), product(right, sin, "right_sin")], f"{name}.turned_left"
+    )
+    second = build.node(
         "Add", [product(right, cos, "right_cos"), product(left, sin, "left_sin")], f"{name}.turned_right"
     )
-    return build.node("Concat", [one, other], f"{name}.turned", axis=axis)
+    return build.node("Concat", [first, second], f"{name}.turned", axis=axis)
 
 
 def _block(

@@ -53,15 +53,15 @@ class CheckpointWeights:
         Mapped arrays are the bytes of the file: whoever writes to the file changes them, so they are to be let go as
         soon as the engine has its copy. Others are read once, and kept for the next call.
         """
-        found = {name: self._view(name) if self._mapped else self._one(name) for name in wanted}
-        for name, array in found.items():
+        arrays = {name: self._view(name) if self._mapped else self._one(name) for name in wanted}
+        for name, array in arrays.items():
             if array.shape != wanted[name]:
                 msg = (
                     f"the weights of model {self._model!r} do not fit its config.json: {name!r} has the shape "
                     f"{array.shape}, expected {wanted[name]}"
                 )
                 raise ModelError(msg)
-        return found
+        return arrays
 
     def read(self, name: str) -> FloatArray:
         """The weights of one name, which are not kept in memory for the next call."""

@@ -114,7 +114,7 @@ def calibrate(
         raise InputError(msg)
     graph, products = observed_graph(encoder.family, encoder.config)
     chosen = _without(products, float32, model=encoder.model)
-    seen = _extremes(encoder, encoder.session(graph), list(dict.fromkeys(one.x for one in products)), distinct)
+    seen = _extremes(encoder, encoder.session(graph), list(dict.fromkeys(entry.x for entry in products)), distinct)
     inputs = {}
     for x in dict.fromkeys(product.x for product in chosen):
         weights = [encoder.weight(f"{product.at}.weight") for product in chosen if product.x == x]
@@ -147,22 +147,22 @@ def smoothing_powers(largest: FloatArray, weights: FloatArray, strength: float) 
 def _extremes(encoder: GraphEncoder, run: Run, names: Sequence[str], texts: Sequence[str]) -> dict[str, _Extremes]:
     """Of each channel of each input, over all tokens of the texts."""
     tokens = encoder.tokenizer.encode(texts)
-    cut = sum(one.cut > 0 for one in tokens)
+    cut = sum(text.cut > 0 for text in tokens)
     if cut:
         msg = f"{cut} of {len(texts)} texts were truncated to {encoder.tokenizer.limit} tokens; ranges are without it"
         warnings.warn(msg, TruncationWarning, stacklevel=user_stacklevel())
-    found: dict[str, _Extremes] = {}
-    for batch in equal_length_batches([len(one) for one in tokens], budget=_BATCH_TOKENS):
+    extremes: dict[str, _Extremes] = {}
+    for batch in equal_length_batches([len(text) for text in tokens], budget=_BATCH_TOKENS):
         ids = np.stack([tokens[index].ids for index in batch]).astype(np.int64)
         for name, values in zip(names, run(ids), strict=True):
             low, high = values.min(axis=(0, 1)), values.max(axis=(0, 1))
-            before = found.get(name, _Extremes(low, high))
-            found[name] = _Extremes(np.minimum(before.low, low), np.maximum(before.high, high))
-    return found
+            before = extremes.get(name, _Extremes(low, high))
+            extremes[name] = _Extremes(np.minimum(before.low, low), np.maximum(before.high, high))
+    return extremes
 
 
 def _rounding(seen: _Extremes, weights: Sequence[FloatArray], strength: float) -> Rounding:
-    steepest = np.max([np.abs(one).max(axis=0) for one in weights], axis=0)
+    steepest = np.max([np.abs(matrix).max(axis=0) for matrix in weights], axis=0)
     powers = smoothing_powers(np.maximum(-seen.low, seen.high), steepest, strength)
     shrink = np.exp2(-np.asarray(powers, dtype=np.float64))
     low, high = min(0.0, float((seen.low * shrink).min())), max(0.0, float((seen.high * shrink).max()))
@@ -180,7 +180,9 @@ def _without(products: Sequence[Product], patterns: Sequence[str], *, model: str
             raise RecipeError(msg)
     used = Counter(product.at for product in products)
     chosen = [
-        one for one in products if used[one.at] == 1 and not any(fnmatchcase(one.at, pattern) for pattern in patterns)
+        item
+        for item in products
+        if used[item.at] == 1 and not any(fnmatchcase(item.at, pattern) for pattern in patterns)
     ]
     if not chosen:
         msg = f"all products of model {model!r} are to stay float32; leave some to be of eight bits"

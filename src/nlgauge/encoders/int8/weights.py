@@ -28,14 +28,14 @@ from nlgauge.encoders.int8.plan import LARGEST_WEIGHT, Plan
 from nlgauge.io.storage import cache_dir, short_digest, write_atomic
 
 
-def bytes_name(at: str) -> str:
+def bytes_name(product: str) -> str:
     """The parameter Q of a product, (into, out)."""
-    return f"{at}.weight.bytes"
+    return f"{product}.weight.bytes"
 
 
-def steps_name(at: str) -> str:
+def steps_name(product: str) -> str:
     """The parameter b of a product, (out,)."""
-    return f"{at}.weight.steps"
+    return f"{product}.weight.steps"
 
 
 class QuantisedBuilder(GraphBuilder):
@@ -113,8 +113,8 @@ class QuantisedWeights:
     def take(self, wanted: Mapping[str, tuple[int, ...]]) -> dict[str, NDArray[Any]]:
         """The parameters of a graph, which must have these shapes."""
         plain = {name: shape for name, shape in wanted.items() if name not in self._made}
-        found: dict[str, NDArray[Any]] = {**self._made, **self._checkpoint.take(plain)}
-        return {name: found[name] for name in wanted}
+        weights: dict[str, NDArray[Any]] = {**self._made, **self._checkpoint.take(plain)}
+        return {name: weights[name] for name in wanted}
 
     @cached_property
     def _made(self) -> dict[str, NDArray[Any]]:
@@ -131,11 +131,11 @@ class QuantisedWeights:
             f"{short_digest(plan.digest)}: {plan.method}; ranges from {plan.about}), once, in {path.parent}",
             file=sys.stderr,
         )
-        made: dict[str, NDArray[Any]] = {}
-        for at, x in plan.products.items():
-            weights = self._checkpoint.read(f"{at}.weight")
-            made[bytes_name(at)], made[steps_name(at)] = rounded_weights(weights, plan.inputs[x].powers)
+        arrays: dict[str, NDArray[Any]] = {}
+        for product, x in plan.products.items():
+            weights = self._checkpoint.read(f"{product}.weight")
+            arrays[bytes_name(product)], arrays[steps_name(product)] = rounded_weights(weights, plan.inputs[x].powers)
         with contextlib.suppress(OSError):  # a cache that cannot be written is only slower
             path.parent.mkdir(parents=True, exist_ok=True)
-            write_atomic(path, save(made))
-        return made
+            write_atomic(path, save(arrays))
+        return arrays

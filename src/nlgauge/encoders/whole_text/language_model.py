@@ -75,9 +75,9 @@ class Likelihoods(NamedTuple):
     """Tokens that were read."""
 
 
-def twice_normalised(found: Likelihoods) -> NDArray[np.float64]:
+def twice_normalised(likelihoods: Likelihoods) -> NDArray[np.float64]:
     """What XMoverScore's later code calls perplexity: exp(log-likelihood / T), in (0, 1]; 1 for an empty text."""
-    value: NDArray[np.float64] = np.exp(found.log_likelihood / np.maximum(found.tokens, 1))
+    value: NDArray[np.float64] = np.exp(likelihoods.log_likelihood / np.maximum(likelihoods.tokens, 1))
     return value
 
 
@@ -136,8 +136,8 @@ class LanguageModel:
             refuse_adapter(files.path, model=files.name)
             self._tokenizer, self._network = self._load(files.path, {})
             # What transformers makes of a vocabulary depends on other files too, so what it made is what counts.
-            made = text_digest(self._tokenizer.to_str())
-            tokenizer = files.tokenizer_digest if (files.path / "tokenizer.json").is_file() else made
+            converted = text_digest(self._tokenizer.to_str())
+            tokenizer = files.tokenizer_digest if (files.path / "tokenizer.json").is_file() else converted
             self.digest = text_digest(f"{files.digest}\n{tokenizer}")
         self.limit = int(getattr(self._network.config, "max_position_embeddings", None) or NO_LIMIT)
 
@@ -165,15 +165,15 @@ class LanguageModel:
 
     def _score(self, texts: Sequence[str]) -> Likelihoods:
         new = [text for text in dict.fromkeys(texts) if text not in self._known]
-        found = {text: self._known[text] for text in texts if text in self._known}
+        likelihoods = {text: self._known[text] for text in texts if text in self._known}
         if new:
-            found |= dict(zip(new, self._compute(new), strict=True))
+            likelihoods |= dict(zip(new, self._compute(new), strict=True))
         for text in texts:
-            self._known[text] = found[text]
+            self._known[text] = likelihoods[text]
             self._known.move_to_end(text)
         while len(self._known) > _REMEMBERED:
             self._known.popitem(last=False)
-        values = [found[text] for text in texts]
+        values = [likelihoods[text] for text in texts]
         return Likelihoods(np.array([v for v, _ in values], dtype=np.float64), np.array([n for _, n in values], int))
 
     def _compute(self, texts: Sequence[str]) -> list[tuple[float, int]]:
@@ -181,7 +181,7 @@ class LanguageModel:
         result = [(0.0, len(text)) for text in ids]
         full = [place for place, text in enumerate(ids) if len(text) > 1]
         for batch in equal_length_batches([len(ids[place]) for place in full], budget=_BATCH_TOKENS):
-            members = [full[at] for at in batch]
+            members = [full[index] for index in batch]
             likelihood = self._run(np.array([ids[place] for place in members], dtype=np.int64))
             for place, tokens in zip(members, likelihood, strict=True):
                 result[place] = (float(tokens.astype(np.float64).mean()), len(ids[place]))
@@ -221,7 +221,7 @@ class LanguageModel:
         try:
             with quiet(transformers):
                 tokenizer = self._read_tokenizer(folder, options)
-                network, found = transformers.AutoModelForCausalLM.from_pretrained(
+                network, report = transformers.AutoModelForCausalLM.from_pretrained(
                     folder,
                     local_files_only=True,
                     output_loading_info=True,
@@ -231,8 +231,8 @@ class LanguageModel:
         except Exception as error:  # whatever the reader of a file raises
             msg = f"transformers cannot load language model {self.name!r}: {error}"
             raise ModelError(msg) from error
-        if found["missing_keys"]:
-            lost = ", ".join(sorted(found["missing_keys"])[:3])
+        if report["missing_keys"]:
+            lost = ", ".join(sorted(report["missing_keys"])[:3])
             msg = f"{self.name!r} is not a causal language model: its weights lack {lost}"
             raise ModelError(msg)
         return tokenizer, network.eval().to(self._device)
@@ -243,8 +243,8 @@ class LanguageModel:
         if path.is_file() and not options:
             backend = tokenizers.Tokenizer.from_file(str(path))
         else:
-            made = self._transformers.AutoTokenizer.from_pretrained(folder, local_files_only=True, **options)
-            backend = tokenizers.Tokenizer.from_str(made.backend_tokenizer.to_str())
+            converted = self._transformers.AutoTokenizer.from_pretrained(folder, local_files_only=True, **options)
+            backend = tokenizers.Tokenizer.from_str(converted.backend_tokenizer.to_str())
         backend.no_padding()
         backend.no_truncation()
         return backend
