@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
+import jsonschema
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -22,7 +23,7 @@ from nlgauge.errors import (
     RecipeError,
     UnsupportedModelError,
 )
-from nlgauge.studies.alignment.joint_texts import Bitext, JointAligned, JointOptions, linked_pairs
+from nlgauge.studies.alignment.joint_texts import Bitext, JointAligned, JointOptions, JointReport, linked_pairs
 from nlgauge.studies.alignment.joint_training import WordVectors, train_joint_alignment
 
 pytestmark = pytest.mark.torch
@@ -101,6 +102,7 @@ def test_a_metric_takes_the_folder_by_its_path(tmp_path: Path, model: Path) -> N
     assert means[1] > means[0] + 0.1
     assert f"model:aligned|weights:{trained.weights_digest[:12]}" in str(score.signature)
     report = json.loads((trained.folder / "joint-align.json").read_text())
+    jsonschema.validate(report, JointReport.schema())
     assert report["options"]["seed"] == 0
     assert [point["loss"] is None for point in report["epochs"]] == [True, False, False]
     checkpoint = next((trained.folder / "checkpoints").iterdir())

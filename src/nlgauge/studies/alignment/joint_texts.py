@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 
 from nlgauge.core.kinds import Choice, Float, Int
 from nlgauge.core.options import OptionSet, option, seed_option
+from nlgauge.core.records import Document
 from nlgauge.encoders.base import Encoder
 from nlgauge.encoders.engines.torch_engine import quiet
 from nlgauge.errors import InputError
@@ -107,6 +108,24 @@ class JointAligned(NamedTuple):
     """Pairs of texts without a link, empty, too long, or whose words the tokenizer does not keep apart."""
     ended: Literal["epochs", "diverged"]
     """Why it ended; a diverged one is that of its last checkpoint."""
+
+
+@dataclass(frozen=True)
+class JointReport(Document):
+    """What a model was trained on, and how it went."""
+
+    format = "nlgauge-joint-align-1"
+
+    model: str
+    model_weights: str
+    options: JointOptions
+    inputs: str
+    """A digest of the model, the texts and the options."""
+    pairs: int
+    links: int
+    left_out: int
+    ended: str
+    epochs: tuple[JointEpoch, ...]
 
 
 #: Batches among which texts are sorted by length: less padding, and still another order every epoch.
@@ -306,13 +325,13 @@ class JointFolder:
             raise InputError(msg)
         return state
 
-    def save_model(self, transformers: Any, network: Any, report: dict[str, Any]) -> None:
+    def save_model(self, transformers: Any, network: Any, report: JointReport) -> None:
         """The result; its report comes last, and says that all is there."""
         part = self._written(transformers, network, self.path / ".model.part")
         for file in part.iterdir():
             os.replace(file, self.path / file.name)
         part.rmdir()
-        write_atomic(self.path / REPORT, (json.dumps(report, indent=2) + "\n").encode())
+        write_atomic(self.path / REPORT, (json.dumps(report.to_document(), indent=2) + "\n").encode())
 
     def _written(self, transformers: Any, network: Any, part: Path) -> Path:
         shutil.rmtree(part, ignore_errors=True)

@@ -26,7 +26,6 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nlgauge.core.records import to_plain
 from nlgauge.encoders.engines.torch_engine import load_network, padding_id, thread_count
 from nlgauge.encoders.load import default_threads, load_encoder
 from nlgauge.errors import (
@@ -46,6 +45,7 @@ from nlgauge.studies.alignment.joint_texts import (
     JointEpoch,
     JointFolder,
     JointOptions,
+    JointReport,
     LinkedPair,
     Side,
     batches_of_epoch,
@@ -295,18 +295,17 @@ class JointTraining:
         """Write the model, and say how it went."""
         links = sum(len(pair.links) for pair in self._pairs)
         made = JointAligned(self._folder.path, "", tuple(self._curve), len(self._pairs), links, left_out, ended)
-        report = {
-            "method": "joint-align",
-            "model": self._files.name,
-            "model_weights": self._files.weights_digest,
-            "options": self._options.to_dict(),
-            "inputs": self._inputs,
-            "pairs": made.pairs,
-            "links": made.links,
-            "left_out": left_out,
-            "ended": ended,
-            "epochs": to_plain(made.curve),
-        }
+        report = JointReport(
+            self._files.name,
+            self._files.weights_digest,
+            self._options,
+            self._inputs,
+            made.pairs,
+            made.links,
+            left_out,
+            ended,
+            made.curve,
+        )
         self._folder.save_model(self._transformers, self._network, report)
         return made._replace(weights_digest=resolve(self._folder.path).weights_digest)
 
