@@ -103,14 +103,14 @@ class Row:
     def number(self, column: str) -> float:
         """The column's value as a finite number."""
         value = self.value(column)
-        found = math.nan
+        number = math.nan
         # float() takes "1_000" and "nan"; in a score column both are mistakes.
         if isinstance(value, str | int | float) and not isinstance(value, bool) and "_" not in str(value):
             with contextlib.suppress(ValueError, OverflowError):
-                found = float(value)
-        if not math.isfinite(found):
+                number = float(value)
+        if not math.isfinite(number):
             self.refuse(column, "a number")
-        return found
+        return number
 
     def integer(self, column: str, *, low: int, high: int) -> int:
         """The column's value as a whole number within bounds."""
@@ -278,11 +278,11 @@ def read_jsonl(path: Path, *, data: bytes | None = None) -> Iterator[Row]:
 def read_json(path: Path) -> Record:
     """A file that is one JSON object; a key (an item's id) that stands twice is refused."""
     name = os.fspath(path)
-    found = json_object("\n".join(split_lines(read_bytes(name), name)), name, what="one JSON object")
-    if found.repeated:
-        msg = f"{name}: the item {min(found.repeated)!r} stands more than once; keep one"
+    record = json_object("\n".join(split_lines(read_bytes(name), name)), name, what="one JSON object")
+    if record.repeated:
+        msg = f"{name}: the item {min(record.repeated)!r} stands more than once; keep one"
         raise FileFormatError(msg)
-    return found
+    return record
 
 
 def json_object(text: str, place: str, *, what: str = "one JSON object per line") -> Record:

@@ -177,9 +177,9 @@ def read_candidates(
     inputs = Inputs(stdin)
     labels = _system_labels(files)
     groups = [inputs.references(parse_source(spec, input_format=input_format)) for spec in labels.values()]
-    columns = [(label, [group[0] for group in found]) for label, found in zip(labels, groups, strict=True)]
+    columns = [(label, [group[0] for group in column]) for label, column in zip(labels, groups, strict=True)]
     others = _compared_with(inputs, columns, references, source, input_format)
-    single = all(len(group) == 1 for found in groups for group in found)
+    single = all(len(group) == 1 for column in groups for group in column)
     return CandidateTexts(list(labels) if single else None, _side_by_side(groups), *others)
 
 
@@ -194,7 +194,7 @@ def _compared_with(
     groups = [inputs.references(parse_source(spec, input_format=input_format)) for spec in references]
     sources = None if source is None else inputs.texts(parse_source(source, input_format=input_format))
     columns = [*systems]
-    columns += [(spec, [group[0] for group in found]) for spec, found in zip(references, groups, strict=True)]
+    columns += [(spec, [group[0] for group in column]) for spec, column in zip(references, groups, strict=True)]
     columns += [] if source is None or sources is None else [(source, sources)]
     _check_parallel(columns)
     return _side_by_side(groups) if groups else None, sources
@@ -263,10 +263,10 @@ def _checked_format(value: str | None) -> Format | None:
 
 def _column_colon(spec: str, forced: Format | None) -> int | None:
     """Position of the colon between path and column: paths and columns may hold colons of their own."""
-    cuts = [at for at, char in enumerate(spec) if char == ":" and at > 0]
+    cuts = [place for place, char in enumerate(spec) if char == ":" and place > 0]
     if forced is None:
-        cuts = [at for at in cuts if suffix_format(spec[:at]) != "text"]
-    existing = [at for at in cuts if os.path.exists(spec[:at])]
+        cuts = [place for place in cuts if suffix_format(spec[:place]) != "text"]
+    existing = [place for place in cuts if os.path.exists(spec[:place])]
     # The suffix marks the end of the path; without one, the last colon is the best guess.
     return next(iter(existing or (cuts if forced is None else cuts[::-1])), None)
 

@@ -34,23 +34,23 @@ def bleu_from_counts(totals: ArrayLike, smooth: str = "exp") -> Matrix:
     sums = _sums(totals, "BLEU")
     order = (sums.shape[-1] - 2) // 2
     length, reference = sums[..., 0], sums[..., 1]
-    matched, found = sums[..., 2 : 2 + order].copy(), sums[..., 2 + order :].copy()
+    matched, total = sums[..., 2 : 2 + order].copy(), sums[..., 2 + order :].copy()
     any_match = matched.any(axis=-1)
     if smooth == "add-k":
         matched[..., 1:] += _ADDED
-        found[..., 1:] += _ADDED
+        total[..., 1:] += _ADDED
     unmatched = matched == 0
     with np.errstate(divide="ignore", invalid="ignore"):
-        precision = matched / found
+        precision = matched / total
         if smooth == "exp":
             # The first order without a match counts as 1/2 of a match, the second as 1/4, ... (mteval-v13a).
-            precision = np.where(unmatched, 0.5 ** unmatched.cumsum(axis=-1) / found, precision)
+            precision = np.where(unmatched, 0.5 ** unmatched.cumsum(axis=-1) / total, precision)
         elif smooth == "floor":
-            precision = np.where(unmatched, _FLOOR / found, precision)
+            precision = np.where(unmatched, _FLOOR / total, precision)
         brevity = np.where(length < reference, np.exp(1 - reference / length), 1.0)
         score = 100 * brevity * np.exp(np.log(precision).mean(axis=-1))
     # No n-gram of some order, no match of any order, or no output at all.
-    return np.where(any_match & (found > 0).all(axis=-1) & (length > 0), score, 0.0)
+    return np.where(any_match & (total > 0).all(axis=-1) & (length > 0), score, 0.0)
 
 
 def chrf_from_counts(totals: ArrayLike, beta: float = 2) -> Matrix:
@@ -60,7 +60,7 @@ def chrf_from_counts(totals: ArrayLike, beta: float = 2) -> Matrix:
     50.0
     """
     sums = _sums(totals, "chrF")
-    output, reference, both = (sums[..., at::3] for at in range(3))
+    output, reference, both = (sums[..., part::3] for part in range(3))
     # Orders that one of the sides has no n-grams of do not count.
     present = (output > 0) & (reference > 0)
     orders = np.maximum(present.sum(axis=-1), 1)
@@ -172,10 +172,10 @@ def _t_half_width(counts: CorpusCounts, units: Matrix, level: float) -> float:
 
 
 def _sums(totals: ArrayLike, what: str) -> Matrix:
-    found = numbers(totals, f"counts of {what}")
-    size = found.shape[-1] if found.ndim else 0
+    sums = numbers(totals, f"counts of {what}")
+    size = sums.shape[-1] if sums.ndim else 0
     bleu = what.partition(":")[0].lower() == "bleu"
     if size < 3 or (size % 2 if bleu else size % 3):
-        msg = f"counts of {what} have the wrong number: got shape {found.shape}"
+        msg = f"counts of {what} have the wrong number: got shape {sums.shape}"
         raise InputError(msg)
-    return found
+    return sums

@@ -134,14 +134,14 @@ def _check_kind(kind: str) -> None:
 
 
 def _same_length(first: ArrayLike, second: ArrayLike, names: tuple[str, str], *, least: int) -> tuple[Vector, Vector]:
-    one, other = numbers(first, names[0]), numbers(second, names[1])
-    if one.ndim != 1 or one.shape != other.shape:
-        msg = f"{names[0]} and {names[1]} must be lists of equal length, got shapes {one.shape} and {other.shape}"
+    left, right = numbers(first, names[0]), numbers(second, names[1])
+    if left.ndim != 1 or left.shape != right.shape:
+        msg = f"{names[0]} and {names[1]} must be lists of equal length, got shapes {left.shape} and {right.shape}"
         raise InputError(msg)
-    if one.size < least:
-        msg = f"{names[0]} and {names[1]} need at least {least} values, got {one.size}"
+    if left.size < least:
+        msg = f"{names[0]} and {names[1]} need at least {least} values, got {left.size}"
         raise InputError(msg)
-    return one, other
+    return left, right
 
 
 def _not_finite(values: Vector, what: str) -> str | None:
@@ -192,7 +192,7 @@ def correlate_rows(values: Vector, gold: Vector, *, kind: str) -> Vector:
     if kind == "pearson":
         return _pearson_rows(values, gold)
     n = gold.size
-    found = np.empty(len(values))
+    coefficients = np.empty(len(values))
     signs_of_gold = np.sign(gold[:, None] - gold).astype(np.float32)
     block = max(1, _CELLS // n**2)
     for start in range(0, len(values), block):
@@ -200,12 +200,12 @@ def correlate_rows(values: Vector, gold: Vector, *, kind: str) -> Vector:
         signs = np.sign(here[:, :, None] - here[:, None, :]).astype(np.float32)
         if kind == "spearman":
             ranks = signs.sum(axis=2, dtype=np.float64)
-            found[start : start + block] = rho(ranks, signs_of_gold.sum(axis=1, dtype=np.float64))
+            coefficients[start : start + block] = rho(ranks, signs_of_gold.sum(axis=1, dtype=np.float64))
             continue
         agreeing = np.einsum("rij,ij->r", signs, signs_of_gold, dtype=np.float64)
         distinct = np.count_nonzero(signs, axis=(1, 2))
-        found[start : start + block] = tau_b(agreeing, distinct, int(np.count_nonzero(signs_of_gold)))
-    return found
+        coefficients[start : start + block] = tau_b(agreeing, distinct, int(np.count_nonzero(signs_of_gold)))
+    return coefficients
 
 
 def tau_b(agreeing: Vector, distinct: Vector | int, distinct_gold: Vector | int) -> Vector:
@@ -224,8 +224,8 @@ def rho(ranks: Vector, gold_ranks: Vector, counts: Vector | float = 1.0) -> Vect
     product = (weighted * gold_ranks).sum(axis=-1)
     spreads = (weighted * ranks).sum(axis=-1) * (gold_ranks * gold_ranks * counts).sum(axis=-1)
     with np.errstate(invalid="ignore", divide="ignore"):
-        found: Vector = np.clip(product / np.sqrt(spreads), -1.0, 1.0)
-    return found
+        coefficients: Vector = np.clip(product / np.sqrt(spreads), -1.0, 1.0)
+    return coefficients
 
 
 def _pearson_rows(values: Vector, gold: Vector) -> Vector:

@@ -142,15 +142,15 @@ class _RankResampler:
         if self._kind == "kendall" and self._gold.size > MOST_KENDALL:
             drawn = (np.repeat(np.arange(self._gold.size), often) for often in counts)
             return np.array([[self._sorted(metric, rows) for metric in self._table] for rows in drawn])
-        found = np.empty((len(counts), len(self._table)))
+        correlations = np.empty((len(counts), len(self._table)))
         people = self._people.ranks(counts) if self._kind == "spearman" else self._people.distinct(counts)
-        for at, groups in enumerate(self._lists):
+        for index, groups in enumerate(self._lists):
             if self._kind == "spearman":
-                found[:, at] = rho(groups.ranks(counts), people, counts.astype(np.float64))
+                correlations[:, index] = rho(groups.ranks(counts), people, counts.astype(np.float64))
             else:
-                agreeing = self._agreeing(self._table[at], counts.astype(np.float32))
-                found[:, at] = tau_b(agreeing, groups.distinct(counts), people)
-        return found
+                agreeing = self._agreeing(self._table[index], counts.astype(np.float32))
+                correlations[:, index] = tau_b(agreeing, groups.distinct(counts), people)
+        return correlations
 
     def _agreeing(self, metric: Vector, counts: NDArray[np.float32]) -> Vector:
         gold = self._gold

@@ -102,7 +102,7 @@ def least_squares(
 
 def _names(names: Sequence[str] | None, data: Vector) -> list[str]:
     width = data.shape[1] if data.ndim == 2 else 0
-    called = list(names) if names is not None else ["y", *(f"column {at}" for at in range(width))]
+    called = list(names) if names is not None else ["y", *(f"column {number}" for number in range(width))]
     if data.ndim != 2 or not width or len(called) != width + 1:
         msg = f"least squares needs columns (rows x columns) and a name for each and for y, got shape {data.shape}"
         raise InputError(msg)
@@ -123,8 +123,8 @@ def _check(y: Vector, data: Vector, names: Sequence[str]) -> None:
     for name, values in zip(names, [y, *data.T], strict=True):
         bad = ~np.isfinite(values)
         if bad.any():
-            at = int(np.flatnonzero(bad)[0])
-            msg = f"{name} needs finite numbers, got {float(values[at])!r} in row {at}; leave out such rows"
+            row = int(np.flatnonzero(bad)[0])
+            msg = f"{name} needs finite numbers, got {float(values[row])!r} in row {row}; leave out such rows"
             raise InputError(msg)
         if np.ptp(values) <= SAME * np.abs(values).max():
             msg = (

@@ -92,9 +92,9 @@ def permutation_both_ranks(
     for batch in batches:
         swapped = _Swapper(batch, signs, kind)
         for pair, (i, j) in enumerate(zip(first, second, strict=True)):
-            for side, found in enumerate(swapped(z[i, batch.rows], z[j, batch.rows])):
-                has_value = np.isfinite(found)
-                totals[side, :, pair] += np.where(has_value, found, 0.0).sum(axis=0)
+            for side, coefficients in enumerate(swapped(z[i, batch.rows], z[j, batch.rows])):
+                has_value = np.isfinite(coefficients)
+                totals[side, :, pair] += np.where(has_value, coefficients, 0.0).sum(axis=0)
                 defined[side, :, pair] += has_value.sum(axis=0)
             done += 1
             if advance is not None and done % len(batches) == 0:
@@ -128,9 +128,9 @@ def permutation_both_of_systems(
     block = max(1, BLOCK_CELLS // (systems * segments))
     for pair, (i, j) in enumerate(zip(first, second, strict=True)):
         for start in range(0, resamples + 1, block):
-            kept = keep[start : start + block]
+            own = keep[start : start + block]
             for side, (ours, others) in enumerate(((z[i], z[j]), (z[j], z[i]))):
-                joined = aggregate(np.where(kept, ours, others))
+                joined = aggregate(np.where(own, ours, others))
                 means[side, start : start + block, pair] = correlate_rows(joined, gold, kind=kind)
         if advance is not None:
             advance(1)
@@ -140,10 +140,10 @@ def permutation_both_of_systems(
 def _all_signs(rows: int, resamples: int, seed: int) -> NDArray[np.int8]:
     """Signs of all draws (draws x rows); the first swaps nothing, and so is the observed order."""
     signs = np.ones((resamples + 1, rows), dtype=np.int8)
-    at = 0
+    start = 0
     for block in swap_signs(rows, resamples, seed):
-        signs[1:, at : at + len(block)] = block.T
-        at += len(block)
+        signs[1:, start : start + len(block)] = block.T
+        start += len(block)
     return signs
 
 
@@ -181,8 +181,8 @@ class _Swapper:
         a, b = ranks.reshape(both.shape).astype(np.float32)
         if self._long:
             way = _kendall_by_sorting if self._kind == "kendall" else _spearman_by_counts
-            found = [way(*one) for one in zip(a, b, self._gold, self._keep, strict=True)]
-            return np.stack([one for one, _ in found]), np.stack([other for _, other in found])
+            sides = [way(*lists) for lists in zip(a, b, self._gold, self._keep, strict=True)]
+            return np.stack([keep for keep, _ in sides]), np.stack([swap for _, swap in sides])
         if self._kind == "spearman":
             return _spearman(a, b, self._gold, self._signs)
         return _kendall(a, b, self._gold, self._signs, tied=values.size < both.size)
@@ -215,7 +215,7 @@ def _spearman(a: Floats, b: Floats, gold: Floats, signs: Floats) -> Swapped:
     """rho of both swapped metrics; the centred rank of a score (twice) is the sum of its signs to all others."""
     n = signs.shape[2]
     keep = (signs + 1) / 2
-    kept = signs > 0
+    is_kept = signs > 0
     ranks_gold = np.sign(gold[:, :, None] - gold[:, None, :]).sum(axis=2, dtype=np.float64)[:, None, :]
     aa, bb, ab, ba = _Orders.of(a, b, slice(0, n))
     # Of A_i and of B_i among what A' is made of; among what B' is made of it is the rest.
@@ -223,8 +223,8 @@ def _spearman(a: Floats, b: Floats, gold: Floats, signs: Floats) -> Swapped:
     of_b = keep @ (ba - bb).transpose(0, 2, 1) + bb.sum(axis=2)[:, None, :]
     all_a = (aa + ab).sum(axis=2)[:, None, :]
     all_b = (ba + bb).sum(axis=2)[:, None, :]
-    first = np.where(kept, of_a, of_b).astype(np.float64)
-    second = np.where(kept, all_b - of_b, all_a - of_a).astype(np.float64)
+    first = np.where(is_kept, of_a, of_b).astype(np.float64)
+    second = np.where(is_kept, all_b - of_b, all_a - of_a).astype(np.float64)
     return rho(first, ranks_gold), rho(second, ranks_gold)
 
 

@@ -208,9 +208,9 @@ def bootstrap_mean(
 
 def _by_cluster(data: Vector, clusters: Units) -> tuple[Vector, Vector]:
     """Sum and number of the values of each cluster, in the order in which clusters come first."""
-    at = unit_numbers(clusters, data.size)
-    sums: Vector = np.bincount(at, weights=data).astype(np.float64)
-    return sums, np.bincount(at).astype(np.float64)
+    cluster = unit_numbers(clusters, data.size)
+    sums: Vector = np.bincount(cluster, weights=data).astype(np.float64)
+    return sums, np.bincount(cluster).astype(np.float64)
 
 
 def _t_half_width(sums: Vector, sizes: Vector, mean: float, level: float) -> float:

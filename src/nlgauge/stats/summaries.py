@@ -111,9 +111,9 @@ def average_precision(scores: ArrayLike, labels: ArrayLike) -> float:
     """
     data, truth, positives, _ = _checked(scores, labels, "an average precision")
     order = np.argsort(-data, kind="stable")
-    ranked, found = data[order], np.cumsum(truth[order])
+    ranked, hits = data[order], np.cumsum(truth[order])
     last = np.flatnonzero(np.diff(ranked, append=np.nan) != 0)  # of each run of equal scores
-    precision, recall = found[last] / (last + 1), found[last] / positives
+    precision, recall = hits[last] / (last + 1), hits[last] / positives
     return float((np.diff(recall, prepend=0.0) * precision).sum())
 
 

@@ -84,11 +84,11 @@ def count_scripts(text: str) -> Counter[str]:
     >>> count_scripts("π is 3.14")
     Counter({'Latin': 2, 'Greek': 1})
     """
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for char, count in Counter(text).items():
         if script := script_of(char):
-            found[script] += count
-    return Counter(dict(sorted(found.items(), key=lambda entry: (-entry[1], entry[0]))))
+            counts[script] += count
+    return Counter(dict(sorted(counts.items(), key=lambda entry: (-entry[1], entry[0]))))
 
 
 def foreign_script(text: str, covered: Collection[str]) -> str:
@@ -99,9 +99,9 @@ def foreign_script(text: str, covered: Collection[str]) -> str:
     """
     if text.isascii():
         return "" if "Latin" in covered or not any(map(str.isalpha, text)) else "Latin"
-    found = count_scripts(text)
-    foreign = {script: count for script, count in found.items() if script not in covered}
-    return next(iter(foreign), "") if sum(foreign.values()) * 2 > sum(found.values()) else ""
+    counts = count_scripts(text)
+    foreign = {script: count for script, count in counts.items() if script not in covered}
+    return next(iter(foreign), "") if sum(foreign.values()) * 2 > sum(counts.values()) else ""
 
 
 #: Names in English of all languages that can be detected.
@@ -142,16 +142,16 @@ def language_of_texts(texts: Iterable[str]) -> str:
     >>> language_of_texts(["Ein Mann"]), language_of_texts(["A man and a woman sit on the bank."] * 5)
     ('', 'en')
     """
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     words = characters = 0
     for text in texts:
         split = _WORD.findall(text.lower())
         words += len(split)
-        found.update(filter(None, map(_LANGUAGE_OF_WORD.get, split)))
+        counts.update(filter(None, map(_LANGUAGE_OF_WORD.get, split)))
         characters += len(text)
         if characters > _MOST_CHARACTERS:
             break
-    (first, most), (_, second) = [*found.most_common(2), ("", 0), ("", 0)][:2]
+    (first, most), (_, second) = [*counts.most_common(2), ("", 0), ("", 0)][:2]
     sure = most >= _FEWEST and most >= _LEAST_SHARE * words and most >= _AHEAD * second
     return first if sure else ""
 

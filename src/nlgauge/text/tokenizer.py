@@ -167,8 +167,8 @@ class Tokens:
         if lost <= 0 or self.empty:
             return self
         tail = int(np.argmin(self.is_special[::-1]))
-        kept = np.r_[0 : limit - tail, len(self) - tail : len(self)]
-        return replace(self.take(kept), cut=self.cut + lost)
+        places = np.r_[0 : limit - tail, len(self) - tail : len(self)]
+        return replace(self.take(places), cut=self.cut + lost)
 
     @cached_property
     def unknown(self) -> int:
@@ -292,8 +292,8 @@ class TextTokenizer:
     def stream(self, texts: Iterable[str], *, whole: bool = False) -> Iterator[Tokens]:
         """The same one by one, for more texts than fit into memory."""
         given, read = itertools.tee(texts)
-        made = partial(self._tokens, whole=whole)
-        return map(made, self._encodings(read, self._backend.encode_batch), given)
+        make = partial(self._tokens, whole=whole)
+        return map(make, self._encodings(read, self._backend.encode_batch), given)
 
     def stream_ids(self, texts: Iterable[str], *, whole: bool = False) -> Iterator[tuple[Sequence[int], bool]]:
         """Token ids of each text, and whether it was cut: all that counting needs, in a third of the time."""
@@ -344,30 +344,30 @@ class TextTokenizer:
         ids = np.array(self._joined(encoding, "ids", whole=whole), dtype=np.int32)
         # What the tokenizer split off before it looked for pieces is a word: the same for WordPiece,
         # SentencePiece and byte-level BPE, without looking at how they spell a piece.
-        found = self._joined(encoding, "word_ids", whole=whole)
-        words = np.array([-1 if word is None else word for word in found], dtype=np.int32)
+        word_ids = self._joined(encoding, "word_ids", whole=whole)
+        words = np.array([-1 if word is None else word for word in word_ids], dtype=np.int32)
         special = self._frame[np.minimum(ids, len(self._frame) - 1)]
         locate = partial(self._locate, text, whole=whole)
         return Tokens(ids, special, words, 0 if whole else cut, unknown_token=self.unknown_token, locate=locate)
 
     def _joined(self, encoding: tokenizers.Encoding, what: str, *, whole: bool) -> list[Any]:
         """A list that an encoding has, with what lies beyond the limit where the whole is asked for."""
-        found: list[Any] = getattr(encoding, what)
+        first: list[Any] = getattr(encoding, what)
         if not whole or not encoding.overflowing:
-            return found
+            return first
         head, tail = self.frame
         pieces = [getattr(piece, what) for piece in (encoding, *encoding.overflowing)]
         inside = [entry for piece in pieces for entry in piece[head : len(piece) - tail]]
-        return [*found[:head], *inside, *found[len(found) - tail :]]
+        return [*first[:head], *inside, *first[len(first) - tail :]]
 
     def _locate(self, text: str, *, whole: bool = False) -> NDArray[np.int32]:
         """Offsets of a text's tokens, counted in characters of the text before white space was taken off."""
         offsets = self._joined(self._backend.encode(self._spaced(text.strip())), "offsets", whole=whole)
-        found = np.array(offsets, dtype=np.int32).reshape(-1, 2)
+        places = np.array(offsets, dtype=np.int32).reshape(-1, 2)
         if self.prefix_space:  # the space is not a character of the text
-            found = np.maximum(found - 1, 0)
+            places = np.maximum(places - 1, 0)
         lead = len(text) - len(text.lstrip())
-        return np.where(found[:, 1:] > found[:, :1], found + lead, 0).astype(np.int32)
+        return np.where(places[:, 1:] > places[:, :1], places + lead, 0).astype(np.int32)
 
     @cached_property
     def unknown_token(self) -> UnknownToken | None:

@@ -52,10 +52,10 @@ def cached_snapshot(hub_id: str, *, names: Collection[str] | None = None) -> Pat
     """
     try:
         # Only config.json is asked for: the hub's own check would compare with all files of the repository.
-        found = _hub().snapshot_download(hub_id, local_files_only=True, allow_patterns=["config.json"])
+        snapshot = _hub().snapshot_download(hub_id, local_files_only=True, allow_patterns=["config.json"])
     except (SourceError, OSError, ValueError):
         return None
-    folder = Path(found)
+    folder = Path(snapshot)
     return None if _lacks(folder, names) else folder
 
 
@@ -71,11 +71,11 @@ def fetch_snapshot(hub_id: str, *, names: Collection[str] | None = None, progres
             # The weights come last, so that a folder with weights has the small files too, whenever
             # a download was interrupted.
             for patterns in (small, [*small, *weights]):
-                found = _hub().snapshot_download(hub_id, allow_patterns=patterns, etag_timeout=_ANSWER_SECONDS)
+                snapshot = _hub().snapshot_download(hub_id, allow_patterns=patterns, etag_timeout=_ANSWER_SECONDS)
         except Exception as error:
             # Which class it is depends on the version of huggingface_hub and of its HTTP library.
             raise SourceError(_reason(error)) from error
-    folder = Path(found)
+    folder = Path(snapshot)
     lacking = _lacks(folder, names)
     if lacking:
         msg = f"the hub's repository has no {lacking}"
@@ -204,7 +204,7 @@ def tokenizer_files(names: Iterable[str]) -> tuple[str, ...]:
 
 def _shards(here: set[str], *, stem: str, suffix: str) -> tuple[str, ...]:
     shape = re.compile(rf"{stem}-(\d{{5}})-of-(\d{{5}})\.{suffix}")
-    totals = {int(found[2]) for name in here if (found := shape.fullmatch(name))}
+    totals = {int(match[2]) for name in here if (match := shape.fullmatch(name))}
     for total in sorted(totals):
         names = tuple(f"{stem}-{n:05d}-of-{total:05d}.{suffix}" for n in range(1, total + 1))
         if here.issuperset(names):

@@ -68,8 +68,8 @@ def config_digest(config: Mapping[str, Any]) -> str:
     >>> config_digest({"layer_norm_eps": 1e-12, "use_cache": True}) == config_digest({"layer_norm_eps": 1e-12})
     True
     """
-    kept = {key: value for key, value in config.items() if key not in HARMLESS_KEYS}
-    return text_digest(json.dumps(kept, sort_keys=True))
+    relevant = {key: value for key, value in config.items() if key not in HARMLESS_KEYS}
+    return text_digest(json.dumps(relevant, sort_keys=True))
 
 
 @dataclass(frozen=True)
