@@ -19,7 +19,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import NamedTuple, NoReturn
 
 from nlgauge.errors import FileFormatError
@@ -64,17 +63,6 @@ class Sentence:
     contractions: tuple[Contraction, ...]
     text: str
     """As it was written; where the file does not have it (`# text = ...`), as the tokens spell it."""
-
-
-def read_conllu(path: Path, *, trees: bool = True) -> list[Sentence]:
-    """The sentences of a file; `trees=False` takes one that has been tagged and not parsed as well."""
-    try:
-        content = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        msg = f"parsed sentences {str(path)!r} cannot be read: {error}"
-        raise FileFormatError(msg) from error
-    lines = (line.removesuffix("\r") for line in content.split("\n"))
-    return list(parse_conllu(lines, name=path.name, trees=trees))
 
 
 def parse_conllu(lines: Iterable[str], *, name: str, trees: bool = True) -> Iterator[Sentence]:

@@ -22,7 +22,7 @@ from nlgauge.studies.factors.morphology import (
     train_vectors,
     vectors_of_file,
 )
-from nlgauge.text.conllu import read_conllu
+from nlgauge.text.annotators import load_annotator
 
 TREEBANK = """\
 1\tDogs\tdog\tNOUN\t_\tNumber=Plur\t2\tnsubj\t_\t_
@@ -37,7 +37,9 @@ TREEBANK = """\
 def test_words_with_the_same_features_are_paired(tmp_path: Path):
     file = tmp_path / "texts.conllu"
     file.write_text(TREEBANK, encoding="utf-8")
-    pairs = build_lexicon((word.form, word.features) for sentence in read_conllu(file) for word in sentence.words)
+    texts = load_annotator(str(file)).annotate(["Dogs barked", "Cats slept here"])
+    words = [word for text in texts for sentence in text.sentences for word in sentence.words]
+    pairs = build_lexicon((word.form, word.features) for word in words)
     assert sorted(pairs) == [("barked", "slept"), ("cats", "dogs"), ("dogs", "cats"), ("slept", "barked")]
 
 
