@@ -148,7 +148,7 @@ def test_spacy_folder_of_another_language_is_refused(tmp_path: Path) -> None:
 
 def test_a_request_names_annotators_that_are_here_and_no_files(parses: str) -> None:
     Policy().check(Nouns())
-    with pytest.raises(Exception, match="not on offer"):
+    with pytest.raises(Exception, match="are not read"):
         Policy().check(Nouns(annotator=parses))
     with pytest.raises(Exception, match="'spacy-en' is not on offer"):
         Policy(["minilm"]).check(Nouns())

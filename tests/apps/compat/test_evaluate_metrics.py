@@ -234,7 +234,7 @@ def test_texts_in_parts_and_from_generators_are_one_corpus(name: str) -> None:
         ("chrf", {"word_ordr": 2}, "no option 'word_ordr'; did you mean 'word_order'\\?; it has char_order, "),
         ("bleu", {"smooth": "exp"}, "smooth must be True or False, got 'exp'"),
         ("bleu", {"tokenizer": "13a"}, "tokenizer must be a function"),
-        ("bleu", {"max_order": 0}, "max_order must be a whole number of 1 or more, got 0"),
+        ("bleu", {"max_order": 0}, "max_order must be a whole number from 1, got 0"),
         ("sacrebleu", {"smooth_method": "flor"}, "smooth_method must be one of exp, .*did you mean 'floor'"),
         ("sacrebleu", {"tokenize": "13b"}, "tokenize must be one of None, "),
         ("chrf", {"beta": 0}, "beta must be a number above 0"),

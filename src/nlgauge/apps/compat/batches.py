@@ -10,21 +10,7 @@ from nlgauge.core.corpus import checked_list, checked_texts
 from nlgauge.core.merging import Accumulator
 from nlgauge.errors import InputError, RecipeError
 
-__all__ = [
-    "BatchScorer",
-    "check_lengths",
-    "reference_groups",
-    "texts_of",
-]
-
-
-def texts_of(values: Any, name: str) -> list[str]:
-    """A list of texts; one text, None or a text that is none is an error that says `name`.
-
-    >>> texts_of((text for text in ("a", "b")), "preds")
-    ['a', 'b']
-    """
-    return checked_texts(values, name)
+__all__ = ["BatchScorer", "check_lengths", "reference_groups"]
 
 
 def reference_groups(values: Any, name: str) -> list[list[str]]:

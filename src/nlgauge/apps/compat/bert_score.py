@@ -24,7 +24,6 @@ import importlib.util
 import math
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -33,8 +32,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nlgauge.apps.compat.batches import check_lengths, reference_groups, texts_of
-from nlgauge.core.score import Score
+from nlgauge.apps.compat.batches import check_lengths, reference_groups
+from nlgauge.core.corpus import checked_texts
 from nlgauge.core.scoring import score_systems
 from nlgauge.core.vector_metric import chosen_layer
 from nlgauge.encoders.base import Encoder, vectors_digest
@@ -55,7 +54,6 @@ __all__ = [
     "layers_of_models",
     "model_of_language",
     "score",
-    "tuned_layer",
 ]
 
 
@@ -84,19 +82,6 @@ def layers_of_models() -> dict[str, int]:
     text = (files("nlgauge.apps.compat") / "bert_score_layers.tsv").read_text(encoding="utf-8")
     rows = (line.split("\t") for line in text.splitlines() if not line.startswith("#"))
     return {model: int(layer) for model, layer in rows}
-
-
-def tuned_layer(model: str) -> int | None:
-    """The layer of bert-score for a model; None leaves it to nlgauge, which knows models by their weights too."""
-    return layers_of_models().get(model)
-
-
-def chosen_model(model: str | None, language: str | None) -> str:
-    """The model of a call: the one named, or that of the language."""
-    if model is None and language is None:
-        msg = "give model_type= or lang=: one of the two chooses the model"
-        raise RecipeError(msg)
-    return model if model is not None else model_of_language(language or "")
 
 
 #: A frequency that came from counting is whole but for rounding in the logarithm.
@@ -157,109 +142,6 @@ def baseline_of_csv(path: str | Path, encoder: Encoder, language: str) -> Baseli
     return Baseline(header, values)
 
 
-_COMPONENTS = ("precision", "recall", "f1")
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Recipe:
-    """What a call of bert-score asks for, in the words of a recipe."""
-
-    model: str
-    layer: int | None
-    device: str | None
-    lang: str | None
-    rescaled: bool
-    baseline_path: str | Path | None
-    all_layers: bool
-    by_language: bool = False
-    """Whether the model was chosen by its language."""
-    fast: bool = False
-    """Whether the fast tokenizer was asked for, which bert-score gives no space before a text."""
-
-    def __post_init__(self) -> None:
-        if self.rescaled and self.lang is None:
-            msg = "rescale_with_baseline=True needs lang=, the language whose baseline is meant"
-            raise RecipeError(msg)
-
-    @property
-    def run(self) -> dict[str, Any]:
-        """Options of the run: engine and device."""
-        if self.device is None or str(self.device).startswith("cpu"):
-            return {}
-        return {"engine": "torch", "device": str(self.device)}
-
-    @property
-    def encoder(self) -> Encoder:
-        try:
-            return load_encoder(self.model, **self.run)
-        except ModelNotFoundError as error:
-            if not self.by_language:
-                raise
-            msg = (
-                f"{error}. As in bert-score, lang={self.lang!r} alone means {self.model}; for a model that needs no "
-                "hub give model_type=, such as 'minilm' or 'mpnet' for English and 'muse' for 16 languages"
-            )
-            raise ModelNotFoundError(msg) from error
-
-    @property
-    def prefix_space(self) -> str:
-        """The recipe's option; a space that tokenizer.json itself asks for is put by the fast tokenizer, too."""
-        return "no" if self.fast and self.encoder.tokenizer.signed_prefix_space == "no" else "auto"
-
-    @property
-    def tokenizer(self) -> TextTokenizer:
-        """What reads the texts."""
-        return self.encoder.tokenizer.with_prefix_space(self.prefix_space, model=self.model)
-
-    @property
-    def chosen_layer(self) -> int:
-        return chosen_layer(self.layer, self.encoder)
-
-    def scores(
-        self, cands: Iterable[str], refs: Iterable[Any], idf: bool | IdfTable, *, verbose: bool
-    ) -> dict[int, Score]:
-        """By layer, the score of all pairs."""
-        texts, groups = texts_of(cands, "cands"), reference_groups(refs, "refs")
-        check_lengths("cands", texts, "refs", groups)
-        if not texts:
-            msg = "cands: the list is empty, so there is nothing to score"
-            raise InputError(msg)
-        layers = range(self.encoder.layers + 1) if self.all_layers else [self.chosen_layer]
-        with tempfile.TemporaryDirectory(prefix="nlgauge-compat-") as folder:
-            options = self._options(idf, Path(folder))
-            try:
-                found = score_systems(
-                    {"": texts},
-                    groups,
-                    metric=[BERTScore(layer=layer, **options) for layer in layers],
-                    empty="zero",  # two empty texts are nothing that bert-score would stop at
-                    progress=verbose,
-                    **self.run,
-                )
-            except BaselineError as error:
-                raise BaselineError(str(error).replace("rescale=FILE", "baseline_path=FILE")) from error
-        return dict(zip(layers, found, strict=True))
-
-    def _options(self, idf: bool | IdfTable, folder: Path) -> dict[str, Any]:
-        """Options of the recipe; tables that were given are written where it can name them."""
-        options: dict[str, Any] = {"model": self.model, "multiref": "best-each", "unknown": "score"}
-        options["prefix_space"] = self.prefix_space
-        if isinstance(idf, IdfTable):
-            idf.save(folder / "idf.json")
-            options["idf"] = str(folder / "idf.json")
-        elif idf:
-            options["idf"] = "refs"
-        if self.rescaled and self.lang is not None:
-            options |= {"lang": self.lang, "rescale": "yes"}
-            if self.baseline_path is not None and is_own_baseline(self.baseline_path):
-                options["rescale"] = str(self.baseline_path)
-            elif self.baseline_path is not None:
-                baseline = baseline_of_csv(self.baseline_path, self.encoder, self.lang)
-                (folder / "baseline.tsv").write_text(baseline.text(), encoding="utf-8")
-                options["rescale"] = str(folder / "baseline.tsv")
-        return options
-
-
 def score(
     cands: Sequence[str],
     refs: Sequence[str] | Sequence[Sequence[str]],
@@ -285,13 +167,12 @@ def score(
     >>> round(float(F.mean()), 3)
     1.0
     """
-    recipe = _recipe(
-        model_type, num_layers, device, lang, rescale_with_baseline, baseline_path, all_layers, use_fast_tokenizer
+    scorer = BERTScorer(
+        *(model_type, num_layers, batch_size, nthreads, all_layers, False, None, device, lang),
+        *(rescale_with_baseline, baseline_path, use_fast_tokenizer),
     )
-    table = idf_of_dictionary(idf, recipe.tokenizer) if isinstance(idf, Mapping) else bool(idf)
-    found = recipe.scores(cands, refs, table, verbose=verbose)
-    parts = _returned(found, all_layers)
-    return (parts, str(found[recipe.chosen_layer].signature)) if return_hash else parts
+    table = idf_of_dictionary(idf, scorer._tokenizer) if isinstance(idf, Mapping) else bool(idf)
+    return scorer._score(cands, refs, table, verbose=verbose, return_hash=return_hash)
 
 
 class BERTScorer:
@@ -318,25 +199,52 @@ class BERTScorer:
         baseline_path: str | Path | None = None,
         use_fast_tokenizer: bool = False,
     ) -> None:
-        self._recipe = _recipe(
-            model_type, num_layers, device, lang, rescale_with_baseline, baseline_path, all_layers, use_fast_tokenizer
-        )
+        if model_type is None and lang is None:
+            msg = "give model_type= or lang=: one of the two chooses the model"
+            raise RecipeError(msg)
+        if rescale_with_baseline and lang is None:
+            msg = "rescale_with_baseline=True needs lang=, the language whose baseline is meant"
+            raise RecipeError(msg)
+        self.model_type = model_of_language(lang or "") if model_type is None else str(model_type)
+        self.lang, self.idf, self.device = lang, idf, device or "cpu"
         self.batch_size, self.nthreads, self.all_layers = batch_size, nthreads, all_layers
-        self.device = device or "cpu"
-        self.baseline_path = baseline_path
+        self.rescale_with_baseline, self.baseline_path = rescale_with_baseline, baseline_path
         self.use_custom_baseline = baseline_path is not None
         self.use_fast_tokenizer = use_fast_tokenizer
-        self.model_type, self.lang, self.idf = self._recipe.model, lang, idf
-        self.num_layers = self._recipe.chosen_layer
-        self.rescale_with_baseline = rescale_with_baseline
+        on_cpu = str(self.device).startswith("cpu")
+        self._run: dict[str, Any] = {} if on_cpu else {"engine": "torch", "device": str(device)}
+        self._encoder = self._load(by_language=model_type is None)
+        self._layer = layers_of_models().get(self.model_type) if num_layers is None else num_layers
+        self._layers = range(self._encoder.layers + 1) if all_layers else [self.num_layers]
+        read = self._encoder.tokenizer
+        # A space that tokenizer.json itself asks for is put by the fast tokenizer, too.
+        self._prefix_space = "no" if use_fast_tokenizer and read.signed_prefix_space == "no" else "auto"
+        self._tokenizer = read.with_prefix_space(self._prefix_space, model=self.model_type)
         self._table: IdfTable | None = None
-        self._signature: str | None = None
+        self._signatures: Mapping[int, str] = {}
         if idf_sents is not None:
             self.compute_idf(idf_sents)
 
+    def _load(self, *, by_language: bool) -> Encoder:
+        try:
+            return load_encoder(self.model_type, **self._run)
+        except ModelNotFoundError as error:
+            if not by_language:
+                raise
+            msg = (
+                f"{error}. As in bert-score, lang={self.lang!r} alone means {self.model_type}; for a model that "
+                "needs no hub give model_type=, such as 'minilm' or 'mpnet' for English and 'muse' for 16 languages"
+            )
+            raise ModelNotFoundError(msg) from error
+
+    @property
+    def num_layers(self) -> int:
+        """The layer of the scores: the one given, that of bert-score, or that of nlgauge."""
+        return chosen_layer(self._layer, self._encoder)
+
     def compute_idf(self, sents: Sequence[str]) -> None:
         """Count idf on sentences, each a document; they take the place of earlier ones."""
-        self._table = IdfTable.count(texts_of(sents, "sents"), self._recipe.tokenizer)
+        self._table = IdfTable.count(checked_texts(sents, "sents"), self._tokenizer)
 
     def score(
         self,
@@ -347,60 +255,67 @@ class BERTScorer:
         return_hash: bool = False,
     ) -> Any:
         """P, R and F as `bert_score.BERTScorer.score` returns them; with the signature if `return_hash`."""
-        found = self._recipe.scores(cands, refs, self._idf(), verbose=verbose)
-        self._signature = str(found[self.num_layers].signature)
-        parts = _returned(found, self.all_layers)
-        return (parts, self._signature) if return_hash else parts
+        if self.idf and self._table is None:
+            msg = "idf=True needs sentences to count: give idf_sents=, or call compute_idf() first"
+            raise RecipeError(msg)
+        idf = self._table if self.idf and self._table is not None else False
+        return self._score(cands, refs, idf, verbose=verbose, return_hash=return_hash)
 
     @property
     def hash(self) -> str:
         """The signature of the last call; before the first one, that of a pair with one reference."""
-        if self._signature is not None:
-            return self._signature
-        found = self._recipe.scores(["a"], ["a"], self._idf(), verbose=False)
-        return str(found[self.num_layers].signature)
-
-    def _idf(self) -> bool | IdfTable:
-        if not self.idf:
-            return False
-        if self._table is None:
-            msg = "idf=True needs sentences to count: give idf_sents=, or call compute_idf() first"
-            raise RecipeError(msg)
-        return self._table
+        if not self._signatures:
+            self.score(["a"], ["a"])
+        return self._signatures[self.num_layers]
 
     def __repr__(self) -> str:
         return f"BERTScorer(hash={self.hash}, batch_size={self.batch_size}, nthreads={self.nthreads})"
 
+    def _score(
+        self, cands: Iterable[str], refs: Iterable[Any], idf: bool | IdfTable, *, verbose: bool, return_hash: bool
+    ) -> Any:
+        """P, R and F: an array each, or with all layers a table each with a row per layer."""
+        texts, groups = checked_texts(cands, "cands"), reference_groups(refs, "refs")
+        check_lengths("cands", texts, "refs", groups)
+        if not texts:
+            msg = "cands: the list is empty, so there is nothing to score"
+            raise InputError(msg)
+        with tempfile.TemporaryDirectory(prefix="nlgauge-compat-") as folder:
+            options = self._options(idf, Path(folder))
+            try:
+                scores = score_systems(
+                    {"": texts},
+                    groups,
+                    metric=[BERTScore(layer=layer, **options) for layer in self._layers],
+                    empty="zero",  # two empty texts are nothing that bert-score would stop at
+                    progress=verbose,
+                    **self._run,
+                )
+            except BaselineError as error:
+                raise BaselineError(str(error).replace("rescale=FILE", "baseline_path=FILE")) from error
+        self._signatures = {layer: str(score.signature) for layer, score in zip(self._layers, scores, strict=True)}
+        rows = ([score.segments[name] for score in scores] for name in ("precision", "recall", "f1"))
+        parts = tuple(_tensor(np.array(row if self.all_layers else row[0])) for row in rows)
+        return (parts, self._signatures[self.num_layers]) if return_hash else parts
 
-def _recipe(
-    model: str | None,
-    layer: int | None,
-    device: str | None,
-    lang: str | None,
-    rescaled: bool,
-    baseline_path: str | Path | None,
-    all_layers: bool,
-    fast: bool,
-) -> _Recipe:
-    chosen = chosen_model(model, lang)
-    return _Recipe(
-        model=str(chosen),
-        layer=tuned_layer(chosen) if layer is None else layer,
-        device=device,
-        lang=lang,
-        rescaled=rescaled,
-        baseline_path=baseline_path,
-        all_layers=all_layers,
-        by_language=model is None,
-        fast=fast,
-    )
-
-
-def _returned(scores: Mapping[int, Score], all_layers: bool) -> tuple[Any, Any, Any]:
-    """P, R and F: an array each, or with all layers a table each with a row per layer."""
-    rows = {name: [one.segments[name] for one in scores.values()] for name in _COMPONENTS}
-    p, r, f = (_tensor(np.array(rows[name] if all_layers else rows[name][0])) for name in _COMPONENTS)
-    return p, r, f
+    def _options(self, idf: bool | IdfTable, folder: Path) -> dict[str, Any]:
+        """Options of the recipe; tables that were given are written where it can name them."""
+        options: dict[str, Any] = {"model": self.model_type, "multiref": "best-each", "unknown": "score"}
+        options["prefix_space"] = self._prefix_space
+        if isinstance(idf, IdfTable):
+            idf.save(folder / "idf.json")
+            options["idf"] = str(folder / "idf.json")
+        elif idf:
+            options["idf"] = "refs"
+        if self.rescale_with_baseline and self.lang is not None:
+            options |= {"lang": self.lang, "rescale": "yes"}
+            if self.baseline_path is not None and is_own_baseline(self.baseline_path):
+                options["rescale"] = str(self.baseline_path)
+            elif self.baseline_path is not None:
+                baseline = baseline_of_csv(self.baseline_path, self._encoder, self.lang)
+                (folder / "baseline.tsv").write_text(baseline.text(), encoding="utf-8")
+                options["rescale"] = str(folder / "baseline.tsv")
+        return options
 
 
 def _tensor(values: NDArray[np.float64]) -> Any:

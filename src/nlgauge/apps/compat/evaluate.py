@@ -21,8 +21,9 @@ from typing import Any
 import numpy as np
 
 from nlgauge.apps.compat import bert_score
-from nlgauge.apps.compat.batches import check_lengths, reference_groups, texts_of
+from nlgauge.apps.compat.batches import check_lengths, reference_groups
 from nlgauge.apps.compat.evaluate_metrics import EVALUATE_METRICS, check_options
+from nlgauge.core.corpus import checked_texts
 from nlgauge.core.merging import Accumulator
 from nlgauge.core.options import did_you_mean
 from nlgauge.core.registry import METRICS
@@ -106,9 +107,9 @@ class EvaluationModule:
         if predictions is None:
             msg = "add_batch() needs predictions="
             raise InputError(msg)
-        texts = texts_of(predictions, "predictions")
+        texts = checked_texts(predictions, "predictions")
         groups = None if references is None else reference_groups(references, "references")
-        originals = None if sources is None else texts_of(sources, "sources")
+        originals = None if sources is None else checked_texts(sources, "sources")
         if originals is not None and self._of_evaluate:
             msg = f"{self.name} of evaluate compares with references, not with sources; leave out sources="
             raise InputError(msg)

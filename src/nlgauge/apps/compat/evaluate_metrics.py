@@ -18,7 +18,10 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import reduce
 from inspect import signature as signature_of
+from itertools import zip_longest
+from operator import or_
 from threading import Lock
 from types import SimpleNamespace
 from typing import Any, TypeAlias
@@ -28,9 +31,10 @@ import numpy as np
 from nlgauge._version import __version__
 from nlgauge.apps.compat import bert_score
 from nlgauge.core.corpus import checked_list, make_corpus
+from nlgauge.core.kinds import Flag, Float, Int, Kind
 from nlgauge.core.metric import Metric
 from nlgauge.core.notes import run_fields
-from nlgauge.core.options import did_you_mean
+from nlgauge.core.options import Option, did_you_mean
 from nlgauge.core.prepare import PreparedTextMetric, prepare
 from nlgauge.core.run_options import RunOptions
 from nlgauge.core.signature import Signature
@@ -63,7 +67,7 @@ def sacrebleu(
 ) -> dict[str, Any]:
     """BLEU of the corpus with its counts, 0 to 100."""
     _check_one_of("smooth_method", smooth_method, _SMOOTHING)
-    _check_flags(force=force, lowercase=lowercase, use_effective_order=use_effective_order)
+    _check(Flag(), force=force, lowercase=lowercase, use_effective_order=use_effective_order)
     bleu = require("sacrebleu.metrics", "lexical").BLEU
     _check_one_of("tokenize", tokenize, (None, *bleu.TOKENIZERS))
     try:
@@ -78,14 +82,11 @@ def sacrebleu(
     except (RuntimeError, ImportError) as error:  # tokenizers of some languages are packages of their own
         msg = f"tokenize={tokenize!r} of sacrebleu cannot be used here: {' '.join(str(error).split())}"
         raise MissingExtraError(msg) from error
-    found = engine.corpus_score(list(predictions), _streams(references))
-    keys = ("score", "counts", "totals", "precisions", "bp", "sys_len", "ref_len")
     recipe = None
     if smooth_value is None and not use_effective_order:
         recipe = BLEU(case="lower" if lowercase else "mixed", tokenize=tokenize or "13a", smooth=smooth_method)
-    return {key: getattr(found, key) for key in keys} | {
-        "hashcode": _hashcode(recipe, predictions, references, f"sacrebleu|{engine.get_signature()}")
-    }
+    keys = ("score", "counts", "totals", "precisions", "bp", "sys_len", "ref_len")
+    return _corpus_score(engine, predictions, references, keys, recipe, "sacrebleu|{}")
 
 
 def bleu(
@@ -97,23 +98,21 @@ def bleu(
     smooth: bool = False,
 ) -> dict[str, Any]:
     """BLEU as evaluate counts it, 0 to 1; `smooth` adds one to all counts (Lin and Och 2004)."""
-    _check_whole("max_order", max_order, 1)
-    _check_flags(smooth=smooth)
+    _check(Int(1), max_order=max_order)
+    _check(Flag(), smooth=smooth)
     _check_callable(tokenizer)
-    words = _words_13a() if tokenizer is None else tokenizer
+    read = tokenizer or require("sacrebleu.metrics", "lexical").BLEU(tokenize="13a").tokenizer
     matches, totals = [0] * max_order, [0] * max_order
     length = reference_length = 0
     for text, group in zip(predictions, references, strict=True):
-        own, others = list(words(text)), [list(words(one)) for one in group]
-        length += len(own)
+        hypothesis, *others = (list(read(one)) if tokenizer else str(read(one)).split() for one in (text, *group))
+        length += len(hypothesis)
         reference_length += min(map(len, others))
-        for order in range(1, max_order + 1):
-            counted = _ngrams(own, order)
-            most: Counter[tuple[str, ...]] = Counter()
-            for other in others:
-                most |= _ngrams(other, order)
-            matches[order - 1] += (counted & most).total()
-            totals[order - 1] += counted.total()
+        for order in range(max_order):
+            counts = _ngrams(hypothesis, order + 1)
+            most = reduce(or_, (_ngrams(other, order + 1) for other in others))
+            matches[order] += (counts & most).total()
+            totals[order] += counts.total()
     more = int(smooth)
     precisions = [
         (match + more) / (total + more) if total + more else 0.0 for match, total in zip(matches, totals, strict=True)
@@ -149,22 +148,18 @@ def chrf(
     eps_smoothing: bool = False,
 ) -> dict[str, Any]:
     """chrF of the corpus, 0 to 100; with `word_order=2` chrF++."""
-    _check_whole("char_order", char_order, 1)
-    _check_whole("word_order", word_order, 0)
-    _check_flags(lowercase=lowercase, whitespace=whitespace, eps_smoothing=eps_smoothing)
-    if isinstance(beta, bool) or not isinstance(beta, int | float) or not beta > 0:
-        msg = f"beta must be a number above 0, got {beta!r}"
-        raise RecipeError(msg)
+    _check(Int(1), char_order=char_order)
+    _check(Int(0), word_order=word_order)
+    _check(Float(above=0), beta=beta)
+    _check(Flag(), lowercase=lowercase, whitespace=whitespace, eps_smoothing=eps_smoothing)
     engine = require("sacrebleu.metrics", "lexical").CHRF(
         char_order, word_order, beta, lowercase, whitespace, eps_smoothing
     )
-    found = engine.corpus_score(list(predictions), _streams(references))
     recipe = None
     if not (lowercase or whitespace or eps_smoothing) and isinstance(beta, int):
         recipe = ChrF(chars=char_order, words=word_order, beta=beta)
-    return {key: getattr(found, key) for key in ("score", "char_order", "word_order", "beta")} | {
-        "hashcode": _hashcode(recipe, predictions, references, f"chrf|{engine.get_signature()}|beta:{beta}")
-    }
+    keys = ("score", "char_order", "word_order", "beta")
+    return _corpus_score(engine, predictions, references, keys, recipe, f"chrf|{{}}|beta:{beta}")
 
 
 def rouge(
@@ -183,17 +178,17 @@ def rouge(
         if not isinstance(kind, str) or not re.fullmatch("rouge[1-9]|rougeL|rougeLsum", kind):
             msg = f"rouge_types must be among {', '.join(_ROUGE)} and rouge3 to rouge9, got {kind!r}"
             raise RecipeError(msg)
-    _check_flags(use_aggregator=use_aggregator, use_stemmer=use_stemmer)
+    _check(Flag(), use_aggregator=use_aggregator, use_stemmer=use_stemmer)
     _check_callable(tokenizer)
-    _check_whole("seed", seed, 0)
+    _check(Int(0), seed=seed)
     own = None if tokenizer is None else SimpleNamespace(tokenize=tokenizer)
     scorer = require("rouge_score.rouge_scorer", "lexical").RougeScorer(kinds, use_stemmer=use_stemmer, tokenizer=own)
     scores = [
         scorer.score_multi(list(group), text) for text, group in zip(predictions, references, strict=True)
     ]  # with one reference the same as score()
-    found: dict[str, Any] = {kind: [float(one[kind].fmeasure) for one in scores] for kind in kinds}
+    values: dict[str, Any] = {kind: [float(score[kind].fmeasure) for score in scores] for kind in kinds}
     if use_aggregator:
-        found = _aggregated(scores, seed)
+        values = _aggregated(scores, seed)
     choices = {
         "types": "+".join(kinds),
         "stemmer": "yes" if use_stemmer and tokenizer is None else "no",
@@ -201,7 +196,7 @@ def rouge(
         "aggregator": f"bootstrap-median|seed:{seed}" if use_aggregator else "none",
         "refs": _counted(references),
     }
-    return found | {"hashcode": _line("rouge", choices, "rouge_score")}
+    return values | {"hashcode": _line("rouge", choices, "rouge_score")}
 
 
 #: What `evaluate.load` takes for names of its own metrics.
@@ -244,29 +239,22 @@ def _aggregated(scores: Sequence[Mapping[str, Any]], seed: int) -> dict[str, flo
     return {kind: float(one.mid.fmeasure) for kind, one in found.items()}
 
 
-def _words_13a() -> Tokenizer:
-    """The words of a text as mteval-v13a has them."""
-    marked = require("sacrebleu.metrics", "lexical").BLEU(tokenize="13a").tokenizer
-    return lambda text: str(marked(text)).split()
-
-
 def _ngrams(words: Sequence[str], order: int) -> Counter[tuple[str, ...]]:
     return Counter(zip(*(words[start:] for start in range(order)), strict=False))
 
 
-def _streams(references: Groups) -> list[list[str | None]]:
-    """References as sacrebleu takes them; None stands for one that a segment lacks."""
-    most = max(map(len, references))
-    return [[group[at] if at < len(group) else None for group in references] for at in range(most)]
-
-
-def _hashcode(recipe: Metric | None, predictions: Texts, references: Groups, otherwise: str) -> str:
-    """The signature of the recipe on these texts, or a line of choices where there is no recipe."""
-    if recipe is None:
-        return f"evaluate-{otherwise}|nlgauge:{__version__}"
-    prepared = prepare([recipe], make_corpus({"": predictions}, references), RunOptions(empty="zero")).metrics[0]
-    assert isinstance(prepared, PreparedTextMetric)
-    return str(Signature(recipe.name, prepared.signature.recipe, run_fields(prepared.notes[""])))
+def _corpus_score(
+    engine: Any, predictions: Texts, references: Groups, keys: Sequence[str], recipe: Metric | None, choices: str
+) -> dict[str, Any]:
+    """Keys of sacrebleu's score, and the signature of the recipe, or the choices where there is no recipe."""
+    streams = [list(stream) for stream in zip_longest(*references)]  # None for a reference that a segment lacks
+    score = engine.corpus_score(list(predictions), streams)
+    hashcode = f"evaluate-{choices.format(engine.get_signature())}|nlgauge:{__version__}"
+    if recipe is not None:
+        prepared = prepare([recipe], make_corpus({"": predictions}, references), RunOptions(empty="zero")).metrics[0]
+        assert isinstance(prepared, PreparedTextMetric)
+        hashcode = str(Signature(recipe.name, prepared.signature.recipe, run_fields(prepared.notes[""])))
+    return {key: getattr(score, key) for key in keys} | {"hashcode": hashcode}
 
 
 def _line(name: str, choices: Mapping[str, Any], computed_by: str) -> str:
@@ -288,17 +276,13 @@ def _check_one_of(name: str, value: Any, known: Collection[Any]) -> None:
         raise RecipeError(msg)
 
 
-def _check_flags(**flags: Any) -> None:
-    for name, value in flags.items():
-        if not isinstance(value, bool | np.bool_):
-            msg = f"{name} must be True or False, got {value!r}"
-            raise RecipeError(msg)
-
-
-def _check_whole(name: str, value: Any, least: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        msg = f"{name} must be a whole number of {least} or more, got {value!r}"
-        raise RecipeError(msg)
+def _check(kind: Kind, **values: Any) -> None:
+    """Refuse values that are not of a kind; a text is none, as evaluate reads no values from text."""
+    for name, value in values.items():
+        option = Option(name, None, kind, "")
+        if isinstance(value, str):
+            raise option.refusal(value)
+        option.check(value)
 
 
 def _check_callable(tokenizer: Any) -> None:

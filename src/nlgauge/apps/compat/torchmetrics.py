@@ -15,7 +15,8 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from nlgauge.apps.compat.batches import check_lengths, reference_groups, texts_of
+from nlgauge.apps.compat.batches import check_lengths, reference_groups
+from nlgauge.core.corpus import checked_texts
 from nlgauge.core.merging import Accumulator
 from nlgauge.core.score import Score
 from nlgauge.core.scoring import one_metric, resolved_call, score
@@ -87,12 +88,12 @@ class TextScore(Metric):  # type: ignore[misc]  # torchmetrics need not be here
         """Add segments, or none; a target is a text, or a list of texts. Metrics of sources need no target."""
         import torch
 
-        preds = texts_of([preds] if isinstance(preds, str) else preds, "preds")
+        preds = checked_texts([preds] if isinstance(preds, str) else preds, "preds")
         if target is not None:
             target = reference_groups([target] if isinstance(target, str) else target, "target")
             check_lengths("preds", preds, "target", target)
         if sources is not None:
-            sources = texts_of([sources] if isinstance(sources, str) else sources, "sources")
+            sources = checked_texts([sources] if isinstance(sources, str) else sources, "sources")
             check_lengths("preds", preds, "sources", sources)
         if positions is not None and len(positions) != len(preds):
             msg = f"preds and positions must go together, got {len(preds)} and {len(positions)}"

@@ -21,7 +21,7 @@ from typing import Any
 
 from nlgauge.core.annotation import AnnotatedTextMetric, AnnotatorName
 from nlgauge.core.composite import CompositeMetric
-from nlgauge.core.kinds import Many, NumberList
+from nlgauge.core.kinds import Kind, Many, NumberList
 from nlgauge.core.metric import Metric, TextMetric
 from nlgauge.core.options import Option
 from nlgauge.core.prepare import Prepared, PreparedMetric
@@ -46,6 +46,10 @@ _BLEU_TOKENIZERS = ("13a", "intl", "char", "none", "zh")
 #: Orders of n-grams that chrF may count, and numbers that an option may join: memory grows with both.
 _MOST = 20
 
+#: Metrics and options that these limits are for.
+_COUNTS = (("chrf", "chars"), ("chrf", "words"))
+_TOKENIZE = ("bleu", "tokenize")
+
 
 class Policy:
     """Which recipes requests may ask for."""
@@ -66,7 +70,7 @@ class Policy:
                 self.check(member)
         for name, about in recipe.options().items():
             if name not in recipe.unused:
-                self._check_option(recipe, name, about)
+                self._check_option(about, about.kind, getattr(recipe, name), recipe.name)
 
     def check_model(self, name: str) -> None:
         """Refuse a model that is not on offer, or not here."""
@@ -84,17 +88,10 @@ class Policy:
     def check_values(self, options: Mapping[str, Option], values: object) -> None:
         """Refuse options of an operation that name a file, or a model that is not on offer."""
         for name, about in options.items():
-            kind = about.kind.kind if isinstance(about.kind, Many) else about.kind
-            given = getattr(values, name)
-            for value in given if isinstance(about.kind, Many) else (given,):
-                if kind.names_file and value != about.default:
-                    raise _refusal(name, "left out", value)
-                if name == "model" and value != about.default:
-                    self.check_model(value)
-                if isinstance(kind, AnnotatorName) and value not in kind.words:
-                    raise _refusal(name, " or ".join(kind.words), value)
-                if isinstance(kind, Resource):
-                    self._check_resource(name, kind, value)
+            value = getattr(values, name)
+            if name == "model" and value != about.default:
+                self.check_model(value)
+            self._check_option(about, about.kind, value)
 
     def why_not(self, metric: type[Metric]) -> str | None:
         """Why no request can have a metric here, whatever it sets; None: it can."""
@@ -104,40 +101,35 @@ class Policy:
         try:
             recipe = metric()
             for name, about in recipe.options().items():
-                self._check_option(recipe, name, about)
+                self._check_option(about, about.kind, getattr(recipe, name), recipe.name)
                 if isinstance(about.kind, AnnotatorName) and find_spec("spacy") is None:
                     return not_installed("spacy", "spacy")
             if isinstance(recipe, TextMetric) and not isinstance(recipe, AnnotatedTextMetric):
                 recipe.versions()  # asks for the package that computes it
         except NlgaugeError as error:
             return str(error)
-        if isinstance(recipe, VectorMetric) and not any(
-            one["available"] and one["kind"] == "encoder" for one in self.models()
-        ):
-            return "it needs a model, and none is here"
-        return None
+        here = any(self._offers(card) and card.kind == "encoder" for card in CARDS.values())
+        return "it needs a model, and none is here" if isinstance(recipe, VectorMetric) and not here else None
 
     def models(self) -> list[dict[str, Any]]:
         """All known models, and whether they are on offer."""
+        names = ("name", "origin", "kind", "layers", "hidden_size", "languages", "licence")
         return [
-            {
-                "name": card.name,
-                "origin": card.origin,
-                "kind": card.kind,
-                "layers": card.layers,
-                "hidden_size": card.hidden_size,
-                "languages": list(card.languages),
-                "licence": card.licence,
-                "weights": short_digest(card.weights_digest),
-                "available": is_here(card) and (not self._offered or card.name in self._offered),
-            }
+            {name: getattr(card, name) for name in names}
+            | {"weights": short_digest(card.weights_digest), "available": self._offers(card)}
             for card in CARDS.values()
         ]
 
-    def _check_option(self, recipe: Metric, name: str, about: Option) -> None:
-        value = getattr(recipe, name)
-        kind = about.kind
-        if kind.names_file:
+    def _offers(self, card: ModelCard) -> bool:
+        return is_here(card) and (not self._offered or card.name in self._offered)
+
+    def _check_option(self, about: Option, kind: Kind, value: Any, metric: str = "") -> None:
+        """Refuse a value of an option of an operation, or of a metric."""
+        name = about.name
+        if isinstance(kind, Many):
+            for item in value:
+                self._check_option(about, kind.kind, item, metric)
+        elif kind.names_file:
             if value != about.default:
                 raise _refusal(name, "left out", value)
         elif isinstance(kind, Resource):
@@ -145,17 +137,17 @@ class Policy:
         elif isinstance(kind, NumberList):
             if value.count("+") >= _MOST:
                 raise _excess(name, f"at most {_MOST} numbers", value)
-        elif recipe.name == "chrf" and name in {"chars", "words"}:
+        elif (metric, name) in _COUNTS:
             if value > _MOST:
                 raise _excess(name, f"at most {_MOST}", value)
-        elif recipe.name == "bleu" and name == "tokenize" and value not in _BLEU_TOKENIZERS:
+        elif (metric, name) == _TOKENIZE and value not in _BLEU_TOKENIZERS:
             raise _refusal(name, ", ".join(_BLEU_TOKENIZERS), value)
 
     def _check_resource(self, name: str, kind: Resource, value: str) -> None:
         if isinstance(kind, SentenceModelName | LanguageModelName):
             if value and value not in kind.words:
                 self.check_model(value)
-        elif isinstance(kind, AnnotatorName):
+        elif isinstance(kind, AnnotatorName) and value in kind.words:
             self.check_model(value)
         elif isinstance(kind, StopwordList):
             # A list by name is looked for as a file first.
@@ -172,9 +164,9 @@ def allowed_words(metric: type[Metric], name: str, about: Option) -> str:
         return " or ".join([*getattr(kind, "words", ()), "a model of GET /v1/models"])
     if isinstance(kind, Resource):  # of annotators those by name, too
         return " or ".join(kind.words)
-    if (metric.name, name) in {("chrf", "chars"), ("chrf", "words")}:
+    if (metric.name, name) in _COUNTS:
         return f"{about.values} to {_MOST}"
-    return " or ".join(_BLEU_TOKENIZERS) if (metric.name, name) == ("bleu", "tokenize") else about.values
+    return " or ".join(_BLEU_TOKENIZERS) if (metric.name, name) == _TOKENIZE else about.values
 
 
 @lru_cache(maxsize=64)

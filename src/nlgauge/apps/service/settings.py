@@ -31,6 +31,11 @@ _LONGEST_STOP = 86_400.0
 #: Settings whose flag names one of several values.
 _LISTS = ("host_names", "allow_origins")
 
+#: Values that settings accept, in words.
+_HOST = "a name such as scores.example.org or an address such as [::1], without scheme, port or path"
+_ORIGIN = "one site such as https://example.org, in lower case and without a path ('*' is not accepted)"
+_PROXIES = "an IP address or network such as 127.0.0.1 or 10.0.0.0/8, or several with commas between them"
+
 #: Names under which a browser or a program on the same machine reaches the service.
 _LOCAL_NAMES = ("localhost", "127.0.0.1", "[::1]")
 
@@ -150,20 +155,19 @@ class ServeOptions(OptionSet):
 
     def check(self) -> None:
         """Refuse engines and models that are not known, and names that no request can ever match."""
-        _refuse("engine", self.engine, " or ".join(engine_names()), fits=self.engine in engine_names())
-        for model in self.preload:
-            known = find_card(model) is not None or is_added(model)
-            _refuse("preload", model, f"known models by name: {', '.join(encoder_names())}", fits=known)
-        for name in self.host_names:
-            wanted = "a name such as scores.example.org or an address such as [::1], without scheme, port or path"
-            _refuse("host_names", name, wanted, fits=_is_host(name))
-        for origin in self.allow_origins:
-            wanted = "one site such as https://example.org, in lower case and without a path ('*' is not accepted)"
-            _refuse("allow_origins", origin, wanted, fits=_is_origin(origin))
-        if self.trust_proxy:
-            wanted = "an IP address or network such as 127.0.0.1 or 10.0.0.0/8, or several with commas between them"
-            fits = all(_is_network(part.strip()) for part in self.trust_proxy.split(","))
-            _refuse("trust_proxy", self.trust_proxy, wanted, fits=fits)
+        models = f"known models by name: {', '.join(encoder_names())}"
+        proxies = [self.trust_proxy] if self.trust_proxy else []
+        for name, values, is_accepted, wanted in (
+            ("engine", [self.engine], engine_names().__contains__, " or ".join(engine_names())),
+            ("preload", self.preload, lambda model: find_card(model) is not None or is_added(model), models),
+            ("host_names", self.host_names, _is_host, _HOST),
+            ("allow_origins", self.allow_origins, _is_origin, _ORIGIN),
+            ("trust_proxy", proxies, lambda text: all(_address(part.strip()) for part in text.split(",")), _PROXIES),
+        ):
+            for value in values:
+                if not is_accepted(value):
+                    msg = f"{ServeOptions.flag_of(name)} must be {wanted}, got {value!r}"
+                    raise RecipeError(msg)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -210,28 +214,22 @@ def is_loopback(host: str) -> bool:
     >>> is_loopback("127.0.0.1"), is_loopback("0.0.0.0")
     (True, False)
     """
-    if host == "localhost":
-        return True
+    address = _address(host)
+    return host == "localhost" or (address is not None and address.is_loopback)
+
+
+def _address(text: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network | None:
+    """An address, or a network of addresses; None where the text is neither."""
     try:
-        return ipaddress.ip_address(host).is_loopback
+        return ipaddress.ip_network(text)
     except ValueError:
-        return False
-
-
-def _refuse(name: str, value: object, wanted: str, *, fits: bool) -> None:
-    """Refuse a setting, by the name that the command line has for it."""
-    if not fits:
-        msg = f"{ServeOptions.flag_of(name)} must be {wanted}, got {value!r}"
-        raise RecipeError(msg)
+        return None
 
 
 def _is_host(name: str) -> bool:
     """Whether a Host header can have this name before its port."""
     if name.startswith("[") and name.endswith("]"):
-        try:
-            return ipaddress.ip_address(name[1:-1]).version == 6
-        except ValueError:
-            return False
+        return isinstance(_address(name[1:-1]), ipaddress.IPv6Network) and "/" not in name
     return re.fullmatch(r"(?!-)[A-Za-z0-9_-]{1,63}(\.(?!-)[A-Za-z0-9_-]{1,63})*", name) is not None
 
 
@@ -242,14 +240,6 @@ def _is_origin(text: str) -> bool:
         return False
     scheme, host, port = match.groups()
     return _is_host(host) and (scheme, port) not in {("http", "80"), ("https", "443")} and int(port or 1) <= 65535
-
-
-def _is_network(text: str) -> bool:
-    try:
-        ipaddress.ip_network(text)
-    except ValueError:
-        return False
-    return True
 
 
 log = logging.getLogger("nlgauge.apps.service")
