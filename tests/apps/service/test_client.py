@@ -15,7 +15,7 @@ import nlgauge
 from nlgauge.apps.operations import operations
 from nlgauge.apps.service import client as clients
 from nlgauge.apps.service.client import AsyncClient, Client
-from nlgauge.apps.service.exchange import Retries
+from nlgauge.apps.service.exchange import delay
 from nlgauge.errors import InputError, ModelNotFoundError, RecipeError, ServiceError
 
 SYSTEMS = {"one": ["a cat sat on the mat .", "the dog slept"], "two": ["the cat sat .", "a dog slept under the tree"]}
@@ -237,11 +237,11 @@ def test_answers_that_are_none_are_errors(slept: list[float]) -> None:
 
 
 def test_waits_grow_and_are_bounded() -> None:
-    waits = [Retries().delay(attempt) for attempt in range(12)]
+    waits = [delay(attempt) for attempt in range(12)]
     assert waits[0] < 0.4
     assert all(0.75 * min(30, 0.25 * 2**at) <= wait <= 1.25 * 30 for at, wait in enumerate(waits))
-    assert Retries().delay(0, "1000000") == 30
-    assert Retries().delay(0, "tomorrow") < 1
+    assert delay(0, "1000000") == 30
+    assert delay(0, "tomorrow") < 1
 
 
 def test_without_the_package_the_command_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import asyncio
 import functools
-import inspect
+import json
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
@@ -24,16 +24,15 @@ from typing import TYPE_CHECKING, Any, Concatenate, Generic, NamedTuple, ParamSp
 
 from nlgauge.apps.operations import operations
 from nlgauge.apps.service.exchange import (
+    BUSY,
     TOO_LARGE,
     Ask,
     Call,
     Exchange,
-    Reply,
-    Retries,
+    content_of,
+    delay,
     problem_error,
-    read,
     read_result,
-    send,
 )
 from nlgauge.core.corpus import References
 from nlgauge.core.operations import Operation
@@ -74,7 +73,7 @@ class _Awaits:
 class _Method(Generic[P, R]):
     """A method that is written as an exchange; it returns the result, or an awaitable of it."""
 
-    def __init__(self, function: Callable[..., Exchange[R]]) -> None:
+    def __init__(self, function: Callable[Concatenate[Any, P], Exchange[R]]) -> None:
         self._function = function
 
     @overload
@@ -84,7 +83,10 @@ class _Method(Generic[P, R]):
     @overload
     def __get__(self, instance: _Awaits, owner: Any) -> Callable[P, Coroutine[Any, Any, R]]: ...
     def __get__(self, instance: Any, owner: Any) -> Any:
-        return self._function if instance is None else _carried_out(instance, self._function)
+        if instance is None:
+            return self._function
+        exchange = MethodType(self._function, instance)
+        return _carry_out_by(instance, exchange, like=exchange)
 
 
 class _JobMethod(_Method[P, Any]):
@@ -100,22 +102,16 @@ class _JobMethod(_Method[P, Any]):
         return super().__get__(instance, owner)
 
 
-def _carried_out(instance: Any, function: Callable[..., Exchange[Any]]) -> Callable[..., Any]:
-    exchange = MethodType(function, instance)
+def _carry_out_by(
+    instance: Any, exchange: Callable[..., Exchange[Any]], *, like: Callable[..., Any]
+) -> Callable[..., Any]:
+    """A function that carries out an exchange, with the name, documentation and arguments of another one."""
 
-    @functools.wraps(exchange)
+    @functools.wraps(like)
     def method(*args: Any, **keywords: Any) -> Any:
         return instance._carry_out(exchange(*args, **keywords))
 
     return method
-
-
-def _method(function: Callable[Concatenate[Any, P], Exchange[R]]) -> _Method[P, R]:
-    return _Method(function)
-
-
-def _job_method(function: Callable[Concatenate[Any, P], Exchange[Any]]) -> _JobMethod[P]:
-    return _JobMethod(function)
 
 
 if TYPE_CHECKING:
@@ -169,17 +165,17 @@ class _JobCalls:
         """Its name at the service."""
         return self.state.id
 
-    @_method
+    @_Method
     def refresh(self) -> Exchange[JobState]:
         """Ask how far it is."""
         return self._update(Ask("GET", f"/v1/jobs/{self.id}"))
 
-    @_method
+    @_Method
     def cancel(self) -> Exchange[JobState]:
         """Cancel it; one that is running stops a moment later."""
         return self._update(Ask("POST", f"/v1/jobs/{self.id}/cancel", b"{}"))
 
-    @_method
+    @_Method
     def wait(self, *, timeout: float | None = None, watch: Callable[[JobState], None] | None = None) -> Exchange[Any]:
         """Wait for its end and return its result, as the library has it. `watch` is shown each state on the way."""
         until = None if timeout is None else time.monotonic() + timeout
@@ -195,18 +191,18 @@ class _JobCalls:
                 watch(self.state)
         return (yield from self._result())
 
-    @_method
+    @_Method
     def result(self) -> Exchange[Any]:
         """The result of a job that is done; else an error that says why there is none."""
         return self._result()
 
-    @_method
+    @_Method
     def download(self, form: str) -> Exchange[bytes]:
         """The result as it is kept: json, tsv, segments, pairs or html, as far as the kind of job has it."""
         self.state.check()
         return (yield from self._client._send(Ask("GET", f"/v1/jobs/{self.id}/result?format={form}")))
 
-    @_method
+    @_Method
     def remove(self) -> Exchange[None]:
         """Remove it and its result from the service."""
         yield from self._client._send(Ask("DELETE", f"/v1/jobs/{self.id}"))
@@ -248,12 +244,12 @@ class _Calls(ABC):
         transport: Any = None,
     ) -> None:
         self._package = require("httpx2", "service")
-        headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
+        headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {api_key}"} if api_key else {})
         self._http = getattr(self._package, type(self).__name__)(
             base_url=url, headers=headers, timeout=timeout, transport=transport, trust_env=False
         )
         self._url = url
-        self._retries = Retries(retries)
+        self._retries = retries
         self._limits: Mapping[str, float] | None = None
 
     if TYPE_CHECKING:
@@ -271,15 +267,15 @@ class _Calls(ABC):
         def __getattr__(self, name: str) -> Callable[..., Any]:
             """The method of an operation."""
             for operation in operations().values():
-                if operation.method == name and not name.startswith("_"):
-                    return _operation_method(self, operation)
+                if operation.method == name:
+                    return _carry_out_by(self, functools.partial(self._run, operation), like=operation.call)
             msg = f"{type(self).__name__!r} object has no attribute {name!r}"
             raise AttributeError(msg)
 
         def __dir__(self) -> list[str]:
             return [*super().__dir__(), *(operation.method for operation in operations().values())]
 
-    @_method
+    @_Method
     def score(
         self,
         /,
@@ -294,11 +290,11 @@ class _Calls(ABC):
         """Score the outputs of one system: `nlgauge.score`."""
         chosen = one_metric(metric, function="score")
         texts = {"ref_streams": ref_streams, "sources": sources}
-        scores = yield from self._run(operations()["score"], ({"": hyps}, refs, chosen), texts | dict(options))
+        scores = yield from self._run(operations()["score"], {"": hyps}, refs, chosen, **texts, **options)
         score: Score = scores[0]
         return score
 
-    @_method
+    @_Method
     def compare_systems(
         self, /, scores: Scores, *, settings: CompareSettings | None = None, **options: Unpack[CompareKeywords]
     ) -> Exchange[SystemComparison]:
@@ -308,7 +304,7 @@ class _Calls(ABC):
         comparison: SystemComparison = yield lambda _: compare_systems(scores, settings=settings, **options)
         return comparison
 
-    @_method
+    @_Method
     def stress(
         self, /, texts: Sequence[str], refs: References | None = None, metric: Metrics | None = None, **options: Any
     ) -> Exchange[StressTest]:
@@ -317,14 +313,14 @@ class _Calls(ABC):
 
         def work(carry_out: Callable[[Exchange[Any]], Any]) -> StressTest:
             def scorer(*args: Any, **keywords: Any) -> Any:
-                return carry_out(self._run(operations()["score"], args, keywords))
+                return carry_out(self._run(operations()["score"], *args, **keywords))
 
             return stress(texts, refs, metric, scorer=scorer, **options)
 
         test: StressTest = yield work
         return test
 
-    @_job_method
+    @_JobMethod
     def submit(self, operation: str, /, *args: Any, **options: Any) -> Exchange[Any]:
         """An operation as a job, to be watched or cancelled; arguments are those of its method."""
         known = operations()
@@ -333,27 +329,27 @@ class _Calls(ABC):
             raise ServiceError(msg)
         return (yield from self._submit(Call(known[operation], args, options)))
 
-    @_job_method
+    @_JobMethod
     def job(self, name: str) -> Exchange[Any]:
         """A job that was submitted before."""
         return self._job(self, (yield from self._read(Ask("GET", f"/v1/jobs/{name}"), JobState.read)))
 
-    @_method
+    @_Method
     def describe(self) -> Exchange[dict[str, Any]]:
         """Version, engine and limits of the service."""
         return self._read(Ask("GET", "/v1"), dict)
 
-    @_method
+    @_Method
     def metrics(self) -> Exchange[list[dict[str, Any]]]:
         """The metrics of the service, with their options."""
         return self._read(Ask("GET", "/v1/metrics"), list)
 
-    @_method
+    @_Method
     def models(self) -> Exchange[list[dict[str, Any]]]:
         """The models that are known, and which of them the service offers."""
         return self._read(Ask("GET", "/v1/models"), list)
 
-    def _run(self, operation: Operation, args: Sequence[Any], keywords: Mapping[str, Any]) -> Exchange[Any]:
+    def _run(self, operation: Operation, /, *args: Any, **keywords: Any) -> Exchange[Any]:
         """At once; what is too much or takes too long for that becomes a job, which is waited for."""
         call = Call(operation, args, keywords)
         fits = call.fits(self._limits)
@@ -376,33 +372,35 @@ class _Calls(ABC):
         return self._job(self, (yield from self._read(ask, JobState.read)))
 
     def _read(self, ask: Ask, reader: Callable[[Any], R]) -> Exchange[R]:
-        return read(ask, (yield from self._send(ask)), reader)
+        """What a reader makes of the JSON of an answer."""
+        content = yield from self._send(ask)
+        try:
+            return reader(json.loads(content))
+        except (ValueError, KeyError, TypeError) as error:
+            msg = f"the service's answer to {ask.method} {ask.path} cannot be read: {error!r}"
+            raise ServiceError(msg) from error
 
     def _send(self, ask: Ask) -> Exchange[bytes]:
-        return send(ask, self._url, self._retries)
-
-    def _lost(self, error: Exception) -> Reply:
-        return Reply(error=error, connected=not isinstance(error, self._package.ConnectError))
+        """The content of the answer; a service that is busy, or cannot be reached, is asked again."""
+        attempt = 0
+        while True:
+            reply = yield ask
+            last, retry_after = attempt >= self._retries, None
+            if isinstance(reply, Exception):
+                arrived = not isinstance(reply, self._package.ConnectError)
+                if last or (arrived and not ask.again):
+                    msg = f"the service at {self._url} does not answer: {reply or type(reply).__name__}"
+                    raise ServiceError(msg) from reply
+            else:
+                if last or reply.status_code not in BUSY:
+                    return content_of(reply.status_code, reply.content)
+                retry_after = reply.headers.get("retry-after")
+            yield delay(attempt, retry_after)
+            attempt += 1
 
     @abstractmethod
     def _carry_out(self, exchange: Exchange[Any]) -> Any:
         """Send what the exchange asks for, and return what it ends with."""
-
-
-def _operation_method(client: _Calls, operation: Operation) -> Callable[..., Any]:
-    """The library's function by its name, documentation and arguments, computed by the service."""
-
-    def method(*args: Any, **keywords: Any) -> Any:
-        return client._carry_out(client._run(operation, args, keywords))
-
-    method.__name__ = method.__qualname__ = operation.method
-    method.__doc__ = operation.call.__doc__
-    method.__signature__ = inspect.signature(operation.call)  # type: ignore[attr-defined]  # as inspect reads it
-    return method
-
-
-def _reply(response: Any) -> Reply:
-    return Reply(response.status_code, response.content, response.headers.get("retry-after"))
 
 
 class Client(_Calls, _Waits):
@@ -436,17 +434,14 @@ class Client(_Calls, _Waits):
             except StopIteration as end:
                 return end.value
             if isinstance(step, Ask):
-                reply = self._request(step)
+                try:
+                    reply = self._http.request(step.method, step.path, content=step.body)
+                except self._package.TransportError as error:
+                    reply = error
             elif callable(step):
                 reply = step(self._carry_out)
             else:
                 time.sleep(step)
-
-    def _request(self, ask: Ask) -> Reply:
-        try:
-            return _reply(self._http.request(ask.method, ask.path, content=ask.body, headers=ask.headers))
-        except self._package.TransportError as error:
-            return self._lost(error)
 
 
 class AsyncClient(_Calls, _Awaits):
@@ -473,7 +468,10 @@ class AsyncClient(_Calls, _Awaits):
             except StopIteration as end:
                 return end.value
             if isinstance(step, Ask):
-                reply = await self._request(step)
+                try:
+                    reply = await self._http.request(step.method, step.path, content=step.body)
+                except self._package.TransportError as error:
+                    reply = error
             elif callable(step):
 
                 def from_thread(inner: Exchange[Any]) -> Any:
@@ -482,9 +480,3 @@ class AsyncClient(_Calls, _Awaits):
                 reply = await asyncio.to_thread(step, from_thread)
             else:
                 await asyncio.sleep(step)
-
-    async def _request(self, ask: Ask) -> Reply:
-        try:
-            return _reply(await self._http.request(ask.method, ask.path, content=ask.body, headers=ask.headers))
-        except self._package.TransportError as error:
-            return self._lost(error)

@@ -1,8 +1,8 @@
-"""Requests to a service and its answers, without input or output: bodies, retries, errors, and results.
+"""Requests to a service and its answers, without input or output: bodies, waits, errors, and results.
 
 An exchange is a generator. It yields what is to be done: a request to send (`Ask`), seconds to wait, or work for this
-machine (a function that gets a way to carry out further exchanges). It is sent the reply, and returns its result.
-`client.py` has the two loops that carry it out.
+machine (a function that gets a way to carry out further exchanges). It is sent the response, or the error in its
+place, and returns its result. `client.py` has the two loops that carry it out.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import random
 import warnings
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from nlgauge import errors
 from nlgauge.core.corpus import checked_texts, make_corpus
@@ -26,7 +26,10 @@ from nlgauge.errors import NlgaugeError, NlgaugeWarning, RecipeError, ServiceErr
 TOO_LARGE = 413
 
 #: Answers after which it is worth to ask again.
-_BUSY = (429, 503)
+BUSY = (429, 503)
+
+#: Seconds before a request is sent again: the first time, and at most.
+_FIRST_WAIT, _LONGEST_WAIT = 0.25, 30.0
 
 #: Up to so many texts, characters and pairs a request is sent without asking what the service takes.
 _SURELY_TEXTS = 200
@@ -46,23 +49,6 @@ class Ask:
     again: bool = True
     """Whether it may be sent again where it is not known what became of it."""
 
-    @property
-    def headers(self) -> dict[str, str]:
-        """That the body is JSON."""
-        return {} if self.body is None else {"Content-Type": "application/json"}
-
-
-class Reply(NamedTuple):
-    """What became of a request."""
-
-    status: int = 0
-    content: bytes = b""
-    retry_after: str | None = None
-    error: Exception | None = None
-    """Why there is no answer."""
-    connected: bool = True
-    """Whether the request may have arrived."""
-
 
 #: What an exchange yields.
 Step: TypeAlias = Ask | float | Callable[[Callable[["Exchange[Any]"], Any]], Any]
@@ -70,45 +56,26 @@ Step: TypeAlias = Ask | float | Callable[[Callable[["Exchange[Any]"], Any]], Any
 Exchange: TypeAlias = Generator[Step, Any, Answer]
 
 
-class Retries(NamedTuple):
-    """How often to ask again, and how long to wait before: twice as long each time, but for what the service says."""
+def delay(attempt: int, retry_after: str | None = None) -> float:
+    """Seconds to wait after attempt 0, 1, ...: twice as long each time, or as long as the service says.
 
-    times: int = 5
-    first: float = 0.25
-    longest: float = 30.0
-
-    def delay(self, attempt: int, retry_after: str | None = None) -> float:
-        """Seconds to wait after attempt 0, 1, ...; a little at random, so that clients do not come back together."""
-        wait = min(self.longest, self.first * float(2**attempt)) * (0.75 + random.random() / 2)
-        if retry_after is not None and retry_after.isdigit():
-            wait = max(wait, min(self.longest, float(retry_after)))
-        return wait
+    A part is random, so that clients do not come back together.
+    """
+    wait = min(_LONGEST_WAIT, _FIRST_WAIT * float(2**attempt)) * (0.75 + random.random() / 2)
+    if retry_after is not None and retry_after.isdigit():
+        wait = max(wait, min(_LONGEST_WAIT, float(retry_after)))
+    return wait
 
 
-def send(ask: Ask, url: str, retries: Retries) -> Exchange[bytes]:
-    """The content of the answer; a service that is busy, or cannot be reached, is asked again."""
-    attempt = 0
-    while True:
-        reply: Reply = yield ask
-        last = attempt >= retries.times
-        if reply.error is not None:
-            if last or (reply.connected and not ask.again):
-                msg = f"the service at {url} does not answer: {reply.error or type(reply.error).__name__}"
-                raise ServiceError(msg) from reply.error
-        elif reply.status not in _BUSY or last:
-            return _content(reply)
-        yield retries.delay(attempt, reply.retry_after)
-        attempt += 1
-
-
-def _content(reply: Reply) -> bytes:
-    if reply.status < 300:
-        return reply.content
+def content_of(status: int, content: bytes) -> bytes:
+    """The content of an answer, or the error that it tells of."""
+    if status < 300:
+        return content
     try:
-        record = json.loads(reply.content)
+        record = json.loads(content)
     except ValueError:
         record = {}
-    raise problem_error(record if isinstance(record, dict) else {}, reply.status)
+    raise problem_error(record if isinstance(record, dict) else {}, status)
 
 
 def problem_error(problem: Mapping[str, Any], status: int | None = None) -> NlgaugeError:
@@ -119,15 +86,6 @@ def problem_error(problem: Mapping[str, Any], status: int | None = None) -> Nlga
         return kind(detail)
     where = f" (status {status})" if status is not None else ""
     return ServiceError(f"the service refused{where}: {detail}", status=status)
-
-
-def read(ask: Ask, content: bytes, reader: Callable[[Any], Answer]) -> Answer:
-    """What a reader makes of the JSON of an answer."""
-    try:
-        return reader(json.loads(content))
-    except (ValueError, KeyError, TypeError) as error:
-        msg = f"the service's answer to {ask.method} {ask.path} cannot be read: {error!r}"
-        raise ServiceError(msg) from error
 
 
 def read_result(operation: Operation, record: dict[str, Any]) -> Any:
