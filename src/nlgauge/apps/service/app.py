@@ -139,6 +139,9 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         middleware=around,
         docs_url=None,  # FastAPI's page loads its parts from elsewhere
         redoc_url=None,
+        exception_handlers=dict.fromkeys(
+            (ProblemError, NlgaugeError, RequestValidationError, HTTPException), _answer_error
+        ),
         # It would tell whoever listens in the process about requests and errors, with their texts.
         telemetry={
             "tracing": False,
@@ -151,51 +154,41 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     app.state.service = service
     for router in (operation_routes.operation_router(), routes.router, operation_routes.router, page_routes.router):
         app.include_router(router)
-    _add_handlers(app)
     app.openapi = lambda: _description(app, chosen.root_path)  # type: ignore[method-assign]  # as FastAPI's documentation has it
     return app
 
 
-def _add_handlers(app: FastAPI) -> None:
-    @app.exception_handler(ProblemError)
-    async def of_service(request: Request, error: ProblemError) -> Response:
-        return problem_response(error)
-
-    @app.exception_handler(NlgaugeError)
-    async def of_library(request: Request, error: NlgaugeError) -> Response:
-        return problem_response(library_problem(error))
-
-    @app.exception_handler(RequestValidationError)
-    async def of_form(request: Request, error: RequestValidationError) -> Response:
-        return problem_response(validation_problem(error.errors()))
-
-    @app.exception_handler(HTTPException)
-    async def of_http(request: Request, error: HTTPException) -> Response:
-        return problem_response(ProblemError(error.status_code, str(error.detail), kind=""), error.headers)
+async def _answer_error(request: Request, error: Any) -> Response:
+    """An error as problem details."""
+    if isinstance(error, NlgaugeError):
+        error = library_problem(error)
+    elif isinstance(error, RequestValidationError):
+        error = validation_problem(error.errors())
+    elif isinstance(error, HTTPException):
+        return problem_response(ProblemError(error.status_code, str(error.detail)), error.headers)
+    return problem_response(error)
 
 
 def _description(app: FastAPI, root_path: str) -> dict[str, Any]:
     """The OpenAPI description, with the errors that the parts around the endpoints answer with."""
     if app.openapi_schema is None:
-        found = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
-        found |= {"servers": [{"url": root_path}]} if root_path else {}
-        schemas = found.setdefault("components", {}).setdefault("schemas", {})
+        about = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
+        about |= {"servers": [{"url": root_path}]} if root_path else {}
+        schemas = about["components"]["schemas"]
         schemas["ProblemRecord"] = ProblemRecord.model_json_schema()
         for name in ("HTTPValidationError", "ValidationError"):
             schemas.pop(name, None)
         content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/ProblemRecord"}}}
-        found["components"]["securitySchemes"] = {
+        about["components"]["securitySchemes"] = {
             "bearer": {"type": "http", "scheme": "bearer"},
             "key": {"type": "apiKey", "in": "header", "name": "X-API-Key"},
         }
-        found["security"] = [{}, {"bearer": []}, {"key": []}]
-        for operations in found["paths"].values():
+        about["security"] = [{}, {"bearer": []}, {"key": []}]
+        anywhere = {str(status): {"description": text, "content": content} for status, text in _ANYWHERE.items()}
+        for operations in about["paths"].values():
             for operation in operations.values():
-                answers = operation.setdefault("responses", {})
-                for status, what in _ANYWHERE.items():
-                    answers[str(status)] = {"description": what, "content": content}
-                for status, answer in answers.items():
-                    if status in {"404", "409"}:
-                        answer["content"] = content
-        app.openapi_schema = found
+                answers = operation["responses"] = operation["responses"] | anywhere
+                for status in {"404", "409"} & answers.keys():
+                    answers[status]["content"] = content
+        app.openapi_schema = about
     return app.openapi_schema

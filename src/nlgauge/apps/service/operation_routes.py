@@ -83,9 +83,12 @@ def _add_job(router: APIRouter, operation: Operation) -> None:
     model: Any = request_model(operation)
 
     def submit(asked: model, service: Used, request: Request, response: Response) -> JobStatus:
-        job = _submit(asked, service)
+        if service.stopping.is_set():
+            raise ProblemError(503, "the service is about to stop", kind="stopping", retry_after=5)
+        _check(asked, service, job=True)
+        job = service.jobs.submit(operation.name, asked.model_dump_json(exclude_unset=True).encode())
         response.headers["Location"] = f"{request.scope.get('root_path', '')}/v1/jobs/{job.id}"
-        return job
+        return _status(service, job)
 
     router.add_api_route(
         f"/v1/jobs/{operation.name}",
@@ -120,14 +123,6 @@ async def _answer(request: OperationRequest, service: Service, form: str) -> byt
         return answer(request, service.caller.run(request, warnings, service.score_here), form, warnings)
 
     return await service.in_thread(work)
-
-
-def _submit(request: OperationRequest, service: Service) -> JobStatus:
-    if service.stopping.is_set():
-        raise ProblemError(503, "the service is about to stop", kind="stopping", retry_after=5)
-    _check(request, service, job=True)
-    content = request.model_dump_json(exclude_unset=True).encode()
-    return _status(service, service.jobs.submit(request.operation.name, content))
 
 
 #: Characters times samples of one explanation: Shapley values take a scoring for each word of each sample.

@@ -13,7 +13,6 @@ from nlgauge._version import __version__
 from nlgauge.apps.service.guard import ProblemError
 from nlgauge.apps.service.policy import allowed_words
 from nlgauge.apps.service.service import Service
-from nlgauge.core.metric import Metric
 from nlgauge.core.registry import METRICS
 from nlgauge.report.metrics import describe_metric, describe_option, metric_equation
 
@@ -22,8 +21,8 @@ router = APIRouter()
 
 def service_of(request: Request) -> Service:
     """The service behind the application."""
-    found: Service = request.app.state.service
-    return found
+    service: Service = request.app.state.service
+    return service
 
 
 def json_body(request: Request) -> None:
@@ -103,7 +102,16 @@ def metrics(service: Used) -> list[MetricRecord]:
 
 @cache
 def _records() -> tuple[MetricRecord, ...]:
-    return tuple(MetricRecord.model_validate(_described(metric)) for metric in METRICS.values())
+    records = []
+    for metric in METRICS.values():
+        recipe = metric()
+        options = [
+            {**describe_option(recipe, name, about)._asdict(), "values": allowed_words(metric, name, about)}
+            for name, about in metric.options().items()
+        ]
+        more = {"options": options, "equation": metric_equation(metric), "citation": metric.citation.strip()}
+        records.append(MetricRecord.model_validate(describe_metric(metric)._asdict() | more))
+    return tuple(records)
 
 
 @router.get("/v1/models", summary="Models")
@@ -132,13 +140,3 @@ def figures(service: Used) -> Response:
     service.monitor.waiting.set(service.inference.waiting)
     service.monitor.queued.set(service.store.queued())
     return Response(service.monitor.text(), media_type=service.monitor.content_type)
-
-
-def _described(metric: type[Metric]) -> dict[str, Any]:
-    recipe = metric()
-    options = [
-        {**describe_option(recipe, name, about)._asdict(), "values": allowed_words(metric, name, about)}
-        for name, about in metric.options().items()
-    ]
-    more = {"options": options, "equation": metric_equation(metric), "citation": metric.citation.strip()}
-    return describe_metric(metric)._asdict() | more
