@@ -18,9 +18,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-import numpy as np
-
-from nlgauge.apps.compat import bert_score
 from nlgauge.apps.compat.batches import check_lengths, reference_groups
 from nlgauge.apps.compat.evaluate_metrics import EVALUATE_METRICS, check_options
 from nlgauge.core.corpus import checked_texts
@@ -75,11 +72,6 @@ class EvaluationModule:
         self._references: list[list[str]] = []
         self._sources: list[str] = []
 
-    @property
-    def _of_evaluate(self) -> bool:
-        """Whether evaluate has a metric of that name, whose keys and options it has here."""
-        return self.name in EVALUATE_METRICS or self.name == "bertscore"
-
     def __len__(self) -> int:
         return len(self._predictions)
 
@@ -110,7 +102,7 @@ class EvaluationModule:
         texts = checked_texts(predictions, "predictions")
         groups = None if references is None else reference_groups(references, "references")
         originals = None if sources is None else checked_texts(sources, "sources")
-        if originals is not None and self._of_evaluate:
+        if originals is not None and self.name in EVALUATE_METRICS:
             msg = f"{self.name} of evaluate compares with references, not with sources; leave out sources="
             raise InputError(msg)
         for name, values, known in (
@@ -155,28 +147,22 @@ class EvaluationModule:
 
     def _check(self, options: Mapping[str, Any]) -> None:
         """Refuse options that the metric does not have."""
-        if self._of_evaluate:
+        if self.name in EVALUATE_METRICS:
             check_options(self.name, options)
         else:
             Accumulator(self.name, **options)
 
     def _computed(self, options: Mapping[str, Any]) -> dict[str, Any]:
-        if self._of_evaluate and not self._references:
-            msg = f"{self.name} compares with references; give references="
-            raise InputError(msg)
         if self.name in EVALUATE_METRICS:
+            if not self._references:
+                msg = f"{self.name} compares with references; give references="
+                raise InputError(msg)
             return EVALUATE_METRICS[self.name](self._predictions, self._references, **options)
-        if self.name == "bertscore":
-            parts, signature = bert_score.score(self._predictions, self._references, return_hash=True, **options)
-            names = ("precision", "recall", "f1")
-            return {name: np.asarray(part).tolist() for name, part in zip(names, parts, strict=True)} | {
-                "hashcode": signature
-            }
-        found = score(
+        result = score(
             self._predictions, self._references or None, sources=self._sources or None, metric=self.name, **options
         )
-        lists = {("scores" if name == "score" else name): v.tolist() for name, v in found.segments.items()}
-        return {"score": found.system_score, **lists, "hashcode": str(found.signature)}
+        lists = {("scores" if name == "score" else name): v.tolist() for name, v in result.segments.items()}
+        return {"score": result.system_score, **lists, "hashcode": str(result.signature)}
 
 
 class CombinedEvaluations:

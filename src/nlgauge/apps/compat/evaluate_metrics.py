@@ -1,9 +1,9 @@
-"""Metrics that `evaluate` has under keys and options of its own: sacrebleu, bleu, chrf and rouge.
+"""Metrics that `evaluate` has under keys and options of its own: bertscore, sacrebleu, bleu, chrf and rouge.
 
-The same packages compute them here (sacrebleu, rouge-score), called as the scripts of evaluate call them, so that the
-numbers are the same. Each result has one key more, `hashcode`: the signature of the recipe of nlgauge that gives the
-same score, where there is one (sacrebleu and chrf with options that recipes have). Elsewhere it is a line of all
-choices that begins with `evaluate-`, which is for people to read: nlgauge has no such recipe.
+The last four are computed by the same packages (sacrebleu, rouge-score), called as the scripts of evaluate call them,
+so that the numbers are the same. Each result has one key more, `hashcode`: the signature of the recipe of nlgauge that
+gives the same score, where there is one (bertscore, and sacrebleu and chrf with options that recipes have). Elsewhere
+it is a line of all choices that begins with `evaluate-`, which is for people to read: nlgauge has no such recipe.
 
 What needs a word beyond the options:
 
@@ -199,8 +199,16 @@ def rouge(
     return values | {"hashcode": _line("rouge", choices, "rouge_score")}
 
 
-#: What `evaluate.load` takes for names of its own metrics.
+def bertscore(predictions: Texts, references: Groups, **options: Any) -> dict[str, Any]:
+    """BERTScore per segment; options are those of bert-score."""
+    parts, signature = bert_score.score(predictions, references, return_hash=True, **options)
+    values = (np.asarray(part).tolist() for part in parts)
+    return dict(zip(("precision", "recall", "f1"), values, strict=True)) | {"hashcode": signature}
+
+
+#: Metrics that evaluate has too, whose keys and options are those of evaluate.
 EVALUATE_METRICS: Mapping[str, Callable[..., dict[str, Any]]] = {
+    "bertscore": bertscore,
     "sacrebleu": sacrebleu,
     "bleu": bleu,
     "chrf": chrf,
@@ -210,10 +218,9 @@ EVALUATE_METRICS: Mapping[str, Callable[..., dict[str, Any]]] = {
 
 def check_options(name: str, options: Collection[str]) -> None:
     """Refuse options that evaluate does not have for a metric."""
-    made_by = bert_score.score if name == "bertscore" else EVALUATE_METRICS[name]
-    known = list(signature_of(made_by).parameters)[2:]
-    if "return_hash" in known:  # of bert-score; evaluate always returns it
-        known.remove("return_hash")
+    function = bert_score.score if name == "bertscore" else EVALUATE_METRICS[name]
+    # The first two are the texts; evaluate always returns the hash.
+    known = [option for option in list(signature_of(function).parameters)[2:] if option != "return_hash"]
     for option in options:
         if option not in known:
             hint = did_you_mean(option, known)
