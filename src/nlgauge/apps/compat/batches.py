@@ -37,10 +37,10 @@ def check_lengths(first: str, texts: Sized, second: str, others: list[Any]) -> N
     if len(texts) == len(others):
         return
     msg = f"{first} and {second} must go together, got {len(texts)} and {len(others)}"
-    groups = bool(others) and all(isinstance(one, list | tuple) for one in others)
-    if groups and len(texts) == 1 and all(len(one) == 1 for one in others):
+    groups = bool(others) and all(isinstance(group, list | tuple) for group in others)
+    if groups and len(texts) == 1 and all(len(group) == 1 for group in others):
         msg += f"; several {second} of one segment are a list in the list: [[...]]"
-    elif groups and all(len(one) == len(texts) for one in others):
+    elif groups and all(len(group) == len(texts) for group in others):
         msg += f"; each entry of {second} holds {len(texts)} texts: give the references of one segment after another"
     raise InputError(msg)
 
@@ -90,6 +90,6 @@ class BatchScorer:
             None if self.ref is None else list(batch[self.ref]),
             sources=None if self.source is None else list(batch[self.source]),
         )
-        found = running.compute()
-        prefix = found.metric if self.prefix is None else self.prefix
-        return {f"{prefix}_{name}": values.tolist() for name, values in found.segments.items()}
+        score = running.compute()
+        prefix = score.metric if self.prefix is None else self.prefix
+        return {f"{prefix}_{name}": values.tolist() for name, values in score.segments.items()}

@@ -104,11 +104,11 @@ def idf_of_dictionary(weights: Mapping[int, float], tokenizer: TextTokenizer) ->
     documents = math.exp(factory()) - 1
     frequency = np.zeros(tokenizer.vocabulary_size, dtype=np.int64)
     for token, weight in weights.items():
-        found = (documents + 1) / math.exp(weight) - 1
-        if not 0 <= token < len(frequency) or abs(found - round(found)) > _WHOLE * max(1.0, found):
+        count = (documents + 1) / math.exp(weight) - 1
+        if not 0 <= token < len(frequency) or abs(count - round(count)) > _WHOLE * max(1.0, count):
             msg = f"idf[{token}] = {weight} is no idf of {round(documents)} documents under this model's tokenizer"
             raise InputError(msg)
-        frequency[token] = round(found)
+        frequency[token] = round(count)
     return IdfTable(round(documents), frequency, tokenizer.digest, "an idf dictionary of bert-score")
 
 

@@ -141,9 +141,9 @@ class EvaluationModule:
             if not self._predictions:
                 msg = "there is nothing to compute: give predictions= and references=, or add() them first"
                 raise InputError(msg)
-            found = self._computed(chosen)
+            result = self._computed(chosen)
         self._predictions, self._references, self._sources = [], [], []
-        return found
+        return result
 
     def _check(self, options: Mapping[str, Any]) -> None:
         """Refuse options that the metric does not have."""
@@ -174,10 +174,12 @@ class CombinedEvaluations:
         if isinstance(evaluations, str) or not evaluations:
             msg = f"combine() takes a list of metrics, or a dict with a name for each, got {evaluations!r}"
             raise RecipeError(msg)
-        given = evaluations.values() if isinstance(evaluations, Mapping) else evaluations
-        self.evaluation_modules = [load(one) if isinstance(one, str) else one for one in given]
+        modules = evaluations.values() if isinstance(evaluations, Mapping) else evaluations
+        self.evaluation_modules = [load(module) if isinstance(module, str) else module for module in modules]
         self.evaluation_module_names = (
-            list(evaluations) if isinstance(evaluations, Mapping) else [one.name for one in self.evaluation_modules]
+            list(evaluations)
+            if isinstance(evaluations, Mapping)
+            else [entry.name for entry in self.evaluation_modules]
         )
         self.force_prefix = force_prefix
 
@@ -204,12 +206,12 @@ class CombinedEvaluations:
             raise RecipeError(msg)
         texts, groups = _kept(predictions), _kept(references)
         with _as_before_an_error(self.evaluation_modules):
-            found = [module.compute(predictions=texts, references=groups) for module in self.evaluation_modules]
-        times = Counter(key for one in found for key in one)
+            results = [module.compute(predictions=texts, references=groups) for module in self.evaluation_modules]
+        times = Counter(key for result in results for key in result)
         names = Counter(self.evaluation_module_names)
         seen: Counter[str] = Counter()
         merged = {}
-        for name, result in zip(self.evaluation_module_names, found, strict=True):
+        for name, result in zip(self.evaluation_module_names, results, strict=True):
             prefix = name if names[name] == 1 else f"{name}_{seen[name]}"
             seen[name] += 1
             for key, value in result.items():
@@ -260,7 +262,7 @@ def combine(
 def _known_name(name: str) -> str:
     """The metric's name as it is spelt here: `evaluate-metric/BLEU` is bleu."""
     wanted = name.removeprefix("evaluate-metric/").casefold()
-    known: dict[str, str] = {one.casefold(): one for one in (*METRICS, *EVALUATE_METRICS)}
+    known: dict[str, str] = {metric.casefold(): metric for metric in (*METRICS, *EVALUATE_METRICS)}
     if wanted in _ONLY_IN_EVALUATE:
         msg = f"{name!r} is a metric of evaluate that nlgauge does not have; keep evaluate for this one"
         raise RecipeError(msg)
@@ -274,12 +276,12 @@ def _known_name(name: str) -> str:
 @contextmanager
 def _as_before_an_error(modules: Sequence[EvaluationModule]) -> Iterator[None]:
     """Metrics hold what they held, if what is done here fails: texts may have taken hours to make."""
-    held = [(list(one._predictions), list(one._references), list(one._sources)) for one in modules]
+    held = [(list(module._predictions), list(module._references), list(module._sources)) for module in modules]
     try:
         yield
     except BaseException:
-        for one, texts in zip(modules, held, strict=True):
-            one._predictions, one._references, one._sources = texts
+        for module, texts in zip(modules, held, strict=True):
+            module._predictions, module._references, module._sources = texts
         raise
 
 

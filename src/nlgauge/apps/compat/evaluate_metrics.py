@@ -1,9 +1,9 @@
 """Metrics that `evaluate` has under keys and options of its own: bertscore, sacrebleu, bleu, chrf and rouge.
 
 The last four are computed by the same packages (sacrebleu, rouge-score), called as the scripts of evaluate call them,
-so that the numbers are the same. Each result has one key more, `hashcode`: the signature of the recipe of nlgauge that
-gives the same score, where there is one (bertscore, and sacrebleu and chrf with options that recipes have). Elsewhere
-it is a line of all choices that begins with `evaluate-`, which is for people to read: nlgauge has no such recipe.
+so that the numbers are the same. Each result has one key more, `hashcode`: the signature of the recipe of nlgauge
+that gives the same score, where there is one (bertscore, and sacrebleu and chrf with options that recipes have).
+Elsewhere it is a line of all choices that begins with `evaluate-`: nlgauge has no such recipe.
 
 What needs a word beyond the options:
 
@@ -101,11 +101,12 @@ def bleu(
     _check(Int(1), max_order=max_order)
     _check(Flag(), smooth=smooth)
     _check_callable(tokenizer)
-    read = tokenizer or require("sacrebleu.metrics", "lexical").BLEU(tokenize="13a").tokenizer
+    mteval = require("sacrebleu.metrics", "lexical").BLEU(tokenize="13a").tokenizer
+    words: Tokenizer = tokenizer or (lambda text: str(mteval(text)).split())
     matches, totals = [0] * max_order, [0] * max_order
     length = reference_length = 0
     for text, group in zip(predictions, references, strict=True):
-        hypothesis, *others = (list(read(one)) if tokenizer else str(read(one)).split() for one in (text, *group))
+        hypothesis, *others = (list(words(sentence)) for sentence in (text, *group))
         length += len(hypothesis)
         reference_length += min(map(len, others))
         for order in range(max_order):
@@ -234,16 +235,16 @@ def check_options(name: str, options: Collection[str]) -> None:
 def _aggregated(scores: Sequence[Mapping[str, Any]], seed: int) -> dict[str, float]:
     """The package's aggregate of all segments; the generator that it draws from is put back as it was."""
     aggregator = require("rouge_score.scoring", "lexical").BootstrapAggregator()
-    for one in scores:
-        aggregator.add_scores(one)
+    for score in scores:
+        aggregator.add_scores(score)
     with _drawing:
         before = np.random.get_state()
         np.random.seed(seed)
         try:
-            found = aggregator.aggregate()
+            totals = aggregator.aggregate()
         finally:
             np.random.set_state(before)
-    return {kind: float(one.mid.fmeasure) for kind, one in found.items()}
+    return {kind: float(score.mid.fmeasure) for kind, score in totals.items()}
 
 
 def _ngrams(words: Sequence[str], order: int) -> Counter[tuple[str, ...]]:
@@ -278,7 +279,7 @@ def _counted(references: Groups) -> str:
 
 def _check_one_of(name: str, value: Any, known: Collection[Any]) -> None:
     if value not in known:
-        hint = did_you_mean(str(value), [one for one in known if one is not None])
+        hint = did_you_mean(str(value), [word for word in known if word is not None])
         msg = f"{name} must be one of {', '.join(map(str, known))}, got {value!r}{hint}"
         raise RecipeError(msg)
 

@@ -64,23 +64,24 @@ class FrameScores:
         if self._frame.empty:
             msg = "the frame has no rows, so there is nothing to score"
             raise InputError(msg)
-        found = score(
+        result = score(
             self._texts(hyp),
             self._references(columns) if columns else None,
             sources=None if source is None else self._texts(source),
             metric=metric,
             **options,
         )
-        frame = pd.DataFrame(dict(found.segments), index=self._frame.index)
-        frame.attrs |= {"signature": str(found.signature), "system_score": found.system_score}
+        frame = pd.DataFrame(dict(result.segments), index=self._frame.index)
+        frame.attrs |= {"signature": str(result.signature), "system_score": result.system_score}
         return frame
 
     def _several(self, ref: Any) -> list[Hashable]:
         """Columns of references; in a frame with levels of columns a tuple is the name of one."""
         if ref is None:
             return []
-        one = isinstance(ref, str) or not isinstance(ref, Iterable) or (isinstance(ref, tuple) and self._has(ref))
-        return [ref] if one else list(ref)
+        if isinstance(ref, str) or not isinstance(ref, Iterable) or (isinstance(ref, tuple) and self._has(ref)):
+            return [ref]
+        return list(ref)
 
     def _has(self, column: Hashable) -> bool:
         return column in self._frame.columns
@@ -94,7 +95,7 @@ class FrameScores:
                 if not texts:
                     msg = f"column {column!r}, row {index!r}: the list is empty; a row needs at least one reference"
                     raise InputError(msg)
-                group += [_text(one, column, index) for one in texts]
+                group += [_text(text, column, index) for text in texts]
         return groups
 
     def _texts(self, column: Hashable) -> list[str]:

@@ -105,7 +105,7 @@ class TextScore(Metric):  # type: ignore[misc]  # torchmetrics need not be here
         if running.keeps_texts or positions is not None:
             running.check(preds, target, sources=sources)
             record = {"preds": preds, "target": target, "sources": sources}
-            record["positions"] = None if positions is None else [int(one) for one in positions]
+            record["positions"] = None if positions is None else [int(position) for position in positions]
         else:
             running.update(preds, target, sources=sources)
             record = {"score": running.compute().to_dict()}
@@ -116,12 +116,12 @@ class TextScore(Metric):  # type: ignore[misc]  # torchmetrics need not be here
         """A tensor per component."""
         import torch
 
-        self.result = found = self._joined(self._gathered())
+        self.result = result = self._joined(self._gathered())
         if self._average:
-            return {name: torch.tensor(value, device=self.device) for name, value in found.system_scores.items()}
+            return {name: torch.tensor(value, device=self.device) for name, value in result.system_scores.items()}
         return {
             name: torch.tensor(values, dtype=torch.float32, device=self.device)
-            for name, values in found.segments.items()
+            for name, values in result.segments.items()
         }
 
     def _gathered(self) -> list[dict[str, Any]]:
@@ -136,12 +136,13 @@ class TextScore(Metric):  # type: ignore[misc]  # torchmetrics need not be here
         if not records:
             msg = "there is nothing to compute yet: call update() with texts first"
             raise InputError(msg)
-        if all("score" in one for one in records):
-            return Score.merge([Score.from_dict(one["score"]) for one in records])
-        if any("score" in one for one in records) or len({one["positions"] is None for one in records}) > 1:
+        merged = ["score" in record for record in records]
+        if all(merged):
+            return Score.merge([Score.from_dict(record["score"]) for record in records])
+        if any(merged) or len({record["positions"] is None for record in records}) > 1:
             msg = "positions must be given in every update() or in none"
             raise InputError(msg)
-        rows = [row for one in records for row in _rows(one)]
+        rows = [row for record in records for row in _rows(record)]
         if records[0]["positions"] is not None:
             rows = [row for _, row in sorted({row[0]: row for row in reversed(rows)}.items())]
         _, preds, target, sources = zip(*rows, strict=True)

@@ -142,9 +142,9 @@ def _checked(operation: Operation, texts: Mapping[str, Any]) -> dict[str, Any]:
     value = texts[first.name]
     present = [(entry.name, texts[entry.name]) for entry in operation.inputs if texts[entry.name] is not None]
     if operation.inputs == LISTS:
-        return {name: checked_texts(given, name) for name, given in present}
+        return {name: checked_texts(value, name) for name, value in present}
     if first.shape == "text":
-        return {name: given if isinstance(given, str) else list(given) for name, given in present}
+        return {name: value if isinstance(value, str) else list(value) for name, value in present}
     checked: dict[str, Any] = {}
     systems = value
     if first.shape == "groups":

@@ -101,10 +101,10 @@ def validation_problem(errors: Sequence[Mapping[str, Any]]) -> ProblemError:
     """A body or parameter that is not of the described form; what was sent is not repeated."""
     if any(error.get("type") == "json_invalid" for error in errors):
         return ProblemError(400, "the body is not JSON", kind="json")
-    found = [{"where": _place(error.get("loc", ())), "what": str(error.get("msg", ""))[:200]} for error in errors]
-    first = found[0] if found else {"where": "", "what": "not of the described form"}
-    more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
-    return ProblemError(422, f"{first['where']}: {first['what']}{more}", kind="form", errors=found[:_NAMED])
+    problems = [{"where": _place(error.get("loc", ())), "what": str(error.get("msg", ""))[:200]} for error in errors]
+    first = problems[0] if problems else {"where": "", "what": "not of the described form"}
+    more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
+    return ProblemError(422, f"{first['where']}: {first['what']}{more}", kind="form", errors=problems[:_NAMED])
 
 
 def _place(loc: Sequence[Any]) -> str:
@@ -224,13 +224,13 @@ class Guard:
 
     def _knows(self, headers: dict[str, str]) -> bool:
         """Whether a key was given that opens the service; all are compared, each in constant time."""
-        given = headers.get("x-api-key", "")
+        key_text = headers.get("x-api-key", "")
         scheme, _, token = headers.get("authorization", "").partition(" ")
         if scheme.lower() == "bearer":
-            given = token.strip()
-        presented = _digest(given.encode("latin-1"))
-        found = [hmac.compare_digest(presented, key) for key in self._keys]
-        return any(found)
+            key_text = token.strip()
+        presented = _digest(key_text.encode("latin-1"))
+        matches = [hmac.compare_digest(presented, key) for key in self._keys]
+        return any(matches)
 
     async def _body(self, scope: Scope, receive: Receive) -> bytes:
         limits = self._settings.limits
@@ -266,8 +266,8 @@ class Observer:
             nonlocal status, begun
             if message["type"] == "http.response.start":
                 status, begun = message["status"], True
-                given = {name.lower() for name, _ in message.get("headers", ())}
-                added = [(name, value) for name, value in _RAW_HEADERS if name not in given]
+                present = {name.lower() for name, _ in message.get("headers", ())}
+                added = [(name, value) for name, value in _RAW_HEADERS if name not in present]
                 message["headers"] = [*message.get("headers", ()), *added, (b"x-request-id", number.encode())]
             await send(message)
 

@@ -134,10 +134,10 @@ class InferenceThread:
                 raise ProblemError(503, "the service is about to stop", kind="stopping", retry_after=5)
             if len(self._requests) >= self._most_waiting:
                 raise ProblemError(429, f"{len(self._requests)} requests wait already", kind="busy", retry_after=1)
-            one = _Waiting(call)
-            self._requests.append(one)
+            waiting = _Waiting(call)
+            self._requests.append(waiting)
             self._something.notify()
-        return one.future
+        return waiting.future
 
     def encoder(self, key: Hashable, load: Callable[[], Encoder]) -> Encoder:
         """The model, loaded once; the one that was not used for longest makes room for another."""
@@ -175,9 +175,9 @@ class InferenceThread:
                     self._on_batch(len(chosen))
                     _score_together(self, chosen, self._batch_tokens, self._longest)
             except Exception as error:  # nothing that happens to some requests may end the thread
-                for one in chosen:
-                    if not one.future.done():
-                        one.future.set_exception(error)
+                for waiting in chosen:
+                    if not waiting.future.done():
+                        waiting.future.set_exception(error)
             if self._batches:
                 _run_batch(self._batches.popleft())
 
@@ -207,29 +207,29 @@ def _score_together(thread: InferenceThread, chosen: Sequence[_Waiting], batch_t
     """Prepare each, encode all, compare and finish each; what fails fails alone."""
     prepared: dict[_Waiting, Prepared] = {}
     with run_context(encoder_pool=thread):
-        for one in chosen:
-            if one.future.set_running_or_notify_cancel():
+        for waiting in chosen:
+            if waiting.future.set_running_or_notify_cancel():
                 try:
-                    with collected_warnings(one.call.warnings):
-                        prepared[one] = one.call.prepare()
+                    with collected_warnings(waiting.call.warnings):
+                        prepared[waiting] = waiting.call.prepare()
                 except Exception as error:  # whoever waits for it is told
-                    one.future.set_exception(error)
+                    waiting.future.set_exception(error)
         try:
             known = _encode_all(list(prepared.values()), batch_tokens)
         except Exception as error:  # a model that cannot run
-            for one in prepared:
-                one.future.set_exception(error)
+            for waiting in prepared:
+                waiting.future.set_exception(error)
             return
     with run_context(encoder_pool=_KnownVectors(thread, known)):
-        for one, ready in prepared.items():
+        for waiting, ready in prepared.items():
             try:
                 _check_estimate(ready, longest)
                 # By the time of the processor: a busy machine makes no request larger.
                 check = deadline(longest, SlowError, time.thread_time)
-                with run_context(check=check), collected_warnings(one.call.warnings):
-                    one.future.set_result(finish(ready, compare(ready)))
+                with run_context(check=check), collected_warnings(waiting.call.warnings):
+                    waiting.future.set_result(finish(ready, compare(ready)))
             except Exception as error:  # whoever waits for it is told
-                one.future.set_exception(error)
+                waiting.future.set_exception(error)
 
 
 def _check_estimate(prepared: Prepared, longest: float) -> None:
@@ -244,8 +244,8 @@ _Key: TypeAlias = tuple[int, tuple[int, ...], bytes]
 def _encode_all(prepared: Sequence[Prepared], batch_tokens: int) -> dict[_Key, Vectors]:
     """Vectors of all texts of all requests, each text once."""
     wanted: dict[tuple[int, tuple[int, ...]], tuple[Encoder, dict[bytes, Tokens]]] = {}
-    for one in prepared:
-        for encoder, layers, tokens in planned_encodings(one):
+    for run in prepared:
+        for encoder, layers, tokens in planned_encodings(run):
             if layers:
                 _, distinct = wanted.setdefault((id(encoder), layers), (encoder, {}))
                 distinct.update((_spelt(part.tokens.ids), part.tokens) for part in portions(tokens))

@@ -128,11 +128,11 @@ class JobStore:
 
     def need(self, name: str) -> Job:
         """The job of that name, which must be there."""
-        found = self.get(name)
-        if found is None:
+        job = self.get(name)
+        if job is None:
             msg = f"there is no job {name!r}"
             raise InputError(msg)
-        return found
+        return job
 
     def queued(self) -> int:
         """How many wait."""
@@ -161,7 +161,7 @@ class JobStore:
         before: tuple[str, ...] = ("running",),
     ) -> bool:
         """Put a job in its last state, with its results, in one step; whether it was in a state before that."""
-        kept = results or {}
+        texts = results or {}
         with self._lock:
             self._base.execute("BEGIN IMMEDIATE")
             try:
@@ -169,11 +169,12 @@ class JobStore:
                 changed = self._base.execute(
                     "UPDATE jobs SET state = ?, finished = ?, problem = ?, size = ?, request = NULL "
                     f"WHERE id = ? AND state IN ({marks})",
-                    [state, time.time(), problem, sum(map(len, kept.values())), name, *before],
+                    [state, time.time(), problem, sum(map(len, texts.values())), name, *before],
                 ).rowcount
                 if changed:
                     self._base.executemany(
-                        "INSERT INTO results VALUES (?, ?, ?)", [(name, form, text) for form, text in kept.items()]
+                        "INSERT INTO results VALUES (?, ?, ?)",
+                        [(name, form, text) for form, text in texts.items()],
                     )
                 self._base.execute("COMMIT")
             except BaseException:
@@ -422,8 +423,8 @@ class JobRunner:
             problem = ProblemError(
                 500, "something went wrong inside; the log of the service says what", kind="failed"
             )
-        told = None if problem is None else json.dumps(problem.to_dict())
-        self._store.end(job.id, state, results=results, problem=told)
+        details = None if problem is None else json.dumps(problem.to_dict())
+        self._store.end(job.id, state, results=results, problem=details)
         self._monitor.jobs.labels(job.kind, state).inc()
         fields = {"job": job.id, "kind": job.kind, "state": state, "seconds": round(time.monotonic() - start, 3)}
         log.info("job ended", extra={"fields": fields})

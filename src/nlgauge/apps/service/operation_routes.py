@@ -19,7 +19,7 @@ from nlgauge.apps.service.calls import FORMAT_HELP, TSV, answer, answer_schema, 
 from nlgauge.apps.service.guard import ProblemError
 from nlgauge.apps.service.jobs import ENDED, Job, JobProgress
 from nlgauge.apps.service.request_models import OperationRequest, request_model
-from nlgauge.apps.service.routes import Used, json_body, service_of
+from nlgauge.apps.service.routes import ServiceDep, json_body, service_of
 from nlgauge.apps.service.service import Service
 from nlgauge.apps.service.settings import Limits
 from nlgauge.core.operations import Operation
@@ -58,7 +58,7 @@ def _add_answer(router: APIRouter, operation: Operation) -> None:
 
     async def answer_at_once(
         request: model,
-        service: Used,
+        service: ServiceDep,
         form: Annotated[forms, Query(alias="format", description=FORMAT_HELP)] = "json",
     ) -> Response:
         content = await _answer(request, service, form)
@@ -82,7 +82,7 @@ def _add_answer(router: APIRouter, operation: Operation) -> None:
 def _add_job(router: APIRouter, operation: Operation) -> None:
     model: Any = request_model(operation)
 
-    def submit(asked: model, service: Used, request: Request, response: Response) -> JobStatus:
+    def submit(asked: model, service: ServiceDep, request: Request, response: Response) -> JobStatus:
         if service.stopping.is_set():
             raise ProblemError(503, "the service is about to stop", kind="stopping", retry_after=5)
         _check(asked, service, job=True)
@@ -234,7 +234,7 @@ _UNKNOWN: dict[int | str, dict[str, Any]] = {404: {"description": "no such job, 
 _UNFINISHED: dict[int | str, dict[str, Any]] = {409: {"description": "the job is not in a state for this"}}
 
 
-def _found(service: Service, name: str) -> Job:
+def _get_job(service: Service, name: str) -> Job:
     job = service.store.get(name)
     if job is None:
         raise ProblemError(404, "there is no such job; its result may have expired", kind="no-job")
@@ -261,15 +261,15 @@ def _time(seconds: float | None) -> str | None:
 
 
 @router.get("/v1/jobs/{name}", responses=_UNKNOWN, summary="State and progress of a job")
-def status(name: JobName, service: Used) -> JobStatus:
+def status(name: JobName, service: ServiceDep) -> JobStatus:
     """For polling; `events` tells without being asked again."""
-    return _status(service, _found(service, name))
+    return _status(service, _get_job(service, name))
 
 
 async def _watched(request: Request, name: JobName) -> AsyncIterator[Service]:
     """Refuse before the stream begins: no job, or too many streams."""
     service = service_of(request)
-    await asyncio.to_thread(_found, service, name)
+    await asyncio.to_thread(_get_job, service, name)
     if service.streams >= service.settings.limits.streams:
         raise ProblemError(429, f"{service.streams} clients watch jobs already", kind="streams", retry_after=5)
     service.streams += 1
@@ -305,9 +305,9 @@ async def events(name: JobName, service: Annotated[Service, Depends(_watched)]) 
 @router.post(
     "/v1/jobs/{name}/cancel", responses={**_UNKNOWN, **_UNFINISHED}, summary="Cancel a job that has not ended"
 )
-def cancel(name: JobName, service: Used) -> JobStatus:
+def cancel(name: JobName, service: ServiceDep) -> JobStatus:
     """A job that runs stops at its next batch, and says so in its state a moment later."""
-    job = _found(service, name)
+    job = _get_job(service, name)
     if job.state in ENDED:
         raise ProblemError(409, f"the job has ended already: {job.state}", kind="ended", state=job.state)
     return _status(service, service.jobs.cancel(name))
@@ -316,9 +316,9 @@ def cancel(name: JobName, service: Used) -> JobStatus:
 @router.delete(
     "/v1/jobs/{name}", status_code=204, responses={**_UNKNOWN, **_UNFINISHED}, summary="Remove a job and its results"
 )
-def remove(name: JobName, service: Used) -> None:
+def remove(name: JobName, service: ServiceDep) -> None:
     """Before it would expire by itself."""
-    job = _found(service, name)
+    job = _get_job(service, name)
     if not service.store.remove(name):
         raise ProblemError(409, f"the job is {job.state}; cancel it first", kind="not-ended", state=job.state)
 
@@ -335,14 +335,14 @@ def remove(name: JobName, service: Used) -> None:
 )
 def result(
     name: JobName,
-    service: Used,
+    service: ServiceDep,
     form: Annotated[
         Literal["json", "tsv", "segments", "pairs", "html", "alignment"],
         Query(alias="format", description=FORMAT_HELP),
     ] = "json",
 ) -> Response:
     """JSON as the library has it, or a table."""
-    job = _found(service, name)
+    job = _get_job(service, name)
     content = service.store.result(name, form)
     if job.state != "done":
         raise ProblemError(

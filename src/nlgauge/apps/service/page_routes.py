@@ -46,15 +46,15 @@ class _Asset(NamedTuple):
 @cache
 def _assets() -> dict[str, _Asset]:
     """By name what the page loads."""
-    found = {}
+    assets = {}
     for suffix, text, kind in (
         ("css", joined_style(_PACKAGE, PAGE_STYLES), "text/css"),
         ("js", joined_script(_PACKAGE, PAGE_SCRIPTS), "text/javascript"),
     ):
         content = text.encode()
         name = f"page-{hashlib.sha256(content).hexdigest()[:16]}.{suffix}"
-        found[name] = _Asset(content, f"{kind}; charset=utf-8")
-    return found
+        assets[name] = _Asset(content, f"{kind}; charset=utf-8")
+    return assets
 
 
 @router.get("/")
@@ -79,10 +79,10 @@ def _operation_list() -> Html:
 @router.get("/assets/{name}")
 def asset(name: str) -> Response:
     """Its style sheet and its script."""
-    found = _assets().get(name)
-    if found is None:
+    file = _assets().get(name)
+    if file is None:
         raise ProblemError(404, "there is no such file; load the page again", kind="no-asset")
-    return Response(found.content, media_type=found.media_type, headers={"Cache-Control": _FOR_EVER})
+    return Response(file.content, media_type=file.media_type, headers={"Cache-Control": _FOR_EVER})
 
 
 @router.get("/favicon.svg")

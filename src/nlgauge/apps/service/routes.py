@@ -27,12 +27,12 @@ def service_of(request: Request) -> Service:
 
 def json_body(request: Request) -> None:
     """A form that a browser sends across sites without asking is never JSON."""
-    given = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if given != "application/json":
+    media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if media_type != "application/json":
         raise ProblemError(415, "the body must be application/json", kind="content-type")
 
 
-Used = Annotated[Service, Depends(service_of)]
+ServiceDep = Annotated[Service, Depends(service_of)]
 
 
 class MetricRecord(BaseModel):
@@ -78,7 +78,7 @@ class Description(BaseModel):
 
 
 @router.get("/v1", summary="What this service is, and its limits")
-async def description(service: Used) -> Description:
+async def description(service: ServiceDep) -> Description:
     """Version, engine and limits."""
     settings = service.settings
     return Description(
@@ -91,7 +91,7 @@ async def description(service: Used) -> Description:
 
 
 @router.get("/v1/metrics", summary="Metrics and their options")
-def metrics(service: Used) -> list[MetricRecord]:
+def metrics(service: ServiceDep) -> list[MetricRecord]:
     """All metrics, with what requests may set, and whether they can be had here."""
     reasons = [service.policy.why_not(metric) for metric in METRICS.values()]
     return [
@@ -115,7 +115,7 @@ def _records() -> tuple[MetricRecord, ...]:
 
 
 @router.get("/v1/models", summary="Models")
-def models(service: Used) -> list[ModelRecord]:
+def models(service: ServiceDep) -> list[ModelRecord]:
     """All models that the library knows, and whether requests may name them here."""
     return [ModelRecord.model_validate(record) for record in service.policy.models()]
 
@@ -127,7 +127,7 @@ async def health() -> str:
 
 
 @router.get("/readyz", response_class=PlainTextResponse, summary="Whether requests are computed")
-async def ready(service: Used) -> str:
+async def ready(service: ServiceDep) -> str:
     """Ok once models are loaded, and until the service is told to stop."""
     if not service.ready or not service.inference.alive:
         raise ProblemError(503, "starting or stopping", kind="not-ready", retry_after=2)
@@ -135,7 +135,7 @@ async def ready(service: Used) -> str:
 
 
 @router.get("/metrics", response_class=PlainTextResponse, summary="Figures for Prometheus")
-def figures(service: Used) -> Response:
+def figures(service: ServiceDep) -> Response:
     """Requests, batches, jobs, memory."""
     service.monitor.waiting.set(service.inference.waiting)
     service.monitor.queued.set(service.store.queued())
