@@ -40,6 +40,9 @@ _TITLES = {
     503: "Not ready",
 }
 
+#: All that a client is told of an error that nobody foresaw.
+FAILED = "something went wrong inside; the log of the service says what"
+
 #: Errors of one place in a request that are named one by one.
 _NAMED = 10
 
@@ -276,10 +279,7 @@ class Observer:
         except Exception:
             log.exception("a request failed", extra={"fields": {"request_id": number}})
             if not begun:
-                problem = ProblemError(
-                    500, "something went wrong inside; the log of the service says what", kind="failed"
-                )
-                await problem_response(problem)(scope, receive, observed)
+                await problem_response(ProblemError(500, FAILED, kind="failed"))(scope, receive, observed)
         finally:
             seconds = time.perf_counter() - start
             route = getattr(scope.get("route"), "path", "other")

@@ -20,7 +20,7 @@ from typing import Any
 
 from nlgauge.apps.operations import operations
 from nlgauge.apps.service.calls import Caller, ScoreCall, answer, collected_warnings, formats
-from nlgauge.apps.service.guard import ProblemError, library_problem
+from nlgauge.apps.service.guard import FAILED, ProblemError, library_problem
 from nlgauge.apps.service.inference import InferenceThread
 from nlgauge.apps.service.request_models import request_model
 from nlgauge.apps.service.settings import Limits, Monitor, log
@@ -420,9 +420,7 @@ class JobRunner:
             problem = error
         except Exception:
             log.exception("a job failed", extra={"fields": {"job": job.id}})
-            problem = ProblemError(
-                500, "something went wrong inside; the log of the service says what", kind="failed"
-            )
+            problem = ProblemError(500, FAILED, kind="failed")
         details = None if problem is None else json.dumps(problem.to_dict())
         self._store.end(job.id, state, results=results, problem=details)
         self._monitor.jobs.labels(job.kind, state).inc()

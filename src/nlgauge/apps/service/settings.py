@@ -254,28 +254,18 @@ class Monitor:
 
     def __init__(self) -> None:
         self._registry = CollectorRegistry()
-        ProcessCollector(registry=self._registry)
-        PlatformCollector(registry=self._registry)
-        self.requests = Counter(
-            "nlgauge_requests", "Answered requests", ["method", "route", "status"], registry=self._registry
-        )
-        self.seconds = Histogram(
-            "nlgauge_request_seconds",
-            "Time from the first byte of a request to the end of its answer",
-            ["route"],
-            buckets=_SECONDS,
-            registry=self._registry,
-        )
-        self.together = Histogram(
-            "nlgauge_batch_requests",
-            "Requests that were computed together",
-            buckets=(1, 2, 4, 8, 16, 32, 64),
-            registry=self._registry,
-        )
-        self.waiting = Gauge("nlgauge_waiting_requests", "Requests that wait", registry=self._registry)
-        self.queued = Gauge("nlgauge_queued_jobs", "Jobs that wait", registry=self._registry)
-        self.jobs = Counter("nlgauge_jobs", "Jobs that have ended", ["kind", "state"], registry=self._registry)
-        self.segments = Counter("nlgauge_segments", "Segments that were scored", registry=self._registry)
+        own: dict[str, Any] = {"registry": self._registry}
+        ProcessCollector(**own)
+        PlatformCollector(**own)
+        self.requests = Counter("nlgauge_requests", "Answered requests", ["method", "route", "status"], **own)
+        lasts = "Time from the first byte of a request to the end of its answer"
+        self.seconds = Histogram("nlgauge_request_seconds", lasts, ["route"], buckets=_SECONDS, **own)
+        shared = "Requests that were computed together"
+        self.together = Histogram("nlgauge_batch_requests", shared, buckets=(1, 2, 4, 8, 16, 32, 64), **own)
+        self.waiting = Gauge("nlgauge_waiting_requests", "Requests that wait", **own)
+        self.queued = Gauge("nlgauge_queued_jobs", "Jobs that wait", **own)
+        self.jobs = Counter("nlgauge_jobs", "Jobs that have ended", ["kind", "state"], **own)
+        self.segments = Counter("nlgauge_segments", "Segments that were scored", **own)
 
     def text(self) -> bytes:
         """All figures in Prometheus's format."""
