@@ -19,7 +19,7 @@ from nlgauge.apps.service.calls import FORMAT_HELP, TSV, answer, answer_schema, 
 from nlgauge.apps.service.guard import ProblemError
 from nlgauge.apps.service.jobs import ENDED, Job, JobProgress
 from nlgauge.apps.service.request_models import OperationRequest, request_model
-from nlgauge.apps.service.routes import ServiceDep, json_body, service_of
+from nlgauge.apps.service.routes import ServiceDep, json_body
 from nlgauge.apps.service.service import Service
 from nlgauge.apps.service.settings import Limits
 from nlgauge.core.operations import Operation
@@ -266,9 +266,8 @@ def status(name: JobName, service: ServiceDep) -> JobStatus:
     return _status(service, _get_job(service, name))
 
 
-async def _watched(request: Request, name: JobName) -> AsyncIterator[Service]:
+async def _watched(service: ServiceDep, name: JobName) -> AsyncIterator[Service]:
     """Refuse before the stream begins: no job, or too many streams."""
-    service = service_of(request)
     await asyncio.to_thread(_get_job, service, name)
     if service.streams >= service.settings.limits.streams:
         raise ProblemError(429, f"{service.streams} clients watch jobs already", kind="streams", retry_after=5)

@@ -1,12 +1,21 @@
-"""Warnings find the call that they belong to."""
+"""Warnings find the call that they belong to, and answers are strict JSON."""
 
 from __future__ import annotations
 
+import math
 import threading
 import warnings
+from dataclasses import replace
 
-from nlgauge.apps.service.calls import collected_warnings
-from nlgauge.errors import DataWarning, NlgaugeWarning
+import numpy as np
+import pytest
+
+import nlgauge
+from nlgauge.apps.operations import operations
+from nlgauge.apps.service.calls import answer, collected_warnings
+from nlgauge.apps.service.request_models import request_model
+from nlgauge.core.score_table import ScoreTable
+from nlgauge.errors import DataWarning, InputError, NlgaugeWarning
 
 
 def test_each_thread_collects_its_own() -> None:
@@ -48,3 +57,12 @@ def test_filters_that_somebody_left_behind_do_no_harm() -> None:
         with collected_warnings(said):
             warnings.warn("heard", NlgaugeWarning, stacklevel=1)
     assert said == ["heard"]
+
+
+@pytest.mark.parametrize("number", [math.inf, math.nan])
+def test_score_that_is_not_a_number_is_refused_as_by_commands(number: float) -> None:
+    request = request_model(operations()["score"]).model_validate({"hyps": ["a"], "refs": ["a"], "metric": "chrf"})
+    score = nlgauge.score(["a"], ["a"], metric="chrf")
+    broken = ScoreTable((replace(score, segments={score.main: np.array([number])}),))
+    with pytest.raises(InputError, match="a value that JSON has no word for"):
+        answer(request, broken, "json", [])
