@@ -6,6 +6,8 @@ which the metric must be registered, and cannot know where a file is.
 `HashEncoder` makes a token's vector from the sha256 of its spelling. Equal tokens have equal vectors, others have
 unrelated ones, and a neighbour moves a vector a little, so that context counts. It needs no files and no engine, and
 gives the same vectors on every machine. The texts of the contracts are made of words that it knows.
+
+`toy_scores` scores a few words whose vectors and tags you choose, so that a score can be computed by hand.
 """
 
 from __future__ import annotations
@@ -13,8 +15,10 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import tempfile
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 
 import numpy as np
 import tokenizers
@@ -25,6 +29,7 @@ from tokenizers.processors import TemplateProcessing
 
 from nlgauge.core.matrix import matrix
 from nlgauge.core.metric import Metric
+from nlgauge.core.registry import parse_metric
 from nlgauge.core.score import Score
 from nlgauge.core.scoring import score_systems
 from nlgauge.core.vector_metric import VectorMetric
@@ -38,6 +43,7 @@ __all__ = [
     "HashEncoder",
     "check_metric",
     "hash_encoder",
+    "toy_scores",
 ]
 
 _SPECIAL = ("[UNK]", "[CLS]", "[SEP]")
@@ -230,3 +236,51 @@ def _tokenizer(limit: int) -> TextTokenizer:
         single="[CLS] $A [SEP]", special_tokens=[("[CLS]", vocabulary["[CLS]"]), ("[SEP]", vocabulary["[SEP]"])]
     )
     return TextTokenizer(backend, limit=limit, digest=text_digest(" ".join(vocabulary)))
+
+
+def toy_scores(
+    metric: str,
+    hyps: str | Sequence[str],
+    others: str | Sequence[str],
+    *,
+    vectors: Mapping[str, Sequence[float]] | None = None,
+    tagged: bool = False,
+) -> dict[str, list[float]]:
+    """Scores of texts made of words with given vectors, by component, to four decimals.
+
+    `others` are references, or sources for a metric that compares with the source. A token is a word, it has the
+    same vector everywhere, and there is one layer. With `tagged`, `cat:N sat . | dog:N ran .` is a text of two
+    sentences with two nouns; these tags replace an annotator.
+
+    >>> toy_scores("bertscore", "a cat", "a dog", vectors={"a": [1, 0], "cat": [0.6, 0.8], "dog": [0, 1]})
+    {'precision': [0.9], 'recall': [0.9], 'f1': [0.9]}
+    """
+    hyps, others = ([texts] if isinstance(texts, str) else list(texts) for texts in (hyps, others))
+    with tempfile.TemporaryDirectory() as folder:
+        options: dict[str, object] = {}
+        if vectors is not None:
+            options["model"] = model = Path(folder, "vectors.txt")
+            lines = [" ".join([word, *map(str, vector)]) for word, vector in vectors.items()]
+            model.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        if tagged:
+            options |= {"annotator": Path(folder, "tags.conllu"), "sentences": "annotator"}
+            Path(folder, "tags.conllu").write_text("".join(map(_conllu, [*hyps, *others])), encoding="utf-8")
+            hyps, others = ([_without_tags(text) for text in texts] for texts in (hyps, others))
+        score = _score(parse_metric(metric, **options), hyps, others)
+    return {name: values.round(4).tolist() for name, values in score.segments.items()}
+
+
+def _without_tags(text: str) -> str:
+    return text.replace(":N", "").replace("| ", "")
+
+
+def _conllu(text: str) -> str:
+    """A text with tags as sentences of a CoNLL-U file."""
+    lines = []
+    for sentence in text.split(" | "):
+        lines.append(f"# text = {_without_tags(sentence)}")
+        for number, word in enumerate(sentence.split(), start=1):
+            form, _, tag = word.partition(":")
+            lines.append(f"{number}\t{form}\t{form}\t{'NOUN' if tag else 'X'}\t_\t_\t0\troot\t_\t_")
+        lines.append("")
+    return "\n".join(lines) + "\n"

@@ -1,30 +1,65 @@
-"""DS-Focus (Zhao, Strube, Eger, "DiscoScore: Evaluating Text Generation with BERT and Discourse Coherence", EACL
-2023): do two texts keep talking about the same things, in the same sense and as often?
+"""DS-Focus: do two texts keep talking about the same things, in the same sense and equally often?
+
+What it computes
+----------------
 
     F_v = sum_(u in N(v)) Z_u                                  over the mentions u of focus v           (equation 1)
     DS-Focus = 1/N sum_(v in Omega) ||F_v^hyp - F_v^ref||       Omega: foci of both, N: of the hypothesis (equation 2)
 
-It is a distance: lower is better. All profiles tag and encode the texts as given, and compare lemmas and spellings in
-lower case. The released code puts the texts in lower case before it tags them, as `lowercase=yes` does. Paper and
-released code disagree (D6.1 to D6.4); a profile names one consistent set:
+A focus is a noun, by its lemma in lower case. Z_u is the vector of a mention in the model's layer: by default that
+of its last word piece, scaled to unit length, and the distance in equation 2 is squared. It is a distance: lower is
+better. `measure=recall` divides by the foci of the reference; `measure=f` is (P + R) / 2, the paper's DS-Focus*
+(D6.12). `min_mentions=2` leaves out what a text mentions once (*DS-Focus of Table 6). Several references are
+averaged.
+
+Worked example
+--------------
+
+Both texts have the foci cat and dog. The hypothesis mentions the cat twice: F_cat = (2, 0) there and (1, 0) in the
+reference, at a squared distance of 1; the dog is at a distance of 0. With N = 2 that makes (1 + 0) / 2.
+
+    >>> from nlgauge.testing import toy_scores
+    >>> vectors = {"cat": [1, 0], "dog": [0, 1], "ran": [0.8, 0.6], ".": [1, 1]}
+    >>> hyp, ref = "cat:N ran . | cat:N dog:N ran .", "cat:N ran . | dog:N ran ."
+    >>> toy_scores("ds-focus", hyp, ref, vectors=vectors, tagged=True)
+    {'precision': [0.5], 'recall': [0.5], 'f': [0.5]}
+
+Profiles and deviations
+-----------------------
+
+All profiles tag and encode the texts as given, and compare lemmas and spellings in lower case. The released code
+puts the texts in lower case before it tags them, as `lowercase=yes` does. Paper and released code disagree (D6.1 to
+D6.4); a profile is one consistent set:
 
     profile    a mention is                       its vector           distance  a focus of one side only
     released   a word spelt as a noun's lemma     last piece, unit     squared   ignored; none common: 0
     paper      a noun, by its lemma               mean of its pieces   norm      ignored; none common: 0
     corrected  a noun, by its lemma               mean, unit           norm      is at the origin there
 
-Under the first two a hypothesis that shares no focus with its reference gets 0, the best distance there is; such
-segments are counted and warned of. On Newsroom, where 37 % of the released scores are such zeros, the distance
-correlates positively with quality. `corrected` divides by the number of foci of either side and lets a focus that
-one side lacks be a zero vector, so that no overlap is worst. It is a candidate and not a result: it was chosen after
-SummEval had been looked at, and waits for data that it was not chosen on.
+Under the first two a hypothesis that shares no focus with its reference gets 0, the best possible distance; such
+segments are counted, with a warning. `corrected` divides by the number of foci of either side and treats a focus
+that one side lacks as a zero vector, so that no overlap is worst. It was chosen after SummEval had been looked at,
+and needs data that it was not chosen on.
 
-`measure=recall` divides by the foci of the reference, `measure=f` is (P + R) / 2, the paper's DS-Focus* (D6.12).
-`min_mentions=2` leaves out what a text mentions once (the *DS-Focus of Table 6).
+Differences of `released` to the released code: the attention mask is of ones (D6.3), the text ends with the model's
+own end token, a text over the model's limit is cut and counted instead of failing, and tags and sentences come from
+another annotator.
 
-Where `released` differs from the released code on purpose: the attention mask is of ones (D6.3), the text ends with
-the model's own end token, a text over the model's limit is cut and counted instead of failing, and tags and sentences
-come from another annotator. Several references are averaged.
+Relations
+---------
+
+- `focus-frequency` is DS-Focus with an encoder that gives all mentions the same vector. On SummEval it has
+  Kendall's tau .51 (average over aspects, systems), DS-Focus .54 with MiniLM and .60 with mpnet: the encoder adds
+  .03 to .09.
+- On Newsroom, where 37 % of the released scores are zeros for want of a common focus, the distance correlates
+  positively with quality. On 2,400 other summaries r is -.036; `corrected` has .194, BERTScore .432. See
+  docs/findings.md.
+- DS-Sent compares the sentences that foci connect; `discoscore` has both in one result.
+
+Citation
+--------
+
+Zhao, Strube, Eger: "DiscoScore: Evaluating Text Generation with BERT and Discourse Coherence", EACL 2023.
 """
 
 from __future__ import annotations

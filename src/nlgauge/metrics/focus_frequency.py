@@ -1,10 +1,41 @@
-"""DS-Focus without an encoder: how often two texts mention what they both talk about.
+"""Focus frequency: DS-Focus without an encoder.
+
+What it computes
+----------------
+
+How often two texts mention what they both talk about:
 
     sum_(v in Omega) (c_v^hyp - c_v^ref)^2 / N         c_v: mentions of noun v
 
-This is DS-Focus (`metrics/ds_focus.py`) of an encoder that gives every mention the same vector. It is no metric to
-report but one to stand beside DS-Focus: what DS-Focus shows beyond it, the encoder adds. Profiles are those of
-DS-Focus.
+Omega are the nouns of both texts, N is the number of nouns of the hypothesis. It is a distance.
+
+Worked example
+--------------
+
+The hypothesis mentions the cat twice and the dog once, the reference each once: ((2 - 1)^2 + (1 - 1)^2) / 2.
+
+    >>> from nlgauge.testing import toy_scores
+    >>> toy_scores("focus-frequency", "cat:N ran . | cat:N dog:N ran .", "cat:N ran . | dog:N ran .", tagged=True)
+    {'precision': [0.5], 'recall': [0.5], 'f': [0.5]}
+
+Profiles and deviations
+-----------------------
+
+The profiles are those of DS-Focus.
+
+Relations
+---------
+
+- It is DS-Focus (`metrics/ds_focus.py`) with an encoder that gives every mention the same vector. It is a baseline:
+  what DS-Focus achieves beyond it, the encoder adds.
+- On SummEval it has Kendall's tau .51 (average over aspects, systems), DS-Focus .54 with MiniLM and .60 with mpnet.
+  See docs/findings.md.
+
+Citation
+--------
+
+Zhao, Strube, Eger: "DiscoScore: Evaluating Text Generation with BERT and Discourse Coherence", EACL 2023, who count
+foci in their section on what DS-Focus measures.
 """
 
 from __future__ import annotations

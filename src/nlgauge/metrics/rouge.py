@@ -1,4 +1,43 @@
-"""ROUGE (Lin 2004), through rouge-score: overlap of words, pairs of words or the longest common subsequence."""
+"""ROUGE-1, ROUGE-2 and ROUGE-L: overlap of words, of pairs of words, or the longest common subsequence.
+
+What it computes
+----------------
+
+    P = overlap / units of the hypothesis,   R = overlap / units of the reference,   F = 2PR / (P + R)
+
+A unit is a word (`rouge1`), a pair of neighbours (`rouge2`) or a word in its order (`rougel`, where the overlap is
+the length of the longest common subsequence). Words are stemmed unless `stemmer=no`. Several references are
+averaged, or the best counts.
+
+Worked example
+--------------
+
+"a cat sat here" and "a dog sat right here" share 3 words, in the same order: P = 3/4, R = 3/5. They share no pair.
+
+    >>> import nlgauge
+    >>> metrics = ["rouge1", "rouge2", "rougel"]
+    >>> scores = nlgauge.score_systems({"": ["a cat sat here"]}, ["a dog sat right here"], metrics)
+    >>> [score.f1.round(4).tolist() for score in scores]
+    [[0.6667], [0.0], [0.6667]]
+
+Profiles and deviations
+-----------------------
+
+There are no profiles. The package rouge-score tokenises, stems and counts; its version is in the signature. The
+longest common subsequence is computed here, with the same result, because the package needs a table of all pairs of
+words.
+
+Relations
+---------
+
+- On SummEval (Kendall's tau, average over aspects, systems) ROUGE-L has .64 as F and .19 as recall, more than the
+  difference between most metrics; BERTScore has .33 with MiniLM and .48 with mpnet. See docs/findings.md.
+
+Citation
+--------
+
+Lin: "ROUGE: A Package for Automatic Evaluation of Summaries", Text Summarization Branches Out 2004.
+"""
 
 from __future__ import annotations
 

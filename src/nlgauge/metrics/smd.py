@@ -1,11 +1,46 @@
-"""Sentence mover's distance (Zhao et al. 2019, section 3): MoverScore with the whole text as one n-gram.
+"""Sentence mover's distance: MoverScore with the whole text as one n-gram.
+
+What it computes
+----------------
 
     SMD(x, y) = ||E(x_1^l) - E(y_1^l)||,   E(x_1^l) = sum_k idf(x_k) E(x_k)
 
-There is one point on each side, so there is nothing to optimise. The profiles are MoverScore's; `web`, the
-authors' web service, has a formula of its own (D5.8): with the mean m of a text's token vectors,
+There is one point on each side, so there is nothing to optimise.
+
+Worked example
+--------------
+
+Profile `v1` without idf: with m the mean of a text's token vectors, scaled to unit length, the cost is
+||m_x - m_y||^2 = 2 - 2 cos(m_x, m_y) and the score 1 - cost.
+
+    >>> import numpy as np
+    >>> from nlgauge.testing import toy_scores
+    >>> vectors = {"a": [1, 0], "cat": [0.6, 0.8], "dog": [0, 1], "the": [0.8, 0.6]}
+    >>> x, y = np.mean([[1, 0], [0.6, 0.8]], axis=0), np.mean([[0.8, 0.6], [0, 1], [0.6, 0.8]], axis=0)
+    >>> round(float(2 * x @ y / np.linalg.norm(x) / np.linalg.norm(y) - 1), 4)
+    0.6739
+    >>> toy_scores("smd:idf=none", "a cat", "the dog cat", vectors=vectors)
+    {'score': [0.6739]}
+
+Profiles and deviations
+-----------------------
+
+The profiles are MoverScore's. `web`, the authors' web service, has its own formula (D5.8): with the mean m of a
+text's token vectors,
 
     SMD_web(x, y) = -|| m_x / ||m_x||_2  -  m_y / ||m_y||_2 ||_1      highest 0
+
+Relations
+---------
+
+- `moverscore:n=sentence` computes the same number under the profiles other than `web`.
+- `sentsim:combine=smd` has the distance between plain means (its equation 9) as a part.
+
+Citation
+--------
+
+Section 3 of Zhao, Peyrard, Liu, Gao, Meyer, Eger: "MoverScore: Text Generation Evaluating with Contextualized
+Embeddings and Earth Mover Distance", EMNLP 2019.
 """
 
 from __future__ import annotations

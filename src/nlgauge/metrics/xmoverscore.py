@@ -1,12 +1,31 @@
-"""XMoverScore (Zhao et al., "On the Limitations of Cross-lingual Encoders as Exposed by Reference-Free Machine
-Translation Evaluation", ACL 2020): MoverScore between a source and its translation, and how fluent that is.
+"""XMoverScore: MoverScore between a source and its translation, plus the fluency of the translation.
+
+What it computes
+----------------
 
     word       m(x, y) = WMD(x^n, y^n),  C_ij = ||E(x_i^n) - E(y_j^n)||      (section 3; n-grams as in MoverScore)
     sentence   m(x, y) = 1 - cos(E(x), E(y))
     score      similarity(m) + 0.1 LM(y)                                      (0 without a language model)
 
-The vectors of the source are re-mapped to the target's language before (`transforms`: CLP, UMD; `nlgauge align fit`).
-Paper and code disagree (D8.1 to D8.10), and so do the two versions of the code. A profile names one of them:
+`transforms` re-map the vectors of the source to the target's language before the comparison (CLP, UMD; `nlgauge align
+fit`). An n-gram's vector is the mean of its tokens' vectors, and its mass is the same for all n-grams without idf.
+
+Worked example
+--------------
+
+Profile `2020` with n = 1 has uniform weights, unit vectors, a squared cost and the score 1 - cost. For the
+translation "a cat" of "the dog cat" that is MoverScore's example: 1 - .4 = .6. A language model that gives the
+translation a mean log-likelihood of -3.2 would make it .6 + .1 x (-3.2) = .28.
+
+    >>> from nlgauge.testing import toy_scores
+    >>> vectors = {"a": [1, 0], "cat": [0.6, 0.8], "dog": [0, 1], "the": [0.8, 0.6]}
+    >>> toy_scores("xmoverscore:n=1", "a cat", "the dog cat", vectors=vectors)
+    {'score': [0.6]}
+
+Profiles and deviations
+-----------------------
+
+Paper and code disagree (D8.1 to D8.10), and so do the two versions of the code. A profile is one of them:
 
     profile  layer       n  tokens                   weights  cost       score        LM(y)
     paper    last        1  all                      idf      Euclidean  -cost        mean log-likelihood
@@ -15,11 +34,25 @@ Paper and code disagree (D8.1 to D8.10), and so do the two versions of the code.
     head     two thirds  2  all                      uniform  Euclidean  1/(1+cost)   exp(log-likelihood / tokens)
              (8 of 12)                                        trimmed .3
 
-`2020` is nearest to the published tables. The paper defines a distance and uses it as a similarity (D8.14): its sign
-is turned here. Trimming drops the smallest masses of the flow, which the code calls dropout although nothing in it is
-random (D8.5); of several optimal flows it does not treat all alike, so a trimmed score belongs to the version of the
-solver, and is exempt from what nlgauge promises of others. Re-mapping works on the source; UMD on both sides where it
-was fitted so (D8.7). Moses detokenisation and truecasing of the translation are the caller's.
+`2020` is nearest to the published tables. The paper defines a distance and uses it as a similarity (D8.14): its
+sign is turned here. Trimming drops the smallest masses of the flow; the code calls it dropout although nothing in
+it is random (D8.5). Several optimal flows are trimmed differently, so a trimmed score belongs to the version of the
+solver and is exempt from the promises made for other scores. Re-mapping changes the source, and both sides for a
+UMD that was fitted so (D8.7). Moses detokenisation and truecasing of the translation are left to the caller.
+
+Relations
+---------
+
+- It has MoverScore's clouds and transport, against the source, and adds the fluency term.
+- `unit=sentence,against=refs` is the cosine of two sentence vectors.
+- On WMT17 de-en the language model SmolLM2-135M raises the correlation of n = 2 from .274 to .383, by .110 [.062,
+  .157]. SentSim's sentence part alone has .323 there without a language model. See docs/findings.md.
+
+Citation
+--------
+
+Zhao, Glavas, Peyrard, Gao, West, Eger: "On the Limitations of Cross-lingual Encoders as Exposed by Reference-Free
+Machine Translation Evaluation", ACL 2020.
 """
 
 from __future__ import annotations

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -11,6 +12,9 @@ from nlgauge.core.metric import Metric
 from nlgauge.core.options import BY_PROFILE, Option
 from nlgauge.core.result import Result
 from nlgauge.io.table import Cell, Table, deviation_notes
+
+#: Sections of a metric's docstring that `nlgauge show` prints.
+SHOWN_SECTIONS = ("What it computes", "Profiles and deviations")
 
 
 class MetricSummary(NamedTuple):
@@ -119,13 +123,9 @@ def describe_option(recipe: Metric, name: str, about: Option) -> OptionSummary:
 
 
 def metric_equation(metric: type[Metric]) -> str:
-    """The indented blocks of the docstring of the metric's module, each with the paragraph before it."""
-    paragraphs = (inspect.getdoc(inspect.getmodule(metric)) or "").split("\n\n")
-    shown: list[str] = []
-    for number, paragraph in enumerate(paragraphs):
-        if paragraph.startswith("    "):
-            before = paragraphs[number - 1] if number else ""
-            if before and before not in shown:
-                shown.append(before)
-            shown.append(paragraph)
-    return "\n\n".join(shown or paragraphs[:1])
+    """What the metric computes, its profiles and deviations: two sections of its module's docstring."""
+    text = inspect.getdoc(inspect.getmodule(metric)) or ""
+    _, *parts = re.split(r"^(.+)\n-+\n", text, flags=re.MULTILINE)
+    sections = dict(zip(parts[::2], parts[1::2], strict=True))
+    shown = [sections[title].strip("\n") for title in SHOWN_SECTIONS if title in sections]
+    return "\n\n".join(shown or [text.partition("\n\n")[0]])
