@@ -10,9 +10,12 @@ cloud, their Wasserstein barycentre, and the score is the cost of moving one tex
     W    = min_T <T, C>,  C_ij = ||X_i - Y_j||^2                 squared distance, no root
     SD_r = <T_r, C>,      T_r the entropic plan of regularisation r
 
-All are distances: lower is better. The iteration for X starts at the mean of the layers: with T_l the optimal plan
-from X to layer l, each point becomes the mean over l of the points that T_l sends it to, until it stays. Tokens
-without weight are left out. Several references are averaged, or the nearest counts (`multiref`).
+All are distances: lower is better. The default is profile `corrected` with measure W. b = w = a token's idf, each
+side's own as in MoverScore, divided by its sum over the text; they are also the marginals of T. Special tokens have
+idf 0, and tokens without weight are left out. X is not scaled again. The iteration starts at the mean of the
+layers. With T_l the exact plan from X to layer l under squared distance, X_i <- mean over l of sum_j T_l,ij x_l,j /
+b_i, until the squared movement of all points together is at most 1e-7. Fewer than five layers include the
+embeddings. Several references are averaged, or the nearest counts (`multiref`).
 
 Worked example
 --------------

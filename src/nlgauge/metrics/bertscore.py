@@ -3,16 +3,18 @@
 What it computes
 ----------------
 
-With unit vectors x of the hypothesis's tokens and y of the reference's, all of one layer, and idf weights (section
-3):
+With unit vectors x of the hypothesis's tokens and y of the reference's, all of one layer, and idf weights (section 3
+of the paper):
 
     P = sum_i idf(x_i) max_j x_i.y_j / sum_i idf(x_i)
     R = sum_j idf(y_j) max_i x_i.y_j / sum_j idf(y_j)        F = 2PR / (P + R)
 
-Special tokens can be matched but weigh 0. Without idf all other tokens weigh 1. With a baseline b, the score of
-random pairs, each of P, R and F becomes (s - b) / (1 - b). Of several references the one with the best F counts. An
-idf table is counted on the references, each a document. Stop words are removed after encoding, so the other vectors
-keep their context; a text of nothing but stop words scores 0, and is counted.
+Special tokens can be matched but weigh 0. By default there is no idf, so that all other tokens weigh 1, no baseline
+and no stop-word list; the layer is the tuned one of the model (MiniLM: 4). idf(w) = log((N + 1) / (df(w) + 1)),
+where df(w) of the N references contain w. With a baseline, each of P, R and F becomes (s - b) / (1 - b), with its
+own b, the score of random pairs. Of several references the one with the best F counts. Stop words are removed after
+encoding, so the other vectors keep their context. A text without tokens, or of nothing but stop words, scores 0 and
+is counted; F is 0 where P + R = 0.
 
 Worked example
 --------------

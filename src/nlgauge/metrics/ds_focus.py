@@ -6,11 +6,18 @@ What it computes
     F_v = sum_(u in N(v)) Z_u                                  over the mentions u of focus v           (equation 1)
     DS-Focus = 1/N sum_(v in Omega) ||F_v^hyp - F_v^ref||       Omega: foci of both, N: of the hypothesis (equation 2)
 
-A focus is a noun, by its lemma in lower case. Z_u is the vector of a mention in the model's layer: by default that
-of its last word piece, scaled to unit length, and the distance in equation 2 is squared. It is a distance: lower is
-better. `measure=recall` divides by the foci of the reference; `measure=f` is (P + R) / 2, the paper's DS-Focus*
-(D6.12). `min_mentions=2` leaves out what a text mentions once (*DS-Focus of Table 6). Several references are
-averaged.
+It is a distance: lower is better. The default profile is `released`, in which equation 2 has the squared distance:
+
+    1. Foci: the lemmas of the text's nouns (tags NOUN and PROPN), in lower case.
+    2. A mention of v is a run of characters between blanks that, in lower case, is spelt as v: "minutes" and
+       "minute," are no mentions of minute, and a verb spelt like a noun of the text is one.
+    3. Z_u is the vector of the mention's last token, scaled to unit length. The tokens of a mention are those whose
+       characters overlap its own, special tokens aside; a mention without tokens does not count.
+    4. N counts the foci that have a mention, which is all foci that Omega can contain.
+
+All three components are computed: `measure` chooses the main one. recall divides by the foci of the reference; f is
+(P + R) / 2, the paper's DS-Focus* (D6.12). `min_mentions=2` leaves out what a text mentions once (*DS-Focus of Table
+6). `focus=entity` joins nouns whose word vectors have a cosine above `threshold`. Several references are averaged.
 
 Worked example
 --------------

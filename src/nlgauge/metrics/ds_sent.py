@@ -8,10 +8,17 @@ What it computes
     G  = mean, max, min, sum over the rows of S^, laid side by side
     DS-Sent = cos(G^hyp, G^ref)                                                                     (equation 3)
 
-A focus is a noun, by its lemma. By default the rows of S^ are scaled to unit length before G is taken, and [CLS]
-belongs to the first sentence. It is a similarity. `adjacency=none` leaves the graph out (Table 3). `match=greedy`
-and `match=optimal` align the rows of S^ instead of taking statistics (Table 4): the F of greedy matching as in
-BERTScore, and 1 - min_T sum T_ij (1 - cos(x_i, y_j)) with equal weights. Several references are averaged.
+It is a similarity. The default is profile `released` with `adjacency=unweighted` (-U). A focus is a noun (tags NOUN
+and PROPN), by its lemma in lower case; two sentences share it if both have a noun of that lemma. A is upper
+triangular: a sentence receives from later ones only. A token belongs to the sentence that it lies in, [CLS] to the
+first one, the end token to none. The rows of S^ are scaled to unit length before G is taken.
+
+If the reference has one sentence, the score is the mean cosine of the hypothesis's rows of S^ with that row, and the
+reference has weight 2 in the mean over references. A text without tokens scores 0.
+
+`adjacency=none` leaves the graph out (Table 3). `match=greedy` and `match=optimal` align the rows of S^ instead of
+taking statistics (Table 4): the F of greedy matching as in BERTScore, and 1 - min_T sum T_ij (1 - cos(x_i, y_j)) with
+equal weights. `focus=entity` joins nouns whose word vectors have a cosine above `threshold`.
 
 Worked example
 --------------
@@ -42,7 +49,7 @@ does. Paper and released code disagree (D6.5 to D6.7); a profile is one consiste
     profile    rows of S^   [CLS]          a reference of one sentence          entities: cosine above
     released   unit length  in sentence 1  mean of cosines, counted twice       .5
     paper      as they are  left out       a graph as any other                 .8
-    corrected  as they are  left out       a graph as any other, counted once   .8
+    corrected  as they are  left out       a graph as any other                 .8
 
 For DS-Sent `corrected` is what the paper describes. Differences of `released` to the released code: as for DS-Focus
 (`metrics/ds_focus.py`). The end token of a text belongs to no sentence, and a sentence that was cut off is left out.

@@ -9,10 +9,21 @@ A text becomes a cloud of its n-grams, and the score is the cost of the optimal 
     f(x_i^n) ~ sum_k idf(x_k)                                   (equation 2)
     WMD(x^n, y^n) = min_F <C, F>,  C_ij = ||E(x_i^n) - E(y_j^n)||
 
-f sums to 1 over a text. The vector E(x_k) of a token joins the last five layers: their smallest, mean and largest
-value in each dimension, side by side (power means), each layer scaled to unit length before. Special tokens are
-points like all others; an idf computed from texts gives them 0. For long texts, `solver` can replace the exact plan
-by a bound or by entropic transport.
+These are the paper's equations. The default is profile `v1` with n = 1 and exact transport: C is squared and the
+score is 1 - WMD. Step by step, for one text:
+
+    1. Scale the rows of each of the last five layers to unit length. Join them per token: the smallest, the mean and
+       the largest value in each dimension, side by side (power means; three times the width).
+    2. Keep special tokens, and the first piece of each word, without its other pieces. Drop every token whose surface
+       is one character of Python's string.punctuation.
+    3. Weigh each by its own idf = log((N + 1) / (df + 1)), counted on the N hypotheses for a hypothesis and on the N
+       references for a reference; special tokens get 0.
+    4. Make n-grams of neighbours among the tokens that are left (fewer than n make one): E by the weighted mean,
+       which equals equation 1 up to its scale, f by the sum. Scale E to unit length, for n = 1 as well.
+
+f is divided by its sum over the text. Without idf every kept token weighs the same, special ones too. A text without
+tokens scores 0; under `paper` its cost is the mean length of the other text's vectors. For long texts, `solver` can
+replace the exact plan by a bound or by entropic transport.
 
 Worked example
 --------------

@@ -11,11 +11,14 @@ What it computes
 
     SentSim(A, B, ...) = w_1 e^A + w_2 e^B + ...     each scaled to 0 ... 1, a distance as 1 - B    (Eq. 7)
 
-The default joins sss and wmd. Parts are scaled by their lowest and highest value in the run, over all systems, as
-published; `bounds=FILE` freezes these (`metrics/parts/bounds.py`). Weights are equal and sum to 1. Special tokens
-are not words here, and all word pieces are kept. Token vectors are those of one layer, as they are for wmd, wmdo
-and smd, and of unit length for bertscore. With several references each part is averaged over them. A chunk of wmdo
-is a longest run of matches that follow each other in both texts.
+The default joins sss and wmd, against the source, with exact transport. A part A is scaled to (A - min) / (max - min)
+by its lowest and highest value in the run, over all systems, as published; `bounds=FILE` freezes these
+(`metrics/parts/bounds.py`). The parts are reported before scaling. Weights are equal and sum to 1.
+
+Sentence vectors have unit length. wmd, wmdo and smd use the vectors of one layer as they are, without special tokens;
+all word pieces are kept, a lone mark of white space too. bertscore scales the vectors to unit length. With several
+references each part is averaged over them. A chunk of wmdo is a longest run of matches that follow each other in both
+texts.
 
 Worked example
 --------------

@@ -5,10 +5,18 @@ What it computes
 
     word       m(x, y) = WMD(x^n, y^n),  C_ij = ||E(x_i^n) - E(y_j^n)||      (section 3; n-grams as in MoverScore)
     sentence   m(x, y) = 1 - cos(E(x), E(y))
-    score      similarity(m) + 0.1 LM(y)                                      (0 without a language model)
+    score      similarity(m) + 0.1 LM(y)                                      LM(y) = 0 without a language model
 
-`transforms` re-map the vectors of the source to the target's language before the comparison (CLP, UMD; `nlgauge align
-fit`). An n-gram's vector is the mean of its tokens' vectors, and its mass is the same for all n-grams without idf.
+x is the source, y the translation. The default is profile `2020`, unit `word`, without a language model: C is squared
+and the score is 1 - WMD. Step by step, for one text:
+
+    1. Take the vectors of the last layer as they are.
+    2. Keep special tokens, and the first piece of each word, without its other pieces (a lone mark of white space is
+       a first piece). Drop every token whose surface, without such marks, is one character of string.punctuation.
+    3. Make n-grams of n = 2 neighbours among the tokens that are left, special ones included; fewer than n make one.
+       The vector of an n-gram is the mean of its vectors, scaled to unit length; all n-grams have the same mass.
+
+`transforms` re-map the vectors of the source to the target's language before (CLP, UMD; `nlgauge align fit`).
 
 Worked example
 --------------
