@@ -104,6 +104,7 @@ class Progress:
 
     A bar also shows where in a larger piece of work it is:
 
+    >>> from nlgauge.encoders.run_context import run_context
     >>> with run_context(stage="pair 3 of 7"):
     ...     Progress(10, show=False).name
     'encoding, pair 3 of 7'
