@@ -244,7 +244,7 @@ class Metric(ABC, metaclass=_RecipeType):
 
     def describe_note(self, note: Note) -> str:
         """What a warning says of segments with a note under this recipe."""
-        return note.message.format(metric=self.name)
+        return note.message.replace("{metric}", self.name)
 
     def joined(self, comparisons: Sequence[Comparison], *, rule: str = "mean") -> SystemResult:
         """Components of each segment: the mean over its references, the best of each component (`best-each`), or all

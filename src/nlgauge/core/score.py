@@ -53,7 +53,7 @@ class Note(NamedTuple):
     meaning: str
     """What its count in a signature means."""
     message: str
-    """What a warning says."""
+    """What a warning says; `{metric}` stands for the name of the metric."""
     reason: str = ""
     """What the explanation of a pair says."""
     warning: type[NlgaugeWarning] | None = None

@@ -111,7 +111,7 @@ class ScoreTable(Result, FrozenTable, _ListOfScores):
         scores = []
         for name, values in systems.items():
             segments = {"score": vector(values, f"scores of {metric!r}, system {name!r}").copy()}
-            scores.append(Score(metric, name, segments, "score", higher_is_better, signature, {}))
+            scores.append(Score(metric, str(name), segments, "score", higher_is_better, signature, {}))
         return cls(tuple(scores))
 
     def __len__(self) -> int:

@@ -13,11 +13,13 @@ It is a distance: lower is better. The default profile is `released`, in which e
        "minute," are no mentions of minute, and a verb spelt like a noun of the text is one.
     3. Z_u is the vector of the mention's last token, scaled to unit length. The tokens of a mention are those whose
        characters overlap its own, special tokens aside; a mention without tokens does not count.
-    4. N counts the foci that have a mention, which is all foci that Omega can contain.
+    4. N counts the hypothesis's foci that have a mention. Omega are those that have one in both texts; if there is
+       none, the distance is 0.
 
-All three components are computed: `measure` chooses the main one. recall divides by the foci of the reference; f is
-(P + R) / 2, the paper's DS-Focus* (D6.12). `min_mentions=2` leaves out what a text mentions once (*DS-Focus of Table
-6). `focus=entity` joins nouns whose word vectors have a cosine above `threshold`. Several references are averaged.
+All three components are computed: `measure` chooses the main one. recall divides the same sum by the reference's
+foci that have a mention; f is (P + R) / 2, the paper's DS-Focus* (D6.12). `min_mentions=2` leaves out what a text
+mentions once (*DS-Focus of Table 6). `focus=entity` joins nouns whose word vectors have a cosine above `threshold`.
+Several references are averaged.
 
 Worked example
 --------------

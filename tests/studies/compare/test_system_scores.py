@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -106,6 +107,22 @@ def test_results_become_one_view_per_recipe() -> None:
     assert chrf.signature == "chrf|order:6|nlgauge:0.2.0"
     assert chrf.documents == ("x", "y")
     assert (chrf.higher_is_better, ter.higher_is_better) == (True, False)
+
+
+def test_a_view_of_several_recipes_is_refused() -> None:
+    table = ScoreTable((result("a", [1.0, 2.0]), result("b", [1.0, 2.0], order="5")))
+    with pytest.raises(SignatureError, match="their signatures differ"):
+        SystemScores(table)
+
+
+@pytest.mark.parametrize("scores", [ScoreTable(()), [1.0, 2.0]])
+def test_a_view_needs_a_table_with_scores(scores: Any) -> None:
+    with pytest.raises(InputError, match="must be a ScoreTable with a score per system"):
+        SystemScores(scores)
+
+
+def test_names_of_systems_may_be_numbers() -> None:
+    assert nlgauge.compare_systems({"m": {1: [1.0, 2.0, 3.0], 2: [2.0, 3.0, 4.5]}}).winners == {"m": "2"}
 
 
 def test_another_recipe_is_refused_unless_all_systems_have_both() -> None:

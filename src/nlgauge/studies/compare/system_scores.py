@@ -49,6 +49,9 @@ class SystemScores:
     """The document of each instance; instances of one document are not independent."""
 
     def __post_init__(self) -> None:
+        if not isinstance(self.scores, ScoreTable) or not len(self.scores):
+            msg = f"scores must be a ScoreTable with a score per system, got {self.scores!r}; use from_numbers"
+            raise InputError(msg)
         object.__setattr__(self, "metric", self.metric or self.scores[0].metric)
         _check_alike(self.metric, self.scores, self.systems)
         object.__setattr__(self, "instances", tuple(map(str, self.instances)) or tuple(map(str, range(self.n))))
@@ -154,6 +157,10 @@ def _check_alike(metric: str, scores: Sequence[Score], systems: Sequence[str]) -
     if twice:
         msg = f"scores of {metric!r}: two systems are called {twice[0]!r}; give each a name of its own"
         raise InputError(msg)
+    recipes: dict[str, list[Score]] = {}
+    for score in scores:
+        recipes.setdefault(score.signature.recipe_part, []).append(score)
+    check_recipes(metric, list(recipes.values()))
     if len({(score.main, score.higher_is_better) for score in scores}) > 1:
         msg = f"scores of {metric!r} differ in their main component or in whether higher is better"
         raise InputError(msg)

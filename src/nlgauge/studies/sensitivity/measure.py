@@ -255,7 +255,7 @@ def warn_about_segments(table: JudgementTable, scores: ScoredSettings) -> None:
         groups = _groups(table, scores, note.name)
         if groups and note.warning is not None:
             parts = [_part(scores, *group, labels) for group, labels in list(groups.items())[:_MOST_GROUPS]]
-            message = f"{note.message.format(metric='the score')}: {'; '.join(_first(parts, len(groups)))}"
+            message = f"{note.message.replace('{metric}', 'the score')}: {'; '.join(_first(parts, len(groups)))}"
             warnings.warn(message, note.warning, stacklevel=user_stacklevel())
 
 
