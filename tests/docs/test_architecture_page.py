@@ -118,5 +118,5 @@ def test_the_figures_have_their_form_and_bars() -> None:
     assert block is not None
     rows = re.findall(r"^\| ([^|]+) \| ([\d,]+) \|(?: ([^|]+) )?\|$", block[0].replace("| |", "||"), re.M)
     bars = {bar for _, _, bar in rows if bar}
-    assert bars == {"at most 330", "at most 70,000", "at most 11", "at most 8", "fewer than 25"}
+    assert bars == {"at most 260", "at most 57,000", "at most 11", "at most 8", "fewer than 25"}
     assert len(rows) == block[0].count("\n") - 3, "all but the marker and the head of the table"

@@ -73,5 +73,5 @@ def test_the_script_writes_the_table_into_the_page(
     monkeypatch.setattr(count_source, "PAGE", page)
     assert count_source.main(["--write"]) == 0
     table = capsys.readouterr().out.partition("\n\n")[0]
-    assert "| files (`*.py`) | 9 | at most 330 |" in table
+    assert "| files (`*.py`) | 9 | at most 260 |" in table
     assert page.read_text(encoding="utf-8") == f"before\n<!-- figures -->\n{table}\n<!-- end -->\nafter\n"
