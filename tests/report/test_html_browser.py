@@ -307,7 +307,9 @@ def test_a_phone_scrolls_one_way_only(browser: Browser, report: Path, tmp_path: 
 
 def test_ten_systems_fit_and_a_narrow_page_shows_that_the_matrix_goes_on(browser: Browser, tmp_path: Path) -> None:
     """A table that is wider than the page fades out at the right edge until it is scrolled to its end."""
-    scores = [replace(sample(10, 60).scores[0], systems=tuple(f"RWTH-nmt-ensemble-{at}" for at in range(10)))]
+    view = sample(10, 60).scores[0]
+    renamed = [replace(score, system=f"RWTH-nmt-ensemble-{number}") for number, score in enumerate(view.scores)]
+    scores = [replace(view, scores=replace(view.scores, scores=tuple(renamed)))]
     path = tmp_path / "ten.html"
     write_report(path, compare_systems(scores, permutations=200), scores=scores)
     for width, wider in ((1280, False), (800, True)):
