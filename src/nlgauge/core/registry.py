@@ -48,9 +48,10 @@ def built_in_metrics() -> dict[str, type[Metric]]:
 
 def _metrics_in(module: str) -> dict[str, type[Metric]]:
     """The metrics that a module defines, by name."""
-    metrics = (made for _, made in inspect.getmembers(importlib.import_module(module), _is_metric))
+    members = sorted(vars(importlib.import_module(module)).items())
+    own = [made for _, made in members if getattr(made, "__module__", "") == module and _is_metric(made)]
     # A class without a name of its own holds options that a metric of the same file inherits.
-    return {metric.name: metric for metric in metrics if metric.__module__ == module and "name" in vars(metric)}
+    return {metric.name: metric for metric in own if "name" in vars(metric)}
 
 
 def _is_metric(made: Any) -> bool:

@@ -9,6 +9,7 @@ their recipe parts are equal. The run part counts what happened to the texts at 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
@@ -201,7 +202,7 @@ def _abbreviated(fields: Mapping[str, str]) -> dict[str, str]:
 
 def _escape(value: str) -> str:
     # Only what would break the grammar is escaped, so that ordinary values stay readable.
-    return "".join(quote(char, safe="") if char in "|%" or char.isspace() else char for char in value)
+    return re.sub(r"[|%\s]", lambda match: quote(match[0], safe=""), value)
 
 
 def _unescape(value: str) -> str:

@@ -377,18 +377,17 @@ class Paragraphs(Table):
         return _joined([f"{'% ' * (format == 'latex')}{visible(text)}" for text in texts])
 
 
+#: Characters of the categories Cc, Cs, Zl and Zp of Unicode.
+_INVISIBLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+
+
 def visible(text: str) -> str:
     r"""The text with control characters, line ends and half surrogates as escapes.
 
     >>> visible("a\tb\u2028c")
     'a\\tb\\u2028c'
     """
-    return "".join(
-        char.encode("unicode_escape").decode("ascii")
-        if unicodedata.category(char) in ("Cc", "Cs", "Zl", "Zp")
-        else char
-        for char in text
-    )
+    return _INVISIBLE.sub(lambda match: match[0].encode("unicode_escape").decode("ascii"), text)
 
 
 def display_width(text: str) -> int:

@@ -19,6 +19,7 @@ import warnings
 from collections import Counter
 from collections.abc import Collection, Iterable
 from functools import lru_cache
+from itertools import chain
 from pathlib import Path
 
 from nlgauge.errors import LanguageWarning, RecipeError
@@ -109,7 +110,7 @@ LANGUAGE_NAMES: dict[str, str] = _TABLES["names"]
 
 #: Words of at least two letters: single letters are words of several languages.
 _LISTS = {language: {word for word in words.split() if len(word) > 1} for language, words in _TABLES["words"].items()}
-_SHARED = {word for word, count in Counter(w for words in _LISTS.values() for w in words).items() if count > 1}
+_SHARED = {word for word, count in Counter(chain.from_iterable(_LISTS.values())).items() if count > 1}
 _LANGUAGE_OF_WORD = {word: language for language, words in _LISTS.items() for word in words - _SHARED}
 
 _WORD = re.compile(r"[^\W\d_]+")
