@@ -307,6 +307,8 @@ def test_a_phone_scrolls_one_way_only(browser: Browser, report: Path, tmp_path: 
 
 def test_ten_systems_fit_and_a_narrow_page_shows_that_the_matrix_goes_on(browser: Browser, tmp_path: Path) -> None:
     """A table that is wider than the page fades out at the right edge until it is scrolled to its end."""
+    from playwright.sync_api import expect
+
     view = sample(10, 60).scores[0]
     renamed = [replace(score, system=f"RWTH-nmt-ensemble-{number}") for number, score in enumerate(view.scores)]
     scores = [replace(view, scores=replace(view.scores, scores=tuple(renamed)))]
@@ -319,7 +321,7 @@ def test_ten_systems_fit_and_a_narrow_page_shows_that_the_matrix_goes_on(browser
         shown = "area => getComputedStyle(area).maskImage.startsWith('linear-gradient')"
         assert area.evaluate(shown) is wider
         area.evaluate("area => { area.scrollLeft = area.scrollWidth; }")
-        page.wait_for_function("!document.querySelector('.matrix').parentElement.matches('.more')")
+        expect(page.locator(".more > .matrix")).to_have_count(0)
         assert area.evaluate(shown) is False
         page.close()
 

@@ -312,6 +312,8 @@ def test_the_example_runs_on_one_click(page: Page) -> None:
 
 
 def test_a_shared_address_restores_the_form(browser: Browser, serving: Running, page: Page) -> None:
+    from playwright.sync_api import expect
+
     odd = ["<b>a & b</b> # 100 % \u202e", "日本語 🐈 \u0645\u0631\u062d\u0628\u0627", 'quotes " and \\ and\ttabs']
     fill(page, {"first system": odd, "zweites": OTHERS}, REFS, HYPS)
     choose_metrics(page, "chrf", "bertscore")
@@ -322,7 +324,7 @@ def test_a_shared_address_restores_the_form(browser: Browser, serving: Running, 
     values = "fields => fields.map(field => [field.id, field.value])"
     before, checked = page.eval_on_selector_all(form, values), chosen(page)
     with page_of(browser, address) as again:
-        again.wait_for_function("document.getElementById('system-1-text').value !== ''")
+        expect(again.locator("#system-1-text")).not_to_have_value("")
         assert again.eval_on_selector_all(form, values) == before
         assert chosen(again) == checked == ["metric-bertscore", "metric-chrf"]
         assert again.locator("#results").is_hidden()
