@@ -14,10 +14,13 @@ import pytest
 from pydantic import ValidationError
 
 from nlgauge.apps import cli
+from nlgauge.apps.cli.common import output_flags
+from nlgauge.apps.cli.flags import Flags, add_flags
+from nlgauge.apps.cli.parsing import CommandParser
 from nlgauge.apps.operations import operations
 from nlgauge.apps.service.policy import Policy
 from nlgauge.apps.service.request_models import request_model
-from nlgauge.core.kinds import Flag, InputFile, Int, Many
+from nlgauge.core.kinds import Flag, InputFile, Int, Many, Text
 from nlgauge.core.operations import PAIR, SYSTEMS, Operation, check_names
 from nlgauge.core.options import OptionSet, option
 from nlgauge.core.result import Result
@@ -140,6 +143,16 @@ def test_an_operation_with_the_words_of_another_command_is_refused(
     finally:
         cli.command_groups.cache_clear()
     assert f"'nlgauge {added.spelling}' is another command already" in capsys.readouterr().err
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClashingOptions(OptionSet):
+    format: str = option("", Text("a text"), help="format of something else")
+
+
+def test_an_option_with_a_flag_of_every_command_is_refused() -> None:
+    with pytest.raises(RecipeError, match="option 'format' of ClashingOptions has the flag of another option"):
+        add_flags(CommandParser(), output_flags(), Flags(ClashingOptions))
 
 
 def test_every_surface_has_the_default_metric_of_the_function() -> None:

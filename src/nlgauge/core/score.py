@@ -156,7 +156,9 @@ class Origin:
     options: RunOptions
 
 
-class _ScoreRecord(TypedDict):
+class SystemRecord(TypedDict):
+    """What the JSON of a score, or of a summary of parts, has about its system."""
+
     system: str | None
     metric: str
     score: float
@@ -165,6 +167,9 @@ class _ScoreRecord(TypedDict):
     means: dict[str, float]
     signature: str
     counts: dict[str, int]
+
+
+class _ScoreRecord(SystemRecord):
     noted_segments: dict[str, list[int]]
 
 

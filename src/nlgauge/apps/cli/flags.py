@@ -133,7 +133,11 @@ def _add_flag(group: Any, entry: Option, owner: Any) -> None:
     settings |= _number_of_values(entry)
     if not entry.positional:
         settings |= {"dest": entry.name, "required": entry.required}
-    action = add_hidden(group, *names, **settings) if entry.hidden else group.add_argument(*names, **settings)
+    try:
+        action = add_hidden(group, *names, **settings) if entry.hidden else group.add_argument(*names, **settings)
+    except argparse.ArgumentError as error:
+        msg = f"option {entry.name!r} of {owner.__name__} has the flag of another option of the command; rename it"
+        raise RecipeError(msg) from error
     action.option, action.owner = entry, owner
 
 

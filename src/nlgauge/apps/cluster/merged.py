@@ -32,7 +32,7 @@ from nlgauge.core.compare import compare
 from nlgauge.core.finish import finish
 from nlgauge.core.prepare import Prepared, prepare
 from nlgauge.core.records import Document
-from nlgauge.core.score import Score
+from nlgauge.core.score import Score, SystemRecord
 from nlgauge.core.score_table import ScoreTable
 from nlgauge.core.scoring import Metrics
 from nlgauge.core.signature import Signature
@@ -59,18 +59,7 @@ class RowError:
     error: str
 
 
-class _SystemRecord(TypedDict):
-    system: str | None
-    metric: str
-    score: float
-    main: str
-    higher_is_better: bool
-    means: dict[str, float]
-    signature: str
-    counts: dict[str, int]
-
-
-class _SystemSummary(_SystemRecord, total=False):
+class _SystemSummary(SystemRecord, total=False):
     distances: list[str]
     corpus: dict[str, float]
     interval: dict[str, Any]

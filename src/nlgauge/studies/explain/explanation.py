@@ -327,6 +327,11 @@ class Explanations(Result, Sequence[Explanation]):
     def __len__(self) -> int:
         return len(self.explanations)
 
+    @property
+    def signature(self) -> Signature | None:
+        """The signature of all of them, which were scored together; None without any."""
+        return self.explanations[0].signature if self.explanations else None
+
     def render(self, form: str = "text", *, decimals: int | None = None) -> str:
         """Text and Markdown have one explanation below the other."""
         if form not in ("text", "markdown"):
