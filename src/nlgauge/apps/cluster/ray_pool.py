@@ -25,7 +25,8 @@ _LOOK_EVERY_SECONDS = 1.0
 
 #: How often a connection is tried where the cluster is there, but not its server for this client.
 _CONNECTIONS = 5
-_NO_SERVER = "Starting Ray client server failed"
+#: Ray says so where it does not start that server, and where the server dies while Ray looks at it.
+_NO_SERVER = ("Starting Ray client server failed", "ZombieProcess", "NoSuchProcess")
 
 _DIED = "the worker died"
 
@@ -181,7 +182,7 @@ def _connected(ray: Any, address: str | None) -> Iterator[None]:
         except (ConnectionError, RuntimeError, ValueError) as error:
             ray.shutdown()
             # Ray forks a server for each client, and now and then that one does not survive its start.
-            if left and _NO_SERVER in str(error):
+            if left and any(reason in str(error) for reason in _NO_SERVER):
                 continue
             reason = " ".join(str(error).split())
             msg = f"no Ray cluster answers at {address!r}: {reason}; docs/cluster.md has what an address looks like"
