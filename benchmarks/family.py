@@ -20,8 +20,7 @@ import nlgauge
 from benchmarks.corpus import pairs, systems
 from benchmarks.harness import Bar, Contestant, Scores, machine, peak_rss, race, say
 from benchmarks.speed import bert_score_contestant, bert_scorer
-from nlgauge.encoders.engines.available import engines_with
-from nlgauge.encoders.load import default_threads
+from nlgauge.encoders.load import default_threads, engines_with
 
 __all__ = ["main"]
 

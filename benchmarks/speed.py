@@ -24,8 +24,7 @@ import nlgauge
 from benchmarks.corpus import pairs, systems
 from benchmarks.flops import EncoderSize, encoding_flop, gemm_peak
 from benchmarks.harness import Bar, Clock, Contestant, Scores, Timing, machine, paired_ratio, peak_rss, race, say
-from nlgauge.encoders.engines.available import engines_with
-from nlgauge.encoders.load import default_threads, load_encoder
+from nlgauge.encoders.load import default_threads, engines_with, load_encoder
 from nlgauge.io.store.resolve import resolve
 
 __all__ = ["bert_score_contestant", "bert_scorer", "main"]

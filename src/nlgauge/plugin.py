@@ -21,8 +21,7 @@ from nlgauge.core.score import Note, declare_note
 from nlgauge.core.tokens import TextView
 from nlgauge.core.vector_metric import State, VectorMetric
 from nlgauge.encoders.base import Encoder
-from nlgauge.encoders.engines.available import Engine
-from nlgauge.encoders.load import add_encoder, remove_encoder
+from nlgauge.encoders.load import Engine, add_encoder, remove_encoder
 from nlgauge.io.store.resolve import ModelFiles
 from nlgauge.io.table import Cell, Marked, Probability, Table
 from nlgauge.vectors.cloud import Alignment, Flow

@@ -19,7 +19,7 @@ from nlgauge.core.finish import finish
 from nlgauge.core.prepare import Prepared, prepare
 from nlgauge.core.registry import parse_metric
 from nlgauge.core.run_options import RunOptions
-from nlgauge.encoders.whole_text import sentences
+from nlgauge.encoders import sentences
 from nlgauge.errors import FileFormatError, NlgaugeWarning
 from nlgauge.metrics.bertscore import BERTScore
 from nlgauge.metrics.moverscore import MoverScore

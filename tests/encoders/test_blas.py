@@ -6,7 +6,7 @@ import threading
 
 from threadpoolctl import threadpool_info
 
-from nlgauge.encoders.blas import one_blas_thread
+from nlgauge.encoders.run_context import one_blas_thread
 
 
 def test_the_limit_of_blas_threads_lasts_until_the_last_thread_is_done() -> None:

@@ -13,13 +13,12 @@ from tests.encoders.tiny_models import TINY, write_model
 
 import nlgauge
 from nlgauge.core.run_options import RunOptions
+from nlgauge.encoders import load as table
 from nlgauge.encoders.base import precision_name, signed_precision, vectors_digest
-from nlgauge.encoders.engines import available as table
-from nlgauge.encoders.engines.available import Engine
 from nlgauge.encoders.engines.graph_engines import OnnxEncoder
-from nlgauge.encoders.load import load_encoder
-from nlgauge.encoders.whole_text.language_model import load_language_model
-from nlgauge.encoders.whole_text.sentences import load_sentence_encoder
+from nlgauge.encoders.language_model import load_language_model
+from nlgauge.encoders.load import Engine, load_encoder
+from nlgauge.encoders.sentences import load_sentence_encoder
 from nlgauge.errors import BaselineError, InputError, RecipeError, SignatureError
 from nlgauge.metrics.parts.baseline import Baseline
 from nlgauge.metrics.parts.bounds import Bounds

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from nlgauge.encoders.base import encode_texts
 from nlgauge.encoders.cache import EmbeddingCache
 from nlgauge.encoders.load import load_encoder
-from nlgauge.encoders.whole_text.sentences import PooledSentences, Pooling
+from nlgauge.encoders.sentences import PooledSentences, Pooling
 from nlgauge.errors import RecipeError
 from nlgauge.testing import WORDS, HashEncoder
 from nlgauge.text.tokenizer import Tokens

@@ -11,10 +11,14 @@ from tests.samples import GoldenPairs
 import nlgauge
 from nlgauge.encoders.base import encode_texts
 from nlgauge.encoders.load import load_encoder
-from nlgauge.vectors.barycentre import barycentre_from_origin, free_support_barycentre
 from nlgauge.vectors.cloud import unit_rows
 from nlgauge.vectors.points import barycentre_of_layers
-from nlgauge.vectors.transport import exact_transport, squared_distances
+from nlgauge.vectors.transport import (
+    barycentre_from_origin,
+    exact_transport,
+    free_support_barycentre,
+    squared_distances,
+)
 
 ot = pytest.importorskip("ot")
 

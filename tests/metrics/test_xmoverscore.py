@@ -12,11 +12,11 @@ import ot
 import pytest
 
 import nlgauge
+from nlgauge.encoders import language_model
 from nlgauge.encoders.base import encode_texts
+from nlgauge.encoders.language_model import Likelihoods
 from nlgauge.encoders.load import load_encoder
-from nlgauge.encoders.whole_text import language_model
-from nlgauge.encoders.whole_text.language_model import Likelihoods
-from nlgauge.encoders.whole_text.sentences import load_sentence_encoder
+from nlgauge.encoders.sentences import load_sentence_encoder
 from nlgauge.errors import InputError, RecipeError
 from nlgauge.metrics.xmoverscore import XMoverScore
 from nlgauge.vectors.remap import Operation, Origin, Remapping

@@ -30,8 +30,8 @@ def test_stop_words_by_name() -> None:
 
 def test_stop_words_of_spacy_and_nltk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The packages are heavy; what is read of them is a set and a function, which stand in here."""
-    from nlgauge.text import stopwords
-    from nlgauge.text.stopwords import load_stopwords
+    from nlgauge.text import words
+    from nlgauge.text.words import load_stopwords
 
     folder = tmp_path / "spacy" / "lang" / "en"
     folder.mkdir(parents=True)
@@ -42,7 +42,7 @@ def test_stop_words_of_spacy_and_nltk(tmp_path: Path, monkeypatch: pytest.Monkey
     before = {name: module for name, module in sys.modules.items() if name.partition(".")[0] == "spacy"}
     for name in before:
         del sys.modules[name]
-    stopwords._by_name.cache_clear()  # another test may have asked for the real list
+    words._by_name.cache_clear()  # another test may have asked for the real list
     try:
         found = load_stopwords("spacy-en")
         assert (found.name, found.words) == ("spacy-en", {"the", "a"})
@@ -52,14 +52,14 @@ def test_stop_words_of_spacy_and_nltk(tmp_path: Path, monkeypatch: pytest.Monkey
         for name in [name for name in sys.modules if name.partition(".")[0] == "spacy"]:
             del sys.modules[name]
         sys.modules.update(before)
-        stopwords._by_name.cache_clear()
+        words._by_name.cache_clear()
     monkeypatch.setitem(sys.modules, "nltk.corpus", None)
     with pytest.raises(nlgauge.errors.MissingExtraError, match=r"nlgauge\[lexical\]"):
         load_stopwords("nltk-en")
 
 
 def test_a_byte_order_mark_is_no_part_of_the_first_word(tmp_path: Path) -> None:
-    from nlgauge.text.stopwords import load_stopwords
+    from nlgauge.text.words import load_stopwords
 
     plain, marked = tmp_path / "plain.txt", tmp_path / "marked.txt"
     plain.write_bytes(b"the\ncat\n")
@@ -82,7 +82,7 @@ def test_a_byte_order_mark_is_no_part_of_the_first_word(tmp_path: Path) -> None:
     ],
 )
 def test_files_that_are_no_list_of_words_are_refused(tmp_path: Path, name: str, content: str, says: str) -> None:
-    from nlgauge.text.stopwords import load_stopwords
+    from nlgauge.text.words import load_stopwords
 
     (tmp_path / name).write_text(content, encoding="utf-8")
     with pytest.raises(nlgauge.errors.InputError, match=says):
@@ -90,7 +90,7 @@ def test_files_that_are_no_list_of_words_are_refused(tmp_path: Path, name: str, 
 
 
 def test_punctuation_may_be_on_a_list(tmp_path: Path) -> None:
-    from nlgauge.text.stopwords import load_stopwords
+    from nlgauge.text.words import load_stopwords
 
     (tmp_path / "list").write_text(",\n.\n[\nthe an\n", encoding="utf-8")
     assert load_stopwords(str(tmp_path / "list")).words == {",", ".", "[", "the", "an"}

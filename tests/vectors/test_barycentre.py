@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nlgauge.vectors.barycentre import free_support_barycentre
+from nlgauge.vectors.transport import free_support_barycentre
 
 ot = pytest.importorskip("ot")
 

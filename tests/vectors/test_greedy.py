@@ -7,9 +7,8 @@ import pytest
 from tests.samples import HYPS, REFS
 
 from nlgauge.encoders.base import encode_texts
-from nlgauge.encoders.blas import one_blas_thread
 from nlgauge.encoders.load import load_encoder
-from nlgauge.encoders.run_context import run_context
+from nlgauge.encoders.run_context import one_blas_thread, run_context
 from nlgauge.vectors import greedy as module
 from nlgauge.vectors.cloud import unit_rows
 from nlgauge.vectors.greedy import (

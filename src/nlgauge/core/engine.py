@@ -26,10 +26,9 @@ from nlgauge.core.run_options import Progress, RunOptions
 from nlgauge.core.tokens import Role, TextView, TokenizedCorpus
 from nlgauge.core.vector_metric import WindowTexts
 from nlgauge.encoders.base import EncodedText, Encoder, encode_texts
-from nlgauge.encoders.blas import one_blas_thread
 from nlgauge.encoders.cache import EmbeddingCache, VectorFile
 from nlgauge.encoders.load import default_threads
-from nlgauge.encoders.run_context import current_run, run_context
+from nlgauge.encoders.run_context import current_run, one_blas_thread, run_context
 from nlgauge.errors import TooLongError
 from nlgauge.vectors.cloud import Alignment, Flow
 from nlgauge.vectors.remap import Side

@@ -21,8 +21,8 @@ from nlgauge.core.prepare import EncodingGroup, Prepared, SignatureCheck, prepar
 from nlgauge.core.run_options import RunOptions
 from nlgauge.core.score import Score
 from nlgauge.encoders.base import Encoder, portions
-from nlgauge.encoders.blas import one_blas_thread
 from nlgauge.encoders.load import default_threads
+from nlgauge.encoders.run_context import one_blas_thread
 
 #: Seconds from which a run is announced.
 _WORTH_SAYING = 60.0

@@ -19,8 +19,8 @@ from nlgauge.core.run_options import RunOptions
 from nlgauge.core.tokens import TokenizedCorpus, idf_tables
 from nlgauge.encoders.base import vectors_digest
 from nlgauge.io.storage import short_digest
-from nlgauge.text.stopwords import load_stopwords
 from nlgauge.text.windows import Reading
+from nlgauge.text.words import load_stopwords
 from nlgauge.vectors.transforms import load_transforms
 
 if TYPE_CHECKING:
@@ -133,7 +133,7 @@ class SentenceModelName(Resource):
 
     def load(self, value: str, context: LoadContext) -> Loaded:
         """The model."""
-        from nlgauge.encoders.whole_text.sentences import load_sentence_encoder
+        from nlgauge.encoders.sentences import load_sentence_encoder
 
         windows = context.corpus.windows
         # Resolved as the signature has it, so that the recipe that is read back asks for the same.
@@ -154,7 +154,7 @@ class LanguageModelName(Resource):
         """The model, or None."""
         if value == "none":
             return Loaded("none", None)
-        from nlgauge.encoders.whole_text.language_model import load_language_model
+        from nlgauge.encoders.language_model import load_language_model
 
         loading = {name: given for name, given in context.options.loading.items() if name != "engine"}
         model = load_language_model(value, **loading)

@@ -14,7 +14,7 @@ from nlgauge.core.kinds import Choice, Flag, Float, Folder, Int, Text
 from nlgauge.core.options import OptionSet, option
 from nlgauge.encoders.base import DEFAULT_PRECISION, PRECISIONS
 from nlgauge.encoders.cache import DEFAULT_GIGABYTES
-from nlgauge.encoders.engines.available import engine_names
+from nlgauge.encoders.load import engine_names
 from nlgauge.encoders.run_context import current_run
 
 Item = TypeVar("Item")

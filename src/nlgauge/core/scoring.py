@@ -28,8 +28,7 @@ from nlgauge.core.score_table import ScoreTable
 from nlgauge.core.signature import ENGINE_FIELDS, VERSION_FIELDS, Signature
 from nlgauge.core.vector_metric import VectorMetric
 from nlgauge.encoders.base import precision_name
-from nlgauge.encoders.engines.available import engine_names, engine_of_signature
-from nlgauge.encoders.load import is_added
+from nlgauge.encoders.load import engine_names, engine_of_signature, is_added
 from nlgauge.errors import NlgaugeWarning, RecipeError, SignatureError, user_stacklevel
 from nlgauge.text.windows import NO_WINDOWS
 

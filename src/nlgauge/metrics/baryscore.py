@@ -81,10 +81,9 @@ from nlgauge.encoders.run_context import current_run
 from nlgauge.errors import RecipeError
 from nlgauge.metrics.parts.citations import cite
 from nlgauge.metrics.parts.transport_metric import Problem, TransportMetric, mean_length
-from nlgauge.vectors.barycentre import barycentre_from_origin
 from nlgauge.vectors.cloud import Cloud, unit_rows
 from nlgauge.vectors.points import barycentre_of_layers
-from nlgauge.vectors.transport import sinkhorn_transport
+from nlgauge.vectors.transport import barycentre_from_origin, sinkhorn_transport
 
 PROFILES = {"corrected": Profile(idf="both"), "released": Profile(idf="none")}
 

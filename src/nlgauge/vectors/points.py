@@ -33,9 +33,8 @@ from numpy.typing import NDArray
 from nlgauge.encoders.base import EncodedText
 from nlgauge.errors import RecipeError
 from nlgauge.text.tokenizer import TextTokenizer, Tokens, is_punctuation
-from nlgauge.vectors.barycentre import Barycentre, free_support_barycentre
 from nlgauge.vectors.cloud import PointSpans
-from nlgauge.vectors.transport import normalised_weights
+from nlgauge.vectors.transport import Barycentre, free_support_barycentre, normalised_weights
 
 SUBWORDS = ("first", "all", "average")
 PUNCTUATION = ("keep", "drop-ascii", "drop-unicode")

@@ -17,7 +17,7 @@ from tests.encoders.random_models import CORPUS, SHAPES, save_random, write_fami
 import nlgauge
 from nlgauge.encoders.engines.graph_engines import GraphEncoder, OnnxEncoder, OpenVinoEncoder
 from nlgauge.encoders.engines.torch_engine import TorchEncoder
-from nlgauge.encoders.graphs.deberta import relative_rows
+from nlgauge.encoders.graphs.post_norm import relative_rows
 from nlgauge.encoders.int8.calibrate import calibrate
 from nlgauge.io.store.resolve import resolve
 from nlgauge.text.tokenizer import TextTokenizer

@@ -13,8 +13,8 @@ from scipy.special import erf
 from tests.encoders.tiny_models import graph_tensors, write_model
 
 from nlgauge.encoders.engines.graph_engines import GraphEncoder, OnnxEncoder, OpenVinoEncoder
-from nlgauge.encoders.graphs.deberta import relative_rows
 from nlgauge.encoders.graphs.families import encoder_graph, family_of
+from nlgauge.encoders.graphs.post_norm import relative_rows
 from nlgauge.errors import ModelError, UnsupportedModelError
 from nlgauge.io.store.resolve import resolve
 

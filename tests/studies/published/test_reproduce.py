@@ -21,7 +21,7 @@ from nlgauge.studies.published.load import PAPER_TABLES
 from nlgauge.studies.published.reproduce import reproduce
 from nlgauge.studies.published.runs import Reproduction
 from nlgauge.studies.published.tables import Column, Mean, PaperTable, PublishedModel, TableRow
-from nlgauge.text import stopwords as stopwords_module
+from nlgauge.text import words as words_module
 
 HUMAN = [0.1, 0.4, 0.2, 0.9]
 SENTBLEU = [0.2, 0.3, 0.25, 0.8]
@@ -254,7 +254,7 @@ def test_one_recipe_that_lacks_a_package_leaves_the_others(testset: Path, monkey
     def missing(*_: object) -> None:
         raise MissingExtraError("NLTK's stop words are not on this machine")
 
-    monkeypatch.setitem(stopwords_module._SOURCES, "nltk", missing)
+    monkeypatch.setitem(words_module._SOURCES, "nltk", missing)
     plain = TableRow("plain", recipe="moverscore:idf=none", model=PublishedModel("minilm"))
     stopped = TableRow("stopped", recipe="moverscore:idf=none,stopwords=nltk-en", model=PublishedModel("minilm"))
     result = reproduce(small(plain, stopped, pairs=("cs-en",)), at=testset, model="minilm")

@@ -21,7 +21,7 @@ from nlgauge.studies.published.load import PAPER_TABLES, find_paper_table
 from nlgauge.studies.published.reproduce import StudyInputs, reproduce
 from nlgauge.studies.published.runs import Reproduction
 from nlgauge.studies.published.tables import Mean, PaperTable
-from nlgauge.text.stopwords import load_stopwords
+from nlgauge.text.words import load_stopwords
 
 REFS = [
     "the cat sat on the mat, and it was happy.",

@@ -286,7 +286,7 @@ def test_a_list_that_is_not_installed_is_left_out_and_named(
     table: JudgementTable, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "spacy", None)
-    importlib.import_module("nlgauge.text.stopwords")._by_name.cache_clear()  # another test may have read the list
+    importlib.import_module("nlgauge.text.words")._by_name.cache_clear()  # another test may have read the list
     pytest.importorskip("stopwordsiso")
     study = Study(["bertscore"], [Sweep({"stopwords": ["none", "spacy", "iso"]})])
     result = run_study(study, table)

@@ -21,7 +21,7 @@ from nlgauge.core.options import OptionSet, option
 from nlgauge.core.run_options import Progress, RunOptions
 from nlgauge.core.vector_metric import default_layer
 from nlgauge.encoders.load import load_encoder
-from nlgauge.encoders.whole_text.sentences import load_sentence_encoder
+from nlgauge.encoders.sentences import load_sentence_encoder
 from nlgauge.errors import InputError, RecipeError
 from nlgauge.io.packages import require
 from nlgauge.io.storage import short_digest

@@ -19,8 +19,7 @@ from nlgauge.core.kinds import Choice, Flag, Float, Folder, Int, Many, Pattern, 
 from nlgauge.core.options import OptionSet, option
 from nlgauge.core.run_options import EngineName
 from nlgauge.encoders.base import PRECISIONS
-from nlgauge.encoders.engines.available import engine_names
-from nlgauge.encoders.load import is_added
+from nlgauge.encoders.load import engine_names, is_added
 from nlgauge.errors import RecipeError
 from nlgauge.io.storage import cache_dir
 from nlgauge.io.store.catalog import encoder_names, find_card

@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlgauge.encoders.base import equal_length_batches
-from nlgauge.encoders.blas import one_blas_thread
+from nlgauge.encoders.run_context import one_blas_thread
 from nlgauge.io.store.resolve import ModelFiles
 from nlgauge.text.tokenizer import TextTokenizer, Tokens, UnknownToken, check_encodable, is_punctuation, is_unspaced
 from nlgauge.text.windows import NO_LIMIT

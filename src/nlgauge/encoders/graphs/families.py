@@ -1,15 +1,26 @@
-"""The families that can be computed without torch, by the `model_type` of their `config.json`."""
+"""Families that can be computed without torch, by the `model_type` of their `config.json`, and what a session needs:
+weights of a `model.safetensors` by name, as float32, and graphs, which are kept in the cache folder once built.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import contextlib
+import hashlib
+import json
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from functools import cached_property
+from pathlib import Path
 from typing import Any, Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
 from nlgauge.encoders.graphs.builder import Dimensions, Graph, GraphBuilder
-from nlgauge.encoders.graphs.deberta import DebertaV2
 from nlgauge.encoders.graphs.modernbert import ModernBert
-from nlgauge.encoders.graphs.post_norm import RELATIVES
-from nlgauge.errors import UnsupportedModelError
+from nlgauge.encoders.graphs.post_norm import RELATIVES, DebertaV2
+from nlgauge.errors import ModelError, UnsupportedModelError
+from nlgauge.io.storage import cache_dir, write_atomic
 
 #: Raised when the graphs change, so that cached ones of an older library are not used.
 GRAPH_VERSION = 2
@@ -79,3 +90,144 @@ def encoder_graph(
     whole = build.node("Concat", [shape, build.constant("width", [width])], "by_text", axis=0)
     outputs = [(build.node("Reshape", [rows[layer], whole], f"layer{layer}"), width) for layer in layers]
     return build.finish(outputs, as_inputs=as_inputs)
+
+
+FloatArray = NDArray[np.float32]
+
+
+class CheckpointWeights:
+    """Reads what is asked for; the encoder may stand inside a larger checkpoint."""
+
+    def __init__(self, folder: Path, family: Family, *, model: str, engine: str, mapped: bool = False) -> None:
+        """`mapped` is for an engine that copies weights itself, and spares a copy: see `take`."""
+        self._path = folder / "model.safetensors"
+        self._model = model
+        self._mapped = mapped
+        self._read: dict[str, FloatArray] = {}
+        if not self._path.is_file():
+            msg = (
+                f"model {model!r} has no model.safetensors, which engine {engine!r} reads; install the torch engine "
+                "with pip install 'nlgauge[torch]' and use engine 'torch'"
+            )
+            raise UnsupportedModelError(msg)
+        self._file, self._bytes = self._open()
+        self._names = frozenset(self._file.keys())
+        self._prefix = next((p for p in family.prefixes if p + family.probe in self._names), "")
+
+    def take(self, wanted: Mapping[str, tuple[int, ...]]) -> dict[str, FloatArray]:
+        """The weights of these names, which must have these shapes.
+
+        Mapped arrays are the bytes of the file: whoever writes to the file changes them, so they are to be let go as
+        soon as the engine has its copy. Others are read once, and kept for the next call.
+        """
+        arrays = {name: self._view(name) if self._mapped else self._one(name) for name in wanted}
+        for name, array in arrays.items():
+            if array.shape != wanted[name]:
+                msg = (
+                    f"the weights of model {self._model!r} do not fit its config.json: {name!r} has the shape "
+                    f"{array.shape}, expected {wanted[name]}"
+                )
+                raise ModelError(msg)
+        return arrays
+
+    def read(self, name: str) -> FloatArray:
+        """The weights of one name, which are not kept in memory for the next call."""
+        return self._load(self._spelling(name))
+
+    def _one(self, name: str) -> FloatArray:
+        if name not in self._read:
+            self._read[name] = self.read(name)
+        return self._read[name]
+
+    def _view(self, name: str) -> FloatArray:
+        """The weights of one name inside the mapped file; read where they are not float32 there."""
+        spelling = self._spelling(name)
+        entry = self._header[spelling]
+        if entry["dtype"] != "F32" or sys.byteorder != "little":
+            return self._load(spelling)
+        array = self._stored(spelling).view(np.float32).reshape(entry["shape"])
+        return array if array.flags.aligned else array.copy()
+
+    def _spelling(self, name: str) -> str:
+        # Checkpoints of 2018 spell a normalisation's scale and shift as gamma and beta.
+        old = name.replace("LayerNorm.weight", "LayerNorm.gamma").replace("LayerNorm.bias", "LayerNorm.beta")
+        for spelling in (self._prefix + name, self._prefix + old):
+            if spelling in self._names:
+                return spelling
+        msg = f"model {self._model!r} lacks the weight {name!r} in model.safetensors"
+        raise ModelError(msg)
+
+    def _load(self, name: str) -> FloatArray:
+        from safetensors import SafetensorError
+
+        try:
+            kind = self._file.get_slice(name).get_dtype()
+            array = self._bfloat16(name) if kind == "BF16" else self._file.get_tensor(name)
+            return np.ascontiguousarray(array, dtype=np.float32)
+        except (SafetensorError, TypeError, KeyError, AttributeError, ValueError) as error:
+            raise self._unreadable(error) from error
+
+    def _bfloat16(self, name: str) -> FloatArray:
+        """numpy has no bfloat16, which is the upper half of a float32."""
+        wide = self._stored(name).view("<u2").astype(np.uint32) << 16
+        return wide.view(np.float32).reshape(self._header[name]["shape"])
+
+    def _stored(self, name: str) -> NDArray[np.uint8]:
+        """The bytes of an array in the mapped file."""
+        start, end = self._header[name]["data_offsets"]
+        return self._bytes[self._data_start + start : self._data_start + end]
+
+    @cached_property
+    def _header(self) -> dict[str, Any]:
+        """What a safetensors file says of its arrays: a JSON object after its length in eight bytes."""
+        header: dict[str, Any] = json.loads(self._bytes[8 : self._data_start].tobytes())
+        return header
+
+    @cached_property
+    def _data_start(self) -> int:
+        return 8 + int.from_bytes(self._bytes[:8].tobytes(), "little")
+
+    def _open(self) -> tuple[Any, NDArray[np.uint8]]:
+        """The file as safetensors reads it, which checks its header, and its bytes."""
+        from safetensors import SafetensorError, safe_open
+
+        try:
+            # Opened here first: safetensors calls a file that may not be read one that does not exist.
+            with self._path.open("rb") as file:
+                return safe_open(self._path, framework="numpy"), np.memmap(file, dtype=np.uint8, mode="r")
+        except OSError as error:
+            msg = f"model.safetensors of {self._model!r} cannot be read: {error.strerror or error}"
+            raise ModelError(msg) from error
+        except (SafetensorError, TypeError, KeyError, AttributeError) as error:  # damaged
+            raise self._unreadable(error) from error
+
+    def _unreadable(self, error: Exception) -> ModelError:
+        return ModelError(f"model.safetensors of {self._model!r} cannot be read as float arrays: {error}")
+
+
+def stored_graph(config: Mapping[str, Any], kind: str, *, key: str, make: Callable[[], Graph]) -> Graph:
+    """The graph of that kind (its layers, its form) of a model, from the cache folder or made and put there."""
+    from nlgauge.encoders.graphs.families import GRAPH_VERSION
+
+    described = json.dumps([key, config, kind, GRAPH_VERSION], sort_keys=True)
+    name = hashlib.sha256(described.encode()).hexdigest()
+    path = cache_dir() / "graphs" / f"{key[:12]}-{kind}-{name[:12]}.graph"
+    try:
+        stored = path.read_bytes()
+    except OSError:
+        stored = b""
+    # The file is a sha256 and the graph: what a full disk or a crash left behind, and the graph of another model or
+    # other layers, is built again.
+    digest, data = stored[:32], stored[32:]
+    if _sum(name, data) == digest:
+        return Graph.from_bytes(data)
+    graph = make()
+    data = graph.to_bytes()
+    with contextlib.suppress(OSError):  # a cache that cannot be written is only slower
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_atomic(path, _sum(name, data) + data)
+    return graph
+
+
+def _sum(name: str, data: bytes) -> bytes:
+    return hashlib.sha256(name.encode() + data).digest()

@@ -4,16 +4,27 @@
 
 They differ in the names of their weights, in how positions are numbered, in token types, in a bias by distance that
 MPNet adds to attention, and in ELECTRA's narrower embeddings.
+
+DeBERTa-v2 and v3 attend by content and by relative position, each with vectors of its own:
+
+    score(i, j) = (Q_i . K_j + Q_i . KR(i - j) + K_j . QR(i - j)) / sqrt(3 d)
+
+    KR = W_k R, QR = W_q R: position vectors as keys (content to position, c2p) and as queries (p2c)
+
+R holds a vector per distance; far distances share one in logarithmic buckets. Only distances that a text has are
+projected, in the order of the columns that the products need, so that what belongs to a pair of tokens is reached by
+cutting rows at another length instead of by looking up each pair.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nlgauge.encoders.graphs.builder import (
     ENTRIES,
@@ -22,6 +33,8 @@ from nlgauge.encoders.graphs.builder import (
     check_dimensions,
     check_whole,
     dimensions_of,
+    is_whole,
+    refuse,
 )
 
 #: Distance beyond which MPNet's relative positions share a bucket (fixed in its published code).
@@ -214,3 +227,227 @@ RELATIVES: dict[str, PostNorm] = {
     "electra": PostNorm(prefixes=("", "electra."), narrow_embeddings=True),
     "distilbert": _DISTILBERT,
 }
+
+
+_EPSILON = 1e-7
+_CONVOLUTIONS = {"tanh": "Tanh", "gelu": "Gelu", "relu": "Relu"}
+
+
+class DebertaV2:
+    """The family of DeBERTa-v2 and v3."""
+
+    prefixes = ("", "deberta.")
+    probe = "embeddings.word_embeddings.weight"
+
+    def unsupported(self, config: Mapping[str, Any]) -> list[str]:
+        """Entries of a `config.json` that ask for what this graph does not do."""
+        usual: dict[str, Any] = {"hidden_act": "gelu", "conv_groups": 1}
+        entries = [name for name, value in usual.items() if config.get(name, value) != value]
+        kernel = config.get("conv_kernel_size", 0)
+        if is_whole(kernel) and kernel > 0:
+            if kernel % 2 == 0:
+                entries.append("conv_kernel_size")
+            if config.get("conv_act", "tanh") not in _CONVOLUTIONS:
+                entries.append("conv_act")
+        head, hidden, heads = (config.get(n) for n in ("attention_head_size", "hidden_size", "num_attention_heads"))
+        if head is not None and is_whole(hidden) and is_whole(heads) and head * heads != hidden:
+            entries.append("attention_head_size")
+        return entries
+
+    def check(self, config: Mapping[str, Any], *, model: str) -> None:
+        """Refuse a `config.json` that no graph can be built from, saying which entry is wrong."""
+        check_dimensions(config, model=model)
+        for name, default in (("conv_kernel_size", 0), ("position_buckets", -1), ("max_relative_positions", -1)):
+            if not is_whole(config.get(name, default)):
+                refuse(config, name, "a whole number", model=model)
+        check_whole(config, "type_vocab_size", 0, least=0, model=model)
+        check_whole(config, "embedding_size", 1, least=1, model=model)
+        buckets, reach = config.get("position_buckets", -1), _reach(config)
+        if config.get("relative_attention", False) and buckets > 0 and not 1 <= buckets // 2 < reach - 1:
+            refuse(config, "position_buckets", f"from 2 to below {2 * (reach - 1)}", model=model)
+
+    def dimensions(self, config: Mapping[str, Any]) -> Dimensions:
+        """Sizes that a `config.json` states."""
+        return dimensions_of(config, default_epsilon=_EPSILON)
+
+    def build(self, build: GraphBuilder, config: Mapping[str, Any], top: int) -> Iterable[str]:
+        """Rows of layer 0, then of each layer up to `top`."""
+        return _Graph(build, self.dimensions(config), config).layers(top)
+
+
+def relative_rows(config: Mapping[str, Any], distances: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Rows of the table of position vectors for distances query - key."""
+    span, rows = _span(config), distances
+    buckets = int(config.get("position_buckets", -1))
+    if buckets > 0:
+        half = buckets // 2
+        size = np.maximum(np.abs(distances), half)
+        # float32, like the published code: a boundary must not move by rounding.
+        whole = np.float32(math.log(np.float32((_reach(config) - 1) / half)))
+        share = np.log(size.astype(np.float32) / np.float32(half)) / whole
+        far = np.ceil(share * np.float32(half - 1)).astype(np.int64) + half
+        rows = np.where(np.abs(distances) <= half, distances, np.sign(distances) * far)
+    return np.clip(rows + span, 0, 2 * span - 1)
+
+
+def _kinds(config: Mapping[str, Any]) -> tuple[str, ...]:
+    stated = config.get("pos_att_type") or ()
+    if isinstance(stated, str):
+        stated = [kind.strip() for kind in stated.lower().split("|")]
+    return tuple(kind for kind in ("c2p", "p2c") if kind in stated)
+
+
+def _reach(config: Mapping[str, Any]) -> int:
+    reach = int(config.get("max_relative_positions", -1))
+    return reach if reach > 0 else int(config["max_position_embeddings"])
+
+
+def _span(config: Mapping[str, Any]) -> int:
+    buckets = int(config.get("position_buckets", -1))
+    return buckets if buckets > 0 else _reach(config)
+
+
+class _Graph:
+    """A graph under construction."""
+
+    def __init__(self, build: GraphBuilder, size: Dimensions, config: Mapping[str, Any]) -> None:
+        self.build, self.size, self.config = build, size, config
+        self.kinds = _kinds(config) if config.get("relative_attention", False) else ()
+        self.shared = bool(config.get("share_att_key", False))
+        """Whether positions are projected by the weights of content."""
+        # Weights are scaled down by the number of terms in a score, also where attention is not relative.
+        self.scale = 1 / math.sqrt(size.hidden // size.heads * (1 + len(_kinds(config))))
+
+    def layers(self, top: int) -> Iterator[str]:
+        """Rows of layer 0, then of each layer up to `top`."""
+        first = x = self.embeddings()
+        yield x
+        if not top:
+            return
+        self.build.declare_shapes(heads=self.size.heads, width=self.size.hidden)
+        rows = self.position_rows() if self.kinds else {}
+        for number in range(top):
+            x = self.block(x, rows, number)
+            if number == 0 and self.config.get("conv_kernel_size", 0) > 0:
+                x = self.convolve(first, x)
+            yield x
+
+    def embeddings(self) -> str:
+        build, size, config = self.build, self.size, self.config
+        width = int(config.get("embedding_size", size.hidden))
+        words = build.parameter(DebertaV2.probe, size.vocabulary, width)
+        total = build.node("Gather", [words, "ids"], "embeddings.words")
+        if config.get("position_biased_input", True):
+            table = build.parameter("embeddings.position_embeddings.weight", size.positions or 0, width)
+            total = build.node("Add", [total, build.first_rows(table, "embeddings.positions")], "embeddings.placed")
+        types = int(config.get("type_vocab_size", 0))
+        if types > 0:
+            total = build.node("Add", [total, build.token_type(types, width)], "embeddings.typed")
+        rows = build.node("Reshape", [total, build.constant("embeddings.rows", [-1, width])], "embeddings.flat")
+        if width != size.hidden:
+            rows = build.linear(rows, "embeddings.embed_proj", width, size.hidden, "embeddings.projected", bias=False)
+        return build.norm(rows, "embeddings.LayerNorm", size.hidden, size.epsilon, "embeddings.normed")
+
+    def position_rows(self) -> dict[str, str]:
+        """Vectors of the distances of a text of n tokens, and one more, for keys (n - 1 down to -n) and for queries
+        (-(n - 1) up to n)."""
+        build, size, config = self.build, self.size, self.config
+        normed = "layer_norm" in [part.strip() for part in str(config.get("norm_rel_ebd", "none")).lower().split("|")]
+        reach = size.positions or 0
+        table = build.constant("distances.rows", relative_rows(config, np.arange(-reach, reach + 1)))
+        by_one, length = build.length()
+        one, minus_one = build.constant("one", 1), build.constant("minus_one", -1)
+        last = build.node("Sub", [length, one], "place.last")
+        build.node("Unsqueeze", [last, build.constant("first_axis", [0])], "pairs.start")
+        copied, rest = build.constant("copied", [0, 0]), build.constant("minus", [-1])
+        build.node("Concat", [copied, by_one, rest], "pairs.shape", axis=0)
+        below = build.node("Neg", [build.node("Add", [length, one], "place.above")], "place.below")
+        orders = {
+            "c2p": ("distances.down", [last, below, minus_one]),
+            "p2c": ("distances.up", [build.node("Neg", [last], "place.first"), "place.above", one]),
+        }
+        vectors = build.parameter("encoder.rel_embeddings.weight", 2 * _span(config), size.hidden)
+        rows = {}
+        for kind in self.kinds:
+            name, order = orders[kind]
+            distance = build.node("Range", order, name)
+            index = build.node("Add", [distance, build.constant("reach", reach)], f"{name}.index")
+            row = build.node("Gather", [table, index], f"{name}.row")
+            x = build.node("Gather", [vectors, row], f"{name}.vectors")
+            if normed:
+                x = build.norm(x, "encoder.LayerNorm", size.hidden, size.epsilon, f"{name}.normed")
+            rows[kind] = x
+        return rows
+
+    def block(self, x: str, rows: Mapping[str, str], number: int) -> str:
+        build, name, hidden = self.build, f"block{number + 1}", self.size.hidden
+        self_attention = f"encoder.layer.{number}.attention.self."
+
+        def linear(inputs: str, weights: str, output: str, scale: float = 1.0) -> str:
+            return build.linear(inputs, weights, hidden, hidden, f"{name}.{output}", scale=scale)
+
+        q = build.by_head(linear(x, f"{self_attention}query_proj", "query", self.scale), f"{name}.query")
+        key = linear(x, f"{self_attention}key_proj", "key")
+        k = build.by_head(key, f"{name}.key", transposed=True)
+        v = build.by_head(linear(x, f"{self_attention}value_proj", "value"), f"{name}.value")
+        bias = None
+        if "c2p" in rows:
+            weights = "key_proj" if self.shared else "pos_key_proj"
+            positions = linear(rows["c2p"], self_attention + weights, "position_keys")
+            bias = self.by_pair(q, positions, f"{name}.c2p")
+        if "p2c" in rows:
+            weights = "query_proj" if self.shared else "pos_query_proj"
+            positions = linear(rows["p2c"], self_attention + weights, "position_queries", self.scale)
+            by_key = self.by_pair(build.by_head(key, f"{name}.key_rows"), positions, f"{name}.p2c")
+            p2c = build.node("Transpose", [by_key], f"{name}.p2c.by_query", perm=[0, 1, 3, 2])
+            bias = p2c if bias is None else build.node("Add", [bias, p2c], f"{name}.bias")
+        return BERT.finish_block(build, self.size, x, build.attend(q, k, v, name, bias=bias), number)
+
+    def by_pair(self, content: str, positions: str, name: str) -> str:
+        """Products (batch, heads, n, n) of each token with the position vector of its distance to each other one.
+
+        Of 2 n columns, token i needs n from n - 1 - i on. Read as one list from n - 1 on and cut into rows of
+        2 n - 1, every row starts where it must.
+        """
+        build, size = self.build, self.size
+        shape = build.constant("positions.shape", [-1, size.heads, size.hidden // size.heads])
+        split = build.node("Reshape", [positions, shape], f"{name}.split")
+        keys = build.node("Transpose", [split], f"{name}.heads", perm=[1, 2, 0])
+        products = build.node("MatMul", [content, keys], f"{name}.products")
+        flat = build.node("Reshape", [products, build.constant("flat", [0, 0, -1])], f"{name}.flat")
+        minus = build.constant("minus", [-1])
+        cut = build.node("Slice", [flat, "pairs.start", minus, build.constant("third_axis", [2])], f"{name}.cut")
+        rows = build.node("Reshape", [cut, "pairs.shape"], f"{name}.rows")
+        zero, axis = build.constant("start", [0]), build.constant("fourth_axis", [3])
+        return build.node("Slice", [rows, zero, "length", axis], f"{name}.pairs")
+
+    def convolve(self, first: str, x: str) -> str:
+        """LN(x + act(convolution of layer 0 over places)), as one product with each token and its neighbours."""
+        build, size, config = self.build, self.size, self.config
+        hidden, width = size.hidden, int(config["conv_kernel_size"])
+        by_text = build.node("Concat", ["ids.shape", build.constant("hidden", [hidden])], "convolution.shape", axis=0)
+        texts = build.node("Reshape", [first, by_text], "convolution.texts")
+        pads = build.constant("convolution.pads", [0, width // 2, 0, 0, width // 2, 0])
+        padded = build.node("Pad", [texts, pads], "convolution.padded")
+        axis, behind, parts = build.constant("one.list", [1]), build.constant("last_axis", [-1]), []
+        for place in range(width):
+            start = build.constant(f"convolution.start{place}", [place])
+            left = place - (width - 1)
+            end = build.constant(f"convolution.end{place}", [left if left else np.iinfo(np.int64).max])
+            part = build.node("Slice", [padded, start, end, axis], f"convolution.place{place}")
+            parts.append(build.node("Unsqueeze", [part, behind], f"convolution.part{place}"))
+        stacked = build.node("Concat", parts, "convolution.stacked", axis=-1)
+        rows = build.node(
+            "Reshape", [stacked, build.constant("convolution.rows", [-1, hidden * width])], "neighbours"
+        )
+        kernel = build.parameter("encoder.conv.conv.weight", hidden, hidden, width)
+        flat = build.node("Reshape", [kernel, build.constant("convolution.flat", [hidden, -1])], "convolution.kernel")
+        bias = build.parameter("encoder.conv.conv.bias", hidden)
+        convolved = build.node("Gemm", [rows, flat, bias], "convolution", transB=1)
+        # In two parts: an engine that fuses a product this wide with what follows sums it by the size of a batch.
+        parts = build.split(convolved, ["convolution.left", "convolution.right"], axis=1)
+        op = _CONVOLUTIONS[config.get("conv_act", "tanh")]
+        parts = [build.node(op, [part], f"{part}.active") for part in parts]
+        active = build.node("Concat", parts, "convolution.active", axis=1)
+        total = build.node("Add", [x, active], "convolution.residual")
+        return build.norm(total, "encoder.conv.LayerNorm", hidden, size.epsilon, "convolution.normed")

@@ -18,8 +18,8 @@ from nlgauge.vectors.remap import Side
 from nlgauge.vectors.transforms import Transforms
 
 if TYPE_CHECKING:
-    from nlgauge.encoders.whole_text.language_model import LanguageModel
-    from nlgauge.encoders.whole_text.sentences import SentenceEncoder
+    from nlgauge.encoders.language_model import LanguageModel
+    from nlgauge.encoders.sentences import SentenceEncoder
 
 
 def encode_sentences(
@@ -58,7 +58,7 @@ def score_fluency(
     texts: WindowTexts, model: LanguageModel, *, length_normalised_twice: bool, whole: bool = False
 ) -> None:
     """Ask the language model about every hypothesis of a window, each once; `whole`: what it would cut is refused."""
-    from nlgauge.encoders.whole_text.language_model import twice_normalised
+    from nlgauge.encoders.language_model import twice_normalised
 
     key = _fluency_key(model, length_normalised_twice)
     new = [text for text in texts.hypotheses if key not in texts.encoded[text].text_features]

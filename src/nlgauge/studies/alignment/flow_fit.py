@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from nlgauge.encoders.blas import one_blas_thread
+from nlgauge.encoders.run_context import one_blas_thread
 from nlgauge.errors import InputError
 from nlgauge.io.packages import require
 from nlgauge.studies.alignment.flow_losses import (

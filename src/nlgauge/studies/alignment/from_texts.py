@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlgauge.encoders.base import Encoder, encode_texts, vectors_digest
-from nlgauge.encoders.whole_text.sentences import SentenceEncoder
+from nlgauge.encoders.sentences import SentenceEncoder
 from nlgauge.errors import InputError, RecipeError, TruncationWarning, user_stacklevel
 from nlgauge.studies.alignment.linear import CentroidChange, centroid_change, reduction_steps, same_width
 from nlgauge.studies.alignment.parallel_words import AlignmentInputs, Links, ModelLayer, PairedWords, paired_words

@@ -17,7 +17,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from nlgauge.encoders.blas import one_blas_thread
+from nlgauge.encoders.run_context import one_blas_thread
 from nlgauge.errors import InputError
 from nlgauge.vectors.network_maps import Reduction
 from nlgauge.vectors.remap import Operation, Side, principal_directions

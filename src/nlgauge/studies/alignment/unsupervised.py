@@ -36,7 +36,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from nlgauge.core.kinds import Float, Int
 from nlgauge.core.options import OptionSet, option, seed_option
-from nlgauge.encoders.blas import one_blas_thread
+from nlgauge.encoders.run_context import one_blas_thread
 from nlgauge.errors import AlignmentNotFoundError, InputError, RecipeError
 from nlgauge.studies.alignment.from_texts import (
     FrequentWords,

@@ -14,7 +14,7 @@ from nlgauge.core.corpus import References
 from nlgauge.core.score import Score
 from nlgauge.core.scoring import Metrics, score_systems
 from nlgauge.core.signature import Signature
-from nlgauge.encoders.blas import one_blas_thread
+from nlgauge.encoders.run_context import one_blas_thread
 from nlgauge.errors import SignatureError
 from nlgauge.io.storage import short_digest, text_digest
 from nlgauge.stats.numeric import orient

@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from nlgauge.encoders.blas import one_blas_thread
+from nlgauge.encoders.run_context import one_blas_thread
 from nlgauge.errors import InputError, RecipeError
 from nlgauge.stats.correlation import correlate
 from nlgauge.stats.correlation_bootstrap import bootstrap_correlations

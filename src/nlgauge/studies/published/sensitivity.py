@@ -27,7 +27,7 @@ from nlgauge.studies.sensitivity.measure import run_study
 from nlgauge.studies.sensitivity.results import Sensitivity
 from nlgauge.studies.sensitivity.study import RELATIVE_LISTS, Study, Sweep
 from nlgauge.studies.sensitivity.variants import StudyOptions, published_sweep
-from nlgauge.text.stopwords import load_stopwords
+from nlgauge.text.words import load_stopwords
 
 #: The list that MoverScore's release has, with 153 words.
 _MOVER_LIST = "MoverScore's list of 153 English stop words (--stopwords FILE): github.com/AIPHES/emnlp19-moverscore"

@@ -38,8 +38,8 @@ from nlgauge.io.lines import stream_lines
 from nlgauge.io.storage import file_digest
 from nlgauge.studies.sensitivity.study import RELATIVE_LISTS, Setting, Study, Sweep, refused_value, with_setting
 from nlgauge.text.idf import IdfTable
-from nlgauge.text.stopwords import load_stopwords
 from nlgauge.text.tokenizer import TextTokenizer
+from nlgauge.text.words import load_stopwords
 from nlgauge.vectors.points import SUBWORDS
 
 _LEVELS = ("segment", "topic", "system")

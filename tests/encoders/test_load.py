@@ -10,10 +10,9 @@ import pytest
 from tests.encoders.tiny_models import TINY, write_model
 
 import nlgauge
-from nlgauge.encoders.engines import available as table
-from nlgauge.encoders.engines.available import Engine, engine_names, engine_of_signature
+from nlgauge.encoders import load as table
 from nlgauge.encoders.engines.graph_engines import OnnxEncoder
-from nlgauge.encoders.load import load_encoder
+from nlgauge.encoders.load import Engine, engine_names, engine_of_signature, load_encoder
 from nlgauge.errors import RecipeError, SignatureError
 from nlgauge.io.store.resolve import ModelFiles
 

@@ -13,15 +13,15 @@ import numpy as np
 import pytest
 from tests.encoders.tiny_models import TINY, write_model, write_tokenizer
 
-from nlgauge.encoders.load import LoadedModels, load_encoder
-from nlgauge.encoders.whole_text import language_model
-from nlgauge.encoders.whole_text.language_model import (
+from nlgauge.encoders import language_model
+from nlgauge.encoders.language_model import (
     LanguageModel,
     Likelihoods,
     load_language_model,
     twice_normalised,
 )
-from nlgauge.encoders.whole_text.sentences import load_sentence_encoder
+from nlgauge.encoders.load import LoadedModels, load_encoder
+from nlgauge.encoders.sentences import load_sentence_encoder
 from nlgauge.errors import MissingExtraError, ModelError, ModelNotFoundError, TruncationWarning, UnsupportedModelError
 from nlgauge.io.store.catalog import CARDS
 

@@ -13,7 +13,7 @@ from tests.encoders.tiny_models import TINY, write_model
 from nlgauge.data.cards import load
 from nlgauge.encoders.base import encode_texts
 from nlgauge.encoders.load import load_encoder
-from nlgauge.encoders.whole_text.sentences import load_sentence_encoder, read_pooling
+from nlgauge.encoders.sentences import load_sentence_encoder, read_pooling
 from nlgauge.errors import ModelError, TruncationWarning, UnsupportedModelError
 
 TEXTS = ["the cat sat on the red dog", "a storm", "the ferry was late and unknown", "ran"]

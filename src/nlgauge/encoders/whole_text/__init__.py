@@ -1,1 +1,0 @@
-"""Models of whole texts: sentence vectors, and the likelihood that a language model gives."""
