@@ -19,7 +19,7 @@ import nlgauge
 from nlgauge.core.records import Document, schema_of, schema_of_document
 from nlgauge.core.result import Result
 from nlgauge.io.formats import json_text
-from nlgauge.io.frozen import FrozenTable
+from nlgauge.io.storage import FrozenTable
 
 FOLDER = Path(nlgauge.__file__).parent / "core" / "schemas"
 

@@ -36,36 +36,6 @@ from __future__ import annotations
 
 import sys
 
-__all__ = [
-    "AlignmentNotFoundError",
-    "BaselineError",
-    "ConvergenceWarning",
-    "DataWarning",
-    "DigestError",
-    "EmptyPairError",
-    "EmptyTextWarning",
-    "FileFormatError",
-    "InputError",
-    "LanguageWarning",
-    "MissingExtraError",
-    "ModelError",
-    "ModelNotFoundError",
-    "NlgaugeError",
-    "NlgaugeWarning",
-    "NoFocusWarning",
-    "NoNounWarning",
-    "RecipeError",
-    "ServiceError",
-    "SignatureError",
-    "TooLongError",
-    "TruncationWarning",
-    "UnknownTextError",
-    "UnknownWordWarning",
-    "UnsupportedModelError",
-    "WindowsWarning",
-    "ZeroWeightWarning",
-]
-
 
 class NlgaugeError(Exception):
     """Root of all errors that nlgauge raises on purpose."""
@@ -190,3 +160,6 @@ def user_stacklevel() -> int:
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == package:
         frame, level = frame.f_back, level + 1
     return level
+
+
+__all__ = sorted(name for name, value in globals().items() if isinstance(value, type))

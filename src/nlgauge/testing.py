@@ -38,15 +38,7 @@ from nlgauge.errors import NlgaugeWarning
 from nlgauge.io.storage import text_digest
 from nlgauge.text.tokenizer import TextTokenizer
 
-__all__ = [
-    "CONTRACTS",
-    "HashEncoder",
-    "check_metric",
-    "hash_encoder",
-    "toy_scores",
-]
-
-_SPECIAL = ("[UNK]", "[CLS]", "[SEP]")
+__all__ = ["CONTRACTS", "HashEncoder", "check_metric", "hash_encoder", "toy_scores"]
 
 #: Words that texts under test are made of; any other word is unknown.
 _TEXT = """
@@ -54,6 +46,8 @@ _TEXT = """
     ferry stopped left late early because of rain train station man woman child saw read wrote book letter . , ! ?
 """
 WORDS = tuple(_TEXT.split())
+#: All tokens, by their ids.
+_VOCABULARY = {word: number for number, word in enumerate(("[UNK]", "[CLS]", "[SEP]", *WORDS))}
 
 HYPOTHESES = (
     "the cat sat on the mat .",
@@ -77,13 +71,13 @@ REFERENCES = (
 )
 
 
-def _score(metric: Metric, hypotheses: Sequence[str], references: Sequence[str], **options: object) -> Score:
+def _score(metric: Metric, /, hypotheses: Sequence[str], references: Sequence[str], **options: object) -> Score:
     sources = references if isinstance(metric, VectorMetric) and metric.against == "source" else None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NlgaugeWarning)
-        given: dict[str, object] = {"sources": sources} | options
-        (found,) = score_systems({"": hypotheses}, references, metric=[metric], **given)  # type: ignore[arg-type]
-    return found
+        keywords: dict[str, object] = {"metric": [metric], "sources": sources} | options
+        (score,) = score_systems({"": hypotheses}, references, **keywords)  # type: ignore[arg-type]
+    return score
 
 
 def _same(one: Mapping[str, np.ndarray], other: Mapping[str, np.ndarray], what: str) -> None:
@@ -124,9 +118,9 @@ def all_pairs(metric: Metric) -> None:
         return
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NlgaugeWarning)
-        found = matrix(HYPOTHESES, REFERENCES, metric)
+        scores = matrix(HYPOTHESES, REFERENCES, metric)
     expected = _score(metric, HYPOTHESES, REFERENCES).segments
-    _same(expected, {name: values.diagonal() for name, values in found.components.items()}, "differs in a matrix")
+    _same(expected, {name: values.diagonal() for name, values in scores.components.items()}, "differs in a matrix")
 
 
 def identical(metric: Metric) -> None:
@@ -141,16 +135,15 @@ def empty(metric: Metric) -> None:
     """An empty text has a defined score, and is counted."""
     if metric.whole_corpus:
         return
-    found = _score(metric, ["", HYPOTHESES[0]], [REFERENCES[0], ""])
-    assert np.isfinite(found.segments[metric.main]).all(), "an empty text scores nan"
-    assert found.counts["empty"] == 2, "empty texts are not counted"
+    score = _score(metric, ["", HYPOTHESES[0]], [REFERENCES[0], ""])
+    assert np.isfinite(score.segments[metric.main]).all(), "an empty text scores nan"
+    assert score.counts["empty"] == 2, "empty texts are not counted"
 
 
 def signature(metric: Metric) -> None:
     """The signature makes the same score again."""
     first = _score(metric, HYPOTHESES, REFERENCES)
-    sources = REFERENCES if isinstance(metric, VectorMetric) and metric.against == "source" else None
-    (again,) = score_systems({"": HYPOTHESES}, REFERENCES, metric=[str(first.signature)], sources=sources)
+    again = _score(metric, HYPOTHESES, REFERENCES, metric=[str(first.signature)])
     _same(first.segments, again.segments, "is not made again by the signature")
     assert str(again.signature) == str(first.signature), "the signature changes when it is read back"
 
@@ -162,14 +155,7 @@ def output(metric: Metric) -> None:
 
 
 CONTRACTS: dict[str, Callable[[Metric], None]] = {
-    "neighbours": neighbours,
-    "order": order,
-    "batches": batches,
-    "all_pairs": all_pairs,
-    "identical": identical,
-    "empty": empty,
-    "signature": signature,
-    "output": output,
+    check.__name__: check for check in (neighbours, order, batches, all_pairs, identical, empty, signature, output)
 }
 
 
@@ -194,21 +180,20 @@ class HashEncoder:
         self.config_digest = ""
         self.digest = self.weights_digest
         self.tokenizer = _tokenizer(limit)
-        spelt = [*_SPECIAL, *WORDS]
         self._tables = [
-            np.stack([_vector(f"{layer} {word}", width) for word in spelt]) for layer in range(layers + 1)
+            np.stack([_vector(f"{layer} {word}", width) for word in _VOCABULARY]) for layer in range(layers + 1)
         ]
 
     def encode(self, ids: NDArray[np.int64], layers: tuple[int, ...]) -> list[NDArray[np.float32]]:
         """Vectors (batch, length, width) of each layer asked for."""
-        found = []
+        outputs = []
         for layer in layers:
             vectors = self._tables[layer][ids]
             # Layer 0 knows no neighbours; each layer above lets them in a little more.
             before = np.roll(vectors, 1, axis=1)
             before[:, 0] = 0
-            found.append((vectors + np.float32(0.1 * layer) * before).astype(np.float32))
-        return found
+            outputs.append((vectors + np.float32(0.1 * layer) * before).astype(np.float32))
+        return outputs
 
 
 @contextlib.contextmanager
@@ -229,13 +214,11 @@ def _vector(text: str, width: int) -> NDArray[np.float32]:
 
 
 def _tokenizer(limit: int) -> TextTokenizer:
-    vocabulary = {word: number for number, word in enumerate([*_SPECIAL, *WORDS])}
-    backend = tokenizers.Tokenizer(WordLevel(vocabulary, unk_token="[UNK]"))
+    backend = tokenizers.Tokenizer(WordLevel(_VOCABULARY, unk_token="[UNK]"))
     backend.pre_tokenizer = BertPreTokenizer()
-    backend.post_processor = TemplateProcessing(
-        single="[CLS] $A [SEP]", special_tokens=[("[CLS]", vocabulary["[CLS]"]), ("[SEP]", vocabulary["[SEP]"])]
-    )
-    return TextTokenizer(backend, limit=limit, digest=text_digest(" ".join(vocabulary)))
+    frame = [(token, _VOCABULARY[token]) for token in ("[CLS]", "[SEP]")]
+    backend.post_processor = TemplateProcessing(single="[CLS] $A [SEP]", special_tokens=frame)
+    return TextTokenizer(backend, limit=limit, digest=text_digest(" ".join(_VOCABULARY)))
 
 
 def toy_scores(

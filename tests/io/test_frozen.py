@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from nlgauge.errors import FileFormatError, InputError
-from nlgauge.io.frozen import FrozenTable
+from nlgauge.io.storage import FrozenTable
 from nlgauge.metrics.parts.bounds import Bounds
 from nlgauge.text.idf import IdfTable
 

@@ -35,8 +35,7 @@ from nlgauge.core.score_layout import (
 from nlgauge.core.signature import Signature
 from nlgauge.errors import FileFormatError, InputError, SignatureError
 from nlgauge.io.formats import json_text
-from nlgauge.io.frozen import ContentError, FrozenTable
-from nlgauge.io.storage import text_digest
+from nlgauge.io.storage import ContentError, FrozenTable, text_digest
 from nlgauge.io.table import Table
 
 if TYPE_CHECKING:

@@ -32,8 +32,8 @@ from nlgauge.core.result import Result
 from nlgauge.data.judgements import JudgementTable
 from nlgauge.data.loaders.common import files_below
 from nlgauge.errors import DataWarning, InputError, NlgaugeError, RecipeError
-from nlgauge.io.lines import read_bytes
 from nlgauge.io.table import Cell, Table
+from nlgauge.io.tables import read_bytes
 from nlgauge.io.toml_records import build_record, read_entries, read_records
 
 OptionKind: TypeAlias = Literal["flag", "number", "name", "names"]

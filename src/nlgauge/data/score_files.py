@@ -23,9 +23,8 @@ import numpy as np
 from nlgauge.core.score_table import ScoreTable
 from nlgauge.core.signature import Signature
 from nlgauge.errors import FileFormatError, InputError, RecipeError
-from nlgauge.io.lines import cut, read_bytes
 from nlgauge.io.storage import bytes_digest, short_digest
-from nlgauge.io.tables import Row, check_header, parse_table, read_json, row_of, suffix_format
+from nlgauge.io.tables import Row, check_header, cut, parse_table, read_bytes, read_json, row_of, suffix_format
 from nlgauge.io.textfiles import parse_source
 
 Role = Literal["system", "segment", "document", "metric", "langpair"]

@@ -18,9 +18,8 @@ from pathlib import Path
 from typing import Any, Protocol, TypeAlias, TypeVar
 
 from nlgauge.errors import FileFormatError, InputError
-from nlgauge.io.lines import count_lines, first_line, line_text, lines_from
 from nlgauge.io.packages import require
-from nlgauge.io.tables import check_count, check_header, json_object
+from nlgauge.io.tables import check_count, check_header, count_lines, first_line, json_object, line_text, lines_from
 
 
 class Unreadable(str):

@@ -1,4 +1,8 @@
-r"""Rows of tables that fit into memory, each value read with its place: file, line and column.
+r"""Lines and rows of files, each value read with its place: file, line and column.
+
+Files may be gzipped, and are UTF-8 with or without a byte order mark. A line ends at "\n" or "\r\n" and nowhere else:
+U+2028, U+0085, form feed and a lone "\r" occur inside crawled texts, and a reader that breaks there pairs every later
+hypothesis with the wrong reference. Tables:
 
     read_tsv      TSV, in which a quote is a quote, and tables with blanks or commas between fields
     read_csv      CSV, quoted as RFC 4180 has it; some released files have tabs for commas and are quoted all the same
@@ -12,21 +16,179 @@ or guessed. Tables larger than memory are read by `nlgauge.io.large_tables`.
 
 from __future__ import annotations
 
-import contextlib
 import csv
+import gzip
 import io
 import json
 import math
 import os
 import re
+import zlib
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any, Literal, NoReturn, TypeAlias
+from typing import IO, Any, Literal, NoReturn, TypeAlias, cast
 
-from nlgauge.errors import FileFormatError
-from nlgauge.io.lines import cut, read_bytes, shortened, split_lines, whole_text
+from nlgauge.errors import FileFormatError, InputError
+
+_BOM = b"\xef\xbb\xbf"
+_UTF16 = (b"\xff\xfe", b"\xfe\xff")
+# No UTF-8 text starts with these two bytes, so they also tell gzip that has no name (standard input).
+_GZIP = b"\x1f\x8b"
+
+
+def read_bytes(path: str) -> bytes:
+    """The file's bytes, or an `InputError` that says why not."""
+    with _opened(path) as stream:
+        try:
+            return stream.read()
+        except OSError as error:
+            msg = f"cannot read {path!r}: {error.strerror or error}"
+            raise InputError(msg) from error
+
+
+def read_lines(path: str | os.PathLike[str]) -> list[str]:
+    """The lines of a text file."""
+    name = os.fspath(path)
+    return split_lines(read_bytes(name), name)
+
+
+def split_lines(data: bytes, name: str) -> list[str]:
+    r"""The lines of a file's bytes, at least one; `name` is what errors call the file.
+
+    >>> split_lines(b"one\r\n\ntwo\x0chalves\n", "out.txt")
+    ['one', '', 'two\x0chalves']
+    """
+    *lines, rest = whole_text(data, name).split("\n")
+    # The "\r" of a last line without "\n" is no line end, so it stays.
+    return [line.removesuffix("\r") for line in lines] + ([rest] if rest else [])
+
+
+def whole_text(data: bytes, name: str) -> str:
+    """The text of a file's bytes, not empty, line ends as they are."""
+    with _unpacked(io.BufferedReader(io.BytesIO(data)), name) as file:
+        body = file.read().removeprefix(_BOM)
+    if not body:
+        raise _empty(name)
+    return _decode(body, lambda byte: f"{name}, line {body.count(10, 0, byte) + 1}")  # 10 is the line end
+
+
+def stream_lines(path: str) -> Iterator[str]:
+    """The lines of a file one by one, as `split_lines` has them; memory does not grow with the file."""
+    number = 0
+    for number, (_, line) in enumerate(lines_from(path), start=1):
+        yield line_text(line, f"{path}, line {number}")
+    if number == 0:
+        raise _empty(path)
+
+
+def lines_from(path: str, start: int = 0) -> Generator[tuple[int, bytes]]:
+    """The lines of a file from a byte on, with their ends, each with the byte that it starts at.
+
+    Bytes are counted in the unpacked file; a byte order mark belongs to no line.
+    """
+    with _opened(path) as raw, _unpacked(raw, path) as file:
+        if start:
+            file.seek(start)
+        for line in file:
+            text = line.removeprefix(_BOM) if start == 0 else line
+            if text:  # else the file is nothing but a byte order mark
+                yield start + len(line) - len(text), text
+            start += len(line)
+
+
+def first_line(path: str) -> tuple[int, bytes]:
+    """The first line of a file that is not empty, as `lines_from` has it."""
+    line = next(lines_from(path), None)
+    if line is None:
+        raise _empty(path)
+    return line
+
+
+def count_lines(path: str) -> int:
+    """Number of lines."""
+    count, last = 0, b"\n"
+    with _opened(path) as raw, _unpacked(raw, path) as file:
+        while chunk := file.read(1 << 20):
+            count, last = count + chunk.count(b"\n"), chunk[-1:]
+    return count + (last != b"\n")
+
+
+def line_text(line: bytes, place: str) -> str:
+    """The text of a line, without its end; `place` is what errors call the line."""
+    body = line.removesuffix(b"\n")
+    text = _decode(body, lambda _: place)
+    return text.removesuffix("\r") if len(body) < len(line) else text
+
+
+def unequal_lines(path: object, got: int, other: object, expected: int) -> InputError:
+    """The error for two files that should run in parallel; `line` is the first that one of them lacks."""
+    short = path if got < expected else other
+    msg = (
+        f"{path}: {got} lines, but {other} has {expected}; the files must run in parallel, "
+        f"and {short} ends before line {min(got, expected) + 1}"
+    )
+    return FileFormatError(msg)
+
+
+def cut(text: str, limit: int = 60) -> str:
+    """The beginning of a text."""
+    return text if len(text) <= limit else text[: limit - 3] + "..."
+
+
+def _opened(path: str) -> io.BufferedReader:
+    try:
+        return open(path, "rb")
+    except FileNotFoundError as error:
+        msg = f"no such file: {path!r}"
+        before = path.rpartition(":")[0]
+        if before and os.path.exists(before):
+            msg += f"; to read a column of {before!r}, say that it is 'tsv', 'csv' or 'jsonl' (input format)"
+        raise InputError(msg) from error
+    except IsADirectoryError as error:
+        msg = f"{path!r} is a directory; name a file"
+        raise InputError(msg) from error
+    except (OSError, ValueError) as error:  # ValueError: a null character in the path
+        msg = f"cannot read {path!r}: {getattr(error, 'strerror', None) or error}"
+        raise InputError(msg) from error
+
+
+@contextmanager
+def _unpacked(raw: io.BufferedReader, name: str) -> Iterator[IO[bytes]]:
+    """The file, unpacked while it is read; a file that was cut off is noticed at its end only."""
+    start = raw.peek(4)[:4]
+    zipped = start.startswith(_GZIP)
+    if start and not zipped and name.lower().endswith(".gz"):
+        msg = f"{name}: not gzip data, in spite of its name; it starts with {start!r}"
+        raise FileFormatError(msg)
+    try:
+        yield cast("IO[bytes]", gzip.GzipFile(fileobj=raw)) if zipped else raw
+    except (OSError, EOFError, zlib.error) as error:
+        reason = f"damaged gzip data ({error}); compress the file again" if zipped else str(error)
+        msg = f"{name}: {reason}"
+        raise FileFormatError(msg) from error
+
+
+def _empty(name: str) -> FileFormatError:
+    return FileFormatError(f"{name}: empty; expected at least one line")
+
+
+def _decode(data: bytes, place: Callable[[int], str]) -> str:
+    """The text of bytes; `place` tells what errors call the place of a byte."""
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        hint = "it looks like UTF-16; convert it" if data.startswith(_UTF16) else "convert the file"
+        msg = f"{place(error.start)}: byte {data[error.start]:#04x} is not UTF-8; {hint} to UTF-8"
+        raise FileFormatError(msg) from error
+    if (nul := data.find(b"\0")) >= 0:
+        problem = "NUL character; the file may be UTF-16 without a byte order mark, or not text; convert it to UTF-8"
+        msg = f"{place(nul)}: {problem}"
+        raise FileFormatError(msg)
+    return text
+
 
 Path: TypeAlias = str | os.PathLike[str]
 Format: TypeAlias = Literal["text", "tsv", "csv", "jsonl"]
@@ -106,7 +268,7 @@ class Row:
         number = math.nan
         # float() takes "1_000" and "nan"; in a score column both are mistakes.
         if isinstance(value, str | int | float) and not isinstance(value, bool) and "_" not in str(value):
-            with contextlib.suppress(ValueError, OverflowError):
+            with suppress(ValueError, OverflowError):
                 number = float(value)
         if not math.isfinite(number):
             self.refuse(column, "a number")
@@ -129,7 +291,7 @@ class Row:
 
     def _check_pairs(self, column: str, text: str) -> None:
         if _SURROGATE.search(text):
-            msg = f"{self.at(column)}: half of a surrogate pair, no character, in {shortened(text)}"
+            msg = f"{self.at(column)}: half of a surrogate pair, no character, in {cut(text)!r}"
             raise FileFormatError(msg)
 
     def refuse(self, column: str, expected: str) -> NoReturn:
@@ -166,8 +328,7 @@ def parse_table(data: bytes, name: str, form: Format) -> tuple[list[str], Iterat
         return list(first.values), chain([first], rows)
     separator = "," if form == "csv" else "\t"
     records = csv_records(data, name) if form == "csv" else _tsv_records(data, name, separator)
-    _, header = next(records)
-    return header, _rows(header, records, name, separator)
+    return _with_header(records, name, separator)
 
 
 def read_tsv(
@@ -186,11 +347,11 @@ def read_tsv(
     """
     name = os.fspath(path)
     records = _tsv_records(read_bytes(name) if data is None else data, name, separator)
-    if columns is None or skip_header:
-        _, header = next(records)
-        columns = header if columns is None else columns
-    check_header(columns, needed, name)
-    return _rows(columns, records, name, separator)
+    if columns is not None and skip_header:
+        next(records)
+    header, rows = _with_header(records, name, separator, columns)
+    check_header(header, needed, name)
+    return rows
 
 
 def read_csv(
@@ -204,9 +365,15 @@ def read_csv(
     """
     name = os.fspath(path)
     records = csv_records(read_bytes(name) if data is None else data, name, separator=separator)
-    if columns is None:
-        _, columns = next(records)
-    return _rows(columns, records, name, separator)
+    return _with_header(records, name, separator, columns)[1]
+
+
+def _with_header(
+    records: Records, name: str, separator: str | None, columns: Sequence[str] | None = None
+) -> tuple[list[str], Iterator[Row]]:
+    """Names of columns, from the first record unless they are given, and all other records as rows."""
+    header = next(records)[1] if columns is None else list(columns)
+    return header, _rows(header, records, name, separator)
 
 
 def _rows(header: Sequence[str], records: Records, name: str, separator: str | None) -> Iterator[Row]:
@@ -262,7 +429,7 @@ def check_count(fields: Sequence[str], header: Sequence[str], place: str, *, sep
         missing = f"; column {header[len(fields)]!r} is missing" if len(fields) < len(header) else ""
         msg = (
             f"{place}: expected {len(header)} {_KINDS[separator]} fields as in the header, got {len(fields)} "
-            f"in {shortened((separator or ' ').join(fields))}{missing}"
+            f"in {cut((separator or ' ').join(fields))!r}{missing}"
         )
         raise FileFormatError(msg)
 
@@ -290,13 +457,13 @@ def json_object(text: str, place: str, *, what: str = "one JSON object per line"
     try:
         record = json.loads(text, object_pairs_hook=Record)
     except json.JSONDecodeError as error:
-        msg = f"{place}: broken JSON ({error.msg} at character {error.colno}) in {shortened(text)}"
+        msg = f"{place}: broken JSON ({error.msg} at character {error.colno}) in {cut(text)!r}"
         raise FileFormatError(msg) from error
     except (ValueError, RecursionError) as error:  # a number of thousands of digits, brackets without end
-        msg = f"{place}: JSON that cannot be read ({error}) in {shortened(text)}"
+        msg = f"{place}: JSON that cannot be read ({error}) in {cut(text)!r}"
         raise FileFormatError(msg) from error
     if not isinstance(record, Record):
-        msg = f"{place}: expected {what}, got {shortened(text)}"
+        msg = f"{place}: expected {what}, got {cut(text)!r}"
         raise FileFormatError(msg)
     return record
 

@@ -26,8 +26,17 @@ from dataclasses import dataclass
 from typing import BinaryIO, NamedTuple
 
 from nlgauge.errors import FileFormatError, InputError, RecipeError
-from nlgauge.io.lines import read_bytes, split_lines, stream_lines
-from nlgauge.io.tables import FORMATS, Format, Row, check_header, parse_table, suffix_format
+from nlgauge.io.tables import (
+    FORMATS,
+    Format,
+    Row,
+    check_header,
+    parse_table,
+    read_bytes,
+    split_lines,
+    stream_lines,
+    suffix_format,
+)
 
 #: Characters of a text that a message quotes.
 _SHOWN = 60

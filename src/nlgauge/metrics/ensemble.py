@@ -66,8 +66,7 @@ from nlgauge.core.resources import LoadContext, Loaded, Resource
 from nlgauge.core.signature import RUNNER_FIELDS, VERSION_FIELDS, Signature
 from nlgauge.core.tokens import COUNTED
 from nlgauge.errors import InputError, RecipeError
-from nlgauge.io.frozen import ContentError, FrozenTable, number, whole_number
-from nlgauge.io.storage import short_digest, text_digest
+from nlgauge.io.storage import ContentError, FrozenTable, number, short_digest, text_digest, whole_number
 from nlgauge.metrics.parts.bounds import with_precision
 from nlgauge.metrics.parts.citations import cite
 

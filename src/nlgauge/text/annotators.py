@@ -28,11 +28,11 @@ from types import MappingProxyType
 from typing import Any
 
 from nlgauge.errors import InputError, ModelError, RecipeError
-from nlgauge.io.lines import read_bytes, split_lines, whole_text
 from nlgauge.io.packages import require
 from nlgauge.io.storage import file_digest, short_digest, text_digest
 from nlgauge.io.store.catalog import CARDS, find_card
 from nlgauge.io.store.resolve import resolve
+from nlgauge.io.tables import read_bytes, split_lines, whole_text
 from nlgauge.text.annotation import (
     AnnotatedSentence,
     AnnotatedText,

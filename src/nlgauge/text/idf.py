@@ -24,8 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlgauge.errors import DataWarning, InputError, TruncationWarning
-from nlgauge.io.frozen import ContentError, FrozenTable, whole_number
-from nlgauge.io.storage import short_digest
+from nlgauge.io.storage import ContentError, FrozenTable, short_digest, whole_number
 from nlgauge.text.tokenizer import TextTokenizer, Tokens
 
 _NO_DOCUMENT = "idf needs at least one document, got none"

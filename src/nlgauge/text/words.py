@@ -36,9 +36,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from nlgauge.errors import FileFormatError, InputError, MissingExtraError, RecipeError
-from nlgauge.io.lines import read_bytes, whole_text
 from nlgauge.io.packages import require
 from nlgauge.io.storage import short_digest
+from nlgauge.io.tables import read_bytes, whole_text
 from nlgauge.text.languages import language_name
 from nlgauge.text.tokenizer import is_punctuation, is_unspaced
 

@@ -36,7 +36,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from nlgauge.io.frozen import arrays_digest
+from nlgauge.io.storage import arrays_digest
 from nlgauge.vectors.remap import Origin, Side, SpaceMap, side_rows
 
 Rows = NDArray[np.float32]

@@ -32,7 +32,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from nlgauge.encoders.base import shown_vectors
 from nlgauge.errors import DataWarning, FileFormatError, InputError, RecipeError
-from nlgauge.io.frozen import FrozenArrays, arrays_digest
+from nlgauge.io.storage import FrozenArrays, arrays_digest
 
 Side = Literal["source", "target"]
 Form = TypeVar("Form", np.float32, np.float64)

@@ -35,8 +35,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from nlgauge.encoders.base import EncodedText, shown_vectors
 from nlgauge.errors import FileFormatError, InputError, RecipeError
-from nlgauge.io.frozen import FrozenArrays, arrays_digest, stated_format
-from nlgauge.io.storage import short_digest, text_digest
+from nlgauge.io.storage import FrozenArrays, arrays_digest, short_digest, stated_format, text_digest
 from nlgauge.vectors.network_maps import FlowMap, TanhNetwork
 from nlgauge.vectors.remap import Remapping, Side, load_published
 

@@ -24,8 +24,8 @@ from nlgauge.core.score_table import ScoreTable
 from nlgauge.core.scoring import recipes_and_run, score_systems
 from nlgauge.data.score_files import ScoreSpec, metric_name, read_score_files
 from nlgauge.errors import RecipeError
-from nlgauge.io.lines import read_bytes
 from nlgauge.io.storage import bytes_digest, short_digest
+from nlgauge.io.tables import read_bytes
 from nlgauge.io.textfiles import ParallelTexts, printable, read_parallel
 from nlgauge.studies.compare.saved_runs import join_runs
 from nlgauge.studies.compare.system_scores import SystemScores, imported_table, imported_tables, system_scores

@@ -39,8 +39,7 @@ from nlgauge.core.vector_metric import chosen_layer
 from nlgauge.encoders.base import Encoder, vectors_digest
 from nlgauge.encoders.load import load_encoder
 from nlgauge.errors import BaselineError, FileFormatError, InputError, ModelNotFoundError, RecipeError
-from nlgauge.io.lines import read_bytes
-from nlgauge.io.tables import csv_records
+from nlgauge.io.tables import csv_records, read_bytes
 from nlgauge.metrics.bertscore import BERTScore
 from nlgauge.metrics.parts.baseline import Baseline
 from nlgauge.text.idf import IdfTable

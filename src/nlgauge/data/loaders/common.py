@@ -15,9 +15,8 @@ from typing import Any
 
 from nlgauge.data.judgements import OPTIONAL_COLUMNS, UNKNOWN_SYSTEM, ErrorSpan, JudgementTable, select_known
 from nlgauge.errors import FileFormatError, InputError
-from nlgauge.io.lines import read_bytes, read_lines, unequal_lines
 from nlgauge.io.packages import require
-from nlgauge.io.tables import Row
+from nlgauge.io.tables import Row, read_bytes, read_lines, unequal_lines
 
 
 class TableBuilder:

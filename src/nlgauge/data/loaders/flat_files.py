@@ -42,11 +42,11 @@ from pathlib import Path
 from nlgauge.data.judgements import UNKNOWN_SYSTEM, JudgementTable, select_known
 from nlgauge.data.loaders.common import TableBuilder, need_file, quote_notes
 from nlgauge.errors import FileFormatError, InputError, RecipeError
-from nlgauge.io.lines import read_bytes
 from nlgauge.io.tables import (
     Row,
     check_header,
     parse_table,
+    read_bytes,
     read_csv,
     read_tsv,
     spreadsheet_quoted,

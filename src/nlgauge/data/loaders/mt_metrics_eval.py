@@ -41,8 +41,7 @@ from nlgauge.data.judgements import (
 )
 from nlgauge.data.loaders.common import TableBuilder, language_files, parallel_lines
 from nlgauge.errors import FileFormatError, InputError, RecipeError
-from nlgauge.io.lines import read_lines, unequal_lines
-from nlgauge.io.tables import Row, read_tsv
+from nlgauge.io.tables import Row, read_lines, read_tsv, unequal_lines
 
 _Scores = dict[str, dict[str, list[float]]]
 

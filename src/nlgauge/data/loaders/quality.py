@@ -37,8 +37,7 @@ from pathlib import Path
 from nlgauge.data.judgements import ErrorSpan, JudgementTable
 from nlgauge.data.loaders.common import TableBuilder, archive_members, language_files, need_file
 from nlgauge.errors import DataWarning, FileFormatError, RecipeError
-from nlgauge.io.lines import split_lines, unequal_lines
-from nlgauge.io.tables import Record, Row, read_json, read_tsv
+from nlgauge.io.tables import Record, Row, read_json, read_tsv, split_lines, unequal_lines
 from nlgauge.text.words import split_words
 
 _COLUMNS = ("original", "translation", "mean", "z_mean", "model_scores")

@@ -48,8 +48,7 @@ from nlgauge.data.loaders.common import (
     quote_notes,
 )
 from nlgauge.errors import FileFormatError, InputError, RecipeError
-from nlgauge.io.lines import read_lines
-from nlgauge.io.tables import Row, read_json, read_tsv, row_of, spreadsheet_quoted, unquoted
+from nlgauge.io.tables import Row, read_json, read_lines, read_tsv, row_of, spreadsheet_quoted, unquoted
 
 _SEGMENT_COLUMNS = ("LP", "DATA", "SYSTEM", "SID", "HUMAN")
 _SYSTEM_COLUMNS = ("LP", "HUMAN", "SYSTEM")

@@ -38,8 +38,7 @@ from nlgauge.encoders.base import INT8
 from nlgauge.encoders.graphs.builder import GraphBuilder
 from nlgauge.encoders.graphs.families import CheckpointWeights
 from nlgauge.errors import InputError, ModelError
-from nlgauge.io.frozen import ContentError, FrozenTable, number
-from nlgauge.io.storage import cache_dir, short_digest, text_digest, write_atomic
+from nlgauge.io.storage import ContentError, FrozenTable, cache_dir, number, short_digest, text_digest, write_atomic
 from nlgauge.io.store.resolve import ModelFiles
 
 #: As numpy calls what a processor has, from the newest; older ones than these go by the processor's kind.

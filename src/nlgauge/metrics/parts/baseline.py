@@ -34,8 +34,7 @@ from nlgauge.encoders.base import (
 )
 from nlgauge.encoders.load import load_encoder
 from nlgauge.errors import BaselineError, DataWarning, FileFormatError, InputError, ModelNotFoundError, RecipeError
-from nlgauge.io.frozen import check_digest
-from nlgauge.io.storage import short_digest
+from nlgauge.io.storage import check_digest, short_digest
 from nlgauge.text.languages import language_code
 from nlgauge.text.tokenizer import base_language
 

@@ -21,8 +21,7 @@ from nlgauge.core.resources import LoadContext, Loaded, Resource
 from nlgauge.core.score import Score
 from nlgauge.encoders.base import DEFAULT_PRECISION, signed_precision
 from nlgauge.errors import InputError
-from nlgauge.io.frozen import ContentError, FrozenTable, number, whole_number
-from nlgauge.io.storage import short_digest, text_digest
+from nlgauge.io.storage import ContentError, FrozenTable, number, short_digest, text_digest, whole_number
 
 #: Fields of a signature that a part's values do not depend on: how parts are joined, and what is noted for people.
 _AFTER = frozenset(

@@ -24,8 +24,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from nlgauge.encoders.base import EncodedText, Encoder, encode_texts
 from nlgauge.errors import FileFormatError, InputError
-from nlgauge.io.lines import read_lines
 from nlgauge.io.storage import write_atomic
+from nlgauge.io.tables import read_lines
 from nlgauge.text.tokenizer import TextTokenizer, Tokens
 from nlgauge.vectors.cloud import unit_rows
 

@@ -18,9 +18,8 @@ from numpy.typing import NDArray
 from nlgauge.core.result import Result
 from nlgauge.data.judgements import JudgementTable
 from nlgauge.errors import FileFormatError, InputError
-from nlgauge.io.lines import read_lines
 from nlgauge.io.table import Cell, Table
-from nlgauge.io.tables import read_jsonl
+from nlgauge.io.tables import read_jsonl, read_lines
 from nlgauge.io.textfiles import parse_source
 from nlgauge.stats.summaries import average_precision, recall_at_positives, roc_auc
 from nlgauge.studies.explain.explanation import Side

@@ -34,9 +34,8 @@ from nlgauge.core.kinds import InputFile
 from nlgauge.core.options import OptionSet, option, seed_option
 from nlgauge.data.judgements import JudgementTable
 from nlgauge.errors import FileFormatError, InputError, RecipeError
-from nlgauge.io.lines import read_bytes
 from nlgauge.io.storage import bytes_digest, file_digest, short_digest
-from nlgauge.io.tables import read_json, read_tsv
+from nlgauge.io.tables import read_bytes, read_json, read_tsv
 from nlgauge.stats.validation import Vector
 from nlgauge.studies.factors.morphology import (
     WordPair,

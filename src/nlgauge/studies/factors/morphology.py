@@ -23,9 +23,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlgauge.errors import FileFormatError, InputError
-from nlgauge.io.lines import read_lines
 from nlgauge.io.packages import require
 from nlgauge.io.storage import file_digest, short_digest
+from nlgauge.io.tables import read_lines
 from nlgauge.stats.validation import Vector
 from nlgauge.vectors.cloud import unit_rows
 

@@ -34,8 +34,8 @@ from nlgauge.core.run_options import RunOptions
 from nlgauge.core.vector_metric import VectorMetric
 from nlgauge.encoders.load import load_encoder
 from nlgauge.errors import MissingExtraError, ModelError, RecipeError
-from nlgauge.io.lines import stream_lines
 from nlgauge.io.storage import file_digest
+from nlgauge.io.tables import stream_lines
 from nlgauge.studies.sensitivity.study import RELATIVE_LISTS, Setting, Study, Sweep, refused_value, with_setting
 from nlgauge.text.idf import IdfTable
 from nlgauge.text.tokenizer import TextTokenizer

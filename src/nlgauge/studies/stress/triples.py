@@ -32,10 +32,9 @@ from nlgauge.core.signature import Signature
 from nlgauge.data.judgements import JudgementTable
 from nlgauge.errors import FileFormatError, InputError
 from nlgauge.io.canvas import WIDEST, finish_figure, legend_entries, new_panels, panel_grid, series_styles, shorten
-from nlgauge.io.lines import read_bytes
 from nlgauge.io.storage import short_digest, text_digest, write_atomic
 from nlgauge.io.table import LINE, Cell, Table
-from nlgauge.io.tables import Row, check_header, parse_table, read_tsv
+from nlgauge.io.tables import Row, check_header, parse_table, read_bytes, read_tsv
 from nlgauge.stats.numeric import orient
 from nlgauge.stats.resampling import bootstrap_mean
 from nlgauge.studies.factors.columns import bleu1

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from nlgauge.errors import FileFormatError, InputError
-from nlgauge.io.lines import split_lines, stream_lines
+from nlgauge.io.tables import split_lines, stream_lines
 
 CONTENTS = [
     b"one\ntwo\n",
