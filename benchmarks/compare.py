@@ -19,9 +19,9 @@ import numpy as np
 from benchmarks.harness import Bar, machine, peak_rss, say
 from nlgauge.core.score_table import ScoreTable
 from nlgauge.stats.corpus_counts import CorpusCounts
-from nlgauge.studies.compare.draws import strength_draws
+from nlgauge.studies.compare.comparison import TESTS, CompareSettings
+from nlgauge.studies.compare.paired_tests import strength_draws
 from nlgauge.studies.compare.rankings import win_counts
-from nlgauge.studies.compare.settings import TESTS, CompareSettings
 from nlgauge.studies.compare.strengths import bradley_terry
 from nlgauge.studies.compare.system_scores import SystemScores
 from nlgauge.studies.compare.systems import compare_systems

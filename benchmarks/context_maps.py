@@ -34,7 +34,7 @@ from nlgauge.data.cards import load
 from nlgauge.encoders.base import Encoder
 from nlgauge.encoders.load import load_encoder
 from nlgauge.errors import NlgaugeWarning
-from nlgauge.stats.correlation_bootstrap import bootstrap_correlations
+from nlgauge.stats.correlation import bootstrap_correlations
 from nlgauge.stats.resampling import bootstrap_mean
 from nlgauge.studies.alignment.flow_fit import fit_fcnn, fit_flow, fit_gan_flow
 from nlgauge.studies.alignment.flow_losses import FlowOptions

@@ -28,8 +28,7 @@ from nlgauge.data.judgements import JudgementTable
 from nlgauge.encoders.load import load_encoder
 from nlgauge.errors import NlgaugeWarning
 from nlgauge.io.storage import write_atomic
-from nlgauge.stats.correlation import correlate_rows
-from nlgauge.stats.correlation_bootstrap import bootstrap_correlations
+from nlgauge.stats.correlation import bootstrap_correlations, correlate_rows
 from nlgauge.studies.meta.questions import Question, judgements
 from nlgauge.studies.meta.row_scores import given_rows
 from nlgauge.studies.meta.score_judgements import score_judgements

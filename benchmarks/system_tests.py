@@ -81,10 +81,10 @@ _TESTS: dict[str, Callable[[_Scores, _Scores], _Scores]] = {
     "bootstrap": _bootstrap,
     "randomisation": _randomisation,
     "t": lambda first, second: paired_t(first - second, np.ones(len(first))),
-    "wilcoxon": lambda first, second: wilcoxon(first - second),
+    "wilcoxon": lambda first, second: wilcoxon(first - second)[0],
     "sign": _sign,
     "sign-ties-in": _sign_ties_in,
-    "mood": mood,
+    "mood": lambda first, second: mood(first, second)[0],
 }
 
 

@@ -17,7 +17,7 @@ from nlgauge.core.kinds import Choice, Flag, Float, Int, Kind, Many, NameList, N
 from nlgauge.core.options import BY_PROFILE, PROFILE_WORD, Option, OptionSet
 from nlgauge.core.registry import built_in_metrics
 from nlgauge.core.run_options import RunOptions
-from nlgauge.studies.compare.settings import CompareSettings
+from nlgauge.studies.compare.comparison import CompareSettings
 from nlgauge.studies.discourse import DiscourseOptions
 from nlgauge.studies.explain.options import CorpusOptions, ExplainOptions
 from nlgauge.studies.meta.evaluation import TuneOptions

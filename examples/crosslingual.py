@@ -19,7 +19,7 @@ import numpy as np
 from nlgauge.apps.cli import main as nlgauge
 from nlgauge.data.cards import load
 from nlgauge.data.judgements import JudgementTable
-from nlgauge.stats.correlation_bootstrap import bootstrap_correlations
+from nlgauge.stats.correlation import bootstrap_correlations
 from nlgauge.studies.meta.score_judgements import score_judgements
 
 #: Data set, language pair, and the WMT18 pair whose texts are fitted on.

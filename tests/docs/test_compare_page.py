@@ -30,6 +30,6 @@ def test_examples_print_what_the_page_says() -> None:
 
 
 def test_the_signature_is_that_of_the_defaults() -> None:
-    from nlgauge.studies.compare.settings import CompareSettings
+    from nlgauge.studies.compare.comparison import CompareSettings
 
     assert f"    {CompareSettings().signature()}\n" in PAGE

@@ -7,8 +7,7 @@ import pytest
 from tests.stats.made_scores import clustered_scores, made_scores
 
 from nlgauge.errors import InputError
-from nlgauge.stats.correlation import correlate
-from nlgauge.stats.correlation_bootstrap import bootstrap_correlations
+from nlgauge.stats.correlation import bootstrap_correlations, correlate
 
 
 @pytest.mark.parametrize("kind", ["pearson", "spearman", "kendall"])
@@ -24,11 +23,11 @@ def test_draws_equal_correlating_each_resample(kind: str, step: float, monkeypat
     ]
     assert found.draws == pytest.approx(np.array(expected), abs=1e-12, nan_ok=True)
     assert sum(told) == 50
-    monkeypatch.setattr("nlgauge.stats.correlation_bootstrap.BLOCK_CELLS", 130)
-    monkeypatch.setattr("nlgauge.stats.correlation_bootstrap.BLOCK_CELLS", 130)
+    monkeypatch.setattr("nlgauge.stats.correlation.BLOCK_CELLS", 130)
+    monkeypatch.setattr("nlgauge.stats.correlation.BLOCK_CELLS", 130)
     again = bootstrap_correlations(scores, human, kind=kind, resamples=50, seed=5).draws
     assert again == pytest.approx(found.draws, nan_ok=True)
-    monkeypatch.setattr("nlgauge.stats.correlation_bootstrap.MOST_KENDALL", 10)
+    monkeypatch.setattr("nlgauge.stats.correlation.MOST_KENDALL", 10)
     again = bootstrap_correlations(scores, human, kind=kind, resamples=50, seed=5).draws
     assert again == pytest.approx(found.draws, nan_ok=True)
 
@@ -82,7 +81,7 @@ def test_whole_documents_are_drawn(kind: str, monkeypatch: pytest.MonkeyPatch) -
     rows = [np.concatenate([np.flatnonzero(documents == names[one]) for one in draw]) for draw in drawn]
     expected = [[correlate(metric[row], human[row], kind=kind).value for metric in scores] for row in rows]
     assert found.draws == pytest.approx(np.array(expected), abs=1e-12)
-    monkeypatch.setattr("nlgauge.stats.correlation_bootstrap.MOST_KENDALL", 10)  # sorted, resample by resample
+    monkeypatch.setattr("nlgauge.stats.correlation.MOST_KENDALL", 10)  # sorted, resample by resample
     again = bootstrap_correlations(scores, human, kind=kind, clusters=documents, resamples=40, seed=5)
     assert again.draws == pytest.approx(found.draws)
 

@@ -26,7 +26,7 @@ def test_wilcoxon_is_that_of_scipy(differences: np.ndarray) -> None:
     if (differences == 0).any() and len(differences) <= 50:
         # scipy then deals out all signs anew; the normal approximation is ours.
         expected = [stats.wilcoxon(column, method="asymptotic").pvalue for column in differences.T]
-    assert wilcoxon(differences) == pytest.approx(expected)
+    assert wilcoxon(differences)[0] == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("differences", [SMALL, LARGE, TIED])
@@ -50,16 +50,16 @@ def test_ties_that_stay_in_look_like_a_difference() -> None:
 def test_mood_is_that_of_scipy(digits: int) -> None:
     first, second = (np.round(RNG.normal(size=(60, 5)) + shift, digits) for shift in (0.4, 0))
     expected = [stats.median_test(a, b).pvalue for a, b in zip(first.T, second.T, strict=True)]
-    assert mood(first, second) == pytest.approx(expected)
+    assert mood(first, second)[0] == pytest.approx(expected)
 
 
 def test_equal_columns_have_p_1_in_every_test() -> None:
     none = np.zeros((20, 2))
     constant = np.full((20, 2), 3.0)
     assert paired_t(none, np.ones(20)).tolist() == [1, 1]
-    assert wilcoxon(none).tolist() == [1, 1]
+    assert wilcoxon(none)[0].tolist() == [1, 1]
     assert sign_test(np.array([0]), np.array([0])).tolist() == [1]
-    assert mood(constant, constant).tolist() == [1, 1]
+    assert mood(constant, constant)[0].tolist() == [1, 1]
     assert centred_p(none, np.zeros(2)).tolist() == [1, 1]
 
 

@@ -38,7 +38,7 @@ _BUILT_IN = (
         inputs=SYSTEMS,
         result="nlgauge.studies.compare.comparison:ScoredComparison",
         help="score systems and test which differences are significant",
-        options=("nlgauge.studies.compare.settings:CompareSettings",),
+        options=("nlgauge.studies.compare.comparison:CompareSettings",),
         metric="several",
         command=False,  # by hand: it reads saved runs and scores of other tools, and its gate sets the exit status
     ),

@@ -101,7 +101,7 @@ class ScoreTable(Result, FrozenTable, _ListOfScores):
         >>> ScoreTable.from_numbers("wer", {"old": [0.5, 0.75], "new": [0.25, 0.5]}, higher_is_better=False)[1].mean
         0.375
         """
-        from nlgauge.stats.validation import vector  # scores that are computed here do without statistics
+        from nlgauge.stats.numeric import vector  # scores that are computed here do without statistics
 
         if not isinstance(systems, Mapping) or not systems:
             msg = f"scores of {metric!r} must map at least one system to its scores, got {systems!r}"

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from nlgauge.errors import InputError
-from nlgauge.stats.resampling import FEW, Interval, bootstrap_sums, expanded_tail, sum_by_unit
-from nlgauge.stats.validation import check_level, check_resampling, numbers
+from nlgauge.stats.numeric import check_level, check_resampling, numbers
+from nlgauge.stats.resampling import FEW, Interval, bootstrap_sums, percentile_bounds, sum_by_unit, t_reach
 
 Matrix = NDArray[np.float64]
 
@@ -148,27 +148,18 @@ def bootstrap_corpus_score(
         msg = f"an interval needs at least 2 {'documents' if clustered else 'segments'}, got {n}"
         raise InputError(msg)
     if n < FEW:
-        half = _t_half_width(counts, units, level)
+        left_out = counts.score(units.sum(axis=0) - units)
+        error = math.sqrt((n - 1) / n * float(((left_out - left_out.mean()) ** 2).sum()))
+        half = float(t_reach(error, level=level, units=n))
         return Interval(score, score - half, score + half, level, 0, seed, "t", n, clustered)
     draws = resampled_scores(counts, units, resamples=resamples, seed=seed)
-    tail = 100 * expanded_tail(level, n)
-    low, high = np.percentile(draws, [tail, 100 - tail])
+    low, high = percentile_bounds(draws, level=level, units=n)
     return Interval(score, float(low), float(high), level, resamples, seed, "bootstrap", n, clustered)
 
 
 def resampled_scores(counts: CorpusCounts, units: Matrix, *, resamples: int, seed: int) -> Matrix:
     """The corpus score of each resample of units (rows of counts)."""
     return np.concatenate([counts.score(sums) for sums in bootstrap_sums(units, resamples=resamples, seed=seed)])
-
-
-def _t_half_width(counts: CorpusCounts, units: Matrix, level: float) -> float:
-    """Student's t times the standard error of the jackknife: every unit left out in turn."""
-    from scipy.special import stdtrit
-
-    n = len(units)
-    left_out = counts.score(units.sum(axis=0) - units)
-    error = math.sqrt((n - 1) / n * float(((left_out - left_out.mean()) ** 2).sum()))
-    return float(stdtrit(n - 1, (1 + level) / 2)) * error
 
 
 def _sums(totals: ArrayLike, what: str) -> Matrix:

@@ -22,9 +22,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from nlgauge.errors import InputError
-from nlgauge.stats.numeric import SAME
-from nlgauge.stats.resampling import FEW, bootstrap_sums, expanded_tail
-from nlgauge.stats.validation import Vector, check_level, check_resampling, numbers
+from nlgauge.stats.numeric import SAME, Vector, check_level, check_resampling, numbers
+from nlgauge.stats.resampling import FEW, bootstrap_sums, percentile_bounds, t_reach
 
 #: Columns whose correlations have a smaller eigenvalue than this are taken for linear combinations of each other.
 _SINGULAR = 1e-10
@@ -90,9 +89,7 @@ def least_squares(
     errors = np.sqrt(unexplained / degrees * np.diag(inverse) / n)
     p, partial = _tests(coefficients, errors, degrees)
     if n < FEW:
-        from scipy.special import stdtrit
-
-        half = float(stdtrit(degrees, (1 + level) / 2)) * errors
+        half = t_reach(errors, level=level, units=degrees + 1)
         low, high = coefficients - half, coefficients + half
     else:
         low, high = _percentiles(whole, level=level, resamples=resamples, seed=seed)
@@ -161,9 +158,7 @@ def _percentiles(whole: Vector, *, level: float, resamples: int, seed: int) -> t
         _from_sums(sums, n, width, upper)
         for sums in bootstrap_sums(np.column_stack([whole, products]), resamples=resamples, seed=seed)
     ]
-    tail = 100 * expanded_tail(level, n)
-    low, high = np.percentile(np.concatenate(drawn), [tail, 100 - tail], axis=0)
-    return low, high
+    return percentile_bounds(np.concatenate(drawn), level=level, units=n)
 
 
 def _from_sums(sums: Vector, n: int, width: int, upper: tuple[NDArray[np.intp], NDArray[np.intp]]) -> Vector:

@@ -1,8 +1,23 @@
-"""Rules for numbers that all rooms behind this one share."""
+"""Rules for numbers that all rooms behind this one share: constants, checks of arguments, and relative changes.
+
+    RD(a, b) = (a - b) / b * 100 %                 the change from setting b to setting a
+    CV(x)    = sd(x) / mean(x) * 100 %             the spread over several settings
+
+of the reproducibility study of Chen et al. (2022), which does not say whether its standard deviation divides by
+n - 1 or by n: `ddof` is 1 (the estimate from a few settings) unless 0 is asked for.
+"""
 
 from __future__ import annotations
 
-from nlgauge.stats.validation import Vector
+import math
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from nlgauge.errors import InputError
+
+Vector: TypeAlias = NDArray[np.float64]
 
 #: Numbers that differ by no more than this, or by this share of their size, are equal: sums in another order differ
 #: that much.
@@ -14,10 +29,82 @@ BLOCK_CELLS = 4_000_000
 #: With fewer resamples an interval can leave out its estimate.
 LEAST_RESAMPLES = 100
 
-#: Longest list whose pairs are multiplied out for Kendall's tau; sorting every draw costs as much there.
-MOST_KENDALL = 16_384
-
 
 def orient(values: Vector, *, higher_is_better: bool) -> Vector:
     """Scores with higher meaning better: those of a distance are negated."""
     return values if higher_is_better else -values
+
+
+def numbers(values: ArrayLike, what: str) -> Vector:
+    """Values of any shape as float64; what is no number is named."""
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        msg = f"{what}: expected numbers in rows of equal length, got something else ({error})"
+        raise InputError(msg) from error
+
+
+def vector(values: ArrayLike, what: str, *, least: int = 1) -> Vector:
+    """A list of at least `least` finite numbers."""
+    data = numbers(values, what)
+    if data.ndim != 1 or data.size < least:
+        wanted = "a non-empty list of numbers" if least == 1 else f"a list of at least {least} numbers"
+        msg = f"{what} needs {wanted}, got shape {data.shape}"
+        raise InputError(msg)
+    bad = ~np.isfinite(data)
+    if bad.any():
+        index = int(np.flatnonzero(bad)[0])
+        msg = f"{what} needs finite values, got {float(data[index])!r} at index {index}"
+        raise InputError(msg)
+    return data
+
+
+def check_level(level: float) -> None:
+    """A confidence level lies strictly between 0 and 1."""
+    if not 0 < level < 1:
+        msg = f"level must lie between 0 and 1, got {level!r}"
+        raise InputError(msg)
+
+
+def check_resampling(resamples: int, seed: int) -> None:
+    """At least one draw, from a seed that numpy takes."""
+    if resamples < 1:
+        msg = f"resamples must be at least 1, got {resamples!r}"
+        raise InputError(msg)
+    if seed < 0:
+        msg = f"seed must be 0 or more, got {seed!r}"
+        raise InputError(msg)
+
+
+def relative_difference(value: float, base: float) -> float:
+    """RD in per cent; undefined for a base of 0.
+
+    >>> relative_difference(0.69, 0.75)
+    -8.0
+    """
+    for name, number in (("value", value), ("base", base)):
+        if not math.isfinite(number):
+            msg = f"relative_difference needs finite numbers, got {name}={number!r}"
+            raise InputError(msg)
+    if base == 0:
+        msg = f"the relative difference of {value!r} to a base of 0 is not defined"
+        raise InputError(msg)
+    # Rounded where float64 ends, so that 0.06 / 0.75 is 8 and not 8.000000000000007.
+    return float(round((value - base) / base * 100, 12))
+
+
+def coefficient_of_variation(values: ArrayLike, *, ddof: int = 1) -> float:
+    """CV in per cent of the mean's size; undefined for a mean of 0, or for fewer than `ddof` + 1 values.
+
+    >>> round(coefficient_of_variation([2.0, 4.0, 4.0, 4.0, 5.0, 5.0, 7.0, 9.0], ddof=0), 12)
+    40.0
+    """
+    if ddof not in (0, 1):
+        msg = f"ddof is 1 (divide by n - 1) or 0 (divide by n), got {ddof!r}"
+        raise InputError(msg)
+    data = vector(values, "coefficient_of_variation", least=ddof + 1)
+    mean = float(data.mean())
+    if mean == 0:
+        msg = "the coefficient of variation of values whose mean is 0 is not defined"
+        raise InputError(msg)
+    return float(data.std(ddof=ddof)) / abs(mean) * 100

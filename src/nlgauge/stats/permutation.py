@@ -25,9 +25,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from nlgauge.errors import InputError
-from nlgauge.stats.numeric import SAME
+from nlgauge.stats.numeric import SAME, Vector, check_resampling, numbers, vector
 from nlgauge.stats.resampling import Units, random_signs, sum_by_unit, unit_numbers
-from nlgauge.stats.validation import Vector, check_resampling, numbers, vector
 
 #: Rows of scores whose signs are held at once: 1,000 draws of 4,096 rows are 32 MB.
 _ROWS = 4096

@@ -22,8 +22,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from nlgauge.errors import InputError, RecipeError
-from nlgauge.stats.correlation import correlate, correlate_rows, rho, tau_b
-from nlgauge.stats.numeric import BLOCK_CELLS, MOST_KENDALL
+from nlgauge.stats.correlation import MOST_KENDALL, correlate, correlate_rows, rho, tau_b
+from nlgauge.stats.numeric import BLOCK_CELLS, Vector, check_resampling
 from nlgauge.stats.permutation import (
     PairwisePermutation,
     all_pairs,
@@ -34,7 +34,6 @@ from nlgauge.stats.permutation import (
     z_scores,
 )
 from nlgauge.stats.resampling import Units, unit_numbers
-from nlgauge.stats.validation import Vector, check_resampling
 
 Floats = NDArray[np.float32]
 Swapped = tuple[Vector, Vector]

@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from nlgauge.errors import InputError
-from nlgauge.stats.validation import Vector, check_level, check_resampling, vector
+from nlgauge.stats.numeric import Vector, check_level, check_resampling, vector
 
 #: The unit (document) of each instance, by any name.
 Units: TypeAlias = Sequence[Hashable] | NDArray[np.generic]
@@ -124,6 +124,20 @@ def expanded_tail(level: float, units: int) -> float:
     return float(ndtr(stdtrit(units - 1, (1 - level) / 2) * np.sqrt(units / (units - 1))))
 
 
+def percentile_bounds(draws: Vector, *, level: float, units: int) -> tuple[Vector, Vector]:
+    """Ends of the expanded percentile interval for every column of draws (draws x columns) from that many units."""
+    tail = 100 * expanded_tail(level, units)
+    low, high = np.percentile(draws, [tail, 100 - tail], axis=0)
+    return low, high
+
+
+def t_reach(errors: ArrayLike, *, level: float, units: int) -> Vector:
+    """How far Student's t interval goes to either side, for standard errors from that many units."""
+    from scipy.special import stdtrit
+
+    return np.asarray(stdtrit(units - 1, (1 + level) / 2) * np.asarray(errors), dtype=np.float64)
+
+
 def expanded_p(p: Vector, units: int) -> Vector:
     """Two-sided p values from shares of resamples, corrected as intervals are: `expanded_tail` backwards.
 
@@ -189,42 +203,32 @@ def bootstrap_mean(
     data = vector(values, "bootstrap_mean")
     check_level(level)
     check_resampling(resamples, seed)
-    sums, sizes = (data, np.ones(data.size)) if clusters is None else _by_cluster(data, clusters)
+    sums, sizes = (sum_by_unit(column, clusters) for column in (data, np.ones(data.size)))
     what = "value" if clusters is None else "document"
     if sums.size < 2:
         msg = f"an interval needs at least 2 {what}s, got {sums.size}; leave out the interval"
         raise InputError(msg)
     mean = float(data.mean())
     if sums.size < FEW:
-        half = _t_half_width(sums, sizes, mean, level)
+        half = float(t_reach(_standard_error(sums, sizes, mean), level=level, units=sums.size))
         return Interval(mean, mean - half, mean + half, level, 0, seed, "t", sums.size, clusters is not None)
-    means = np.concatenate(list(_drawn_means(sums, None if clusters is None else sizes, resamples, seed)))
-    tail = 100 * expanded_tail(level, sums.size)
-    low, high = np.percentile(means, [tail, 100 - tail])
+    means = np.concatenate(list(drawn_means(sums, None if clusters is None else sizes, resamples, seed)))
+    low, high = percentile_bounds(means, level=level, units=sums.size)
     return Interval(
         mean, float(low), float(high), level, resamples, seed, "bootstrap", sums.size, clusters is not None
     )
 
 
-def _by_cluster(data: Vector, clusters: Units) -> tuple[Vector, Vector]:
-    """Sum and number of the values of each cluster, in the order in which clusters come first."""
-    cluster = unit_numbers(clusters, data.size)
-    sums: Vector = np.bincount(cluster, weights=data).astype(np.float64)
-    return sums, np.bincount(cluster).astype(np.float64)
-
-
-def _t_half_width(sums: Vector, sizes: Vector, mean: float, level: float) -> float:
-    from scipy.special import stdtrit
-
+def _standard_error(sums: Vector, sizes: Vector, mean: float) -> float:
     n = sums.size
     if np.ptp(sums / sizes) == 0:  # equal values: their mean may be a rounding away from them
         return 0.0
     residuals = sums - mean * sizes
-    error = math.sqrt(n / (n - 1) * float(residuals @ residuals)) / float(sizes.sum())
-    return float(stdtrit(n - 1, (1 + level) / 2)) * error
+    return math.sqrt(n / (n - 1) * float(residuals @ residuals)) / float(sizes.sum())
 
 
-def _drawn_means(sums: Vector, sizes: Vector | None, resamples: int, seed: int) -> Iterator[Vector]:
+def drawn_means(sums: Vector, sizes: Vector | None, resamples: int, seed: int) -> Iterator[Vector]:
+    """Means over resampled units, in blocks of draws; `sizes` has the values in each unit where that is not one."""
     rng = np.random.default_rng(seed)
     for start in range(0, resamples, BLOCK):
         draw = rng.integers(0, sums.size, size=(min(BLOCK, resamples - start), sums.size))

@@ -12,7 +12,7 @@ from tests.apps.service.test_jobs import HASH, REFS, SYSTEMS, content, ended, su
 
 import nlgauge
 from nlgauge.apps.service.settings import Limits
-from nlgauge.studies.compare.sentences import plain_verdicts
+from nlgauge.studies.compare.tables import plain_verdicts
 
 BODY = {"systems": SYSTEMS, "refs": REFS, "options": HASH, "metric": ["bertscore", "chrf"], "permutations": 200}
 

@@ -14,7 +14,7 @@ from nlgauge.core.kinds import Folder, InputFile, Int, Many, OutputFile, Text
 from nlgauge.core.operations import SEGMENTS, Operation
 from nlgauge.core.options import OptionSet, option
 from nlgauge.core.run_options import RunOptions
-from nlgauge.studies.compare.settings import CompareSettings
+from nlgauge.studies.compare.comparison import CompareSettings
 
 
 @dataclass(frozen=True, kw_only=True)

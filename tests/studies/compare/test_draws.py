@@ -6,9 +6,15 @@ import numpy as np
 import pytest
 from tests.studies.compare.made_scores import made, table
 
-from nlgauge.studies.compare.draws import Sample, bootstrap_p, bootstrap_scores, randomisation_p, strength_draws
+from nlgauge.studies.compare.comparison import CompareSettings
+from nlgauge.studies.compare.paired_tests import (
+    Sample,
+    bootstrap_p,
+    bootstrap_scores,
+    randomisation_p,
+    strength_draws,
+)
 from nlgauge.studies.compare.rankings import win_counts
-from nlgauge.studies.compare.settings import CompareSettings
 from nlgauge.studies.compare.strengths import bradley_terry
 
 SCORES = np.round(made(30, 4), 1)  # with ties
@@ -64,7 +70,7 @@ def test_blocks_do_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
         return [draws, bootstrap_p(draws, sample.observed, units=30), swapped, strength_draws(sample.table, settings)]
 
     whole = everything()
-    monkeypatch.setattr("nlgauge.studies.compare.draws.BLOCK_CELLS", 70)
+    monkeypatch.setattr("nlgauge.studies.compare.paired_tests.BLOCK_CELLS", 70)
     monkeypatch.setattr("nlgauge.stats.resampling._CELLS", 70)
     for one, other in zip(whole, everything(), strict=True):
         assert one == pytest.approx(other)

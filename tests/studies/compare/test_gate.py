@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from tests.studies.compare.made_scores import made, scores_of, table
 
 from nlgauge.errors import InputError, RecipeError
-from nlgauge.studies.compare.quality_gate import GateResult, gate
-from nlgauge.studies.compare.settings import TestName
+from nlgauge.studies.compare.comparison import TestName
+from nlgauge.studies.compare.report import GateResult, gate
 from nlgauge.studies.compare.systems import compare_systems
 
 RNG = np.random.default_rng(1)

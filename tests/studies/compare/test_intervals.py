@@ -7,7 +7,8 @@ import pytest
 from tests.studies.compare.made_scores import made, table
 
 from nlgauge.stats.resampling import bootstrap_mean
-from nlgauge.studies.compare.draws import (
+from nlgauge.studies.compare.comparison import CompareSettings
+from nlgauge.studies.compare.paired_tests import (
     Sample,
     bootstrap_scores,
     score_intervals,
@@ -15,7 +16,6 @@ from nlgauge.studies.compare.draws import (
     strength_intervals,
 )
 from nlgauge.studies.compare.rankings import win_counts
-from nlgauge.studies.compare.settings import CompareSettings
 from nlgauge.studies.compare.strengths import bradley_terry
 from nlgauge.studies.compare.system_scores import SystemScores
 from nlgauge.studies.compare.systems import compare_systems

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nlgauge.stats.summaries import paired_order
+from nlgauge.stats.paired_tests import paired_order
 from nlgauge.studies.compare.rankings import SegmentScores, find_flips, rank_agreement
 
 

@@ -9,11 +9,9 @@ import pytest
 from scipy import stats
 from tests.studies.compare.made_scores import made, table
 
-from nlgauge.studies.compare.comparison import PairRow
-from nlgauge.studies.compare.draws import Sample, bootstrap_scores
-from nlgauge.studies.compare.paired_tests import pair_rows
+from nlgauge.studies.compare.comparison import TESTS, CompareSettings, PairRow
+from nlgauge.studies.compare.paired_tests import Sample, bootstrap_scores, pair_rows
 from nlgauge.studies.compare.rankings import pair_indices
-from nlgauge.studies.compare.settings import TESTS, CompareSettings
 from nlgauge.studies.compare.system_scores import SystemScores
 
 

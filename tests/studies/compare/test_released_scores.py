@@ -13,8 +13,8 @@ import pytest
 from numpy.typing import NDArray
 from tests.studies.compare.made_scores import scores_of
 
-from nlgauge.studies.compare.draws import Sample
-from nlgauge.studies.compare.paired_tests import pair_rows
+from nlgauge.studies.compare.comparison import TESTS, CompareSettings
+from nlgauge.studies.compare.paired_tests import Sample, pair_rows
 from nlgauge.studies.compare.rankings import (
     count_wins,
     different_top3,
@@ -24,7 +24,6 @@ from nlgauge.studies.compare.rankings import (
     median_scores,
     win_counts,
 )
-from nlgauge.studies.compare.settings import TESTS, CompareSettings
 from nlgauge.studies.compare.strengths import bradley_terry, elo, trueskill
 from nlgauge.studies.compare.systems import compare_systems
 

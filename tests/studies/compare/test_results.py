@@ -21,8 +21,8 @@ from nlgauge.studies.compare import (
     compare_verdicts,
     gate,
 )
+from nlgauge.studies.compare.comparison import CompareSettings
 from nlgauge.studies.compare.report import ComparisonReport
-from nlgauge.studies.compare.settings import CompareSettings
 
 VALUES = [float(at % 7) for at in range(20)]
 SCORES = {"old": VALUES, "new": [value + at % 3 for at, value in enumerate(VALUES)], "same": VALUES}

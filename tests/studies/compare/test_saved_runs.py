@@ -12,7 +12,7 @@ from nlgauge.core.score import Score
 from nlgauge.core.score_table import ScoreTable
 from nlgauge.core.signature import Signature
 from nlgauge.errors import InputError, NlgaugeWarning, SignatureError
-from nlgauge.studies.compare.saved_runs import join_runs
+from nlgauge.studies.compare.system_scores import join_runs
 
 
 def made(system: str | None, metric: str = "chrf", *, run: Any = None, **fields: str) -> Score:

@@ -12,8 +12,7 @@ from tests.studies.compare.made_scores import FIGURE_1, made, scores_of, table, 
 
 import nlgauge
 from nlgauge.errors import InputError, RecipeError
-from nlgauge.studies.compare.comparison import SystemComparison
-from nlgauge.studies.compare.settings import CompareSettings
+from nlgauge.studies.compare.comparison import CompareSettings, SystemComparison
 from nlgauge.studies.compare.system_scores import SystemScores
 from nlgauge.studies.compare.systems import compare_systems
 

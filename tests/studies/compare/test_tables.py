@@ -15,12 +15,11 @@ from tests.studies.compare.made_scores import uneven
 import nlgauge
 from nlgauge.errors import InputError, RecipeError
 from nlgauge.report.html.document import html_report
-from nlgauge.studies.compare.comparison import SystemComparison
+from nlgauge.studies.compare.comparison import CompareSettings, SystemComparison
 from nlgauge.studies.compare.repeated_runs import compare_runs
 from nlgauge.studies.compare.report import ComparisonReport
-from nlgauge.studies.compare.sentences import metric_verdict, plain
-from nlgauge.studies.compare.settings import CompareSettings
 from nlgauge.studies.compare.systems import compare_systems
+from nlgauge.studies.compare.tables import metric_verdict, plain
 from nlgauge.studies.compare.verdicts import Verdict, compare_verdicts
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from nlgauge.errors import InputError
-from nlgauge.studies.compare.settings import CompareSettings
+from nlgauge.studies.compare.comparison import CompareSettings
 from nlgauge.studies.compare.verdicts import Verdict, compare_verdicts
 
 FAST = CompareSettings(resamples=100)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from nlgauge.errors import InputError
-from nlgauge.stats.summaries import average_precision
+from nlgauge.stats.correlation import average_precision
 
 __all__ = ["AnswerQuality", "answer_quality", "label_quality", "ndcg_at_k", "precision_at_k"]
 

@@ -23,10 +23,9 @@ from nlgauge.apps.cli.outputs import write_figure, write_output
 from nlgauge.core.kinds import Choice, Flag, Int, OutputFile, Text
 from nlgauge.core.options import OptionSet, option
 from nlgauge.errors import NlgaugeError, RecipeError
-from nlgauge.studies.compare.quality_gate import GateNotRun, NoDecision, gate
+from nlgauge.studies.compare.comparison import CompareSettings
 from nlgauge.studies.compare.repeated_runs import Budgets, compare_run_tables, read_budgets
-from nlgauge.studies.compare.report import ComparisonReport
-from nlgauge.studies.compare.settings import CompareSettings
+from nlgauge.studies.compare.report import ComparisonReport, GateNotRun, NoDecision, gate
 from nlgauge.studies.compare.systems import compare_systems
 from nlgauge.studies.compare.verdicts import compare_verdicts
 

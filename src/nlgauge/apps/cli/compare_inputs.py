@@ -27,8 +27,13 @@ from nlgauge.errors import RecipeError
 from nlgauge.io.storage import bytes_digest, short_digest
 from nlgauge.io.tables import read_bytes
 from nlgauge.io.textfiles import ParallelTexts, printable, read_parallel
-from nlgauge.studies.compare.saved_runs import join_runs
-from nlgauge.studies.compare.system_scores import SystemScores, imported_table, imported_tables, system_scores
+from nlgauge.studies.compare.system_scores import (
+    SystemScores,
+    imported_table,
+    imported_tables,
+    join_runs,
+    system_scores,
+)
 from nlgauge.studies.compare.verdicts import Verdict, is_verdict_file, read_verdicts
 
 if TYPE_CHECKING:

@@ -48,8 +48,7 @@ if TYPE_CHECKING:
     from nlgauge.core.keywords import CompareKeywords, ScoreKeywords
     from nlgauge.studies import discourse
     from nlgauge.studies.compare import systems
-    from nlgauge.studies.compare.comparison import SystemComparison
-    from nlgauge.studies.compare.settings import CompareSettings
+    from nlgauge.studies.compare.comparison import CompareSettings, SystemComparison
     from nlgauge.studies.compare.system_scores import Scores
     from nlgauge.studies.explain import corpus, pairs
     from nlgauge.studies.sensitivity import measure

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from importlib import resources
 from typing import TYPE_CHECKING
 
-from nlgauge.studies.compare.sentences import Emphasis, MetricName, SystemName
+from nlgauge.studies.compare.tables import Emphasis, MetricName, SystemName
 
 if TYPE_CHECKING:
     from nlgauge.io.table import Table

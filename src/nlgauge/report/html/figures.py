@@ -15,13 +15,11 @@ from numpy.typing import NDArray
 
 from nlgauge.io.table import Cell, Table, level_text, number, p_text, signed, ticks
 from nlgauge.report.html.elements import Html, export, heads, hidden, joined, name_of, scrolling, tag
-from nlgauge.studies.compare.sentences import metric_decimals, test_name
-from nlgauge.studies.compare.tables import DIFFERENCE, GAMES, INTERVAL, row_table
+from nlgauge.studies.compare.tables import DIFFERENCE, GAMES, INTERVAL, metric_decimals, row_table, test_name
 
 if TYPE_CHECKING:
     from nlgauge.stats.resampling import Interval
-    from nlgauge.studies.compare.comparison import MetricComparison, PairRow, SystemRow
-    from nlgauge.studies.compare.settings import CompareSettings
+    from nlgauge.studies.compare.comparison import CompareSettings, MetricComparison, PairRow, SystemRow
     from nlgauge.studies.compare.system_scores import SystemScores
 
 

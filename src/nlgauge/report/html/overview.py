@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from nlgauge.io.table import Cell, Table, counted, level_text, number
 from nlgauge.report.html.elements import Html, export, heads, hidden, joined, name_of, paragraph, scrolling, tag
-from nlgauge.studies.compare.sentences import metric_decimals, metric_verdict, on_the_winner, test_name
+from nlgauge.studies.compare.tables import metric_decimals, metric_verdict, on_the_winner, test_name
 
 if TYPE_CHECKING:
     from nlgauge.report.html.inputs import ReportTexts

@@ -24,8 +24,8 @@ from numpy.typing import ArrayLike, NDArray
 from nlgauge.errors import InputError
 from nlgauge.stats.correlation import correlate
 from nlgauge.stats.numeric import BLOCK_CELLS
-from nlgauge.stats.summaries import paired_order
-from nlgauge.studies.compare.settings import TiePolicy
+from nlgauge.stats.paired_tests import paired_order
+from nlgauge.studies.compare.comparison import TiePolicy
 from nlgauge.studies.compare.system_scores import Matrix
 
 #: Scores of systems, higher is better: by system, the score of each of its segments (`ScoreTable.by_system`).

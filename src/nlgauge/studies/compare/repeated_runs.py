@@ -19,12 +19,10 @@ from nlgauge.core.result import Result
 from nlgauge.data.score_files import read_score_rows
 from nlgauge.errors import FileFormatError, InputError
 from nlgauge.io.table import Table
-from nlgauge.stats.numeric import SAME
+from nlgauge.stats.numeric import SAME, check_level, check_resampling, vector
 from nlgauge.stats.paired_tests import holm
 from nlgauge.stats.resampling import Interval
-from nlgauge.stats.validation import check_level, check_resampling, vector
-from nlgauge.studies.compare.comparison import ComparedSystems
-from nlgauge.studies.compare.settings import CompareSettings
+from nlgauge.studies.compare.comparison import ComparedSystems, CompareSettings
 from nlgauge.studies.compare.system_scores import Matrix, SystemScores
 from nlgauge.studies.compare.systems import own_idf_notes
 from nlgauge.studies.compare.tables import DIFFERENCE, FOR_PROGRAMS, INTERVAL, budget_names, join_tables, row_table

@@ -40,9 +40,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from nlgauge.errors import ConvergenceWarning, InputError, user_stacklevel
-from nlgauge.stats.validation import numbers
+from nlgauge.stats.numeric import numbers
+from nlgauge.studies.compare.comparison import TiePolicy
 from nlgauge.studies.compare.rankings import levelled, outcomes, pair_indices
-from nlgauge.studies.compare.settings import TiePolicy
 from nlgauge.studies.compare.system_scores import Matrix
 
 _TINY = 1e-290

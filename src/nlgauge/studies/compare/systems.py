@@ -20,6 +20,7 @@ from nlgauge.io.storage import short_digest, text_digest
 from nlgauge.stats.numeric import orient
 from nlgauge.stats.resampling import FEW, Interval, unit_numbers
 from nlgauge.studies.compare.comparison import (
+    CompareSettings,
     Diagnostics,
     MetricComparison,
     PairRow,
@@ -28,16 +29,18 @@ from nlgauge.studies.compare.comparison import (
     SystemComparison,
     SystemRow,
 )
-from nlgauge.studies.compare.draws import (
+from nlgauge.studies.compare.paired_tests import (
+    LEAST_FOR_A_VERDICT,
     LEAST_UNITS,
     NARROW,
     Sample,
     bootstrap_scores,
+    pair_rows,
     score_intervals,
+    smallest_p,
     strength_draws,
     strength_intervals,
 )
-from nlgauge.studies.compare.paired_tests import LEAST_FOR_A_VERDICT, pair_rows, smallest_p
 from nlgauge.studies.compare.rankings import (
     Wins,
     condorcet_winner,
@@ -50,7 +53,6 @@ from nlgauge.studies.compare.rankings import (
     opposed_share,
     policy_wins,
 )
-from nlgauge.studies.compare.settings import CompareSettings
 from nlgauge.studies.compare.strengths import BradleyTerry, bradley_terry, elo, trueskill
 from nlgauge.studies.compare.system_scores import Matrix, Scores, SystemScores, score_tables
 

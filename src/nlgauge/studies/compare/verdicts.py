@@ -29,11 +29,15 @@ from nlgauge.io.tables import Row
 from nlgauge.stats.numeric import BLOCK_CELLS
 from nlgauge.stats.paired_tests import sign_test
 from nlgauge.stats.resampling import FEW, Interval, bootstrap_counts
-from nlgauge.studies.compare.comparison import ComparedSystems
-from nlgauge.studies.compare.draws import LEAST_UNITS, NARROW, strength_intervals
-from nlgauge.studies.compare.paired_tests import LEAST_FOR_A_VERDICT, adjusted_p
+from nlgauge.studies.compare.comparison import ComparedSystems, CompareSettings
+from nlgauge.studies.compare.paired_tests import (
+    LEAST_FOR_A_VERDICT,
+    LEAST_UNITS,
+    NARROW,
+    adjusted_p,
+    strength_intervals,
+)
 from nlgauge.studies.compare.rankings import Wins, condorcet_winner, pair_indices, policy_wins
-from nlgauge.studies.compare.settings import CompareSettings
 from nlgauge.studies.compare.strengths import bradley_terry, newman
 from nlgauge.studies.compare.system_scores import Matrix
 from nlgauge.studies.compare.tables import FOR_PROGRAMS, GAMES, STRENGTHS, join_tables, row_table

@@ -25,8 +25,8 @@ from nlgauge.core.result import Result
 from nlgauge.core.scoring import AnyMetric, one_metric, resolved_call
 from nlgauge.errors import InputError
 from nlgauge.io.table import LINE, Cell, Table
+from nlgauge.stats.numeric import Vector
 from nlgauge.stats.resampling import bootstrap_sums, expanded_tail
-from nlgauge.stats.validation import Vector
 from nlgauge.studies.explain.explanation import Attribution, Side, Word
 from nlgauge.studies.explain.options import CorpusOptions, ExplainOptions
 from nlgauge.studies.explain.pairs import iter_explanations

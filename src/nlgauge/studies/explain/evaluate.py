@@ -21,7 +21,7 @@ from nlgauge.errors import FileFormatError, InputError
 from nlgauge.io.table import Cell, Table
 from nlgauge.io.tables import read_jsonl, read_lines
 from nlgauge.io.textfiles import parse_source
-from nlgauge.stats.summaries import average_precision, recall_at_positives, roc_auc
+from nlgauge.stats.correlation import average_precision, recall_at_positives, roc_auc
 from nlgauge.studies.explain.explanation import Side
 from nlgauge.studies.explain.options import ExplainOptions
 from nlgauge.studies.explain.pairs import iter_explanations

@@ -36,7 +36,7 @@ from nlgauge.data.judgements import JudgementTable
 from nlgauge.errors import FileFormatError, InputError, RecipeError
 from nlgauge.io.storage import bytes_digest, file_digest, short_digest
 from nlgauge.io.tables import read_bytes, read_json, read_tsv
-from nlgauge.stats.validation import Vector
+from nlgauge.stats.numeric import Vector
 from nlgauge.studies.factors.morphology import (
     WordPair,
     build_lexicon,

@@ -26,7 +26,7 @@ from nlgauge.errors import FileFormatError, InputError
 from nlgauge.io.packages import require
 from nlgauge.io.storage import file_digest, short_digest
 from nlgauge.io.tables import read_lines
-from nlgauge.stats.validation import Vector
+from nlgauge.stats.numeric import Vector
 from nlgauge.vectors.cloud import unit_rows
 
 #: As released; what is not named there is fastText's default. Its own package is not used: with one thread, which

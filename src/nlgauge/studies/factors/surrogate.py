@@ -28,7 +28,7 @@ from nlgauge.data.score_files import read_score_rows
 from nlgauge.errors import InputError, RecipeError
 from nlgauge.io.table import LINE, Cell, Probability, Table
 from nlgauge.stats.least_squares import least_squares, standardised
-from nlgauge.stats.validation import Vector, numbers
+from nlgauge.stats.numeric import Vector, numbers
 from nlgauge.studies.factors.columns import CLB, COMPUTED, FactorMaker, FactorOptions
 from nlgauge.studies.meta.row_scores import RowScores, check_distinct, released_rows
 from nlgauge.studies.meta.score_judgements import score_judgements

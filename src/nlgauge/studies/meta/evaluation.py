@@ -35,8 +35,7 @@ from nlgauge.encoders.run_context import run_context
 from nlgauge.errors import InputError, NlgaugeError
 from nlgauge.io.table import Cell, Marked, Table
 from nlgauge.metrics.bertscore import BERTScore
-from nlgauge.stats.correlation import Undefined, correlate
-from nlgauge.stats.correlation_bootstrap import bootstrap_correlations
+from nlgauge.stats.correlation import Undefined, bootstrap_correlations, correlate
 from nlgauge.stats.resampling import bootstrap_mean
 from nlgauge.studies.meta.agreement import AgreementTable, MetricAgreement
 from nlgauge.studies.meta.levels import Matrix

@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from nlgauge.errors import InputError, RecipeError
 from nlgauge.stats.correlation import Undefined, correlate
-from nlgauge.stats.validation import Vector, check_resampling
+from nlgauge.stats.numeric import Vector, check_resampling
 from nlgauge.studies.meta.levels import Matrix, check_scores, human_scores
 
 #: Draws held at once.

@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from nlgauge.errors import InputError, RecipeError
 from nlgauge.stats.correlation import KINDS, Undefined, correlate, why_undefined
-from nlgauge.stats.validation import Vector, numbers
+from nlgauge.stats.numeric import Vector, numbers
 
 Matrix: TypeAlias = NDArray[np.float64]
 Mask: TypeAlias = NDArray[np.bool_]

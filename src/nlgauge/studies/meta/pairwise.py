@@ -43,9 +43,8 @@ from numpy.typing import ArrayLike, NDArray
 from nlgauge.data.judgements import JudgementTable, RankedPairs
 from nlgauge.errors import InputError
 from nlgauge.stats.correlation import RelativeRanking, Ties, Undefined, relative_ranking
-from nlgauge.stats.numeric import BLOCK_CELLS, SAME
+from nlgauge.stats.numeric import BLOCK_CELLS, SAME, Vector, check_resampling, numbers
 from nlgauge.stats.resampling import Units, sum_by_unit, unit_numbers
-from nlgauge.stats.validation import Vector, check_resampling, numbers
 from nlgauge.studies.meta.levels import Mask, Matrix, check_scores, human_scores, judged_scores
 
 

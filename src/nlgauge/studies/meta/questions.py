@@ -17,10 +17,9 @@ from nlgauge.core.kinds import Choice, Flag, Float, Int
 from nlgauge.core.options import OptionSet, option, seed_option
 from nlgauge.data.judgements import JudgementTable, RankedPairs
 from nlgauge.errors import InputError, RecipeError
-from nlgauge.stats.correlation import Correlation, correlate
+from nlgauge.stats.correlation import Correlation, correlate, roc_auc
 from nlgauge.stats.numeric import LEAST_RESAMPLES
 from nlgauge.stats.resampling import unit_numbers
-from nlgauge.stats.summaries import roc_auc
 from nlgauge.studies.meta.levels import (
     LevelCorrelation,
     Matrix,

@@ -14,8 +14,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from nlgauge.encoders.run_context import one_blas_thread
 from nlgauge.errors import InputError, RecipeError
-from nlgauge.stats.correlation import correlate
-from nlgauge.stats.correlation_bootstrap import bootstrap_correlations
+from nlgauge.stats.correlation import bootstrap_correlations, correlate
+from nlgauge.stats.numeric import Vector, check_resampling, numbers
 from nlgauge.stats.paired_tests import bonferroni, holm, williams
 from nlgauge.stats.permutation import (
     permutation_both,
@@ -25,7 +25,6 @@ from nlgauge.stats.permutation import (
 )
 from nlgauge.stats.rank_permutation import permutation_both_of_systems, permutation_both_ranks
 from nlgauge.stats.resampling import Units, unit_numbers
-from nlgauge.stats.validation import Vector, check_resampling, numbers
 from nlgauge.studies.meta.levels import (
     Aggregate,
     Matrix,

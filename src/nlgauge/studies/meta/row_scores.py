@@ -35,8 +35,7 @@ from nlgauge.data.score_files import metric_name, open_score_file, score_columns
 from nlgauge.errors import FileFormatError, InputError, NlgaugeError, NlgaugeWarning, RecipeError, user_stacklevel
 from nlgauge.io.formats import HtmlCell, html_table
 from nlgauge.io.tables import Row
-from nlgauge.stats.numeric import orient
-from nlgauge.stats.validation import Vector, numbers
+from nlgauge.stats.numeric import Vector, numbers, orient
 
 #: Length of the n-grams of characters that a copy shares with its source.
 _ORDER = 3

@@ -298,9 +298,9 @@ def _significant(scores: Matrix, options: RankingOptions) -> NDArray[np.bool_]:
     differences = np.where(np.isclose(first, second, rtol=options.tie_tolerance, atol=0), 0.0, first - second)
     p_values: Iterable[Matrix] = (
         paired_t(differences, np.ones(n)),
-        mood(first, second),
+        mood(first, second)[0],
         sign_test(better, worse, n - wins - losses),
-        wilcoxon(differences),
+        wilcoxon(differences)[0],
         sign_test(wins, losses),
     )
     return np.stack([p < _ALPHA for p in p_values], axis=1)

@@ -22,7 +22,7 @@ from nlgauge.io.canvas import (
     shorten,
 )
 from nlgauge.io.table import Cell, Table
-from nlgauge.stats.summaries import coefficient_of_variation, relative_difference
+from nlgauge.stats.numeric import coefficient_of_variation, relative_difference
 from nlgauge.studies.bars import Bar, BarPanel, draw_bar_panels
 from nlgauge.studies.compare.rankings import Flip
 

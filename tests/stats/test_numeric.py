@@ -10,7 +10,8 @@ import pytest
 from tests.stats.made_scores import clustered_scores
 
 from nlgauge.errors import InputError
-from nlgauge.stats.summaries import coefficient_of_variation, paired_order, relative_difference
+from nlgauge.stats.numeric import coefficient_of_variation, relative_difference
+from nlgauge.stats.paired_tests import paired_order
 
 
 def test_rd_by_hand() -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from nlgauge.errors import InputError
-from nlgauge.stats.summaries import average_precision, recall_at_positives, roc_auc
+from nlgauge.stats.correlation import average_precision, recall_at_positives, roc_auc
 
 
 def test_auc_is_the_share_of_pairs_won() -> None:
