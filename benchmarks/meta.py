@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from benchmarks.harness import Bar, machine, peak_rss, say
 from nlgauge.data.judgements import JudgementTable
 from nlgauge.studies.meta.evaluation import evaluate
-from nlgauge.studies.meta.hybrids import hybrid_results
+from nlgauge.studies.meta.levels import hybrid_results
 from nlgauge.studies.meta.pairwise import (
     pairwise_difference_pearson,
     soft_pairwise_accuracies,

@@ -20,7 +20,7 @@ from nlgauge.core.run_options import RunOptions
 from nlgauge.studies.compare.comparison import CompareSettings
 from nlgauge.studies.discourse import DiscourseOptions
 from nlgauge.studies.explain.options import CorpusOptions, ExplainOptions
-from nlgauge.studies.meta.evaluation import TuneOptions
+from nlgauge.studies.meta.score_judgements import TuneOptions
 from nlgauge.studies.sensitivity.variants import SensitivityOptions
 from nlgauge.studies.stress.suite import StressOptions
 from nlgauge.studies.stress.triples import DrawOptions

@@ -22,7 +22,7 @@ from nlgauge.encoders.graphs.builder import Graph
 from nlgauge.encoders.load import LoadedModels, load_encoder, release_models
 from nlgauge.encoders.run_context import run_context
 from nlgauge.errors import ModelError
-from nlgauge.studies.meta.evaluation import tune_layer
+from nlgauge.studies.meta.score_judgements import tune_layer
 from nlgauge.studies.published.agreement import PublishedRun
 from nlgauge.studies.published.load import find_paper_table
 from nlgauge.studies.published.reproduce import Request

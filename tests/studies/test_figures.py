@@ -21,7 +21,7 @@ from nlgauge.io.canvas import (
 )
 from nlgauge.studies.bars import Bar, BarPanel, draw_bar_panels
 from nlgauge.studies.compare.rankings import Flip
-from nlgauge.studies.meta.agreement import Agreements, AgreementTable, MetricAgreement
+from nlgauge.studies.meta.evaluation import Agreements, AgreementTable, MetricAgreement
 from nlgauge.studies.meta.questions import AgreementCell
 from nlgauge.studies.sensitivity.results import Sensitivity, SettingEffect, SettingRanking
 

@@ -16,9 +16,9 @@ from nlgauge.core.result import FORMATS, Result
 from nlgauge.core.signature import Signature
 from nlgauge.data.judgements import JudgementTable
 from nlgauge.studies.ensembles import search_ensembles
-from nlgauge.studies.meta.agreement import Agreements
-from nlgauge.studies.meta.evaluation import evaluate, tune_layer
+from nlgauge.studies.meta.evaluation import Agreements, evaluate
 from nlgauge.studies.meta.row_scores import ScoredJudgements, given_rows
+from nlgauge.studies.meta.score_judgements import tune_layer
 from nlgauge.studies.sensitivity import sensitivity
 from nlgauge.studies.stress import Triple, Triples, score_triples, stress
 

@@ -10,8 +10,7 @@ import pytest
 
 from nlgauge.core.signature import Signature
 from nlgauge.data.judgements import JudgementTable
-from nlgauge.studies.meta.agreement import Agreements, AgreementTable
-from nlgauge.studies.meta.evaluation import evaluate
+from nlgauge.studies.meta.evaluation import Agreements, AgreementTable, evaluate
 from nlgauge.studies.meta.questions import Significance
 from nlgauge.studies.meta.row_scores import ScoredJudgements, given_rows
 

@@ -21,10 +21,10 @@ from nlgauge.data.cards import load
 from nlgauge.data.judgements import Documents, JudgementTable
 from nlgauge.errors import InputError, RecipeError
 from nlgauge.metrics.moverscore import MoverScore
-from nlgauge.studies.meta.evaluation import evaluate, tune_layer
+from nlgauge.studies.meta.evaluation import evaluate
 from nlgauge.studies.meta.questions import Significance
 from nlgauge.studies.meta.row_scores import ScoredJudgements, given_rows, released_rows, sentinels_of
-from nlgauge.studies.meta.score_judgements import score_judgements
+from nlgauge.studies.meta.score_judgements import score_judgements, tune_layer
 
 TEXTS = [
     "The ferry was cancelled.",

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from nlgauge.errors import InputError, RecipeError
-from nlgauge.studies.meta.hybrids import Hybrids, hybrid_results, make_hybrids, model_selection
+from nlgauge.studies.meta.levels import Hybrids, hybrid_results, make_hybrids, model_selection
 
 
 def test_a_hybrid_takes_one_judged_output_per_segment() -> None:
@@ -53,7 +53,7 @@ def test_blocks_and_seeds(monkeypatch: pytest.MonkeyPatch) -> None:
     assert one == hybrid_results(metric, human, **options)
     assert one != hybrid_results(metric, human, **options, seed=1)
     whole = make_hybrids(metric, human, hybrids=200)
-    monkeypatch.setattr("nlgauge.studies.meta.hybrids._CELLS", 30 * 7)
+    monkeypatch.setattr("nlgauge.studies.meta.levels._CELLS", 30 * 7)
     assert make_hybrids(metric, human, hybrids=200).human == pytest.approx(whole.human)
 
 

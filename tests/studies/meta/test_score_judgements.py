@@ -10,9 +10,8 @@ import pytest
 from nlgauge.data.cards import load
 from nlgauge.data.judgements import JudgementTable
 from nlgauge.errors import InputError, LanguageWarning, RecipeError
-from nlgauge.studies.meta.evaluation import tune_layer
 from nlgauge.studies.meta.row_scores import ScoredJudgements, given_rows
-from nlgauge.studies.meta.score_judgements import pooled_corpora, score_judgements, table_corpora
+from nlgauge.studies.meta.score_judgements import pooled_corpora, score_judgements, table_corpora, tune_layer
 
 
 def people_and_systems() -> JudgementTable:

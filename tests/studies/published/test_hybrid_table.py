@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from nlgauge.data.cards import load
-from nlgauge.studies.meta.hybrids import hybrid_results
+from nlgauge.studies.meta.levels import hybrid_results
 from nlgauge.studies.meta.score_judgements import score_judgements
 from nlgauge.studies.published import agreement as agreement_module
 from nlgauge.studies.published.load import PAPER_TABLES

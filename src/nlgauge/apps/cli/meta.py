@@ -36,11 +36,10 @@ from nlgauge.errors import RecipeError
 from nlgauge.io.storage import short_digest
 from nlgauge.io.textfiles import file_label
 from nlgauge.studies.ensembles import EnsembleSearch, SearchOptions, fit_norms, norms_of_scores, search_ensembles
-from nlgauge.studies.meta.agreement import Agreements
-from nlgauge.studies.meta.evaluation import TuneOptions, evaluate, tune_layer
+from nlgauge.studies.meta.evaluation import Agreements, evaluate
 from nlgauge.studies.meta.questions import AGREEMENTS, LEVELS, Question, Significance, check_question
 from nlgauge.studies.meta.row_scores import ScoredJudgements, imported_rows, released_rows, sentinels_of
-from nlgauge.studies.meta.score_judgements import score_judgements
+from nlgauge.studies.meta.score_judgements import TuneOptions, score_judgements, tune_layer
 
 if TYPE_CHECKING:
     from nlgauge.data.cards import DataCard

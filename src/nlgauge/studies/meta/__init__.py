@@ -1,17 +1,14 @@
 """Correlation of metrics with human judgements: all levels, accuracies, significance, ranks and sentinels."""
 
-from nlgauge.studies.meta.agreement import Agreements, AgreementTable, MetricAgreement
-from nlgauge.studies.meta.evaluation import LayerAgreement, LayerTuning, TuneOptions, evaluate, tune_layer
-from nlgauge.studies.meta.hybrids import (
+from nlgauge.studies.meta.evaluation import Agreements, AgreementTable, MetricAgreement, evaluate
+from nlgauge.studies.meta.levels import (
     HybridResult,
     Hybrids,
+    LevelCorrelation,
+    grouped_level,
     hybrid_results,
     make_hybrids,
     model_selection,
-)
-from nlgauge.studies.meta.levels import (
-    LevelCorrelation,
-    grouped_level,
     segment_level,
     system_level,
 )
@@ -49,7 +46,13 @@ from nlgauge.studies.meta.row_scores import (
     released_rows,
     sentinels_of,
 )
-from nlgauge.studies.meta.score_judgements import score_judgements
+from nlgauge.studies.meta.score_judgements import (
+    LayerAgreement,
+    LayerTuning,
+    TuneOptions,
+    score_judgements,
+    tune_layer,
+)
 
 __all__ = [
     "AGREEMENTS",

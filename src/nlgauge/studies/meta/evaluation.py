@@ -14,30 +14,34 @@ Language pairs are averaged without weights, as published. A metric that no othe
 On fewer than ten rows, topics or systems there is neither an interval nor a test: they would say nothing. Outputs of
 one document are not independent; `Significance(documents=True)` draws whole documents instead of rows or topics.
 
-`tune_layer` asks the same question of every layer of a model.
+A table is written as
+
+    text    metrics as rows, language pairs as columns, their average; a star marks what no metric beats;
+            the last row has the number of judgements, systems or pairs; signatures below the last table
+    TSV     one row per metric and language pair, with interval, rank and signature: numbers in full
+    LaTeX   as text, with bold for the star; so is Markdown
+    JSON    everything
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
-from nlgauge.core.kinds import Choice, Text
-from nlgauge.core.options import OptionSet, option
 from nlgauge.core.result import Result
-from nlgauge.core.run_options import Progress, RunOptions
-from nlgauge.data.judgements import JudgementTable
-from nlgauge.encoders.load import load_encoder
+from nlgauge.core.run_options import Progress
 from nlgauge.encoders.run_context import run_context
-from nlgauge.errors import InputError, NlgaugeError
+from nlgauge.errors import NlgaugeError
+from nlgauge.io.canvas import series_styles
 from nlgauge.io.table import Cell, Marked, Table
-from nlgauge.metrics.bertscore import BERTScore
 from nlgauge.stats.correlation import Undefined, bootstrap_correlations, correlate
 from nlgauge.stats.resampling import bootstrap_mean
-from nlgauge.studies.meta.agreement import AgreementTable, MetricAgreement
+from nlgauge.studies.bars import Bar, BarPanel, draw_bar_panels
 from nlgauge.studies.meta.levels import Matrix
 from nlgauge.studies.meta.questions import (
     CORRELATIONS,
@@ -45,18 +49,264 @@ from nlgauge.studies.meta.questions import (
     Judgements,
     Question,
     Significance,
-    answer,
     check_question,
     judgements,
 )
 from nlgauge.studies.meta.ranks import MetricComparison, compare_metrics, compare_tie_accuracies, small_products
 from nlgauge.studies.meta.row_scores import RowScores, ScoredJudgements
-from nlgauge.studies.meta.score_judgements import score_judgements
 
 if TYPE_CHECKING:
-    from typing_extensions import Unpack
+    pass
 
-    from nlgauge.core.keywords import TuneKeywords
+
+_TESTS = {"bootstrap": "paired bootstrap", "williams": "Williams", "acc-eq": "permutation of outcomes"}
+
+#: What tables and figures call an agreement.
+_NAMES = {
+    "pearson": ("Pearson's r", "Pearson's r"),
+    "spearman": ("Spearman's rho", "Spearman's \u03c1"),
+    "kendall": ("Kendall's tau-b", "Kendall's \u03c4"),
+    "acc-eq": ("pairwise accuracy with calibrated ties (acc_eq)", "acc_eq"),
+    "differences": ("Pearson's r of differences within an item", "r of differences"),
+    "spa": ("soft pairwise accuracy", "SPA"),
+    "auc": ("area under the ROC curve", "AUC"),
+}
+
+
+@dataclass(frozen=True)
+class MetricAgreement:
+    """One metric on all language pairs."""
+
+    computed: ClassVar[tuple[str, ...]] = ("average",)
+
+    metric: str
+    by_langpair: Mapping[str, AgreementCell]
+    signatures: Mapping[str, str] = field(default_factory=dict)
+    """By language pair."""
+
+    @property
+    def average(self) -> float:
+        """Unweighted mean over language pairs; nan for a metric that lacks one."""
+        return float(np.mean([cell.value for cell in self.by_langpair.values()]))
+
+
+class _Agreement(Result):
+    decimals = 3
+
+    def render(self, form: str = "text", *, decimals: int | None = None) -> str:
+        """The result as one text; TSV and CSV have six decimals, whatever is asked for."""
+        return super().render(form, decimals=6 if form in ("tsv", "csv") else decimals)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class AgreementTable(_Agreement):
+    """A table of metrics x language pairs."""
+
+    format = "nlgauge-agreement-1"
+
+    data: str
+    criterion: str
+    level: str
+    agreement: str
+    langpairs: tuple[str, ...]
+    metrics: tuple[MetricAgreement, ...]
+    notes: tuple[str, ...] = ()
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        what = f"{self.agreement} with {self.criterion}, {self.level} level"
+        means = [f"{name} {mean:.3f}" for name, mean in self.averages.items() if np.isfinite(mean)]
+        shown = ", ".join([*means[:3], *(["..."] if len(means) > 3 else [])])
+        pairs = "" if len(self.langpairs) == 1 else f", {len(self.langpairs)} language pairs"
+        return f"<AgreementTable {self.data}: {what}{pairs}: {shown or 'no value'}>"
+
+    @property
+    def cells(self) -> dict[str, Mapping[str, AgreementCell]]:
+        """By metric, then by language pair."""
+        return {row.metric: row.by_langpair for row in self.metrics}
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Judgements, systems or pairs behind the values, by language pair."""
+        return {pair: max((row[pair].count for row in self.cells.values()), default=0) for pair in self.langpairs}
+
+    @property
+    def averages(self) -> dict[str, float]:
+        """Unweighted mean over language pairs; nan for a metric that lacks one."""
+        return {row.metric: row.average for row in self.metrics}
+
+    @property
+    def mark(self) -> str:
+        """What the mark of `unbeaten` cells means, and by which test; empty where no cell has it."""
+        if not any(cell.unbeaten for row in self.cells.values() for cell in row.values()):
+            return ""
+        options = {**asdict(Significance()), **self.options}
+        name = _TESTS.get("acc-eq" if self.agreement == "acc-eq" else options["test"], "PERM-BOTH permutation")
+        corrected = f", {options['correction']} corrected" if options["correction"] else ""
+        whole = " of whole documents" * options["documents"]
+        draws = "" if name == "Williams" else f", {options['resamples']} resamples{whole}, seed {options['seed']}"
+        level = f"p <= {options['alpha']:g}{corrected}{draws}"
+        return f"no other metric is significantly better ({name}, {level})"
+
+    def tables(self, form: str = "text") -> list[Table]:
+        """Metrics as rows, language pairs as columns; for programs a row per metric and language pair."""
+        return Agreements((self,)).tables(form)
+
+    def figure(self) -> Any:
+        """A group of bars per language pair, a bar per metric, with intervals."""
+        return _draw_agreement(self)
+
+
+@dataclass(frozen=True, eq=False)
+class Agreements(_Agreement):
+    """Tables of several agreements on the same scores."""
+
+    format = "nlgauge-agreements-1"
+    keys: ClassVar[Mapping[str, str]] = {"agreements": "tables"}
+
+    agreements: tuple[AgreementTable, ...]
+
+    def tables(self, form: str = "text") -> list[Table]:
+        """A table each; for programs one, with a row per metric and language pair."""
+        if form in ("tsv", "csv"):
+            return [_rows(self.agreements)]
+        tables = [_grid(result, form) for result in self.agreements]
+        if tables:  # once for all of them: they come from one scoring
+            signatures = dict.fromkeys(line for result in self.agreements for line in _signatures(result))
+            tables[-1] = replace(tables[-1], notes=[*tables[-1].notes, *signatures])
+        return tables
+
+    def figure(self) -> Any:
+        """Of the first table."""
+        return self.agreements[0].figure()
+
+    def save_figure(self, path: str | Path) -> None:
+        """Write the figure of the first table, and those of the others next to it, as NAME-AGREEMENT."""
+        target = Path(path)
+        for number, table in enumerate(self.agreements):
+            table.save_figure(target if number == 0 else target.with_stem(f"{target.stem}-{table.agreement}"))
+
+
+def _grid(result: AgreementTable, form: str) -> Table:
+    averaged = len(result.langpairs) > 1
+    columns = ["metric", *result.langpairs, *(["average"] if averaged else [])]
+    rows: list[list[Cell]] = []
+    shared = _shared_notes(result)
+    notes = [f"{langpair}: {note}" for langpair, note in shared.items()]
+    averages = result.averages
+    for name, row in result.cells.items():
+        cells: list[Cell] = [name]
+        for langpair in result.langpairs:
+            cell = row[langpair]
+            cells.append(_shown(cell, form))
+            if cell.note and langpair not in shared:
+                notes.append(f"{name}, {langpair}: {cell.note}")
+        if averaged:
+            cells.append(averages[name] if math.isfinite(averages[name]) else None)
+        rows.append(cells)
+    if rows:
+        what = "pairs" if result.agreement in ("acc-eq", "differences", "spa") else "systems"
+        what = what if what == "pairs" or result.level == "system" else "judgements"
+        rows.append([f"n ({what})", *result.counts.values(), *([None] if averaged else [])])
+    caption = f"{result.data}: {_NAMES[result.agreement][0]} with {result.criterion}, {result.level} level"
+    mark = "*" if form in ("text", "html") else "bold:"
+    return Table(columns, rows, caption, [*_explained(result, mark), *notes])
+
+
+def _shown(cell: AgreementCell, form: str) -> Cell:
+    if not math.isfinite(cell.value):
+        return None
+    if not cell.unbeaten:
+        return cell.value
+    return f"{cell.value:.3f}*" if form == "html" else Marked(cell.value)
+
+
+def _shared_notes(result: AgreementTable) -> dict[str, str]:
+    """By language pair, the note that all metrics have there: it is said once."""
+    shared = {}
+    for langpair in result.langpairs:
+        notes = {row[langpair].note for row in result.cells.values()}
+        if len(notes) == 1 and len(result.cells) > 1 and (note := notes.pop()):
+            shared[langpair] = note
+    return shared
+
+
+def _explained(result: AgreementTable, mark: str) -> list[str]:
+    """What the mark means, or why there is none."""
+    options, notes = result.options, list(result.notes)
+    if result.agreement == "spa":
+        notes.append(f"p values from {options.get('resamples')} draws, seed {options.get('seed')}")
+    if not result.mark:
+        if not Question(agreement=result.agreement).testable:
+            notes.append(f"no metric is marked: there is no significance test for {_NAMES[result.agreement][0]}")
+        elif options.get("test") == "none":
+            notes.append("no metric is marked: no significance test was asked for")
+        return notes
+    return [*notes, f"{mark} {result.mark}"]
+
+
+def _signatures(result: AgreementTable) -> list[str]:
+    """A signature per metric; where idf tables differ by language pair, that of the first, and a word on it."""
+    notes = []
+    for row in result.metrics:
+        distinct = list(dict.fromkeys(row.signatures.values()))
+        if distinct:
+            rest = f" (and {len(distinct) - 1} more, which differ in their idf tables)" if len(distinct) > 1 else ""
+            notes.append(f"signature of {row.metric}: {distinct[0]}{rest}")
+    return notes
+
+
+def _rows(results: Sequence[AgreementTable]) -> Table:
+    columns = ["data", "level", "agreement", "criterion", "metric", "langpair", "value", "low", "high"]
+    columns += ["rank", "unbeaten", "count", "note", "signature"]
+    rows: list[list[Cell]] = []
+    for result in results:
+        for row in result.metrics:
+            fixed: list[Cell] = [result.data, result.level, result.agreement, result.criterion, row.metric]
+            for langpair, cell in row.by_langpair.items():
+                numbers = [value if math.isfinite(value) else None for value in (cell.value, cell.low, cell.high)]
+                rest = ["yes" if cell.unbeaten else "no", cell.count, cell.note, row.signatures.get(langpair, "")]
+                rows.append([*fixed, langpair, *numbers, cell.rank, *rest])
+    return Table(columns, rows)
+
+
+def _draw_agreement(result: AgreementTable) -> Any:
+    """Draw one table."""
+    groups = {
+        langpair: {
+            name: Bar(row[langpair].value, row[langpair].low, row[langpair].high, row[langpair].unbeaten)
+            for name, row in result.cells.items()
+        }
+        for langpair in result.langpairs
+    }
+    averaged = len(groups) > 1
+    if averaged:
+        groups["average"] = {name: Bar(value) for name, value in result.averages.items()}
+    # Sentinels are what a metric must not lose to: grey, so that they step back.
+    styles = series_styles(result.cells, muted=[name for name in result.cells if name.startswith("sentinel")])
+    panel = BarPanel("", _NAMES[result.agreement][1], groups, rule_before="average" if averaged else None)
+    return draw_bar_panels(
+        [panel],
+        styles,
+        title=f"{result.data}: agreement with {result.criterion}, {result.level} level",
+        caption=_caption(result),
+        height=2.7,
+    )
+
+
+def _caption(result: AgreementTable) -> str:
+    cells = [cell for row in result.cells.values() for cell in row.values()]
+    what = [f"Bars: {_NAMES[result.agreement][1]}"]
+    if any(math.isfinite(cell.low) for cell in cells):
+        what.append("whiskers: 95 % interval" + " (whole documents)" * bool(result.options.get("documents")))
+    else:
+        what.append("without intervals")
+    if len(result.langpairs) > 1:
+        what.append("average: unweighted mean, without an interval")
+    mark = result.mark
+    what += [f"*: {mark}"] if mark else []
+    few = [note for note in result.notes if "no significance test" in note]
+    return "; ".join([*what, *few]) + "."
 
 
 #: Fewest rows, topics or systems for an interval or a test.
@@ -215,79 +465,3 @@ def _topic_intervals(
             interval = bootstrap_mean(list(values.values()), clusters=documents, **significance.draws)
             intervals[name] = (interval.low, interval.high)
     return intervals
-
-
-class LayerAgreement(NamedTuple):
-    """Agreement of one layer."""
-
-    layer: int
-    average: float
-    """Unweighted mean over language pairs."""
-    by_langpair: Mapping[str, float]
-
-
-@dataclass(frozen=True)
-class LayerTuning(Result):
-    """Agreement by layer and language pair."""
-
-    format = "nlgauge-layer-tuning-1"
-
-    model: str
-    data: str
-    agreement: str
-    best: int
-    """The layer with the highest average."""
-    layers: tuple[LayerAgreement, ...]
-    """From layer 0."""
-
-    def tables(self, form: str = "text") -> list[Table]:
-        """A row per layer."""
-        rows: list[list[Cell]] = []
-        for row in self.layers:
-            cells: list[Cell] = [
-                None if np.isnan(value) else value for value in (*row.by_langpair.values(), row.average)
-            ]
-            rows.append([row.layer, *cells[:-1], Marked(row.average) if row.layer == self.best else cells[-1]])
-        mark = "bold:" if form in ("latex", "markdown") else "*"
-        note = f"{mark} best layer: {self.best} (model {self.model}, BERTScore F without idf, {self.agreement})"
-        columns = ["layer", *self.layers[0].by_langpair, "average"]
-        return [Table(columns, rows, f"{self.data}: agreement by layer", [note])]
-
-
-@dataclass(frozen=True, kw_only=True)
-class TuneOptions(OptionSet):
-    """The model whose layers are compared, and by what."""
-
-    called: ClassVar[str] = "options of the choice of a layer"
-
-    model: str = option("minilm", Text("a model"), help="model")
-    agreement: str = option("pearson", Choice(*CORRELATIONS), help="correlation with human judgements")
-
-
-def tune_layer(
-    table: JudgementTable, *, run: RunOptions | None = None, **options: Unpack[TuneKeywords]
-) -> LayerTuning:
-    """Score a table at every layer of a model on one encoding of its texts.
-
-    Options are `TuneOptions` and those of a run, which may also be in one object (`run`).
-    """
-    given: dict[str, Any] = dict(options)
-    own = TuneOptions.take(given)
-    question = Question(agreement=own.agreement)
-    check_question(question, table)  # a data set without judgements of segments is an error before the work
-    if not all(table.references):
-        msg = f"layers are tuned on outputs beside references, and {table.name} has none"
-        raise InputError(msg)
-    running = RunOptions.of(given) if run is None else run.with_options(**given)
-    top = load_encoder(own.model, **running.loading).layers
-    metrics = [BERTScore(model=own.model, layer=layer) for layer in range(top + 1)]
-    scored = score_judgements(table, metrics, run=running)
-    layers = []
-    for layer, metric in enumerate(scored.metrics):
-        values = {pair: one.value for pair, one in answer(question, table, metric).items()}
-        layers.append(LayerAgreement(layer, float(np.mean(list(values.values()))), values))
-    averages = [row.average for row in layers]
-    if np.isnan(averages).all():
-        msg = f"no layer of {own.model!r} has a correlation with people on every language pair of {table.name}"
-        raise InputError(msg)
-    return LayerTuning(own.model, table.name, own.agreement, int(np.nanargmax(averages)), tuple(layers))

@@ -5,13 +5,15 @@ Metrics that count idf look at whole files. Which texts those are depends on the
     whole files at hand (`wmt17`)       each system's file, and its references
     every system on the same segments   each system's outputs, and the references
     anything else                       all rows of a language pair together
+
+`tune_layer` scores a table at every layer of a model.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING, TypeAlias
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,24 +21,31 @@ from numpy.typing import NDArray
 from nlgauge.core.annotation import check_annotated_languages
 from nlgauge.core.composite import CompositeMetric, leaves
 from nlgauge.core.corpus import Corpus, make_corpus
+from nlgauge.core.kinds import Choice, Text
 from nlgauge.core.metric import Metric, TextMetric
 from nlgauge.core.notes import warn_about_languages
+from nlgauge.core.options import OptionSet, option
 from nlgauge.core.pipeline import run_metrics
+from nlgauge.core.result import Result
 from nlgauge.core.run_options import RunOptions
 from nlgauge.core.score import Score
 from nlgauge.core.scoring import AnyMetric, Metrics, chosen_metrics, metric_text, recipes_and_run
 from nlgauge.core.vector_metric import VectorMetric
 from nlgauge.data.judgements import JudgementTable
+from nlgauge.encoders.load import load_encoder
 from nlgauge.encoders.run_context import run_context
 from nlgauge.errors import InputError, MissingExtraError, ModelError, NlgaugeError
+from nlgauge.io.table import Cell, Marked, Table
+from nlgauge.metrics.bertscore import BERTScore
 from nlgauge.stats.correlation import Undefined
+from nlgauge.studies.meta.questions import CORRELATIONS, Question, answer, check_question
 from nlgauge.studies.meta.row_scores import RowScores, ScoredJudgements, ScoredRows
 from nlgauge.text.languages import LANGUAGE_CODES
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from nlgauge.core.keywords import ScoreKeywords
+    from nlgauge.core.keywords import ScoreKeywords, TuneKeywords
 
 #: What to score in one go, with the rows of the table that each system's segments are.
 TableCorpora: TypeAlias = Iterator[tuple[Corpus, Mapping[str, NDArray[np.intp]]]]
@@ -249,3 +258,79 @@ def _corpus(table: JudgementTable, by_system: Mapping[str, Iterable[int]]) -> Co
             msg = f"{table.name}: segment {table.segment[row]!r} has no reference; a metric of this call needs one"
             raise InputError(msg)
     return make_corpus(systems, refs, sources=sources)
+
+
+class LayerAgreement(NamedTuple):
+    """Agreement of one layer."""
+
+    layer: int
+    average: float
+    """Unweighted mean over language pairs."""
+    by_langpair: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class LayerTuning(Result):
+    """Agreement by layer and language pair."""
+
+    format = "nlgauge-layer-tuning-1"
+
+    model: str
+    data: str
+    agreement: str
+    best: int
+    """The layer with the highest average."""
+    layers: tuple[LayerAgreement, ...]
+    """From layer 0."""
+
+    def tables(self, form: str = "text") -> list[Table]:
+        """A row per layer."""
+        rows: list[list[Cell]] = []
+        for row in self.layers:
+            cells: list[Cell] = [
+                None if np.isnan(value) else value for value in (*row.by_langpair.values(), row.average)
+            ]
+            rows.append([row.layer, *cells[:-1], Marked(row.average) if row.layer == self.best else cells[-1]])
+        mark = "bold:" if form in ("latex", "markdown") else "*"
+        note = f"{mark} best layer: {self.best} (model {self.model}, BERTScore F without idf, {self.agreement})"
+        columns = ["layer", *self.layers[0].by_langpair, "average"]
+        return [Table(columns, rows, f"{self.data}: agreement by layer", [note])]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TuneOptions(OptionSet):
+    """The model whose layers are compared, and by what."""
+
+    called: ClassVar[str] = "options of the choice of a layer"
+
+    model: str = option("minilm", Text("a model"), help="model")
+    agreement: str = option("pearson", Choice(*CORRELATIONS), help="correlation with human judgements")
+
+
+def tune_layer(
+    table: JudgementTable, *, run: RunOptions | None = None, **options: Unpack[TuneKeywords]
+) -> LayerTuning:
+    """Score a table at every layer of a model on one encoding of its texts.
+
+    Options are `TuneOptions` and those of a run, which may also be in one object (`run`).
+    """
+    given: dict[str, Any] = dict(options)
+    own = TuneOptions.take(given)
+    question = Question(agreement=own.agreement)
+    check_question(question, table)  # a data set without judgements of segments is an error before the work
+    if not all(table.references):
+        msg = f"layers are tuned on outputs beside references, and {table.name} has none"
+        raise InputError(msg)
+    running = RunOptions.of(given) if run is None else run.with_options(**given)
+    top = load_encoder(own.model, **running.loading).layers
+    metrics = [BERTScore(model=own.model, layer=layer) for layer in range(top + 1)]
+    scored = score_judgements(table, metrics, run=running)
+    layers = []
+    for layer, metric in enumerate(scored.metrics):
+        values = {pair: one.value for pair, one in answer(question, table, metric).items()}
+        layers.append(LayerAgreement(layer, float(np.mean(list(values.values()))), values))
+    averages = [row.average for row in layers]
+    if np.isnan(averages).all():
+        msg = f"no layer of {own.model!r} has a correlation with people on every language pair of {table.name}"
+        raise InputError(msg)
+    return LayerTuning(own.model, table.name, own.agreement, int(np.nanargmax(averages)), tuple(layers))

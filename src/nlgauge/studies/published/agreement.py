@@ -1,6 +1,6 @@
 """Published tables of agreement: scores of metrics under one model, held against judgements of a data set.
 
-Tables on hybrid systems (real systems mixed at random, `nlgauge.studies.meta.hybrids`) have other numbers of the same
+Tables on hybrid systems (real systems mixed at random, `nlgauge.studies.meta.levels`) have other numbers of the same
 scores:
 
     pearson     correlation of a metric with human scores over hybrids
@@ -25,7 +25,7 @@ import numpy as np
 from nlgauge.data.judgements import JudgementTable
 from nlgauge.encoders.load import load_encoder
 from nlgauge.errors import DataWarning, FileFormatError, MissingExtraError, ModelError, NlgaugeError
-from nlgauge.studies.meta.hybrids import hybrid_results
+from nlgauge.studies.meta.levels import hybrid_results
 from nlgauge.studies.meta.questions import answer
 from nlgauge.studies.meta.row_scores import RowScores, released_rows
 from nlgauge.studies.meta.score_judgements import score_judgements
