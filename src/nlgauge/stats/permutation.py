@@ -18,7 +18,7 @@ rows have it: they are swapped together.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -30,13 +30,6 @@ from nlgauge.stats.resampling import Units, random_signs, sum_by_unit, unit_numb
 
 #: Rows of scores whose signs are held at once: 1,000 draws of 4,096 rows are 32 MB.
 _ROWS = 4096
-
-
-class Permutation(NamedTuple):
-    """How much higher the first metric's statistic is, and the one-sided p value of that."""
-
-    delta: float
-    p_value: float
 
 
 class PairwisePermutation(NamedTuple):
@@ -52,40 +45,6 @@ def swap_signs(rows: int, resamples: int, seed: int) -> Iterator[Vector]:
     rng = np.random.default_rng(seed)
     for start in range(0, rows, _ROWS):
         yield random_signs(rng, min(_ROWS, rows - start), resamples)
-
-
-def permutation_both(
-    first: ArrayLike,
-    second: ArrayLike,
-    statistic: Callable[[Vector], float],
-    *,
-    resamples: int = 1000,
-    seed: int = 12345,
-    add_one: bool = False,
-) -> Permutation:
-    """PERM-BOTH for any statistic of a metric's scores, one draw at a time; alternative: the first is higher.
-
-    The scores may be of any shape; they reach `statistic` in that shape, z-scored. `add_one` counts the
-    observed order as a draw of its own, so that p is never 0.
-    """
-    check_resampling(resamples, seed)
-    a, b = numbers(first, "first"), numbers(second, "second")
-    if a.shape != b.shape or a.size == 0:
-        msg = f"first and second must have the same shape and some scores, got {a.shape} and {b.shape}"
-        raise InputError(msg)
-    pair = z_scores(np.stack([a.ravel(), b.ravel()]))
-    z = (pair[0].reshape(a.shape), pair[1].reshape(a.shape))
-    delta = statistic(z[0]) - statistic(z[1])
-    if not np.isfinite(delta):
-        msg = f"the statistic has no finite value for these scores (difference {delta!r})"
-        raise InputError(msg)
-    swaps = np.concatenate([block < 0 for block in swap_signs(a.size, resamples, seed)])
-    reached = 0
-    for draw in range(resamples):
-        swapped = swaps[:, draw].reshape(a.shape)
-        difference = statistic(np.where(swapped, z[1], z[0])) - statistic(np.where(swapped, z[0], z[1]))
-        reached += not difference < delta - SAME  # a draw without a value speaks for chance
-    return Permutation(float(delta), _share(reached, resamples, add_one=add_one))
 
 
 def permutation_both_pearson(
@@ -285,13 +244,10 @@ def all_pairs(means: Vector, metrics: int, *, add_one: bool) -> PairwisePermutat
     deltas = means[0] - means[1]
     observed, draws = deltas[0], deltas[1:]
     p_values = np.full((metrics, metrics), np.nan)
-    p_values[first, second] = _share((~(draws < observed - SAME)).sum(axis=0), len(draws), add_one=add_one)
-    p_values[second, first] = _share((~(draws > observed + SAME)).sum(axis=0), len(draws), add_one=add_one)
+    # A draw without a value speaks for chance. With `add_one` the observed order is a draw, too: p is never 0.
+    for i, j, behind in ((first, second, draws < observed - SAME), (second, first, draws > observed + SAME)):
+        p_values[i, j] = ((~behind).sum(axis=0) + add_one) / (len(draws) + add_one)
     return PairwisePermutation(correlations, p_values)
-
-
-def _share(reached: int, resamples: int, *, add_one: bool) -> float:
-    return (reached + add_one) / (resamples + add_one)
 
 
 def metrics_and_human(scores: ArrayLike, human: ArrayLike) -> tuple[Vector, Vector]:

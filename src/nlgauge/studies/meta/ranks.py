@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from functools import partial
+from itertools import combinations
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -18,7 +18,7 @@ from nlgauge.stats.correlation import bootstrap_correlations, correlate
 from nlgauge.stats.numeric import Vector, check_resampling, numbers
 from nlgauge.stats.paired_tests import bonferroni, holm, williams
 from nlgauge.stats.permutation import (
-    permutation_both,
+    PairwisePermutation,
     permutation_both_pearson,
     permutation_both_pearson_of_means,
     permutation_of_outcomes,
@@ -27,6 +27,8 @@ from nlgauge.stats.rank_permutation import permutation_both_of_systems, permutat
 from nlgauge.stats.resampling import Units, unit_numbers
 from nlgauge.studies.meta.levels import (
     Aggregate,
+    LevelCorrelation,
+    Mask,
     Matrix,
     aggregated,
     check_choices,
@@ -42,6 +44,7 @@ from nlgauge.studies.meta.pairwise import TieAccuracy, outcome_pairs, tie_calibr
 
 Level: TypeAlias = Literal["segment", "system", "item", "by-system"]
 Test: TypeAlias = Literal["permutation", "bootstrap", "williams"]
+Advance: TypeAlias = Callable[[int], None]
 
 #: Lists whose products are worth a second thread.
 _LONG = 2048
@@ -87,7 +90,7 @@ def compare_metrics(
     resamples: int = 1000,
     seed: int = 12345,
     add_one: bool = False,
-    advance: Callable[[int], None] | None = None,
+    advance: Advance | None = None,
 ) -> MetricComparison:
     """Correlate metrics with people at a level, and test every pair of them one-sided.
 
@@ -102,19 +105,20 @@ def compare_metrics(
     """
     check_comparison(level, kind, test, alpha, correction, undefined, documents=documents is not None)
     check_resampling(resamples, seed)
+    way = _Comparison(human, level, kind, aggregate, documents, {"resamples": resamples, "seed": seed})
     matrices = {name: score_matrix(values, name) for name, values in scores.items()}
-    correlations, left_out = _correlations(matrices, human, level, kind, aggregate, undefined)
-    ordered = {name: matrices[name] for name in sorted(correlations, key=lambda name: -correlations[name])}
-    p_values = np.full((len(ordered), len(ordered)), np.nan)
-    if len(ordered) > 1:
-        draws: dict[str, Any] = {"documents": documents, "resamples": resamples, "seed": seed}
+    results = {name: way.correlate(matrix, name, undefined) for name, matrix in matrices.items()}
+    left_out = {name: result.reason for name, result in results.items() if result.reason is not None}
+    known = {name: result.value for name, result in results.items() if result.reason is None}
+    values = dict(sorted(known.items(), key=lambda entry: -entry[1]))
+    p_values = np.full((len(values), len(values)), np.nan)
+    if len(values) > 1:
+        ordered = [matrices[name] for name in values]
         with small_products(human, level):
             if test == "permutation":
-                more: dict[str, Any] = {"add_one": add_one, "advance": advance}
-                p_values = _permutation(ordered, human, level, kind, aggregate, **more, **draws)
+                p_values = way.permute(ordered, advance, add_one=add_one).p_values
             else:
-                p_values = _on_vectors(ordered, human, level, kind, aggregate, test, **draws)
-    values = {name: correlations[name] for name in ordered}
+                p_values = way.test_vectors(ordered, bootstrap=test == "bootstrap")
     return _rank_metrics(values, p_values, alpha, correction)._replace(left_out=left_out)
 
 
@@ -230,131 +234,83 @@ def check_comparison(
         raise RecipeError(msg)
 
 
-def _correlations(
-    matrices: Mapping[str, Matrix],
-    human: ArrayLike,
-    level: str,
-    kind: str,
-    aggregate: str | Aggregate,
-    undefined: str,
-) -> tuple[dict[str, float], dict[str, str]]:
-    """Correlations by metric, and why others have none."""
-    correlations, left_out = {}, {}
-    for name, scores in matrices.items():
-        more: dict[str, Any] = {
-            "undefined": "nan" if undefined == "leave out" else "raise",
-            "kind": kind,
-            "name": name,
-        }
-        if level == "segment":
-            result = segment_level(scores, human, **more)
-        elif level == "system":
-            result = system_level(scores, human, aggregate=aggregate, **more)
+class _Comparison(NamedTuple):
+    """What metrics are compared on, and how: arguments of `compare_metrics`."""
+
+    human: ArrayLike
+    level: Level
+    kind: str
+    aggregate: str | Aggregate
+    documents: Units | None
+    draws: Mapping[str, Any]
+    """Resamples and seed."""
+
+    def correlate(self, scores: Matrix, name: str, undefined: str) -> LevelCorrelation:
+        """One metric with people; without a value where there is none and such metrics are left out."""
+        more: dict[str, Any] = {"undefined": "nan" if undefined == "leave out" else "raise"}
+        more |= {"kind": self.kind, "name": name}
+        if self.level == "segment":
+            return segment_level(scores, self.human, **more)
+        if self.level == "system":
+            return system_level(scores, self.human, aggregate=self.aggregate, **more)
+        return grouped_level(scores, self.human, by="item" if self.level == "item" else "system", **more)
+
+    def permute(self, matrices: Sequence[Matrix], advance: Advance | None, *, add_one: bool) -> PairwisePermutation:
+        """PERM-BOTH of all pairs of metrics."""
+        draws: dict[str, Any] = {**self.draws, "add_one": add_one}
+        if self.level == "system":
+            gold = numbers(self.human, "human")
+            official, systems = system_vectors(matrices[0], gold)[1], systems_with_scores(gold)
+            cube = np.stack([matrix[systems] for matrix in matrices])
+            if (self.kind, self.aggregate) == ("pearson", "mean"):
+                return permutation_both_pearson_of_means(cube, official, **draws)
+            return permutation_both_of_systems(
+                cube, official, kind=self.kind, aggregate=self._join, advance=advance, **draws
+            )
+        gold, judged = self._judged()
+        scores = np.stack([matrix[judged] for matrix in matrices])
+        systems_of, items_of = np.nonzero(judged)
+        draws["groups"] = {"segment": None, "item": items_of, "by-system": systems_of}[self.level]
+        draws["clusters"] = self._documents_of_rows()
+        if self.kind == "pearson":
+            return permutation_both_pearson(scores, gold[judged], **draws)
+        return permutation_both_ranks(scores, gold[judged], kind=self.kind, advance=advance, **draws)
+
+    def _join(self, tables: Matrix) -> Matrix:
+        """Tables of systems x segments as one number per system."""
+        if isinstance(self.aggregate, str):
+            return np.asarray(tables.mean(axis=-1) if self.aggregate == "mean" else np.median(tables, axis=-1))
+        return np.stack([aggregated(table, self.aggregate) for table in tables])
+
+    def test_vectors(self, matrices: Sequence[Matrix], *, bootstrap: bool) -> Matrix:
+        """Bootstrap or Williams on one list of numbers per metric."""
+        if self.level == "segment":
+            human, judged = self._judged()
+            scores, gold = np.stack([matrix[judged] for matrix in matrices]), human[judged]
         else:
-            result = grouped_level(scores, human, by="item" if level == "item" else "system", **more)
-        if result.reason is None:
-            correlations[name] = result.value
-        else:
-            left_out[name] = result.reason
-    return correlations, left_out
-
-
-def _permutation(
-    matrices: Mapping[str, Matrix],
-    human: ArrayLike,
-    level: str,
-    kind: str,
-    aggregate: str | Aggregate,
-    *,
-    add_one: bool,
-    advance: Callable[[int], None] | None,
-    documents: Units | None,
-    resamples: int,
-    seed: int,
-) -> Matrix:
-    draws: dict[str, Any] = {"resamples": resamples, "seed": seed, "add_one": add_one}
-    if level == "system":
-        return _permutation_of_systems(matrices, human, kind, aggregate, advance, draws)
-    gold = human_scores(human)
-    judged = ~np.isnan(gold)
-    scores = np.stack([matrix[judged] for matrix in matrices.values()])
-    systems_of, items_of = np.nonzero(judged)
-    groups = {"segment": None, "item": items_of, "by-system": systems_of}[level]
-    draws["clusters"] = _documents_of_rows(documents, gold)
-    if kind == "pearson":
-        return permutation_both_pearson(scores, gold[judged], groups=groups, **draws).p_values
-    return permutation_both_ranks(scores, gold[judged], kind=kind, groups=groups, advance=advance, **draws).p_values
-
-
-def _permutation_of_systems(
-    matrices: Mapping[str, Matrix],
-    human: ArrayLike,
-    kind: str,
-    aggregate: str | Aggregate,
-    advance: Callable[[int], None] | None,
-    draws: dict[str, Any],
-) -> Matrix:
-    gold = numbers(human, "human")
-    official = system_vectors(next(iter(matrices.values())), gold)[1]
-    systems = systems_with_scores(gold)
-    cube = np.stack([matrix[systems] for matrix in matrices.values()])
-    if isinstance(aggregate, str):
-        if kind == "pearson" and aggregate == "mean":
-            return permutation_both_pearson_of_means(cube, official, **draws).p_values
-        join = {"mean": partial(np.mean, axis=-1), "median": partial(np.median, axis=-1)}[aggregate]
-        return permutation_both_of_systems(
-            cube, official, kind=kind, aggregate=join, advance=advance, **draws
-        ).p_values
-
-    def of_systems(values: Matrix) -> float:
-        return correlate(aggregated(values, aggregate), official, kind=kind, undefined="nan").value
-
-    p_values = np.full((len(matrices), len(matrices)), np.nan)
-    for i, j in zip(*np.triu_indices(len(matrices), 1), strict=True):
-        p_values[i, j] = permutation_both(cube[i], cube[j], of_systems, **draws).p_value
-        if advance is not None:
-            advance(1)
-    return p_values
-
-
-def _on_vectors(
-    matrices: Mapping[str, Matrix],
-    human: ArrayLike,
-    level: str,
-    kind: str,
-    aggregate: str | Aggregate,
-    test: str,
-    *,
-    documents: Units | None,
-    resamples: int,
-    seed: int,
-) -> Matrix:
-    """Bootstrap or Williams on one list of numbers per metric."""
-    if level == "segment":
-        gold = human_scores(human)
-        scores = np.stack([matrix[~np.isnan(gold)] for matrix in matrices.values()])
-        gold = gold[~np.isnan(gold)]
-    else:
-        vectors = [system_vectors(matrix, human, aggregate=aggregate) for matrix in matrices.values()]
-        scores, gold = np.stack([ours for ours, _, _ in vectors]), vectors[0][1]
-    p_values = np.full((len(matrices), len(matrices)), np.nan)
-    draws = None
-    if test == "bootstrap":
-        clusters = _documents_of_rows(documents, human)
-        draws = bootstrap_correlations(scores, gold, kind=kind, clusters=clusters, resamples=resamples, seed=seed)
-    with_human = [correlate(row, gold, kind=kind).value for row in scores]
-    for i, j in zip(*np.triu_indices(len(matrices), 1), strict=True):
-        if draws is not None:
-            p_values[i, j] = draws.difference(int(i), int(j)).p_value
-        else:
+            vectors = [system_vectors(matrix, self.human, aggregate=self.aggregate) for matrix in matrices]
+            scores, gold = np.stack([ours for ours, _, _ in vectors]), vectors[0][1]
+        p_values = np.full((len(matrices), len(matrices)), np.nan)
+        pairs = list(combinations(range(len(matrices)), 2))
+        if bootstrap:
+            clusters = self._documents_of_rows()
+            drawn = bootstrap_correlations(scores, gold, kind=self.kind, clusters=clusters, **self.draws)
+            for i, j in pairs:
+                p_values[i, j] = drawn.difference(i, j).p_value
+            return p_values
+        with_human = [correlate(row, gold).value for row in scores]
+        for i, j in pairs:
             between = correlate(scores[i], scores[j]).value
             p_values[i, j] = williams(with_human[i], with_human[j], between, gold.size).p_value
-    return p_values
+        return p_values
 
+    def _judged(self) -> tuple[Matrix, Mask]:
+        gold = human_scores(self.human)
+        return gold, ~np.isnan(gold)
 
-def _documents_of_rows(documents: Units | None, human: ArrayLike) -> NDArray[np.intp] | None:
-    """The document of each judged output, from that of each item."""
-    if documents is None:
-        return None
-    gold = human_scores(human)
-    return unit_numbers(documents, gold.shape[1])[np.nonzero(~np.isnan(gold))[1]]
+    def _documents_of_rows(self) -> NDArray[np.intp] | None:
+        """The document of each judged output, from that of each item."""
+        if self.documents is None:
+            return None
+        gold, judged = self._judged()
+        return unit_numbers(self.documents, gold.shape[1])[np.nonzero(judged)[1]]
