@@ -11,7 +11,6 @@ from tests.studies.compare.made_scores import made, table
 
 from nlgauge.studies.compare.comparison import TESTS, CompareSettings, PairRow
 from nlgauge.studies.compare.paired_tests import Sample, bootstrap_scores, pair_rows
-from nlgauge.studies.compare.rankings import pair_indices
 from nlgauge.studies.compare.system_scores import SystemScores
 
 
@@ -38,7 +37,7 @@ class Columns:
 def test_numbers_of_a_pair() -> None:
     values = np.round(made(50, 3), 1)
     found = statistics(table(values), tests_shown=TESTS)
-    for at, (i, j) in enumerate(zip(*pair_indices(3), strict=True)):
+    for at, (i, j) in enumerate(zip(*np.triu_indices(3, 1), strict=True)):
         difference = values[:, i] - values[:, j]
         assert found.difference[at] == pytest.approx(difference.mean())
         assert found.effect[at] == pytest.approx(difference.mean() / difference.std(ddof=1))
@@ -54,7 +53,7 @@ def test_numbers_of_a_pair() -> None:
 def test_five_in_a_hundred_equal_pairs_are_called_different(test: str, n: int) -> None:
     """Ten systems that do not differ; five pairs of neighbours, 200 times over, are 1,000 independent pairs."""
     options = CompareSettings(test=test, tests_shown=(), permutations=400)  # type: ignore[arg-type]
-    rows, columns = pair_indices(10)
+    rows, columns = np.triu_indices(10, 1)
     apart = (rows % 2 == 0) & (columns == rows + 1)
     found = []
     for seed in range(200):

@@ -39,7 +39,7 @@ from nlgauge.stats.resampling import (
     t_reach,
 )
 from nlgauge.studies.compare.comparison import CompareSettings, PairRow
-from nlgauge.studies.compare.rankings import outcomes, pair_columns, pair_indices
+from nlgauge.studies.compare.rankings import outcomes, pair_columns
 from nlgauge.studies.compare.strengths import newman
 from nlgauge.studies.compare.system_scores import Matrix, SystemScores
 
@@ -106,7 +106,7 @@ def bootstrap_scores(samples: Sequence[Sample], *, resamples: int, seed: int) ->
 
 def bootstrap_p(draws: Matrix, observed: Matrix, *, units: int) -> Matrix:
     """Paired bootstrap: two-sided p for all pairs of systems from their scores in resamples of that many units."""
-    rows, columns = pair_indices(observed.size)
+    rows, columns = np.triu_indices(observed.size, 1)
     step = max(1, BLOCK_CELLS // len(draws))
     p_values = [
         centred_p(draws[:, i] - draws[:, j], observed[i] - observed[j])
@@ -123,7 +123,7 @@ def randomisation_p(sample: Sample, *, resamples: int, seed: int) -> Matrix:
     second the same with -; so one product of the signs with every system's columns serves all pairs.
     """
     observed = sample.observed
-    rows, columns = pair_indices(observed.size)
+    rows, columns = np.triu_indices(observed.size, 1)
     reached = np.zeros(rows.size, dtype=np.int64)
     limit = np.abs(observed[rows] - observed[columns]) * (1 - SAME)
     for block in swap_sums(sample.sums, resamples=resamples, seed=seed):
@@ -148,7 +148,7 @@ def strength_draws(table: SystemScores, settings: CompareSettings) -> Matrix:
     sizes = sum_by_unit(np.ones(table.n), table.documents)
     blocks = bootstrap_counts(sizes.size, settings.resamples, settings.seed)
     counts = np.concatenate([block.astype(np.uint16) for block in blocks])
-    rows, columns = pair_indices(table.k)
+    rows, columns = np.triu_indices(table.k, 1)
     strengths = []
     # Outcomes of many pairs take longer to find than draws to hold; so few blocks of draws, each of all pairs.
     draws, matrices = max(1, 8 * BLOCK_CELLS // table.k**2), max(1, BLOCK_CELLS // table.k**2)
@@ -166,7 +166,7 @@ def _resampled_wins(
     table: SystemScores, counts: NDArray[np.uint16], sizes: Matrix, settings: CompareSettings
 ) -> tuple[_Counts, _Counts]:
     """Wins of the first and of the second system of every pair in resamples (draws x units): draws x pairs each."""
-    rows, columns = pair_indices(table.k)
+    rows, columns = np.triu_indices(table.k, 1)
     shape = (len(counts), rows.size)
     wins, losses = np.empty(shape, dtype=np.float32), np.empty(shape, dtype=np.float32)
     tie = 0.5 if settings.ties == "half" else 0.0
@@ -253,12 +253,12 @@ _POWER = 0.8
 
 
 def pair_rows(sample: Sample, draws: Matrix | None, settings: CompareSettings) -> list[PairRow]:
-    """All pairs of a sample's systems, in the order of `pair_indices`.
+    """All pairs of a sample's systems, in the order of `itertools.combinations`.
 
     `draws` are the systems' scores in resamples, for intervals and the bootstrap.
     """
     table, observed = sample.table, sample.observed
-    rows, columns = pair_indices(table.k)
+    rows, columns = np.triu_indices(table.k, 1)
     if not rows.size:
         return []
     step = max(1, BLOCK_CELLS // table.n)
@@ -363,7 +363,7 @@ def _bounds(
     """Intervals of the differences, and their standard errors."""
     if sample.units < LEAST_UNITS or draws is None:
         return None, None, errors
-    rows, columns = pair_indices(sample.table.k)
+    rows, columns = np.triu_indices(sample.table.k, 1)
     if sample.units < FEW:
         if sample.table.counts is not None:
             left_out = sample.left_out()

@@ -141,11 +141,6 @@ def levelled(values: Matrix, *, tolerance: float = 1e-9) -> Matrix:
     return level[np.argsort(order)]
 
 
-def pair_indices(k: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Numbers of the first and the second system of every pair, in the order of `itertools.combinations`."""
-    return np.triu_indices(k, 1)
-
-
 def outcomes(first: Matrix, second: Matrix, *, tolerance: float) -> NDArray[np.int8]:
     """1 where the first score is higher, -1 where the second is, 0 where they tie.
 
@@ -166,7 +161,7 @@ def count_wins(matrix: Matrix, *, tolerance: float = 1e-9) -> Wins:
     """Wins and ties of all pairs of systems."""
     n, k = matrix.shape
     strict, ties = (np.zeros((k, k), dtype=np.int64) for _ in range(2))
-    rows, columns = pair_indices(k)
+    rows, columns = np.triu_indices(k, 1)
     step = max(1, BLOCK_CELLS // n)
     for start in range(0, rows.size, step):
         i, j = rows[start : start + step], columns[start : start + step]
@@ -239,7 +234,7 @@ def opposed_share(first: ArrayLike, second: ArrayLike) -> float:
     one, other = (np.asarray(values, dtype=np.float64) for values in (first, second))
     if one.size < 2 or not (np.ptp(one) and np.ptp(other)):
         return float("nan")
-    rows, columns = pair_indices(one.size)
+    rows, columns = np.triu_indices(one.size, 1)
     return float(((one[rows] - one[columns]) * (other[rows] - other[columns]) < 0).mean())
 
 

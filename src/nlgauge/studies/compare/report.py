@@ -7,7 +7,7 @@ fails alone also fails with others. More metrics never make a gate more lenient.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple
 
 from nlgauge.core.result import Result
@@ -132,36 +132,29 @@ def gate(
         msg = f"smallest_difference must be 0 or more, got {smallest_difference!r}"
         raise RecipeError(msg)
     metrics = comparison.metrics if metric is None else (comparison.metric(metric),)
-    rows = tuple(
-        _decide(found, comparison.settings, base=base, new=new, alpha=alpha, smallest=smallest_difference)
-        for found in metrics
-    )
-    results = [row.result for row in rows]
-    result: GateDecision = "failed" if "failed" in results else "undecided" if "undecided" in results else "passed"
-    if result == "failed":
-        sentence = _why_failed(comparison, rows, base=base, new=new, alpha=alpha)
-    elif result == "undecided":
-        sentence = _why_undecided(rows)
-    else:
-        sentence = _why_passed(comparison, rows, base=base, new=new, smallest=smallest_difference)
-    return GateResult(result, sentence, base, new, rows, alpha, smallest_difference)
+    result = GateResult("passed", "", base, new, (), alpha, smallest_difference)
+    result = replace(result, rows=tuple(_decide(found, comparison.settings, result) for found in metrics))
+    results = [row.result for row in result.rows]
+    if "failed" in results:
+        return replace(result, result="failed", sentence=_why_failed(comparison, result))
+    if "undecided" in results:
+        return replace(result, result="undecided", sentence=_why_undecided(result.rows))
+    return replace(result, sentence=_why_passed(comparison, result))
 
 
-def _decide(
-    found: MetricComparison, settings: CompareSettings, *, base: str, new: str, alpha: float, smallest: float
-) -> GateRow:
-    """One metric by itself."""
-    pair = found.pair(base, new)
-    pair = pair if pair.first == new else pair.turned()
+def _decide(found: MetricComparison, settings: CompareSettings, gate: GateResult) -> GateRow:
+    """Decide one metric by itself."""
+    pair = found.pair(gate.base, gate.new)
+    pair = pair if pair.first == gate.new else pair.turned()
     units = found.n if found.documents is None else found.documents
-    reason = _undecided(found, pair, settings, units=units, alpha=alpha)
-    worse = pair.p_value is not None and pair.p_value < alpha and pair.favoured == base and pair.difference < 0
-    result: GateDecision = "undecided" if reason else "failed" if worse and -pair.difference >= smallest else "passed"
+    reason = _undecided(found, pair, settings, units=units, alpha=gate.alpha)
+    worse = pair.p_value is not None and pair.p_value < gate.alpha and pair.favoured == gate.base
+    failed = worse and pair.difference < 0 and -pair.difference >= gate.smallest_difference
     detectable = pair.detectable
     if detectable is not None:
         # That of the pair is for a correction by the number of pairs, which is no business of a gate.
         of_pairs = detectable_errors(strictest_alpha(settings, len(found.pairs)), units)
-        detectable *= detectable_errors(alpha, units) / of_pairs
+        detectable *= detectable_errors(gate.alpha, units) / of_pairs
     return GateRow(
         metric=found.metric,
         difference=pair.difference,
@@ -170,7 +163,7 @@ def _decide(
         p_value=pair.p_value,
         n=units,
         detectable=detectable,
-        result=result,
+        result="undecided" if reason else "failed" if failed else "passed",
         reason=reason,
     )
 
@@ -193,13 +186,12 @@ def _undecided(found: MetricComparison, pair: PairRow, settings: CompareSettings
     return ""
 
 
-def _why_failed(comparison: SystemComparison, rows: tuple[GateRow, ...], *, base: str, new: str, alpha: float) -> str:
-    failed = [row for row in rows if row.result == "failed"]
-    said = "; ".join(_numbers(row, comparison.metric(row.metric), comparison.settings.level) for row in failed)
-    sentence = f"{new} is significantly worse than {base}: {said}; alpha {alpha:g}"
+def _why_failed(comparison: SystemComparison, gate: GateResult) -> str:
+    failed = [(row, comparison.metric(row.metric)) for row in gate.rows if row.result == "failed"]
+    numbers = "; ".join(_numbers(row, found, comparison.settings.level) for row, found in failed)
+    sentence = f"{gate.new} is significantly worse than {gate.base}: {numbers}; alpha {gate.alpha:g}"
     pairs = len(comparison.metrics[0].pairs)
-    starred = all(comparison.metric(row.metric).pair(base, new).significant for row in failed)
-    if pairs > 1 and not starred:
+    if pairs > 1 and not all(found.pair(gate.base, gate.new).significant for _, found in failed):
         sentence += f" (the gate tests this pair alone, stars in the tables are corrected for {pairs} pairs)"
     return sentence
 
@@ -214,14 +206,12 @@ def _why_undecided(rows: tuple[GateRow, ...]) -> str:
     return "; ".join(f"by {', '.join(names)}: {reason}" for reason, names in metrics.items())
 
 
-def _why_passed(
-    comparison: SystemComparison, rows: tuple[GateRow, ...], *, base: str, new: str, smallest: float
-) -> str:
-    sentence = "no significant drop"
-    if smallest:
-        sentence += f" of {smallest:g} or more"
+def _why_passed(comparison: SystemComparison, gate: GateResult) -> str:
+    rows, sentence = gate.rows, "no significant drop"
+    if gate.smallest_difference:
+        sentence += f" of {gate.smallest_difference:g} or more"
     if len(comparison.metrics[0].systems) > 2:
-        sentence += f" from {base} to {new}"
+        sentence += f" from {gate.base} to {gate.new}"
     if len(rows) > 1:
         sentence += f" by any of {len(rows)} metrics"
     elif len(comparison.metrics) > 1:

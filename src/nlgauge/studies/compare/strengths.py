@@ -42,7 +42,7 @@ from numpy.typing import ArrayLike, NDArray
 from nlgauge.errors import ConvergenceWarning, InputError, user_stacklevel
 from nlgauge.stats.numeric import numbers
 from nlgauge.studies.compare.comparison import TiePolicy
-from nlgauge.studies.compare.rankings import levelled, outcomes, pair_indices
+from nlgauge.studies.compare.rankings import levelled, outcomes
 from nlgauge.studies.compare.system_scores import Matrix
 
 _TINY = 1e-290
@@ -348,7 +348,7 @@ def _rated(
 
 def _played(values: Matrix, *, ties: TiePolicy, tolerance: float) -> NDArray[np.int16]:
     """First system, second system and result of all games, pairs outside and instances inside: 3 x games."""
-    rows, columns = pair_indices(values.shape[1])
+    rows, columns = np.triu_indices(values.shape[1], 1)
     parts = []
     for i, j in zip(rows, columns, strict=True):
         results = outcomes(values[:, i], values[:, j], tolerance=tolerance).astype(np.int16)

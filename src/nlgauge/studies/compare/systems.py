@@ -75,22 +75,18 @@ def outlier_share(values: Matrix) -> float:
 
 def diagnose(table: SystemScores, wins: Wins) -> Diagnostics:
     """The diagnostics of the tool of Peyrard et al. (2021), and the share of ties."""
+    from scipy.stats import rankdata
+
     n, k = table.n, table.k
     comparisons = n * k * (k - 1)
+    ranks = rankdata(-table.oriented, axis=1).std(axis=0, ddof=1).tolist() if n > 1 < k else ()
     return Diagnostics(
         outliers=outlier_share(table.values),
         ties=float(wins.ties.sum() / comparisons) if comparisons else 0.0,
         instance_deviation=float(table.values.std(axis=1, ddof=1).mean()) if k > 1 else None,
         difficulty_deviation=float(table.values.mean(axis=1).std(ddof=1)) if n > 1 else None,
-        rank_deviations=_rank_deviations(table) if n > 1 < k else {},
+        rank_deviations=dict(zip(table.systems, ranks, strict=False)),
     )
-
-
-def _rank_deviations(table: SystemScores) -> dict[str, float]:
-    from scipy.stats import rankdata
-
-    deviations = rankdata(-table.oriented, axis=1).std(axis=0, ddof=1)
-    return {name: float(value) for name, value in zip(table.systems, deviations, strict=True)}
 
 
 #: Names listed before "and N more".
@@ -276,7 +272,10 @@ def compare_systems(
     # One BLAS thread, so that the last bits do not depend on the number of processors.
     with one_blas_thread:
         samples = [Sample.of(table) for table in tables]
-        draws = _draws(samples, settings)
+        draws: list[Matrix | None] = [None] * len(samples)
+        if min(sample.units for sample in samples) > 1:
+            # The same ones for intervals and, where one is asked for, the bootstrap test.
+            draws[:] = bootstrap_scores(samples, resamples=settings.score_draws, seed=settings.seed)
         metrics = tuple(_compare(sample, drawn, settings) for sample, drawn in zip(samples, draws, strict=True))
     unit = "instance" if tables[0].documents is None else "document"
     signature = settings.signature(unit, _documents_digest(tables))
@@ -291,13 +290,6 @@ def _documents_digest(tables: list[SystemScores]) -> str:
         if table.documents is not None
     }
     return "+".join(sorted(found))
-
-
-def _draws(samples: list[Sample], settings: CompareSettings) -> list[Matrix | None]:
-    """Scores in resamples: the same ones for intervals and, where one is asked for, the bootstrap test."""
-    if min(sample.units for sample in samples) < 2:
-        return [None] * len(samples)
-    return list(bootstrap_scores(samples, resamples=settings.score_draws, seed=settings.seed))
 
 
 def _compare(sample: Sample, draws: Matrix | None, settings: CompareSettings) -> MetricComparison:
@@ -341,7 +333,11 @@ def _system_rows(
         resampled = strength_draws(table, settings)
         clustered = table.documents is not None
         bt_intervals = strength_intervals(strengths.strengths, resampled, sample.units, settings, clustered=clustered)
-    elos, skills = (None, None) if not settings.ratings else _ratings(table.oriented, settings)
+    elos = skills = None
+    if settings.ratings:
+        games: dict[str, Any] = {"ties": settings.ties, "tolerance": settings.tie_tolerance}
+        games |= {"shuffles": settings.shuffles, "seed": settings.seed}
+        elos, skills = elo(table.oriented, **games), trueskill(table.oriented, **games)
     scores = orient(sample.observed, higher_is_better=table.higher_is_better)
     won, lost = wins.strict.sum(axis=1), wins.strict.sum(axis=0)
     means, medians = mean_scores(table.values), median_scores(table.values)
@@ -367,15 +363,6 @@ def _system_rows(
             outliers=outlier_share(table.values[:, at]),
         )
         for at, name in enumerate(table.systems)
-    ]
-
-
-def _ratings(values: Matrix, settings: CompareSettings) -> list[Matrix]:
-    """Elo and TrueSkill."""
-    tolerance, shuffles, seed = settings.tie_tolerance, settings.shuffles, settings.seed
-    return [
-        rate(values, ties=settings.ties, tolerance=tolerance, shuffles=shuffles, seed=seed)
-        for rate in (elo, trueskill)
     ]
 
 
@@ -411,34 +398,24 @@ def _disagreements(metrics: tuple[MetricComparison, ...]) -> tuple[RankingDisagr
     systems = [row.system for row in metrics[0].systems]
     if len(systems) < 2:
         return ()
-    rankings = [{row.system: row for row in found.systems} for found in metrics]
-    signs = [1 if found.higher_is_better else -1 for found in metrics]
-    scores = [
-        np.array([sign * rows[name].score for name in systems]) for sign, rows in zip(signs, rankings, strict=True)
-    ]
-    strengths = [np.array([rows[name].bradley_terry for name in systems]) for rows in rankings]
+    rankings: dict[str, Matrix] = {}
+    for found in metrics:
+        rows = {row.system: row for row in found.systems}
+        sign = 1 if found.higher_is_better else -1
+        rankings[f"{found.metric} mean"] = levelled(np.array([sign * rows[name].score for name in systems]))
+        rankings[f"{found.metric} BT"] = levelled(np.array([rows[name].bradley_terry for name in systems]))
     names = [found.metric for found in metrics]
-    pairs = [
-        (f"{name} mean", f"{name} BT", one, other) for name, one, other in zip(names, scores, strengths, strict=True)
-    ]
-    pairs += [
-        (f"{names[i]} mean", f"{names[j]} mean", scores[i], scores[j])
-        for i, j in itertools.combinations(range(len(metrics)), 2)
-    ]
-    found = []
-    for first, second, *values in pairs:
-        one, other = _ties_broken_alike(*map(levelled, values))
-        share = opposed_share(*map(levelled, values))
-        found.append(
-            RankingDisagreement(
-                first,
-                second,
-                None if np.isnan(share) else share,
-                different_winner(one, other),
-                different_top3(one, other),
-            )
+    pairs = [(f"{name} mean", f"{name} BT") for name in names]
+    pairs += [(f"{one} mean", f"{other} mean") for one, other in itertools.combinations(names, 2)]
+    disagreements = []
+    for first, second in pairs:
+        values = rankings[first], rankings[second]
+        share, places = opposed_share(*values), _ties_broken_alike(*values)
+        known = None if np.isnan(share) else share
+        disagreements.append(
+            RankingDisagreement(first, second, known, different_winner(*places), different_top3(*places))
         )
-    return tuple(found)
+    return tuple(disagreements)
 
 
 def _ties_broken_alike(one: Matrix, other: Matrix) -> tuple[Matrix, Matrix]:

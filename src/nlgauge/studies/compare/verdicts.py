@@ -37,7 +37,7 @@ from nlgauge.studies.compare.paired_tests import (
     adjusted_p,
     strength_intervals,
 )
-from nlgauge.studies.compare.rankings import Wins, condorcet_winner, pair_indices, policy_wins
+from nlgauge.studies.compare.rankings import Wins, condorcet_winner, policy_wins
 from nlgauge.studies.compare.strengths import bradley_terry, newman
 from nlgauge.studies.compare.system_scores import Matrix
 from nlgauge.studies.compare.tables import FOR_PROGRAMS, GAMES, STRENGTHS, join_tables, row_table
@@ -223,7 +223,7 @@ def _pairs(
     names: Sequence[str], strict: _Counts, ties: _Counts, p_matrix: Matrix, settings: CompareSettings
 ) -> tuple[VerdictPair, ...]:
     """Pairs of systems, all in the order of the ranking."""
-    rows, columns = pair_indices(len(names))
+    rows, columns = np.triu_indices(len(names, 1))
     p_values = p_matrix[rows, columns]
     pairs = []
     for i, j, p, adjusted in zip(rows, columns, p_values, adjusted_p(p_values, settings), strict=True):

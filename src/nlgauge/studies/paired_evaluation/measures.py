@@ -38,7 +38,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlgauge.stats.paired_tests import mood, paired_t, sign_test, wilcoxon
-from nlgauge.studies.compare.rankings import count_wins, pair_indices, policy_wins
+from nlgauge.studies.compare.rankings import count_wins, policy_wins
 from nlgauge.studies.compare.system_scores import SystemScores
 from nlgauge.studies.paired_evaluation.mechanisms import (
     FrameSet,
@@ -287,7 +287,7 @@ def _significance_parts(sets: Sequence[FrameSet], options: RankingOptions) -> It
 
 def _significant(scores: Matrix, options: RankingOptions) -> NDArray[np.bool_]:
     n, k = scores.shape
-    i, j = pair_indices(k)
+    i, j = np.triu_indices(k, 1)
     first, second = scores[:, i], scores[:, j]
     counted = count_wins(scores, tolerance=options.tie_tolerance)
     wins, losses = counted.strict[i, j], counted.strict[j, i]
