@@ -39,9 +39,16 @@ from nlgauge.stats.resampling import bootstrap_mean
 from nlgauge.studies.alignment.flow_fit import fit_fcnn, fit_flow, fit_gan_flow
 from nlgauge.studies.alignment.flow_losses import FlowOptions
 from nlgauge.studies.alignment.from_texts import origin_of
-from nlgauge.studies.alignment.linear import Pairs, csls, same_width
-from nlgauge.studies.alignment.parallel_words import AlignmentInputs, Links, ModelLayer, texts_as_words
 from nlgauge.studies.alignment.training_loop import FitRun
+from nlgauge.studies.alignment.word_spaces import (
+    AlignmentInputs,
+    Links,
+    ModelLayer,
+    Pairs,
+    csls,
+    same_width,
+    texts_as_words,
+)
 from nlgauge.vectors.remap import Origin, fit_remapping
 
 Rows = NDArray[np.float32]

@@ -26,8 +26,8 @@ from nlgauge.encoders.load import load_encoder
 from nlgauge.stats.resampling import bootstrap_mean
 from nlgauge.studies.alignment.flow_fit import fit_fcnn, fit_flow, fit_gan_flow
 from nlgauge.studies.alignment.flow_losses import FlowOptions
-from nlgauge.studies.alignment.from_texts import vocabulary_of_texts
-from nlgauge.studies.alignment.linear import Pairs, csls
+from nlgauge.studies.alignment.unsupervised import vocabulary_of_texts
+from nlgauge.studies.alignment.word_spaces import Pairs, csls
 from nlgauge.vectors.cloud import unit_rows
 from nlgauge.vectors.remap import fit_remapping, principal_directions
 

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from nlgauge.data.cards import DATA_CARDS, check, load, recognise
-from nlgauge.data.loaders.common import moses_detokeniser
+from nlgauge.data.loaders import moses_detokeniser
 from nlgauge.data.loaders.flat_files import load_custom
 from nlgauge.data.loaders.mt_metrics_eval import load_mt_metrics_eval
 from nlgauge.data.loaders.wmt import WmtPackage, load_wmt_rankings
@@ -686,7 +686,7 @@ def test_several_raters_are_averaged(tmp_path: Path) -> None:
 
 
 def test_a_data_set_is_not_looked_for_in_a_huge_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from nlgauge.data.loaders import common as folders
+    from nlgauge.data import loaders as folders
 
     monkeypatch.setattr(folders, "_MOST_ENTRIES", 20)
     for number in range(30):

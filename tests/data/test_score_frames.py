@@ -73,7 +73,7 @@ def test_missing_files_are_named(frames: Path) -> None:
 
 
 def test_a_frame_is_a_grid(frames: Path) -> None:
-    from nlgauge.studies.paired_evaluation.mechanisms import frames_of
+    from nlgauge.studies.paired_evaluation import frames_of
 
     table: JudgementTable = load("tac08-scores", frames)
     assert frames_of(table)["ROUGE_1"].values.tolist() == [[0.5, 0.25], [0.125, 0.001], [0.3, 0.30000000000000004]]

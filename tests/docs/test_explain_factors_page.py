@@ -26,7 +26,7 @@ def test_commands_are_understood(command: str) -> None:
 def test_names_are_there() -> None:
     for name in re.findall(r"nlgauge\.(\w+)\(", PAGE):
         assert hasattr(nlgauge, name), name
-    for module, name in re.findall(r"`(columns|trees|morphology)\.(\w+)`", PAGE):
+    for module, name in re.findall(r"`(columns|similarity)\.(\w+)`", PAGE):
         assert hasattr(importlib.import_module(f"nlgauge.studies.factors.{module}"), name)
 
 

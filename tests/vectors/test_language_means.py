@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from nlgauge.errors import FileFormatError, InputError, RecipeError
-from nlgauge.studies.alignment.linear import centroid_change, language_centroids
+from nlgauge.studies.alignment.word_spaces import centroid_change, language_centroids
 from nlgauge.vectors.transforms import LanguageMeans, LanguageMoments, position_norm
 
 

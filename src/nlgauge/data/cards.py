@@ -30,7 +30,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias, Union, get_arg
 from nlgauge.core.options import did_you_mean
 from nlgauge.core.result import Result
 from nlgauge.data.judgements import JudgementTable
-from nlgauge.data.loaders.common import files_below
+from nlgauge.data.loaders import files_below
 from nlgauge.errors import DataWarning, InputError, NlgaugeError, RecipeError
 from nlgauge.io.table import Cell, Table
 from nlgauge.io.tables import read_bytes

@@ -12,6 +12,7 @@ _MODULES = (
     "factors",
     "meta",
     "paired_evaluation",
+    "paired_measures",
     "published",
     "sensitivity",
     "stress",

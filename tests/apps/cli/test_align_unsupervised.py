@@ -96,7 +96,7 @@ def test_too_little_text_is_said_before_it_is_encoded(
     def encode(*_: Any, **__: Any) -> None:
         pytest.fail("encoded")
 
-    monkeypatch.setattr("nlgauge.studies.alignment.from_texts.encode_texts", encode)
+    monkeypatch.setattr("nlgauge.studies.alignment.unsupervised.encode_texts", encode)
     write_lines(folder / "short.txt", ["laaaa laaab"])
     short = ("align", "fit", "--unsupervised", "short.txt", "right.txt", "-o", "m.npz", *MODELS)
     assert "source text has 2 different words" in refused(1, *short, "--quiet")

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from nlgauge.errors import ConvergenceWarning, InputError, RecipeError
 from nlgauge.studies.alignment.flow_fit import fit_flow, fit_gan_flow
 from nlgauge.studies.alignment.flow_losses import FlowOptions
-from nlgauge.studies.alignment.linear import Pairs
 from nlgauge.studies.alignment.training_loop import FitRun
+from nlgauge.studies.alignment.word_spaces import Pairs
 from nlgauge.vectors.network_maps import Coupling, FlowMap
 from nlgauge.vectors.remap import fit_remapping
 

@@ -14,7 +14,7 @@ from nlgauge.studies.alignment.from_texts import (
     moments_of_texts,
     token_vectors,
 )
-from nlgauge.studies.alignment.parallel_words import AlignmentInputs
+from nlgauge.studies.alignment.word_spaces import AlignmentInputs
 from nlgauge.vectors.remap import Origin
 
 LEFT = ["The cat sat on the mat.", "A dog barked.", ""]

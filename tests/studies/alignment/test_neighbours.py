@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from nlgauge.errors import InputError
-from nlgauge.studies.alignment import linear
-from nlgauge.studies.alignment.linear import Pairs, csls, csls_pairs, induction_precision
+from nlgauge.studies.alignment import word_spaces
+from nlgauge.studies.alignment.word_spaces import Pairs, csls, csls_pairs, induction_precision
 
 #: A hub, target 0, is the nearest of both source words by cosine; CSLS gives the second word its own neighbour.
 SOURCE = np.array([[1.0, 0.0], [0.6, 0.8]], dtype=np.float32)
@@ -16,7 +16,7 @@ TARGET = np.array([[0.96, 0.28], [0.0, 1.0]], dtype=np.float32)
 
 @pytest.fixture
 def _one_neighbour(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(linear, "NEIGHBOURS", 1)
+    monkeypatch.setattr(word_spaces, "NEIGHBOURS", 1)
 
 
 @pytest.mark.usefixtures("_one_neighbour")

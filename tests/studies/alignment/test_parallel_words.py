@@ -11,7 +11,7 @@ from tests.encoders.tiny_models import TINY, write_model
 from nlgauge.encoders.base import Encoder, encode_texts
 from nlgauge.encoders.load import load_encoder
 from nlgauge.errors import InputError
-from nlgauge.studies.alignment.parallel_words import (
+from nlgauge.studies.alignment.word_spaces import (
     MOST_TOKENS,
     AlignmentInputs,
     ModelLayer,

@@ -10,15 +10,14 @@ from tests.studies.alignment.planted import Planted, planted, vocabulary
 
 from nlgauge.encoders.load import load_encoder
 from nlgauge.errors import AlignmentNotFoundError, InputError
-from nlgauge.studies.alignment.from_texts import Vocabulary
-from nlgauge.studies.alignment.linear import Pairs
-from nlgauge.studies.alignment.parallel_words import ModelLayer
 from nlgauge.studies.alignment.unsupervised import (
     Unsupervised,
+    Vocabulary,
     fit_unsupervised,
     held_out_agreement,
     vocabularies_of_texts,
 )
+from nlgauge.studies.alignment.word_spaces import ModelLayer, Pairs
 from nlgauge.vectors.remap import Origin, Remapping
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from nlgauge.encoders.base import encode_texts
 from nlgauge.encoders.load import load_encoder
-from nlgauge.studies.alignment.from_texts import frequent_words, vocabulary_of_texts
+from nlgauge.studies.alignment.unsupervised import frequent_words, vocabulary_of_texts
 
 TEXTS = ["The barking dog saw the cat.", "A dog, a dog!", "Dog 42 is on it.", ""]
 

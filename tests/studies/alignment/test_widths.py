@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from nlgauge.errors import InputError
-from nlgauge.studies.alignment.linear import reduction_steps, same_width
+from nlgauge.studies.alignment.word_spaces import reduction_steps, same_width
 from nlgauge.vectors.remap import Remapping
 
 

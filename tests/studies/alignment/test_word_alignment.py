@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nlgauge.errors import FileFormatError, InputError
-from nlgauge.studies.alignment.parallel_words import (
+from nlgauge.studies.alignment.word_spaces import (
     check_links,
     mutual_nearest,
     parse_links,

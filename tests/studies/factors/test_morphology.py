@@ -14,7 +14,7 @@ import pytest
 from nlgauge.data.cards import load
 from nlgauge.errors import FileFormatError, InputError
 from nlgauge.studies.factors.columns import FactorMaker, FactorOptions
-from nlgauge.studies.factors.morphology import (
+from nlgauge.studies.factors.similarity import (
     build_lexicon,
     morphological_similarity,
     read_lexicon,
@@ -52,11 +52,11 @@ def test_across_languages_partners_are_words_of_the_other():
 
 def test_partners_are_of_a_sample_that_depends_on_the_seed_only(monkeypatch: pytest.MonkeyPatch):
     words = [(f"word{number}", {"Case": "Nom"}) for number in range(50)]
-    monkeypatch.setattr("nlgauge.studies.factors.morphology._SAMPLE", 5)
+    monkeypatch.setattr("nlgauge.studies.factors.similarity._SAMPLE", 5)
     pairs = build_lexicon(words)
     assert build_lexicon(words) == pairs
     assert len({partner for _, partner in pairs}) <= 2
-    monkeypatch.setattr("nlgauge.studies.factors.morphology._SEED", 1)
+    monkeypatch.setattr("nlgauge.studies.factors.similarity._SEED", 1)
     assert build_lexicon(words) != pairs
 
 
@@ -71,7 +71,7 @@ def test_retrofitting_by_hand():
 
 def test_two_words_that_draw_each_other_end_at_the_fixed_point(monkeypatch):
     """q_a = (q_b + v_a) / 2 and q_b = (q_a + v_b) / 2: q_a = (2 v_a + v_b) / 3."""
-    monkeypatch.setattr("nlgauge.studies.factors.morphology._SWEEPS", 40)
+    monkeypatch.setattr("nlgauge.studies.factors.similarity._SWEEPS", 40)
     moved = retrofit({"a": np.array([1.0, 0.0]), "b": np.array([0.0, 1.0])}, [("a", "b"), ("b", "a")])
     np.testing.assert_allclose(moved["a"], [2 / 3, 1 / 3], atol=1e-9)
 
@@ -110,7 +110,7 @@ def test_training_does_not_depend_on_memory_as_found():
     """fastText's own package takes nine tenths of its first vectors from there when it has one thread."""
     pytest.importorskip("gensim")
     code = (
-        "from nlgauge.studies.factors.morphology import train_vectors\n"
+        "from nlgauge.studies.factors.similarity import train_vectors\n"
         "texts = ['the cat sat on the mat and the dog sat on the cat'] * 20\n"
         "print([vector.tobytes().hex() for vector in train_vectors(texts, ['cat', 'cats'], seed=1).values()])"
     )

@@ -13,7 +13,7 @@ import pytest
 from nlgauge.data.cards import load
 from nlgauge.errors import InputError
 from nlgauge.studies.factors.columns import FactorMaker, FactorOptions
-from nlgauge.studies.factors.trees import syntactic_similarity, tree_edit_distance, word_tree
+from nlgauge.studies.factors.similarity import syntactic_similarity, tree_edit_distance, word_tree
 from nlgauge.text.annotation import AnnotatedSentence, AnnotatedText, AnnotatedWord
 
 

@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 from scipy.stats import kendalltau
 
-from nlgauge.studies.paired_evaluation.mechanisms import (
+from nlgauge.studies.paired_evaluation import (
     MECHANISMS,
+    RankingOptions,
     average,
     measure_pairs,
     rank_frame,
     rank_frames,
     tau,
 )
-from nlgauge.studies.paired_evaluation.options import RankingOptions
 
 #: Figure 1 of the paper, as the released notebook has it: systems A, B, C on five instances.
 FIGURE_1 = np.array([[1.0, 2, 5], [5, 6, 11], [11, 7, 12], [12, 13, 17], [17, 18, 1]])

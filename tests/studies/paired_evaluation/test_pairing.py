@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nlgauge.studies.paired_evaluation.measures import FIVE_TYPES, THREE_TYPES, draw_pairings
-from nlgauge.studies.paired_evaluation.options import RankingOptions
+from nlgauge.studies.paired_evaluation import RankingOptions
+from nlgauge.studies.paired_measures import FIVE_TYPES, THREE_TYPES, draw_pairings
 
 
 @pytest.mark.parametrize(("systems", "count"), [(THREE_TYPES, 6), (FIVE_TYPES, 120)])

@@ -10,9 +10,8 @@ from scipy.stats import binomtest, median_test, ttest_rel, wilcoxon
 from tests.studies.compare.made_scores import scores_of
 
 from nlgauge.studies.compare.system_scores import SystemScores
-from nlgauge.studies.paired_evaluation.measures import TESTS, conditional_shares, find_differences
-from nlgauge.studies.paired_evaluation.mechanisms import FrameSet
-from nlgauge.studies.paired_evaluation.options import RankingOptions
+from nlgauge.studies.paired_evaluation import FrameSet, RankingOptions
+from nlgauge.studies.paired_measures import TESTS, conditional_shares, find_differences
 
 
 def made_frame(instances: int = 60) -> SystemScores:

@@ -5,16 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nlgauge.studies.paired_evaluation.mechanisms import tau
-from nlgauge.studies.paired_evaluation.options import RankingOptions
-from nlgauge.studies.paired_evaluation.simulation import (
+from nlgauge.studies.paired_evaluation import (
     GRID,
     PANELS,
     Grid,
+    RankingOptions,
     Simulated,
     draw_appendix,
     draw_coded,
     simulate,
+    tau,
 )
 
 

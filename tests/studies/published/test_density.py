@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 from nlgauge.errors import InputError, RecipeError
-from nlgauge.studies.alignment.simulated_languages import (
+from nlgauge.studies.paired_evaluation import RankingOptions
+from nlgauge.studies.published.load import find_paper_table
+from nlgauge.studies.published.rankings import (
     LINEAR,
     Setup,
     draw,
@@ -16,8 +18,6 @@ from nlgauge.studies.alignment.simulated_languages import (
     precision_of,
     simulate_density,
 )
-from nlgauge.studies.paired_evaluation.options import RankingOptions
-from nlgauge.studies.published.load import find_paper_table
 from nlgauge.studies.published.reproduce import reproduce
 
 

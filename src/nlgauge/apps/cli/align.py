@@ -24,15 +24,18 @@ from nlgauge.encoders.load import load_encoder
 from nlgauge.errors import DataWarning, FileFormatError, RecipeError, user_stacklevel
 from nlgauge.io.storage import short_digest
 from nlgauge.io.textfiles import Inputs, file_label, parse_source
-from nlgauge.studies.alignment.evaluation import (
+from nlgauge.studies.alignment.from_texts import (
+    centroids_of_texts,
+    check_enough,
     check_rated,
     evaluate_map,
     held_out_words,
+    moments_of_texts,
+    words_of_texts,
     xmoverscore_correlation,
 )
-from nlgauge.studies.alignment.from_texts import centroids_of_texts, check_enough, moments_of_texts, words_of_texts
 from nlgauge.studies.alignment.joint_texts import Bitext, JointAligned, JointOptions
-from nlgauge.studies.alignment.parallel_words import AlignmentInputs, read_alignments
+from nlgauge.studies.alignment.word_spaces import AlignmentInputs, read_alignments
 from nlgauge.vectors.remap import METHODS, fit_remapping
 from nlgauge.vectors.transforms import NORM_MODES, FittedTransform, LanguageMeans, load_map
 

@@ -35,13 +35,18 @@ from nlgauge.studies.alignment.from_texts import (
     fit_words,
     words_of_texts,
 )
-from nlgauge.studies.alignment.linear import Pairs
-from nlgauge.studies.alignment.parallel_words import AlignmentInputs, ModelLayer, read_alignments, write_alignments
 from nlgauge.studies.alignment.training_loop import FitCurves, FitRun, plot_curves
 from nlgauge.studies.alignment.unsupervised import (
     SearchOptions,
     fit_unsupervised,
     vocabularies_of_texts,
+)
+from nlgauge.studies.alignment.word_spaces import (
+    AlignmentInputs,
+    ModelLayer,
+    Pairs,
+    read_alignments,
+    write_alignments,
 )
 from nlgauge.text.languages import warn_if_unsupported
 from nlgauge.vectors.remap import METHODS, Origin

@@ -17,8 +17,7 @@ from nlgauge.core.kinds import Many, Text
 from nlgauge.core.options import OptionSet, option
 from nlgauge.errors import InputError, RecipeError
 from nlgauge.io.table import LINE, Cell, Table
-from nlgauge.studies.paired_evaluation.options import RankingOptions
-from nlgauge.studies.published.figure import check_plotted
+from nlgauge.studies.paired_evaluation import RankingOptions
 from nlgauge.studies.published.load import (
     INVENTORY,
     PAPER_TABLES,
@@ -27,7 +26,7 @@ from nlgauge.studies.published.load import (
     PublishedTables,
     find_paper_table,
 )
-from nlgauge.studies.published.reproduce import ReproduceOptions, StudyInputs, reproduce
+from nlgauge.studies.published.reproduce import ReproduceOptions, StudyInputs, check_plotted, reproduce
 from nlgauge.studies.published.runs import data_at, models_at
 from nlgauge.studies.published.tables import PaperTable
 

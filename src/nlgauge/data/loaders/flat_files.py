@@ -40,7 +40,7 @@ from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 
 from nlgauge.data.judgements import UNKNOWN_SYSTEM, JudgementTable, select_known
-from nlgauge.data.loaders.common import TableBuilder, need_file, quote_notes
+from nlgauge.data.loaders import TableBuilder, need_file, quote_notes
 from nlgauge.errors import FileFormatError, InputError, RecipeError
 from nlgauge.io.tables import (
     Row,

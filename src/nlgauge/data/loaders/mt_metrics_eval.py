@@ -39,7 +39,7 @@ from nlgauge.data.judgements import (
     select_known,
     without_long_texts,
 )
-from nlgauge.data.loaders.common import TableBuilder, language_files, parallel_lines
+from nlgauge.data.loaders import TableBuilder, language_files, parallel_lines
 from nlgauge.errors import FileFormatError, InputError, RecipeError
 from nlgauge.io.tables import Row, read_lines, read_tsv, unequal_lines
 

@@ -39,7 +39,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from nlgauge.data.judgements import UNKNOWN_SYSTEM, Documents, JudgementTable, RankedPairs, select_known
-from nlgauge.data.loaders.common import (
+from nlgauge.data.loaders import (
     TableBuilder,
     find_below,
     language_files,

@@ -10,7 +10,7 @@
 A flow starts as the centred rotation. The state with the best criterion is kept, the start included; with parallel
 text the criterion is computed on a tenth of the pairs that is kept apart. Where the numbers stop being finite the fit
 ends with that state and a warning. One thread computes: same seed, same bytes. Of two widths the larger is brought to
-the smaller (`linear.py`), and the map contains that step. An interrupted fit can be resumed (`training_loop.py`).
+the smaller (`word_spaces.py`), and the map has that step. An interrupted fit can be resumed (`training_loop.py`).
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ from nlgauge.studies.alignment.flow_losses import (
     one_thread,
     run_network,
 )
-from nlgauge.studies.alignment.linear import Pairs, csls_pairs, same_width
 from nlgauge.studies.alignment.training_loop import FitRun, Training, split_pairs, train
+from nlgauge.studies.alignment.word_spaces import Pairs, csls_pairs, same_width
 from nlgauge.vectors.cloud import unit_rows
 from nlgauge.vectors.network_maps import FlowMap, Reduction, TanhNetwork
 from nlgauge.vectors.remap import Side, procrustes, row_pairs

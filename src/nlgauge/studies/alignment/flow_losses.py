@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from nlgauge.core.kinds import Choice, Float, Int
 from nlgauge.core.options import OptionSet, option, seed_option
 from nlgauge.errors import RecipeError
-from nlgauge.studies.alignment.linear import csls_pairs
+from nlgauge.studies.alignment.word_spaces import csls_pairs
 from nlgauge.vectors.cloud import unit_rows
 from nlgauge.vectors.network_maps import SCALE_LIMIT, Coupling, NetworkMap
 

@@ -2,7 +2,7 @@
 
 The objective is in print (D9.2); optimiser, rate and batch are not, because the appendix is missing (D9.8): the
 defaults are ours. Links come from a word aligner, or from mutual nearest neighbours under the model as it is. A
-word's vector is the average of its pieces, as everywhere (`parallel_words.py`).
+word's vector is the average of its pieces, as everywhere (`word_spaces.py`).
 
     FOLDER/                            config.json, weights, tokenizer: what `model=FOLDER` reads
     FOLDER/joint-align.json            what it was trained on, and how it went
@@ -37,7 +37,7 @@ from nlgauge.errors import InputError
 from nlgauge.io.storage import write_atomic
 from nlgauge.io.store.hub import file_names, tokenizer_files
 from nlgauge.io.store.resolve import ModelFiles
-from nlgauge.studies.alignment.parallel_words import (
+from nlgauge.studies.alignment.word_spaces import (
     AlignmentInputs,
     Links,
     check_links,

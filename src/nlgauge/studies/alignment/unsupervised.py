@@ -1,7 +1,9 @@
 """Unsupervised alignment: a re-mapping from two texts that are not translations of each other, without a dictionary.
 
-    vocabulary      mean vectors of each language's frequent words              from_texts.py
-    one width       the wider space along its principal directions, if need be  linear.py
+    vocabulary      the frequent words of each language, with the mean vector of all places of each. The tokenizer
+                    finds words; those of letters only, lower-cased and not too short count, and stand in at least
+                    four places, because a word seen fewer times has a vector of chance
+    one width       the wider space along its principal directions, if need be  word_spaces.py
     self-learning   pairs of words, from several seeds; the best by criterion
     centred         the rotation between the paired words, about their means    vectors/remap.py
 
@@ -27,6 +29,7 @@ was found, and no file is written: nothing in a score would show that a map is w
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
@@ -36,16 +39,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from nlgauge.core.kinds import Float, Int
 from nlgauge.core.options import OptionSet, option, seed_option
+from nlgauge.encoders.base import Encoder, encode_texts
 from nlgauge.encoders.run_context import one_blas_thread
 from nlgauge.errors import AlignmentNotFoundError, InputError, RecipeError
-from nlgauge.studies.alignment.from_texts import (
-    FrequentWords,
-    Vocabulary,
-    frequent_words,
-    origin_of,
-    vocabulary_of_texts,
-)
-from nlgauge.studies.alignment.linear import (
+from nlgauge.studies.alignment.from_texts import origin_of
+from nlgauge.studies.alignment.word_spaces import (
+    ModelLayer,
     Pairs,
     csls,
     csls_pairs,
@@ -53,9 +52,90 @@ from nlgauge.studies.alignment.linear import (
     reduction_steps,
     same_width,
 )
-from nlgauge.studies.alignment.parallel_words import ModelLayer
+from nlgauge.text.tokenizer import Tokens
 from nlgauge.vectors.cloud import unit_rows
 from nlgauge.vectors.remap import Origin, Remapping, check_finite, fit_remapping, principal_directions
+
+#: Texts whose vectors are held at once.
+_WORD_PORTION = 256
+
+#: Fewest letters: of scripts that write a word with one or two characters, one.
+_FEWEST_LETTERS = 3
+
+
+class Vocabulary(NamedTuple):
+    """Words, most frequent first."""
+
+    words: tuple[str, ...]
+    vectors: NDArray[np.float32]
+    """A row per word."""
+    counts: tuple[int, ...]
+    types: int
+    """Words of the texts before the rare ones were left out."""
+
+
+class FrequentWords(NamedTuple):
+    """Words of texts by their number, before anything is encoded; most frequent first."""
+
+    words: tuple[str, ...]
+    counts: tuple[int, ...]
+    types: int
+    """Words of the texts before the rare ones were left out."""
+    tokens: tuple[Tokens, ...]
+    """Of each text."""
+
+
+def frequent_words(
+    encoder: Encoder, texts: Sequence[str], *, most: int = 3000, fewest_places: int = 4
+) -> FrequentWords:
+    """The `most` frequent words that stand in at least `fewest_places`."""
+    tokens = tuple(encoder.tokenizer.encode(list(texts)))
+    places = Counter(word for text, one in zip(texts, tokens, strict=True) for word, _, _ in _words(text, one))
+    kept = sorted((word for word, count in places.items() if count >= fewest_places), key=lambda w: (-places[w], w))
+    words = tuple(kept[:most])
+    return FrequentWords(words, tuple(places[word] for word in words), len(places), tokens)
+
+
+def vocabulary_of_texts(
+    encoder: Encoder,
+    texts: Sequence[str],
+    *,
+    layer: int,
+    found: FrequentWords | None = None,
+    batch_tokens: int = 4096,
+    advance: Callable[[int], None] | None = None,
+) -> Vocabulary:
+    """The frequent words with their vectors; `advance` is told how many texts are done.
+
+    `found`: what `frequent_words` said of these texts, if it was asked already.
+    """
+    words, counts, types, tokens = found or frequent_words(encoder, texts)
+    rows = {word: row for row, word in enumerate(words)}
+    sums = np.zeros((len(rows), encoder.hidden_size))
+    for start in range(0, len(texts), _WORD_PORTION):
+        part = slice(start, start + _WORD_PORTION)
+        encoded = encode_texts(encoder, tokens[part], (layer,), batch_tokens=batch_tokens)
+        for text, one in zip(texts[part], encoded, strict=True):
+            for word, first, after in _words(text, one.tokens):
+                if word in rows:
+                    sums[rows[word]] += one.layers[layer][first:after].mean(axis=0, dtype=np.float64)
+        if advance is not None:
+            advance(len(texts[part]))
+    vectors = (sums / np.maximum(np.array(counts, dtype=np.float64), 1)[:, None]).astype(np.float32)
+    return Vocabulary(words, vectors, counts, types)
+
+
+def _words(text: str, tokens: Tokens) -> list[tuple[str, int, int]]:
+    """Words that count, each with its first token and the one after its last."""
+    found = []
+    for first, size in zip(*tokens.word_pieces, strict=True):
+        if tokens.is_special[first]:
+            continue
+        word = text[tokens.offsets[first][0] : tokens.offsets[first + size - 1][1]].casefold()
+        if word.isalpha() and len(word) >= (_FEWEST_LETTERS if word[0] < "\u2e80" else 1):
+            found.append((word, int(first), int(first + size)))
+    return found
+
 
 #: Share of similarities that the first rounds keep, and what it is multiplied by when the agreement has settled.
 _FIRST_SHARE, _GROWTH = 0.1, 2.0

@@ -37,17 +37,18 @@ from nlgauge.errors import FileFormatError, InputError, RecipeError
 from nlgauge.io.storage import bytes_digest, file_digest, short_digest
 from nlgauge.io.tables import read_bytes, read_json, read_tsv
 from nlgauge.stats.numeric import Vector
-from nlgauge.studies.factors.morphology import (
+from nlgauge.studies.factors.similarity import (
     WordPair,
     build_lexicon,
     morphological_similarity,
     read_lexicon,
     retrofit,
+    syntactic_similarity,
     train_vectors,
     training_label,
     vectors_of_file,
+    word_tree,
 )
-from nlgauge.studies.factors.trees import syntactic_similarity, word_tree
 from nlgauge.text.annotation import AnnotatedText, Annotator, annotate_each
 from nlgauge.text.annotators import load_annotator
 from nlgauge.text.words import treebank_words

@@ -26,6 +26,7 @@ from nlgauge.core.scoring import AnyMetric, Metrics, chosen_metrics
 from nlgauge.data.judgements import JudgementTable
 from nlgauge.data.score_files import read_score_rows
 from nlgauge.errors import InputError, RecipeError
+from nlgauge.io.canvas import COLOURS, WIDEST, finish_figure, new_panels, panel_grid, series_styles, shorten
 from nlgauge.io.table import LINE, Cell, Probability, Table
 from nlgauge.stats.least_squares import least_squares, standardised
 from nlgauge.stats.numeric import Vector, numbers
@@ -37,6 +38,11 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from nlgauge.core.keywords import ScoreKeywords
+
+#: Inches for a metric in a panel, and for what stands around them.
+_ROW, _FRAME = 0.3, 0.9
+#: Points of a panel; more make a blot.
+_MOST_POINTS = 2000
 
 
 class Effect(NamedTuple):
@@ -90,6 +96,10 @@ class Surrogate(Result):
                 return one
         msg = f"the surrogate of {self.metric} has no factor {factor!r}; it has {', '.join(self.factors)}"
         raise InputError(msg)
+
+    @property
+    def _label(self) -> str:
+        return f"{shorten(self.metric, 26)} ({self.r2:.2f})"
 
     @property
     def factors(self) -> tuple[str, ...]:
@@ -148,15 +158,69 @@ class FactorStudy(Result):
 
     def figure(self) -> Any:
         """Coefficients with their intervals: a panel per factor, a line per metric, so that metrics are compared."""
-        from nlgauge.studies.factors.figure import draw_factors
-
-        return draw_factors(self)
+        names = list(self.factors)
+        rows, columns = panel_grid(len(names), most_columns=4)
+        height = _FRAME + _ROW * len(self.surrogates)
+        figure, panels = new_panels(rows, columns, width=min(WIDEST, 2.6 * columns + 1.6), height=height)
+        effects = [effect for surrogate in self.surrogates for effect in surrogate.effects]
+        ends = [end for effect in effects for end in (effect.low, effect.high)]
+        low, high = min(0.0, *ends) - 0.05, max(0.0, *ends) + 0.05
+        styles = series_styles(surrogate.metric for surrogate in self.surrogates)
+        for number, (axes, name) in enumerate(zip(panels, names, strict=False)):
+            for row, surrogate in enumerate(self.surrogates):
+                if name in surrogate.factors:
+                    effect, style = surrogate.effect(name), styles[surrogate.metric]
+                    axes.plot([effect.low, effect.high], [row, row], color=style.colour, linewidth=1.6)
+                    axes.plot([effect.coefficient], [row], marker=style.mark, markersize=5, color=style.colour)
+            axes.axvline(0, color="#888888", linewidth=0.8)
+            axes.set_xlim(low, high)
+            axes.set_ylim(len(self.surrogates) - 0.5, -0.5)
+            labels = [surrogate._label if number % columns == 0 else "" for surrogate in self.surrogates]
+            axes.set_yticks(range(len(labels)), labels, fontsize=8)
+            for text in axes.get_yticklabels():
+                text.set_parse_math(False)  # a "$" in a name is a "$"
+            axes.set_title(shorten(name), fontsize=9)
+            axes.tick_params(axis="x", labelsize=8)
+            axes.grid(axis="y", visible=False)
+            axes.grid(axis="x", color="#dddddd", linewidth=0.8)
+        for axes in panels[len(names) :]:
+            axes.set_visible(False)
+        caption = (
+            f"Coefficients of standardised columns; lines: {100 * self.intervals.level:.10g} % intervals. In "
+            f"brackets: R2, what the factors explain of the metric together. {self.surrogates[0].rows} pairs."
+        )
+        finish_figure(figure, title=f"{self.data}: what metrics look at", caption=caption)
+        return figure
 
     def fit_figure(self) -> Any:
-        """Each metric next to what its surrogate says instead, a point per pair, as a matplotlib figure."""
-        from nlgauge.studies.factors.figure import draw_surrogates
-
-        return draw_surrogates(self)
+        """Each metric beside what its surrogate says instead, a point per pair."""
+        if not all(surrogate.fitted.size for surrogate in self.surrogates):
+            msg = "the study was read from JSON, which has no scores of pairs; compute it again to draw them"
+            raise InputError(msg)
+        count = len(self.surrogates)
+        rows, columns = panel_grid(count, most_columns=3)
+        figure, panels = new_panels(rows, columns, width=min(WIDEST, 3.2 * columns), height=3.0)
+        total = self.surrogates[0].rows
+        # All pairs, or evenly spread ones.
+        chosen = np.linspace(0, total - 1, min(total, _MOST_POINTS)).astype(np.intp)
+        for axes, surrogate in zip(panels, self.surrogates, strict=False):
+            fitted, observed = surrogate.fitted[chosen], surrogate.observed[chosen]
+            axes.plot(fitted, observed, "o", markersize=2.5, alpha=0.35, color=COLOURS[0], markeredgewidth=0)
+            ends = [float(min(fitted.min(), observed.min())), float(max(fitted.max(), observed.max()))]
+            axes.plot(ends, ends, color=COLOURS[5], linewidth=1.2)
+            axes.set_title(surrogate._label, fontsize=9).set_parse_math(False)
+            axes.set_xlabel("surrogate", fontsize=8)
+            axes.set_ylabel("metric", fontsize=8)
+            axes.tick_params(labelsize=8)
+        for axes in panels[count:]:
+            axes.set_visible(False)
+        some = f" of {total}" if len(chosen) < total else ""
+        caption = (
+            f"A point per pair ({len(chosen)}{some} are drawn), in standard deviations; the line is where metric and "
+            f"surrogate agree. Factors: {', '.join(self.factors)}."
+        )
+        finish_figure(figure, title=f"{self.data}: metrics beside their surrogates", caption=caption)
+        return figure
 
     def _long(self, *, repeat: bool) -> Table:
         rows: list[list[Cell]] = []

@@ -153,7 +153,7 @@ class Reproduction(Result):
 
     def figure(self) -> Any:
         """What was computed; only sensitivity studies and some tables on rankings have a figure."""
-        from nlgauge.studies.published.figure import draw_reproduction
+        from nlgauge.studies.published.reproduce import draw_reproduction
 
         return draw_reproduction(self)
 

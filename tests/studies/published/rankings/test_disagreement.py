@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 from tests.studies.published.rankings.small_frames import METRICS, write_frames
 
-from nlgauge.studies.paired_evaluation.measures import PAIRS, by_data, by_metric, by_task, disagreements, draw_rows
-from nlgauge.studies.paired_evaluation.mechanisms import FrameSet
-from nlgauge.studies.paired_evaluation.options import RankingOptions
+from nlgauge.studies.paired_evaluation import FrameSet, RankingOptions
+from nlgauge.studies.paired_measures import PAIRS, by_data, by_metric, by_task, disagreements, draw_rows
 from nlgauge.studies.published.load import PAPER_TABLES
 from nlgauge.studies.published.rankings import RankingRun
 from nlgauge.studies.published.reproduce import Request

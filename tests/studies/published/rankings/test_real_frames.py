@@ -15,14 +15,14 @@ from nlgauge.data.cards import load, recognise
 from nlgauge.studies.meta.evaluation import evaluate
 from nlgauge.studies.meta.questions import Significance
 from nlgauge.studies.meta.row_scores import ScoredJudgements, released_rows
-from nlgauge.studies.paired_evaluation.mechanisms import (
+from nlgauge.studies.paired_evaluation import (
     MECHANISMS,
     FrameSet,
+    RankingOptions,
     average,
     measure_pairs,
     rank_frame,
 )
-from nlgauge.studies.paired_evaluation.options import RankingOptions
 from nlgauge.studies.published.load import PAPER_TABLES
 from nlgauge.studies.published.rankings import RankingRun
 from nlgauge.studies.published.reproduce import Request, reproduce

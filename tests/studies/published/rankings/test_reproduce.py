@@ -8,9 +8,8 @@ import pytest
 from tests.studies.published.rankings.small_frames import METRICS, write_frames
 
 from nlgauge.errors import RecipeError
-from nlgauge.studies.paired_evaluation.measures import disagreements
-from nlgauge.studies.paired_evaluation.options import RankingOptions
-from nlgauge.studies.paired_evaluation.simulation import Grid
+from nlgauge.studies.paired_evaluation import Grid, RankingOptions
+from nlgauge.studies.paired_measures import disagreements
 from nlgauge.studies.published.load import PAPER_TABLES
 from nlgauge.studies.published.rankings import RankingRun, compute_rankings
 from nlgauge.studies.published.reproduce import Request, reproduce

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from nlgauge.errors import RecipeError
-from nlgauge.studies.paired_evaluation.options import RankingOptions
+from nlgauge.studies.paired_evaluation import RankingOptions
 from nlgauge.studies.published.load import PAPER_TABLES
 
 TABLES = {name: table for name, table in PAPER_TABLES.items() if table.kind == "rankings"}

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from tests.studies.compare.made_scores import scores_of
 
-from nlgauge.studies.paired_evaluation.measures import POLICIES, count_ties, mean_against_bt
-from nlgauge.studies.paired_evaluation.mechanisms import FrameSet
+from nlgauge.studies.paired_evaluation import FrameSet
+from nlgauge.studies.paired_measures import POLICIES, count_ties, mean_against_bt
 from nlgauge.studies.published.load import PAPER_TABLES
 
 

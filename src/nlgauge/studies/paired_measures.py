@@ -40,15 +40,15 @@ from numpy.typing import NDArray
 from nlgauge.stats.paired_tests import mood, paired_t, sign_test, wilcoxon
 from nlgauge.studies.compare.rankings import count_wins, policy_wins
 from nlgauge.studies.compare.system_scores import SystemScores
-from nlgauge.studies.paired_evaluation.mechanisms import (
+from nlgauge.studies.paired_evaluation import (
     FrameSet,
     Matrix,
+    RankingOptions,
     average,
     measure_pairs,
     rank_frame,
     rank_frames,
 )
-from nlgauge.studies.paired_evaluation.options import RankingOptions
 
 #: The columns of Table 3, in its order.
 PAIRS = (("mean", "BT"), ("median", "BT"), ("mean", "median"))
