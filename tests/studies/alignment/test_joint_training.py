@@ -23,7 +23,7 @@ from nlgauge.errors import (
     RecipeError,
     UnsupportedModelError,
 )
-from nlgauge.studies.alignment.joint_texts import Bitext, JointAligned, JointOptions, JointReport, linked_pairs
+from nlgauge.studies.alignment.joint_texts import Bitext, JointOptions, JointReport, linked_pairs
 from nlgauge.studies.alignment.joint_training import WordVectors, train_joint_alignment
 
 pytestmark = pytest.mark.torch
@@ -44,7 +44,7 @@ def train(
     texts: Bitext,
     options: JointOptions = SHORT,
     advance: Callable[[int], None] | None = None,
-) -> JointAligned:
+) -> JointReport:
     return train_joint_alignment(
         str(model), [texts], folder, options=options, threads=1, device="cpu", advance=advance
     )
@@ -70,7 +70,7 @@ def test_translated_words_come_together_and_others_stay_apart(tmp_path: Path, ki
     model = write_encoder(tmp_path / kind, kind)
     options = JointOptions(epochs=4, **LEARNING)
     trained = train(model, tmp_path / "aligned", bitext(200), options)
-    start, *epochs = trained.curve
+    start, *epochs = trained.epochs
     assert [point.epoch for point in epochs] == [1, 2, 3, 4]
     losses = [point.loss for point in epochs]
     assert losses[-1] < 0.4 * losses[0]
@@ -140,7 +140,7 @@ def test_same_seed_same_bytes(tmp_path: Path, model: Path) -> None:
     texts = bitext(60)
     first, again = (train(model, tmp_path / name, texts) for name in ("first", "again"))
     assert weights(first.folder) == weights(again.folder)
-    assert first.curve[1:] == again.curve[1:]
+    assert first.epochs[1:] == again.epochs[1:]
     other = train(model, tmp_path / "other", texts, SHORT.with_options(seed=1))
     assert weights(other.folder) != weights(first.folder)
 
@@ -164,7 +164,7 @@ def test_an_interrupted_training_goes_on_to_the_same_bytes(tmp_path: Path, model
     assert told[0] == stop // 3 * 3 or (stop >= 9 and told[0] == 9)
     assert sum(told) == 18
     assert weights(parts.folder) == weights(whole.folder)
-    assert parts.curve[1:] == whole.curve[1:]
+    assert parts.epochs[1:] == whole.epochs[1:]
 
 
 def test_more_epochs_go_on(tmp_path: Path, model: Path) -> None:
@@ -188,7 +188,7 @@ def test_what_holds_words_apart_is_the_second_term(tmp_path: Path, model: Path) 
     for weight in (0.0, 1.0):
         options = JointOptions(epochs=2, hold_weight=weight, **LEARNING)
         aligned = train(model, tmp_path / f"held-{weight}", texts, options)
-        moved[weight] = aligned.curve[-1].drift
+        moved[weight] = aligned.epochs[-1].drift
     assert moved[0.0] > 3 * moved[1.0]
 
 
@@ -265,5 +265,5 @@ def test_words_that_are_linked_by_nearest_neighbours(tmp_path: Path, model: Path
         reading=read.append,
     )
     assert sum(read) == 60
-    assert trained.curve[-1].loss < trained.curve[1].loss
+    assert trained.epochs[-1].loss < trained.epochs[1].loss
     assert trained.links > 60

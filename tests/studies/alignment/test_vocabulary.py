@@ -16,7 +16,7 @@ def test_words_are_counted_and_averaged_over_their_places() -> None:
     encoder = load_encoder("minilm")
     seen: list[int] = []
     words = frequent_words(encoder, TEXTS, fewest_places=2)
-    found = vocabulary_of_texts(encoder, TEXTS, layer=2, found=words, advance=seen.append)
+    found = vocabulary_of_texts(encoder, TEXTS, layer=2, frequent=words, advance=seen.append)
     assert (found.words, found.counts, found.types) == (("dog", "the"), (4, 2), 5)
     assert sum(seen) == len(TEXTS)
     encoded = encode_texts(encoder, encoder.tokenizer.encode(TEXTS), (2,), batch_tokens=4096)

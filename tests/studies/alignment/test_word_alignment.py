@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,7 +13,7 @@ from hypothesis import strategies as st
 
 from nlgauge.errors import FileFormatError, InputError
 from nlgauge.studies.alignment.word_spaces import (
-    check_links,
+    AlignmentInputs,
     mutual_nearest,
     parse_links,
     read_alignments,
@@ -28,9 +30,8 @@ def test_only_words_that_choose_each_other_are_linked() -> None:
     assert mutual_nearest(source, target) == ((0, 0),)
 
 
-def test_a_least_cosine_and_nothing_to_link() -> None:
+def test_far_words_and_nothing_to_link() -> None:
     assert mutual_nearest([[1.0, 0.0]], [[0.0, 1.0]]) == ((0, 0),)
-    assert mutual_nearest([[1.0, 0.0]], [[0.0, 1.0]], least=0.1) == ()
     assert mutual_nearest(np.empty((0, 2)), [[0.0, 1.0]]) == ()
     with pytest.raises(InputError, match="one width, got 2 and 3"):
         mutual_nearest([[1.0, 0.0]], [[0.0, 1.0, 0.0]])
@@ -62,11 +63,13 @@ def test_files_of_word_aligners(tmp_path: Path) -> None:
 
 
 def test_what_is_wrong_is_named(tmp_path: Path) -> None:
+    encoder: Any = None  # links are checked before anything is encoded
+    inputs = AlignmentInputs(encoder, ["one", "one two three"], ["eins", "drei"], 0, alignments_name="a.align")
     with pytest.raises(FileFormatError, match=r"line 3: expected links such as 0-0 1-2, got '1:2'"):
         parse_links("0-0 1:2", where="line 3")
     with pytest.raises(FileFormatError, match="line 2: link 3-0, but the texts have 3 and 1 words"):
-        check_links([((0, 0),), ((3, 0),)], [(1, 1), (3, 1)], name="a.align")
+        replace(inputs, alignments=[((0, 0),), ((3, 0),)]).check_links()
     with pytest.raises(InputError, match=r"a\.align has 1 lines, but there are 2 pairs"):
-        check_links([()], [(1, 1), (3, 1)], name="a.align")
+        replace(inputs, alignments=[()]).check_links()
     with pytest.raises(FileFormatError, match="cannot be read"):
         read_alignments(tmp_path / "none")

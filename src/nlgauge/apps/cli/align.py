@@ -34,7 +34,7 @@ from nlgauge.studies.alignment.from_texts import (
     words_of_texts,
     xmoverscore_correlation,
 )
-from nlgauge.studies.alignment.joint_texts import Bitext, JointAligned, JointOptions
+from nlgauge.studies.alignment.joint_texts import Bitext, JointOptions, JointReport
 from nlgauge.studies.alignment.word_spaces import AlignmentInputs, read_alignments
 from nlgauge.vectors.remap import METHODS, fit_remapping
 from nlgauge.vectors.transforms import NORM_MODES, FittedTransform, LanguageMeans, load_map
@@ -120,7 +120,7 @@ def _train(args: argparse.Namespace) -> int:
         links = read_alignments(Path(file))[: len(source)] if file else None
         bitexts.append(Bitext(source, target, links, file_label(file or "alignments")))
     trained = _with_bars(args, bitexts, options)
-    first, last = trained.curve[0], trained.curve[-1]
+    first, last = trained.epochs[0], trained.epochs[-1]
     return report(
         args,
         f"{args.output}: {trained.links} links of {trained.pairs} pairs of texts ({trained.left_out} left out), "
@@ -130,7 +130,7 @@ def _train(args: argparse.Namespace) -> int:
     )
 
 
-def _with_bars(args: argparse.Namespace, bitexts: list[Bitext], options: JointOptions) -> JointAligned:
+def _with_bars(args: argparse.Namespace, bitexts: list[Bitext], options: JointOptions) -> JointReport:
     from nlgauge.studies.alignment.joint_training import train_joint_alignment
 
     show = not args.quiet

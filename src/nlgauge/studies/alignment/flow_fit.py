@@ -41,6 +41,7 @@ from nlgauge.studies.alignment.flow_losses import (
     new_network,
     one_thread,
     run_network,
+    to_array,
 )
 from nlgauge.studies.alignment.training_loop import FitRun, Training, split_pairs, train
 from nlgauge.studies.alignment.word_spaces import Pairs, csls_pairs, same_width
@@ -51,6 +52,8 @@ from nlgauge.vectors.remap import Side, procrustes, row_pairs
 #: Fewest pairs to fit to; and words without pairs that the criterion looks at, the most frequent ones.
 _FEWEST_PAIRS, _WATCHED = 20, 2000
 
+Rows = NDArray[np.float32]
+
 #: Words of each critic's two inner layers.
 _CRITIC_WIDTH = 1024
 
@@ -59,10 +62,13 @@ _LONGEST_GRADIENT = 5.0
 
 
 class FlowTraining(Training):
-    """Paired rows (`adversarial` False), or rows of two languages on their own."""
+    """Paired rows (`adversarial` False), or rows of two languages on their own.
+
+    The criterion is computed on the rows that are watched.
+    """
 
     def __init__(
-        self, torch: Any, x: NDArray[np.float32], y: NDArray[np.float32], options: FlowOptions, *, adversarial: bool
+        self, torch: Any, x: Rows, y: Rows, options: FlowOptions, *, watched: tuple[Rows, Rows], adversarial: bool
     ) -> None:
         super().__init__(torch, options.seed)
         self._options, self._adversarial = options, adversarial
@@ -79,14 +85,10 @@ class FlowTraining(Training):
             self._critics = [new_network(torch, widths, generator=self.chance) for _ in range(2)]
             self.optimisers += [optimiser(critic, lr=options.learning_rate) for critic in self._critics]
             self.helpers = [tensor for critic in self._critics for tensor in critic]
-        self._watched = (self._x, y)
+        self._watched = torch.from_numpy(watched[0]), watched[1]
         self._pairs: Any = None
         self._rotation: Any = None
         self._hold_rotation()
-
-    def watch(self, x: NDArray[np.float32], y: NDArray[np.float32]) -> None:
-        """Rows that the criterion is computed on."""
-        self._watched = (self.torch.from_numpy(x), y)
 
     def criterion(self) -> float:
         """Of the state as it is; minus infinity where numbers are not finite."""
@@ -95,11 +97,9 @@ class FlowTraining(Training):
     def begin_round(self) -> None:
         """Find pairs for the constraint under the map so far (Algorithm 1); parallel text has its own."""
         if self._adversarial and self._options.constraint != "none":
-            source, target = (
-                unit_rows(rows, pairwise=True) for rows in (self._moved(self._watched[0]), self._watched[1])
-            )
-            found, _ = csls_pairs(source, target)
-            self._pairs = self.torch.from_numpy(np.stack([found.source, found.target]))
+            sides = self._moved(self._watched[0]), self._watched[1]
+            pairs, _ = csls_pairs(*(unit_rows(rows, pairwise=True) for rows in sides))
+            self._pairs = self.torch.from_numpy(np.stack(pairs))
             self._hold_rotation()
 
     def _hold_rotation(self) -> None:
@@ -120,10 +120,7 @@ class FlowTraining(Training):
             losses.append(float(loss.detach()))
             if not np.isfinite(losses[-1]):
                 break
-            self.optimisers[0].zero_grad()
-            loss.backward()
-            torch.nn.utils.clip_grad_norm_(self.parameters, _LONGEST_GRADIENT)
-            self.optimisers[0].step()
+            self.follow(loss, self.optimisers[0], longest_gradient=_LONGEST_GRADIENT)
         return float(np.mean(losses))
 
     def _paired_loss(self, rows: Any) -> Any:
@@ -154,9 +151,7 @@ class FlowTraining(Training):
         made = (both.x_as_y, both.y_as_x)
         for critic, optimiser, real, own in zip(self._critics, self.optimisers[1:], (y, x), made, strict=True):
             loss = critic_loss(torch, critic, real, own, penalty=options.penalty, generator=self.chance)
-            optimiser.zero_grad()
-            loss.backward()
-            optimiser.step()
+            self.follow(loss, optimiser)
 
     def _constraint(self, x: Any, moved: Any, y: Any) -> Any:
         if self._options.constraint == "none":
@@ -167,7 +162,7 @@ class FlowTraining(Training):
     def _drawn(self, side: Any, count: int) -> Any:
         return self.torch.randint(len(side), (min(count, len(side)),), generator=self.chance)
 
-    def _moved(self, rows: Any) -> NDArray[np.float32]:
+    def _moved(self, rows: Any) -> Rows:
         with self.torch.no_grad():
             return np.asarray(mapped(self.torch, self.source, self.target, rows).numpy(), dtype=np.float32)
 
@@ -185,12 +180,12 @@ class FlowTraining(Training):
 class _Start(NamedTuple):
     """The centred rotation, and both sides as the flows see them."""
 
-    rotation: NDArray[np.float32]
-    source_mean: NDArray[np.float32]
-    target_mean: NDArray[np.float32]
+    rotation: Rows
+    source_mean: Rows
+    target_mean: Rows
     scale: float
-    x: NDArray[np.float32]
-    y: NDArray[np.float32]
+    x: Rows
+    y: Rows
     reductions: Mapping[Side, Reduction]
 
 
@@ -205,8 +200,8 @@ def fit_flow(
     start = _start(x, y, Pairs(kept, kept), reductions)
     torch = require("torch", "torch")
     with one_thread(torch):
-        training = FlowTraining(torch, start.x[kept], start.y[kept], chosen, adversarial=False)
-        training.watch(start.x[held_out], start.y[held_out])
+        watched = start.x[held_out], start.y[held_out]
+        training = FlowTraining(torch, start.x[kept], start.y[kept], chosen, watched=watched, adversarial=False)
         return _fit(training, start, chosen, run or FitRun(), "flow", len(x))
 
 
@@ -233,8 +228,8 @@ def fit_gan_flow(
     start = _start(x, y, pairs, reductions)
     torch = require("torch", "torch")
     with one_thread(torch):
-        training = FlowTraining(torch, start.x, start.y, chosen, adversarial=True)
-        training.watch(start.x[:_WATCHED], start.y[:_WATCHED])
+        watched = start.x[:_WATCHED], start.y[:_WATCHED]
+        training = FlowTraining(torch, start.x, start.y, chosen, watched=watched, adversarial=True)
         return _fit(training, start, chosen, run or FitRun(), "gan-flow", len(pairs))
 
 
@@ -285,10 +280,8 @@ def _fit(
 def fit_fcnn(
     source: ArrayLike, target: ArrayLike, *, options: FlowOptions | None = None, run: FitRun | None = None
 ) -> Fitted[TanhNetwork]:
-    """Fit to paired rows; of the options, hidden, epochs, batch, learning_rate, validation, patience and seed are
-    meant.
-    """
-    chosen = options or FlowOptions(hidden=FCNN_HIDDEN)
+    """Fit to paired rows. Options: hidden, epochs, batch, learning_rate, validation, patience and seed."""
+    chosen, run = options or FlowOptions(hidden=FCNN_HIDDEN), run or FitRun()
     x, y, reductions = _enough_pairs(source, target, "network")
     means = x.mean(axis=0), y.mean(axis=0)
     spread = math.sqrt(np.square(x - means[0]).mean()) or 1.0
@@ -297,18 +290,18 @@ def fit_fcnn(
     torch = require("torch", "torch")
     with one_thread(torch):
         training = _FcnnTraining(torch, rows[0], rows[1], chosen)
-        trained = train(training, chosen, run or FitRun(), method="fcnn", inputs=rows)
-    arrays = [np.array(tensor.detach().numpy(), dtype=np.float32) for tensor in training.parameters]
-    made = (run or FitRun()).origin_of("fcnn", len(x), trained, chosen.seed)
+        trained = train(training, chosen, run, method="fcnn", inputs=rows)
+    arrays = list(map(to_array, training.parameters))
+    origin = run.origin_of("fcnn", len(x), trained, chosen.seed)
     layers = tuple(zip(arrays[::2], arrays[1::2], strict=True))
     shifts = means[0].astype(np.float32), means[1].astype(np.float32)
-    return Fitted(TanhNetwork(layers, *shifts, spread, reach, made, reductions), *trained)
+    return Fitted(TanhNetwork(layers, *shifts, spread, reach, origin, reductions), *trained)
 
 
 class _FcnnTraining(Training):
     """One fit under way."""
 
-    def __init__(self, torch: Any, x: NDArray[np.float32], y: NDArray[np.float32], options: FlowOptions) -> None:
+    def __init__(self, torch: Any, x: Rows, y: Rows, options: FlowOptions) -> None:
         super().__init__(torch, options.seed)
         self._options = options
         widths = (x.shape[1], options.hidden, options.hidden, x.shape[1])
@@ -331,7 +324,5 @@ class _FcnnTraining(Training):
             moved = run_network(self.parameters, self._x[part], torch.tanh, last=True)
             loss = ((moved - self._y[part]) ** 2).mean()
             losses.append(float(loss.detach()))
-            self.optimisers[0].zero_grad()
-            loss.backward()
-            self.optimisers[0].step()
+            self.follow(loss, self.optimisers[0])
         return float(np.mean(losses))

@@ -75,8 +75,8 @@ class FlowOptions(OptionSet):
     def check_method(self, method: str) -> None:
         """Refuse what a fit of that method has no pairs for, before anything is encoded."""
         if method == "flow" and self.rounds != 1:
-            told = "rounds belong to fits without parallel text, which find pairs anew in each"
-            msg = f"{told}; got rounds={self.rounds}"
+            what = "rounds belong to fits without parallel text, which find pairs anew in each"
+            msg = f"{what}; got rounds={self.rounds}"
             raise RecipeError(msg)
         if method == "gan-flow" and self.validation == "error":
             msg = "validation 'error' needs pairs that are known; take semantic or structural"
@@ -179,12 +179,13 @@ def inverse(torch: Any, layers: Layers, rows: Any) -> Any:
 def couplings_of(layers: Layers) -> tuple[Coupling, ...]:
     """As numbers that need no torch."""
     return tuple(
-        Coupling(number % 2 == 0, **{name: _array(tensor) for name, tensor in layer.items()})
+        Coupling(number % 2 == 0, **{name: to_array(tensor) for name, tensor in layer.items()})
         for number, layer in enumerate(layers)
     )
 
 
-def _array(tensor: Any) -> Any:
+def to_array(tensor: Any) -> NDArray[np.float32]:
+    """The numbers of a tensor."""
     return np.array(tensor.detach().numpy(), dtype=np.float32)
 
 

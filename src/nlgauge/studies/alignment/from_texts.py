@@ -277,8 +277,10 @@ def held_out_words(inputs: AlignmentInputs) -> HeldOut:
 
 def evaluate_map(words: HeldOut, transform: FittedTransform | None) -> MapQuality:
     """What the map (None: none at all) makes of the words."""
-    source = [_moved(transform, rows, "source") for rows in words.source]
-    target = [_moved(transform, rows, "target") for rows in words.target]
+    source, target = list(words.source), list(words.target)
+    if transform is not None:
+        source = [transform.apply(rows, side="source") for rows in source]
+        target = [transform.apply(rows, side="target") for rows in target]
     x, z = (
         unit_rows(
             np.concatenate(
@@ -289,11 +291,9 @@ def evaluate_map(words: HeldOut, transform: FittedTransform | None) -> MapQualit
         for place, side in ((0, source), (1, target))
     )
     x, z = x[:_MOST_LINKS], z[:_MOST_LINKS]
-    gold = Pairs(np.arange(len(x)), np.arange(len(x)))
-    by_cosine, by_csls = (induction_precision(x, z, gold, by=by) for by in ("cosine", "csls"))
+    by_cosine, by_csls = (induction_precision(x, z, Pairs.of_rows(len(x)), by=by) for by in ("cosine", "csls"))
     means = [unit_rows(np.stack([rows.mean(axis=0) for rows in side]), pairwise=True) for side in (source, target)]
-    texts = Pairs(np.arange(len(means[0])), np.arange(len(means[0])))
-    retrieved = induction_precision(means[0], means[1], texts, by="cosine")
+    retrieved = induction_precision(means[0], means[1], Pairs.of_rows(len(source)), by="cosine")
     f1 = float("nan")
     if words.gold:
         f1 = link_f1([mutual_nearest(a, b) for a, b in zip(source, target, strict=True)], words.links)
@@ -308,10 +308,6 @@ def link_f1(found: Sequence[Links], gold: Sequence[Links]) -> float:
     """
     right = sum(len(set(ours) & set(theirs)) for ours, theirs in zip(found, gold, strict=True))
     return 2 * right / max(sum(map(len, found)) + sum(len(set(links)) for links in gold), 1)
-
-
-def _moved(transform: FittedTransform | None, rows: Rows, side: str) -> Rows:
-    return rows if transform is None else transform.apply(rows, side="source" if side == "source" else "target")
 
 
 def check_rated(sources: Sequence[str], hyps: Sequence[str], human: Sequence[float]) -> None:

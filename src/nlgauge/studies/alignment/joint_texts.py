@@ -23,7 +23,7 @@ import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,7 +40,6 @@ from nlgauge.io.store.resolve import ModelFiles
 from nlgauge.studies.alignment.word_spaces import (
     AlignmentInputs,
     Links,
-    check_links,
     fits,
     mutual_nearest,
     texts_as_words,
@@ -94,27 +93,12 @@ class JointEpoch(NamedTuple):
     """Share of linked words whose nearest word in the translation is the one they are linked with."""
 
 
-class JointAligned(NamedTuple):
-    """A model brought together, and the way to it."""
-
-    folder: Path
-    """In the layout of Hugging Face: `model=FOLDER` takes it."""
-    weights_digest: str
-    curve: tuple[JointEpoch, ...]
-    pairs: int
-    """Pairs of texts that have a link; a part is kept apart."""
-    links: int
-    left_out: int
-    """Pairs of texts without a link, empty, too long, or whose words the tokenizer does not keep apart."""
-    ended: Literal["epochs", "diverged"]
-    """Why it ended; a diverged one is that of its last checkpoint."""
-
-
 @dataclass(frozen=True)
 class JointReport(Document):
     """What a model was trained on, and how it went."""
 
     format = "nlgauge-joint-align-1"
+    unwritten: ClassVar[tuple[str, ...]] = ("folder", "weights_digest")
 
     model: str
     model_weights: str
@@ -122,10 +106,16 @@ class JointReport(Document):
     inputs: str
     """A digest of the model, the texts and the options."""
     pairs: int
+    """Pairs of texts that have a link; a part is kept apart."""
     links: int
     left_out: int
+    """Pairs of texts without a link, empty, too long, or whose words the tokenizer does not keep apart."""
     ended: str
+    """Why it ended: epochs, or diverged; a diverged one is that of its last checkpoint."""
     epochs: tuple[JointEpoch, ...]
+    folder: Path = Path()
+    """Of the trained model, in the layout of Hugging Face: `model=FOLDER` takes it. The file is in it."""
+    weights_digest: str = ""
 
 
 #: Batches among which texts are sorted by length: less padding, and still another order every epoch.
@@ -177,9 +167,17 @@ def linked_pairs(
     found: list[LinkedPair] = []
     for bitext in bitexts:
         _check(bitext)
+        inputs = AlignmentInputs(
+            *(encoder, bitext.source, bitext.target, layer),
+            alignments=bitext.links,
+            alignments_name=bitext.name,
+            advance=advance,
+        )
+        inputs.check_links()
         links = bitext.links
         if links is None:
-            links = _neighbours(encoder, bitext, layer, advance)
+            nearest = {n: mutual_nearest(*words) for n, *words in texts_as_words(inputs, by_blanks=False)}
+            links = [nearest.get(n, ()) for n in range(len(bitext.source))]
         tokens = [encoder.tokenizer.encode(list(texts)) for texts in (bitext.source, bitext.target)]
         for number, (own, left, right) in enumerate(zip(links, *tokens, strict=True)):
             if not (own and fits(left) and fits(right)):
@@ -199,20 +197,6 @@ def _check(bitext: Bitext) -> None:
     if list(bitext.source) == list(bitext.target):
         msg = "both sides are the same text, so there is nothing to bring together; give translations"
         raise InputError(msg)
-    if bitext.links is not None:
-        sizes = [
-            (len(left.split()), len(right.split())) for left, right in zip(bitext.source, bitext.target, strict=True)
-        ]
-        check_links(bitext.links, sizes, name=bitext.name)
-
-
-def _neighbours(encoder: Encoder, bitext: Bitext, layer: int, advance: Callable[[int], None] | None) -> list[Links]:
-    links: list[Links] = [()] * len(bitext.source)
-    inputs = AlignmentInputs(encoder, bitext.source, bitext.target, layer, advance=advance)
-    sides = texts_as_words(inputs, by_blanks=False)
-    for number, *words in sides:
-        links[number] = mutual_nearest(*words)
-    return links
 
 
 def _side(encoder: Encoder, text: str, tokens: Tokens, by_blanks: bool) -> Side | None:

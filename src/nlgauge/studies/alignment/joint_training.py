@@ -41,7 +41,6 @@ from nlgauge.io.store.resolve import ModelFiles, resolve
 from nlgauge.studies.alignment.from_texts import check_layer
 from nlgauge.studies.alignment.joint_texts import (
     Bitext,
-    JointAligned,
     JointEpoch,
     JointFolder,
     JointOptions,
@@ -291,23 +290,14 @@ class JointTraining:
         warnings.warn(f"{where}; kept is {latest.name}; {advice}", ConvergenceWarning, stacklevel=user_stacklevel())
         return "diverged"
 
-    def finish(self, left_out: int, ended: Literal["epochs", "diverged"]) -> JointAligned:
+    def finish(self, left_out: int, ended: str) -> JointReport:
         """Write the model, and say how it went."""
+        inputs = self._files.name, self._files.weights_digest, self._options, self._inputs
         links = sum(len(pair.links) for pair in self._pairs)
-        made = JointAligned(self._folder.path, "", tuple(self._curve), len(self._pairs), links, left_out, ended)
-        report = JointReport(
-            self._files.name,
-            self._files.weights_digest,
-            self._options,
-            self._inputs,
-            made.pairs,
-            made.links,
-            left_out,
-            ended,
-            made.curve,
-        )
+        report = JointReport(*inputs, len(self._pairs), links, left_out, ended, tuple(self._curve))
         self._folder.save_model(self._transformers, self._network, report)
-        return made._replace(weights_digest=resolve(self._folder.path).weights_digest)
+        folder = self._folder.path
+        return replace(report, folder=folder, weights_digest=resolve(folder).weights_digest)
 
     def _batches(self, epoch: int) -> list[Any]:
         lengths = [len(pair.source.ids) + len(pair.target.ids) for pair in self._trained_on]
@@ -336,7 +326,7 @@ def train_joint_alignment(
     reading: Callable[[int], None] | None = None,
     advance: Callable[[int], None] | None = None,
     start: Callable[[int], None] | None = None,
-) -> JointAligned:
+) -> JointReport:
     """Train on parallel texts, all of them together, and write the model to a folder.
 
     A folder with a checkpoint of the same training goes on from there. Without links, words are linked that are

@@ -53,6 +53,14 @@ class Training(ABC):
     def begin_round(self) -> None:  # noqa: B027 - most fits have nothing to do there
         """What a round of bootstrapping starts with; nothing where pairs are known."""
 
+    def follow(self, loss: Any, optimiser: Any, *, longest_gradient: float | None = None) -> None:
+        """One step down the gradient of a loss."""
+        optimiser.zero_grad()
+        loss.backward()
+        if longest_gradient is not None:
+            self.torch.nn.utils.clip_grad_norm_(self.parameters, longest_gradient)
+        optimiser.step()
+
     def keep_best(self, *, new: bool) -> None:
         """Remember the map as it is, unless a better state is remembered."""
         if new or self._best is None:
@@ -154,7 +162,7 @@ def train(
             ended = "diverged"
             break
         curve.append(Epoch(number, turn + 1, loss, reached))
-        if reached > curve[_place(curve, best)].criterion:
+        if reached > next(point.criterion for point in curve if point.epoch == best):
             best = number
             training.keep_best(new=True)
         if run.state is not None:
@@ -162,10 +170,6 @@ def train(
         run.advance(1)
     training.restore_best()
     return Trained(tuple(curve), best, ended)
-
-
-def _place(curve: list[Epoch], epoch: int) -> int:
-    return next(place for place, point in enumerate(curve) if point.epoch == epoch)
 
 
 def _inputs_digest(inputs: Iterable[NDArray[Any]], options: FlowOptions, method: str) -> str:
@@ -181,13 +185,8 @@ def _inputs_digest(inputs: Iterable[NDArray[Any]], options: FlowOptions, method:
 
 def _save_state(training: Training, path: Path, inputs: str, curve: list[Epoch], best: int) -> None:
     buffer = io.BytesIO()
-    content = {
-        "inputs": inputs,
-        "curve": [list(point) for point in curve],
-        "best": best,
-        "training": training.state(),
-    }
-    training.torch.save(content, buffer)
+    content = {"inputs": inputs, "curve": [list(point) for point in curve], "best": best}
+    training.torch.save(content | {"training": training.state()}, buffer)
     write_atomic(path, buffer.getvalue())
 
 

@@ -68,32 +68,19 @@ class Vocabulary(NamedTuple):
 
     words: tuple[str, ...]
     vectors: NDArray[np.float32]
-    """A row per word."""
+    """A row per word; none before texts are encoded."""
     counts: tuple[int, ...]
     types: int
     """Words of the texts before the rare ones were left out."""
 
 
-class FrequentWords(NamedTuple):
-    """Words of texts by their number, before anything is encoded; most frequent first."""
-
-    words: tuple[str, ...]
-    counts: tuple[int, ...]
-    types: int
-    """Words of the texts before the rare ones were left out."""
-    tokens: tuple[Tokens, ...]
-    """Of each text."""
-
-
-def frequent_words(
-    encoder: Encoder, texts: Sequence[str], *, most: int = 3000, fewest_places: int = 4
-) -> FrequentWords:
-    """The `most` frequent words that stand in at least `fewest_places`."""
-    tokens = tuple(encoder.tokenizer.encode(list(texts)))
-    places = Counter(word for text, one in zip(texts, tokens, strict=True) for word, _, _ in _words(text, one))
-    kept = sorted((word for word, count in places.items() if count >= fewest_places), key=lambda w: (-places[w], w))
-    words = tuple(kept[:most])
-    return FrequentWords(words, tuple(places[word] for word in words), len(places), tokens)
+def frequent_words(encoder: Encoder, texts: Sequence[str], *, most: int = 3000, fewest_places: int = 4) -> Vocabulary:
+    """The `most` frequent words that stand in at least `fewest_places`, without vectors."""
+    tokens = encoder.tokenizer.encode(list(texts))
+    counts = Counter(word for text, own in zip(texts, tokens, strict=True) for word, _, _ in _words(text, own))
+    known = sorted((word for word, count in counts.items() if count >= fewest_places), key=lambda w: (-counts[w], w))
+    words, none = tuple(known[:most]), np.empty((0, encoder.hidden_size), dtype=np.float32)
+    return Vocabulary(words, none, tuple(counts[word] for word in words), len(counts))
 
 
 def vocabulary_of_texts(
@@ -101,28 +88,28 @@ def vocabulary_of_texts(
     texts: Sequence[str],
     *,
     layer: int,
-    found: FrequentWords | None = None,
+    frequent: Vocabulary | None = None,
     batch_tokens: int = 4096,
     advance: Callable[[int], None] | None = None,
 ) -> Vocabulary:
     """The frequent words with their vectors; `advance` is told how many texts are done.
 
-    `found`: what `frequent_words` said of these texts, if it was asked already.
+    `frequent`: the `frequent_words` of these texts, if they were counted already.
     """
-    words, counts, types, tokens = found or frequent_words(encoder, texts)
-    rows = {word: row for row, word in enumerate(words)}
+    counted = frequent or frequent_words(encoder, texts)
+    rows = {word: row for row, word in enumerate(counted.words)}
     sums = np.zeros((len(rows), encoder.hidden_size))
     for start in range(0, len(texts), _WORD_PORTION):
-        part = slice(start, start + _WORD_PORTION)
-        encoded = encode_texts(encoder, tokens[part], (layer,), batch_tokens=batch_tokens)
-        for text, one in zip(texts[part], encoded, strict=True):
-            for word, first, after in _words(text, one.tokens):
+        part = list(texts[start : start + _WORD_PORTION])
+        encoded = encode_texts(encoder, encoder.tokenizer.encode(part), (layer,), batch_tokens=batch_tokens)
+        for text, own in zip(part, encoded, strict=True):
+            for word, first, after in _words(text, own.tokens):
                 if word in rows:
-                    sums[rows[word]] += one.layers[layer][first:after].mean(axis=0, dtype=np.float64)
+                    sums[rows[word]] += own.layers[layer][first:after].mean(axis=0, dtype=np.float64)
         if advance is not None:
-            advance(len(texts[part]))
-    vectors = (sums / np.maximum(np.array(counts, dtype=np.float64), 1)[:, None]).astype(np.float32)
-    return Vocabulary(words, vectors, counts, types)
+            advance(len(part))
+    vectors = sums / np.maximum(np.array(counted.counts, dtype=np.float64), 1)[:, None]
+    return counted._replace(vectors=vectors.astype(np.float32))
 
 
 def _words(text: str, tokens: Tokens) -> list[tuple[str, int, int]]:
@@ -371,7 +358,7 @@ def vocabularies_of_texts(
     _check_words(source, target, min(side.encoder.hidden_size for side in sides), made)
     words, others = (
         vocabulary_of_texts(
-            side.encoder, lines, layer=side.layer, found=frequent, batch_tokens=batch_tokens, advance=advance
+            side.encoder, lines, layer=side.layer, frequent=frequent, batch_tokens=batch_tokens, advance=advance
         )
         for side, lines, frequent in zip(sides, texts, (source, target), strict=True)
     )
@@ -410,7 +397,11 @@ def fit_unsupervised(
     search = SearchOptions.of(options)
     made = origin or Origin()
     _check_words(source, target, min(source.vectors.shape[1], target.vectors.shape[1]), made)
-    _check_finite(source, target)
+    for name, side in (("source", source), ("target", target)):
+        bad = np.flatnonzero(~np.isfinite(side.vectors).all(axis=1))
+        if bad.size:
+            msg = f"the vector of word {side.words[bad[0]]!r} of the {name} is not finite ({bad.size} such words)"
+            raise InputError(msg)
     x, z, reductions = same_width(source.vectors, target.vectors)
     learned = learn_alignment(x, z, restarts=search.restarts, seed=search.seed, advance=advance)
     best = learned.best
@@ -445,10 +436,15 @@ def _check_found(learned: SelfLearned, runs: str, width: int, search: SearchOpti
     raise AlignmentNotFoundError(msg)
 
 
-def check_one_language(
-    source: Vocabulary | FrequentWords, target: Vocabulary | FrequentWords, origin: Origin
-) -> None:
-    """Refuse one language seen through one model on both sides: the answer is to leave the vectors alone."""
+def _check_words(source: Vocabulary, target: Vocabulary, width: int, origin: Origin) -> None:
+    """Refuse too little text, and one language seen through one model: the answer is to leave its vectors alone."""
+    for name, side in (("source", source), ("target", target)):
+        if side.types < FEWEST_TYPES:
+            msg = f"the {name} text has {side.types} different words, and {FEWEST_TYPES} are needed; give more text"
+            raise InputError(msg)
+        if len(side.words) < width:
+            msg = f"{len(side.words)} frequent words of the {name} do not span {width} dimensions; give more text"
+            raise InputError(msg)
     if origin.target_weights:
         return
     shared = len(set(source.words) & set(target.words)) / min(len(source.words), len(target.words))
@@ -459,24 +455,3 @@ def check_one_language(
             f"both sides are of one model and {language}: there is nothing to align; give two languages or two models"
         )
         raise InputError(msg)
-
-
-def _check_words(
-    source: Vocabulary | FrequentWords, target: Vocabulary | FrequentWords, width: int, origin: Origin
-) -> None:
-    for name, side in (("source", source), ("target", target)):
-        if side.types < FEWEST_TYPES:
-            msg = f"the {name} text has {side.types} different words, and {FEWEST_TYPES} are needed; give more text"
-            raise InputError(msg)
-        if len(side.words) < width:
-            msg = f"{len(side.words)} frequent words of the {name} do not span {width} dimensions; give more text"
-            raise InputError(msg)
-    check_one_language(source, target, origin)
-
-
-def _check_finite(source: Vocabulary, target: Vocabulary) -> None:
-    for name, side in (("source", source), ("target", target)):
-        bad = np.flatnonzero(~np.isfinite(side.vectors).all(axis=1))
-        if bad.size:
-            msg = f"the vector of word {side.words[bad[0]]!r} of the {name} is not finite ({bad.size} such words)"
-            raise InputError(msg)

@@ -100,10 +100,22 @@ class AlignmentInputs:
 
     def check_links(self) -> None:
         """Refuse links to words that are not there."""
-        if self.alignments is not None:
-            texts = zip(self.source, self.target, strict=True)
-            sizes = [(len(left.split()), len(right.split())) for left, right in texts]
-            check_links(self.alignments, sizes, name=self.alignments_name)
+        if self.alignments is None:
+            return
+        name, texts = self.alignments_name, list(zip(self.source, self.target, strict=True))
+        if len(texts) != len(self.alignments):
+            count = f"{name} has {len(self.alignments)} lines, but there are {len(texts)} pairs of texts"
+            msg = f"{count}; one line per pair"
+            raise InputError(msg)
+        for number, (links, pair) in enumerate(zip(self.alignments, texts, strict=True), 1):
+            left, right = (len(text.split()) for text in pair)
+            for i, j in links:
+                if i >= left or j >= right:
+                    msg = (
+                        f"{name}, line {number}: link {i}-{j}, but the texts have {left} and {right} words; "
+                        "give as texts the tokenised files that were aligned"
+                    )
+                    raise FileFormatError(msg)
 
 
 def _links_of_equal_texts(source: Sequence[str], target: Sequence[str]) -> list[Links]:
@@ -222,15 +234,20 @@ def _words(
     return found
 
 
-def mutual_nearest(source: ArrayLike, target: ArrayLike, *, least: float = -1.0) -> Links:
-    """Words that are each other's nearest by cosine, at least `least`; the first of equally near ones counts.
+def mutual_nearest(source: ArrayLike, target: ArrayLike) -> Links:
+    """Words that are each other's nearest by cosine; the first of equally near ones counts.
 
     Rows are words' vectors. The same idea as SimAlign's method Argmax (Jalili Sabet et al. 2020).
 
     >>> mutual_nearest([[1.0, 0.0], [0.0, 1.0]], [[0.1, 2.0], [3.0, 0.0]])
     ((0, 1), (1, 0))
     """
-    x, z = (unit_rows(_matrix(rows), pairwise=True) for rows in (source, target))
+    sides = [np.asarray(vectors, dtype=np.float64) for vectors in (source, target)]
+    for rows in sides:
+        if rows.ndim != 2:
+            msg = f"expected a matrix with a word's vector per row, got an array of shape {rows.shape}"
+            raise InputError(msg)
+    x, z = (unit_rows(rows, pairwise=True) for rows in sides)
     if not len(x) or not len(z):
         return ()
     if x.shape[1] != z.shape[1]:
@@ -238,15 +255,7 @@ def mutual_nearest(source: ArrayLike, target: ArrayLike, *, least: float = -1.0)
         raise InputError(msg)
     cosine = x @ z.T
     forth, back = cosine.argmax(axis=1), cosine.argmax(axis=0)
-    return tuple((i, int(j)) for i, j in enumerate(forth) if back[j] == i and cosine[i, j] >= least)
-
-
-def _matrix(vectors: ArrayLike) -> NDArray[np.float64]:
-    rows = np.asarray(vectors, dtype=np.float64)
-    if rows.ndim != 2:
-        msg = f"expected a matrix with a word's vector per row, got an array of shape {rows.shape}"
-        raise InputError(msg)
-    return rows
+    return tuple((i, int(j)) for i, j in enumerate(forth) if back[j] == i)
 
 
 def parse_links(line: str, *, where: str) -> Links:
@@ -273,21 +282,6 @@ def read_alignments(path: Path) -> list[Links]:
         msg = f"word alignments {str(path)!r} cannot be read: {error}"
         raise FileFormatError(msg) from error
     return [parse_links(line, where=f"{path.name}, line {number}") for number, line in enumerate(lines, 1)]
-
-
-def check_links(alignments: Sequence[Links], sizes: Sequence[tuple[int, int]], *, name: str) -> None:
-    """Refuse links to words that are not there; `sizes` are the words of source and target of each pair."""
-    if len(sizes) != len(alignments):
-        msg = f"{name} has {len(alignments)} lines, but there are {len(sizes)} pairs of texts; one line per pair"
-        raise InputError(msg)
-    for number, (links, (left, right)) in enumerate(zip(alignments, sizes, strict=True), 1):
-        for i, j in links:
-            if i >= left or j >= right:
-                msg = (
-                    f"{name}, line {number}: link {i}-{j}, but the texts have {left} and {right} words; "
-                    "give as texts the tokenised files that were aligned"
-                )
-                raise FileFormatError(msg)
 
 
 def write_alignments(path: Path, alignments: Iterable[Iterable[tuple[int, int]]]) -> None:
@@ -338,6 +332,11 @@ class Pairs(NamedTuple):
     source: NDArray[np.intp]
     target: NDArray[np.intp]
 
+    @classmethod
+    def of_rows(cls, count: int) -> Pairs:
+        """Each row with that of the same number."""
+        return cls(np.arange(count), np.arange(count))
+
     def __len__(self) -> int:  # pairs, not sides
         return len(self.source)
 
@@ -376,28 +375,19 @@ def induction_precision(
         msg = "lexicon induction needs gold pairs, got none"
         raise InputError(msg)
     asked, where = np.unique(gold.source, return_inverse=True)
-    answers = _nearest(source[asked], target, by, everything=source)
+    hubness = np.zeros(len(target), dtype=np.float32)
+    if by == "csls":  # hubs are told by all source words
+        hubness = np.concatenate([_mean_of_nearest(part @ source.T) for part in _portions(target)])
+    # A row's own r is the same for all its candidates, so it cannot change which is first.
+    factor = np.float32(2 if by == "csls" else 1)
+    answers = np.concatenate(
+        [(factor * (part @ target.T) - hubness).argmax(axis=1) for part in _portions(source[asked])]
+    )
     return float(np.bincount(where, weights=answers[where] == gold.target).clip(max=1).mean())
 
 
-def _nearest(
-    asked: NDArray[np.float32],
-    target: NDArray[np.float32],
-    by: str,
-    *,
-    everything: NDArray[np.float32] | None = None,
-) -> NDArray[np.intp]:
-    """The nearest target row of each row asked about; hubs are told by all source words."""
-    hubness = np.zeros(len(target), dtype=np.float32)
-    if by == "csls":
-        source = asked if everything is None else everything
-        parts = [slice(start, start + _PORTION) for start in range(0, len(target), _PORTION)]
-        hubness = np.concatenate([_mean_of_nearest(target[part] @ source.T) for part in parts])
-    # A row's own r is the same for all its candidates, so it cannot change which is first.
-    parts = [slice(start, start + _PORTION) for start in range(0, len(asked), _PORTION)]
-    none = np.empty(0, dtype=np.intp)
-    factor = np.float32(2 if by == "csls" else 1)
-    return np.concatenate([none, *((factor * (asked[part] @ target.T) - hubness).argmax(axis=1) for part in parts)])
+def _portions(rows: NDArray[np.float32]) -> list[NDArray[np.float32]]:
+    return [rows[start : start + _PORTION] for start in range(0, len(rows), _PORTION)]
 
 
 def _mean_of_nearest(cosines: NDArray[np.float32]) -> NDArray[np.float32]:
