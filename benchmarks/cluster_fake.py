@@ -19,9 +19,8 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from nlgauge.apps.cluster.ray_pool import run_on_actors
+from nlgauge.apps.cluster.executors import Tasks, run_on_actors
 from nlgauge.apps.cluster.shards import RowShard
-from nlgauge.apps.cluster.tasks import Tasks
 from nlgauge.apps.cluster.worker import Pass, Report
 
 __all__ = ["main"]

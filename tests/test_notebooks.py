@@ -17,7 +17,7 @@ from tests.apps.cli.conftest import REFERENCE, SYSTEM_A, SYSTEM_B
 import nlgauge
 from nlgauge import data
 from nlgauge.apps import cluster as distributed
-from nlgauge.apps.cluster.merged import Estimate
+from nlgauge.apps.cluster.driver import Estimate
 from nlgauge.studies import compare, ensembles, meta, stress
 from nlgauge.studies.explain.evaluate import evaluate_errors
 from nlgauge.studies.published.load import find_paper_table

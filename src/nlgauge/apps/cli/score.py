@@ -38,9 +38,8 @@ from nlgauge.errors import RecipeError
 from nlgauge.io.table import Cell, Table
 
 if TYPE_CHECKING:
-    from nlgauge.apps.cluster.driver import Run
+    from nlgauge.apps.cluster.driver import Prediction, Run
     from nlgauge.apps.cluster.executors import Executor
-    from nlgauge.apps.cluster.merged import Prediction
 
 #: Options about segments that are read from files.
 _OF_TEXTS = ("input_format", "document_ids", "unit", "alignments", "citation")
@@ -265,7 +264,7 @@ def _report_run(run: Run, args: argparse.Namespace) -> int:
 
 
 def _merge(args: argparse.Namespace) -> int:
-    from nlgauge.apps.cluster.merged import merge
+    from nlgauge.apps.cluster.parts import merge
 
     merged = merge(args.merge)
     confidence = _confidence(args)
@@ -289,7 +288,7 @@ def _merge(args: argparse.Namespace) -> int:
 
 
 def _format_prediction(prediction: Prediction) -> str:
-    from nlgauge.apps.cluster.merged import clock
+    from nlgauge.apps.cluster.driver import clock
 
     rows: list[list[Cell]] = [
         [estimate.workers, clock(estimate.seconds), f"{estimate.gigabytes:.1f}", f"{estimate.cost:.3g}"]

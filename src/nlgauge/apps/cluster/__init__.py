@@ -7,9 +7,9 @@ print(many.merge("scores/").scores)
 """
 
 from nlgauge.apps.cluster.columns import parse_columns
-from nlgauge.apps.cluster.driver import Run, score
+from nlgauge.apps.cluster.driver import Prediction, Run, dry_run, score
 from nlgauge.apps.cluster.executors import Executor, Local, Ray, Shard
-from nlgauge.apps.cluster.merged import Merged, Prediction, RowError, dry_run, merge
+from nlgauge.apps.cluster.parts import Merged, RowError, merge
 
 __all__ = [
     "Executor",

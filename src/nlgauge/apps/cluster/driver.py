@@ -1,4 +1,7 @@
-"""`nlgauge.apps.cluster.score`: a table of any size, in shards, on any executor."""
+"""`nlgauge.apps.cluster.score`: a table of any size, in shards, on any executor; `dry_run` predicts what it takes.
+
+The prediction scores a sample here and estimates time, memory and cost for 1, 10 and 100 workers.
+"""
 
 from __future__ import annotations
 
@@ -11,19 +14,36 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nlgauge.apps.cluster.columns import Columns, ColumnsGiven, RowTexts
-from nlgauge.apps.cluster.counts import Counts, check_countable, counts_path, freeze, looks_at_table
-from nlgauge.apps.cluster.executors import Executor, Local, Pool
+from nlgauge.apps.cluster.counts import (
+    Counts,
+    check_countable,
+    counts_path,
+    freeze,
+    looks_at_table,
+    scaled_over_table,
+)
+from nlgauge.apps.cluster.executors import Executor, Local, Pool, Tasks, progress_bar
 from nlgauge.apps.cluster.parts import PartKey, part_path, stored_key, write_file
-from nlgauge.apps.cluster.shards import PLAN, Plan, ShardRows, check_count, input_digest, make_plan, read_plan
-from nlgauge.apps.cluster.tasks import Tasks, progress_bar
-from nlgauge.apps.cluster.worker import Job, Pass
+from nlgauge.apps.cluster.shards import (
+    PLAN,
+    Plan,
+    ShardRows,
+    check_count,
+    failing_rows,
+    input_digest,
+    make_plan,
+    read_plan,
+)
+from nlgauge.apps.cluster.worker import Job, Pass, memory_in_use
+from nlgauge.core.compare import compare
 from nlgauge.core.composite import leaves
 from nlgauge.core.corpus import WholeCorpus
+from nlgauge.core.finish import finish
 from nlgauge.core.metric import Metric
-from nlgauge.core.prepare import SignatureCheck, prepare
+from nlgauge.core.prepare import Prepared, SignatureCheck, prepare
 from nlgauge.core.run_options import RunOptions
 from nlgauge.core.scoring import Metrics, chosen_metrics, resolved_call
 from nlgauge.core.signature import Signature
@@ -327,3 +347,148 @@ def _made_folder(out: str | PathLike[str]) -> Path:
         msg = f"the folder of parts {str(out)!r} cannot be made: {error.strerror or error}"
         raise InputError(msg) from error
     return folder
+
+
+#: Pairs that are scored to predict with.
+SAMPLE_PAIRS = 2000
+
+#: What a worker-hour of one processor costs on large clouds, in dollars, rounded (docs/cluster.md).
+PRICE = 0.05
+
+_WORKERS = (1, 10, 100)
+
+#: Stretches of rows that the sample is taken from, spread over the table.
+_STRETCHES = 20
+
+
+def clock(seconds: float) -> str:
+    """Hours, minutes and seconds.
+
+    >>> clock(3725)
+    '1:02:05'
+    """
+    whole = round(seconds)
+    return f"{whole // 3600}:{whole // 60 % 60:02d}:{whole % 60:02d}"
+
+
+class Estimate(NamedTuple):
+    """What a run takes on so many workers of one thread."""
+
+    workers: int
+    seconds: float
+    gigabytes: float
+    """Memory of all workers."""
+    cost: float
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """What a run will take."""
+
+    rows: int
+    pairs: int
+    shards: int
+    sampled: int
+    """Pairs that were scored."""
+    errors: int
+    """Rows of the sample that cannot be scored."""
+    rate: float
+    """Pairs a second of one worker."""
+    startup: float
+    """Seconds until a worker has loaded its models."""
+    gigabytes: float
+    """Memory of a worker."""
+    price: float
+    """Of a worker for an hour."""
+    estimates: tuple[Estimate, ...]
+
+    def _repr_html_(self) -> str:
+        caption = f"{self.pairs} pairs in {self.shards} shards, {self.rate:.0f} pairs a second of one worker"
+        return html_table(Estimate._fields, self.estimates, caption=caption, width=1)
+
+
+def dry_run(
+    table: TableGiven,
+    *,
+    metric: Metrics | None = None,
+    columns: ColumnsGiven | None = None,
+    shard_rows: int | None = None,
+    price: float = PRICE,
+    workers: Sequence[int] = _WORKERS,
+    **options: Unpack[TableKeywords],
+) -> Prediction:
+    """Score a sample of 2,000 pairs with one thread, spread over the table, and predict; nothing is written.
+
+    `price` is that of a worker for an hour. Other arguments are those of `nlgauge.apps.cluster.score`.
+    """
+    if not price >= 0:
+        msg = f"price must be a number, 0 or more, got {price!r}"
+        raise RecipeError(msg)
+    call = resolve(table, metric, columns, shard_rows, options)
+    call = replace(call, options=replace(call.options, threads=call.options.threads or 1))
+    plan = make_plan(call.table, call.columns, digest=input_digest(call.table, call.columns), shard_rows=shard_rows)
+    began = time.perf_counter()
+    call.signatures(plan, Counts())  # loads the models
+    startup = time.perf_counter() - began
+    rows = _sample(call.table, call.columns, plan)
+    seconds, errors = _timed(call, plan, rows)
+    pairs = (len(rows.ids) - errors) * len(call.columns.systems)
+    rate = pairs / seconds
+    gigabytes = memory_in_use() / 2**30
+    estimates = [_estimate(plan, count, rate, startup, gigabytes, price) for count in workers]
+    return Prediction(
+        plan.rows, plan.pairs, len(plan.shards), pairs, errors, rate, startup, gigabytes, price, tuple(estimates)
+    )
+
+
+def _sample(table: Table, columns: Columns, plan: Plan) -> ShardRows:
+    """Rows from stretches all over the table, because its beginning may be unlike the rest."""
+    wanted = max(1, SAMPLE_PAIRS // len(columns.systems))
+    each = -(-wanted // _STRETCHES)
+    starts = [plan.shards[len(plan.shards) * stretch // _STRETCHES] for stretch in range(_STRETCHES)]
+    texts = []
+    for shard in dict.fromkeys(starts):
+        take = each * starts.count(shard)
+        texts += [
+            columns.texts(row)
+            for _, (_, _, row) in zip(
+                range(min(take, shard.rows)), table.rows(columns.names, shard.source, shard.mark), strict=False
+            )
+        ]
+    return ShardRows(columns, ("",) * len(texts), tuple(texts))
+
+
+def _timed(call: Call, plan: Plan, rows: ShardRows) -> tuple[float, int]:
+    """Seconds for the rows that can be scored, and how many cannot."""
+    whole = Counts().whole(call.recipes, call.options, plan.reference_count)
+
+    def prepared(chosen: Sequence[int]) -> Prepared:
+        return prepare(call.recipes, rows.corpus(chosen, whole), call.options, warn=False)
+
+    errors = rows.unreadable | failing_rows(rows.readable, prepared)
+    scored = [row for row in range(len(rows.texts)) if row not in errors and isinstance(rows.texts[row], RowTexts)]
+    if not scored:
+        msg = f"none of the {len(rows.texts)} sampled rows can be scored; the first: {next(iter(errors.values()))}"
+        raise InputError(msg)
+    began = time.perf_counter()
+    made = prepared(scored)
+    finish(made, compare(made), warn=False)
+    seconds = time.perf_counter() - began
+    if looks_at_table(call.recipes) and not any(map(scaled_over_table, call.recipes)):
+        began = time.perf_counter()
+        prepared(scored)  # the first pass counts on the texts of all shards
+        seconds += time.perf_counter() - began
+    return seconds, len(errors)
+
+
+def _estimate(plan: Plan, workers: int, rate: float, startup: float, gigabytes: float, price: float) -> Estimate:
+    """Shards go to whoever is free, longest first; how long each takes goes by its characters."""
+    total = sum(shard.characters for shard in plan.shards) or 1
+    per_character = plan.pairs / rate / total
+    busy = [0.0] * min(workers, len(plan.shards))
+    for shard in plan.longest_first:
+        worker = min(range(len(busy)), key=busy.__getitem__)
+        busy[worker] += shard.characters * per_character
+    seconds = startup + max(busy)
+    hours = sum(startup + work for work in busy) / 3600
+    return Estimate(workers, seconds, gigabytes * len(busy), hours * price)

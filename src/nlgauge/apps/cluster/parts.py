@@ -1,4 +1,4 @@
-"""Parts: the scores of a shard as a Parquet file, written to a temporary name and renamed.
+"""Parts: the scores of a shard as a Parquet file, written to a temporary name and renamed; and all parts, merged.
 
 A row for each row of the shard: `id`, `error` (null where it was scored), and for each metric, system and component a
 column `METRIC/COMPONENT` or `METRIC/SYSTEM/COMPONENT`. What a part belongs to stands in the file's metadata under
@@ -12,23 +12,26 @@ import hashlib
 import io
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple, TypedDict
 
 import numpy as np
 
 from nlgauge._version import __version__
-from nlgauge.apps.cluster.shards import Plan, RowShard
+from nlgauge.apps.cluster.shards import IdDigest, Plan, RowShard, read_plan
 from nlgauge.core.metric import Metric
 from nlgauge.core.records import Document, from_plain, to_plain
-from nlgauge.core.score import Score, order_notes
+from nlgauge.core.score import Score, SystemRecord, order_notes
+from nlgauge.core.score_table import ScoreTable
 from nlgauge.core.signature import Signature
 from nlgauge.errors import InputError
 from nlgauge.io.packages import require
 from nlgauge.io.storage import write_atomic
 from nlgauge.stats.corpus_counts import CorpusCounts
+from nlgauge.stats.resampling import Interval
 
 _KEY = b"nlgauge"
 #: Why a folder takes no file, now and later; other errors may pass, such as those of a network.
@@ -281,4 +284,150 @@ def _score(table: Any, head: ScoreHead) -> Score:
         corpus=head.corpus,
         distances=head.distances,
         statistics=statistics,
+    )
+
+
+#: Rows that could not be scored which a summary names one by one.
+_NAMED_ERRORS = 20
+
+
+@dataclass(frozen=True)
+class RowError:
+    """A row that could not be scored."""
+
+    row: int
+    id: str
+    error: str
+
+
+class _SystemSummary(SystemRecord, total=False):
+    distances: list[str]
+    corpus: dict[str, float]
+    interval: dict[str, Any]
+
+
+class _Summary(TypedDict):
+    input: str
+    ids: str
+    rows: int
+    scored: int
+    errors: int
+    first_errors: list[RowError]
+    shards: int
+    scores: list[_SystemSummary]
+
+
+@dataclass(frozen=True)
+class Merged(Document):
+    """The result of a run over many shards."""
+
+    format = "nlgauge-summary/1"
+    record = _Summary
+
+    scores: ScoreTable
+    """Of the rows that were scored: what `nlgauge.score_systems` gives for them in one call, bit for bit."""
+    rows: int
+    errors: tuple[RowError, ...]
+    ids: str
+    """sha256 of all ids, in order."""
+    input: str
+    """sha256 of the input."""
+    shards: int
+
+    def _repr_html_(self) -> str:
+        scored = self.rows - len(self.errors)
+        said = f"{scored} of {self.rows} rows scored, in {self.shards} shards; input {self.input[:12]}"
+        return f"{self.scores._repr_html_()}<p><small>{said}</small></p>"
+
+    def summary(self, intervals: Mapping[int, Interval] | None = None) -> dict[str, Any]:
+        """Plain values without segments; `intervals` by place of a score."""
+        records = self.scores.to_dict(segments=False)["scores"]
+        for record in records:
+            del record["noted_segments"]  # as many as there are rows
+        for place, interval in (intervals or {}).items():
+            records[place]["interval"] = interval._asdict()
+        return {
+            "format": self.format,
+            "nlgauge": __version__,
+            "input": self.input,
+            "ids": self.ids,
+            "rows": self.rows,
+            "scored": self.rows - len(self.errors),
+            "errors": len(self.errors),
+            "first_errors": [vars(error) for error in self.errors[:_NAMED_ERRORS]],
+            "shards": self.shards,
+            "scores": records,
+        }
+
+    def text(self, intervals: Mapping[int, Interval] | None = None) -> str:
+        """The summary as JSON; equal results give equal bytes."""
+        return json.dumps(self.summary(intervals), indent=2) + "\n"
+
+
+def merge(folder: str | PathLike[str]) -> Merged:
+    """Join the parts in a folder, in the order of the rows; refused where one is missing or belongs elsewhere."""
+    where = Path(folder)
+    plan = read_plan(where)
+    if plan is None:
+        msg = f"{str(folder)!r} is no folder of parts: it has no plan.json; make one with 'nlgauge score --parts'"
+        raise InputError(msg)
+    _refuse_missing(where, plan)
+    errors: list[RowError] = []
+    by_place: dict[int, list[Score]] = {}
+    ids = IdDigest()
+    for start, part in _parts(where, plan):
+        for identity in part.ids:
+            ids.add(identity)
+        errors += [RowError(start + row, part.ids[row], text) for row, text in part.errors.items()]
+        for place, score in enumerate(part.scores):
+            by_place.setdefault(place, []).append(score)
+    if (ids.count, ids.hexdigest()) != (plan.rows, plan.ids):
+        msg = (
+            f"the parts in {str(folder)!r} hold {ids.count} ids and the input {plan.rows}, or others (digest "
+            f"{ids.hexdigest()[:12]}, expected {plan.ids[:12]}); rows are missing or double, so run again elsewhere"
+        )
+        raise InputError(msg)
+    scores = ScoreTable(tuple(_with_errors(Score.merge(of_place), len(errors)) for of_place in by_place.values()))
+    if not scores:
+        msg = f"none of the {plan.rows} rows could be scored; the first: {errors[0].error}"
+        raise InputError(msg)
+    return Merged(scores, plan.rows, tuple(errors), plan.ids, plan.input, len(plan.shards))
+
+
+def _parts(folder: Path, plan: Plan) -> Iterator[tuple[int, Part]]:
+    """Each part with its first row; all of one run."""
+    first: Part | None = None
+    for shard in plan.shards:
+        part = read_part(part_path(folder, shard))
+        first = first or part
+        wanted = first.key._replace(input=plan.input, start=shard.start, stop=shard.stop, version=__version__)
+        if part.key != wanted:
+            other = next(name for name in wanted._fields if getattr(part.key, name) != getattr(wanted, name))
+            msg = (
+                f"{part_path(folder, shard).name!r} in {str(folder)!r} belongs to another run: its {other} is "
+                f"{getattr(part.key, other)!r}, expected {getattr(wanted, other)!r}; delete it and run again"
+            )
+            raise InputError(msg)
+        yield shard.start, part
+
+
+def _refuse_missing(folder: Path, plan: Plan) -> None:
+    missing = [shard for shard in plan.shards if not part_path(folder, shard).exists()]
+    if missing:
+        named = ", ".join(part_path(folder, shard).name for shard in missing[:5])
+        more = ", ..." if len(missing) > 5 else ""
+        msg = (
+            f"{len(missing)} of {len(plan.shards)} parts are missing in {str(folder)!r} ({named}{more}); run "
+            "the same 'nlgauge score --parts' again, which makes only those"
+        )
+        raise InputError(msg)
+
+
+def _with_errors(score: Score, errors: int) -> Score:
+    """Rows that were left out are counted in the signature."""
+    if not errors:
+        return score
+    signature = score.signature
+    return replace(
+        score, signature=Signature(signature.metric, signature.recipe, {**signature.run, "errors": str(errors)})
     )
