@@ -18,8 +18,8 @@ from nlgauge.apps.cli.common import output_flags
 from nlgauge.apps.cli.flags import Flags, add_flags
 from nlgauge.apps.cli.parsing import CommandParser
 from nlgauge.apps.operations import operations
+from nlgauge.apps.service.calls import request_model
 from nlgauge.apps.service.policy import Policy
-from nlgauge.apps.service.request_models import request_model
 from nlgauge.core.kinds import Flag, InputFile, Int, Many, Text
 from nlgauge.core.operations import PAIR, SYSTEMS, Operation, check_names
 from nlgauge.core.options import OptionSet, option

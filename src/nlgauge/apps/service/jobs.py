@@ -19,15 +19,13 @@ from pathlib import Path
 from typing import Any
 
 from nlgauge.apps.operations import operations
-from nlgauge.apps.service.calls import Caller, ScoreCall, answer, collected_warnings, formats
+from nlgauge.apps.service.calls import Caller, ScoreCall, answer, collected_warnings, formats, request_model
 from nlgauge.apps.service.guard import FAILED, ProblemError, library_problem
-from nlgauge.apps.service.inference import InferenceThread
-from nlgauge.apps.service.request_models import request_model
 from nlgauge.apps.service.settings import Limits, Monitor, log
 from nlgauge.core.compare import Comparisons, compare, ranges
 from nlgauge.core.finish import finish
 from nlgauge.core.score import Score
-from nlgauge.encoders.run_context import run_context
+from nlgauge.encoders.run_context import EncoderPool, run_context
 from nlgauge.errors import InputError, NlgaugeError
 
 #: States that a job stays in.
@@ -323,7 +321,7 @@ class JobRunner:
     """Takes jobs from the store and runs them; what they encode goes through the inference thread."""
 
     def __init__(
-        self, store: JobStore, inference: InferenceThread, caller: Caller, monitor: Monitor, limits: Limits
+        self, store: JobStore, inference: EncoderPool, caller: Caller, monitor: Monitor, limits: Limits
     ) -> None:
         self._store = store
         self._inference = inference

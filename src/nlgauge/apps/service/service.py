@@ -1,26 +1,289 @@
-"""A running service: its parts, and how they start and stop."""
+"""A running service: its parts, how they start and stop, and how concurrent requests share batches.
+
+Small requests that arrive together are prepared one by one, their texts encoded together, and then compared one by
+one. A batch of the encoder holds texts of one length and no padding, so a text's vectors are the same bits in any
+batch: a request gets the bytes that it would get alone.
+
+Larger work (jobs) runs in threads of its own and hands over its batches one at a time, between those of the small
+requests. So neither waits for the other to end.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import math
 import threading
-from collections.abc import Callable
+import time
+from collections import OrderedDict, deque
+from collections.abc import Callable, Hashable, Sequence
 from concurrent.futures import Future
-from typing import TypeVar
+from dataclasses import dataclass, field
+from typing import TypeAlias, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from nlgauge.apps.operations import operations
-from nlgauge.apps.service.calls import Caller, ScoreCall, collected_warnings
+from nlgauge.apps.service.calls import Caller, ScoreCall, collected_warnings, request_model
 from nlgauge.apps.service.guard import ProblemError
-from nlgauge.apps.service.inference import InferenceThread, SlowError, deadline
 from nlgauge.apps.service.jobs import JobRunner, JobStore
 from nlgauge.apps.service.policy import Policy, estimated_seconds
-from nlgauge.apps.service.request_models import request_model
 from nlgauge.apps.service.settings import Monitor, Settings, log
-from nlgauge.core.compare import compare
+from nlgauge.core.compare import compare, planned_encodings
 from nlgauge.core.finish import finish
+from nlgauge.core.prepare import Prepared
 from nlgauge.core.score import Score
-from nlgauge.encoders.run_context import run_context
+from nlgauge.encoders.base import Encoder, encode_texts, portions
+from nlgauge.encoders.run_context import current_run, run_context
 from nlgauge.errors import NlgaugeError
+from nlgauge.text.tokenizer import Tokens
+
+Vectors: TypeAlias = list[NDArray[np.float32]]
+
+#: Models that stay loaded. A request for another one makes room for it.
+_MOST_MODELS = 4
+
+#: Small requests that are computed together at most.
+_MOST_TOGETHER = 64
+
+
+class SlowError(Exception):
+    """A small request is none: its pairs take longer than others should wait."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(f"not done after {seconds:g} seconds")
+
+
+def deadline(
+    seconds: float, error: Callable[[float], Exception], clock: Callable[[], float] = time.monotonic
+) -> Callable[[], None]:
+    """Raises the error when it is called after that time."""
+    until = clock() + seconds
+
+    def look() -> None:
+        if clock() > until:
+            raise error(seconds)
+
+    return look
+
+
+@dataclass(eq=False)
+class _Waiting:
+    """A small request on its way."""
+
+    call: ScoreCall
+    future: Future[list[Score]] = field(default_factory=Future)
+
+
+@dataclass(eq=False)
+class _Batch:
+    """A batch of larger work on its way."""
+
+    encoder: Encoder
+    ids: NDArray[np.int64]
+    layers: tuple[int, ...]
+    future: Future[Vectors] = field(default_factory=Future)
+
+
+class InferenceThread:
+    """Owns the models of a service and computes with them; other threads ask it to."""
+
+    def __init__(
+        self,
+        *,
+        wait: float,
+        waiting: int,
+        batch_tokens: int,
+        on_batch: Callable[[int], None],
+        longest: float = math.inf,
+    ) -> None:
+        self._wait = wait
+        self._longest = longest
+        self._most_waiting = waiting
+        self._batch_tokens = batch_tokens
+        self._on_batch = on_batch
+        self._requests: deque[_Waiting] = deque()
+        self._batches: deque[_Batch] = deque()
+        self._something = threading.Condition()
+        self._stopping = False
+        self._last_together = 1
+        self._models: OrderedDict[Hashable, Encoder] = OrderedDict()
+        self._loading = threading.RLock()
+        self._thread = threading.Thread(target=self._run, name="nlgauge-inference", daemon=True)
+
+    def start(self) -> None:
+        """Start the thread."""
+        self._thread.start()
+
+    def stop(self, seconds: float | None = None) -> None:
+        """Finish what waits, within the time if there is one, then end."""
+        with self._something:
+            self._stopping = True
+            self._something.notify_all()
+        self._thread.join(seconds)
+
+    @property
+    def alive(self) -> bool:
+        """Whether it computes."""
+        return self._thread.is_alive()
+
+    @property
+    def waiting(self) -> int:
+        """Small requests that wait."""
+        return len(self._requests)
+
+    def submit(self, call: ScoreCall) -> Future[list[Score]]:
+        """Score a small request in the company of others."""
+        with self._something:
+            if self._stopping:
+                raise ProblemError(503, "the service is about to stop", kind="stopping", retry_after=5)
+            if len(self._requests) >= self._most_waiting:
+                raise ProblemError(429, f"{len(self._requests)} requests wait already", kind="busy", retry_after=1)
+            waiting = _Waiting(call)
+            self._requests.append(waiting)
+            self._something.notify()
+        return waiting.future
+
+    def encoder(self, key: Hashable, load: Callable[[], Encoder]) -> Encoder:
+        """The model, loaded once; the one that was not used for longest makes room for another."""
+        with self._loading:
+            if key not in self._models:
+                self._models[key] = load()
+            self._models.move_to_end(key)
+            while len(self._models) > _MOST_MODELS:
+                self._models.popitem(last=False)
+            return self._models[key]
+
+    def encode(self, encoder: Encoder, ids: NDArray[np.int64], layers: tuple[int, ...]) -> Vectors:
+        """A batch of larger work, run when its turn comes."""
+        if threading.current_thread() is self._thread:
+            return encoder.encode(ids, layers)
+        current_run().before_batch(ids.size)
+        batch = _Batch(encoder, ids, layers)
+        with self._something:
+            if self._stopping:
+                raise ProblemError(503, "the service is about to stop", kind="stopping", retry_after=5)
+            self._batches.append(batch)
+            self._something.notify()
+        return batch.future.result()
+
+    def _run(self) -> None:
+        while True:
+            with self._something:
+                while not (self._requests or self._batches or self._stopping):
+                    self._something.wait()
+                if self._stopping and not (self._requests or self._batches):
+                    return
+            chosen = self._gather() if self._requests else []
+            try:
+                if chosen:
+                    self._on_batch(len(chosen))
+                    _score_together(self, chosen, self._batch_tokens, self._longest)
+            except Exception as error:  # nothing that happens to some requests may end the thread
+                for waiting in chosen:
+                    if not waiting.future.done():
+                        waiting.future.set_exception(error)
+            if self._batches:
+                _run_batch(self._batches.popleft())
+
+    def _gather(self) -> list[_Waiting]:
+        """Requests to compute together. Only where others were there a moment ago is it worth to wait for more."""
+        until = time.monotonic() + self._wait
+        expected = min(self._last_together, _MOST_TOGETHER)
+        with self._something:
+            while len(self._requests) < expected and not self._stopping and not self._batches:
+                rest = until - time.monotonic()
+                if rest <= 0:
+                    break
+                self._something.wait(rest)
+            chosen = [self._requests.popleft() for _ in range(min(len(self._requests), _MOST_TOGETHER))]
+        self._last_together = len(chosen)
+        return chosen
+
+
+def _run_batch(batch: _Batch) -> None:
+    try:
+        batch.future.set_result(batch.encoder.encode(batch.ids, batch.layers))
+    except Exception as error:  # whoever waits for it is told
+        batch.future.set_exception(error)
+
+
+def _score_together(thread: InferenceThread, chosen: Sequence[_Waiting], batch_tokens: int, longest: float) -> None:
+    """Prepare each, encode all, compare and finish each; what fails fails alone."""
+    prepared: dict[_Waiting, Prepared] = {}
+    with run_context(encoder_pool=thread):
+        for waiting in chosen:
+            if waiting.future.set_running_or_notify_cancel():
+                try:
+                    with collected_warnings(waiting.call.warnings):
+                        prepared[waiting] = waiting.call.prepare()
+                except Exception as error:  # whoever waits for it is told
+                    waiting.future.set_exception(error)
+        try:
+            known = _encode_all(list(prepared.values()), batch_tokens)
+        except Exception as error:  # a model that cannot run
+            for waiting in prepared:
+                waiting.future.set_exception(error)
+            return
+    with run_context(encoder_pool=_KnownVectors(thread, known)):
+        for waiting, ready in prepared.items():
+            try:
+                _check_estimate(ready, longest)
+                # By the time of the processor: a busy machine makes no request larger.
+                check = deadline(longest, SlowError, time.thread_time)
+                with run_context(check=check), collected_warnings(waiting.call.warnings):
+                    waiting.future.set_result(finish(ready, compare(ready)))
+            except Exception as error:  # whoever waits for it is told
+                waiting.future.set_exception(error)
+
+
+def _check_estimate(prepared: Prepared, longest: float) -> None:
+    """One pair alone may take minutes: it must not begin in the thread that all share."""
+    if estimated_seconds(prepared) > longest:
+        raise SlowError(longest)
+
+
+_Key: TypeAlias = tuple[int, tuple[int, ...], bytes]
+
+
+def _encode_all(prepared: Sequence[Prepared], batch_tokens: int) -> dict[_Key, Vectors]:
+    """Vectors of all texts of all requests, each text once."""
+    wanted: dict[tuple[int, tuple[int, ...]], tuple[Encoder, dict[bytes, Tokens]]] = {}
+    for run in prepared:
+        for encoder, layers, tokens in planned_encodings(run):
+            if layers:
+                _, distinct = wanted.setdefault((id(encoder), layers), (encoder, {}))
+                distinct.update((_spelt(part.tokens.ids), part.tokens) for part in portions(tokens))
+    known: dict[_Key, Vectors] = {}
+    for (_, layers), (encoder, distinct) in wanted.items():
+        encoded = encode_texts(encoder, list(distinct.values()), layers, batch_tokens=batch_tokens)
+        for spelt, text in zip(distinct, encoded, strict=True):
+            known[id(encoder), layers, spelt] = [text.layers[layer] for layer in layers]
+    return known
+
+
+def _spelt(ids: NDArray[np.integer]) -> bytes:
+    return np.asarray(ids, dtype=np.int64).tobytes()
+
+
+class _KnownVectors:
+    """A host that has the vectors already."""
+
+    def __init__(self, thread: InferenceThread, known: dict[_Key, Vectors]) -> None:
+        self._thread = thread
+        self._known = known
+
+    def encoder(self, key: Hashable, load: Callable[[], Encoder]) -> Encoder:
+        """That of the thread."""
+        return self._thread.encoder(key, load)
+
+    def encode(self, encoder: Encoder, ids: NDArray[np.int64], layers: tuple[int, ...]) -> Vectors:
+        """What was encoded before; a further model of a metric is asked now."""
+        rows = [self._known.get((id(encoder), layers, row.tobytes())) for row in ids]
+        if any(row is None for row in rows):
+            return encoder.encode(ids, layers)
+        return [np.stack([row[place] for row in rows if row is not None]) for place in range(len(layers))]
+
 
 Answer = TypeVar("Answer")
 

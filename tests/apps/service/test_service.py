@@ -13,11 +13,10 @@ import pytest
 
 import nlgauge
 from nlgauge.apps.operations import operations
-from nlgauge.apps.service.calls import Caller, ScoreCall
+from nlgauge.apps.service.calls import Caller, ScoreCall, request_model
 from nlgauge.apps.service.guard import ProblemError
-from nlgauge.apps.service.inference import InferenceThread
 from nlgauge.apps.service.policy import Policy
-from nlgauge.apps.service.request_models import request_model
+from nlgauge.apps.service.service import InferenceThread
 from nlgauge.apps.service.settings import Settings
 from nlgauge.core.registry import METRICS
 from nlgauge.encoders.load import load_encoder

@@ -12,7 +12,7 @@ from starlette.testclient import TestClient
 from tests.apps.service.conftest import KEY
 
 from nlgauge.apps.operations import operations
-from nlgauge.apps.service.page_routes import PAGE_SCRIPTS, PAGE_STYLES
+from nlgauge.apps.service.app import PAGE_SCRIPTS, PAGE_STYLES
 
 ROOT = Path(__file__).parents[3]
 PAGE = Path(str(resources.files("nlgauge.apps.service"))) / "page"
@@ -99,7 +99,7 @@ def test_what_a_browser_may_keep(service: TestClient) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["page.js", "index.html", "../page_routes.py", "..%2fpage_routes.py", "%2e%2e/%2e%2e/etc/passwd", "", "a%00b"],
+    ["page.js", "index.html", "../app.py", "..%2fapp.py", "%2e%2e/%2e%2e/etc/passwd", "", "a%00b"],
 )
 def test_no_name_opens_another_file(service: TestClient, name: str) -> None:
     answer = service.get(f"/assets/{name}")
