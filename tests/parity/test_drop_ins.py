@@ -293,7 +293,7 @@ print(json.dumps(metric.compute(model_type="minilm", num_layers=4)))
 
 def test_a_data_set_gets_columns_by_map() -> None:
     datasets = pytest.importorskip("datasets")
-    from nlgauge.apps.compat.batches import BatchScorer
+    from nlgauge.apps.compat import BatchScorer
 
     datasets.disable_progress_bars()
     table = datasets.Dataset.from_dict({"mt": CANDS, "ref": REFS})

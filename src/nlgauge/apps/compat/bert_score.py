@@ -32,7 +32,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nlgauge.apps.compat.batches import check_lengths, reference_groups
+from nlgauge.apps.compat import check_lengths, reference_groups
 from nlgauge.core.corpus import checked_texts
 from nlgauge.core.scoring import score_systems
 from nlgauge.core.vector_metric import chosen_layer

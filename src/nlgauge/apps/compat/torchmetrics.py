@@ -15,7 +15,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from nlgauge.apps.compat.batches import check_lengths, reference_groups
+from nlgauge.apps.compat import check_lengths, reference_groups
 from nlgauge.core.corpus import checked_texts
 from nlgauge.core.merging import Accumulator
 from nlgauge.core.score import Score

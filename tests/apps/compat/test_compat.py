@@ -7,7 +7,7 @@ import pickle
 import pytest
 
 import nlgauge
-from nlgauge.apps.compat.batches import BatchScorer
+from nlgauge.apps.compat import BatchScorer
 
 BATCH = {"mt": ["A cat sat.", "Rain fell."], "ref": [["A cat lay.", "A cat sat."], ["It rained."]], "id": [1, 2]}
 
