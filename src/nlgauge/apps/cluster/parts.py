@@ -80,19 +80,13 @@ class ScoreHead(NamedTuple):
     @classmethod
     def of(cls, label: str, score: Score) -> ScoreHead:
         """Of the score under a label."""
-        return cls(
-            label,
-            score.metric,
-            score.system,
-            score.main,
-            tuple(score.segments),
-            score.higher_is_better,
-            score.distances,
-            score.signature,
-            score.notes,
-            score.corpus,
-            None if score.statistics is None else score.statistics.formula,
-        )
+        formula = None if score.statistics is None else score.statistics.formula
+        same = {name: getattr(score, name) for name in _SAME}
+        return cls(label=label, components=tuple(score.segments), notes=score.notes, formula=formula, **same)
+
+
+#: Fields that a score and its head have in common.
+_SAME = ("metric", "system", "main", "higher_is_better", "distances", "signature", "corpus")
 
 
 class _PartRecord(TypedDict):
@@ -273,17 +267,11 @@ def _score(table: Any, head: ScoreHead) -> Score:
     if head.formula is not None:
         statistics = CorpusCounts(head.formula, np.array(table.column(counts).to_pylist(), dtype=np.float64))
     return Score(
-        metric=head.metric,
-        system=head.system,
         segments={name: table.column(f"{head.label}/{name}").to_numpy() for name in head.components},
-        main=head.main,
-        higher_is_better=head.higher_is_better,
-        signature=head.signature,
         notes=order_notes(head.notes),
         best_reference=table.column(best).to_numpy() if best in table.column_names else None,
-        corpus=head.corpus,
-        distances=head.distances,
         statistics=statistics,
+        **{name: getattr(head, name) for name in _SAME},
     )
 
 

@@ -9,12 +9,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -147,23 +145,37 @@ def make_plan(
     if rows == 0:
         msg = f"the table {', '.join(map(str, table.paths))} has no rows"
         raise InputError(msg)
-    step = shard_rows or _automatic_rows(rows, len(columns.systems))
-    scan = _Scan(columns, -(-step // multiple) * multiple, multiple)
-    for source, mark, row in table.rows(columns.names):
-        scan.add(source, mark, row)
-    if scan.rows != rows:
-        msg = f"the table has {scan.rows} rows where {rows} were expected; it changed while it was read"
+    step = -(-(shard_rows or _automatic_rows(rows, len(columns.systems))) // multiple) * multiple
+    starts: list[tuple[int, int, Mark]] = []
+    characters: list[int] = []
+    ids, hashes, reference_counts = IdDigest(), bytearray(), set[int]()
+    for number, (source, mark, row) in enumerate(table.rows(columns.names)):
+        size = number - starts[-1][0] if starts else 0
+        full = size >= step or (size > 0 and characters[-1] >= _MOST_CHARACTERS)
+        if not starts or (full and size % multiple == 0):
+            starts.append((number, source, mark))
+            characters.append(0)
+        hashes += ids.add(columns.identity(row, number))
+        texts = columns.texts(row)
+        if isinstance(texts, RowTexts):
+            reference_counts.add(len(texts.refs))
+            characters[-1] += sum(map(len, (*texts.hyps, *texts.refs, texts.source or "")))
+    if (read := len(hashes) // 8) != rows:
+        msg = f"the table has {read} rows where {rows} were expected; it changed while it was read"
         raise InputError(msg)
-    _refuse_duplicates(table, columns, scan.hashes)
-    counts = sorted(scan.reference_counts)
+    _refuse_duplicates(table, columns, np.frombuffer(hashes, dtype=np.uint64))
+    stops = [*(start for start, *_ in starts[1:]), rows]
+    shards = zip(starts, stops, characters, strict=True)
     return Plan(
         tuple(map(str, table.paths)),
         columns,
         digest,
         rows,
-        scan.ids.hexdigest(),
-        str(counts[0]) if len(counts) == 1 else "var",
-        tuple(scan.shards()),
+        ids.hexdigest(),
+        str(min(reference_counts)) if len(reference_counts) == 1 else "var",
+        tuple(
+            RowShard(number, first[0], stop, *first[1:], size) for number, (first, stop, size) in enumerate(shards)
+        ),
         shard_rows,
     )
 
@@ -190,45 +202,6 @@ class IdDigest:
     def hexdigest(self) -> str:
         """Of all so far."""
         return self._state.hexdigest()
-
-
-class _Scan:
-    """What is gathered while the table is read once."""
-
-    def __init__(self, columns: Columns, step: int, multiple: int) -> None:
-        self._columns, self._step, self._multiple = columns, step, multiple
-        self._starts: list[tuple[int, int, Mark, int]] = []
-        self._size = self._characters = 0
-        self._hashes = bytearray()
-        self.rows = 0
-        self.ids = IdDigest()
-        self.reference_counts: Counter[int] = Counter()
-
-    def add(self, source: int, mark: Mark, row: Any) -> None:
-        """Take in a row."""
-        full = self._size >= self._step or self._characters >= _MOST_CHARACTERS
-        if not self._starts or (full and self._size % self._multiple == 0):
-            self._starts.append((self.rows, source, mark, 0))
-            self._size = self._characters = 0
-        self._hashes += self.ids.add(self._columns.identity(row, self.rows))
-        texts = self._columns.texts(row)
-        if isinstance(texts, RowTexts):
-            self.reference_counts[len(texts.refs)] += 1
-            self._characters += sum(map(len, texts.hyps)) + sum(map(len, texts.refs)) + len(texts.source or "")
-            self._starts[-1] = (*self._starts[-1][:3], self._characters)
-        self._size += 1
-        self.rows += 1
-
-    def shards(self) -> Iterator[RowShard]:
-        """All of them, once the table has been read."""
-        stops = [*(start for start, *_ in self._starts[1:]), self.rows]
-        for number, ((start, source, mark, characters), stop) in enumerate(zip(self._starts, stops, strict=True)):
-            yield RowShard(number, start, stop, source, mark, characters)
-
-    @property
-    def hashes(self) -> NDArray[np.uint64]:
-        """Of the ids."""
-        return np.frombuffer(self._hashes, dtype=np.uint64)
 
 
 def _refuse_duplicates(table: Table, columns: Columns, hashes: NDArray[np.uint64]) -> None:

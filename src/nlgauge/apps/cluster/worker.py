@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Generic, Literal, NamedTuple, TypeAlias, TypeVar
+from typing import Literal, NamedTuple, TypeAlias, TypeVar
 
 from nlgauge.apps.cluster.counts import (
     Counts,
@@ -116,16 +116,6 @@ class Report(NamedTuple):
 Outcome: TypeAlias = "Report | NlgaugeError | str"
 
 
-@dataclass(frozen=True)
-class _Scorable(Generic[Made]):
-    """What came out of the rows that can be scored."""
-
-    result: Made | None
-    """None where there was none."""
-    scored: Sequence[int]
-    errors: Mapping[int, str]
-
-
 class Worker:
     """Does shards of one job, one after the other; models stay loaded between them."""
 
@@ -171,11 +161,10 @@ class Worker:
             comparisons = compare(prepared, only=scaled)
             return count_shard(prepared, comparisons), comparisons
 
-        made = self._of_scorable(shard, rows, {}, attempt)
-        counts, comparisons = made.result or (Counts(), Comparisons({}, {}))
-        found = ShardCounts(counts, tuple(made.scored), made.errors, comparisons)
-        write_counts(self._folder, self._plan, shard, found)
-        return len(made.errors)
+        result, scored, errors = self._of_scorable(shard, rows, {}, attempt)
+        counts, comparisons = result or (Counts(), Comparisons({}, {}))
+        write_counts(self._folder, self._plan, shard, ShardCounts(counts, tuple(scored), errors, comparisons))
+        return len(errors)
 
     def _score(self, shard: RowShard, rows: ShardRows, step: Pass) -> int:
         counted = None
@@ -188,37 +177,36 @@ class Worker:
             rest = compare(prepared, only=[number for number in prepared.compared if number not in known.found])
             return finish(self._with_bounds(prepared), Comparisons.join([known, rest]), warn=False)
 
-        made = self._of_scorable(shard, rows, {} if counted is None else counted.errors, attempt)
+        scores, _, errors = self._of_scorable(shard, rows, {} if counted is None else counted.errors, attempt)
         key = PartKey.of(self._plan, shard, step.expected, step.frozen)
-        part = Part(key, rows.ids, made.errors, tuple(made.result or ()))
+        part = Part(key, rows.ids, errors, tuple(scores or ()))
         write_part(part_path(self._folder, shard), part, self._job.recipes, self._plan.columns.systems)
-        return len(made.errors)
+        return len(errors)
 
     def _of_scorable(
-        self,
-        shard: RowShard,
-        rows: ShardRows,
-        known: Mapping[int, str],
-        attempt: Callable[[Sequence[int]], Made],
-    ) -> _Scorable[Made]:
-        """An attempt at all rows that can be scored; most often the first, at all rows there are."""
+        self, shard: RowShard, rows: ShardRows, known: Mapping[int, str], attempt: Callable[[Sequence[int]], Made]
+    ) -> tuple[Made | None, Sequence[int], Mapping[int, str]]:
+        """An attempt at all rows that can be scored, None where there are none; these rows, and errors of the others.
+
+        Most often the first attempt, at all rows there are, is the one.
+        """
         errors = rows.unreadable | dict(known)
-        scored = [at for at in rows.readable if at not in errors]
+        scored = [row for row in rows.readable if row not in errors]
         self._refuse(shard, rows, errors)
         # Most rows that fail do so before anything is encoded, where they are found in no time.
         for look in (lambda chosen: self._prepared(rows, chosen), attempt):
             try:
-                return _Scorable(attempt(scored) if scored else None, scored, errors)
+                return attempt(scored) if scored else None, scored, errors
             except Exception as error:
                 if not may_be_of_a_row(error):
                     raise
-                found = failing_rows(scored, look)
-                if not found and look is attempt:
+                failing = failing_rows(scored, look)
+                if not failing and look is attempt:
                     raise  # all rows together, but none of them alone
-                self._refuse(shard, rows, found, error)
-                errors |= found
-                scored = [at for at in scored if at not in found]
-        return _Scorable(attempt(scored) if scored else None, scored, errors)
+                self._refuse(shard, rows, failing, error)
+                errors |= failing
+                scored = [row for row in scored if row not in failing]
+        return attempt(scored) if scored else None, scored, errors
 
     def _refuse(
         self, shard: RowShard, rows: ShardRows, errors: Mapping[int, str], error: Exception | None = None
