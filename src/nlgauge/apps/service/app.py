@@ -65,10 +65,6 @@ _ANYWHERE = {
 }
 
 
-#: Ends as late as the job that it tells of, so that it is never asked for its head alone.
-_STREAM = "/events"
-
-
 class ProblemRecord(BaseModel):
     """RFC 9457 problem details."""
 
@@ -78,42 +74,37 @@ class ProblemRecord(BaseModel):
     detail: str
 
 
-class Prefix:
+def _without_prefix(app: ASGIApp, root_path: str) -> ASGIApp:
     """Takes the prefix off a path, where the proxy has left it on; answers name addresses with it (`root_path`)."""
 
-    def __init__(self, app: ASGIApp, root_path: str) -> None:
-        self._app = app
-        self._root = root_path
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Hand the request on."""
+    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
             path = scope["path"]
-            if path == self._root:  # addresses in the page are relative to a folder
-                await RedirectResponse(f"{self._root}/")(scope, receive, send)
+            if path == root_path:  # addresses in the page are relative to a folder
+                await RedirectResponse(f"{root_path}/")(scope, receive, send)
                 return
-            if path.startswith(f"{self._root}/"):
-                path = path.removeprefix(self._root)
-            scope = {**scope, "path": path, "root_path": self._root}
-        await self._app(scope, receive, send)
+            if path.startswith(f"{root_path}/"):
+                path = path.removeprefix(root_path)
+            scope = {**scope, "path": path, "root_path": root_path}
+        await app(scope, receive, send)
+
+    return answer
 
 
-class HeadAsGet:
+def _head_as_get(app: ASGIApp) -> ASGIApp:
     """Answers HEAD as GET, without the body."""
 
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Hand the request on."""
-        if scope["type"] != "http" or scope["method"] != "HEAD" or scope["path"].endswith(_STREAM):
-            await self._app(scope, receive, send)
-            return
-
+    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
         async def without_body(message: Message) -> None:
             await send({**message, "body": b""} if message["type"] == "http.response.body" else message)
 
-        await self._app({**scope, "method": "GET"}, receive, without_body)
+        # A stream ends as late as the job that it tells of, so that it is never asked for its head alone.
+        if scope["type"] == "http" and scope["method"] == "HEAD" and not scope["path"].endswith("/events"):
+            await app({**scope, "method": "GET"}, receive, without_body)
+        else:
+            await app(scope, receive, send)
+
+    return answer
 
 
 def create_app(settings: Settings | None = None) -> FastAPI:
@@ -140,9 +131,9 @@ def create_app(settings: Settings | None = None) -> FastAPI:
                 allow_headers=["authorization", "content-type", "x-api-key"],
             )
         )
-    around += [Middleware(Guard, settings=chosen), Middleware(HeadAsGet)]
+    around += [Middleware(Guard, settings=chosen), Middleware(_head_as_get)]
     if chosen.root_path:
-        around.insert(0, Middleware(Prefix, root_path=chosen.root_path))
+        around.insert(0, Middleware(_without_prefix, root_path=chosen.root_path))
     app = FastAPI(
         title="nlgauge",
         version=__version__,

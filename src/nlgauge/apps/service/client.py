@@ -56,6 +56,7 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 R = TypeVar("R")
+J = TypeVar("J", bound="_JobCalls")
 
 #: Seconds between two looks at a job: at first, and at most.
 FIRST_LOOK, LAST_LOOK = 0.1, 2.0
@@ -86,19 +87,6 @@ class _Method(Generic[P, R]):
             return self._function
         exchange = MethodType(self._function, instance)
         return _carry_out_by(instance, exchange, like=exchange)
-
-
-class _JobMethod(_Method[P, Any]):
-    """The same where the result is a job."""
-
-    @overload
-    def __get__(self, instance: None, owner: Any) -> Callable[Concatenate[Any, P], Any]: ...
-    @overload
-    def __get__(self, instance: _Waits, owner: Any) -> Callable[P, Job]: ...
-    @overload
-    def __get__(self, instance: _Awaits, owner: Any) -> Callable[P, Coroutine[Any, Any, AsyncJob]]: ...
-    def __get__(self, instance: Any, owner: Any) -> Any:
-        return super().__get__(instance, owner)
 
 
 def _carry_out_by(
@@ -154,7 +142,7 @@ class JobState(NamedTuple):
 class _JobCalls:
     """What can be done with a job."""
 
-    def __init__(self, client: _Calls, state: JobState) -> None:
+    def __init__(self, client: _Calls[Any], state: JobState) -> None:
         self._client = client
         self.state = state
         """As the service last told of it."""
@@ -188,12 +176,15 @@ class _JobCalls:
             yield from self._update(Ask("GET", f"/v1/jobs/{self.id}"))
             if watch is not None:
                 watch(self.state)
-        return (yield from self._result())
+        return (yield from type(self).result(self))
 
     @_Method
     def result(self) -> Exchange[Any]:
         """The result of a job that is done; else an error that says why there is none."""
-        return self._result()
+        self.state.check()
+        operation = operations().get(self.state.kind)
+        reader = dict if operation is None else functools.partial(read_result, operation)
+        return (yield from self._client._read(Ask("GET", f"/v1/jobs/{self.id}/result"), reader))
 
     @_Method
     def download(self, form: str) -> Exchange[bytes]:
@@ -210,12 +201,6 @@ class _JobCalls:
         self.state = yield from self._client._read(ask, JobState.read)
         return self.state
 
-    def _result(self) -> Exchange[Any]:
-        self.state.check()
-        operation = operations().get(self.state.kind)
-        reader = dict if operation is None else functools.partial(read_result, operation)
-        return (yield from self._client._read(Ask("GET", f"/v1/jobs/{self.id}/result"), reader))
-
     def _carry_out(self, exchange: Exchange[Any]) -> Any:
         return self._client._carry_out(exchange)
 
@@ -228,10 +213,10 @@ class AsyncJob(_JobCalls, _Awaits):
     """The same, awaited."""
 
 
-class _Calls(ABC):
+class _Calls(ABC, Generic[J]):
     """The calls of both clients."""
 
-    _job: type[_JobCalls]
+    _job: type[J]
 
     def __init__(
         self,
@@ -319,8 +304,8 @@ class _Calls(ABC):
         test: StressTest = yield work
         return test
 
-    @_JobMethod
-    def submit(self, operation: str, /, *args: Any, **options: Any) -> Exchange[Any]:
+    @_Method
+    def submit(self, operation: str, /, *args: Any, **options: Any) -> Exchange[J]:
         """An operation as a job, to be watched or cancelled; arguments are those of its method."""
         known = operations()
         if operation not in known:
@@ -328,8 +313,8 @@ class _Calls(ABC):
             raise ServiceError(msg)
         return (yield from self._submit(Call(known[operation], args, options)))
 
-    @_JobMethod
-    def job(self, name: str) -> Exchange[Any]:
+    @_Method
+    def job(self, name: str) -> Exchange[J]:
         """A job that was submitted before."""
         return self._job(self, (yield from self._read(Ask("GET", f"/v1/jobs/{name}"), JobState.read)))
 
@@ -365,7 +350,7 @@ class _Calls(ABC):
         job = yield from self._submit(call)
         return (yield from type(job).wait(job))
 
-    def _submit(self, call: Call) -> Exchange[_JobCalls]:
+    def _submit(self, call: Call) -> Exchange[J]:
         """It is not sent again where it may have arrived."""
         ask = Ask("POST", f"/v1/jobs/{call.operation.name}", call.body, again=False)
         return self._job(self, (yield from self._read(ask, JobState.read)))
@@ -402,7 +387,7 @@ class _Calls(ABC):
         """Send what the exchange asks for, and return what it ends with."""
 
 
-class Client(_Calls, _Waits):
+class Client(_Calls[Job], _Waits):
     """A service that is asked and waited for. It is closed by `close()`, or used in a `with`.
 
     Args:
@@ -443,7 +428,7 @@ class Client(_Calls, _Waits):
                 time.sleep(step)
 
 
-class AsyncClient(_Calls, _Awaits):
+class AsyncClient(_Calls[AsyncJob], _Awaits):
     """A service that is asked and awaited; arguments as of `nlgauge.Client`. Closed by `close()` or `async with`."""
 
     _job = AsyncJob

@@ -31,10 +31,8 @@ BUSY = (429, 503)
 #: Seconds before a request is sent again: the first time, and at most.
 _FIRST_WAIT, _LONGEST_WAIT = 0.25, 30.0
 
-#: Up to so many texts, characters and pairs a request is sent without asking what the service takes.
-_SURELY_TEXTS = 200
-_SURELY_CHARACTERS = 200_000
-_SURELY_PAIRS = 2_000
+#: Up to so many bytes a request is sent without asking how many the service takes.
+_SURELY_BYTES = 200_000
 
 Answer = TypeVar("Answer")
 
@@ -101,39 +99,31 @@ class Call:
 
     def __init__(self, operation: Operation, args: Sequence[Any], keywords: Mapping[str, Any]) -> None:
         self.operation = operation
-        arguments = _bound(operation, args, keywords)
+        signature = inspect.signature(operation.call)
+        arguments = dict(signature.bind(*args, **keywords).arguments)
+        for name, parameter in signature.parameters.items():
+            if parameter.kind is parameter.VAR_KEYWORD:
+                arguments |= arguments.pop(name, {})
         texts = {name: arguments.pop(name, None) for name in [*(i.name for i in operation.inputs), "ref_streams"]}
-        self.inputs = _checked(operation, texts)
-        body = {name: value for name, value in self.inputs.items() if value is not None}
+        body = {name: value for name, value in _checked(operation, texts).items() if value is not None}
         if list(body.get("systems", ())) == [""]:
             body["hyps"] = body.pop("systems")[""]
         if (metric := arguments.pop("metric", None)) is not None:
-            body["metric"] = _metrics(operation, metric)
-        self.body = as_json(body | _options(operation, arguments))
+            if operation.metric == "one":
+                body["metric"] = _recipe_text(one_metric(metric, function=operation.method)[0])
+            else:
+                body["metric"] = [_recipe_text(chosen) for chosen in chosen_metrics(metric)]
+        try:
+            self.body = json.dumps(body | _options(operation, arguments), allow_nan=False).encode()
+        except (TypeError, ValueError) as error:
+            msg = f"an option cannot be sent to a service: {error}; options are texts, numbers and true or false"
+            raise RecipeError(msg) from error
 
     def fits(self, limits: Mapping[str, float] | None) -> bool | None:
-        """Whether it is small enough to be answered at once; None: only the service's limits can tell."""
-        if not self.operation.at_once:
-            return False
-        sizes = [len(text) for _, text in self.operation.places(self.inputs)]
-        pairs = self.operation.count_pairs(self.inputs)
-        if len(sizes) <= _SURELY_TEXTS and pairs <= _SURELY_PAIRS and sum(sizes) <= _SURELY_CHARACTERS:
-            return True
-        if limits is None:
-            return None
-        if len(sizes) > limits["texts"] or pairs > limits.get("pairs", pairs):
-            return False
-        return len(self.body) <= limits["body_bytes"]
-
-
-def _bound(operation: Operation, args: Sequence[Any], keywords: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments of a call by name, those in `**options` among them."""
-    signature = inspect.signature(operation.call)
-    arguments = dict(signature.bind(*args, **keywords).arguments)
-    for name, parameter in signature.parameters.items():
-        if parameter.kind is parameter.VAR_KEYWORD:
-            arguments |= arguments.pop(name, {})
-    return arguments
+        """Whether to try for an answer at once; None: only the service's limits can tell."""
+        if not self.operation.at_once or len(self.body) <= _SURELY_BYTES:
+            return self.operation.at_once
+        return None if limits is None else len(self.body) <= limits["body_bytes"]
 
 
 def _checked(operation: Operation, texts: Mapping[str, Any]) -> dict[str, Any]:
@@ -166,12 +156,6 @@ def _checked(operation: Operation, texts: Mapping[str, Any]) -> dict[str, Any]:
     return checked
 
 
-def _metrics(operation: Operation, metric: Any) -> Any:
-    if operation.metric == "one":
-        return _recipe_text(one_metric(metric, function=operation.method)[0])
-    return [_recipe_text(chosen) for chosen in chosen_metrics(metric)]
-
-
 def _recipe_text(metric: AnyMetric) -> str:
     """A recipe as text: `bertscore:layer=4` for `BERTScore(layer=4)`."""
     if not isinstance(metric, Metric):
@@ -200,12 +184,3 @@ def _options(operation: Operation, options: Mapping[str, Any]) -> dict[str, Any]
         elif name != "progress":
             others[name] = value
     return fields | ({"options": others} if others else {})
-
-
-def as_json(body: Mapping[str, Any]) -> bytes:
-    """The body of a request."""
-    try:
-        return json.dumps(body, ensure_ascii=True, allow_nan=False).encode()
-    except (TypeError, ValueError) as error:
-        msg = f"an option cannot be sent to a service: {error}; options are texts, numbers and true or false"
-        raise RecipeError(msg) from error

@@ -15,6 +15,7 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -143,7 +144,6 @@ _HEADERS = {
     "cross-origin-resource-policy": "same-origin",
     "cache-control": "no-store",
 }
-_RAW_HEADERS = [(name.encode(), value.encode()) for name, value in _HEADERS.items()]
 
 
 class RateLimit:
@@ -173,7 +173,7 @@ class Guard:
         self._app = app
         self._settings = settings
         self._hosts = settings.accepted_hosts
-        self._keys = [_digest(key.encode()) for key in settings.keys]
+        self._keys = [hashlib.sha256(key.encode()).digest() for key in settings.keys]
         self._rate = RateLimit(settings.limits.rate)
         self._under_way = 0
 
@@ -199,7 +199,7 @@ class Guard:
             self._under_way -= 1
 
     def _check(self, scope: Scope) -> None:
-        headers = _headers(scope)
+        headers = Headers(scope=scope)
         if "content-length" in headers and "transfer-encoding" in headers:
             # A proxy may take the other one for the length: what follows would be a request that it never saw.
             msg = "a request has either Content-Length or Transfer-Encoding, not both"
@@ -225,13 +225,13 @@ class Guard:
             msg = f"{self._under_way - 1} requests are under way already"
             raise ProblemError(503, msg, kind="busy", retry_after=1)
 
-    def _knows(self, headers: dict[str, str]) -> bool:
+    def _knows(self, headers: Headers) -> bool:
         """Whether a key was given that opens the service; all are compared, each in constant time."""
         key_text = headers.get("x-api-key", "")
         scheme, _, token = headers.get("authorization", "").partition(" ")
         if scheme.lower() == "bearer":
             key_text = token.strip()
-        presented = _digest(key_text.encode("latin-1"))
+        presented = hashlib.sha256(key_text.encode("latin-1")).digest()
         matches = [hmac.compare_digest(presented, key) for key in self._keys]
         return any(matches)
 
@@ -239,7 +239,7 @@ class Guard:
         limits = self._settings.limits
         limit = "job_bytes" if scope["path"].startswith("/v1/jobs/") else "body_bytes"
         most: int = getattr(limits, limit)
-        stated = _headers(scope).get("content-length", "")
+        stated = Headers(scope=scope).get("content-length", "")
         if stated.isdigit() and (len(stated) > 18 or int(stated) > most):
             raise _too_large(limit, most)
         try:
@@ -269,9 +269,9 @@ class Observer:
             nonlocal status, begun
             if message["type"] == "http.response.start":
                 status, begun = message["status"], True
-                present = {name.lower() for name, _ in message.get("headers", ())}
-                added = [(name, value) for name, value in _RAW_HEADERS if name not in present]
-                message["headers"] = [*message.get("headers", ()), *added, (b"x-request-id", number.encode())]
+                headers = MutableHeaders(scope=message)
+                for name, value in {**_HEADERS, "x-request-id": number}.items():
+                    headers.setdefault(name, value)
             await send(message)
 
         try:
@@ -332,10 +332,6 @@ def _is_open(scope: Scope) -> bool:
     return scope["path"] in _OPEN or scope["path"].startswith(_OPEN_FOLDER)
 
 
-def _headers(scope: Scope) -> dict[str, str]:
-    return {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
-
-
 def _without_port(host: str) -> str:
     """The name of a Host header.
 
@@ -344,7 +340,3 @@ def _without_port(host: str) -> str:
     """
     name, colon, port = host.lower().rpartition(":")
     return name if colon and port.isdigit() else host.lower()
-
-
-def _digest(key: bytes) -> bytes:
-    return hashlib.sha256(key).digest()

@@ -13,7 +13,7 @@ import secrets
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -91,15 +91,16 @@ class JobStore:
 
     def _open(self, folder: Path) -> None:
         self._base = sqlite3.connect(folder / "jobs.sqlite3", check_same_thread=False, isolation_level=None)
-        self._base.execute("PRAGMA auto_vacuum = INCREMENTAL")
-        self._base.execute("PRAGMA journal_mode = WAL")
-        self._base.execute("PRAGMA synchronous = FULL")
-        self._base.execute("PRAGMA foreign_keys = ON")
+        for pragma in ("auto_vacuum = INCREMENTAL", "journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON"):
+            self._base.execute(f"PRAGMA {pragma}")
         self._base.executescript(_TABLES)
-        self._base.execute(
-            "UPDATE jobs SET state = 'interrupted', finished = ?, request = NULL WHERE state = 'running'",
-            [time.time()],
-        )
+        now = time.time()
+        self._run("UPDATE jobs SET state = 'interrupted', finished = ?, request = NULL WHERE state = 'running'", now)
+
+    def _run(self, statement: str, *values: Any) -> list[tuple[Any, ...]]:
+        """The rows that a statement gives."""
+        with self._lock:
+            return self._base.execute(statement, values).fetchall()
 
     def close(self) -> None:
         """Let go of the folder."""
@@ -111,18 +112,14 @@ class JobStore:
         """A new job, queued."""
         prefix = f"{self._instance}-" if self._instance else ""
         name = prefix + secrets.token_hex(16)
-        with self._lock:
-            self._base.execute(
-                "INSERT INTO jobs (id, kind, state, created, request) VALUES (?, ?, 'queued', ?, ?)",
-                [name, kind, time.time(), request],
-            )
+        statement = "INSERT INTO jobs (id, kind, state, created, request) VALUES (?, ?, 'queued', ?, ?)"
+        self._run(statement, name, kind, time.time(), request)
         return self.need(name)
 
     def get(self, name: str) -> Job | None:
         """The job of that name."""
-        with self._lock:
-            row = self._base.execute(f"SELECT {_COLUMNS} FROM jobs WHERE id = ?", [name]).fetchone()
-        return None if row is None else Job(*row)
+        rows = self._run(f"SELECT {_COLUMNS} FROM jobs WHERE id = ?", name)
+        return Job(*rows[0]) if rows else None
 
     def need(self, name: str) -> Job:
         """The job of that name, which must be there."""
@@ -134,20 +131,16 @@ class JobStore:
 
     def queued(self) -> int:
         """How many wait."""
-        with self._lock:
-            (count,) = self._base.execute("SELECT count(*) FROM jobs WHERE state = 'queued'").fetchone()
-        return int(count)
+        return int(self._run("SELECT count(*) FROM jobs WHERE state = 'queued'")[0][0])
 
     def take(self) -> tuple[Job, bytes] | None:
         """The job that waited longest, now running, and its request."""
         with self._lock:
-            row = self._base.execute(
-                "SELECT id, request FROM jobs WHERE state = 'queued' ORDER BY created, rowid LIMIT 1"
-            ).fetchone()
-            if row is None:
-                return None
-            self._base.execute("UPDATE jobs SET state = 'running', started = ? WHERE id = ?", [time.time(), row[0]])
-            return self.need(row[0]), bytes(row[1])
+            rows = self._run("SELECT id, request FROM jobs WHERE state = 'queued' ORDER BY created, rowid LIMIT 1")
+            for name, request in rows:
+                self._run("UPDATE jobs SET state = 'running', started = ? WHERE id = ?", time.time(), name)
+                return self.need(name), bytes(request)
+        return None
 
     def end(
         self,
@@ -182,11 +175,8 @@ class JobStore:
 
     def result(self, name: str, form: str) -> bytes | None:
         """A result of a job that is done."""
-        with self._lock:
-            row = self._base.execute(
-                "SELECT content FROM results WHERE job = ? AND format = ?", [name, form]
-            ).fetchone()
-        return None if row is None else bytes(row[0])
+        rows = self._run("SELECT content FROM results WHERE job = ? AND format = ?", name, form)
+        return bytes(rows[0][0]) if rows else None
 
     def remove(self, name: str) -> bool:
         """Forget a job that has ended; whether it had."""
@@ -202,9 +192,7 @@ class JobStore:
         """Forget jobs that ended too long ago, then the oldest while results take too much; how many went."""
         until = (time.time() if now is None else now) - days * 86_400
         with self._lock:
-            ended: list[tuple[Any, ...]] = self._base.execute(
-                "SELECT id, finished, size FROM jobs WHERE finished IS NOT NULL ORDER BY finished"
-            ).fetchall()
+            ended = self._run("SELECT id, finished, size FROM jobs WHERE finished IS NOT NULL ORDER BY finished")
             total = sum(size for _, _, size in ended)
             gone = 0
             for name, finished, size in ended:
@@ -229,18 +217,6 @@ def _own(folder: Path) -> sqlite3.Connection:
     return claim
 
 
-def _counter(context: _Running, total: int, unit: str) -> Callable[[int], None]:
-    """Counts what is done; a metric of several others compares each pair several times, and is done once."""
-    done = 0
-
-    def advance(more: int) -> None:
-        nonlocal done
-        done = min(total, done + more)
-        context.advance(done, total, unit)
-
-    return advance
-
-
 def _run_job(kind: str, content: bytes, context: _Running) -> dict[str, bytes]:
     """Results by format."""
     operation = operations().get(kind)
@@ -250,7 +226,8 @@ def _run_job(kind: str, content: bytes, context: _Running) -> dict[str, bytes]:
     request = request_model(operation).model_validate_json(content)
     warnings: list[str] = []
     pairs = operation.count_pairs(request.inputs)
-    with run_context(advance=_counter(context, pairs, "pairs")) if pairs else contextlib.nullcontext():
+    context.pairs = pairs
+    with run_context(advance=context.compared) if pairs else contextlib.nullcontext():
         result = context.caller.run(request, warnings, lambda call: _scores(call, context))
     with collected_warnings(warnings):
         return {form: answer(request, result, form, warnings) for form in formats(operation)}
@@ -297,6 +274,8 @@ class _Running:
         self.progress = _NOTHING_YET
         self.stop_as = ""
         """The state to stop in, once it is to stop."""
+        self.pairs = 0
+        """That it compares, where it says so."""
         self._tokens = 0
 
     def check(self) -> None:
@@ -308,6 +287,11 @@ class _Running:
         """Say how far the job is."""
         self.check()
         self.progress = JobProgress(done, total, unit)
+
+    def compared(self, more: int) -> None:
+        """Count pairs; a metric of several others compares each pair several times, and is done once."""
+        done = self.progress.done if self.progress.unit == "pairs" else 0
+        self.advance(min(self.pairs, done + more), self.pairs, "pairs")
 
     def count(self, tokens: int) -> None:
         """Count what is encoded, for work that does not know how much it is."""

@@ -5,7 +5,7 @@ Annotations are evaluated here (no `from __future__ import annotations`): FastAP
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Sequence
 from datetime import datetime, timezone
 from functools import cache
 from typing import Annotated, Any, Literal
@@ -104,13 +104,8 @@ class Description(BaseModel):
 async def description(service: ServiceDep) -> Description:
     """Version, engine and limits."""
     settings = service.settings
-    return Description(
-        nlgauge=__version__,
-        engine=settings.engine,
-        precision=settings.precision,
-        instance=settings.instance,
-        limits=settings.limits.to_dict(),
-    )
+    own = {name: getattr(settings, name) for name in ("engine", "precision", "instance")}
+    return Description(nlgauge=__version__, **own, limits=settings.limits.to_dict())
 
 
 @router.get("/v1/metrics", summary="Metrics and their options")
@@ -269,41 +264,60 @@ _MOST_SAMPLED = 100_000
 def _check(request: OperationRequest, service: Service, *, job: bool) -> int:
     """Refuse what is too large or not allowed; the number of characters of all texts."""
     limits = service.settings.limits
-    characters = _check_size(request, limits, job=job)
-    if request.operation.name in _SPECIAL:
-        _SPECIAL[request.operation.name](request, limits)
+    if "systems" in request.inputs and [getattr(request, name) for name in ("hyps", "systems")].count(None) != 1:
+        raise ProblemError(422, "give either 'hyps' (one system) or 'systems' (by name)", kind="form")
+    places = list(request.places())
+    _check_size(request, places, limits, job=job)
+    _check_operation(request, places, limits)
     _check_options(request, service)
     if request.metrics:
         service.caller.recipes(request)
-    return characters
-
-
-def _check_size(request: OperationRequest, limits: Limits, *, job: bool) -> int:
-    if "systems" in request.inputs:
-        both = [getattr(request, name) for name in ("hyps", "systems")]
-        if both.count(None) != 1:
-            raise ProblemError(422, "give either 'hyps' (one system) or 'systems' (by name)", kind="form")
-    if len(request.metrics) > limits.recipes:
-        msg = f"{len(request.metrics)} metrics in one request, and at most {limits.recipes} are taken"
-        raise ProblemError(413, msg, kind="too-many-metrics")
-    places = list(request.places())
-    name = "job_texts" if job else "texts"
-    most = getattr(limits, name)
-    if len(places) > most:
-        hint = "" if job else f"post it to /v1/jobs, where {limits.job_texts:,} are, or "
-        more = f"use fewer systems or segments, or start the service with {Limits.flag_of(name)} N"
-        msg = f"{len(places):,} texts in one request, and at most {most:,} are taken; {hint}{more}"
-        raise ProblemError(413, msg, kind="too-many-texts")
-    place, longest = max(((place, len(text)) for place, text in places), key=lambda pair: pair[1], default=("", 0))
-    if longest > limits.text_characters:
-        msg = f"{place}: a text has {longest} characters, and at most {limits.text_characters} are taken"
-        raise ProblemError(413, msg, kind="text-too-long")
-    pairs, most = request.operation.count_pairs(request.inputs), limits.job_pairs if job else limits.pairs
-    if pairs > most:
-        hint = "" if job else f"; post it to /v1/jobs, where {limits.job_pairs} are"
-        msg = f"{pairs} pairs of texts in one request, and at most {most} are compared{hint}"
-        raise ProblemError(413, msg, kind="too-many-pairs")
     return sum(len(text) for _, text in places)
+
+
+def _refuse_above(most: int, count: int, msg: str, kind: str) -> None:
+    if count > most:
+        raise ProblemError(413, msg, kind=kind)
+
+
+def _check_size(request: OperationRequest, places: Sequence[tuple[str, str]], limits: Limits, *, job: bool) -> None:
+    most, count = limits.recipes, len(request.metrics)
+    _refuse_above(most, count, f"{count} metrics in one request, and at most {most} are taken", "too-many-metrics")
+    name = "job_texts" if job else "texts"
+    most, count = getattr(limits, name), len(places)
+    hint = "" if job else f"post it to /v1/jobs, where {limits.job_texts:,} are, or "
+    more = f"{hint}use fewer systems or segments, or start the service with {Limits.flag_of(name)} N"
+    msg = f"{count:,} texts in one request, and at most {most:,} are taken; {more}"
+    _refuse_above(most, count, msg, "too-many-texts")
+    place, count = max(((place, len(text)) for place, text in places), key=lambda pair: pair[1], default=("", 0))
+    most = limits.text_characters
+    msg = f"{place}: a text has {count} characters, and at most {most} are taken"
+    _refuse_above(most, count, msg, "text-too-long")
+    most, count = limits.job_pairs if job else limits.pairs, request.operation.count_pairs(request.inputs)
+    hint = "" if job else f"; post it to /v1/jobs, where {limits.job_pairs} are"
+    msg = f"{count} pairs of texts in one request, and at most {most} are compared{hint}"
+    _refuse_above(most, count, msg, "too-many-pairs")
+
+
+def _check_operation(request: OperationRequest, places: Sequence[tuple[str, str]], limits: Limits) -> None:
+    """Limits of single operations."""
+    operation = request.operation
+    if operation.name == "compare":  # every two systems are tested
+        most, count = limits.systems, len(request.inputs["systems"])
+        msg = f"{count} systems in one comparison, and at most {most} are taken"
+        _refuse_above(most, count, msg, "too-many-systems")
+    elif operation.name == "explain":
+        most, count = limits.explained_characters, sum(len(text) for _, text in operation.places(request.inputs))
+        msg = f"the texts have {count} characters, and an explanation is made of at most {most}"
+        _refuse_above(most, count, msg, "text-too-long")
+        samples = request.chosen.get("samples", operation.request_options["samples"].default)
+        if request.chosen.get("shapley") is not False:
+            msg = f"{count} characters with {samples} samples; the product must be at most {_MOST_SAMPLED}"
+            _refuse_above(_MOST_SAMPLED, count * samples, msg, "too-many-samples")
+    elif operation.name in {"explain-pairs", "explain-corpus"}:
+        most, count = limits.job_explained_characters, sum(len(text) for _, text in places)
+        msg = f"the texts have {count} characters, and a job explains at most {most}"
+        _refuse_above(most, count, msg, "text-too-long")
 
 
 def _check_options(request: OperationRequest, service: Service) -> None:
@@ -321,42 +335,6 @@ def _check_options(request: OperationRequest, service: Service) -> None:
     for options in request.operation.option_sets:
         values = {name: value for name, value in chosen.items() if name in options.options()}
         service.policy.check_values(options.options(), options.of(values))
-
-
-def _check_systems(request: OperationRequest, limits: Limits) -> None:
-    """Every two systems are tested."""
-    systems = len(request.inputs["systems"])
-    if systems > limits.systems:
-        msg = f"{systems} systems in one comparison, and at most {limits.systems} are taken"
-        raise ProblemError(413, msg, kind="too-many-systems")
-
-
-def _check_pair(request: OperationRequest, limits: Limits) -> None:
-    characters = sum(len(text) for _, text in request.operation.places(request.inputs))
-    most = limits.explained_characters
-    if characters > most:
-        msg = f"the texts have {characters} characters, and an explanation is made of at most {most}"
-        raise ProblemError(413, msg, kind="text-too-long")
-    samples = request.chosen.get("samples", request.operation.request_options["samples"].default)
-    if request.chosen.get("shapley") is not False and characters * samples > _MOST_SAMPLED:
-        msg = f"{characters} characters with {samples} samples; the product must be at most {_MOST_SAMPLED}"
-        raise ProblemError(413, msg, kind="too-many-samples")
-
-
-def _check_explained(request: OperationRequest, limits: Limits) -> None:
-    characters, most = sum(len(text) for _, text in request.places()), limits.job_explained_characters
-    if characters > most:
-        msg = f"the texts have {characters} characters, and a job explains at most {most}"
-        raise ProblemError(413, msg, kind="text-too-long")
-
-
-#: Limits of single operations.
-_SPECIAL: dict[str, Callable[[OperationRequest, Limits], None]] = {
-    "compare": _check_systems,
-    "explain": _check_pair,
-    "explain-pairs": _check_explained,
-    "explain-corpus": _check_explained,
-}
 
 
 #: Seconds between two looks at a job that somebody watches.

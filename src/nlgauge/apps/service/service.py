@@ -184,7 +184,11 @@ class InferenceThread:
                     if not waiting.future.done():
                         waiting.future.set_exception(error)
             if self._batches:
-                _run_batch(self._batches.popleft())
+                batch = self._batches.popleft()
+                try:
+                    batch.future.set_result(batch.encoder.encode(batch.ids, batch.layers))
+                except Exception as error:  # whoever waits for it is told
+                    batch.future.set_exception(error)
 
     def _gather(self) -> list[_Waiting]:
         """Requests to compute together. Only where others were there a moment ago is it worth to wait for more."""
@@ -199,13 +203,6 @@ class InferenceThread:
             chosen = [self._requests.popleft() for _ in range(min(len(self._requests), _MOST_TOGETHER))]
         self._last_together = len(chosen)
         return chosen
-
-
-def _run_batch(batch: _Batch) -> None:
-    try:
-        batch.future.set_result(batch.encoder.encode(batch.ids, batch.layers))
-    except Exception as error:  # whoever waits for it is told
-        batch.future.set_exception(error)
 
 
 def _score_together(thread: InferenceThread, chosen: Sequence[_Waiting], batch_tokens: int, longest: float) -> None:
