@@ -19,7 +19,8 @@ from nlgauge.core.registry import built_in_metrics
 from nlgauge.core.run_options import RunOptions
 from nlgauge.studies.compare.comparison import CompareSettings
 from nlgauge.studies.discourse import DiscourseOptions
-from nlgauge.studies.explain.options import CorpusOptions, ExplainOptions
+from nlgauge.studies.explain.corpus import CorpusOptions
+from nlgauge.studies.explain.explanation import ExplainOptions
 from nlgauge.studies.meta.score_judgements import TuneOptions
 from nlgauge.studies.sensitivity.variants import SensitivityOptions
 from nlgauge.studies.stress.suite import StressOptions

@@ -19,7 +19,7 @@ from nlgauge import data
 from nlgauge.apps import cluster as distributed
 from nlgauge.apps.cluster.driver import Estimate
 from nlgauge.studies import compare, ensembles, meta, stress
-from nlgauge.studies.explain.evaluate import evaluate_errors
+from nlgauge.studies.explain.corpus import evaluate_errors
 from nlgauge.studies.published.load import find_paper_table
 from nlgauge.studies.published.reproduce import reproduce
 from nlgauge.studies.sensitivity.measure import run_study, systems_table

@@ -20,7 +20,7 @@ from nlgauge.core.operations import (
 )
 from nlgauge.errors import RecipeError
 
-_EXPLAIN = "nlgauge.studies.explain.options:ExplainOptions"
+_EXPLAIN = "nlgauge.studies.explain.explanation:ExplainOptions"
 
 _BUILT_IN = (
     Operation(
@@ -87,7 +87,7 @@ _BUILT_IN = (
         inputs=SEGMENTS,
         result="nlgauge.studies.explain.corpus:CorpusSummary",
         help="sum up which words of a corpus carry the score",
-        options=(_EXPLAIN, "nlgauge.studies.explain.options:CorpusOptions"),
+        options=(_EXPLAIN, "nlgauge.studies.explain.corpus:CorpusOptions"),
         group="explain",
         at_once=False,
         command="nlgauge.apps.cli.explain:change_corpus",

@@ -132,6 +132,15 @@ class Corpus:
         references = [(text,) for text in self.sources or ()]
         return replace(self, references=references, idf_documents=documents, against_source=True)
 
+    def take(self, segments: Sequence[int]) -> Corpus:
+        """Segments in this order; one may come more than once, as where its texts are replaced by others."""
+        return replace(
+            self,
+            systems={name: [texts[index] for index in segments] for name, texts in self.systems.items()},
+            references=[self.references[index] for index in segments],
+            sources=None if self.sources is None else [self.sources[index] for index in segments],
+        )
+
     @cached_property
     def lowered(self) -> Corpus:
         """The same in lower case."""

@@ -2,8 +2,10 @@
 
 Whatever is compared is a list of *windows*: blocks of pairs whose vectors fit in memory together. The texts of a
 window are encoded once, represented once per role, compared and dropped. A corpus makes a block of each hypothesis
-with its references (`core/compare.py`); a matrix, or candidates to be ranked, of many texts with many others
-(`core/pairs.py`). `compare_block` of a metric is the one place where many pairs may be faster than one by one.
+with its references (`core/compare.py`); so do candidates that have references, and texts with words left out, which
+are a corpus of segments with one text replaced (`Corpus.take`). A matrix, or candidates to be ranked by each other,
+makes blocks of many texts with many others (`core/pairs.py`). `compare_block` of a metric is the one place where many
+pairs may be faster than one by one.
 
 A pair has the same bits in every block: it is compared by the same functions, on arrays of the same shapes.
 """

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlgauge.core.composite import leaves
-from nlgauge.core.corpus import Corpus, References, TextNames, checked_list, checked_texts, make_corpus
+from nlgauge.core.corpus import References, TextNames, checked_list, checked_texts, make_corpus
 from nlgauge.core.engine import Block
 from nlgauge.core.metric import Metric
 from nlgauge.core.pairs import Grid, TextPairs, compare_pairs, compared_numbers, join_members, prepare_pairs
@@ -309,12 +309,11 @@ def _by_references(
             raise RecipeError(msg)
     checked = make_corpus({"": [group[0] for group in groups]}, refs, sources=sources)
     where = [segment for segment, group in enumerate(groups) for _ in group]
-    corpus = Corpus(
-        {"": [text for group in groups for text in group]},
-        [checked.references[segment] for segment in where],
+    corpus = replace(
+        checked.take(where),
+        systems={"": [text for group in groups for text in group]},
         # Each reference is a document once, however many candidates there are.
-        {None: [text for group in checked.references for text in group]},
-        None if checked.sources is None else [checked.sources[segment] for segment in where],
+        idf_documents={None: [text for group in checked.references for text in group]},
         names=_names(groups),
     )
     (found,) = run_metrics([recipe], corpus, run, check_signature=check)

@@ -17,7 +17,7 @@ from tests.samples import HYPS, REFS
 import nlgauge
 from nlgauge.errors import EmptyPairError, InputError, RecipeError, SignatureError
 from nlgauge.studies.explain.explanation import Explanation
-from nlgauge.studies.explain.pairs import explain_in_corpus, explain_pair, explain_pairs, explain_segments
+from nlgauge.studies.explain.pairs import explain_pair, explain_pairs, explain_segments, iter_explanations
 from nlgauge.testing import hash_encoder
 from nlgauge.vectors.cloud import Flow
 
@@ -410,14 +410,14 @@ def test_an_attribution_that_is_not_there_names_those_that_are(model: str) -> No
 @pytest.mark.parametrize("metric", ["moverscore", "bertscore:idf=refs", "sentsim:against=refs,model=minilm", "chrf"])
 def test_segments_of_a_corpus_are_explained_as_those_of_its_score(metric: str) -> None:
     score = nlgauge.score(HYPS, REFS, metric=metric)
-    found = explain_in_corpus(HYPS, REFS, segments=[2, 0], metric=metric)
+    found = iter_explanations(HYPS, REFS, segments=[2, 0], metric=metric)
     again = explain_segments(score, [2, 0])
     assert [one.to_dict() for one in found] == [one.to_dict() for one in again]
 
 
 def test_a_segment_that_is_not_in_the_corpus() -> None:
     with pytest.raises(InputError, match="from 0 to 1, got 2"):
-        explain_in_corpus(HYPS[:2], REFS[:2], segments=[2])
+        iter_explanations(HYPS[:2], REFS[:2], segments=[2])
 
 
 def test_a_metric_that_looks_at_texts_by_themselves_is_explained_without_references(tmp_path: Path) -> None:

@@ -13,8 +13,7 @@ import pytest
 from nlgauge.core.result import FORMATS, Result
 from nlgauge.data.cards import DataChecks, check
 from nlgauge.errors import InputError
-from nlgauge.studies.explain.corpus import CorpusSummary, GroupShare
-from nlgauge.studies.explain.evaluate import ErrorAgreements, evaluate_errors
+from nlgauge.studies.explain.corpus import CorpusSummary, ErrorAgreements, GroupShare, evaluate_errors
 from nlgauge.studies.explain.pairs import explain_pair, explain_pairs
 from nlgauge.studies.factors.surrogate import FactorStudy, fit_surrogates
 from nlgauge.studies.published.load import PAPER_TABLES

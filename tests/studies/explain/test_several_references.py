@@ -10,8 +10,7 @@ import pytest
 import nlgauge
 from nlgauge.core.registry import parse_metric
 from nlgauge.studies.explain.explanation import Explanation, SeveralReferences
-from nlgauge.studies.explain.options import reference_rule
-from nlgauge.studies.explain.pairs import explain_pair, explain_segments
+from nlgauge.studies.explain.pairs import explain_pair, explain_segments, reference_rule
 from nlgauge.testing import hash_encoder
 
 HYP = "the cat sat on the mat"

@@ -35,8 +35,8 @@ from nlgauge.core.scoring import recipes_and_run
 from nlgauge.errors import RecipeError
 from nlgauge.io.canvas import save_figure
 from nlgauge.io.textfiles import file_label
-from nlgauge.studies.explain.evaluate import METHODS as ERROR_METHODS
-from nlgauge.studies.explain.evaluate import (
+from nlgauge.studies.explain.corpus import METHODS as ERROR_METHODS
+from nlgauge.studies.explain.corpus import (
     ErrorAgreement,
     ErrorAgreements,
     evaluate_errors,
@@ -45,7 +45,7 @@ from nlgauge.studies.explain.evaluate import (
     read_word_tags,
     word_errors,
 )
-from nlgauge.studies.explain.options import ExplainOptions
+from nlgauge.studies.explain.explanation import ExplainOptions
 from nlgauge.studies.factors.columns import CLB, COMPUTED, FactorOptions
 from nlgauge.studies.factors.surrogate import FactorStudy, Intervals
 

@@ -41,7 +41,7 @@ from nlgauge.report.html.inputs import ReportTexts, alignment_record, differing_
 from nlgauge.studies.compare.comparison import CompareSettings
 from nlgauge.studies.compare.system_scores import system_scores
 from nlgauge.studies.compare.systems import compare_scores
-from nlgauge.studies.explain.pairs import explain_in_corpus
+from nlgauge.studies.explain.pairs import iter_explanations
 
 #: A value of an option, as JSON has it.
 OptionValue = StrictBool | StrictInt | StrictFloat | StrictStr
@@ -161,7 +161,7 @@ class _ExplainingPair(OperationRequest):
         """Explain the pair alone, or as one of its corpus."""
         if self.others is None:
             return super().call(**options)
-        return explain_in_corpus(**self.in_corpus(), segments=[0], **({"shapley": None} | options))[0]
+        return next(iter_explanations(**self.in_corpus(), segments=[0], **({"shapley": None} | options)))
 
 
 #: What requests of an operation have beyond what follows from its declaration.

@@ -1,7 +1,7 @@
-"""nlgauge.explain_corpus: which words carry the score of a metric, over a whole corpus.
+"""Explanations of a whole corpus: which words carry a metric's score, and do they find errors that people marked?
 
-Each word of each text has a part in the score (`nlgauge.studies.explain.explanation.Attribution`). Here the parts
-are added up by part of speech, and by what a word finds in the other text:
+`nlgauge.explain_corpus`: each word of each text has a part in the score (`Attribution`). The parts are added up by
+part of speech, and by what a word finds in the other text:
 
     same word     it stands there too, whatever its case: what LEX sees
     same lemma    another form of it does: what MOR sees
@@ -9,35 +9,70 @@ are added up by part of speech, and by what a word finds in the other text:
     punctuation   whatever it finds
 
 A share is of the sizes of all parts, because parts may be negative. Intervals are percentile bootstraps of texts.
+
+`evaluate_errors`: error scores of words, computed or read from files, against marked words. The protocol is that of
+the Eval4NLP 2021 shared task: texts whose words are all errors, or none, are skipped; for each other text AUC,
+average precision, and recall among the K highest scores, K the number of its errors (of equal scores the later word
+counts as higher); then the means over texts.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from nlgauge.core.annotation import check_annotator
+from nlgauge.core.annotation import AnnotatedTextMetric, check_annotator
 from nlgauge.core.corpus import References
+from nlgauge.core.kinds import Choice, Float, Int
+from nlgauge.core.options import OptionSet, option, seed_option
 from nlgauge.core.result import Result
 from nlgauge.core.scoring import AnyMetric, one_metric, resolved_call
-from nlgauge.errors import InputError
+from nlgauge.data.judgements import JudgementTable
+from nlgauge.errors import FileFormatError, InputError
 from nlgauge.io.table import LINE, Cell, Table
+from nlgauge.io.tables import read_jsonl, read_lines
+from nlgauge.io.textfiles import parse_source
+from nlgauge.stats.correlation import average_precision, recall_at_positives, roc_auc
 from nlgauge.stats.numeric import Vector
 from nlgauge.stats.resampling import bootstrap_sums, expanded_tail
-from nlgauge.studies.explain.explanation import Attribution, Side, Word
-from nlgauge.studies.explain.options import CorpusOptions, ExplainOptions
+from nlgauge.studies.explain.explanation import Attribution, ExplainOptions, Side, Word
 from nlgauge.studies.explain.pairs import iter_explanations
 from nlgauge.text.annotation import AnnotatedText, AnnotatedWord, annotate_each
 from nlgauge.text.annotators import load_annotator
 from nlgauge.text.tokenizer import is_punctuation
+from nlgauge.text.words import split_words
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from nlgauge.core.keywords import SummaryKeywords
+
+
+@dataclass(frozen=True, kw_only=True)
+class CorpusOptions(OptionSet):
+    """Whose words are added up, by which contributions, and how intervals are made."""
+
+    called: ClassVar[str] = "options of a summary of explanations"
+
+    method: str = option(
+        "linear",
+        Choice("linear", "leave-one-out", "shapley"),
+        help="contributions of words: summands of the score, or what any score loses without them",
+    )
+    side: Side = option(
+        "hypothesis",
+        Choice("hypothesis", "reference"),
+        help="text whose words count; the reference may be the source",
+    )
+    annotator: str = AnnotatedTextMetric.same_option("annotator")
+    level: float = option(0.95, Float(above=0, below=1), help="confidence level", metavar="P", hidden=True)
+    resamples: int = option(1000, Int(1), help="bootstrap resamples of texts", hidden=True, limit=10_000)
+    seed: int = seed_option()
+
 
 MATCHES = ("same word", "same lemma", "other word", "punctuation")
 
@@ -115,7 +150,7 @@ def explain_corpus(
         refs: References; the best of several is looked at.
         metric: As in `nlgauge.score`. Default: BERTScore.
         sources: What was translated, for metrics that compare with it.
-        options: Those of `nlgauge.studies.explain.options.CorpusOptions`: `annotator=`, `side=`, `method=`, `level=`,
+        options: Those of `CorpusOptions`: `annotator=`, `side=`, `method=`, `level=`,
             `resamples=`, `seed=`; those of `nlgauge.score`, and of `nlgauge.explain_pair`.
     """
     rest: dict[str, Any] = dict(options)
@@ -231,3 +266,162 @@ def _intervals(sizes: Vector, options: CorpusOptions) -> list[tuple[float | None
     tail = 100 * expanded_tail(options.level, len(sizes))
     low, high = np.percentile(drawn / drawn.sum(axis=1, keepdims=True), [tail, 100 - tail], axis=0)
     return list(zip(low.tolist(), high.tolist(), strict=True))
+
+
+#: Where error scores come from: the match of a word, or what the score gains without it.
+METHODS = ("match", "leave-one-out", "shapley")
+
+
+@dataclass(frozen=True)
+class ErrorAgreement(Result):
+    """How well error scores find the words that people marked: means over texts."""
+
+    format = "nlgauge-error-agreement-1"
+    decimals = 3
+
+    auc: float
+    ap: float
+    """Average precision."""
+    recall: float
+    """Among the K highest scores, K the number of a text's errors."""
+    texts: int
+    """Texts that were not skipped."""
+    skipped: int
+    """Texts whose words are all errors, or none."""
+    scores: str = ""
+    """Where the scores come from: a metric or a file."""
+    langpair: str | None = None
+
+    def tables(self, form: str = "text") -> list[Table]:
+        """One row."""
+        return ErrorAgreements((self,)).tables(form)
+
+
+@dataclass(frozen=True)
+class ErrorAgreements(Result):
+    """Agreement of the error scores of several metrics, or on several language pairs."""
+
+    format = "nlgauge-error-agreements-1"
+    decimals = 3
+
+    results: tuple[ErrorAgreement, ...]
+
+    def tables(self, form: str = "text") -> list[Table]:
+        """A row per language pair and metric."""
+        paired = any(row.langpair for row in self.results)
+        columns = [*(["langpair"] if paired else []), "scores", "AUC", "AP", "recall@K", "texts", "skipped"]
+        rows: list[list[Cell]] = [
+            [*([row.langpair] if paired else []), row.scores, row.auc, row.ap, row.recall, row.texts, row.skipped]
+            for row in self.results
+        ]
+        notes = ["means over texts with errors and other words; K is the number of a text's errors"]
+        return [Table(columns, rows, notes=notes)]
+
+
+def evaluate_errors(gold: Sequence[Sequence[int]], scores: Sequence[Sequence[float]]) -> ErrorAgreement:
+    """Compare error scores of words (higher: more likely an error) with 1 for an error and 0 for none, text by text.
+
+    >>> agreement = evaluate_errors([[0, 1, 0], [0, 0]], [[0.2, 0.9, 0.1], [0.5, 0.5]])
+    >>> agreement.auc, agreement.ap, agreement.recall, agreement.texts, agreement.skipped
+    (1.0, 1.0, 1.0, 1, 1)
+    """
+    if len(gold) != len(scores):
+        msg = f"gold and scores must be of as many texts, got {len(gold)} and {len(scores)}"
+        raise InputError(msg)
+    rows: list[list[float]] = []
+    for number, (labels, values) in enumerate(zip(gold, scores, strict=True)):
+        if len(labels) != len(values):
+            msg = f"text {number}: expected a score for each of {len(labels)} words, got {len(values)}"
+            raise InputError(msg)
+        if len(set(labels)) > 1:
+            rows.append([measure(values, labels) for measure in (roc_auc, average_precision, recall_at_positives)])
+    if not rows:
+        msg = f"none of the {len(gold)} texts has both words that are errors and words that are none"
+        raise InputError(msg)
+    auc, ap, recall = (float(values.mean()) for values in np.array(rows).T)
+    return ErrorAgreement(auc, ap, recall, len(rows), len(gold) - len(rows))
+
+
+def gold_words(table: JudgementTable, *, side: Side = "hypothesis", words: str = "blanks") -> list[list[int]]:
+    """For each text of a table 1 for each word that a marked error touches, and 0 for the others.
+
+    `side="reference"` is that of the source, where words are marked that are left out or translated wrongly.
+    """
+    texts, errors = (
+        (table.hypothesis, table.hypothesis_errors) if side == "hypothesis" else (table.source, table.source_errors)
+    )
+    if texts is None or errors is None:
+        msg = f"{table.name} has no errors marked in the {'hypothesis' if side == 'hypothesis' else 'source'}"
+        raise InputError(msg)
+    return [
+        [
+            int(any(span.weight > 0 and span.start < word.end and word.start < span.end for span in spans))
+            for word in split_words(text, words)
+        ]
+        for text, spans in zip(texts, errors, strict=True)
+    ]
+
+
+def word_errors(
+    table: JudgementTable, *, metric: str = "bertscore", method: str = "match", **options: Any
+) -> list[list[float]]:
+    """Error scores of the words of each text, by the explanations of a metric.
+
+    `match` is 1 - similarity to the best match, or the cost of moving the word; `leave-one-out` and `shapley` are
+    what the score gains without the word. `side=` and the other options are those of `nlgauge.explain_pair`.
+    """
+    if method not in METHODS:
+        msg = f"method must be one of {', '.join(METHODS)}, got {method!r}"
+        raise InputError(msg)
+    side = ExplainOptions.take(dict(options)).side
+    options |= {"shapley": method == "shapley", "leave_one_out": method == "leave-one-out"}
+    references = None if not all(table.references) else list(table.references)
+    explanations = iter_explanations(table.hypothesis, references, metric, sources=table.source, **options)
+    if method == "match":
+        return [explanation.error_scores(side).tolist() for explanation in explanations]
+    return [
+        # Gains, turned so that more is better.
+        [value if not explanation.higher_is_better else -value for value in part.values]
+        for explanation in explanations
+        for part in [explanation.attribution(kind=method, side=side)]
+    ]
+
+
+def read_word_tags(path: str) -> list[list[int]]:
+    """0 or 1 for each word, blanks between them."""
+    texts = []
+    for number, line in enumerate(read_lines(path), start=1):
+        tags = line.split()
+        if not tags or not set(tags) <= {"0", "1"}:
+            msg = f"{path}, line {number}: expected 0 or 1 for each word, got {line[:60]!r}"
+            raise FileFormatError(msg)
+        texts.append([int(tag) for tag in tags])
+    return texts
+
+
+def read_word_scores(path: str, *, lower_is_error: bool = False) -> list[list[float]]:
+    """A number for each word, blanks between them, or lists under a key of a JSONL file (`FILE.jsonl:KEY`).
+
+    They are turned where a low one speaks for an error.
+    """
+    source = parse_source(path)
+    name, rows = source.path or path, []
+    if source.column is None:
+        rows = [(f"{name}, line {n}", line.split()) for n, line in enumerate(read_lines(name), start=1)]
+    else:
+        for row in read_jsonl(name):
+            value = row.value(source.column)
+            rows.append((row.at(source.column), value if isinstance(value, list) else [value]))
+    sign = -1.0 if lower_is_error else 1.0
+    return [[sign * _number(value, place) for value in values] for place, values in rows]
+
+
+def _number(value: object, place: str) -> float:
+    try:
+        number = float(value)  # type: ignore[arg-type]  # whatever is no number is refused below
+    except (TypeError, ValueError):
+        number = math.nan
+    if not math.isfinite(number) or isinstance(value, bool):
+        msg = f"{place}: expected a number for each word, got {value!r}"
+        raise FileFormatError(msg)
+    return number

@@ -1,26 +1,23 @@
-"""Explanations as plain data: words of both texts, links, contributions, notes; and their figures.
-
-The flow is drawn after Figure 1 of the MoverScore paper: the hypothesis above, the other text below, and a line per
-link, the wider the more weight it carries and the darker the worse it matches. The heat map has a row per word of the
-hypothesis and a column per word of the other text; links are framed.
-"""
+"""Explanations as plain data: words of both texts, links, contributions and notes; and their options."""
 
 from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, TypeAlias, overload
+from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
+from nlgauge.core.kinds import Choice, Flag, Int, Text
+from nlgauge.core.metric import Metric
+from nlgauge.core.options import OptionSet, option, seed_option
 from nlgauge.core.result import Result
 from nlgauge.core.signature import Signature
-from nlgauge.errors import InputError
-from nlgauge.io.canvas import COLOURS, new_panels
+from nlgauge.errors import InputError, RecipeError
 from nlgauge.io.table import Table
-from nlgauge.text.words import WordSpan
+from nlgauge.text.words import WORD_RULES, WordSpan
 from nlgauge.vectors.cloud import Alignment, Flow, PointSpans
 
 #: What stands for a word of several pieces: the worst matched one, the mean, or the first.
@@ -106,6 +103,51 @@ SIDES: tuple[Side, Side] = ("hypothesis", "reference")
 
 #: How one score is made of several references: that of the best, the mean, or by reading all of them at once.
 ReferenceRule: TypeAlias = Literal["best", "mean", "together"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExplainOptions(OptionSet):
+    """What is computed, and how words are made."""
+
+    called: ClassVar[str] = "options of an explanation"
+
+    words: str = option(
+        "words",
+        Choice(*WORD_RULES),
+        help="words end at blanks and punctuation (words), or at blanks only",
+        hidden=True,
+    )
+    pieces: str = option(
+        "max",
+        Choice(*PIECES),
+        help="score of a word of several pieces: that of the worst matched piece (max), the mean, or the first",
+        hidden=True,
+    )
+    shapley: bool | None = option(None, Flag(), help="Shapley values", unset="where the score is no sum over words")
+    leave_one_out: bool = option(False, Flag(), help="what the score loses without each word")
+    side: Side = option(
+        "hypothesis",
+        Choice("hypothesis", "reference"),
+        help="text whose words are left out; the reference may be the source",
+    )
+    component: str | None = option(
+        None, Text("a component"), help="component to explain", unset="the main one", hidden=True
+    )
+    samples: int = option(
+        25, Int(2), help="orders of words to sample, for texts of more than ten words", hidden=True, limit=1000
+    )
+    seed: int = seed_option()
+    beside: bool = option(False, Flag(), help="the other kind of alignment too, greedy or transport")
+    matrix: bool = option(False, Flag(), help="similarity, or cost, of each word to each word", hidden=True)
+
+    def component_of(self, metric: Metric) -> str:
+        """The component that words are left out for."""
+        if self.component is None:
+            return metric.main
+        if self.component not in metric.components:
+            msg = f"{metric.name} has no component {self.component!r}; it has {', '.join(metric.components)}"
+            raise RecipeError(msg)
+        return self.component
 
 
 class Word(NamedTuple):
@@ -220,7 +262,7 @@ class Explanation(Result):
     @property
     def sentence(self) -> str:
         """The explanation in words."""
-        from nlgauge.studies.explain.explanation_text import describe
+        from nlgauge.studies.explain.rendering import describe
 
         return describe(self)
 
@@ -276,30 +318,22 @@ class Explanation(Result):
         """Text and Markdown have the sentence and both texts above the tables; `colour` is for text."""
         if form not in ("text", "markdown"):
             return super().render(form, decimals=decimals)
-        from nlgauge.studies.explain.explanation_text import render_markdown, render_text
+        from nlgauge.studies.explain.rendering import render_markdown, render_text
 
         width = self.decimals if decimals is None else decimals
         return render_text(self, width, colour=colour) if form == "text" else render_markdown(self, width)
 
     def tables(self, form: str = "text") -> list[Table]:
         """A row per word: as text and Markdown a table for each of the two texts, else one for both."""
-        from nlgauge.studies.explain.explanation_text import joint_table, word_tables
+        from nlgauge.studies.explain.rendering import joint_table, word_tables
 
         return word_tables(self) if form in ("text", "markdown") else [joint_table(self)]
 
     def figure(self, *, kind: Literal["flow", "heat-map"] = "flow", title: str = "") -> Any:
         """Two lines of words with their links, or a heat map of all words; the title is the metric with its score."""
-        if not self.links:
-            msg = f"{self.metric} has no alignment of this pair, so there is nothing to draw"
-            raise InputError(msg)
-        longest = max(len(self.hypothesis.words), len(self.reference.words))
-        if longest > _MOST_WORDS:
-            msg = f"a figure of an alignment takes at most {_MOST_WORDS} words per text, got {longest}"
-            raise InputError(msg)
-        figure, about = (_draw_flow if kind == "flow" else _draw_heat_map)(self)
-        figure.supxlabel(about, fontsize=7, color="#555555", x=0.01, ha="left")
-        figure.suptitle(title or f"{self.metric}: {self.main} {self.score:.3f}", fontsize=10, x=0.01, ha="left")
-        return figure
+        from nlgauge.studies.explain.rendering import draw
+
+        return draw(self, kind, title or f"{self.metric}: {self.main} {self.score:.3f}")
 
     def __repr__(self) -> str:
         scores = ", ".join(f"{name}={value:.4f}" for name, value in self.scores.items())
@@ -346,97 +380,3 @@ class Explanations(Result, Sequence[Explanation]):
 def error_of(match: Word | Link) -> float | None:
     """How badly a word was matched: 1 - similarity, or cost; None where it was not."""
     return match.cost if match.similarity is None else 1 - match.similarity
-
-
-#: Words of a text in one figure; more cannot be read.
-_MOST_WORDS = 60
-
-#: Inches that a letter takes at font size 10, and those between two words.
-_LETTER, _GAP = 0.085, 0.16
-
-
-def _draw_flow(explanation: Explanation) -> tuple[Any, str]:
-    """Two lines of words with links between them; hard and soft alignment one above the other, given both."""
-    panels = [links for links in (explanation.links, explanation.beside) if links]
-    places = [_positions(explanation.words(side)) for side in SIDES]
-    width = max(4.0, *(ends[-1] for _, ends in places)) + 0.4
-    figure, axes = new_panels(len(panels), 1, width=width, height=1.9)
-    for axis, links in zip(axes, panels, strict=True):
-        axis.set_xlim(0, width)
-        _draw_links(axis, explanation, links, [middles for middles, _ in places])
-    return figure, (
-        "hypothesis above; wider: more weight; orange: beyond half of the worst match; grey words do not count"
-    )
-
-
-def _positions(words: Sequence[Word]) -> tuple[list[float], list[float]]:
-    """Middle and end of each word on a line, in inches."""
-    middles, ends, place = [], [], 0.3
-    for word in words:
-        size = _LETTER * max(1, len(word.text))
-        middles.append(place + size / 2)
-        place += size + _GAP
-        ends.append(place)
-    return middles, ends or [place]
-
-
-def _draw_links(axis: Any, explanation: Explanation, links: Sequence[Link], middles: Sequence[list[float]]) -> None:
-    axis.set_axis_off()
-    axis.set_ylim(-0.25, 1.25)
-    # Dotted lines come last.
-    ordered = sorted(links, key=lambda link: link.kind == "backward")
-    drawn = [link for link in ordered if None not in (link.hypothesis, link.reference)]
-    errors = [max(error_of(link) or 0.0, 0.0) for link in drawn]
-    worst = max([*errors, 1e-9])
-    heaviest = max([*(link.weight for link in drawn), 1e-9])
-    for link, error in zip(drawn, errors, strict=True):
-        share = error / worst
-        axis.plot(
-            (middles[0][link.hypothesis or 0], middles[1][link.reference or 0]),
-            (0.86, 0.14),
-            color=COLOURS[5] if share > 0.5 else COLOURS[0],
-            alpha=0.4 + 0.6 * share,
-            linewidth=0.6 + 2.6 * link.weight / heaviest,
-            linestyle=":" if link.kind == "backward" else "-",
-            solid_capstyle="round",
-        )
-    for side, of_side, y in zip(SIDES, middles, (1.0, 0.0), strict=True):
-        for middle, word in zip(of_side, explanation.words(side), strict=True):
-            colour = "#999999" if word.removed else "#111111"
-            axis.text(middle, y, _escape(word), ha="center", va="center", fontsize=9, color=colour)
-    flow = any(link.kind == "flow" for link in links)
-    title = "transport (soft)" if flow else f"greedy matches (hard); dotted: matches of the {explanation.against}"
-    axis.set_title(title, loc="left", fontsize=8, color="#555555")
-
-
-def _draw_heat_map(explanation: Explanation) -> tuple[Any, str]:
-    """Similarity, or cost, of every word to every word of the other text, links framed."""
-    matrix = explanation.word_matrix()
-    if matrix is None:
-        msg = f"{explanation.metric} kept no similarities of this pair, so there is nothing to draw"
-        raise InputError(msg)
-    greedy = any(link.kind == "forward" for link in explanation.links)
-    rows, columns = explanation.hypothesis.words, explanation.reference.words
-    width, height = 2.2 + 0.34 * len(columns), 1.6 + 0.28 * len(rows)
-    figure, (axis,) = new_panels(1, 1, width=max(width, 4.0), height=max(height, 2.5))
-    image = axis.imshow(matrix, cmap="Blues" if greedy else "Oranges", aspect="auto")
-    axis.grid(visible=False)
-    axis.set_xticks(range(len(columns)), [_escape(word) for word in columns], rotation=45, ha="right", fontsize=8)
-    axis.set_yticks(range(len(rows)), [_escape(word) for word in rows], fontsize=8)
-    axis.set_xlabel(explanation.against, fontsize=8)
-    axis.set_ylabel("hypothesis", fontsize=8)
-    from matplotlib.patches import Rectangle
-
-    for link in explanation.links:
-        if link.hypothesis is not None and link.reference is not None:
-            style, place = ":" if link.kind == "backward" else "-", (link.reference - 0.5, link.hypothesis - 0.5)
-            frame = Rectangle(place, 1, 1, fill=False, edgecolor="#111111", linewidth=1.1, linestyle=style)
-            axis.add_patch(frame)
-    figure.colorbar(image, ax=axis, label="cosine similarity" if greedy else "cost", shrink=0.8)
-    about = f"framed: best matches (dotted: of the {explanation.against})" if greedy else "framed: where mass moves"
-    return figure, about
-
-
-def _escape(word: Word) -> str:
-    """A word that matplotlib does not take for a formula."""
-    return word.text.replace("$", r"\$")

@@ -4,50 +4,58 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from nlgauge.core.compare import compare
+import numpy as np
+
+from nlgauge.core.compare import Comparisons, compare
 from nlgauge.core.composite import CompositeMetric
 from nlgauge.core.corpus import Corpus, References, make_corpus
 from nlgauge.core.finish import finish
-from nlgauge.core.metric import Metric
-from nlgauge.core.prepare import SignatureCheck, prepare
+from nlgauge.core.metric import Metric, TextMetric
+from nlgauge.core.prepare import Prepared, SignatureCheck, prepare
 from nlgauge.core.run_options import RunOptions
-from nlgauge.core.score import Score, order_notes
+from nlgauge.core.score import NOTES, Score, order_notes
 from nlgauge.core.scoring import AnyMetric, one_metric, resolved_call
-from nlgauge.errors import (
-    ConvergenceWarning,
-    EmptyTextWarning,
-    InputError,
-    NoFocusWarning,
-    NoNounWarning,
-    RecipeError,
-    TruncationWarning,
-    UnknownWordWarning,
-    WindowsWarning,
-    ZeroWeightWarning,
+from nlgauge.errors import InputError, RecipeError
+from nlgauge.studies.explain.contributions import (
+    MOST_WORDS,
+    MaskedText,
+    TextFilter,
+    is_whole_text,
+    linear_attributions,
+    other_links,
+    own_links,
+    shares_of,
+    word_links,
 )
-from nlgauge.studies.explain.build import Explainer
-from nlgauge.studies.explain.explanation import Explanation, Explanations
-from nlgauge.studies.explain.options import ExplainOptions, reference_rule
+from nlgauge.studies.explain.explanation import (
+    ExplainOptions,
+    Explanation,
+    Explanations,
+    ReferenceRule,
+    SeveralReferences,
+    Side,
+    Word,
+    WordedText,
+    WordView,
+    lowered_spans,
+)
+from nlgauge.text.words import split_words
+from nlgauge.vectors.cloud import Alignment, Flow
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from nlgauge.core.keywords import ExplainKeywords, SegmentKeywords
 
-#: What these say of a text stands in the notes of its explanation.
-_NOTED = (
-    ConvergenceWarning,
-    EmptyTextWarning,
-    NoFocusWarning,
-    NoNounWarning,
-    TruncationWarning,
-    UnknownWordWarning,
-    WindowsWarning,
-    ZeroWeightWarning,
-)
+#: Within this, two ways to add up the same numbers agree.
+_TOLERANCE = 1e-6
+
+#: Where idf, or what preprocessing removes, leaves no point at all.
+_NOTHING_COUNTS = "no token of one of the texts counts, so there is nothing to align"
 
 
 def explain_pair(
@@ -67,12 +75,12 @@ def explain_pair(
         source: The text that was translated, for metrics that compare with it.
         options: Those of `nlgauge.score`, and `words="words" | "blanks"`, `pieces="max" | "mean" | "first"`,
             `shapley=True`, `leave_one_out=True`, `side="hypothesis" | "reference"`, `component=`, `samples=`,
-            `seed=`, `beside=True`; see `nlgauge.studies.explain.options.ExplainOptions`.
+            `seed=`, `beside=True`; see `nlgauge.studies.explain.explanation.ExplainOptions`.
 
-    >>> found = explain_pair("A cat sat.", "The cat sat.", metric="bertscore")
-    >>> [word.text for word in found.hypothesis.words]
+    >>> explanation = explain_pair("A cat sat.", "The cat sat.", metric="bertscore")
+    >>> [word.text for word in explanation.hypothesis.words]
     ['A', 'cat', 'sat', '.']
-    >>> abs(sum(found.attribution(of="precision").values) - found.scores["precision"]) < 1e-6
+    >>> abs(sum(explanation.attribution(of="precision").values) - explanation.scores["precision"]) < 1e-6
     True
     """
     if not isinstance(hyp, str):
@@ -111,17 +119,19 @@ def iter_explanations(
 ) -> Iterator[Explanation]:
     """The same one by one, for those who keep little of each: an explanation is many times as large as its texts.
 
-    Of some segments (from 0) where they are named: idf is that of all texts.
+    Of some segments (from 0) where they are named: idf is that of all texts, as in their score. The other segments
+    are encoded only where a recipe scales over the corpus.
+
+    >>> texts = ["A cat sat.", "A dog ran."], ["The cat sat.", "The dog ran."]
+    >>> [explanation] = iter_explanations(*texts, segments=[1], metric="moverscore")
+    >>> explanation.scores["score"] == explain_pairs(*texts, metric="moverscore")[1].scores["score"]
+    True
     """
     rest: dict[str, Any] = {"shapley": False, **options}
     chosen = ExplainOptions.take(rest)
     (recipe,), run, check = resolved_call(one_metric(metric, function="explain_pairs"), rest)
     corpus = make_corpus({"": hyps}, refs, sources=sources)
-    indices: Sequence[int] = range(len(corpus))
-    if segments is not None:
-        _check_segments(segments, len(corpus))
-        corpus, indices = _part(recipe, corpus, "", segments)
-    return _explain(recipe, corpus, run, chosen, check, indices)
+    return _explain(recipe, corpus, run, chosen, segments=segments, check=check)
 
 
 def explain_segments(score: Score, segments: Sequence[int], **options: Unpack[SegmentKeywords]) -> list[Explanation]:
@@ -131,78 +141,20 @@ def explain_segments(score: Score, segments: Sequence[int], **options: Unpack[Se
     if rest:
         msg = f"unknown option {next(iter(rest))!r}; recipe and run are those of the score"
         raise InputError(msg)
-    if score.origin is None:
+    origin = score.origin
+    if origin is None:
         msg = (
             "this score was read from a file or a pickle and does not know its texts; "
             "explain the pair itself: nlgauge.explain_pair(hyp, ref, metric=score.signature)"
         )
         raise InputError(msg)
-    _check_segments(segments, len(score))
     if not segments:
         return []
-    origin = score.origin
-    part, indices = _part(origin.metric, origin.corpus, score.system or "", segments)
-    # A score does not carry values against each reference.
-    by_reference = reference_rule(origin.metric) != "best" and any(len(group) > 1 for group in part.references)
-    usable = score.alignments is not None and len(part) == len(segments) and not by_reference
-    known = _taken(score, segments) if usable else None
-    return list(_explain(origin.metric, part, origin.options, chosen, None, indices, known=known))
-
-
-def explain_in_corpus(
-    hyps: Iterable[str],
-    refs: References | None = None,
-    metric: AnyMetric | None = None,
-    *,
-    segments: Sequence[int],
-    sources: Iterable[str] | None = None,
-    **options: Unpack[ExplainKeywords],
-) -> list[Explanation]:
-    """Explain some segments (from 0) of a corpus that was not scored: idf is that of all texts, as in its score.
-
-    Other segments are encoded only where a recipe scales over the corpus. Arguments are those of `explain_pairs`.
-
-    >>> texts = ["A cat sat.", "A dog ran."], ["The cat sat.", "The dog ran."]
-    >>> [found] = explain_in_corpus(*texts, segments=[1], metric="moverscore")
-    >>> found.scores["score"] == explain_pairs(*texts, metric="moverscore")[1].scores["score"]
-    True
-    """
-    return list(iter_explanations(hyps, refs, metric, sources=sources, segments=segments, **options))
-
-
-def _check_segments(segments: Sequence[int], count: int) -> None:
-    for segment in segments:
-        if not isinstance(segment, int) or not 0 <= segment < count:
-            msg = f"segment must be a whole number from 0 to {count - 1}, got {segment!r}"
-            raise InputError(msg)
-
-
-def _part(metric: Metric, corpus: Corpus, system: str, segments: Sequence[int]) -> tuple[Corpus, list[int]]:
-    """The segments with the idf of the whole corpus, and where they are now; all of it where a score needs all."""
-    part = _as_seen(metric, corpus, system)
-    # The score of a pair may depend on the other pairs: scaled over the corpus, or by neighbours.
-    if metric.whole_corpus or getattr(metric, "transforms", "none") != "none":
-        return part, list(segments)
-    part = replace(
-        part,
-        systems={system: [part.systems[system][segment] for segment in segments]},
-        references=[part.references[segment] for segment in segments],
-        sources=None if part.sources is None else [part.sources[segment] for segment in segments],
+    system = score.system or ""
+    found = _explain(
+        origin.metric, origin.corpus, origin.options, chosen, system=system, segments=segments, score=score
     )
-    return part, list(range(len(segments)))
-
-
-def _taken(score: Score, segments: Sequence[int]) -> Score:
-    """The score of some segments, with the alignments that it carries."""
-    rows = list(segments)
-    noted = {name: tuple(new for new, old in enumerate(rows) if old in at) for name, at in score.notes.items()}
-    return replace(
-        score,
-        segments={name: values[rows] for name, values in score.segments.items()},
-        notes=order_notes(noted),
-        best_reference=None if score.best_reference is None else score.best_reference[rows],
-        alignments=None if score.alignments is None else tuple(score.alignments[row] for row in rows),
-    )
+    return list(found)
 
 
 def _explain(
@@ -210,12 +162,17 @@ def _explain(
     corpus: Corpus,
     run: RunOptions,
     chosen: ExplainOptions,
-    check: SignatureCheck | None,
-    indices: Sequence[int],
     *,
-    known: Score | None = None,
+    system: str = "",
+    segments: Sequence[int] | None = None,
+    check: SignatureCheck | None = None,
+    score: Score | None = None,
 ) -> Iterator[Explanation]:
-    """Explanations of a system's texts; `known` is their score with alignments, where it was computed before."""
+    """Explanations of a system's texts, or of some of its segments; `score` is theirs, where there is one."""
+    for segment in segments or ():
+        if not isinstance(segment, int) or not 0 <= segment < len(corpus):
+            msg = f"segment must be a whole number from 0 to {len(corpus) - 1}, got {segment!r}"
+            raise InputError(msg)
     if isinstance(metric, CompositeMetric):
         names = ", ".join(member.name for member in metric.recipes)
         msg = f"{metric.name} joins scores and aligns no words itself; explain its members one by one: {names}"
@@ -225,28 +182,239 @@ def _explain(
             f"sources are not read: {metric.name} reads the hypothesis alone; give references (refs=, --refs) instead"
         )
         raise RecipeError(msg)
-    (system,) = corpus.systems
     seen = _as_seen(metric, corpus, system)
+    indices: Sequence[int] = range(len(seen)) if segments is None else segments
+    # The score of a pair may depend on the other pairs: scaled over the corpus, or by neighbours.
+    if segments is not None and not metric.whole_corpus and getattr(metric, "transforms", "none") == "none":
+        seen, indices = seen.take(segments), range(len(segments))
+        score = None if score is None else _take(score, segments)
+    # A score does not carry values against each reference.
+    by_reference = reference_rule(metric) != "best" and any(len(group) > 1 for group in seen.references)
+    if score is not None and (score.alignments is None or by_reference):
+        score = None
     with warnings.catch_warnings():
-        for category in _NOTED:
-            warnings.simplefilter("ignore", category)
-        options = replace(run, alignments=True)
-        prepared = prepare([metric], seen, options, check_signature=check)
+        for note in NOTES.values():  # those of an explanation have them
+            if note.warning is not None:
+                warnings.simplefilter("ignore", note.warning)
+        prepared = prepare([metric], seen, replace(run, alignments=True), check_signature=check)
         comparisons = None
-        if known is None:
+        if score is None:
             comparisons = compare(prepared)
-            known = finish(prepared, comparisons)[0]
-    return map(Explainer(prepared, seen, known, chosen, comparisons).explain, indices)
+            score = finish(prepared, comparisons)[0]
+    return map(_Explainer(prepared, score, chosen, comparisons).explain, indices)
 
 
 def _as_seen(metric: Metric, corpus: Corpus, system: str) -> Corpus:
     """The corpus as the metric sees it: with references, or with sources in their place.
 
-    The documents that idf is counted on are spelt out: they stay the same for parts and variants of texts.
+    The documents that idf is counted on are spelt out: they stay the same for parts of the corpus.
     """
     against = getattr(metric, "against", "refs")
-    if against != "nothing":  # else a text is looked at by itself, whatever stands beside it
+    if against != "nothing":  # else a text is looked at by itself, whatever stands next to it
         corpus = corpus.compared_with(against, metric=metric.name)
     own = corpus.idf_documents.get(system, corpus.systems[system])
     references = corpus.idf_documents.get(None, [text for group in corpus.references for text in group])
     return replace(corpus, systems={system: corpus.systems[system]}, idf_documents={system: own, None: references})
+
+
+def _take(score: Score, segments: Sequence[int]) -> Score:
+    """The score of some segments, with the alignments that it carries."""
+    rows = list(segments)
+    notes = {name: [new for new, old in enumerate(rows) if old in noted] for name, noted in score.notes.items()}
+    return replace(
+        score,
+        segments={name: values[rows] for name, values in score.segments.items()},
+        notes=order_notes(notes),
+        best_reference=None if score.best_reference is None else score.best_reference[rows],
+        alignments=None if score.alignments is None else tuple(score.alignments[row] for row in rows),
+    )
+
+
+def reference_rule(metric: Metric) -> ReferenceRule:
+    """How a metric makes one score of several references."""
+    if isinstance(metric, TextMetric) and not hasattr(metric, "multiref"):
+        return "together"
+    rule = getattr(metric, "multiref", "mean")
+    return "best" if rule.startswith("best") else "mean"
+
+
+@dataclass(frozen=True, eq=False)
+class _Explainer:
+    """Explains segments of one system that were scored with alignments."""
+
+    prepared: Prepared
+    score: Score
+    options: ExplainOptions
+    comparisons: Comparisons | None
+    """None where the score came with its alignments; metrics without a model need none."""
+
+    @property
+    def metric(self) -> Metric:
+        """The recipe."""
+        return self.prepared.metrics[0].metric
+
+    def explain(self, index: int) -> Explanation:
+        """The explanation of a segment."""
+        corpus, score = self.prepared.corpus, self.score
+        (hypotheses,) = corpus.systems.values()
+        best = 0 if score.best_reference is None else int(score.best_reference[index])
+        alignment = None if score.alignments is None else score.alignments[index]
+        noted = [name for name, segments in score.notes.items() if index in segments]
+        reasons = {name: NOTES[name].reason for name in noted if NOTES[name].reason}
+        if alignment is None and "zero_weight" in reasons:
+            reasons["zero_weight"] = _NOTHING_COUNTS
+        notes = list(reasons.values())
+        several = self._several_references(index, best)
+        if several is not None:
+            notes += self._notes_of_references(several)
+        explanation = Explanation(
+            metric=score.metric,
+            hypothesis=WordedText(hypotheses[index]),
+            reference=WordedText(corpus.references[index][best]),
+            against="source" if corpus.against_source else "reference",
+            scores={name: float(values[index]) for name, values in score.segments.items()},
+            main=score.main,
+            higher_is_better=score.higher_is_better,
+            signature=score.signature,
+            notes=tuple(notes),
+            references=several,
+        )
+        explanation = self._with_masking(self._with_alignment(explanation, alignment), index)
+        return replace(explanation, matrix=explanation.word_matrix()) if self.options.matrix else explanation
+
+    def _with_alignment(self, explanation: Explanation, alignment: Alignment | Flow | None) -> Explanation:
+        """With words, links and contributions; without an alignment, with words only."""
+        texts = explanation.hypothesis.text, explanation.reference.text
+        split = [split_words(text, self.options.words) for text in texts]
+        spans = [] if alignment is None else [alignment.hypothesis_spans, alignment.reference_spans]
+        if alignment is None or not all(spans):
+            hypothesis, reference = (
+                WordedText(text, tuple(Word(*word, 0.0, None, None, "") for word in words))
+                for text, words in zip(texts, split, strict=True)
+            )
+            return replace(explanation, hypothesis=hypothesis, reference=reference)
+        if getattr(self.metric, "lowercase", "no") == "yes":
+            spans = [lowered_spans(text, points) for text, points in zip(texts, spans, strict=True)]
+        left, right = map(WordView.of, split, spans)
+        views = left, right
+        filters = [TextFilter(self.prepared.compared[0], text) for text in texts]
+        whole = is_whole_text(alignment, views)
+        notes = [*explanation.notes, *filters[0].notes("hypothesis"), *filters[1].notes(explanation.against)]
+        if whole:
+            notes.append("each text is one point, so its words have no share of their own in the cost")
+        other = other_links(alignment) if self.options.beside and not whole else None
+        return replace(
+            explanation,
+            hypothesis=WordedText(texts[0], self._words(alignment, "hypothesis", left, filters[0])),
+            reference=WordedText(texts[1], self._words(alignment, "reference", right, filters[1])),
+            links=() if whole else word_links(own_links(alignment), views),
+            beside=() if other is None else word_links(other, views),
+            attributions=() if whole else linear_attributions(alignment, views),
+            notes=(*notes, *self._notes_of_sums(explanation, alignment)),
+            alignment=alignment,
+            views=views,
+        )
+
+    def _words(self, alignment: Alignment | Flow, side: Side, view: WordView, reader: TextFilter) -> tuple[Word, ...]:
+        weights = getattr(alignment, f"{side}_weight")
+        shares, _ = view.spread(shares_of(weights))
+        flow = isinstance(alignment, Flow)
+        if isinstance(alignment, Flow):
+            axis = 1 if side == "hypothesis" else 0
+            spent, mass = (alignment.flow * alignment.cost).sum(axis=axis), alignment.flow.sum(axis=axis)
+            errors = np.divide(spent, mass, out=np.zeros_like(spent), where=mass > 0)
+        else:
+            errors = 1 - getattr(alignment, f"{side}_similarity")
+        reduced = view.reduce(errors, weights > 0, self.options.pieces)
+        columns = view.words, shares.tolist(), reduced, reader.reasons(view, weights)
+        return tuple(
+            Word(*word, share, None if flow or error is None else 1 - error, error if flow else None, why)
+            for word, share, error, why in zip(*columns, strict=True)
+        )
+
+    def _with_masking(self, explanation: Explanation, index: int) -> Explanation:
+        """With what leaving words out says, where it was asked for or nothing else explains the score."""
+        options, metric = self.options, self.metric
+        empty = not (explanation.hypothesis.words and explanation.reference.words)
+        wanted = options.shapley if options.shapley is not None else not (explanation.attributions or empty)
+        notes, attributions = list(explanation.notes), list(explanation.attributions)
+        if not (attributions or explanation.links or empty or _NOTHING_COUNTS in notes):
+            notes.append(f"{metric.name} has no alignment of this pair")
+        if metric.whole_corpus and (wanted or options.leave_one_out):
+            why = f"{metric.name} scales its parts over the whole corpus, so a pair has no score of its own"
+            if options.shapley or options.leave_one_out:
+                msg = f"{why}; freeze the range with bounds=FILE (nlgauge build bounds)"
+                raise RecipeError(msg)
+            notes.append(f"{why}: neither an alignment nor Shapley values")
+        elif wanted or options.leave_one_out:
+            masked = MaskedText(self.prepared, options, index, getattr(explanation, options.side).text)
+            if options.leave_one_out:
+                attributions.append(masked.leave_one_out())
+            if wanted and options.shapley is None and len(masked.words) > MOST_WORDS:
+                notes.append(f"no Shapley values: the text has {len(masked.words)} words, more than {MOST_WORDS}")
+            elif wanted:
+                attributions.append(masked.shapley())
+        return replace(explanation, attributions=tuple(attributions), notes=tuple(notes))
+
+    def _several_references(self, index: int, shown: int) -> SeveralReferences | None:
+        """Scores of a segment against each reference alone; None where it has one reference."""
+        metric, references = self.metric, self.prepared.corpus.references[index]
+        if len(references) == 1:
+            return None
+        rule, scores = reference_rule(metric), list[float]()
+        if rule != "best" and isinstance(metric, TextMetric):
+            (hypotheses,) = self.prepared.corpus.systems.values()
+            result = metric.score_texts([hypotheses[index]] * len(references), [[text] for text in references])
+            scores = result.segments[metric.main].tolist()
+        # A score that is scaled over the corpus has no value against one reference.
+        elif rule != "best" and not metric.whole_corpus:
+            scores = [column[index] for column in self._scores_by_reference[: len(references)]]
+        return SeveralReferences(rule, len(references), shown, tuple(scores))
+
+    @cached_property
+    def _scores_by_reference(self) -> list[list[float]]:
+        """For each reference the scores of all segments, as the metric finishes them: rescaled, in their order.
+
+        Where a segment has fewer references, its last one stands for the others.
+        """
+        if self.comparisons is None:
+            return []
+        prepared = self.prepared.compared[0]
+        ((system, by_segment),) = self.comparisons.found[0].items()
+        comparisons = [by_segment[index] for index in self.prepared.segments]
+        columns = []
+        for number in range(max(len(comparison.values) for comparison in comparisons)):
+            alone = [
+                replace(each, values=each.values[[min(number, len(each.values) - 1)]], alignments=None)
+                for each in comparisons
+            ]
+            finished = prepared.metric.finish({system: alone}, prepared.state)[system]
+            columns.append(finished.segments[prepared.metric.main].tolist())
+        return columns
+
+    def _notes_of_references(self, several: SeveralReferences) -> list[str]:
+        """Which reference is shown, and where words are left out of that one alone."""
+        which = "the first one" if several.rule == "together" else f"the best one, number {several.shown},"
+        notes = [f"of {several.number} references (counted from 0) {which} is shown"]
+        if getattr(self.metric, "multiref", "") == "best-each":
+            notes.append("precision, recall and f1 are each the best over all references (multiref=best-each)")
+        if several.rule != "best" and self.options.side == "reference":
+            notes.append("words of the reference are left out, and scored, with the reference shown alone")
+        return notes
+
+    def _notes_of_sums(self, explanation: Explanation, alignment: Alignment | Flow) -> list[str]:
+        """Where the score is not made from the sums that words contribute to."""
+        if isinstance(alignment, Alignment):
+            raw = float(np.dot(shares_of(alignment.hypothesis_weight), alignment.hypothesis_similarity))
+            same = abs(explanation.scores.get("precision", raw) - raw) < _TOLERANCE
+            rescaled = getattr(self.metric, "rescale", "no") != "no"
+            several = explanation.references is not None
+            where = " and ".join(["before rescaling"] * rescaled + ["against the reference shown"] * several)
+            return [] if same else [f"contributions are to P and R {where} (precision {raw:.4f})"]
+        if self.metric.distances:
+            return [f"contributions are to {' and '.join(sorted(self.metric.distances))}, where lower is better"]
+        if getattr(self.metric, "trim", 0):
+            return ["the score drops the smallest masses (trim); contributions are those of the whole flow"]
+        if self.score.main.startswith("SD_"):
+            return [f"{self.score.main} is the cost of an entropic plan; the flow shown is the exact one"]
+        return []

@@ -1,16 +1,22 @@
-"""An explanation in words: as a sentence, as text for a terminal, as Markdown, and as tables of words.
+"""An explanation for readers: a sentence, text for a terminal, Markdown, tables of words, and figures.
 
 sentence  what the score is, and what did most for or against it
 text      the sentence; both texts, words coloured by how badly they matched where there are colours; a table of the
           words of each text; notes
 Markdown  the same without colours, and the signature
+flow      after Figure 1 of the MoverScore paper: the hypothesis above, the other text below, and a line per link, the
+          wider the more weight it carries and the darker the worse it matches
+heat map  a row per word of the hypothesis and a column per word of the other text; links are framed
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from typing import Any
 
+from nlgauge.errors import InputError
+from nlgauge.io.canvas import COLOURS, new_panels
 from nlgauge.io.table import Cell, Table, escape_markdown, visible
 from nlgauge.studies.explain.explanation import SIDES, Attribution, Explanation, Link, Side, Word, error_of
 from nlgauge.vectors.cloud import ORIGIN
@@ -281,3 +287,112 @@ def _partners(explanation: Explanation, links: Sequence[Link], side: Side) -> li
         names = [f"{text} {weight / total:.0%}" if flow else text for weight, text in strongest[:_MOST_NAMED]]
         texts.append(", ".join(names) + (", ..." if len(strongest) > _MOST_NAMED else ""))
     return texts
+
+
+#: Words of a text in one figure; more cannot be read.
+_MOST_WORDS = 60
+
+#: Inches that a letter takes at font size 10, and those between two words.
+_LETTER, _GAP = 0.085, 0.16
+
+
+def draw(explanation: Explanation, kind: str, title: str) -> Any:
+    """The flow, or the heat map."""
+    if not explanation.links:
+        msg = f"{explanation.metric} has no alignment of this pair, so there is nothing to draw"
+        raise InputError(msg)
+    longest = max(len(explanation.words(side)) for side in SIDES)
+    if longest > _MOST_WORDS:
+        msg = f"a figure of an alignment takes at most {_MOST_WORDS} words per text, got {longest}"
+        raise InputError(msg)
+    figure, about = (_draw_flow if kind == "flow" else _draw_heat_map)(explanation)
+    figure.supxlabel(about, fontsize=7, color="#555555", x=0.01, ha="left")
+    figure.suptitle(title, fontsize=10, x=0.01, ha="left")
+    return figure
+
+
+def _draw_flow(explanation: Explanation) -> tuple[Any, str]:
+    """Two lines of words with links between them; hard and soft alignment one above the other, given both."""
+    panels = [links for links in (explanation.links, explanation.beside) if links]
+    places = [_positions(explanation.words(side)) for side in SIDES]
+    width = max(4.0, *(ends[-1] for _, ends in places)) + 0.4
+    figure, axes = new_panels(len(panels), 1, width=width, height=1.9)
+    for axis, links in zip(axes, panels, strict=True):
+        axis.set_xlim(0, width)
+        _draw_links(axis, explanation, links, [middles for middles, _ in places])
+    return figure, (
+        "hypothesis above; wider: more weight; orange: beyond half of the worst match; grey words do not count"
+    )
+
+
+def _positions(words: Sequence[Word]) -> tuple[list[float], list[float]]:
+    """Middle and end of each word on a line, in inches."""
+    middles, ends, place = [], [], 0.3
+    for word in words:
+        size = _LETTER * max(1, len(word.text))
+        middles.append(place + size / 2)
+        place += size + _GAP
+        ends.append(place)
+    return middles, ends or [place]
+
+
+def _draw_links(axis: Any, explanation: Explanation, links: Sequence[Link], middles: Sequence[list[float]]) -> None:
+    axis.set_axis_off()
+    axis.set_ylim(-0.25, 1.25)
+    # Dotted lines come last.
+    ordered = sorted(links, key=lambda link: link.kind == "backward")
+    drawn = [link for link in ordered if None not in (link.hypothesis, link.reference)]
+    errors = [max(error_of(link) or 0.0, 0.0) for link in drawn]
+    worst = max([*errors, 1e-9])
+    heaviest = max([*(link.weight for link in drawn), 1e-9])
+    for link, error in zip(drawn, errors, strict=True):
+        share = error / worst
+        axis.plot(
+            (middles[0][link.hypothesis or 0], middles[1][link.reference or 0]),
+            (0.86, 0.14),
+            color=COLOURS[5] if share > 0.5 else COLOURS[0],
+            alpha=0.4 + 0.6 * share,
+            linewidth=0.6 + 2.6 * link.weight / heaviest,
+            linestyle=":" if link.kind == "backward" else "-",
+            solid_capstyle="round",
+        )
+    for side, of_side, y in zip(SIDES, middles, (1.0, 0.0), strict=True):
+        for middle, word in zip(of_side, explanation.words(side), strict=True):
+            colour = "#999999" if word.removed else "#111111"
+            axis.text(middle, y, _escape(word), ha="center", va="center", fontsize=9, color=colour)
+    flow = any(link.kind == "flow" for link in links)
+    title = "transport (soft)" if flow else f"greedy matches (hard); dotted: matches of the {explanation.against}"
+    axis.set_title(title, loc="left", fontsize=8, color="#555555")
+
+
+def _draw_heat_map(explanation: Explanation) -> tuple[Any, str]:
+    """Similarity, or cost, of every word to every word of the other text, links framed."""
+    matrix = explanation.word_matrix()
+    if matrix is None:
+        msg = f"{explanation.metric} kept no similarities of this pair, so there is nothing to draw"
+        raise InputError(msg)
+    greedy = any(link.kind == "forward" for link in explanation.links)
+    rows, columns = explanation.hypothesis.words, explanation.reference.words
+    width, height = 2.2 + 0.34 * len(columns), 1.6 + 0.28 * len(rows)
+    figure, (axis,) = new_panels(1, 1, width=max(width, 4.0), height=max(height, 2.5))
+    image = axis.imshow(matrix, cmap="Blues" if greedy else "Oranges", aspect="auto")
+    axis.grid(visible=False)
+    axis.set_xticks(range(len(columns)), [_escape(word) for word in columns], rotation=45, ha="right", fontsize=8)
+    axis.set_yticks(range(len(rows)), [_escape(word) for word in rows], fontsize=8)
+    axis.set_xlabel(explanation.against, fontsize=8)
+    axis.set_ylabel("hypothesis", fontsize=8)
+    from matplotlib.patches import Rectangle
+
+    for link in explanation.links:
+        if link.hypothesis is not None and link.reference is not None:
+            style, place = ":" if link.kind == "backward" else "-", (link.reference - 0.5, link.hypothesis - 0.5)
+            frame = Rectangle(place, 1, 1, fill=False, edgecolor="#111111", linewidth=1.1, linestyle=style)
+            axis.add_patch(frame)
+    figure.colorbar(image, ax=axis, label="cosine similarity" if greedy else "cost", shrink=0.8)
+    about = f"framed: best matches (dotted: of the {explanation.against})" if greedy else "framed: where mass moves"
+    return figure, about
+
+
+def _escape(word: Word) -> str:
+    """A word that matplotlib does not take for a formula."""
+    return word.text.replace("$", r"\$")

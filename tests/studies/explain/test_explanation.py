@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from nlgauge.errors import RecipeError
-from nlgauge.studies.explain.explanation import WordView, lowered_spans
-from nlgauge.studies.explain.options import ExplainOptions
+from nlgauge.studies.explain.explanation import ExplainOptions, WordView, lowered_spans
 from nlgauge.text.words import split_words
 
 WORDS = split_words("ofgem sat.")  # 0-5, 6-9, 9-10
