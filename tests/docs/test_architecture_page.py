@@ -67,7 +67,7 @@ def test_the_page_keeps_no_list_of_files_by_hand() -> None:
 
 
 def test_members_of_a_metric_exist() -> None:
-    section = PAGE.partition("## What a metric defines")[2].partition("`ProfiledMetric`")[0]
+    section = PAGE.partition("## What a metric defines")[2].partition("A metric with `profiles`")[0]
     _, must, *may = section.split("\n- It ")
     names = re.findall(r"`(\w+)`", must)
     assert set(VectorMetric.__abstractmethods__) <= set(names)

@@ -13,7 +13,6 @@ from docs.make_metric_pages import DOCS, INDEX, PAGES, Run, made, metrics_of, pa
 
 import nlgauge
 from nlgauge.apps.cli import parser_for
-from nlgauge.core.profiles import Profiled
 from nlgauge.core.registry import built_in_metrics
 from nlgauge.core.signature import VERSION_FIELDS, Signature
 from nlgauge.studies.sensitivity.study import load_study
@@ -63,7 +62,7 @@ def test_a_page_has_all_its_parts(name: str) -> None:
     for heading in HEADINGS:
         assert section(name, heading).strip(), heading
     metrics = [built_in_metrics()[metric] for metric in metrics_of(page(name))]
-    profiled = any(issubclass(metric, Profiled) for metric in metrics)
+    profiled = any(metric.profiles for metric in metrics)
     assert bool(section(name, "Profiles").strip()) == profiled
     assert section(name, "Equation").count("$$") >= 2
     assert "nlgauge.score" in section(name, "A worked pair")

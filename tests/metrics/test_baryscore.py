@@ -172,7 +172,7 @@ def test_only_what_is_asked_for_is_computed(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_w_is_not_solved_where_it_is_not_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    import nlgauge.metrics.parts.transport_metric as module
+    import nlgauge.metrics.parts.transport as module
 
     def refuse(*_: Any) -> Any:
         raise AssertionError

@@ -13,18 +13,20 @@ from pathlib import Path
 import pytest
 
 import nlgauge.metrics
+from nlgauge.core.metric import Metric
+from nlgauge.core.registry import built_in_metrics
 
 FOLDER = Path(nlgauge.metrics.__file__).parent
 EQUATIONS = {"represent", "compare", "finish"}
 
 #: Functions that these are made of, by file.
 MADE_OF = {
-    "moverscore": {"cloud", "token_vectors", "move", "costs", "lengths"},
+    "moverscore": {"cloud", "ngrams", "costs", "move", "lengths"},
     "sentsim": {"_cosine", "_greedy_f", "_wmd", "_wmdo", "_smd", "chunks", "flow_links", "equal_word_links", "wmdo"},
 }
 
 #: What an option means for other options and for the run, which is declared as options are.
-CHECKS = {"unused", "check", "check_recipe", "layers", "prepare", "run_text_models"}
+CHECKS = {"unused", "unused_by", "check", "check_recipe", "layers", "prepare", "run_text_models"}
 
 
 def lines_of(node: ast.stmt) -> set[int]:
@@ -60,3 +62,15 @@ def share_of_equations(path: Path) -> float:
 @pytest.mark.parametrize("metric", ["bertscore", "moverscore", "baryscore", "sentsim", "xmoverscore"])
 def test_half_of_a_metrics_file_is_its_equations(metric: str) -> None:
     assert share_of_equations(FOLDER / f"{metric}.py") >= 0.5
+
+
+def depth(metric: type[Metric]) -> int:
+    """Classes from `Metric` to a metric, both counted."""
+    if metric is Metric:
+        return 1
+    return 1 + max(depth(base) for base in metric.__bases__ if issubclass(base, Metric))
+
+
+@pytest.mark.parametrize("metric", built_in_metrics().values(), ids=list(built_in_metrics()))
+def test_metrics_are_composed_rather_than_inherited(metric: type[Metric]) -> None:
+    assert depth(metric) <= 4

@@ -2,6 +2,10 @@
 
 A metric is a frozen recipe whose fields are its options. A metric of vectors (`core/vector_metric.py`) compares what
 an encoder made of the texts. A `TextMetric` has no vectors and no model: it scores texts as they are.
+
+A `Profile` is one consistent set of choices where a paper and its released codes disagree. It has a value for some
+options, and fixes conventions that no option changes. A recipe takes from it what was not chosen; what was chosen
+otherwise shows as a star: `v1*`.
 """
 
 from __future__ import annotations
@@ -13,14 +17,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import Field, dataclass, field, fields, replace
 from functools import cache
 from importlib.metadata import packages_distributions, version
-from types import MappingProxyType
+from types import MappingProxyType, SimpleNamespace
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nlgauge.core.corpus import References
-from nlgauge.core.options import BY_PROFILE, Option, did_you_mean, option_of
+from nlgauge.core.kinds import Choice
+from nlgauge.core.options import BY_PROFILE, Option, did_you_mean, option, option_of
 from nlgauge.core.run_options import RunOptions
 from nlgauge.core.score import Note, SegmentNotes
 from nlgauge.core.signature import PACKAGE, RUNNER_FIELDS, declare_field
@@ -83,6 +88,23 @@ _RESERVED = {entry.name for entry in fields(RunOptions)} | {
 }
 
 
+class Profile(SimpleNamespace):
+    """Values of options by name, and conventions that no option changes."""
+
+
+class ProfileName(Choice):
+    """Names of profiles; a signature marks a changed one by a star."""
+
+    def read(self, name: str, text: str) -> dict[str, str]:
+        """Without the star."""
+        return {name: text.removesuffix("*")}
+
+
+def profile_option(default: str, profiles: Mapping[str, Profile]) -> Any:
+    """The option that names one of the profiles."""
+    return option(default, ProfileName(*profiles), help="set of choices where paper and code disagree", short="p")
+
+
 @cache
 def _package_of(module: str) -> str:
     """Name and version of the installed package that a metric of others comes with; empty for those of nlgauge."""
@@ -125,6 +147,8 @@ class Metric(ABC, metaclass=_RecipeType):
     """Fields of the signature that are no options, such as the version of a package."""
     notes: ClassVar[tuple[Note, ...]] = ()
     """What may be noted of a segment under this metric, besides what any metric may note (`declare_note`)."""
+    profiles: ClassVar[Mapping[str, Profile]] = {}
+    """By name, for a metric with the option `profile`; an option that a profile does not mention is as usual."""
     leading_option: ClassVar[str] = ""
     """The option that may be given without its name, right after the colon of `name:value`."""
     _options: ClassVar[tuple[Mapping[str, Any], Mapping[str, Option]]]
@@ -192,6 +216,9 @@ class Metric(ABC, metaclass=_RecipeType):
             if value is not BY_PROFILE:
                 object.__setattr__(self, name, about.check(value))
         chosen = {name: getattr(self, name) for name in options}
+        for name, value in chosen.items():
+            if value is BY_PROFILE:
+                object.__setattr__(self, name, getattr(self.published, name))
         self.resolve()
         for name, reason in self.unused.items():
             if chosen[name] != about_default(options[name]):
@@ -205,8 +232,22 @@ class Metric(ABC, metaclass=_RecipeType):
         return {}
 
     def resolve(self) -> None:
-        """Fill in what is left to something else, such as a profile."""
+        """Fill in defaults that depend on other options."""
         return
+
+    @property
+    def published(self) -> Any:
+        """What the profile says."""
+        return self.profiles[getattr(self, "profile")]  # noqa: B009 - an option of every metric with profiles
+
+    @property
+    def deviates(self) -> bool:
+        """Whether an option is not as the profile has it."""
+        return any(
+            getattr(self, name) != getattr(self.published, name, about_default(about))
+            for name, about in self.options().items()
+            if about.signed and about.in_profile and name != "profile" and name not in self.unused
+        )
 
     def check(self) -> None:
         """Refuse options that do not go together."""
@@ -222,6 +263,8 @@ class Metric(ABC, metaclass=_RecipeType):
             if about.optional and text == about.kind.show(about.default):
                 continue
             described[name] = text
+        if self.profiles and self.deviates:
+            described["profile"] += "*"
         further = {name: resolved[name] for name in self.further_fields() if name in resolved}
         package = _package_of(type(self).__module__)
         return described | further | ({PACKAGE: package} if package else {})

@@ -12,7 +12,7 @@ Which idf table weighs which text:
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -27,7 +27,7 @@ from nlgauge.text.idf import IdfTable
 from nlgauge.text.tokenizer import TextTokenizer, Tokens
 from nlgauge.text.windows import Windows
 from nlgauge.vectors.cloud import Cloud, PointSpans, TokenCloud, TokenPoints, unit_rows
-from nlgauge.vectors.points import TokenFilter, kept_tokens, ngram_labels, ngram_spans, surfaces_of
+from nlgauge.vectors.points import Aggregation, TokenFilter, kept_tokens, ngram_labels, ngram_spans, surfaces_of
 
 #: How labels spell tokens: as a reader writes them, or as the vocabulary does.
 Spelling: TypeAlias = Literal["surfaces", "token_strings"]
@@ -111,25 +111,33 @@ class TextView:
         """Its tokens as a reader writes them."""
         return surfaces_of(self.encoded, self.tokenizer)
 
+    def token_points(
+        self, aggregation: Aggregation, layers: tuple[int, ...], *, by_word: bool = False
+    ) -> TokenPoints:
+        """A point for every token, or every word: its layers joined. Recipes with an equal aggregation share them."""
+
+        def make() -> TokenPoints:
+            vectors = aggregation.join([self.layers[layer] for layer in layers])
+            return TokenPoints(self.tokens.average_pieces(vectors) if by_word else vectors)
+
+        return self.encoded.derived(("points", aggregation, layers, by_word), make)
+
     def cloud(
         self,
         points: NDArray[Any] | TokenPoints,
         kept: Selection,
         *,
-        n: int = 1,
-        weights: NDArray[np.float64] | None = None,
         by_word: bool = False,
         spelling: Spelling = "surfaces",
     ) -> Cloud:
-        """Weighted points that stand for the kept tokens, or words, or for n-grams of them with weights of their own.
+        """Weighted points that stand for the kept tokens, or words.
 
         Points of all tokens, of which each recipe keeps some, are `TokenPoints`: their distances are shared.
         """
-        names = TokenNames(self.tokens, self.tokenizer, kept.rows, n, by_word, spelling)
-        weights = kept.weights if weights is None else weights
+        names = TokenNames(self.tokens, self.tokenizer, kept.rows, 1, by_word, spelling)
         if isinstance(points, TokenPoints):
-            return TokenCloud(points, kept.rows, weights, zero_weight=kept.zero_weight, names=names)
-        return Cloud(points, weights, kept.zero_weight, names)
+            return TokenCloud(points, kept.rows, kept.weights, zero_weight=kept.zero_weight, names=names)
+        return Cloud(points, kept.weights, kept.zero_weight, names)
 
     def select(self, keep: TokenFilter | None, *, specials_weigh: bool) -> Selection:
         """The tokens that a filter keeps (None: all), or the words where it averages pieces, with their weights.
@@ -162,6 +170,10 @@ class TokenNames:
     n: int
     by_word: bool
     spelling: Spelling
+
+    def ngrams(self, n: int) -> TokenNames:
+        """The same for n-grams."""
+        return replace(self, n=n)
 
     def labels(self) -> tuple[str, ...]:
         """The tokens as a reader or as the vocabulary writes them, words put together from their pieces."""

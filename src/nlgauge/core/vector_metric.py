@@ -211,8 +211,6 @@ def _text_option(default: Any, kind: Kind, about: str, short: str) -> Any:
 class VectorMetric(Metric, Generic[Representation]):
     """A metric that compares what an encoder made of the texts."""
 
-    published_idf: ClassVar[str] = "none"
-    """What the published evaluation counts idf on: refs, both or none."""
     empty_value: ClassVar[float | None] = 0.0
     """Every component of a pair one side of which has no token; None: `compare` is given None for such a text."""
     derived_fields: ClassVar[tuple[str, ...]] = ("layers",)
@@ -297,6 +295,11 @@ class VectorMetric(Metric, Generic[Representation]):
     def in_windows(self) -> Self:
         """The same recipe with windows of the model's limit, unless it has windows already."""
         return self if self.reading != CUT else self.with_options(window=MODEL_WINDOW)
+
+    @property
+    def published_idf(self) -> str:
+        """What the published evaluation counts idf on: refs, both or none."""
+        return str(getattr(self.published, "idf", "none")) if self.profiles else "none"
 
     @property
     def idf_choice(self) -> str:
@@ -387,5 +390,6 @@ class VectorMetric(Metric, Generic[Representation]):
         return self.finish({"": alone}, state)[""]
 
     def finish(self, comparisons: Mapping[str, Sequence[Comparison]], state: State) -> dict[str, SystemResult]:
-        """Segment scores of every system; by default the mean over references."""
-        return {system: self.joined(found) for system, found in comparisons.items()}
+        """Segment scores of every system: the mean over references, or by the rule of the option `multiref`."""
+        rule = getattr(self, "multiref", "mean")
+        return {system: self.joined(pairs, rule=rule) for system, pairs in comparisons.items()}

@@ -70,17 +70,16 @@ from typing import ClassVar
 import numpy as np
 
 from nlgauge.core.kinds import NameList
-from nlgauge.core.metric import Pair
+from nlgauge.core.metric import Pair, Profile, profile_option
 from nlgauge.core.options import BY_PROFILE, option
-from nlgauge.core.profiles import Profile, profile_option
 from nlgauge.core.resources import idf_option
 from nlgauge.core.tokens import Selection, TextView
-from nlgauge.core.vector_metric import State
+from nlgauge.core.vector_metric import State, VectorMetric
 from nlgauge.encoders.base import Encoder
 from nlgauge.encoders.run_context import current_run
 from nlgauge.errors import RecipeError
-from nlgauge.metrics.parts.citations import cite
-from nlgauge.metrics.parts.transport_metric import Problem, TransportMetric, mean_length
+from nlgauge.metrics.parts import cite
+from nlgauge.metrics.parts.transport import Problem, mean_length, multiref_option, solver_option
 from nlgauge.vectors.cloud import Cloud, unit_rows
 from nlgauge.vectors.points import barycentre_of_layers
 from nlgauge.vectors.transport import barycentre_from_origin, sinkhorn_transport
@@ -95,11 +94,12 @@ _LAYERS = 5
 
 
 @dataclass(frozen=True, kw_only=True)
-class BaryScore(TransportMetric[Cloud]):
+class BaryScore(VectorMetric[Cloud]):
     """Exact or entropic transport between barycentres of the last five layers; a distance."""
 
     name: ClassVar[str] = "baryscore"
     higher_is_better: ClassVar[bool] = False
+    empty_value: ClassVar[float | None] = None
     profiles: ClassVar[Mapping[str, Profile]] = PROFILES
     citation: ClassVar[str] = cite("colombo-etal-2021-automatic")
 
@@ -112,6 +112,8 @@ class BaryScore(TransportMetric[Cloud]):
         in_profile=False,
     )
     idf: str = idf_option(BY_PROFILE)
+    solver: str = solver_option()
+    multiref: str = multiref_option()
 
     def check(self) -> None:
         if self.profile == "released" and self.idf != "none":  # idf is inert in the released code (D16)

@@ -77,8 +77,8 @@ from nlgauge.core.resources import StopwordList, idf_option
 from nlgauge.core.tokens import TextView
 from nlgauge.core.vector_metric import State, VectorMetric, chosen_layer
 from nlgauge.encoders.base import Encoder
+from nlgauge.metrics.parts import cite
 from nlgauge.metrics.parts.baseline import BaselineChoice
-from nlgauge.metrics.parts.citations import cite
 from nlgauge.vectors.cloud import Alignment, Cloud
 from nlgauge.vectors.greedy import greedy_match_points, greedy_scores, greedy_values
 from nlgauge.vectors.points import TokenFilter

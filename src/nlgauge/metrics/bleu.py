@@ -58,7 +58,7 @@ from nlgauge.core.options import option
 from nlgauge.core.run_options import ticked
 from nlgauge.errors import MissingExtraError, RecipeError
 from nlgauge.io.packages import package_version, require
-from nlgauge.metrics.parts.citations import cite
+from nlgauge.metrics.parts import cite
 from nlgauge.text.languages import count_scripts, language_code
 
 if TYPE_CHECKING:

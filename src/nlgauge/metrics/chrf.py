@@ -44,7 +44,7 @@ from nlgauge.core.kinds import Int
 from nlgauge.core.options import option
 from nlgauge.io.packages import require
 from nlgauge.metrics.bleu import SacreBLEUMetric
-from nlgauge.metrics.parts.citations import cite
+from nlgauge.metrics.parts import cite
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -44,38 +44,30 @@ graph: Mesgar and Strube, "Lexical Coherence Graph Modeling Using Word Embedding
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple, TypeAlias
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import ClassVar, NamedTuple
 
 from nlgauge.core.annotation import AnnotatedTextMetric
 from nlgauge.core.kinds import Choice, Float
-from nlgauge.core.metric import SystemResult
+from nlgauge.core.metric import Profile, SystemResult, profile_option
 from nlgauge.core.options import BY_PROFILE, option
-from nlgauge.core.profiles import Profile, Profiled, profile_option
-from nlgauge.core.run_options import ticked
 from nlgauge.core.score import Note
 from nlgauge.encoders.engines.static import WordVectors, load_word_vectors
-from nlgauge.errors import RecipeError, TooLongError
-from nlgauge.metrics.parts.citations import cite
+from nlgauge.errors import RecipeError
+from nlgauge.metrics.parts import cite
 from nlgauge.metrics.parts.foci import (
     NO_NOUN,
     NO_TIES,
+    Foci,
     WordVectorFile,
     adjacency,
-    focus_sentences,
-    merge_entities,
+    foci_of,
     noun_sentences,
+    score_each,
 )
 from nlgauge.text.annotation import AnnotatedText
-
-#: Mentions of each focus (a lemma, or the lemmas of an entity), by the number of their sentence.
-Foci: TypeAlias = Mapping[Any, Sequence[int]]
 
 _PROFILES = {
     "released": Profile(devices="nouns", average="sentences"),
@@ -117,16 +109,6 @@ def devices(text: AnnotatedText, words: str = "nouns") -> Devices:
     return Devices(len(again), len({word.lemma.lower() for word in every}), sum(again), len(every))
 
 
-def foci_of(
-    text: AnnotatedText,
-    vectors: Callable[[str], NDArray[np.float32] | None] | None = None,
-    threshold: float = 0.8,
-) -> Foci:
-    """The nouns of a text; with word vectors its entities, which are nouns of like vectors."""
-    nouns = noun_sentences(text)
-    return nouns if vectors is None else focus_sentences(nouns, merge_entities(nouns, vectors, threshold))
-
-
 def connectivity(foci: Foci, sentences: int, *, weighted: bool = False, average: str = "entries") -> float:
     """How far foci tie sentences together: the average of the adjacency matrix (CONN); 0 without a sentence.
 
@@ -139,57 +121,19 @@ def connectivity(foci: Foci, sentences: int, *, weighted: bool = False, average:
     return float(total / (sentences if average == "sentences" else sentences**2))
 
 
-def focus_frequency(foci: Foci) -> float:
-    """How often foci are mentioned that come again (FREQ); 0 where none does.
-
-    >>> focus_frequency({"cat": (0, 0, 2), "mat": (1,), "dog": (0, 1)})
-    2.5
-    """
-    again = [len(mentions) for mentions in foci.values() if len(mentions) > 1]
-    return sum(again) / len(again) if again else 0.0
-
-
 @dataclass(frozen=True, kw_only=True)
-class _Cohesion(Profiled, AnnotatedTextMetric):
-    """A metric of a hypothesis by itself; references are not read."""
+class LC(AnnotatedTextMetric):
+    """Lexical cohesion: how many of the words that a text uses come again."""
 
+    name: ClassVar[str] = "lc"
+    components: ClassVar[tuple[str, ...]] = ("lc",)
+    main: ClassVar[str] = "lc"
     against: ClassVar[str] = "nothing"
     notes: ClassVar[tuple[Note, ...]] = (NO_NOUN, NO_TIES)
-    profiles: ClassVar[Mapping[str, Any]] = _PROFILES
-    of_ties: ClassVar[bool] = False
-    """Whether it is 0 where no two sentences share a focus."""
+    profiles: ClassVar[Mapping[str, Profile]] = _PROFILES
+    citation: ClassVar[str] = cite("wong-kit-2012-extending")
 
     profile: str = profile_option("released", _PROFILES)
-
-    @abstractmethod
-    def measure(self, text: AnnotatedText) -> float | None:
-        """The value of a text; None where it has nothing to measure."""
-
-    def score_texts(self, hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> SystemResult:
-        values = []
-        for text in ticked(self.annotation.annotate(hypotheses)):
-            try:
-                values.append(self.measure(text))
-            except TooLongError as error:
-                error.document = text.text
-                raise
-        return SystemResult(
-            {self.main: np.array([0.0 if value is None else value for value in values])},
-            notes={
-                NO_NOUN.name: tuple(i for i, value in enumerate(values) if value is None),
-                NO_TIES.name: tuple(i for i, value in enumerate(values) if self.of_ties and not value),
-            },
-        )
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Repetition(_Cohesion):
-    """Words that come again, as part of all words of their kind."""
-
-    citation: ClassVar[str] = cite("wong-kit-2012-extending")
-    share: ClassVar[str]
-    """What comes again, as part of the whole: a property of `Devices`."""
-
     devices: str = option(
         BY_PROFILE,
         Choice("nouns", "content"),
@@ -197,39 +141,50 @@ class _Repetition(_Cohesion):
         short="dv",
     )
 
-    def measure(self, text: AnnotatedText) -> float | None:
-        counts = devices(text, self.devices)
-        return getattr(counts, self.share) if counts.of_lemmas else None
+    def score_texts(self, hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> SystemResult:
+        def lc(text: AnnotatedText) -> float | None:
+            counts = devices(text, self.devices)
+            return counts.cohesion if counts.of_lemmas else None
+
+        return score_each(self, hypotheses, lc)
 
 
-class LC(_Repetition):
-    """Lexical cohesion: how many of the words that a text uses come again."""
-
-    name: ClassVar[str] = "lc"
-    components: ClassVar[tuple[str, ...]] = ("lc",)
-    main: ClassVar[str] = "lc"
-    share: ClassVar[str] = "cohesion"
-
-
-class RC(_Repetition):
+@dataclass(frozen=True, kw_only=True)
+class RC(AnnotatedTextMetric):
     """Repetition: how often those words are mentioned."""
 
     name: ClassVar[str] = "rc"
     components: ClassVar[tuple[str, ...]] = ("rc",)
     main: ClassVar[str] = "rc"
-    share: ClassVar[str] = "repetition"
+    against: ClassVar[str] = "nothing"
+    notes: ClassVar[tuple[Note, ...]] = LC.notes
+    profiles: ClassVar[Mapping[str, Profile]] = _PROFILES
+    citation: ClassVar[str] = LC.citation
+
+    profile: str = profile_option("released", _PROFILES)
+    devices: str = LC.same_option("devices")
+
+    def score_texts(self, hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> SystemResult:
+        def rc(text: AnnotatedText) -> float | None:
+            counts = devices(text, self.devices)
+            return counts.repetition if counts.of_lemmas else None
+
+        return score_each(self, hypotheses, rc)
 
 
 @dataclass(frozen=True, kw_only=True)
-class EntityGraph(_Cohesion):
+class EntityGraph(AnnotatedTextMetric):
     """The graph of sentences that share a noun: the nearer they stand, the more."""
 
     name: ClassVar[str] = "entity-graph"
-    of_ties: ClassVar[bool] = True
     components: ClassVar[tuple[str, ...]] = ("connectivity",)
     main: ClassVar[str] = "connectivity"
+    against: ClassVar[str] = "nothing"
+    notes: ClassVar[tuple[Note, ...]] = LC.notes
+    profiles: ClassVar[Mapping[str, Profile]] = _PROFILES
     citation: ClassVar[str] = cite("guinaudeau-strube-2013-graph")
 
+    profile: str = profile_option("released", _PROFILES)
     average: str = option(
         BY_PROFILE,
         Choice("sentences", "entries"),
@@ -237,22 +192,27 @@ class EntityGraph(_Cohesion):
         short="av",
     )
 
-    def foci(self, text: AnnotatedText) -> Foci:
-        """What sentences can have in common."""
-        return foci_of(text)
+    def score_texts(self, hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> SystemResult:
+        def conn(text: AnnotatedText) -> float | None:
+            foci = foci_of(text)
+            return connectivity(foci, len(text.sentences), average=self.average) if foci else None
 
-    def measure(self, text: AnnotatedText) -> float | None:
-        foci = self.foci(text)
-        return connectivity(foci, len(text.sentences), average=self.average) if foci else None
+        return score_each(self, hypotheses, conn, of_ties=True)
 
 
 @dataclass(frozen=True, kw_only=True)
-class LexicalGraph(EntityGraph):
+class LexicalGraph(AnnotatedTextMetric):
     """The graph of sentences that share an entity: nouns of like word vectors."""
 
     name: ClassVar[str] = "lexical-graph"
+    components: ClassVar[tuple[str, ...]] = EntityGraph.components
+    main: ClassVar[str] = EntityGraph.main
+    against: ClassVar[str] = "nothing"
+    notes: ClassVar[tuple[Note, ...]] = LC.notes
+    profiles: ClassVar[Mapping[str, Profile]] = _PROFILES
     citation: ClassVar[str] = cite("mesgar-strube-2016-lexical")
 
+    profile: str = profile_option("released", _PROFILES)
     vectors: str = option(
         "none",
         WordVectorFile("none"),
@@ -262,6 +222,7 @@ class LexicalGraph(EntityGraph):
         required=True,
     )
     threshold: float = option(0.7, Float(-1, 1), help="cosine above which two nouns are one entity", short="th")
+    average: str = EntityGraph.same_option("average")
 
     @property
     def word_vectors(self) -> WordVectors:
@@ -271,8 +232,12 @@ class LexicalGraph(EntityGraph):
             raise RecipeError(msg)
         return load_word_vectors(self.vectors)
 
-    def foci(self, text: AnnotatedText) -> Foci:
-        return foci_of(text, self.word_vectors, self.threshold)
+    def score_texts(self, hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> SystemResult:
+        def conn(text: AnnotatedText) -> float | None:
+            foci = foci_of(text, self.word_vectors, self.threshold)
+            return connectivity(foci, len(text.sentences), average=self.average) if foci else None
+
+        return score_each(self, hypotheses, conn, of_ties=True)
 
     def versions(self) -> dict[str, str]:
         return super().versions() | {"vectors": self.word_vectors.label}

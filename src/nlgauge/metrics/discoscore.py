@@ -46,8 +46,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar, NamedTuple
 
-from nlgauge.core.metric import Comparison, Pair, SystemResult
-from nlgauge.core.profiles import Profile, profile_option
+from nlgauge.core.metric import Comparison, Pair, Profile, SystemResult, profile_option
 from nlgauge.core.score import Note
 from nlgauge.core.tokens import TextView
 from nlgauge.core.vector_metric import State

@@ -83,9 +83,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlgauge.core.kinds import Choice, Int
-from nlgauge.core.metric import Comparison, Pair, SystemResult
+from nlgauge.core.metric import Comparison, Pair, Profile, SystemResult, profile_option
 from nlgauge.core.options import BY_PROFILE, option
-from nlgauge.core.profiles import Profile, profile_option
 from nlgauge.core.score import Note
 from nlgauge.core.tokens import TextView
 from nlgauge.core.vector_metric import State

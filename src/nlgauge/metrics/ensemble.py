@@ -67,8 +67,8 @@ from nlgauge.core.signature import RUNNER_FIELDS, VERSION_FIELDS, Signature
 from nlgauge.core.tokens import COUNTED
 from nlgauge.errors import InputError, RecipeError
 from nlgauge.io.storage import ContentError, FrozenTable, number, short_digest, text_digest, whole_number
+from nlgauge.metrics.parts import cite
 from nlgauge.metrics.parts.bounds import with_precision
-from nlgauge.metrics.parts.citations import cite
 
 #: The table that comes with the library, in a recipe and in a signature.
 SHIPPED = "shipped"

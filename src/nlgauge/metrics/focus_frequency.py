@@ -47,8 +47,7 @@ from typing import ClassVar
 import numpy as np
 
 from nlgauge.core.annotation import AnnotatedTextMetric
-from nlgauge.core.metric import Comparison, SystemResult
-from nlgauge.core.profiles import Profile, Profiled, profile_option
+from nlgauge.core.metric import Comparison, Profile, SystemResult, profile_option
 from nlgauge.core.run_options import ticked
 from nlgauge.core.score import Note
 from nlgauge.metrics.ds_focus import FOCUS_PROFILES, DSFocus, FocusPair, FocusTable
@@ -57,7 +56,7 @@ from nlgauge.text.annotation import AnnotatedText
 
 
 @dataclass(frozen=True, kw_only=True)
-class FocusFrequency(Profiled, AnnotatedTextMetric):
+class FocusFrequency(AnnotatedTextMetric):
     """DS-Focus without an encoder: squared differences of how often nouns are mentioned; a distance."""
 
     name: ClassVar[str] = "focus-frequency"

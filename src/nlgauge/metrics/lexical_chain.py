@@ -51,9 +51,8 @@ from nlgauge.core.metric import SystemResult
 from nlgauge.core.options import option
 from nlgauge.core.run_options import ticked
 from nlgauge.core.score import Note
-from nlgauge.metrics.cohesion import Foci, foci_of
-from nlgauge.metrics.parts.citations import cite
-from nlgauge.metrics.parts.foci import NO_NOUN, NO_TIES
+from nlgauge.metrics.parts import cite
+from nlgauge.metrics.parts.foci import NO_NOUN, NO_TIES, Foci, foci_of
 
 
 @dataclass(frozen=True, kw_only=True)

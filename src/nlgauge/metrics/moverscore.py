@@ -81,35 +81,28 @@ Mover Distance", EMNLP 2019.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nlgauge.core.kinds import Choice, Float, Int, NumberList, Pattern
-from nlgauge.core.metric import Pair
+from nlgauge.core.metric import Pair, Profile, profile_option
 from nlgauge.core.options import BY_PROFILE, option
-from nlgauge.core.profiles import Profile, profile_option
 from nlgauge.core.resources import StopwordList, idf_option
 from nlgauge.core.tokens import TextView
-from nlgauge.core.vector_metric import Representation, State
+from nlgauge.core.vector_metric import State, VectorMetric
 from nlgauge.encoders.base import Encoder
-from nlgauge.errors import RecipeError
-from nlgauge.metrics.parts.citations import cite
-from nlgauge.metrics.parts.transport_metric import Problem, TransportMetric, mean_length
-from nlgauge.vectors.cloud import Cloud, TokenPoints, unit_rows
-from nlgauge.vectors.points import (
-    PUNCTUATION,
-    SPECIALS,
-    SUBWORDS,
-    TokenFilter,
-    barycentre_of_layers,
-    kde_routing_of_layers,
-    ngrams,
-    power_means,
-)
+from nlgauge.metrics.parts import cite
+from nlgauge.metrics.parts.transport import Problem, mean_length, multiref_option, solver_option
+from nlgauge.vectors.cloud import Cloud
+from nlgauge.vectors.points import AGGREGATIONS, PUNCTUATION, SPECIALS, SUBWORDS, Aggregation, TokenFilter
 from nlgauge.vectors.transport import trim_flow
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 #: Beside options: whether the vectors of each layer and of each n-gram are scaled to length 1 (else an n-gram is the
 #: sum of equation 1), whether the cost is a squared distance, what becomes of it (a key of `SCORES`), and the n that
@@ -141,22 +134,97 @@ SCORES: dict[str, Callable[[float], float]] = {
     "1/(1+cost)": lambda cost: 1 / (1 + cost),
 }
 
-#: Layers that power means, routing and barycentre look at.
-_LAYERS = 5
-
 #: Which aggregation an option belongs to.
 _OWNERS = {"exponents": "pmeans", "routing_step": "kde-routing", "routing_epsilon": "kde-routing"}
 
-_AGGREGATIONS = "pmeans, kde-routing, barycentre, last, two-thirds (layer 8 of 12), or layer-N"
+
+def unused_by(aggregation: str) -> dict[str, str]:
+    """Options that belong to another aggregation, with the reason."""
+    return {
+        name: f"belongs to aggregation={owner}, and the aggregation is {aggregation}"
+        for name, owner in _OWNERS.items()
+        if owner != aggregation
+    }
+
+
+@dataclass(frozen=True)
+class WordMover:
+    """Clouds of n-grams, and what it costs to move one onto another: a part of MoverScore and of XMoverScore."""
+
+    n: int | str
+    aggregation: Aggregation
+    keep: TokenFilter
+    solver: str
+    published: Any
+    """Conventions of the profile."""
+
+    @classmethod
+    def of(cls, recipe: Any) -> Self:
+        """As the options of a recipe and its profile have it."""
+        routing = recipe.routing_step, recipe.routing_epsilon
+        aggregation = Aggregation(recipe.aggregation, recipe.exponents, *routing, recipe.published.unit_layers)
+        keep = TokenFilter(recipe.subwords, recipe.punctuation, specials=recipe.specials)
+        return cls(recipe.n, aggregation, keep, recipe.solver, recipe.published)
+
+    def cloud(self, text: TextView, state: State) -> Cloud | None:
+        """The n-grams of a text; None where no token is left."""
+        kept = text.select(replace(self.keep, stopwords=state["stopwords"].words), specials_weigh=True)
+        if not len(kept.rows) or text.tokens.empty:
+            return None
+        by_word = self.keep.subwords == "average"
+        e = text.token_points(self.aggregation, state.layers, by_word=by_word)  # E(x_k) of every token, or word
+        tokens = text.cloud(e, kept, by_word=by_word)
+        x = tokens if self.n == 1 else self.ngrams(tokens)
+        return x.unit(floor=1e-6) if self.published.unit_points else x.times_weights()
+
+    def ngrams(self, tokens: Cloud) -> Cloud:
+        """Neighbours among the tokens that are left; fewer than n make one, without weight it is at the origin."""
+        e, idf = tokens.vectors, tokens.weights
+        n = len(idf) if self.n == "sentence" else min(int(self.n), len(idf))
+        k = np.arange(len(idf) - n + 1)[:, None] + np.arange(n)  # the tokens of each n-gram
+        f = idf[k].sum(axis=1)  # equation 2
+        share = idf[k] / np.where(f > 0, f, 1.0)[:, None]
+        x = np.einsum("wk,wkd->wd", share, e[k]).astype(np.float32)  # equation 1, divided by f
+        return tokens.ngrams(x, f, n)
+
+    def costs(self, x: Cloud, y: Cloud) -> NDArray[np.float64]:
+        """C_ij = ||E(x_i^n) - E(y_j^n)||, or its square."""
+        return x.distances(y, squared=self.published.squared)
+
+    def move(self, x: Cloud | None, y: Cloud | None, *, align: bool, trim: float = 0.0) -> Pair:
+        """The score of the cost min_F <C, F>; `trim` is the share of the smallest masses of F that is dropped."""
+        score = SCORES[self.published.score]
+        if x is None or y is None:
+            is_distance = self.published.score in {"cost", "-cost"}
+            return Pair([score(mean_length(y if x is None else x, self.lengths)) if is_distance else 0.0])
+        problem = Problem(x, y, self.costs, self.solver)
+        wmd = trim_flow(problem.plan.flow, problem.costs, share=trim).cost if trim else problem.cost
+        return Pair([score(wmd)], problem.flow() if align else None, problem.converged)
+
+    def lengths(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Distances to the origin."""
+        lengths: NDArray[np.float64] = np.linalg.norm(points, axis=1)
+        return lengths
 
 
 @dataclass(frozen=True, kw_only=True)
-class NGramMetric(TransportMetric[Representation]):
-    """What becomes a point, its vector, and what it costs to move it."""
+class MoverScore(VectorMetric[Cloud]):
+    """Exact transport between clouds of n-grams, layers joined by power means."""
 
+    name: ClassVar[str] = "moverscore"
+    components: ClassVar[tuple[str, ...]] = ("score",)
+    main: ClassVar[str] = "score"
+    empty_value: ClassVar[float | None] = None
+    profiles: ClassVar[Mapping[str, Profile]] = PROFILES
+    citation: ClassVar[str] = cite("zhao-etal-2019-moverscore")
+
+    profile: str = profile_option("v1", PROFILES)
+    n: int | str = option(
+        1, Int(1, also=["sentence"]), help="tokens per n-gram; sentence: one point per text", in_profile=False
+    )
     aggregation: str = option(
         BY_PROFILE,
-        Pattern(r"pmeans|kde-routing|barycentre|last|two-thirds|layer-\d+", _AGGREGATIONS),
+        Pattern(*AGGREGATIONS),
         help="how layers become one vector per token",
         short="ag",
     )
@@ -179,112 +247,34 @@ class NGramMetric(TransportMetric[Representation]):
     specials: str = option(
         "keep", Choice(*SPECIALS), help="special tokens such as [CLS]: keep is as published", short="sp"
     )
+    solver: str = solver_option()
+    multiref: str = multiref_option()
+
+    @cached_property
+    def words(self) -> WordMover:
+        """Clouds and transport."""
+        return WordMover.of(self)
 
     @property
     def unused(self) -> Mapping[str, str]:
         """Exponents belong to power means, step and epsilon to routing."""
-        if self.aggregation is BY_PROFILE:
-            return super().unused
-        return dict(super().unused) | {
-            name: f"belongs to aggregation={owner}, and the aggregation is {self.aggregation}"
-            for name, owner in _OWNERS.items()
-            if owner != self.aggregation
-        }
+        return dict(super().unused) | unused_by(self.aggregation)
 
     @property
     def higher_is_better(self) -> bool:  # type: ignore[override]  # the profile decides
         """Whether this profile's score is a similarity."""
         return bool(self.published.score != "cost")
 
-    def layers(self, encoder: Encoder) -> tuple[int, ...]:
-        top, kind = encoder.layers, self.aggregation
-        if kind.startswith("layer-"):
-            layer = int(kind.removeprefix("layer-"))
-            if layer > top:
-                msg = f"aggregation must name a layer from 0 to {top} for model {encoder.model!r}, got {kind}"
-                raise RecipeError(msg)
-            return (layer,)
-        if kind in {"last", "two-thirds"}:
-            return (top if kind == "last" else round(top * 2 / 3),)
-        return tuple(range(min(top, max(1, top - _LAYERS + 1)), top + 1))  # static vectors have layer 0 only
-
-    def cloud(self, text: TextView, state: State, n: int | str) -> Cloud | None:
-        """The n-grams of a text; None where no token is left."""
-        keep = TokenFilter(self.subwords, self.punctuation, state["stopwords"].words, self.specials)
-        kept, by_word = text.select(keep, specials_weigh=True), self.subwords == "average"
-        if not len(kept.rows) or text.tokens.empty:
-            return None
-        # All that a token's vector depends on beside the text: recipes that agree on it share the vectors.
-        own = tuple(getattr(self, name) for name in _OWNERS if name not in self.unused)
-        key = (state.layers, self.aggregation, own, self.published.unit_layers, by_word)
-        if n == 1 and self.published.unit_points:  # its distances are shared with recipes that keep other tokens
-            points = text.encoded.derived(
-                ("points", key), lambda: TokenPoints(unit_rows(self.token_vectors(text, state), floor=1e-6))
-            )
-            return text.cloud(points, kept, by_word=by_word)
-        e = text.encoded.derived(("vectors", key), lambda: self.token_vectors(text, state))
-        size = len(kept.rows) if n == "sentence" else int(n)
-        x, f = ngrams(e[kept.rows], kept.weights, size)  # equation 1 up to its scale, and equation 2
-        x = unit_rows(x, floor=1e-6) if self.published.unit_points else x * f[:, None].astype(np.float32)
-        return text.cloud(x.astype(np.float64), kept, n=size, weights=f, by_word=by_word)
-
-    def token_vectors(self, text: TextView, state: State) -> NDArray[np.float32]:
-        """One vector per token, or per word where pieces are averaged."""
-        layers = [text.layers[layer] for layer in state.layers]
-        if self.aggregation == "kde-routing" or self.published.unit_layers:
-            layers = [unit_rows(layer) for layer in layers]
-        if len(layers) == 1:
-            vectors = layers[0]
-        elif self.aggregation == "barycentre":
-            vectors = barycentre_of_layers(layers, np.ones(len(layers[0]))).points.astype(np.float32)
-        elif self.aggregation == "kde-routing":
-            vectors = kde_routing_of_layers(layers, step=self.routing_step, epsilon=self.routing_epsilon)
-        else:
-            vectors = power_means(layers, [float(power) for power in self.exponents.split("+")])
-        return text.tokens.average_pieces(vectors) if self.subwords == "average" else vectors
-
-    def move(self, x: Cloud | None, y: Cloud | None, *, align: bool, trim: float = 0.0) -> Pair:
-        """What it costs to move one cloud onto the other, as a score; `trim` is a share of the flow."""
-        score = SCORES[self.published.score]
-        if x is None or y is None:
-            is_distance = self.published.score in {"cost", "-cost"}
-            return Pair([score(mean_length(y if x is None else x, self.lengths)) if is_distance else 0.0])
-        wmd = Problem(x, y, self.costs, self.solver)  # WMD = min_F <C, F>
-        cost = trim_flow(wmd.plan.flow, wmd.costs, share=trim).cost if trim else wmd.cost
-        return Pair([score(cost)], wmd.flow() if align else None, wmd.converged)
-
-    def costs(self, x: Cloud, y: Cloud) -> NDArray[np.float64]:
-        """C_ij = ||E(x_i) - E(y_j)||"""
-        return x.distances(y, squared=self.published.squared)
-
-    def lengths(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Distances to the origin."""
-        lengths: NDArray[np.float64] = np.linalg.norm(points, axis=1)
-        return lengths
-
-
-@dataclass(frozen=True, kw_only=True)
-class MoverScore(NGramMetric[Cloud]):
-    """Exact transport between clouds of n-grams, layers joined by power means."""
-
-    name: ClassVar[str] = "moverscore"
-    components: ClassVar[tuple[str, ...]] = ("score",)
-    main: ClassVar[str] = "score"
-    profiles: ClassVar[Mapping[str, Profile]] = PROFILES
-    citation: ClassVar[str] = cite("zhao-etal-2019-moverscore")
-
-    profile: str = profile_option("v1", PROFILES)
-    n: int | str = option(
-        1, Int(1, also=["sentence"]), help="tokens per n-gram; sentence: one point per text", in_profile=False
-    )
-
     @property
     def deviates(self) -> bool:
         """Another n than a profile obeys makes it another one."""
         return super().deviates or self.n != getattr(self.published, "fixed_n", self.n)
 
+    def layers(self, encoder: Encoder) -> tuple[int, ...]:
+        return self.words.aggregation.layers(encoder)
+
     def represent(self, text: TextView, state: State) -> Cloud | None:
-        return self.cloud(text, state, self.n)
+        return self.words.cloud(text, state)
 
     def compare(self, x: Cloud | None, y: Cloud | None, state: State, *, align: bool) -> Pair:
-        return self.move(x, y, align=align)
+        return self.words.move(x, y, align=align)

@@ -54,7 +54,7 @@ from nlgauge.core.metric import Comparison, SystemResult, TextMetric
 from nlgauge.core.options import option
 from nlgauge.core.run_options import ticked
 from nlgauge.io.packages import package_version, require
-from nlgauge.metrics.parts.citations import cite
+from nlgauge.metrics.parts import cite
 
 
 def common_subsequence(first: Sequence[str], second: Sequence[str]) -> int:

@@ -76,10 +76,10 @@ from nlgauge.core.vector_metric import State, VectorMetric, WindowTexts, chosen_
 from nlgauge.encoders.base import Encoder
 from nlgauge.errors import InputError, RecipeError
 from nlgauge.io.storage import short_digest
+from nlgauge.metrics.parts import cite
 from nlgauge.metrics.parts.bounds import Bounds, BoundsChoice
-from nlgauge.metrics.parts.citations import cite
 from nlgauge.metrics.parts.sentences import encode_sentences, sentence_vector
-from nlgauge.metrics.parts.transport_metric import Problem, TransportMetric
+from nlgauge.metrics.parts.transport import Problem, solver_option
 from nlgauge.vectors.cloud import Cloud
 from nlgauge.vectors.greedy import greedy_values
 
@@ -175,7 +175,7 @@ class SentSim(VectorMetric[TextParts]):
         help="matches of wmdo: from the flow, or equal words",
         short="wm",
     )
-    solver: str = TransportMetric.same_option("solver")
+    solver: str = solver_option()
     layer: int | None = option(None, Int(0, word="default"), help="layer whose vectors are compared", short="l")
     sentence: str = option("", SentenceModelName(), help="model of sentence vectors", short="se", unset="the model")
     bounds: str = option("corpus", BoundsChoice(), help="what parts are scaled by", short="bo")

@@ -47,20 +47,40 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nlgauge.core.kinds import Choice
+from nlgauge.core.metric import Profile, profile_option
 from nlgauge.core.options import option
-from nlgauge.core.profiles import Profile, profile_option
 from nlgauge.metrics import moverscore
-from nlgauge.metrics.moverscore import MoverScore
+from nlgauge.metrics.moverscore import MoverScore, WordMover
 from nlgauge.vectors.cloud import Cloud
 from nlgauge.vectors.transport import EXACT
 
 PROFILES = moverscore.PROFILES | {"web": Profile(**(vars(moverscore.PROFILES["web"]) | {"score": "-cost"}))}
+
+
+class TextMover(WordMover):
+    """One point per text: m = E(x_1^l), scaled to unit length unless the profile is `paper`."""
+
+    def costs(self, x: Cloud, y: Cloud) -> NDArray[np.float64]:
+        """||m_x - m_y||, squared under `v1`; SMD_web without its sign."""
+        if self.published is not PROFILES["web"]:
+            return super().costs(x, y)
+        m_x, m_y = x.points[:, None], y.points[None]
+        taxicab: NDArray[np.float64] = np.abs(m_x - m_y).sum(axis=-1)
+        return taxicab
+
+    def lengths(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
+        """||m||."""
+        if self.published is not PROFILES["web"]:
+            return super().lengths(points)
+        taxicab: NDArray[np.float64] = np.abs(points).sum(axis=1)
+        return taxicab
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,14 +94,7 @@ class SMD(MoverScore):
     n: int | str = option("sentence", Choice("sentence"), help="the whole text is one n-gram", in_profile=False)
     solver: str = option(EXACT, Choice(EXACT), help="there is one way to move one point", optional=True)
 
-    def costs(self, x: Cloud, y: Cloud) -> NDArray[np.float64]:
-        if self.profile == "web":
-            taxicab: NDArray[np.float64] = np.abs(x.points[:, None] - y.points[None]).sum(axis=-1)
-            return taxicab
-        return super().costs(x, y)
-
-    def lengths(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
-        if self.profile == "web":
-            taxicab: NDArray[np.float64] = np.abs(points).sum(axis=1)
-            return taxicab
-        return super().lengths(points)
+    @cached_property
+    def words(self) -> TextMover:
+        """One point per text, and the distance between two of them."""
+        return TextMover.of(self)

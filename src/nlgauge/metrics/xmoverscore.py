@@ -67,36 +67,38 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
 from nlgauge.core.kinds import Choice, Float, Int
-from nlgauge.core.metric import Pair
+from nlgauge.core.metric import Pair, Profile, profile_option
 from nlgauge.core.options import BY_PROFILE, option
-from nlgauge.core.profiles import Profile, profile_option
-from nlgauge.core.resources import LanguageModelName, SentenceModelName
+from nlgauge.core.resources import LanguageModelName, SentenceModelName, idf_option
 from nlgauge.core.run_options import RunOptions
 from nlgauge.core.tokens import TextView, TokenizedCorpus
-from nlgauge.core.vector_metric import State, WindowTexts
+from nlgauge.core.vector_metric import State, VectorMetric, WindowTexts
 from nlgauge.encoders.base import Encoder
 from nlgauge.errors import RecipeError
-from nlgauge.metrics.moverscore import NGramMetric
-from nlgauge.metrics.parts.citations import cite
+from nlgauge.metrics.moverscore import MoverScore, WordMover, unused_by
+from nlgauge.metrics.parts import cite
 from nlgauge.metrics.parts.sentences import encode_sentences, fluency, score_fluency, sentence_vector
+from nlgauge.metrics.parts.transport import multiref_option, solver_option
 from nlgauge.text.windows import NO_WINDOWS
 from nlgauge.vectors.transport import EXACT
 
+#: Beside options: conventions of MoverScore's profiles, and whether LM(y) is normalised by length twice (D8.6).
 PROFILES = {
     "paper": Profile(
         aggregation="last", idf="both", subwords="all", punctuation="keep", n=1, trim=0.0,
-        unit_layers=False, unit_points=False, squared=False, score="-cost",
+        unit_layers=False, unit_points=False, squared=False, score="-cost", lm_twice=False,
     ),
     "2020": Profile(
         aggregation="last", idf="none", subwords="first", punctuation="drop-ascii", n=2, trim=0.0,
-        unit_layers=False, unit_points=True, squared=True, score="1-cost",
+        unit_layers=False, unit_points=True, squared=True, score="1-cost", lm_twice=False,
     ),
     "head": Profile(
         aggregation="two-thirds", idf="none", subwords="all", punctuation="keep", n=2, trim=0.3,
-        unit_layers=False, unit_points=True, squared=False, score="1/(1+cost)",
+        unit_layers=False, unit_points=True, squared=False, score="1/(1+cost)", lm_twice=True,
     ),
 }  # fmt: skip
 
@@ -116,11 +118,12 @@ class Translation(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class XMoverScore(NGramMetric[Translation]):
+class XMoverScore(VectorMetric[Translation]):
     """Transport of n-grams, or sentence vectors, and the fluency of a language model; against the source."""
 
     name: ClassVar[str] = "xmoverscore"
     main: ClassVar[str] = "score"
+    empty_value: ClassVar[float | None] = None
     profiles: ClassVar[Mapping[str, Profile]] = PROFILES
     citation: ClassVar[str] = cite("zhao-etal-2020-limitations")
 
@@ -142,6 +145,22 @@ class XMoverScore(NGramMetric[Translation]):
     )
     lm: str = option("none", LanguageModelName(), help="language model of the fluency term", in_profile=False)
     lm_weight: float = option(0.1, Float(), help="weight of the fluency term, .1 by the authors", short="lw")
+    aggregation: str = MoverScore.same_option("aggregation")
+    exponents: str = MoverScore.same_option("exponents")
+    routing_step: float = MoverScore.same_option("routing_step")
+    routing_epsilon: float = MoverScore.same_option("routing_epsilon")
+    idf: str = idf_option(BY_PROFILE)
+    subwords: str = MoverScore.same_option("subwords")
+    punctuation: str = MoverScore.same_option("punctuation")
+    stopwords: str = MoverScore.same_option("stopwords")
+    specials: str = MoverScore.same_option("specials")
+    solver: str = solver_option()
+    multiref: str = multiref_option()
+
+    @cached_property
+    def words(self) -> WordMover:
+        """MoverScore's clouds and transport, by this recipe."""
+        return WordMover.of(self)
 
     def check(self) -> None:
         """Trimming is of an exact flow."""
@@ -154,15 +173,17 @@ class XMoverScore(NGramMetric[Translation]):
     @property
     def unused(self) -> Mapping[str, str]:
         """Options of the other unit, and of a language model that is not there."""
-        without_lm = {"lm_weight": "weighs a language model, and none is named (lm=)"} if self.lm == "none" else {}
+        unused = dict(super().unused) | unused_by(self.aggregation)
         if self.unit == "word":
-            reason = "is the model of unit=sentence, and the unit is word"
-            return dict(super().unused) | {"sentence": reason} | without_lm
-        reason = "is about n-grams, and unit=sentence has none"
-        return dict(super().unused) | dict.fromkeys(_WORD_OPTIONS, reason) | without_lm
+            unused["sentence"] = "is the model of unit=sentence, and the unit is word"
+        else:
+            unused |= dict.fromkeys(_WORD_OPTIONS, "is about n-grams, and unit=sentence has none")
+        if self.lm == "none":
+            unused["lm_weight"] = "weighs a language model, and none is named (lm=)"
+        return unused
 
     def layers(self, encoder: Encoder) -> tuple[int, ...]:
-        return super().layers(encoder) if self.unit == "word" else ()
+        return self.words.aggregation.layers(encoder) if self.unit == "word" else ()
 
     def prepare(self, corpus: TokenizedCorpus, options: RunOptions) -> State:
         state = super().prepare(corpus, options)
@@ -171,11 +192,6 @@ class XMoverScore(NGramMetric[Translation]):
             state.transforms.check(sentences.digest, layers=(-1,), width=sentences.encode([""]).shape[1])
         return state
 
-    @property
-    def length_normalised_twice(self) -> bool:
-        """Whether the fluency term is normalised by length twice (D8.6)."""
-        return self.profile == "head"
-
     def run_text_models(self, texts: WindowTexts, state: State) -> None:
         if self.unit == "sentence":
             encode_sentences(texts, state["sentence"], against=self.against, transforms=state.transforms)
@@ -183,7 +199,7 @@ class XMoverScore(NGramMetric[Translation]):
             score_fluency(
                 texts,
                 state["lm"],
-                length_normalised_twice=self.length_normalised_twice,
+                length_normalised_twice=self.published.lm_twice,
                 whole=self.window != NO_WINDOWS,
             )
 
@@ -193,10 +209,10 @@ class XMoverScore(NGramMetric[Translation]):
         return ("score",) if self.lm == "none" else ("score", "similarity", "fluency")
 
     def represent(self, text: TextView, state: State) -> Translation:
-        fluent = fluency(text, state["lm"], length_normalised_twice=self.length_normalised_twice)
+        fluent = fluency(text, state["lm"], length_normalised_twice=self.published.lm_twice)
         if self.unit == "sentence":
             return Translation(sentence_vector(text, state["sentence"], state.transforms), fluent)
-        cloud = self.cloud(text, state, self.n)
+        cloud = self.words.cloud(text, state)
         left_out = cloud is None and not text.tokens.empty
         return Translation(cloud, fluent, left_out or (cloud is not None and cloud.zero_weight))
 
@@ -204,7 +220,7 @@ class XMoverScore(NGramMetric[Translation]):
         if self.unit == "sentence":
             moved = Pair([float(x.meaning @ y.meaning)])  # 1 - m(x, y) = cos(E(x), E(y))
         else:
-            moved = self.move(x.meaning, y.meaning, align=align, trim=self.trim)  # D8.5
+            moved = self.words.move(x.meaning, y.meaning, align=align, trim=self.trim)  # D8.5
         if self.lm == "none":
             return moved
         similarity = moved.values[0]

@@ -48,8 +48,8 @@ from nlgauge.io.canvas import (
     shorten,
 )
 from nlgauge.io.table import LINE, Cell, Table, counted
-from nlgauge.metrics.cohesion import Foci, connectivity, devices, foci_of, focus_frequency
-from nlgauge.metrics.parts.foci import NO_NOUN
+from nlgauge.metrics.cohesion import connectivity, devices
+from nlgauge.metrics.parts.foci import NO_NOUN, Foci, foci_of
 from nlgauge.text.annotation import AnnotatedText, Annotator
 from nlgauge.text.annotators import load_annotator
 
@@ -63,6 +63,16 @@ FEATURES = ("freq", "conn-u", "conn-w", "lc", "rc", "sentences", "foci", "repeat
 
 #: With word vectors, after these.
 ENTITY_FEATURES = ("freq-entity", "conn-u-entity", "conn-w-entity")
+
+
+def focus_frequency(foci: Foci) -> float:
+    """How often foci are mentioned that come again (FREQ); 0 where none does.
+
+    >>> focus_frequency({"cat": (0, 0, 2), "mat": (1,), "dog": (0, 1)})
+    2.5
+    """
+    again = [len(mentions) for mentions in foci.values() if len(mentions) > 1]
+    return sum(again) / len(again) if again else 0.0
 
 
 def text_features(

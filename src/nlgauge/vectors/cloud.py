@@ -10,7 +10,7 @@ An `Alignment` is a match token by token, a `Flow` the mass that moved between t
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Protocol, TypeAlias, TypeVar
 from weakref import WeakKeyDictionary
@@ -47,6 +47,9 @@ class PointNames(Protocol):
     def spans(self) -> tuple[PointSpans, ...]:
         """Where each point stands in the text."""
 
+    def ngrams(self, n: int) -> PointNames:
+        """The same for n-grams of the points."""
+
 
 @dataclass(frozen=True, eq=False)
 class Cloud:
@@ -76,6 +79,24 @@ class Cloud:
         found = squared_distances(self.points, other.points)
         return found if squared else np.sqrt(found)
 
+    @property
+    def vectors(self) -> NDArray[Any]:
+        """The points in the precision they were computed in."""
+        return self.points
+
+    def ngrams(self, points: NDArray[Any], weights: NDArray[np.float64], n: int) -> Cloud:
+        """A cloud of n-grams of these points, which are named after them."""
+        return Cloud(points, weights, self.zero_weight, None if self.names is None else self.names.ngrams(n))
+
+    def unit(self, *, floor: float) -> Cloud:
+        """The same cloud with points of length 1 (`unit_rows`)."""
+        return replace(self, points=unit_rows(self.vectors, floor=floor).astype(np.float64))
+
+    def times_weights(self) -> Cloud:
+        """The same cloud with each point multiplied by its weight."""
+        points = (self.vectors * self.weights[:, None].astype(np.float32)).astype(np.float64)
+        return Cloud(points, self.weights, self.zero_weight, self.names)
+
 
 def unit_rows(vectors: NDArray[F], *, floor: float = 0.0, pairwise: bool = False) -> NDArray[F]:
     """Rows scaled to length 1, so that a product of two is their cosine; a row of zeros stays at the origin.
@@ -96,6 +117,7 @@ class TokenPoints:
 
     def __init__(self, points: NDArray[np.float32]) -> None:
         self.points = points
+        self._unit: dict[float, TokenPoints] = {}
         # Weak, because a text that is compared with itself must not keep itself alive.
         self._distances: WeakKeyDictionary[TokenPoints, dict[bool, NDArray[np.float64]]] = WeakKeyDictionary()
 
@@ -108,6 +130,12 @@ class TokenPoints:
             found = squared_distances(self.points.astype(np.float64), other.points.astype(np.float64))
             known[squared] = found if squared else np.sqrt(found)
         return known[squared]
+
+    def unit(self, floor: float) -> TokenPoints:
+        """The same points with length 1, computed once."""
+        if floor not in self._unit:
+            self._unit[floor] = TokenPoints(unit_rows(self.points, floor=floor))
+        return self._unit[floor]
 
 
 class TokenCloud(Cloud):
@@ -124,8 +152,18 @@ class TokenCloud(Cloud):
     @cached_property
     def points(self) -> NDArray[np.float64]:
         """The chosen points."""
-        chosen: NDArray[np.float64] = self.whole.points[self.rows].astype(np.float64)
+        return self.vectors.astype(np.float64)
+
+    @property
+    def vectors(self) -> NDArray[np.float32]:
+        """The chosen points in single precision."""
+        chosen: NDArray[np.float32] = self.whole.points[self.rows]
         return chosen
+
+    def unit(self, *, floor: float) -> Cloud:
+        """The same cloud with points of length 1; its distances are shared as well."""
+        about = {"zero_weight": self.zero_weight, "names": self.names}
+        return TokenCloud(self.whole.unit(floor), self.rows, self.weights, **about)
 
     def distances(self, other: Cloud, *, squared: bool) -> NDArray[np.float64]:
         """Distances of the chosen points to the other's."""

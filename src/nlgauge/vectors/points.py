@@ -1,4 +1,4 @@
-"""From token vectors to points: which tokens become points, how layers are joined, and n-grams of points.
+"""From token vectors to points: which tokens become points, how layers are joined, and names of n-grams.
 
 Which tokens become points (`TokenFilter`) depends on sub-words, punctuation, stop words and special tokens.
 
@@ -17,7 +17,7 @@ inputs to many outputs, as in capsule networks, is in `examples/nlp-capsule`.
 *Barycentre* (BaryScore): each layer is a weighted cloud, and the vectors are the points of the cloud that is nearest
 to all of them in transport. It starts at the mean of each token's layers, which it seldom leaves.
 
-n-grams of points are averages over windows of kept tokens, weighted by idf.
+Labels and places of n-grams follow from those of their tokens.
 """
 
 from __future__ import annotations
@@ -26,14 +26,15 @@ import math
 import string
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nlgauge.encoders.base import EncodedText
+from nlgauge.encoders.base import EncodedText, Encoder
 from nlgauge.errors import RecipeError
 from nlgauge.text.tokenizer import TextTokenizer, Tokens, is_punctuation
-from nlgauge.vectors.cloud import PointSpans
+from nlgauge.vectors.cloud import PointSpans, unit_rows
 from nlgauge.vectors.transport import Barycentre, free_support_barycentre, normalised_weights
 
 SUBWORDS = ("first", "all", "average")
@@ -44,6 +45,15 @@ SPECIALS = ("keep", "drop")
 _STOPS = {"first": "starts", "all": "pieces", "average": "words"}
 
 _ASCII = frozenset(string.punctuation)
+
+#: Ways to join layers: as a pattern, and in words.
+AGGREGATIONS = (
+    r"pmeans|kde-routing|barycentre|last|two-thirds|layer-\d+",
+    "pmeans, kde-routing, barycentre, last, two-thirds (layer 8 of 12), or layer-N",
+)
+
+#: Layers that power means, routing and barycentre look at.
+_LAYERS = 5
 
 #: Rounds of routing.
 _MOST_ROUNDS = 100
@@ -190,28 +200,45 @@ def _route(layers: NDArray[np.float64], step: float, epsilon: float) -> NDArray[
     return vector
 
 
-def ngrams(
-    points: NDArray[np.float32], weights: NDArray[np.float64], n: int
-) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
-    """Windows of n points, stride 1; fewer than n points make one window of all of them.
+class Aggregation(NamedTuple):
+    """How the layers of a token become one vector. Recipes with equal ones share the vectors of a text."""
 
-    The vector of a window is its points' average by weight (MoverScore's equation 1, up to the scale that
-    normalisation takes away), its weight the sum (equation 2). A window without weight has no direction and
-    stands at the origin, where it moves nothing.
-    """
-    if n == 1:
-        return points, weights
-    size = min(n, len(points))
-    starts = np.arange(len(points) - size + 1)
-    window = starts[:, None] + np.arange(size)[None, :]
-    total = weights[window].sum(axis=1)
-    share = weights[window] / np.where(total > 0, total, 1.0)[:, None]
-    vectors = np.einsum("wk,wkd->wd", share, points[window]).astype(np.float32)
-    return vectors, total
+    name: str
+    exponents: str
+    """Of power means, joined by +."""
+    routing_step: float
+    routing_epsilon: float
+    unit_layers: bool
+    """Whether the vectors of each layer are scaled to length 1 first; routing always does."""
+
+    def layers(self, encoder: Encoder) -> tuple[int, ...]:
+        """Layers that it looks at."""
+        top = encoder.layers
+        if self.name.startswith("layer-"):
+            layer = int(self.name.removeprefix("layer-"))
+            if layer > top:
+                msg = f"aggregation must name a layer from 0 to {top} for model {encoder.model!r}, got {self.name}"
+                raise RecipeError(msg)
+            return (layer,)
+        if self.name in {"last", "two-thirds"}:
+            return (top if self.name == "last" else round(top * 2 / 3),)
+        return tuple(range(min(top, max(1, top - _LAYERS + 1)), top + 1))  # static vectors have layer 0 only
+
+    def join(self, layers: Sequence[NDArray[np.float32]]) -> NDArray[np.float32]:
+        """One vector per token."""
+        if self.name == "kde-routing" or self.unit_layers:
+            layers = [unit_rows(layer) for layer in layers]
+        if len(layers) == 1:
+            return layers[0]
+        if self.name == "barycentre":
+            return barycentre_of_layers(layers, np.ones(len(layers[0]))).points.astype(np.float32)
+        if self.name == "kde-routing":
+            return kde_routing_of_layers(layers, step=self.routing_step, epsilon=self.routing_epsilon)
+        return power_means(layers, [float(power) for power in self.exponents.split("+")])
 
 
 def ngram_labels(words: Sequence[str], n: int) -> tuple[str, ...]:
-    """What the windows of `ngrams` stand for.
+    """N-grams of words; fewer than n words make one.
 
     >>> ngram_labels(["a", "black", "cat"], 2)
     ('a black', 'black cat')
@@ -221,7 +248,7 @@ def ngram_labels(words: Sequence[str], n: int) -> tuple[str, ...]:
 
 
 def ngram_spans(spans: Sequence[PointSpans], n: int) -> tuple[PointSpans, ...]:
-    """Where the windows of `ngrams` stand: the places of their tokens, which may not be neighbours in the text."""
+    """Where n-grams stand: the places of their tokens, which may not be neighbours in the text."""
     size = min(n, len(spans))
     windows = (spans[start : start + size] for start in range(len(spans) - size + 1))
     return tuple(tuple(span for point in window for span in point) for window in windows)

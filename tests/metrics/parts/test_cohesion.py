@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 from tests.annotated_texts import annotated
 
-from nlgauge.metrics.cohesion import Devices, connectivity, devices, foci_of, focus_frequency
+from nlgauge.metrics.cohesion import Devices, connectivity, devices
+from nlgauge.metrics.parts.foci import foci_of
+from nlgauge.studies.discourse import focus_frequency
 
 #: Three sentences; cat in 1 and 2 (twice in 2), dog in 1 and 3, bird once. 4 + 5 + 3 words without full stops.
 TEXT = annotated("the cat:N see:V dogs=dog:N . | Cat:P and cat:N and bird:N . | a dog:N see:V .")

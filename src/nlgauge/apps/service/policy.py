@@ -34,7 +34,8 @@ from nlgauge.io.storage import short_digest
 from nlgauge.io.store.catalog import CARDS, ModelCard, find_card
 from nlgauge.io.store.fetch import cached_card
 from nlgauge.metrics.baryscore import BaryScore
-from nlgauge.metrics.parts.transport_metric import TransportMetric
+from nlgauge.metrics.moverscore import MoverScore
+from nlgauge.metrics.xmoverscore import XMoverScore
 from nlgauge.vectors.transport import MOST_ITERATIONS, RELAXED, SINKHORN, regularisation
 
 #: Lists of stop words by name: a source, and a language as a plain word. Anything else could be a path.
@@ -211,11 +212,11 @@ def estimated_seconds(prepared: Prepared) -> float:
         _cells(metric) * _seconds_per_cell(metric.metric)
         for group in prepared.groups
         for metric in group.metrics.values()
-        if isinstance(metric.metric, TransportMetric)
+        if isinstance(metric.metric, (BaryScore, MoverScore, XMoverScore))
     )
 
 
-def _seconds_per_cell(metric: TransportMetric[Any]) -> float:
+def _seconds_per_cell(metric: BaryScore | MoverScore | XMoverScore) -> float:
     if isinstance(metric, BaryScore):
         if metric.profile == "released":  # the plain iteration only
             return _SECONDS_EXACT

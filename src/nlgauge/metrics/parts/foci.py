@@ -22,16 +22,17 @@ from numpy.typing import NDArray
 
 from nlgauge.core.annotation import AnnotatedTextMetric
 from nlgauge.core.kinds import Choice, Float, Int
+from nlgauge.core.metric import SystemResult
 from nlgauge.core.options import BY_PROFILE, option
-from nlgauge.core.profiles import ProfiledMetric
 from nlgauge.core.resources import LoadContext, Loaded, Resource
+from nlgauge.core.run_options import ticked
 from nlgauge.core.score import Note, declare_note
 from nlgauge.core.tokens import TextView
-from nlgauge.core.vector_metric import Representation, State, WindowTexts, chosen_layer
+from nlgauge.core.vector_metric import Representation, State, VectorMetric, WindowTexts, chosen_layer
 from nlgauge.encoders.base import Encoder
 from nlgauge.encoders.engines.static import InputVectors, WordVectors, load_word_vectors
-from nlgauge.errors import NoFocusWarning, NoNounWarning
-from nlgauge.metrics.parts.citations import cite
+from nlgauge.errors import NoFocusWarning, NoNounWarning, TooLongError
+from nlgauge.metrics.parts import cite
 from nlgauge.text.annotation import AnnotatedText
 from nlgauge.text.tokenizer import Tokens
 from nlgauge.vectors.cloud import unit_rows
@@ -79,6 +80,9 @@ def describe_no_focus(unmatched: str) -> str:
 
 #: How a mention is known: by the lemma that the annotator gave to a noun, or by its spelling (D6.2).
 MENTIONS = ("lemma", "surface")
+
+#: Mentions of each focus (a lemma, or the lemmas of an entity), by the number of their sentence.
+Foci: TypeAlias = Mapping[Any, Sequence[int]]
 
 #: A focus is known by the lemmas of its nouns.
 Entity: TypeAlias = tuple[str, ...]
@@ -224,7 +228,17 @@ def focus_sentences(
     return {entity: tuple(sorted(numbers)) for entity, numbers in found.items()}
 
 
-def adjacency(foci_sentences: Mapping[Any, Sequence[int]], sentences: int, *, weighted: bool) -> NDArray[np.float64]:
+def foci_of(
+    text: AnnotatedText,
+    vectors: Callable[[str], NDArray[np.float32] | None] | None = None,
+    threshold: float = 0.8,
+) -> Foci:
+    """The nouns of a text; with word vectors its entities, which are nouns of like vectors."""
+    nouns = noun_sentences(text)
+    return nouns if vectors is None else focus_sentences(nouns, merge_entities(nouns, vectors, threshold))
+
+
+def adjacency(foci_sentences: Foci, sentences: int, *, weighted: bool) -> NDArray[np.float64]:
     """How sentences are tied together by their foci: above the diagonal, 0 below and on it.
 
     >>> adjacency({"cat": (0, 0, 2), "mat": (0, 1, 2)}, 3, weighted=False)
@@ -247,6 +261,33 @@ def adjacency(foci_sentences: Mapping[Any, Sequence[int]], sentences: int, *, we
     apart = np.maximum(number[None, :] - number[:, None], 1)
     shared /= apart
     return shared
+
+
+def score_each(
+    metric: AnnotatedTextMetric,
+    hypotheses: Sequence[str],
+    measure: Callable[[AnnotatedText], float | None],
+    *,
+    of_ties: bool = False,
+) -> SystemResult:
+    """The measure of each hypothesis by itself: 0 where it is None, because a text has nothing to measure.
+
+    `of_ties`: the measure is 0 where no two sentences share a focus.
+    """
+    values = []
+    for text in ticked(metric.annotation.annotate(hypotheses)):
+        try:
+            values.append(measure(text))
+        except TooLongError as error:
+            error.document = text.text
+            raise
+    return SystemResult(
+        {metric.main: np.array([0.0 if value is None else value for value in values])},
+        notes={
+            NO_NOUN.name: tuple(i for i, value in enumerate(values) if value is None),
+            NO_TIES.name: tuple(i for i, value in enumerate(values) if of_ties and not value),
+        },
+    )
 
 
 class WordVectorFile(Resource):
@@ -272,11 +313,10 @@ def threshold_option(*, short: str = "th", of: str = "") -> Any:
 
 
 @dataclass(frozen=True, kw_only=True)
-class DiscoMetric(ProfiledMetric[Representation]):
+class DiscoMetric(VectorMetric[Representation]):
     """A metric of a document's foci."""
 
     empty_value: ClassVar[float | None] = None
-    published_idf: ClassVar[str] = "none"
     citation: ClassVar[str] = cite("zhao-etal-2023-discoscore")
 
     focus: str = option(

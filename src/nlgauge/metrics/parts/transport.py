@@ -5,19 +5,16 @@ Transport is solved exactly, or, for long texts, by something cheaper that the r
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nlgauge.core.kinds import Choice, Float, Kind, as_text
-from nlgauge.core.metric import Comparison, SystemResult
 from nlgauge.core.options import option
-from nlgauge.core.profiles import ProfiledMetric
-from nlgauge.core.vector_metric import Representation, State
 from nlgauge.encoders.run_context import current_run
 from nlgauge.vectors.cloud import Cloud, Flow
 from nlgauge.vectors.transport import (
@@ -105,25 +102,19 @@ def mean_length(cloud: Cloud | None, lengths: Callable[[NDArray[np.float64]], ND
     return float(lengths(cloud.points) @ cloud.weights / cloud.weights.sum())
 
 
-@dataclass(frozen=True, kw_only=True)
-class TransportMetric(ProfiledMetric[Representation]):
-    """Hypothesis and reference are clouds; the plan between them, or its cost, is the score.
-
-    Beside an empty text a similarity is 0; a distance, or what is made of one, is that to the origin.
-    """
-
-    empty_value: ClassVar[float | None] = None
-
-    solver: str = option(
+def solver_option() -> Any:
+    """The option of metrics that move one cloud onto another."""
+    return option(
         EXACT,
         SolverName(),
         help="how transport is solved: exact; relaxed is a lower bound; sinkhorn-R is entropic with regularisation R",
         short="so",
         optional=True,
     )
-    multiref: str = option(
+
+
+def multiref_option() -> Any:
+    """The rule for several references that `VectorMetric.finish` follows."""
+    return option(
         "mean", Choice("mean", "best"), help="rule for several references; mean is as published", short="mr"
     )
-
-    def finish(self, comparisons: Mapping[str, Sequence[Comparison]], state: State) -> dict[str, SystemResult]:
-        return {system: self.joined(found, rule=self.multiref) for system, found in comparisons.items()}
