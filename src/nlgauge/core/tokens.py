@@ -11,10 +11,10 @@ Which idf table weighs which text:
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,8 @@ from nlgauge.text.tokenizer import TextTokenizer, Tokens
 from nlgauge.text.windows import Windows
 from nlgauge.vectors.cloud import Cloud, PointSpans, TokenCloud, TokenPoints, unit_rows
 from nlgauge.vectors.points import Aggregation, TokenFilter, kept_tokens, ngram_labels, ngram_spans, surfaces_of
+
+Made = TypeVar("Made")
 
 #: How labels spell tokens: as a reader writes them, or as the vocabulary does.
 Spelling: TypeAlias = Literal["surfaces", "token_strings"]
@@ -103,9 +105,13 @@ class TextView:
         """What models of whole texts found about it."""
         return self.encoded.text_features
 
-    def unit(self, layer: int) -> NDArray[np.float32]:
-        """Its token vectors of a layer, scaled to length 1."""
-        return self.encoded.derived(("unit", layer), lambda: unit_rows(self.layers[layer]))
+    def once(self, function: Callable[..., Made], *given: Hashable) -> Made:
+        """`function(text, *given)`, computed once for all recipes that ask for the same."""
+        return self.encoded.derived((function, *given), lambda: function(self, *given))
+
+    def unit(self, layer: int, keep: TokenFilter | None = None) -> NDArray[np.float32]:
+        """Its token vectors of a layer, scaled to length 1; once, so that two recipes compare the same array."""
+        return self.once(_unit_vectors, layer, keep)
 
     def words(self) -> tuple[str, ...]:
         """Its tokens as a reader writes them."""
@@ -115,12 +121,7 @@ class TextView:
         self, aggregation: Aggregation, layers: tuple[int, ...], *, by_word: bool = False
     ) -> TokenPoints:
         """A point for every token, or every word: its layers joined. Recipes with an equal aggregation share them."""
-
-        def make() -> TokenPoints:
-            vectors = aggregation.join([self.layers[layer] for layer in layers])
-            return TokenPoints(self.tokens.average_pieces(vectors) if by_word else vectors)
-
-        return self.encoded.derived(("points", aggregation, layers, by_word), make)
+        return self.once(_token_points, aggregation, layers, by_word)
 
     def cloud(
         self,
@@ -158,6 +159,17 @@ class TextView:
             return Selection(rows, weights, False)
         uniform = np.where(special[rows], 0.0, 1.0)
         return Selection(rows, uniform if uniform.sum() > 0 else np.ones(len(rows)), True)
+
+
+def _unit_vectors(text: TextView, layer: int, keep: TokenFilter | None) -> NDArray[np.float32]:
+    if keep is None:
+        return unit_rows(text.layers[layer])
+    return text.unit(layer)[kept_tokens(text.encoded, keep, text.tokenizer)]
+
+
+def _token_points(text: TextView, aggregation: Aggregation, layers: tuple[int, ...], by_word: bool) -> TokenPoints:
+    vectors = aggregation.join([text.layers[layer] for layer in layers])
+    return TokenPoints(text.tokens.average_pieces(vectors) if by_word else vectors)
 
 
 @dataclass(frozen=True, eq=False)

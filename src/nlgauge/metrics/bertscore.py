@@ -113,14 +113,12 @@ class BERTScore(VectorMetric[Cloud]):
         return (chosen_layer(self.layer, encoder),)
 
     def represent(self, text: TextView, state: State) -> Cloud | None:
-        layer, stopwords = state.layers[0], state["stopwords"].words
+        stopwords = state["stopwords"].words
         keep = TokenFilter("all", "keep", stopwords, stops="starts") if stopwords else None
-        kept, x = text.select(keep, specials_weigh=False), text.unit(layer)
-        if text.tokens.is_special[kept.rows].all():
+        idf = text.select(keep, specials_weigh=False)
+        if text.tokens.is_special[idf.rows].all():
             return None
-        if keep is not None:  # once per text: identical texts are then compared as one and the same matrix
-            x = text.encoded.derived(("unit", layer, keep), lambda: text.unit(layer)[kept.rows])
-        return text.cloud(x, kept, spelling="token_strings")
+        return text.cloud(text.unit(state.layers[0], keep), idf, spelling="token_strings")
 
     def compare(self, x: Cloud, y: Cloud, state: State, *, align: bool) -> Pair:
         if not align:

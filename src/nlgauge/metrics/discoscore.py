@@ -50,9 +50,16 @@ from nlgauge.core.metric import Comparison, Pair, Profile, SystemResult, profile
 from nlgauge.core.score import Note
 from nlgauge.core.tokens import TextView
 from nlgauge.core.vector_metric import State
-from nlgauge.metrics.ds_focus import FOCUS_PROFILES, DSFocus, FocusTable
-from nlgauge.metrics.ds_sent import SENT_PROFILES, DSSent, SentenceGraph
-from nlgauge.metrics.parts.foci import DiscoMetric, threshold_option
+from nlgauge.metrics.ds_focus import FOCUS_PROFILES, DSFocus
+from nlgauge.metrics.ds_sent import SENT_PROFILES, DSSent, SentenceGraph, unused_by
+from nlgauge.metrics.parts.foci import (
+    DiscoMetric,
+    FocusTable,
+    focus_option,
+    layer_option,
+    threshold_option,
+    vectors_option,
+)
 
 PROFILES = {
     name: Profile(**(vars(SENT_PROFILES[name]) | vars(focus)), sent_threshold=SENT_PROFILES[name].threshold)
@@ -97,6 +104,16 @@ class DiscoScore(DiscoMetric[Document]):
     unmatched: str = DSFocus.same_option("unmatched")
     min_mentions: int = DSFocus.same_option("min_mentions")
     measure: str = DSFocus.same_option("measure")
+    focus: str = focus_option()
+    vectors: str = vectors_option()
+    annotator: str = DSFocus.same_option("annotator")
+    sentences: str = DSFocus.same_option("sentences")
+    layer: int | None = layer_option()
+
+    @property
+    def unused(self) -> Mapping[str, str]:
+        """As DS-Sent and DS-Focus have it."""
+        return dict(super().unused) | unused_by(self.match)
 
     @cached_property
     def sent(self) -> DSSent:
@@ -129,19 +146,19 @@ class DiscoScore(DiscoMetric[Document]):
         foci = self.foci.finish(_columns(comparisons, slice(_SENT_COLUMNS, None)), state)
         return {
             system: replace(
-                found,
+                result,
                 segments={
-                    "ds_sent": found.segments[self.sent.main],
+                    "ds_sent": result.segments[self.sent.main],
                     "ds_focus": foci[system].segments[self.foci.main],
                 },
-                notes={**foci[system].notes, **found.notes},
+                notes={**foci[system].notes, **result.notes},
             )
-            for system, found in sent.items()
+            for system, result in sent.items()
         }
 
 
 def _columns(comparisons: Mapping[str, Sequence[Comparison]], columns: slice) -> dict[str, list[Comparison]]:
     return {
-        system: [replace(one, values=one.values[:, columns]) for one in found]
-        for system, found in comparisons.items()
+        system: [replace(pairs, values=pairs.values[:, columns]) for pairs in segments]
+        for system, segments in comparisons.items()
     }

@@ -74,14 +74,14 @@ Zhao, Strube, Eger: "DiscoScore: Evaluating Text Generation with BERT and Discou
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from nlgauge.core.annotation import AnnotatedTextMetric
 from nlgauge.core.kinds import Choice, Int
 from nlgauge.core.metric import Comparison, Pair, Profile, SystemResult, profile_option
 from nlgauge.core.options import BY_PROFILE, option
@@ -93,14 +93,18 @@ from nlgauge.metrics.parts.foci import (
     NO_FOCUS,
     DiscoMetric,
     Entity,
+    FocusTable,
     Mention,
     describe_no_focus,
     find_mentions,
+    find_token_places,
+    focus_option,
+    layer_option,
     sums_of_runs,
     threshold_option,
+    vectors_option,
 )
-from nlgauge.vectors.cloud import ORIGIN, Flow, PointSpans, unit_rows
-from nlgauge.vectors.transport import squared_distances
+from nlgauge.vectors.cloud import unit_rows
 
 #: What DS-Focus is by the released code, by the paper, and as it may be better.
 FOCUS_PROFILES = {
@@ -119,138 +123,58 @@ FOCUS_PROFILES = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True, eq=False)
-class FocusTable:
-    """The foci of a text, a row each."""
-
-    rows: Mapping[Entity, int]
-    vectors: NDArray[np.float32]
-    """F: sums over the mentions of each focus."""
-    mentions: Sequence[Mention]
-    focus_of: NDArray[np.intp]
-    """The row of each mention."""
-
-    @classmethod
-    def of(
-        cls,
-        mentions: Sequence[Mention],
-        vectors: NDArray[np.float32],
-        entities: Mapping[str, Entity],
-        *,
-        least: int,
-    ) -> FocusTable:
-        """F_v = sum over the mentions of v (equation 1), for what is mentioned at least so often."""
-        counts = Counter(entities[mention.lemma] for mention in mentions)
-        rows = {entity: row for row, entity in enumerate(key for key, count in counts.items() if count >= least)}
-        kept = [place for place, mention in enumerate(mentions) if entities[mention.lemma] in rows]
-        focus_of = np.array([rows[entities[mentions[place].lemma]] for place in kept], dtype=np.intp)
-        order = np.array(kept, dtype=np.intp)[np.argsort(focus_of, kind="stable")]
-        stop = np.cumsum(np.bincount(focus_of, minlength=len(rows)))
-        first = np.concatenate([[0], stop[:-1]])[: len(rows)]
-        return cls(rows, sums_of_runs(vectors[order], first, stop), [mentions[place] for place in kept], focus_of)
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    @cached_property
-    def squared_lengths(self) -> NDArray[np.float64]:
-        """Squared distances to the origin."""
-        return _squares(self.vectors.astype(np.float64))
-
-    @property
-    def labels(self) -> tuple[str, ...]:
-        """The foci in words."""
-        return tuple(" / ".join(entity) for entity in self.rows)
-
-    @property
-    def spans(self) -> tuple[PointSpans, ...]:
-        """Where each focus is mentioned."""
-        found: list[list[tuple[int, int]]] = [[] for _ in self.rows]
-        for row, one in zip(self.focus_of.tolist(), self.mentions, strict=True):
-            found[row].append((one.start, one.end))
-        return tuple(map(tuple, found))
+def mention_vectors(
+    text: TextView, annotation: Hashable, layer: int, rule: str, subwords: str, lengths: str
+) -> tuple[list[Mention], NDArray[np.float32]]:
+    """The mentions that have a token, and Z: a row each."""
+    mentions, places = find_mentions(text.features[annotation], rule), text.once(find_token_places)
+    first, stop = places.of_mentions(mentions)
+    kept = np.flatnonzero(stop > first)
+    first, stop = first[kept], stop[kept]
+    tokens = text.layers[layer][places.rows]
+    if subwords == "last":
+        z = tokens[stop - 1]
+    else:
+        z = sums_of_runs(tokens, first, stop)
+        z /= (stop - first)[:, None].astype(np.float32)
+    return [mentions[i] for i in kept.tolist()], unit_rows(z) if lengths == "unit" else z
 
 
-@dataclass(frozen=True, eq=False)
-class FocusPair:
-    """The foci of a hypothesis beside those of a reference."""
-
-    x: FocusTable
-    y: FocusTable
-    squared: bool
-    """Whether distances are squared."""
-    origin: bool
-    """Whether a focus that one side lacks is at the origin there; else it is ignored (D6.4)."""
-
-    @cached_property
-    def common(self) -> NDArray[np.intp]:
-        """Rows of the foci that both have, in x and in y: an entity matches one of the same nouns only."""
-        rows = [(row, self.y.rows[entity]) for entity, row in self.x.rows.items() if entity in self.y.rows]
-        return np.array(rows, dtype=np.intp).reshape(-1, 2).T
-
-    def __len__(self) -> int:
-        return len(self.common[0])
-
-    @cached_property
-    def alone(self) -> list[NDArray[np.intp]]:
-        """Rows of the foci that the other side lacks, in x and in y."""
-        return [
-            np.setdiff1d(np.arange(len(side)), rows) for side, rows in zip((self.x, self.y), self.common, strict=True)
-        ]
-
-    def values(self) -> tuple[float, float, float]:
-        """P, R and (P + R) / 2 (equation 2, D6.12): the sum over foci divided by how many there are of them.
-
-        Nothing in common gives 0, unless what one side lacks is at the origin: then the sum is divided by the number
-        of foci of either side.
-        """
-        x_rows, y_rows = self.common
-        apart = self.x.vectors[x_rows].astype(np.float64) - self.y.vectors[y_rows]
-        total = float(self._distances(_squares(apart)).sum())
-        if self.origin:
-            squares = [side.squared_lengths[rows] for side, rows in zip((self.x, self.y), self.alone, strict=True)]
-            lengths = self._distances(np.concatenate(squares))
-            count = len(self) + len(lengths)
-            value = (total + float(lengths.sum())) / count if count else 0.0
-            return value, value, value
-        p, r = (total / len(side) if len(self) else 0.0 for side in (self.x, self.y))
-        return p, r, (p + r) / 2
-
-    def _distances(self, squares: NDArray[np.float64]) -> NDArray[np.float64]:
-        return squares if self.squared else np.sqrt(squares)
-
-    def flow(self) -> Flow | None:
-        """What was matched, each focus with an equal share, so that the sum of `flow * cost` is P.
-
-        Where a focus that one side lacks is at the origin there, it moves to a point that stands nowhere in the text.
-        None where nothing was matched.
-        """
-        if not len(self) and not (self.origin and (len(self.x) or len(self.y))):
-            return None
-        x, y = (np.pad(side.vectors.astype(np.float64), ((0, self.origin), (0, 0))) for side in (self.x, self.y))
-        mass, parts = np.zeros((len(x), len(y))), len(self.x)
-        mass[tuple(self.common)] = 1
-        if self.origin:
-            x_alone, y_alone = self.alone
-            mass[x_alone, -1] = mass[-1, y_alone] = 1
-            parts = len(self) + len(x_alone) + len(y_alone)
-        flow = mass / parts
-        return Flow(
-            reference_index=0,
-            hypothesis_tokens=self.x.labels + (ORIGIN,) * self.origin,
-            reference_tokens=self.y.labels + (ORIGIN,) * self.origin,
-            hypothesis_weight=flow.sum(axis=1),
-            reference_weight=flow.sum(axis=0),
-            flow=flow,
-            cost=self._distances(squared_distances(x, y)),
-            hypothesis_spans=self.x.spans + ((),) * self.origin,
-            reference_spans=self.y.spans + ((),) * self.origin,
-        )
+def sum_mentions(
+    mentions: Sequence[Mention], z: NDArray[np.float32], entities: Mapping[str, Entity], *, least: int
+) -> FocusTable:
+    """F_v = sum_(u in N(v)) Z_u (equation 1), for foci with at least so many mentions."""
+    counts = Counter(entities[u.lemma] for u in mentions)
+    rows = {v: row for row, v in enumerate(v for v, count in counts.items() if count >= least)}
+    kept = [i for i, u in enumerate(mentions) if entities[u.lemma] in rows]
+    focus_of = np.array([rows[entities[mentions[i].lemma]] for i in kept], dtype=np.intp)
+    by_focus = np.array(kept, dtype=np.intp)[np.argsort(focus_of, kind="stable")]
+    stop = np.cumsum(np.bincount(focus_of, minlength=len(rows)))
+    first = np.concatenate([[0], stop[:-1]])[: len(rows)]
+    return FocusTable(rows, sums_of_runs(z[by_focus], first, stop), [mentions[i] for i in kept], focus_of)
 
 
-def _squares(vectors: NDArray[np.float64]) -> NDArray[np.float64]:
+def compare_foci(x: FocusTable, y: FocusTable, *, squared: bool, origin: bool) -> tuple[float, float, float, int]:
+    """P, R and (P + R) / 2 (equation 2, D6.12), and the number of foci that both texts have.
+
+    Nothing in common gives 0, unless what one side lacks is at the origin there (D6.4): then the sum is divided by
+    the number of foci of either side.
+    """
+    omega_hyp, omega_ref = x.common(y)
+    f_hyp, f_ref = x.vectors[omega_hyp].astype(np.float64), y.vectors[omega_ref]
+    total, n = float(_lengths(f_hyp - f_ref, squared).sum()), len(omega_hyp)
+    if origin:
+        f_alone = np.concatenate([np.delete(x.vectors, omega_hyp, axis=0), np.delete(y.vectors, omega_ref, axis=0)])
+        total += float(_lengths(f_alone.astype(np.float64), squared).sum())
+        value = total / (n + len(f_alone)) if n + len(f_alone) else 0.0
+        return value, value, value, n
+    p, r = (total / len(side) if n else 0.0 for side in (x, y))
+    return p, r, (p + r) / 2, n
+
+
+def _lengths(vectors: NDArray[np.float64], squared: bool) -> NDArray[np.float64]:
     squares: NDArray[np.float64] = np.einsum("ij,ij->i", vectors, vectors)
-    return squares
+    return squares if squared else np.sqrt(squares)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -294,6 +218,11 @@ class DSFocus(DiscoMetric[FocusTable]):
         short="me",
         in_profile=False,
     )
+    focus: str = focus_option()
+    vectors: str = vectors_option()
+    annotator: str = AnnotatedTextMetric.same_option("annotator")
+    sentences: str = AnnotatedTextMetric.same_option("sentences")
+    layer: int | None = layer_option()
 
     def describe_note(self, note: Note) -> str:
         """What is done with foci that have no counterpart."""
@@ -305,39 +234,21 @@ class DSFocus(DiscoMetric[FocusTable]):
         return self.measure
 
     def represent(self, text: TextView, state: State) -> FocusTable:
-        mentions, vectors = text.encoded.derived(
-            ("mentions", self.annotation_key(state), state.layers, self.mentions, self.subwords, self.lengths),
-            lambda: self._vectors(text, find_mentions(self.annotated(text, state), self.mentions), state),
-        )
-        lemmas = tuple(dict.fromkeys(one.lemma for one in mentions))
+        how = self.mentions, self.subwords, self.lengths
+        mentions, z = text.once(mention_vectors, self.annotation_key(state), state.layers[0], *how)
+        lemmas = tuple(dict.fromkeys(u.lemma for u in mentions))
         entities = self.entities(text, lemmas, self.threshold, state)
-        return FocusTable.of(mentions, vectors, entities, least=self.min_mentions)
-
-    def _vectors(
-        self, text: TextView, mentions: Sequence[Mention], state: State
-    ) -> tuple[list[Mention], NDArray[np.float32]]:
-        """The mentions that have a token, and Z: a row each."""
-        places = self.places(text)
-        first, stop = places.of_mentions(mentions)
-        kept = np.flatnonzero(stop > first)
-        first, stop = first[kept], stop[kept]
-        tokens = text.layers[state.layers[0]][places.rows]
-        if self.subwords == "last":
-            vectors = tokens[stop - 1]
-        else:
-            vectors = sums_of_runs(tokens, first, stop)
-            vectors /= (stop - first)[:, None].astype(np.float32)
-        return [mentions[at] for at in kept.tolist()], unit_rows(vectors) if self.lengths == "unit" else vectors
+        return sum_mentions(mentions, z, entities, least=self.min_mentions)
 
     def compare(self, x: FocusTable, y: FocusTable, state: State, *, align: bool) -> Pair:
-        pair = FocusPair(x, y, squared=self.distance == "squared", origin=self.unmatched == "origin")
-        values = pair.values()  # equation 2
-        return Pair([*values, float(len(pair))], pair.flow() if align else None)  # the last one is for `finish`
+        how = {"squared": self.distance == "squared", "origin": self.unmatched == "origin"}
+        # The number of common foci is for `finish`.
+        return Pair([*map(float, compare_foci(x, y, **how))], x.flow(y, **how) if align else None)
 
     def finish(self, comparisons: Mapping[str, Sequence[Comparison]], state: State) -> dict[str, SystemResult]:
         """The mean over references; segments that share no focus with any of theirs are noted."""
         finished = {}
-        for system, found in comparisons.items():
-            alone = tuple(segment for segment, one in enumerate(found) if not one.values[:, 3].any())
-            finished[system] = replace(self.joined(found), notes={NO_FOCUS.name: alone})
+        for system, segments in comparisons.items():
+            alone = tuple(i for i, pairs in enumerate(segments) if not pairs.values[:, 3].any())
+            finished[system] = replace(self.joined(segments), notes={NO_FOCUS.name: alone})
         return finished

@@ -73,13 +73,14 @@ Zhao, Strube, Eger: "DiscoScore: Evaluating Text Generation with BERT and Discou
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from nlgauge.core.annotation import AnnotatedTextMetric
 from nlgauge.core.kinds import Choice, NameList
 from nlgauge.core.metric import Comparison, Pair, Profile, SystemResult, profile_option
 from nlgauge.core.options import BY_PROFILE, option
@@ -90,10 +91,14 @@ from nlgauge.metrics.parts.foci import (
     NO_TIES,
     DiscoMetric,
     adjacency,
+    find_token_places,
+    focus_option,
     focus_sentences,
+    layer_option,
     noun_sentences,
     sums_of_runs,
     threshold_option,
+    vectors_option,
 )
 from nlgauge.vectors.cloud import unit_rows
 from nlgauge.vectors.greedy import greedy_match
@@ -108,6 +113,27 @@ SENT_PROFILES = {
     "paper": Profile(threshold=0.8, start_token="left-out", sentence_lengths="own", single_reference="graph"),
     "corrected": Profile(threshold=0.8, start_token="left-out", sentence_lengths="own", single_reference="graph"),
 }
+
+
+def unused_by(match: str) -> dict[str, str]:
+    """Options that belong to statistics, where sentences are aligned."""
+    if match == "statistics":
+        return {}
+    reason = f"belongs to match=statistics, and sentences are compared by match={match}"
+    return dict.fromkeys(("statistics", "single_reference", "sentence_lengths"), reason)
+
+
+def sentence_vectors(
+    text: TextView, annotation: Hashable, layer: int, start_token: str
+) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+    """Numbers of the sentences that have a token, and S: means of their token vectors."""
+    places = text.once(find_token_places)
+    of_token, rows = places.of_sentences(text.features[annotation]), places.rows
+    if start_token == "first-sentence" and len(rows) and rows[0] > 0 and text.tokens.is_special[0]:
+        of_token, rows = np.r_[0, of_token], np.r_[0, rows]
+    numbers, first, sizes = np.unique(of_token, return_index=True, return_counts=True)
+    sums = sums_of_runs(text.layers[layer][rows], first, first + sizes)
+    return numbers, sums.astype(np.float64) / sizes[:, None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,44 +199,32 @@ class DSSent(DiscoMetric[SentenceGraph]):
         help="a reference of one sentence: mean of cosines with it, counted twice, or a graph as any other",
         short="sgr",
     )
+    focus: str = focus_option()
+    vectors: str = vectors_option()
+    annotator: str = AnnotatedTextMetric.same_option("annotator")
+    sentences: str = AnnotatedTextMetric.same_option("sentences")
+    layer: int | None = layer_option()
+
+    @property
+    def unused(self) -> Mapping[str, str]:
+        """Some options belong to graphs that are compared by statistics."""
+        return dict(super().unused) | unused_by(self.match)
 
     def represent(self, text: TextView, state: State) -> SentenceGraph:
-        numbers, s = text.encoded.derived(
-            ("sentences", self.annotation_key(state), state.layers, self.start_token),
-            lambda: self._sentences(text, state),
-        )
+        annotation = self.annotation_key(state)
+        numbers, s = text.once(sentence_vectors, annotation, state.layers[0], self.start_token)
         s_hat, tied = s, self.adjacency == "none"
         if self.adjacency != "none" and len(numbers) > 1:
-            links = text.encoded.derived(self._graph_key(state), lambda: self._links(text, state))
-            links = links[np.ix_(numbers, numbers)]
-            s_hat, tied = s + links @ s, bool(links.any())  # (A + I) S
+            nouns = noun_sentences(text.features[annotation])
+            foci = focus_sentences(nouns, self.entities(text, tuple(nouns), self.threshold, state))
+            a = adjacency(foci, len(text.features[annotation].sentences), weighted=self.adjacency == "weighted")
+            a = a[np.ix_(numbers, numbers)]
+            s_hat, tied = s + a @ s, bool(a.any())  # S^ = (A + I) S
         unit = unit_rows(s_hat, pairwise=True)
         rows = unit if self.sentence_lengths == "unit" else s_hat
-        names = self.statistics.split("+")
-        # Names of statistics are those of numpy's functions.
-        parts = [getattr(np, name)(rows, axis=0) for name in names] if len(rows) else [np.zeros(s.shape[1])]
-        return SentenceGraph(unit, unit_rows(np.concatenate(parts)[None], pairwise=True)[0], tied)
-
-    def _sentences(self, text: TextView, state: State) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-        """Numbers of the sentences that have a token, and S: means of their token vectors."""
-        places, vectors = self.places(text), text.layers[state.layers[0]]
-        of_token, rows = places.of_sentences(self.annotated(text, state)), places.rows
-        if self.start_token == "first-sentence" and len(rows) and rows[0] > 0 and text.tokens.is_special[0]:
-            of_token, rows = np.r_[0, of_token], np.r_[0, rows]
-        numbers, first, sizes = np.unique(of_token, return_index=True, return_counts=True)
-        sums = sums_of_runs(vectors[rows], first, first + sizes)
-        return numbers, sums.astype(np.float64) / sizes[:, None]
-
-    def _graph_key(self, state: State) -> tuple[object, ...]:
-        entities = (state["vectors"].label, self.threshold) if self.focus == "entity" else ()
-        return ("graph", self.annotation_key(state), self.adjacency, entities)
-
-    def _links(self, text: TextView, state: State) -> NDArray[np.float64]:
-        """A, of all sentences of the text."""
-        annotated = self.annotated(text, state)
-        nouns = noun_sentences(annotated)
-        foci = focus_sentences(nouns, self.entities(text, tuple(nouns), self.threshold, state))
-        return adjacency(foci, len(annotated.sentences), weighted=self.adjacency == "weighted")
+        names = self.statistics.split("+")  # which numpy has as well
+        g = [getattr(np, name)(rows, axis=0) for name in names] if len(rows) else [np.zeros(s.shape[1])]
+        return SentenceGraph(unit, unit_rows(np.concatenate(g)[None], pairwise=True)[0], tied)
 
     def compare(self, x: SentenceGraph, y: SentenceGraph, state: State, *, align: bool) -> Pair:
         value, weight = self._similarity(x, y)
@@ -233,8 +247,8 @@ class DSSent(DiscoMetric[SentenceGraph]):
     def finish(self, comparisons: Mapping[str, Sequence[Comparison]], state: State) -> dict[str, SystemResult]:
         """The mean over references, in which one of a single sentence may count twice."""
         finished = {}
-        for system, found in comparisons.items():
-            means = [np.average(one.values[:, 0], weights=one.values[:, 1]) for one in found]
-            notes = {NO_TIES.name: tuple(segment for segment, one in enumerate(found) if not one.values[:, 2].all())}
-            finished[system] = replace(self.joined(found), segments={"score": np.array(means)}, notes=notes)
+        for system, segments in comparisons.items():
+            means = [np.average(pairs.values[:, 0], weights=pairs.values[:, 1]) for pairs in segments]
+            notes = {NO_TIES.name: tuple(i for i, pairs in enumerate(segments) if not pairs.values[:, 2].all())}
+            finished[system] = replace(self.joined(segments), segments={"score": np.array(means)}, notes=notes)
         return finished

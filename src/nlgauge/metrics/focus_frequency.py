@@ -50,8 +50,8 @@ from nlgauge.core.annotation import AnnotatedTextMetric
 from nlgauge.core.metric import Comparison, Profile, SystemResult, profile_option
 from nlgauge.core.run_options import ticked
 from nlgauge.core.score import Note
-from nlgauge.metrics.ds_focus import FOCUS_PROFILES, DSFocus, FocusPair, FocusTable
-from nlgauge.metrics.parts.foci import NO_FOCUS, describe_no_focus, find_mentions
+from nlgauge.metrics.ds_focus import FOCUS_PROFILES, DSFocus, compare_foci, sum_mentions
+from nlgauge.metrics.parts.foci import NO_FOCUS, FocusTable, describe_no_focus, find_mentions
 from nlgauge.text.annotation import AnnotatedText
 
 
@@ -84,22 +84,19 @@ class FocusFrequency(AnnotatedTextMetric):
 
     def score_texts(self, hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> SystemResult:
         texts = list(dict.fromkeys([*hypotheses, *(text for group in references for text in group)]))
-        tables = {one.text: self._counts(one) for one in self.annotation.annotate(texts)}
+        c = {text.text: self._counts(text) for text in self.annotation.annotate(texts)}
+        how = {"squared": self.distance == "squared", "origin": self.unmatched == "origin"}
         comparisons, without = [], []
         for number, (hypothesis, group) in enumerate(ticked(zip(hypotheses, references, strict=True))):
-            pairs = [self._pair(tables[hypothesis], tables[text]) for text in group]
-            comparisons.append(Comparison(np.array([pair.values() for pair in pairs])))
-            if not any(len(pair) for pair in pairs):
+            values = np.array([compare_foci(c[hypothesis], c[reference], **how) for reference in group])
+            comparisons.append(Comparison(values[:, :3]))
+            if not values[:, 3].any():
                 without.append(number)
         return replace(self.joined(comparisons), notes={NO_FOCUS.name: tuple(without)})
 
     def _counts(self, text: AnnotatedText) -> FocusTable:
-        """Mentions whose vectors are all the same, of one number."""
+        """c_v: mentions whose vectors are all the same, of one number."""
         mentions = find_mentions(text, self.mentions)
+        z = np.ones((len(mentions), 1), dtype=np.float32)
         entities = {mention.lemma: (mention.lemma,) for mention in mentions}
-        return FocusTable.of(
-            mentions, np.ones((len(mentions), 1), dtype=np.float32), entities, least=self.min_mentions
-        )
-
-    def _pair(self, x: FocusTable, y: FocusTable) -> FocusPair:
-        return FocusPair(x, y, squared=self.distance == "squared", origin=self.unmatched == "origin")
+        return sum_mentions(mentions, z, entities, least=self.min_mentions)

@@ -15,7 +15,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,8 +35,8 @@ from nlgauge.errors import NoFocusWarning, NoNounWarning, TooLongError
 from nlgauge.metrics.parts import cite
 from nlgauge.text.annotation import AnnotatedText
 from nlgauge.text.tokenizer import Tokens
-from nlgauge.vectors.cloud import unit_rows
-from nlgauge.vectors.transport import check_size
+from nlgauge.vectors.cloud import ORIGIN, Flow, PointSpans, unit_rows
+from nlgauge.vectors.transport import check_size, squared_distances
 
 #: What metrics of nouns may note of a segment.
 NO_NOUN = declare_note(
@@ -155,6 +155,11 @@ class TokenPlaces:
         return np.maximum(np.searchsorted(starts, self.ends - 1, side="right") - 1, 0)
 
 
+def find_token_places(text: TextView) -> TokenPlaces:
+    """Where the tokens of a text stand, for `TextView.once`."""
+    return TokenPlaces.of(text.tokens)
+
+
 def sums_of_runs(
     vectors: NDArray[np.float32], first: NDArray[np.intp], stop: NDArray[np.intp]
 ) -> NDArray[np.float32]:
@@ -170,6 +175,65 @@ def sums_of_runs(
     rows = np.arange(int(sizes.sum())) - np.repeat(begins - first, sizes)
     found: NDArray[np.float32] = np.add.reduceat(vectors[rows], begins, axis=0)
     return found
+
+
+@dataclass(frozen=True, eq=False)
+class FocusTable:
+    """The foci of a text, a row each."""
+
+    rows: Mapping[Entity, int]
+    vectors: NDArray[np.float32]
+    mentions: Sequence[Mention]
+    focus_of: NDArray[np.intp]
+    """The row of each mention."""
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def common(self, other: FocusTable) -> NDArray[np.intp]:
+        """Rows of the foci that both have, here and there: an entity matches one of the same nouns only."""
+        rows = [(row, other.rows[entity]) for entity, row in self.rows.items() if entity in other.rows]
+        return np.array(rows, dtype=np.intp).reshape(-1, 2).T
+
+    def labels(self) -> tuple[str, ...]:
+        """The foci in words."""
+        return tuple(" / ".join(entity) for entity in self.rows)
+
+    def spans(self) -> tuple[PointSpans, ...]:
+        """Where each focus is mentioned."""
+        spans: list[list[tuple[int, int]]] = [[] for _ in self.rows]
+        for row, mention in zip(self.focus_of.tolist(), self.mentions, strict=True):
+            spans[row].append((mention.start, mention.end))
+        return tuple(map(tuple, spans))
+
+    def flow(self, other: FocusTable, *, squared: bool, origin: bool) -> Flow | None:
+        """What was matched, each focus with an equal share; None where nothing was.
+
+        With `origin`, a focus that one side lacks moves to a point that stands nowhere in the text.
+        """
+        rows, columns = self.common(other)
+        if not len(rows) and not (origin and (len(self) or len(other))):
+            return None
+        x, y = (np.pad(side.vectors.astype(np.float64), ((0, origin), (0, 0))) for side in (self, other))
+        flow, parts = np.zeros((len(x), len(y))), len(self)
+        flow[rows, columns] = 1
+        if origin:
+            alone = np.setdiff1d(np.arange(len(self)), rows), np.setdiff1d(np.arange(len(other)), columns)
+            flow[alone[0], -1] = flow[-1, alone[1]] = 1
+            parts = len(rows) + len(alone[0]) + len(alone[1])
+        flow /= parts
+        cost = squared_distances(x, y)
+        return Flow(
+            reference_index=0,
+            hypothesis_tokens=self.labels() + (ORIGIN,) * origin,
+            reference_tokens=other.labels() + (ORIGIN,) * origin,
+            hypothesis_weight=flow.sum(axis=1),
+            reference_weight=flow.sum(axis=0),
+            flow=flow,
+            cost=cost if squared else np.sqrt(cost),
+            hypothesis_spans=self.spans() + ((),) * origin,
+            reference_spans=other.spans() + ((),) * origin,
+        )
 
 
 def noun_sentences(text: AnnotatedText) -> dict[str, tuple[int, ...]]:
@@ -312,30 +376,31 @@ def threshold_option(*, short: str = "th", of: str = "") -> Any:
     )
 
 
-@dataclass(frozen=True, kw_only=True)
-class DiscoMetric(VectorMetric[Representation]):
-    """A metric of a document's foci."""
-
-    empty_value: ClassVar[float | None] = None
-    citation: ClassVar[str] = cite("zhao-etal-2023-discoscore")
-
-    focus: str = option(
+def focus_option() -> Any:
+    """The option that says what a focus is."""
+    return option(
         "nn",
         Choice("nn", "entity"),
         help="what a focus is: a noun, or nouns whose word vectors are close",
         short="fo",
         in_profile=False,
     )
-    vectors: str = option(
+
+
+def vectors_option() -> Any:
+    """The option that names the word vectors of entities."""
+    return option(
         "layer-0",
         WordVectorFile("layer-0"),
         help="word vectors that make entities; layer-0: the encoder's own",
         short="ve",
         in_profile=False,
     )
-    annotator: str = AnnotatedTextMetric.same_option("annotator")
-    sentences: str = AnnotatedTextMetric.same_option("sentences")
-    layer: int | None = option(
+
+
+def layer_option() -> Any:
+    """The layer of DS-Focus and DS-Sent."""
+    return option(
         None,
         Int(0, word="two-thirds"),
         help="layer whose vectors are compared; two-thirds: layer 8 of 12, as published",
@@ -343,18 +408,27 @@ class DiscoMetric(VectorMetric[Representation]):
         in_profile=False,
     )
 
+
+@dataclass(frozen=True, kw_only=True)
+class DiscoMetric(VectorMetric[Representation]):
+    """A metric of a document's foci."""
+
+    empty_value: ClassVar[float | None] = None
+    citation: ClassVar[str] = cite("zhao-etal-2023-discoscore")
+
+    if TYPE_CHECKING:  # options of each of the metrics
+        focus: str
+        vectors: str
+        annotator: str
+        sentences: str
+        layer: int | None
+
     @property
     def unused(self) -> Mapping[str, str]:
-        """Word vectors belong to entities, and some options to graphs that are compared by statistics."""
-        unused = dict(super().unused)
-        if self.focus != "entity":
-            reason = f"belongs to focus=entity, and the focus is {self.focus}"
-            unused |= {name: reason for name in ("threshold", "sent_threshold", "vectors") if hasattr(self, name)}
-        match = getattr(self, "match", "statistics")
-        if match != "statistics":
-            reason = f"belongs to match=statistics, and sentences are compared by match={match}"
-            unused |= dict.fromkeys(("statistics", "single_reference", "sentence_lengths"), reason)
-        return unused
+        """Word vectors belong to entities."""
+        names = {"threshold", "sent_threshold", "vectors"} & {*self.options()} if self.focus != "entity" else ()
+        reason = f"belongs to focus=entity, and the focus is {self.focus}"
+        return dict(super().unused) | dict.fromkeys(names, reason)
 
     def layers(self, encoder: Encoder) -> tuple[int, ...]:
         if self.layer is None:
@@ -376,21 +450,12 @@ class DiscoMetric(VectorMetric[Representation]):
             state["vectors"].add({lemma for one in annotated for lemma in noun_sentences(one)})
 
     def annotation_key(self, state: State) -> Hashable:
-        """What an annotation depends on beside the text."""
+        """What an annotation depends on beside the text, and where `TextView.features` has it."""
         return ("annotation", state["annotator"].label, self.sentences)
-
-    def annotated(self, text: TextView, state: State) -> AnnotatedText:
-        """What the annotator said of a text."""
-        found: AnnotatedText = text.features[self.annotation_key(state)]
-        return found
-
-    def places(self, text: TextView) -> TokenPlaces:
-        """Where the text's tokens stand, found once for all recipes."""
-        return text.encoded.derived("token places", lambda: TokenPlaces.of(text.tokens))
 
     def entities(
         self, text: TextView, lemmas: tuple[str, ...], threshold: float, state: State
-    ) -> Mapping[str, tuple[str, ...]]:
+    ) -> Mapping[str, Entity]:
         """The focus of each lemma of a text, found once for all recipes that agree on it."""
         if self.focus == "nn":
             return {lemma: (lemma,) for lemma in lemmas}
