@@ -7,7 +7,8 @@ import pickle
 import pytest
 
 import nlgauge
-from nlgauge.core.composite import leaves, member_recipe, member_signatures, member_text, split_outside
+from nlgauge.core.composite import member_recipe, member_signatures, member_text, split_outside
+from nlgauge.core.metric import base_metrics
 from nlgauge.core.registry import parse_metric, split_recipe, with_options
 from nlgauge.core.signature import Signature, member_fields, plain_key
 from nlgauge.errors import RecipeError, SignatureError
@@ -58,7 +59,7 @@ def test_what_cannot_be_joined_is_refused(text: str, message: str) -> None:
 def test_options_of_a_call_reach_the_members_that_know_them() -> None:
     recipe = parse_metric("ensemble:bertscore(layer=2)+moverscore+chrf", model="mpnet", layer=5, words=2)
     assert isinstance(recipe, Ensemble)
-    first, second, third = recipe.recipes
+    first, second, third = recipe.base_metrics
     assert (getattr(first, "model", ""), getattr(first, "layer", 0)) == ("mpnet", 2)
     assert getattr(second, "model", "") == "mpnet"
     assert third == ChrF(words=2)
@@ -70,9 +71,9 @@ def test_options_of_a_call_reach_the_members_that_know_them() -> None:
 def test_members_may_be_recipes() -> None:
     recipe = Ensemble(members=[BERTScore(layer=5), "chrf:words=2"])  # type: ignore[arg-type]  # lists are taken too
     assert recipe.members == "bertscore(layer=5)+chrf(words=2)"
-    assert recipe.recipes == (BERTScore(layer=5), ChrF(words=2))
+    assert recipe.base_metrics == (BERTScore(layer=5), ChrF(words=2))
     assert pickle.loads(pickle.dumps(recipe)) == recipe
-    assert leaves([recipe, ChrF()]) == [*recipe.recipes, ChrF()]
+    assert base_metrics([recipe, ChrF()]) == [*recipe.base_metrics, ChrF()]
 
 
 def test_fields_of_members_have_their_number() -> None:

@@ -6,7 +6,7 @@ import pytest
 from tests.core.corpora import small_corpus
 
 from nlgauge.core import engine as module
-from nlgauge.core.compare import distinct_texts, ranges, whole_batches, windows
+from nlgauge.core.compare import distinct_texts, ranges, whole_groups, windows
 from nlgauge.core.prepare import PreparedMetric, prepare
 from nlgauge.core.registry import parse_metric
 from nlgauge.core.run_options import RunOptions
@@ -29,18 +29,18 @@ def test_windows_make_up_the_segments(budget: int, segments: range, monkeypatch:
         assert size <= budget or len(window) == 1
 
 
-def test_where_neighbours_count_windows_end_at_whole_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_neighbours_count_windows_end_at_whole_groups(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_WINDOW_BYTES", 1)
     metrics = prepared("xmoverscore:transforms=position-norm")
     assert list(windows(metrics, range(20), 1)) == [range(8), range(8, 16), range(16, 20)]
     assert list(windows(metrics, range(3, 12), 1)) == [range(3, 8), range(8, 12)]
-    assert whole_batches(metrics, range(3, 12)) == range(16)
-    assert whole_batches(metrics, range(17, 20)) == range(16, 20)
+    assert whole_groups(metrics, range(3, 12)) == range(16)
+    assert whole_groups(metrics, range(17, 20)) == range(16, 20)
 
 
 @pytest.mark.parametrize("metric", ["bertscore", "chrf", "xmoverscore:transforms=position-norm"])
 @pytest.mark.parametrize("outputs", [1, 9, 1000])
-def test_ranges_make_up_all_segments_in_whole_batches(metric: str, outputs: int) -> None:
+def test_ranges_make_up_all_segments_in_whole_groups(metric: str, outputs: int) -> None:
     run = prepare([parse_metric(metric)], small_corpus(20), RunOptions())
     found = list(ranges(run, outputs))
     assert [index for part in found for index in part] == list(range(20))

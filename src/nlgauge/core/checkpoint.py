@@ -28,7 +28,7 @@ from nlgauge.core.compare import (
     compare,
     pack_systems,
     unpack_systems,
-    whole_batches,
+    whole_groups,
 )
 from nlgauge.core.corpus import Corpus
 from nlgauge.core.prepare import Prepared, segment_texts
@@ -153,7 +153,7 @@ def _keys(prepared: Prepared, segments: range) -> dict[int, str]:
     digests: dict[tuple[int, range], str] = {}
     keys = {}
     for number, one in prepared.compared.items():
-        wanted = whole_batches([one], segments)
+        wanted = whole_groups([one], segments)
         place = id(one.corpus), wanted
         if place not in digests:
             digests[place] = _texts_digest(one.corpus, wanted)

@@ -4,9 +4,9 @@ A range is computed in *windows*: ranges of segments whose vectors fit in memory
 dropped before the next one starts, so memory does not grow with the corpus, and a text that several systems,
 references or metrics of a window share is encoded and represented once per role.
 
-The values of a segment do not depend on the range it is computed in, nor on what was computed before. (Steps that
-look at neighbours by definition get all of them, whatever the range.) Ranges may be computed at the same time, in
-threads, or in processes that prepare for themselves.
+The values of a segment do not depend on the range it is computed in, nor on what was computed before. (Metrics that
+look at segments in groups get whole groups, whatever the range.) Ranges may be computed at the same time, in threads,
+or in processes that prepare for themselves.
 
 `Comparisons` are the result: numbers by metric, system and segment. Those of several ranges can be joined in any
 order. They become plain data and back (`to_dict`, `from_dict`) bit for bit, so that a file or another machine can
@@ -29,7 +29,6 @@ from nlgauge.core.prepare import Prepared, PreparedMetric, segment_texts
 from nlgauge.encoders.base import Encoder
 from nlgauge.errors import FileFormatError, InputError
 from nlgauge.text.tokenizer import Tokens
-from nlgauge.vectors.transforms import POSITION_BATCH
 
 #: By system and segment.
 BySystem: TypeAlias = Mapping[str, Mapping[int, Comparison]]
@@ -204,40 +203,40 @@ def _checked(prepared: Prepared, segments: range | None) -> range:
 
 
 def windows(metrics: Sequence[PreparedMetric], segments: range, layers: int) -> Iterator[range]:
-    """Ranges that make up `segments`, each with at most as many tokens as fit (or a single segment, or batch)."""
+    """Ranges that make up `segments`, each with at most as many tokens as fit (or a single segment, or group)."""
     tokens, budget = metrics[0].tokenized.tokens, window_budget(metrics[0].tokenized.encoder, layers)
-    blocks = _blocks(segments, batch_size(metrics))
+    blocks = _cut(segments, group_size(metrics))
     for window in fill(blocks, partial(distinct_texts, metrics), lambda text: len(tokens[text]), budget):
         yield range(window[0].start, window[-1].stop)
 
 
 def ranges(prepared: Prepared, outputs: int) -> Iterator[range]:
     """All segments in ranges of about so many outputs of systems; where they are cut moves no score."""
-    batch = batch_size(list(prepared.compared.values()))
-    step = max(1, outputs // len(prepared.corpus.systems) // batch) * batch
+    size = group_size(prepared.compared.values())
+    step = max(1, outputs // len(prepared.corpus.systems) // size) * size
     return (range(start, min(start + step, len(prepared))) for start in range(0, len(prepared), step))
 
 
 def distinct_texts(metrics: Sequence[PreparedMetric], segments: range) -> list[str]:
-    """All texts that the segments need, each once: also those of neighbours, where a metric looks at them."""
+    """All texts that the segments need, each once: also those of whole groups, where a metric looks at them."""
     views: list[Corpus] = list({id(metric.corpus): metric.corpus for metric in metrics}.values())
-    wanted = whole_batches(metrics, segments)
+    wanted = whole_groups(metrics, segments)
     stand_in = [""] if any(metric.zero_unknown for metric in metrics) else []
     return list(dict.fromkeys([*stand_in, *(text for index in wanted for text in segment_texts(views, index))]))
 
 
-def batch_size(metrics: Sequence[PreparedMetric]) -> int:
-    """Segments that are looked at together: 1, unless a metric's vectors depend on neighbours."""
-    return POSITION_BATCH if any(metric.uses_neighbours for metric in metrics) else 1
+def group_size(metrics: Iterable[PreparedMetric]) -> int:
+    """Segments that are looked at together."""
+    return max((prepared.metric.group for prepared in metrics), default=1)
 
 
-def whole_batches(metrics: Sequence[PreparedMetric], segments: range) -> range:
-    """The segments with the rest of the batches that they begin and end in."""
-    size, count = batch_size(metrics), len(metrics[0].corpus)
+def whole_groups(metrics: Sequence[PreparedMetric], segments: range) -> range:
+    """The segments with the rest of the groups that they begin and end in."""
+    size, count = group_size(metrics), len(metrics[0].corpus)
     return range(segments.start - segments.start % size, min(-(-segments.stop // size) * size, count))
 
 
-def _blocks(segments: range, size: int) -> Iterator[range]:
+def _cut(segments: range, size: int) -> Iterator[range]:
     """The segments cut at multiples of `size`."""
     start = segments.start
     while start < segments.stop:

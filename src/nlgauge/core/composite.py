@@ -1,5 +1,8 @@
 """A metric of other metrics' scores: it compares nothing itself, and its members run as any other recipe does.
 
+Recipes are expanded to metrics that compare texts before a run, and scores joined after it; between the two nothing
+knows of metrics that join others.
+
     ensemble:bertscore+moverscore                     members by name
     ensemble:bertscore(layer=5,idf=refs)+chrf         their options in parentheses
 
@@ -11,19 +14,24 @@ from __future__ import annotations
 
 import os
 from abc import abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nlgauge.core.kinds import Kind, as_text
-from nlgauge.core.metric import Metric, SystemResult
+from nlgauge.core.metric import Metric, SystemResult, base_metrics
+from nlgauge.core.notes import count_fields, run_fields
 from nlgauge.core.options import Option, option
+from nlgauge.core.score import Score, count_notes, join_notes
 from nlgauge.core.signature import RUNNER_FIELDS, Signature, member_fields, member_key
 from nlgauge.errors import RecipeError
+
+if TYPE_CHECKING:
+    from nlgauge.core.pairs import PairNotes, TextPairs
 
 
 def split_outside(text: str, separator: str) -> list[str]:
@@ -112,32 +120,32 @@ class CompositeMetric(Metric):
     )
 
     @cached_property
-    def recipes(self) -> tuple[Metric, ...]:
+    def base_metrics(self) -> tuple[Metric, ...]:
         """The members."""
         from nlgauge.core.registry import parse_metric  # which knows all metrics, this one too
 
-        found = tuple(parse_metric(member_recipe(text)) for text in split_outside(self.members, "+"))
-        for one in found:
-            if isinstance(one, CompositeMetric):
-                msg = f"a member of {self.name} cannot be {one.name} itself, got {self.members!r}"
+        members = tuple(parse_metric(member_recipe(text)) for text in split_outside(self.members, "+"))
+        for member in members:
+            if isinstance(member, CompositeMetric):
+                msg = f"a member of {self.name} cannot be {member.name} itself, got {self.members!r}"
                 raise RecipeError(msg)
-        return found
+        return members
 
     @property
     def whole_corpus(self) -> bool:  # type: ignore[override]  # by its members
         """Whether a member's score of a pair depends on the other pairs."""
-        return any(member.whole_corpus for member in self.recipes)
+        return any(member.whole_corpus for member in self.base_metrics)
 
     def known_options_of_members(self) -> dict[str, Option]:
         """Options that the composite or one of its members takes."""
         found = dict(self.options())
-        for member in self.recipes:
+        for member in self.base_metrics:
             found |= {name: about for name, about in member.options().items() if name not in found}
         return found
 
     def check(self) -> None:
         """Read the members, so that a wrong one is an error before anything runs."""
-        if len(self.recipes) < 2:
+        if len(self.base_metrics) < 2:
             msg = f"{self.name} joins at least two metrics, got {self.members!r}; write them as A+B"
             raise RecipeError(msg)
 
@@ -150,17 +158,103 @@ class CompositeMetric(Metric):
         """Scores of a system from the main components of its members, better ones higher or lower as they are."""
 
 
-def leaves(recipes: Iterable[Metric]) -> list[Metric]:
-    """Recipes that compare texts: members in the place of a composite."""
+def expand(recipes: Sequence[Metric]) -> list[Metric]:
+    """Metrics that a run compares texts with: the recipes that do so, then members which are not among them."""
+    metrics = [recipe for recipe in recipes if not isinstance(recipe, CompositeMetric)]
+    return metrics + [member for member in dict.fromkeys(base_metrics(recipes)) if member not in metrics]
+
+
+@dataclass(frozen=True, eq=False)
+class PreparedRecipe:
+    """A recipe of a run, whose scores are those of one metric, or joined from those of several."""
+
+    metric: Metric
+    numbers: tuple[int, ...]
+    """Of the metrics, in `expand(recipes)`."""
+    signature: Signature
+    """The recipe part."""
+    resolved: Resolved | None = None
+    """What joins members; None: there is one metric, and nothing to join."""
+
+    def join_values(self, mains: Sequence[NDArray[np.float64]]) -> dict[str, NDArray[np.float64]]:
+        """Components from the main component of each metric, of any shape; empty where there is nothing to join."""
+        if self.resolved is None:
+            return {}
+        assert isinstance(self.metric, CompositeMetric)
+        values = [mains[number].ravel() for number in self.numbers]
+        joined = self.metric.combine(values, self.resolved).segments
+        return {name: values.reshape(mains[0].shape) for name, values in joined.items()}
+
+    def join_pair_notes(self, notes: Sequence[PairNotes], pairs: TextPairs) -> PairNotes:
+        """What happened to pairs under one of the metrics happened here."""
+        if self.resolved is None:
+            return notes[self.numbers[0]]
+        texts = join_notes(member.texts for member in notes)
+        counts = {  # where a note is of pairs and not of texts, it is not known which: that of the member with most
+            kind: max(pairs.count(texts.get(kind, ())), *(member.counts.get(kind, 0) for member in notes))
+            for kind in dict.fromkeys(kind for member in notes for kind in member.counts)
+        }
+        signature = Signature(self.metric.name, self.signature.recipe, count_fields(counts))
+        return notes[0]._replace(signature=signature, texts=texts, counts=counts)
+
+    def join_score(self, members: Sequence[Score]) -> Score:
+        """The score of a system from those of the metrics."""
+        if self.resolved is None:
+            return members[0]
+        metric, origin = self.metric, members[0].origin
+        assert origin is not None
+        noted = join_notes(member.notes for member in members)
+        run = run_fields(noted)
+        for number, member in enumerate(members, start=1):
+            counts = count_notes(member.notes)
+            run |= {member_key(number, key): text for key, text in member.signature.run.items() if key not in counts}
+        assert isinstance(metric, CompositeMetric)
+        return Score(
+            metric=metric.name,
+            system=members[0].system,
+            segments=metric.combine([member.segments[member.main] for member in members], self.resolved).segments,
+            main=metric.main,
+            higher_is_better=metric.higher_is_better,
+            signature=Signature(metric.name, self.signature.recipe, run),
+            notes=noted,
+            origin=replace(origin, metric=metric),
+        )
+
+
+def prepare_joins(
+    recipes: Sequence[Metric], signatures: Sequence[Signature], *, common: Mapping[str, str]
+) -> tuple[PreparedRecipe, ...]:
+    """Recipes with all that joins the scores of their metrics, whose recipe parts are given.
+
+    `common` are fields that the signature of a composite has of its own (version, grammar).
+    """
+    metrics, places = expand(recipes), iter(range(len(recipes)))
+    prepared = []
+    for recipe in recipes:
+        if not isinstance(recipe, CompositeMetric):
+            number = next(places)  # not its index: a recipe may be there twice
+            prepared.append(PreparedRecipe(recipe, (number,), signatures[number]))
+            continue
+        numbers = tuple(metrics.index(member) for member in recipe.base_metrics)
+        own = [signatures[number] for number in numbers]
+        resolved = recipe.resolve_members(own)
+        signature = _sign_together(recipe, resolved, own, common=common)
+        prepared.append(PreparedRecipe(recipe, numbers, signature, resolved))
+    return tuple(prepared)
+
+
+def join_scores(recipes: Sequence[PreparedRecipe], scores: Sequence[Sequence[Score]]) -> list[Score]:
+    """Scores of the recipes, recipe by recipe, from those of each metric for all systems."""
     return [
-        leaf for recipe in recipes for leaf in (recipe.recipes if isinstance(recipe, CompositeMetric) else (recipe,))
+        recipe.join_score(members)
+        for recipe in recipes
+        for members in zip(*(scores[number] for number in recipe.numbers), strict=True)
     ]
 
 
-def signed_together(
+def _sign_together(
     metric: CompositeMetric, resolved: Resolved, signatures: Sequence[Signature], *, common: Mapping[str, str]
 ) -> Signature:
-    """The recipe part of a composite's signature; `common` are fields that it has of its own (version, grammar)."""
     shared = {}
     for key in RUNNER_FIELDS:
         values = {signature.recipe[key] for signature in signatures if key in signature.recipe}

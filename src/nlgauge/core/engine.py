@@ -34,7 +34,6 @@ from nlgauge.encoders.run_context import current_run, one_blas_thread, run_conte
 from nlgauge.errors import TooLongError
 from nlgauge.vectors.cloud import Alignment, Flow
 from nlgauge.vectors.remap import Side
-from nlgauge.vectors.transforms import POSITION_BATCH, Transforms
 
 Item = TypeVar("Item")
 Part = TypeVar("Part", bound=Hashable)
@@ -381,7 +380,7 @@ class Representations:
         self._prepared = prepared
         self._encoded = encoded
         self._made: dict[Hashable, Any] = {}
-        self._batches: dict[tuple[str | None, int], list[EncodedText]] = {}
+        self._groups: dict[tuple[str | None, int], list[EncodedText]] = {}
 
     def all(self, places: Iterable[Place]) -> list[Any]:
         """Of the texts in these places."""
@@ -396,17 +395,11 @@ class Representations:
 
     def of(self, place: Place) -> Any:
         """Of a text in its place; None: it has no token, and the metric no representation of that."""
-        text, system, index = place
-        metric, state, near = self._prepared.metric, self._prepared.state, self._prepared.uses_neighbours
-        role = self._role(system)
-        key: Hashable = (system, index, text) if near else (text, role)
+        metric, state = self._prepared.metric, self._prepared.state
+        role = self._role(place.system)
+        key: Hashable = (place.text, role) if metric.group == 1 else place
         if key not in self._made:
-            encoded = self._encoded[text]
-            if state.transforms is not None:
-                if near:
-                    encoded = self._among_neighbours(state.transforms, system, index)
-                else:
-                    encoded = state.transforms.apply(encoded, self._language_side(system))
+            encoded = self._transformed(place)
             view = TextView(encoded, role, state.encoder.tokenizer, state.idf.of(role))
             skipped = encoded.tokens.empty and metric.empty_value is not None
             self._made[key] = None if skipped else metric.represent(view, state)
@@ -417,15 +410,21 @@ class Representations:
             return Role("source" if self._prepared.corpus.against_source else "reference")
         return Role("hypothesis", system if self._prepared.metric.tells_systems_apart else None)
 
-    def _language_side(self, system: str | None) -> Side:
-        return "source" if system is None and self._prepared.corpus.against_source else "target"
-
-    def _among_neighbours(self, transforms: Transforms, system: str | None, index: int) -> EncodedText:
-        first = index - index % POSITION_BATCH
-        if (system, first) not in self._batches:
-            corpus = self._prepared.corpus
-            batch = range(first, min(first + POSITION_BATCH, len(corpus)))
-            texts = [corpus.references[at][0] if system is None else corpus.systems[system][at] for at in batch]
-            encoded = [self._encoded[text] for text in texts]
-            self._batches[system, first] = transforms.apply_together(encoded, self._language_side(system))
-        return self._batches[system, first][index - first]
+    def _transformed(self, place: Place) -> EncodedText:
+        """The text with its vectors moved, alone or with the others of its group."""
+        corpus, transforms, size = self._prepared.corpus, self._prepared.state.transforms, self._prepared.metric.group
+        encoded = self._encoded[place.text]
+        if transforms is None:
+            return encoded
+        side: Side = "source" if place.system is None and corpus.against_source else "target"
+        if size == 1:
+            return transforms.apply(encoded, side)
+        group = place.system, place.number // size
+        if group not in self._groups:
+            span = slice(group[1] * size, (group[1] + 1) * size)
+            if place.system is None:
+                texts = [references[0] for references in corpus.references[span]]
+            else:
+                texts = list(corpus.systems[place.system][span])
+            self._groups[group] = transforms.apply_together([self._encoded[text] for text in texts], side)
+        return self._groups[group][place.number % size]

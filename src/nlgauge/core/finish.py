@@ -5,17 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from nlgauge.core.compare import Comparisons
+from nlgauge.core.composite import join_scores
 from nlgauge.core.metric import Comparison, SystemResult
-from nlgauge.core.notes import (
-    naming_documents,
-    run_fields,
-    warn_about_fallbacks,
-    warn_about_note,
-)
-from nlgauge.core.prepare import Prepared, PreparedComposite, PreparedMetric, PreparedTextMetric
+from nlgauge.core.notes import naming_documents, run_fields, warn_about_fallbacks, warn_about_note
+from nlgauge.core.prepare import Prepared, PreparedMetric, PreparedTextMetric
 from nlgauge.core.run_options import Progress
-from nlgauge.core.score import Origin, Score, SegmentNotes, count_notes, join_notes, order_notes
-from nlgauge.core.signature import Signature, member_key
+from nlgauge.core.score import Origin, Score, SegmentNotes, order_notes
+from nlgauge.core.signature import Signature
 from nlgauge.encoders.run_context import run_context
 from nlgauge.errors import InputError
 from nlgauge.vectors.cloud import Alignment, Flow
@@ -31,45 +27,19 @@ def finish(prepared: Prepared, comparisons: Comparisons, *, warn: bool = True) -
     found = {number: _complete(number, one, comparisons) for number, one in prepared.compared.items()}
     if warn:
         warn_about_fallbacks(list(found.values()), names)
-    scores: dict[int, list[Score]] = {}
+    scores: list[list[Score]] = []
     for number, one in enumerate(prepared.metrics):
         if isinstance(one, PreparedTextMetric):
-            scores[number] = _text_scores(one, prepared)
-        elif isinstance(one, PreparedMetric):
+            scores.append(_text_scores(one, prepared))
+        else:
             finished = one.metric.finish(found[number], one.state)
-            scores[number] = [
-                _score(one, system, found[number][system], finished[system], prepared) for system in finished
-            ]
-        if warn and number in scores:
-            for note in one.metric.notes:
-                segments = (segment for score in scores[number] for segment in score.notes.get(note.name, ()))
-                warn_about_note(note, segments, one.metric.describe_note(note), names)
-    for number, one in enumerate(prepared.metrics):
-        if isinstance(one, PreparedComposite):
-            own = zip(*(scores[member] for member in one.members), strict=True)
-            scores[number] = [_joined_score(one, members, prepared) for members in own]
-    return [score for number in range(prepared.asked) for score in scores[number]]
-
-
-def _joined_score(one: PreparedComposite, members: Sequence[Score], prepared: Prepared) -> Score:
-    """The score of a system from those of the members; what happened to a text in one of them happened here."""
-    metric = one.metric
-    noted = join_notes(member.notes for member in members)
-    finished = metric.combine([member.segments[member.main] for member in members], one.resolved)
-    run = run_fields(noted)
-    for number, member in enumerate(members, start=1):
-        counts = count_notes(member.notes)
-        run |= {member_key(number, key): text for key, text in member.signature.run.items() if key not in counts}
-    return Score(
-        metric=metric.name,
-        system=members[0].system,
-        segments=finished.segments,
-        main=metric.main,
-        higher_is_better=metric.higher_is_better,
-        signature=Signature(metric.name, one.signature.recipe, run),
-        notes=noted,
-        origin=Origin(metric, prepared.corpus, prepared.options),
-    )
+            scores.append(
+                [_score(one, system, found[number][system], finished[system], prepared) for system in finished]
+            )
+        for note in one.metric.notes if warn else ():
+            segments = (segment for score in scores[number] for segment in score.notes.get(note.name, ()))
+            warn_about_note(note, segments, one.metric.describe_note(note), names)
+    return join_scores(prepared.recipes, scores)
 
 
 def _complete(number: int, one: PreparedMetric, comparisons: Comparisons) -> dict[str, list[Comparison]]:

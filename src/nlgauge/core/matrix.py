@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from nlgauge.core.corpus import TextNames, checked_texts
 from nlgauge.core.engine import Block
-from nlgauge.core.pairs import Grid, TextPairs, compare_pairs, compared_numbers, join_members, prepare_pairs
+from nlgauge.core.pairs import Grid, TextPairs, compare_pairs, prepare_pairs
 from nlgauge.core.result import ComponentsResult
 from nlgauge.core.score import COMMON_NOTES, SegmentNotes
 from nlgauge.core.scoring import AnyMetric, one_metric, resolved_call
@@ -127,7 +127,7 @@ def matrix(
     prepared = prepare_pairs(recipes[0], _all_pairs(hypotheses, references), run, check)
     first = 0 if references is None else len(hypotheses)
     shape = len(hypotheses), len(hypotheses if references is None else references)
-    arrays: dict[int, dict[str, NDArray[np.float64]]] = {number: {} for number in compared_numbers(prepared)}
+    arrays: list[dict[str, NDArray[np.float64]]] = [{} for _ in prepared.metrics]
 
     def fill_arrays(number: int, block: Block, scores: Mapping[str, NDArray[np.float64]]) -> None:
         cells = np.ix_([row.number for row in block.rows], [column.number - first for column in block.columns])
@@ -135,9 +135,9 @@ def matrix(
             arrays[number].setdefault(name, np.empty(shape))[cells] = values
 
     notes = compare_pairs(prepared, fill_arrays)
-    mains = [own[prepared.metrics[number].metric.main] for number, own in arrays.items()]
-    components = join_members(prepared, mains) or arrays[0]
-    recipe = prepared.metrics[0].metric
+    mains = [own[prepared.metrics[number].metric.main] for number, own in enumerate(arrays)]
+    components = prepared.recipes[0].join_values(mains) or arrays[0]
+    recipe = prepared.recipes[0].metric
     return ScoreMatrix(
         metric=recipe.name,
         components=components,

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nlgauge.core.composite import leaves
 from nlgauge.core.corpus import Corpus, References, make_corpus
-from nlgauge.core.metric import Metric, TextMetric, looks_alone
+from nlgauge.core.metric import Metric, TextMetric, base_metrics, looks_alone
 from nlgauge.core.notes import run_fields
 from nlgauge.core.pipeline import run_metrics
 from nlgauge.core.registry import recipe_from_signature
@@ -139,7 +138,7 @@ class Accumulator:
 
     `compute` gives what `nlgauge.score` gives for all texts in one call, bit for bit. Recipes that do not look at the
     corpus score each batch as it comes, and keep numbers; the others (`idf=refs`, SentSim with `bounds=corpus`,
-    batches of `position-norm`) keep the texts and score them in `compute`. Options are those of `nlgauge.score`.
+    `transforms=position-norm`) keep the texts and score them in `compute`. Options are those of `nlgauge.score`.
 
     >>> import nlgauge
     >>> running = nlgauge.Accumulator("bertscore")
@@ -152,7 +151,7 @@ class Accumulator:
     def __init__(self, metric: AnyMetric | None = None, **options: Unpack[ScoreKeywords]) -> None:
         chosen = one_metric(metric, function="Accumulator")
         self._recipes, self._run, self._check = resolved_call(chosen, options)
-        self.keeps_texts = any(_looks_at_corpus(recipe) for recipe in leaves(self._recipes))
+        self.keeps_texts = any(_looks_at_corpus(recipe) for recipe in base_metrics(self._recipes))
         """Whether the recipe looks at the whole corpus, so that texts are scored in `compute`."""
         self._texts: list[Corpus] = []
         self._scores: list[Score] = []
@@ -225,6 +224,4 @@ class Accumulator:
 
 def _looks_at_corpus(recipe: Metric) -> bool:
     """Whether the score of a segment depends on the others."""
-    if recipe.whole_corpus:
-        return True
-    return isinstance(recipe, VectorMetric) and (recipe.counts_idf or recipe.uses_neighbours)
+    return recipe.whole_corpus or recipe.group > 1 or (isinstance(recipe, VectorMetric) and recipe.counts_idf)

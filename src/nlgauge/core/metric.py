@@ -227,6 +227,16 @@ class Metric(ABC, metaclass=_RecipeType):
         self.check()
 
     @property
+    def group(self) -> int:
+        """Segments, one after the other, whose vectors are made together; 1: each by itself."""
+        return 1
+
+    @property
+    def base_metrics(self) -> tuple[Metric, ...]:
+        """Metrics that compare texts for this one: itself, unless it joins the scores of others."""
+        return (self,)
+
+    @property
     def unused(self) -> Mapping[str, str]:
         """Options that mean nothing in this recipe, with the reason; they are refused, and not in the signature."""
         return {}
@@ -347,6 +357,11 @@ def _fields_of(cls: type) -> dict[str, Any]:
 def about_default(about: Option) -> Any:
     """An option's default as a recipe keeps it."""
     return about.default if about.default is BY_PROFILE else about.check(about.default)
+
+
+def base_metrics(recipes: Iterable[Metric]) -> list[Metric]:
+    """Metrics that compare texts for the recipes, in order."""
+    return [metric for recipe in recipes for metric in recipe.base_metrics]
 
 
 def looks_alone(metrics: Iterable[Metric]) -> bool:

@@ -19,7 +19,6 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from nlgauge.core.composite import leaves
 from nlgauge.core.corpus import Corpus, TextNames
 from nlgauge.core.engine import Block, BlockPairs, Place, Window, compare_windows, fill, layers_of, window_budget
 from nlgauge.core.metric import Metric, SystemResult
@@ -30,22 +29,14 @@ from nlgauge.core.notes import (
     warn_about_note,
     warn_about_weights,
 )
-from nlgauge.core.prepare import (
-    Prepared,
-    PreparedComposite,
-    PreparedMetric,
-    PreparedTextMetric,
-    SignatureCheck,
-    prepare,
-)
+from nlgauge.core.prepare import Prepared, PreparedMetric, PreparedTextMetric, SignatureCheck, prepare
 from nlgauge.core.run_options import Progress, RunOptions
-from nlgauge.core.score import SegmentNotes, count_notes, join_notes, order_notes
+from nlgauge.core.score import SegmentNotes, count_notes, order_notes
 from nlgauge.core.signature import Signature
 from nlgauge.core.vector_metric import VectorMetric
 from nlgauge.encoders.run_context import current_run
 from nlgauge.errors import EmptyPairError, InputError, RecipeError
 from nlgauge.text.tokenizer import Tokens
-from nlgauge.vectors.transforms import POSITION_NORM
 
 #: Pairs of texts that a metric without vectors is given at once.
 _TEXT_PAIRS = 2**18
@@ -168,7 +159,7 @@ class TextPairs(Corpus):
 
 def prepare_pairs(recipe: Metric, pairs: TextPairs, options: RunOptions, check: SignatureCheck) -> Prepared:
     """Load, tokenise, count and check, as for a corpus; recipes that look at more than a pair are refused."""
-    for metric in leaves([recipe]):
+    for metric in recipe.base_metrics:
         if metric.whole_corpus:
             frozen = "freeze them: bounds=FILE ('nlgauge build bounds' makes it)"
             what = f"; {frozen}" if "bounds" in metric.options() else ""
@@ -177,8 +168,10 @@ def prepare_pairs(recipe: Metric, pairs: TextPairs, options: RunOptions, check: 
                 f"and pairs of many texts are no corpus{what}"
             )
             raise RecipeError(msg)
-        if isinstance(metric, VectorMetric) and metric.uses_neighbours:
-            msg = f"transforms={POSITION_NORM!r} looks at a text's neighbours in a corpus, which pairs do not have"
+        if isinstance(metric, VectorMetric) and metric.group > 1:
+            msg = (
+                f"transforms={metric.transforms!r} looks at a text's neighbours in a corpus, which pairs do not have"
+            )
             raise RecipeError(msg)
     if options.alignments:
         msg = "alignments are not kept for many pairs; leave alignments= out, and give a pair to nlgauge.score"
@@ -196,30 +189,11 @@ class PairNotes(NamedTuple):
     """Pairs with a text of each kind of note."""
 
 
-def compared_numbers(prepared: Prepared) -> tuple[int, ...]:
-    """Number of the metric that was asked for, or of each member where it joins others."""
-    metric = prepared.metrics[0]
-    return metric.members if isinstance(metric, PreparedComposite) else (0,)
-
-
-def join_members(prepared: Prepared, scores: Sequence[NDArray[np.float64]]) -> dict[str, NDArray[np.float64]]:
-    """Components of a metric that joins others, from the main component of each, of any shape; else nothing."""
-    metric = prepared.metrics[0]
-    if not isinstance(metric, PreparedComposite):
-        return {}
-    joined = metric.metric.combine([values.ravel() for values in scores], metric.resolved).segments
-    return {name: values.reshape(scores[0].shape) for name, values in joined.items()}
-
-
 def compare_pairs(prepared: Prepared, use: UseScores) -> PairNotes:
-    """Compare all pairs of a list, and give the scores to `use`, block by block.
-
-    The result has notes and signature of the metric that was asked for; what happened in a member happened in the
-    whole.
-    """
+    """Compare all pairs of a list, and give the scores to `use`, block by block; return what was noted."""
     pairs, options = prepared.corpus, prepared.options
     assert isinstance(pairs, TextPairs)
-    metrics = {number: _PairScores(prepared.metrics[number], number) for number in compared_numbers(prepared)}
+    metrics = [_PairScores(metric, number) for number, metric in enumerate(prepared.metrics)]
     total = pairs.pairs * len(metrics)
     with Progress(total, show=options.progress, what="comparing", unit="pair") as advance:
 
@@ -229,25 +203,15 @@ def compare_pairs(prepared: Prepared, use: UseScores) -> PairNotes:
             advance(count)
             current_run().advance(count)
 
-        for one in metrics.values():
+        for one in metrics:
             if isinstance(one.prepared, PreparedTextMetric):
                 one.score_texts(one.prepared, take)
         for group in prepared.groups:
-            members = list(group.metrics.values())
-            windows = _windows(members)
+            windows = _windows(list(group.metrics.values()))
             compare_windows(
                 group.metrics, windows, options, lambda number, part: metrics[number].add(part, take), recurring=True
             )
-    notes = [one.finish() for one in metrics.values()]
-    metric = prepared.metrics[0]
-    if not isinstance(metric, PreparedComposite):
-        return notes[0]
-    texts = join_notes(member.texts for member in notes)
-    counts = {  # where a note is of pairs and not of texts, it is not known which: that of the member with most
-        kind: max(pairs.count(texts.get(kind, ())), *(member.counts.get(kind, 0) for member in notes))
-        for kind in dict.fromkeys(kind for member in notes for kind in member.counts)
-    }
-    return PairNotes(Signature(metric.metric.name, metric.signature.recipe, count_fields(counts)), texts, counts)
+    return prepared.recipes[0].join_pair_notes([one.finish() for one in metrics], pairs)
 
 
 def _windows(metrics: Sequence[PreparedMetric]) -> list[Window]:
@@ -287,8 +251,7 @@ def _blocks(pairs: TextPairs, tokens: Mapping[str, Tokens], budget: int) -> Iter
 class _PairScores:
     """Scores of all pairs under a metric, and what was noted of them."""
 
-    def __init__(self, prepared: PreparedMetric | PreparedTextMetric | PreparedComposite, number: int) -> None:
-        assert not isinstance(prepared, PreparedComposite)
+    def __init__(self, prepared: PreparedMetric | PreparedTextMetric, number: int) -> None:
         pairs = prepared.corpus
         assert isinstance(pairs, TextPairs)
         self.prepared, self._pairs, self._number = prepared, pairs, number

@@ -21,7 +21,7 @@ from typing import Any, TypeAlias
 
 from nlgauge._version import __version__
 from nlgauge.core.annotation import check_annotated_languages
-from nlgauge.core.composite import CompositeMetric, Resolved, leaves, signed_together
+from nlgauge.core.composite import PreparedRecipe, expand, prepare_joins
 from nlgauge.core.corpus import Corpus, TextNames
 from nlgauge.core.metric import Metric, TextMetric
 from nlgauge.core.notes import (
@@ -43,7 +43,6 @@ from nlgauge.encoders.load import load_encoder
 from nlgauge.errors import ModelNotFoundError, RecipeError, UnknownTextError
 from nlgauge.io.storage import short_digest
 from nlgauge.text.languages import count_scripts
-from nlgauge.vectors.transforms import POSITION_NORM
 
 AnyVectorMetric: TypeAlias = VectorMetric[Any]
 
@@ -73,12 +72,6 @@ class PreparedMetric:
         """The texts."""
         return self.tokenized.corpus
 
-    @property
-    def uses_neighbours(self) -> bool:
-        """Whether the vectors of a text depend on the texts around it."""
-        transforms = self.state.transforms
-        return transforms is not None and transforms.uses_neighbours
-
 
 @dataclass(frozen=True, eq=False)
 class PreparedTextMetric:
@@ -87,17 +80,6 @@ class PreparedTextMetric:
     metric: TextMetric
     corpus: Corpus
     notes: Mapping[str, SegmentNotes]
-    signature: Signature
-
-
-@dataclass(frozen=True, eq=False)
-class PreparedComposite:
-    """A metric that joins the scores of others."""
-
-    metric: CompositeMetric
-    members: tuple[int, ...]
-    """Their numbers."""
-    resolved: Resolved
     signature: Signature
 
 
@@ -115,11 +97,11 @@ class Prepared:
 
     corpus: Corpus
     options: RunOptions
-    metrics: tuple[PreparedMetric | PreparedTextMetric | PreparedComposite, ...]
-    """In the order of the recipes; a metric's number is its place here. Members that nobody asked for come last."""
+    recipes: tuple[PreparedRecipe, ...]
+    """Those that were asked for."""
+    metrics: tuple[PreparedMetric | PreparedTextMetric, ...]
+    """Those that compare texts for the recipes; a metric's number is its place here."""
     groups: tuple[EncodingGroup, ...]
-    asked: int
-    """How many of the metrics were asked for."""
 
     def __len__(self) -> int:
         return len(self.corpus)
@@ -145,56 +127,35 @@ def prepare(
 ) -> Prepared:
     """Load, tokenise, count and check; nothing is encoded.
 
-    `check_signature` is shown each metric's number and resolved recipe; it may raise. `warn` is for callers that say
-    themselves what had to be decided about texts: it is in the notes of the scores either way.
+    `check_signature` is shown the number and the signature of each recipe; it may raise. `warn` is for callers that
+    say themselves what had to be decided about texts: it is in the notes of the scores either way.
     """
-    asked = len(recipes)
-    recipes, members = _with_members([as_asked(metric, options) for metric in recipes], options)
+    metrics = [as_asked(metric, options) for metric in expand(recipes)]
     specs: dict[EncodingSpec, dict[int, AnyVectorMetric]] = {}
-    for number, metric in enumerate(recipes):
+    for number, metric in enumerate(metrics):
         if isinstance(metric, VectorMetric):
             specs.setdefault(metric.encoding, {})[number] = metric
             corpus.compared_with(metric.against, metric=metric.name)  # complains before a model is loaded
-    check_annotated_languages(leaves(recipes))
+    check_annotated_languages(metrics)
     if warn:
-        warn_about_languages(leaves(recipes))
-
-    def check(number: int, signature: Signature) -> None:
-        if check_signature is not None and number < asked:
-            check_signature(number, signature)
-
-    run = _Preparation(corpus, options, check, warn)
+        warn_about_languages(metrics)
+    run = _Preparation(corpus, options, warn)
     # Texts first, because a package that is missing shows there before a model is loaded.
-    prepared: dict[int, PreparedMetric | PreparedTextMetric | PreparedComposite] = {
-        number: run.prepare_text_metric(number, metric)
-        for number, metric in enumerate(recipes)
+    prepared: dict[int, PreparedMetric | PreparedTextMetric] = {
+        number: run.prepare_text_metric(metric)
+        for number, metric in enumerate(metrics)
         if isinstance(metric, TextMetric)
     }
-    groups = [run.prepare_group(spec, metrics) for spec, metrics in specs.items()]
+    groups = [run.prepare_group(spec, sharing) for spec, sharing in specs.items()]
     for group in groups:
         prepared |= group.metrics
-    for number, own in members.items():
-        composite = recipes[number]
-        assert isinstance(composite, CompositeMetric)
-        signatures = [prepared[member].signature for member in own]
-        resolved = composite.resolve_members(signatures)
-        common = {"nlgauge": __version__, "sig": GRAMMAR}
-        signature = signed_together(composite, resolved, signatures, common=common)
-        prepared[number] = PreparedComposite(composite, own, resolved, signature)
-        check(number, signature)
-    return Prepared(corpus, options, tuple(prepared[number] for number in range(len(recipes))), tuple(groups), asked)
-
-
-def _with_members(recipes: Sequence[Metric], options: RunOptions) -> tuple[list[Metric], dict[int, tuple[int, ...]]]:
-    """The recipes, then members of composites that are not among them; and the numbers of each one's members."""
-    known = list(recipes)
-    members: dict[int, tuple[int, ...]] = {}
-    for number, metric in enumerate(recipes):
-        if isinstance(metric, CompositeMetric):
-            own = [as_asked(one, options) for one in metric.recipes]
-            known += [one for one in dict.fromkeys(own) if one not in known]
-            members[number] = tuple(known.index(one) for one in own)
-    return known, members
+    ready = tuple(prepared[number] for number in range(len(metrics)))
+    common = {"nlgauge": __version__, "sig": GRAMMAR}
+    asked = prepare_joins(recipes, [metric.signature for metric in ready], common=common)
+    if check_signature is not None:
+        for number, recipe in enumerate(asked):
+            check_signature(number, recipe.signature)
+    return Prepared(corpus, options, asked, ready, tuple(groups))
 
 
 def as_asked(metric: Metric, options: RunOptions) -> Metric:
@@ -214,7 +175,6 @@ class _Preparation:
 
     corpus: Corpus
     options: RunOptions
-    check: SignatureCheck
     warn: bool
 
     @cached_property
@@ -226,12 +186,11 @@ class _Preparation:
             warn_about_empty(notes, corpus.names)
         return notes
 
-    def prepare_text_metric(self, number: int, metric: TextMetric) -> PreparedTextMetric:
+    def prepare_text_metric(self, metric: TextMetric) -> PreparedTextMetric:
         alone = metric.against == "nothing"
         view = self.corpus if alone else self.corpus.compared_with("refs", metric=metric.name, choice=False)
         about = {"refs": "none" if alone else view.reference_count, "nlgauge": __version__, "sig": GRAMMAR}
         signature = Signature(metric.name, metric.describe_texts() | about)
-        self.check(number, signature)
         prepared = PreparedTextMetric(metric, view, self.text_notes, signature)
         if self.warn:
             warn_about_text_language(metric, view)
@@ -261,9 +220,8 @@ class _Preparation:
             prepared[number] = _prepare_metric(
                 metric, views[against], notes[against], options, has_unknown=bool(unknown[against])
             )
-        for number, one in prepared.items():
+        for one in prepared.values():
             one.metric.check_recipe(one.signature.recipe, one.state)
-            self.check(number, one.signature)
         return EncodingGroup(encoder, prepared)
 
 
@@ -315,15 +273,14 @@ def _prepare_metric(
     has_unknown: bool,
 ) -> PreparedMetric:
     """A metric with its tables and files for these texts, and the recipe part of its signature."""
+    if metric.group > 1 and any(len(texts) != 1 for texts in view.corpus.references):
+        msg = f"{metric.transforms} is defined for one reference, or source, per segment, got several references"
+        raise RecipeError(msg)
     state = metric.prepare(view, options)
     signature = Signature(metric.name, _recipe_fields(metric, view, state))
     own = {system: state.idf.run_fields(system) for system in view.corpus.systems}
     zero_unknown = has_unknown and metric.unknown == "zero" and metric.reads_with(view.encoder)
-    prepared = PreparedMetric(metric, view, state, notes, signature, own, zero_unknown)
-    if prepared.uses_neighbours and any(len(group) != 1 for group in view.corpus.references):
-        msg = f"{POSITION_NORM} is defined for one reference, or source, per segment, got several references"
-        raise RecipeError(msg)
-    return prepared
+    return PreparedMetric(metric, view, state, notes, signature, own, zero_unknown)
 
 
 def _recipe_fields(metric: AnyVectorMetric, view: TokenizedCorpus, state: State) -> dict[str, str]:

@@ -16,11 +16,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nlgauge.core.composite import leaves
 from nlgauge.core.corpus import References, TextNames, checked_list, checked_texts, make_corpus
 from nlgauge.core.engine import Block
 from nlgauge.core.metric import Metric
-from nlgauge.core.pairs import Grid, TextPairs, compare_pairs, compared_numbers, join_members, prepare_pairs
+from nlgauge.core.pairs import Grid, TextPairs, compare_pairs, prepare_pairs
 from nlgauge.core.pipeline import run_metrics
 from nlgauge.core.prepare import SignatureCheck
 from nlgauge.core.result import Result
@@ -249,7 +248,7 @@ def _by_each_other(
     grids = [Grid(span, span, others=True) for span in spans]
     pairs = TextPairs.of(texts, None, grids, _names(groups)._replace(unit="text"))
     prepared = prepare_pairs(recipe, pairs, run, check)
-    utilities = {number: np.full(len(texts), np.nan) for number in compared_numbers(prepared)}
+    utilities = [np.full(len(texts), np.nan) for _ in prepared.metrics]
     partial: dict[tuple[int, int], NDArray[np.float64]] = {}
 
     def add_scores(number: int, block: Block, scores: Mapping[str, NDArray[np.float64]]) -> None:
@@ -269,8 +268,7 @@ def _by_each_other(
     for number, segment in list(partial):  # those with a score that is not a number
         add_utilities(number, segment)
     # Standardising is linear, so that members may be joined before or after a mean.
-    mains = list(utilities.values())
-    joined = join_members(prepared, mains).get(recipe.main, mains[0])
+    joined = prepared.recipes[0].join_values(utilities).get(recipe.main, utilities[0])
     by_segment = np.split(joined, ends[:-1])
     return _ranking(recipe, "candidates", notes.signature, notes.counts, groups, by_segment)
 
@@ -301,7 +299,7 @@ def _by_references(
     if run.alignments:
         msg = "alignments are not kept for candidates; leave alignments= out, and give a pair to nlgauge.score"
         raise RecipeError(msg)
-    members = leaves([recipe])
+    members = recipe.base_metrics
     against = "source" if any(getattr(one, "against", "refs") == "source" for one in members) else "refs"
     for one in members:
         if isinstance(one, VectorMetric) and one.against == "source" and one.counts_idf:

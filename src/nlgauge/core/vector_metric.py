@@ -30,7 +30,7 @@ from nlgauge.errors import ModelNotFoundError, RecipeError
 from nlgauge.io.store.catalog import CARDS, card_of_digest
 from nlgauge.text.languages import MULTILINGUAL, language_code
 from nlgauge.text.windows import CUT, MODEL_WINDOW, NO_WINDOWS, Reading, Windows
-from nlgauge.vectors.transforms import POSITION_NORM, Transforms
+from nlgauge.vectors.transforms import Transforms, group_of
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -312,9 +312,9 @@ class VectorMetric(Metric, Generic[Representation]):
         return self.idf_choice in COUNTED
 
     @property
-    def uses_neighbours(self) -> bool:
-        """Whether the vectors of a text depend on the texts around it."""
-        return POSITION_NORM in self.transforms.split("+")
+    def group(self) -> int:
+        """Segments, one after the other, whose vectors are made together; 1: each by itself."""
+        return group_of(self.transforms)
 
     @property
     def tells_systems_apart(self) -> bool:

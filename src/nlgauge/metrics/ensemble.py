@@ -248,7 +248,7 @@ class Ensemble(CompositeMetric):
 
     def check(self) -> None:
         super().check()
-        for member in self.recipes:
+        for member in self.base_metrics:
             if member.whole_corpus:
                 msg = (
                     f"{member.name} scales its scores over the corpus at hand, so that no frozen mean fits it; "
@@ -266,7 +266,7 @@ class Ensemble(CompositeMetric):
         norms: Sequence[MemberNorms] = resolved.content
         scaled = [
             one.standardised(values, higher_is_better=recipe.higher_is_better)
-            for one, values, recipe in zip(norms, members, self.recipes, strict=True)
+            for one, values, recipe in zip(norms, members, self.base_metrics, strict=True)
         ]
         # Added one by one: a mean over an axis groups its sums by the number of rows.
         total = scaled[0].copy()

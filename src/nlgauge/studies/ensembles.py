@@ -25,8 +25,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nlgauge.core.composite import CompositeMetric
 from nlgauge.core.kinds import Int
+from nlgauge.core.metric import base_metrics
 from nlgauge.core.options import OptionSet, option, seed_option
 from nlgauge.core.result import Result
 from nlgauge.core.run_options import RunOptions
@@ -69,13 +69,7 @@ def fit_norms(
     An ensemble among the metrics stands for its members. Options are those of `nlgauge.score`.
     """
     recipes, given = recipes_and_run(chosen_metrics(metric), options)
-    members = list(
-        dict.fromkeys(
-            member
-            for recipe in recipes
-            for member in (recipe.recipes if isinstance(recipe, CompositeMetric) else (recipe,))
-        )
-    )
+    members = list(dict.fromkeys(base_metrics(recipes)))
     for recipe in members:
         if recipe.whole_corpus:
             msg = (

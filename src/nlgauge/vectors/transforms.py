@@ -210,11 +210,6 @@ class Transforms:
     languages: Mapping[Side, str]
 
     @property
-    def uses_neighbours(self) -> bool:
-        """Whether a text's vectors depend on its neighbours."""
-        return any(isinstance(transform, PositionNorm) for transform in self.transforms)
-
-    @property
     def label(self) -> str:
         """How a signature names them: `clp[ab12cd34ef56]`, and with the languages whose means are meant
         `centre[ab12cd34ef56,de>en]`.
@@ -302,6 +297,11 @@ class Transforms:
         if isinstance(transform, FittedTransform):
             return transform.apply(rows, side=side)
         return transform.apply(rows, self.languages[side])
+
+
+def group_of(choice: str) -> int:
+    """Texts, one after the other, that the transforms of a recipe look at together."""
+    return POSITION_BATCH if POSITION_NORM in choice.split("+") else 1
 
 
 def load_transforms(choice: str, *, source: str | None, target: str) -> Transforms | None:

@@ -16,9 +16,9 @@ from typing import Any, Literal
 
 from nlgauge.apps.cli.flags import Flags, check_options, flag_of, given_options, set_option
 from nlgauge.apps.cli.outputs import check_outputs
-from nlgauge.core.composite import leaves
 from nlgauge.core.corpus import document_rows, join_documents
 from nlgauge.core.kinds import Choice, FigureFile, Flag, InputFile, Int, Many, OutputFile, Text, TextColumn
+from nlgauge.core.metric import base_metrics
 from nlgauge.core.options import OptionSet, option
 from nlgauge.core.registry import METRICS, metric_name
 from nlgauge.core.result import FORMATS
@@ -227,9 +227,9 @@ def check_metrics(args: argparse.Namespace, metrics: Sequence[str] | None = None
     options = metric_options(args)
     recipes, _ = recipes_and_run(metrics, options)
     check_overridden(metrics, options)
-    if any(getattr(recipe, "against", "refs") == "source" for recipe in leaves(recipes)):
+    if any(getattr(recipe, "against", "refs") == "source" for recipe in base_metrics(recipes)):
         return
-    for recipe in leaves(recipes):
+    for recipe in base_metrics(recipes):
         if getattr(recipe, "src_lang", ""):
             msg = f"src_lang is read by metrics that compare with the source (against=source), not by {recipe.name}"
             raise RecipeError(msg)

@@ -17,8 +17,8 @@ from nlgauge.apps.cli.common import (
 )
 from nlgauge.apps.cli.datasets import data_folder
 from nlgauge.apps.cli.flags import Command, Flags, given_options
-from nlgauge.core.composite import leaves
 from nlgauge.core.kinds import Flag, Folder, InputFile, OutputFile, TextColumn
+from nlgauge.core.metric import base_metrics
 from nlgauge.core.options import OptionSet, option
 from nlgauge.core.scoring import recipes_and_run
 from nlgauge.data.cards import find_data_card, load
@@ -109,7 +109,7 @@ def _reads_language(args: argparse.Namespace) -> bool:
     """Whether a metric has a use of the language; perturbations have one in any case."""
     options = {name: value for name, value in metric_options(args).items() if name != "lang"}
     recipes, _ = recipes_and_run(args.metric, options)
-    return any("lang" in recipe.options() for recipe in leaves(recipes))
+    return any("lang" in recipe.options() for recipe in base_metrics(recipes))
 
 
 def _triples(args: argparse.Namespace, annotator: Annotator | None) -> TripleStudy:

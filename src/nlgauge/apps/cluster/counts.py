@@ -18,9 +18,8 @@ from nlgauge._version import __version__
 from nlgauge.apps.cluster.parts import write_file
 from nlgauge.apps.cluster.shards import Plan, RowShard
 from nlgauge.core.compare import Comparisons
-from nlgauge.core.composite import leaves
 from nlgauge.core.corpus import WholeCorpus
-from nlgauge.core.metric import Metric
+from nlgauge.core.metric import Metric, base_metrics
 from nlgauge.core.prepare import Prepared, as_asked
 from nlgauge.core.records import Document, from_plain
 from nlgauge.core.run_options import RunOptions
@@ -150,7 +149,7 @@ def looks_at_table(recipes: Iterable[Metric]) -> bool:
     """Whether a first pass is needed."""
     return any(
         scaled_over_table(metric) or (isinstance(metric, VectorMetric) and metric.counts_idf)
-        for metric in leaves(recipes)
+        for metric in base_metrics(recipes)
     )
 
 
@@ -161,7 +160,7 @@ def scaled_over_table(metric: Metric) -> bool:
 
 def check_countable(recipes: Iterable[Metric]) -> None:
     """Refuse recipes whose look at the corpus cannot be taken shard by shard."""
-    for metric in leaves(recipes):
+    for metric in base_metrics(recipes):
         if metric.whole_corpus and not scaled_over_table(metric):
             msg = f"{metric.name} looks at all texts of a run at once, so that it cannot be scored shard by shard"
             raise RecipeError(msg)
@@ -246,7 +245,7 @@ def _frozen_path(folder: Path, digest: str) -> Path:
 
 
 def _counting(recipes: Iterable[Metric], options: RunOptions) -> Iterator[VectorMetric[Any]]:
-    for leaf in leaves(recipes):
+    for leaf in base_metrics(recipes):
         metric = as_asked(leaf, options)
         if isinstance(metric, VectorMetric) and metric.counts_idf:
             yield metric

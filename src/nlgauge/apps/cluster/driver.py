@@ -39,19 +39,16 @@ from nlgauge.apps.cluster.shards import (
 )
 from nlgauge.apps.cluster.worker import Job, Pass, memory_in_use
 from nlgauge.core.compare import compare
-from nlgauge.core.composite import leaves
 from nlgauge.core.corpus import WholeCorpus
 from nlgauge.core.finish import finish
-from nlgauge.core.metric import Metric
+from nlgauge.core.metric import Metric, base_metrics
 from nlgauge.core.prepare import Prepared, SignatureCheck, prepare
 from nlgauge.core.run_options import RunOptions
 from nlgauge.core.scoring import Metrics, chosen_metrics, resolved_call
 from nlgauge.core.signature import Signature
-from nlgauge.core.vector_metric import VectorMetric
 from nlgauge.errors import InputError, RecipeError
 from nlgauge.io.formats import html_table
 from nlgauge.io.large_tables import Table, TableGiven, open_table
-from nlgauge.vectors.transforms import POSITION_BATCH
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -115,8 +112,7 @@ class Call:
         digest = input_digest(self.table, self.columns)
         known = read_plan(folder)
         if known is None:
-            neighbours = any(isinstance(one, VectorMetric) and one.uses_neighbours for one in leaves(self.recipes))
-            multiple = POSITION_BATCH if neighbours else 1
+            multiple = max(metric.group for metric in base_metrics(self.recipes))
             made = make_plan(self.table, self.columns, digest=digest, shard_rows=shard_rows, multiple=multiple)
             made = replace(made, recipes=self.signatures(made, Counts()))
             # Another job may have been quicker, perhaps with another recipe; then its plan holds, and is checked.
@@ -162,7 +158,7 @@ class Call:
             check_signature=self.check_signature if check else None,
             warn=False,
         )
-        return tuple(one.signature.recipe_part for one in prepared.metrics[: prepared.asked])
+        return tuple(recipe.signature.recipe_part for recipe in prepared.recipes)
 
 
 def resolve(

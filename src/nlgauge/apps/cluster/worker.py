@@ -33,10 +33,9 @@ from nlgauge.apps.cluster.shards import (
     reason_of,
 )
 from nlgauge.core.compare import Comparisons, compare
-from nlgauge.core.composite import leaves
 from nlgauge.core.corpus import WholeCorpus
 from nlgauge.core.finish import finish
-from nlgauge.core.metric import Metric
+from nlgauge.core.metric import Metric, base_metrics
 from nlgauge.core.prepare import Prepared, PreparedMetric, prepare
 from nlgauge.core.resources import Loaded
 from nlgauge.core.run_options import RunOptions
@@ -154,10 +153,9 @@ class Worker:
         return Report(number, pairs, errors, time.perf_counter() - began, memory_in_use())
 
     def _count(self, shard: RowShard, rows: ShardRows) -> int:
-        scaled = [number for number, metric in enumerate(self._job.recipes) if scaled_over_table(metric)]
-
         def attempt(chosen: Sequence[int]) -> tuple[Counts, Comparisons]:
             prepared = self._prepared(rows, chosen)
+            scaled = [number for number, one in prepared.compared.items() if scaled_over_table(one.metric)]
             comparisons = compare(prepared, only=scaled)
             return count_shard(prepared, comparisons), comparisons
 
@@ -219,17 +217,18 @@ class Worker:
         if self._job.strict:
             msg = f"{named}: {text}"
             raise RefusedRowError(msg) from error
-        if any(isinstance(metric, VectorMetric) and metric.uses_neighbours for metric in leaves(self._job.recipes)):
-            msg = (
-                f"{named} cannot be scored ({text}), and under position-norm the rows around it depend on it; mend "
-                "the row, or take it out of the table"
-            )
-            raise RefusedRowError(msg) from error
+        for metric in base_metrics(self._job.recipes):
+            if isinstance(metric, VectorMetric) and metric.group > 1:
+                msg = (
+                    f"{named} cannot be scored ({text}), and under {metric.transforms} the rows around it depend on "
+                    "it; mend the row, or take it out of the table"
+                )
+                raise RefusedRowError(msg) from error
 
     def _prepared(self, rows: ShardRows, chosen: Sequence[int]) -> Prepared:
         corpus = rows.corpus(chosen, self._whole)
         prepared = prepare(self._job.recipes, corpus, self._job.options, warn=False)
-        found = [one.signature.recipe_part for one in prepared.metrics[: prepared.asked]]
+        found = [recipe.signature.recipe_part for recipe in prepared.recipes]
         for asked, got in zip(self._step.expected if self._step else (), found, strict=False):
             if asked != got:
                 differing = Signature.parse(asked).difference(Signature.parse(got))

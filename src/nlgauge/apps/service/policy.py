@@ -20,7 +20,6 @@ from importlib.util import find_spec
 from typing import Any
 
 from nlgauge.core.annotation import AnnotatedTextMetric, AnnotatorName
-from nlgauge.core.composite import CompositeMetric
 from nlgauge.core.kinds import Kind, Many, NumberList
 from nlgauge.core.metric import Metric, TextMetric
 from nlgauge.core.options import Option
@@ -66,8 +65,8 @@ class Policy:
         """Refuse a recipe that names a file, or a model that is not on offer."""
         if isinstance(recipe, VectorMetric):
             self.check_model(recipe.model)
-        if isinstance(recipe, CompositeMetric):
-            for member in recipe.recipes:
+        for member in recipe.base_metrics:
+            if member is not recipe:
                 self.check(member)
         for name, about in recipe.options().items():
             if name not in recipe.unused:

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from nlgauge.core.composite import CompositeMetric
 from nlgauge.core.kinds import Int, Many, Text
 from nlgauge.core.options import OptionSet, option
 from nlgauge.errors import InputError
@@ -165,7 +164,7 @@ def explain_for_report(
     wanted = _explained_systems(tables, segments, systems)
     found = []
     for score in results:
-        if score.origin is not None and isinstance(score.origin.metric, CompositeMetric):
+        if score.origin is not None and len(score.origin.metric.base_metrics) > 1:
             continue  # its members are metrics of their own, where they are asked for
         metric, system = by_recipe[score.signature.recipe_part], score.system or "system"
         places = [segment for segment in segments if system in wanted[segment]]

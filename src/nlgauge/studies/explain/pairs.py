@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nlgauge.core.compare import Comparisons, compare
-from nlgauge.core.composite import CompositeMetric
 from nlgauge.core.corpus import Corpus, References, make_corpus
 from nlgauge.core.finish import finish
 from nlgauge.core.metric import Metric, TextMetric
@@ -173,8 +172,8 @@ def _explain(
         if not isinstance(segment, int) or not 0 <= segment < len(corpus):
             msg = f"segment must be a whole number from 0 to {len(corpus) - 1}, got {segment!r}"
             raise InputError(msg)
-    if isinstance(metric, CompositeMetric):
-        names = ", ".join(member.name for member in metric.recipes)
+    if metric.base_metrics != (metric,):
+        names = ", ".join(member.name for member in metric.base_metrics)
         msg = f"{metric.name} joins scores and aligns no words itself; explain its members one by one: {names}"
         raise RecipeError(msg)
     if getattr(metric, "against", "refs") == "nothing" and not all(corpus.references):

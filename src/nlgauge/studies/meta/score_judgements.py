@@ -19,10 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlgauge.core.annotation import check_annotated_languages
-from nlgauge.core.composite import CompositeMetric, leaves
 from nlgauge.core.corpus import Corpus, make_corpus
 from nlgauge.core.kinds import Choice, Text
-from nlgauge.core.metric import Metric, TextMetric
+from nlgauge.core.metric import Metric, TextMetric, base_metrics
 from nlgauge.core.notes import warn_about_languages
 from nlgauge.core.options import OptionSet, option
 from nlgauge.core.pipeline import run_metrics
@@ -69,7 +68,7 @@ def score_judgements(
     recipes, given = recipes_and_run(metrics, options)
     running = RunOptions.of(given) if run is None else replace(run, **given)
     _check_compared(table, recipes)
-    warn_about_languages(leaves(recipes), named_by_data=_languages(table, recipes))
+    warn_about_languages(base_metrics(recipes), named_by_data=_languages(table, recipes))
     parts: list[list[ScoredRows]] = [[] for _ in recipes]
     failed: list[dict[str, NlgaugeError]] = [{} for _ in recipes]
     for number, langpair in enumerate(table.langpairs, start=1):
@@ -116,8 +115,8 @@ def _by_corpora(
     encoded = [index for index in clouds if index not in pooled]
     # What joins the scores of others runs with the members that count idf, if it has any.
     for index, recipe in enumerate(recipes):
-        if isinstance(recipe, CompositeMetric):
-            counts = any(isinstance(member, VectorMetric) and member.counts_idf for member in recipe.recipes)
+        if index not in plain and index not in clouds:
+            counts = any(isinstance(member, VectorMetric) and member.counts_idf for member in recipe.base_metrics)
             (encoded if counts else pooled).append(index)
     # Texts first, because a package that is missing shows there before anything is encoded.
     return [(plain, system_corpora), (pooled, pooled_corpora), (encoded, table_corpora)]
@@ -138,7 +137,7 @@ def _score_corpus(
     # A table of one's own may have any name in the place of its languages.
     source, target = (code if code in LANGUAGE_CODES else "" for code in langpair.rpartition("-")[::2])
     try:
-        check_annotated_languages(leaves(asked), source=source, target=target)
+        check_annotated_languages(base_metrics(asked), source=source, target=target)
         scores = run_metrics(asked, corpus, run)
     except NlgaugeError as error:
         if undefined != "nan":
@@ -178,13 +177,13 @@ def _stage(pair: int, pairs: int, part: int, parts: int) -> str:
 def _languages(table: JudgementTable, recipes: Iterable[Metric]) -> list[str]:
     """Languages of the texts that are compared; those of sources only where a metric looks at them."""
     pairs = [pair.split("-") for pair in table.langpairs]
-    sources = any(isinstance(recipe, VectorMetric) and recipe.against == "source" for recipe in leaves(recipes))
+    sources = any(isinstance(recipe, VectorMetric) and recipe.against == "source" for recipe in base_metrics(recipes))
     return [code for pair in pairs for code in (pair if sources else pair[-1:])]
 
 
 def _check_compared(table: JudgementTable, recipes: Sequence[Metric]) -> None:
     """Refuse what compares with texts that the table does not have."""
-    for recipe in leaves(recipes):
+    for recipe in base_metrics(recipes):
         against = getattr(recipe, "against", "refs")
         if against == "refs" and not all(table.references):
             other = f"; {recipe.name}:against=source compares with the source" * ("against" in recipe.options())

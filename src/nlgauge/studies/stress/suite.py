@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlgauge.core.annotation import AnnotatorName
-from nlgauge.core.composite import leaves
 from nlgauge.core.corpus import References, checked_texts
 from nlgauge.core.kinds import Choice, Many
+from nlgauge.core.metric import base_metrics
 from nlgauge.core.options import option
 from nlgauge.core.result import Result
 from nlgauge.core.score import Score
@@ -249,12 +249,12 @@ def stress(
     changed = perturb(listed, chosen, seed=own.seed, annotator=tagger)
     metrics = chosen_metrics(metric)
     recipes, _ = recipes_and_run(metrics, given)
-    if lang is not None and any("lang" in one.options() for one in leaves(recipes)):
+    if lang is not None and any("lang" in one.options() for one in base_metrics(recipes)):
         given["lang"] = lang
     if others is not None and len(others) != len(listed):
         msg = f"each text needs a paraphrase, got {len(listed)} texts and {len(others)} paraphrases"
         raise InputError(msg)
-    with_source = any(getattr(one, "against", "refs") == "source" for one in leaves(recipes))
+    with_source = any(getattr(one, "against", "refs") == "source" for one in base_metrics(recipes))
     if with_source and sources is None:
         sources = listed
     systems = {_ORIGINAL: listed} | {entry.perturbation.name: list(entry.texts) for entry in changed}

@@ -23,8 +23,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nlgauge.core.composite import leaves
 from nlgauge.core.kinds import Float, Int
+from nlgauge.core.metric import base_metrics
 from nlgauge.core.options import OptionSet, option, seed_option
 from nlgauge.core.result import Result
 from nlgauge.core.scoring import Metrics, chosen_metrics, metric_text, recipes_and_run, score_systems
@@ -455,7 +455,7 @@ def score_triples(triples: Triples, metric: Metrics | None = None, **options: Un
         "paraphrase": [entry.paraphrase for entry in triples.triples],
         "lookalike": [entry.lookalike for entry in triples.triples],
     }
-    with_source = any(getattr(entry, "against", "refs") == "source" for entry in leaves(recipes))
+    with_source = any(getattr(entry, "against", "refs") == "source" for entry in base_metrics(recipes))
     scores = score_systems(systems, anchors, metrics, sources=anchors if with_source else None, **given)
     wins = []
     for number, text in enumerate(map(metric_text, metrics)):
