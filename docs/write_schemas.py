@@ -16,8 +16,7 @@ from typing import Any, TypeVar
 from docs.generated import write_or_check
 
 import nlgauge
-from nlgauge.core.records import Document, schema_of, schema_of_document
-from nlgauge.core.result import Result
+from nlgauge.core.result import Document, Result, schema_of, schema_of_document
 from nlgauge.io.formats import json_text
 from nlgauge.io.storage import FrozenTable
 

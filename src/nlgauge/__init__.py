@@ -23,9 +23,9 @@ if typing.TYPE_CHECKING:  # at run time found by __getattr__ below
     from nlgauge.apps.service.client import AsyncClient as AsyncClient
     from nlgauge.apps.service.client import Client as Client
     from nlgauge.core.corpus import join_documents as join_documents
-    from nlgauge.core.matrix import ScoreMatrix as ScoreMatrix
-    from nlgauge.core.matrix import matrix as matrix
     from nlgauge.core.merging import Accumulator as Accumulator
+    from nlgauge.core.pairs import ScoreMatrix as ScoreMatrix
+    from nlgauge.core.pairs import matrix as matrix
     from nlgauge.core.rank import Ranking as Ranking
     from nlgauge.core.rank import rank as rank
     from nlgauge.core.registry import recipe_from_signature as recipe_from_signature
@@ -72,7 +72,7 @@ _NAMES = {
     "ReportOptions": "nlgauge.report.html.inputs",
     "ReportTexts": "nlgauge.report.html.inputs",
     "Score": "nlgauge.core.score",
-    "ScoreMatrix": "nlgauge.core.matrix",
+    "ScoreMatrix": "nlgauge.core.pairs",
     "ScoreTable": "nlgauge.core.score_table",
     "Signature": "nlgauge.core.signature",
     "SystemComparison": "nlgauge.studies.compare.comparison",
@@ -86,7 +86,7 @@ _NAMES = {
     "explain_pairs": "nlgauge.studies.explain.pairs",
     "join_documents": "nlgauge.core.corpus",
     "load_scores": "nlgauge.core.score_table",
-    "matrix": "nlgauge.core.matrix",
+    "matrix": "nlgauge.core.pairs",
     "rank": "nlgauge.core.rank",
     "recipe_from_signature": "nlgauge.core.registry",
     "release_models": "nlgauge.encoders.load",

@@ -27,8 +27,8 @@ from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import BertPreTokenizer
 from tokenizers.processors import TemplateProcessing
 
-from nlgauge.core.matrix import matrix
 from nlgauge.core.metric import Metric
+from nlgauge.core.pairs import matrix
 from nlgauge.core.registry import parse_metric
 from nlgauge.core.score import Score
 from nlgauge.core.scoring import score_systems

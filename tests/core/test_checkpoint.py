@@ -12,10 +12,9 @@ import pytest
 from docs.write_schemas import FOLDER
 from tests.core.corpora import small_corpus
 
-from nlgauge.core import checkpoint as module
-from nlgauge.core.checkpoint import Checkpoint, compare_with_checkpoint
-from nlgauge.core.compare import Comparisons, compare
-from nlgauge.core.finish import finish
+from nlgauge.core import compare as module
+from nlgauge.core.compare import Checkpoint, Comparisons, compare, compare_with_checkpoint
+from nlgauge.core.pipeline import finish
 from nlgauge.core.prepare import Prepared, prepare
 from nlgauge.core.registry import parse_metric
 from nlgauge.core.run_options import RunOptions

@@ -20,9 +20,8 @@ import nlgauge.testing
 from nlgauge.core import engine
 from nlgauge.core import score as score_module
 from nlgauge.core.compare import Comparisons, compare, planned_encodings
-from nlgauge.core.finish import finish
 from nlgauge.core.metric import Comparison, SystemResult, TextMetric
-from nlgauge.core.pipeline import run_metrics
+from nlgauge.core.pipeline import finish, run_metrics
 from nlgauge.core.prepare import Prepared, prepare
 from nlgauge.core.registry import METRICS, parse_metric
 from nlgauge.core.run_options import RunOptions

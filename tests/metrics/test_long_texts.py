@@ -244,7 +244,7 @@ def test_explanations_find_words_far_beyond_the_limit() -> None:
 
 
 def test_a_checkpoint_tells_windows_apart(tmp_path: Path) -> None:
-    from nlgauge.core.checkpoint import Checkpoint, compare_with_checkpoint
+    from nlgauge.core.compare import Checkpoint, compare_with_checkpoint
     from nlgauge.core.corpus import make_corpus
     from nlgauge.core.prepare import prepare
     from nlgauge.core.run_options import RunOptions

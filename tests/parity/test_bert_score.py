@@ -19,7 +19,7 @@ from tests.encoders.byte_level_models import write_roberta
 
 import nlgauge
 from nlgauge.apps.compat import bert_score as drop_in
-from nlgauge.core.bert_score_hash import BertScoreHash, is_bert_score_hash
+from nlgauge.core.signature import BertScoreHash, is_bert_score_hash
 from nlgauge.encoders.load import load_encoder
 from nlgauge.io.store.resolve import resolve
 from nlgauge.metrics.parts.baseline import Baseline

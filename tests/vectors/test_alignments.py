@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import nlgauge
-from nlgauge.core.records import from_plain
+from nlgauge.core.result import from_plain
 from nlgauge.testing import hash_encoder
 from nlgauge.vectors.cloud import Alignment, Flow
 

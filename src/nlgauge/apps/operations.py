@@ -53,11 +53,11 @@ _BUILT_IN = (
     ),
     Operation(
         name="matrix",
-        function="nlgauge.core.matrix:matrix",
+        function="nlgauge.core.pairs:matrix",
         inputs=LISTS,
-        result="nlgauge.core.matrix:ScoreMatrix",
+        result="nlgauge.core.pairs:ScoreMatrix",
         help="score every text of one list against every text of another",
-        pairs="nlgauge.core.matrix:count_pairs",
+        pairs="nlgauge.core.pairs:count_pairs",
         without=("alignments",),
     ),
     Operation(

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
-from nlgauge.core.records import from_plain
-from nlgauge.core.result import ComponentsResult, read_only
+from nlgauge.core.result import ComponentsResult, from_plain, read_only
 from nlgauge.core.signature import Signature, declare_field
 from nlgauge.errors import (
     ConvergenceWarning,

@@ -10,8 +10,7 @@ from tests.apps.cli.conftest import Refusal, Run
 
 import nlgauge
 from nlgauge.core import registry
-from nlgauge.core.bert_score_hash import BertScoreHash
-from nlgauge.core.signature import MEANINGS
+from nlgauge.core.signature import MEANINGS, BertScoreHash
 
 JSON = ("--format", "json", "--segments", "--quiet")
 SCORE = ("score", "a.txt", "--refs", "ref.txt")

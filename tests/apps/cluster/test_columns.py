@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from nlgauge.apps.cluster.columns import Columns, RowTexts, parse_columns
-from nlgauge.core.records import from_plain, to_plain
+from nlgauge.core.result import from_plain, to_plain
 from nlgauge.errors import InputError, RecipeError
 from nlgauge.io.large_tables import Unreadable
 

@@ -120,7 +120,7 @@ def test_beside_greedy_matches_the_same_weights_are_moved_at_one_minus_cosine() 
 
 
 def test_similarities_that_a_file_does_not_have_leave_no_other_alignment() -> None:
-    from nlgauge.core.records import from_plain
+    from nlgauge.core.result import from_plain
 
     again = from_plain(type(GREEDY), GREEDY.to_dict())
     assert again is not None

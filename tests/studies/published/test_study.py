@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from scipy.stats import pearsonr, spearmanr
 
-from nlgauge.core import checkpoint as checkpoint_module
+from nlgauge.core import compare as checkpoint_module
 from nlgauge.data.cards import load
 from nlgauge.errors import InputError, MissingExtraError, RecipeError
 from nlgauge.studies.meta.score_judgements import score_judgements

@@ -17,8 +17,8 @@ import pytest
 from tests.samples import write_dated
 
 import nlgauge
-from nlgauge.core import checkpoint as checkpoint_module
-from nlgauge.core.checkpoint import Checkpoint
+from nlgauge.core import compare as checkpoint_module
+from nlgauge.core.compare import Checkpoint
 from nlgauge.data.judgements import JudgementTable
 from nlgauge.errors import InputError, RecipeError
 from nlgauge.stats.correlation import correlate
@@ -174,7 +174,7 @@ def test_what_was_finished_is_not_used_for_other_texts_or_lists(
 #: A run that is killed, as by a power cut, when its third range is to be written.
 _KILLED = """
 import os, signal
-from nlgauge.core.checkpoint import Checkpoint
+from nlgauge.core.compare import Checkpoint
 from nlgauge.studies.sensitivity import measure
 from nlgauge.studies.sensitivity.study import Study, Sweep
 texts = {texts!r}
@@ -229,24 +229,24 @@ def test_a_corpus_is_tokenised_and_hashed_once_however_many_ranges(
     texts = {name: [f"{name} {subject} {at}" for at in range(10) for subject in SUBJECTS] for name in ("a", "b", "c")}
     refs = texts.pop("c")
     tokenised, hashed = [], []
-    encode, gather = TextTokenizer.encode, checkpoint_module.segment_texts
+    encode, digest = TextTokenizer.encode, checkpoint_module._texts_digest
 
     def counting_tokens(self: Any, found: Any) -> Any:
         tokenised.extend(found)
         return encode(self, found)
 
-    def counting_hashes(*args: Any) -> Any:
-        hashed.extend(gather(*args))
-        return gather(*args)
+    def counting_hashes(corpus: Any, segments: range) -> Any:
+        hashed.extend(segments)
+        return digest(corpus, segments)
 
     monkeypatch.setattr(TextTokenizer, "encode", counting_tokens)
-    monkeypatch.setattr(checkpoint_module, "segment_texts", counting_hashes)
+    monkeypatch.setattr(checkpoint_module, "_texts_digest", counting_hashes)
     monkeypatch.setattr(module, "_RANGE", 20)
     state = tmp_path / "study.state"
     study = Study(["bertscore:idf=refs"], [Sweep({"multiref": ["best-f", "mean"]})])
     run_study(study, systems_table(texts, refs), state=state)
     assert len(state.read_text(encoding="utf-8").splitlines()) == 1 + 2 * 10, "two settings, ten ranges"
-    assert len(tokenised) == len(hashed) == 300
+    assert (len(tokenised), len(hashed)) == (300, 100), "three texts to a segment"
 
 
 def test_a_recipe_is_parsed_once(study: Study, table: JudgementTable, monkeypatch: pytest.MonkeyPatch) -> None:

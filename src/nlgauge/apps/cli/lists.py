@@ -10,12 +10,19 @@ from dataclasses import dataclass
 from nlgauge.apps.cli.common import QUIET, MetricText, format_flag, read_columns
 from nlgauge.apps.cli.flags import Command, Flags
 from nlgauge.apps.cli.outputs import report
-from nlgauge.core.bert_score_hash import BertScoreHash, is_bert_score_hash
 from nlgauge.core.composite import member_signatures
 from nlgauge.core.kinds import Many, Text, TextColumn
 from nlgauge.core.options import OptionSet, did_you_mean, option
 from nlgauge.core.registry import METRICS, check_signature_fields, metric_class, todays_signature
-from nlgauge.core.signature import MEANINGS, VERSION_FIELDS, FieldDifference, Signature, plain_key
+from nlgauge.core.signature import (
+    MEANINGS,
+    VERSION_FIELDS,
+    BertScoreHash,
+    FieldDifference,
+    Signature,
+    is_bert_score_hash,
+    plain_key,
+)
 from nlgauge.encoders.base import signed_precision
 from nlgauge.errors import DigestError, SignatureError
 from nlgauge.io.packages import install_command

@@ -21,7 +21,7 @@ from nlgauge.core.compare import Comparisons
 from nlgauge.core.corpus import WholeCorpus
 from nlgauge.core.metric import Metric, base_metrics
 from nlgauge.core.prepare import Prepared, as_asked
-from nlgauge.core.records import Document, from_plain
+from nlgauge.core.result import Document, from_plain
 from nlgauge.core.run_options import RunOptions
 from nlgauge.core.tokens import IdfTables
 from nlgauge.core.vector_metric import VectorMetric

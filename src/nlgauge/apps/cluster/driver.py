@@ -40,8 +40,8 @@ from nlgauge.apps.cluster.shards import (
 from nlgauge.apps.cluster.worker import Job, Pass, memory_in_use
 from nlgauge.core.compare import compare
 from nlgauge.core.corpus import WholeCorpus
-from nlgauge.core.finish import finish
 from nlgauge.core.metric import Metric, base_metrics
+from nlgauge.core.pipeline import finish
 from nlgauge.core.prepare import Prepared, SignatureCheck, prepare
 from nlgauge.core.run_options import RunOptions
 from nlgauge.core.scoring import Metrics, chosen_metrics, resolved_call

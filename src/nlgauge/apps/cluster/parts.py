@@ -23,7 +23,7 @@ import numpy as np
 from nlgauge._version import __version__
 from nlgauge.apps.cluster.shards import IdDigest, Plan, RowShard, read_plan
 from nlgauge.core.metric import Metric
-from nlgauge.core.records import Document, from_plain, to_plain
+from nlgauge.core.result import Document, from_plain, to_plain
 from nlgauge.core.score import Score, SystemRecord, order_notes
 from nlgauge.core.score_table import ScoreTable
 from nlgauge.core.signature import Signature

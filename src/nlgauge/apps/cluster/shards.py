@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from nlgauge._version import __version__
 from nlgauge.apps.cluster.columns import Columns, RowTexts
 from nlgauge.core.corpus import Corpus, WholeCorpus
-from nlgauge.core.records import Document, from_plain
+from nlgauge.core.result import Document, from_plain
 from nlgauge.errors import FileFormatError, InputError, NlgaugeError, RecipeError
 from nlgauge.io.large_tables import Mark, Table, Unreadable
 from nlgauge.io.storage import file_digest, text_digest

@@ -34,8 +34,8 @@ from nlgauge.apps.cluster.shards import (
 )
 from nlgauge.core.compare import Comparisons, compare
 from nlgauge.core.corpus import WholeCorpus
-from nlgauge.core.finish import finish
 from nlgauge.core.metric import Metric, base_metrics
+from nlgauge.core.pipeline import finish
 from nlgauge.core.prepare import Prepared, PreparedMetric, prepare
 from nlgauge.core.resources import Loaded
 from nlgauge.core.run_options import RunOptions

@@ -44,7 +44,8 @@ from nlgauge.io.packages import require
 if TYPE_CHECKING:
     from typing_extensions import Self, Unpack
 
-    from nlgauge.core import matrix, rank, scoring
+    from nlgauge.core import pairs as text_pairs
+    from nlgauge.core import rank, scoring
     from nlgauge.core.keywords import CompareKeywords, ScoreKeywords
     from nlgauge.studies import discourse
     from nlgauge.studies.compare import systems
@@ -240,7 +241,7 @@ class _Calls(ABC, Generic[J]):
         score_systems = _remote(scoring.score_systems)
         compare = _remote(systems.compare)
         rank = _remote(rank.rank)
-        matrix = _remote(matrix.matrix)
+        matrix = _remote(text_pairs.matrix)
         explain_pair = _remote(pairs.explain_pair)
         explain_pairs = _remote(pairs.explain_pairs)
         explain_corpus = _remote(corpus.explain_corpus)

@@ -23,7 +23,7 @@ from nlgauge.apps.service.calls import Caller, ScoreCall, answer, collected_warn
 from nlgauge.apps.service.guard import FAILED, ProblemError, library_problem
 from nlgauge.apps.service.settings import Limits, Monitor, log
 from nlgauge.core.compare import Comparisons, compare, ranges
-from nlgauge.core.finish import finish
+from nlgauge.core.pipeline import finish
 from nlgauge.core.score import Score
 from nlgauge.encoders.run_context import EncoderPool, run_context
 from nlgauge.errors import InputError, NlgaugeError

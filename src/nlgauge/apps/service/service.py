@@ -30,7 +30,7 @@ from nlgauge.apps.service.jobs import JobRunner, JobStore
 from nlgauge.apps.service.policy import Policy, estimated_seconds
 from nlgauge.apps.service.settings import Monitor, Settings, log
 from nlgauge.core.compare import compare, planned_encodings
-from nlgauge.core.finish import finish
+from nlgauge.core.pipeline import finish
 from nlgauge.core.prepare import Prepared
 from nlgauge.core.score import Score
 from nlgauge.encoders.base import Encoder, encode_texts, portions

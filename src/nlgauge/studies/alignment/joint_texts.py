@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 from nlgauge.core.kinds import Choice, Float, Int
 from nlgauge.core.options import OptionSet, option, seed_option
-from nlgauge.core.records import Document
+from nlgauge.core.result import Document
 from nlgauge.encoders.base import Encoder
 from nlgauge.encoders.engines.torch_engine import quiet
 from nlgauge.errors import InputError

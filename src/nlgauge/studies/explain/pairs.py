@@ -12,8 +12,8 @@ import numpy as np
 
 from nlgauge.core.compare import Comparisons, compare
 from nlgauge.core.corpus import Corpus, References, make_corpus
-from nlgauge.core.finish import finish
 from nlgauge.core.metric import Metric, TextMetric
+from nlgauge.core.pipeline import finish
 from nlgauge.core.prepare import Prepared, SignatureCheck, prepare
 from nlgauge.core.run_options import RunOptions
 from nlgauge.core.score import NOTES, Score, order_notes

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from nlgauge.core.checkpoint import Checkpoint
+from nlgauge.core.compare import Checkpoint
 from nlgauge.core.registry import metric_class, metric_name
 from nlgauge.errors import InputError, MissingExtraError, RecipeError
 from nlgauge.io.store.catalog import find_card

@@ -18,12 +18,11 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from nlgauge.core.checkpoint import Checkpoint, compare_with_checkpoint
-from nlgauge.core.compare import Comparisons, compare, ranges
+from nlgauge.core.compare import Checkpoint, Comparisons, compare, compare_with_checkpoint, ranges
 from nlgauge.core.corpus import Corpus, References, make_corpus
-from nlgauge.core.finish import finish
 from nlgauge.core.metric import Metric
 from nlgauge.core.notes import warn_about_languages
+from nlgauge.core.pipeline import finish
 from nlgauge.core.prepare import prepare
 from nlgauge.core.run_options import RunOptions
 from nlgauge.core.score import NOTES, Score
