@@ -140,29 +140,51 @@ def types_of(kind: Kind) -> list[str]:
 
 
 def file_text() -> str:
-    """The file as it should be."""
+    """The file as it should be; a class has the fields of others that it has all of from them."""
     groups = option_groups()
-    common = {
-        group: {
-            name
-            for name in types
+    shared = {
+        f"_{group}": {
+            name: kind
+            for name, kind in types.items()
             if all(name not in hidden(keywords, group, groups) for keywords in CLASSES if group in keywords.groups)
         }
         for group, types in groups.items()
     }
-    parts = [
-        class_text(f"_{group}", ["TypedDict"], {name: groups[group][name] for name in groups[group] if name in names})
-        for group, names in common.items()
-    ]
-    for keywords in CLASSES:
-        own = {
+    whole = {
+        keywords: {
             name: groups[group][name]
             for group in keywords.groups
             for name in groups[group]
-            if name not in common[group] and name not in hidden(keywords, group, groups)
+            if name not in hidden(keywords, group, groups)
         }
-        parts.append(class_text(keywords.name, [f"_{group}" for group in keywords.groups], own, keywords.what))
+        for keywords in CLASSES
+    }
+    known, bases = dict(shared), {}
+    for keywords, types in sorted(whole.items(), key=lambda item: len(item[1])):
+        bases[keywords] = find_bases(types, known)
+        known[keywords.name] = types
+    used = [base for chosen in bases.values() for base in chosen]
+    parts = [class_text(name, ["TypedDict"], types) for name, types in shared.items() if used.count(name) > 1]
+    for keywords, found in bases.items():
+        chosen = [base for base in found if base not in shared or used.count(base) > 1]
+        covered = {name for base in chosen for name in known[base]}
+        own = {name: kind for name, kind in whole[keywords].items() if name not in covered}
+        parts.append(class_text(keywords.name, chosen or ["TypedDict"], own, keywords.what))
     return "\n\n".join([HEAD, *parts])
+
+
+def find_bases(types: Mapping[str, str], known: Mapping[str, Mapping[str, str]]) -> list[str]:
+    """Classes all of whose fields a class has, and no two of which have one in common: those with most together."""
+    fitting = {name: fields for name, fields in known.items() if fields and fields.items() <= types.items()}
+    largest = sorted(fitting, key=lambda name: -len(fitting[name]))
+    choices: list[list[str]] = [[]]
+    for first in largest:
+        chosen = [first]
+        for name in largest:
+            if all(fitting[name].keys().isdisjoint(fitting[other]) for other in chosen):
+                chosen.append(name)
+        choices.append(chosen)
+    return max(choices, key=lambda chosen: sum(len(fitting[name]) for name in chosen))
 
 
 def hidden(keywords: Keywords, group: str, groups: Mapping[str, Mapping[str, str]]) -> set[str]:

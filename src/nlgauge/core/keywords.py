@@ -97,15 +97,6 @@ class _Explanation(TypedDict, total=False):
     matrix: bool
 
 
-class _Summary(TypedDict, total=False):
-    method: Literal["linear", "leave-one-out", "shapley"]
-    side: Literal["hypothesis", "reference"]
-    annotator: str | PathLike[str]
-    level: float
-    resamples: int
-    seed: int
-
-
 class _Comparison(TypedDict, total=False):
     test: Literal["bootstrap", "randomisation", "t", "wilcoxon", "sign", "sign-ties-in", "mood"]
     tests_shown: Iterable[Literal["bootstrap", "randomisation", "t", "wilcoxon", "sign", "sign-ties-in", "mood"]]
@@ -123,14 +114,104 @@ class _Comparison(TypedDict, total=False):
     shuffles: int
 
 
-class _Discourse(TypedDict, total=False):
+class DiscourseKeywords(TypedDict, total=False):
+    """Options of `discourse`."""
+
     annotator: str | PathLike[str]
     sentences: Literal["rules", "lines", "annotator"]
     vectors: str | PathLike[str] | None
     threshold: float
 
 
-class _Study(TypedDict, total=False):
+class SegmentKeywords(_Explanation, total=False):
+    """Options of `Score.explain`."""
+
+    shapley: bool | None
+    leave_one_out: bool
+    side: Literal["hypothesis", "reference"]
+    seed: int
+
+
+class RunKeywords(_Run, total=False):
+    """Options of a run."""
+
+    alignments: bool
+    progress: bool
+
+
+class TuneKeywords(RunKeywords, total=False):
+    """Options of `tune_layer`."""
+
+    model: str | PathLike[str]
+    agreement: Literal["pearson", "spearman", "kendall"]
+
+
+class CompareKeywords(_Comparison, total=False):
+    """Settings of `compare_systems`."""
+
+
+class TableKeywords(_Metric, _Run, total=False):
+    """Options of `cluster.score`."""
+
+    annotator: str | PathLike[str]
+    lang: str | PathLike[str]
+    words: int
+
+
+class PairKeywords(TableKeywords, total=False):
+    """Options of `rank` and `matrix`."""
+
+    progress: bool
+
+
+class ScoreKeywords(PairKeywords, total=False):
+    """Options of `nlgauge.score`: those of all metrics, and of a run."""
+
+    alignments: bool
+
+
+class StressKeywords(_Metric, RunKeywords, total=False):
+    """Options of `stress`."""
+
+    words: int
+    seed: int
+    level: float
+    resamples: int
+    perturbations: Iterable[str] | None
+
+
+class TripleKeywords(ScoreKeywords, total=False):
+    """Options of `score_triples`."""
+
+    seed: int
+    level: float
+    resamples: int
+
+
+class ExplainKeywords(_Metric, RunKeywords, SegmentKeywords, total=False):
+    """Options of `explain_pair` and `explain_pairs`."""
+
+    annotator: str | PathLike[str]
+    lang: str | PathLike[str]
+
+
+class SummaryKeywords(_Metric, RunKeywords, _Explanation, total=False):
+    """Options of `explain_corpus`."""
+
+    lang: str | PathLike[str]
+    method: Literal["linear", "leave-one-out", "shapley"]
+    side: Literal["hypothesis", "reference"]
+    annotator: str | PathLike[str]
+    level: float
+    resamples: int
+    seed: int
+
+
+class SensitivityKeywords(_Metric, RunKeywords, total=False):
+    """Options of `sensitivity`."""
+
+    annotator: str | PathLike[str]
+    words: int
     agreement: Literal["pearson", "spearman", "kendall"]
     criterion: str | PathLike[str] | None
     levels: Iterable[Literal["segment", "topic", "system"]]
@@ -144,135 +225,5 @@ class _Study(TypedDict, total=False):
     idf_corpus: Iterable[str | PathLike[str]]
 
 
-class _Stress(TypedDict, total=False):
-    seed: int
-    level: float
-    resamples: int
-    perturbations: Iterable[str] | None
-
-
-class _Draw(TypedDict, total=False):
-    seed: int
-    level: float
-    resamples: int
-
-
-class _Tune(TypedDict, total=False):
-    model: str | PathLike[str]
-    agreement: Literal["pearson", "spearman", "kendall"]
-
-
-class RunKeywords(_Run, total=False):
-    """Options of a run."""
-
-    alignments: bool
-    progress: bool
-
-
-class ScoreKeywords(_Metric, _Run, total=False):
-    """Options of `nlgauge.score`: those of all metrics, and of a run."""
-
-    annotator: str | PathLike[str]
-    lang: str | PathLike[str]
-    words: int
-    alignments: bool
-    progress: bool
-
-
-class PairKeywords(_Metric, _Run, total=False):
-    """Options of `rank` and `matrix`."""
-
-    annotator: str | PathLike[str]
-    lang: str | PathLike[str]
-    words: int
-    progress: bool
-
-
-class TableKeywords(_Metric, _Run, total=False):
-    """Options of `cluster.score`."""
-
-    annotator: str | PathLike[str]
-    lang: str | PathLike[str]
-    words: int
-
-
-class StressKeywords(_Metric, _Run, _Stress, total=False):
-    """Options of `stress`."""
-
-    words: int
-    alignments: bool
-    progress: bool
-
-
-class TripleKeywords(_Metric, _Run, _Draw, total=False):
-    """Options of `score_triples`."""
-
-    annotator: str | PathLike[str]
-    lang: str | PathLike[str]
-    words: int
-    alignments: bool
-    progress: bool
-
-
-class TuneKeywords(_Run, _Tune, total=False):
-    """Options of `tune_layer`."""
-
-    alignments: bool
-    progress: bool
-
-
-class SegmentKeywords(_Explanation, total=False):
-    """Options of `Score.explain`."""
-
-    shapley: bool | None
-    leave_one_out: bool
-    side: Literal["hypothesis", "reference"]
-    seed: int
-
-
-class ExplainKeywords(_Metric, _Run, _Explanation, total=False):
-    """Options of `explain_pair` and `explain_pairs`."""
-
-    annotator: str | PathLike[str]
-    lang: str | PathLike[str]
-    alignments: bool
-    progress: bool
-    shapley: bool | None
-    leave_one_out: bool
-    side: Literal["hypothesis", "reference"]
-    seed: int
-
-
-class SummaryKeywords(_Metric, _Run, _Explanation, _Summary, total=False):
-    """Options of `explain_corpus`."""
-
-    lang: str | PathLike[str]
-    alignments: bool
-    progress: bool
-
-
-class DiscourseKeywords(_Discourse, total=False):
-    """Options of `discourse`."""
-
-
-class SensitivityKeywords(_Metric, _Run, _Study, total=False):
-    """Options of `sensitivity`."""
-
-    annotator: str | PathLike[str]
-    words: int
-    alignments: bool
-    progress: bool
-
-
-class CompareKeywords(_Comparison, total=False):
-    """Settings of `compare_systems`."""
-
-
-class CompareTextsKeywords(_Metric, _Run, _Comparison, total=False):
+class CompareTextsKeywords(ScoreKeywords, _Comparison, total=False):
     """Options of `compare`."""
-
-    annotator: str | PathLike[str]
-    lang: str | PathLike[str]
-    words: int
-    alignments: bool
-    progress: bool

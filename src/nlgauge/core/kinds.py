@@ -12,7 +12,7 @@ import os
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 __all__ = [
     "Choice",
@@ -34,7 +34,10 @@ __all__ = [
 
 
 class Kind(ABC):
-    """Values of one kind."""
+    """Values of one kind; `values` has them in words, as they stand after "must be"."""
+
+    def __init__(self, values: str = "") -> None:
+        self._values = values
 
     @property
     def names_file(self) -> bool:
@@ -42,9 +45,9 @@ class Kind(ABC):
         return False
 
     @property
-    @abstractmethod
     def values(self) -> str:
         """The values in words, as they stand after "must be"."""
+        return self._values
 
     def parse(self, text: str) -> Any:
         """A value from text; a ValueError where the text is none."""
@@ -75,12 +78,8 @@ class Choice(Kind):
     """One of a few words."""
 
     def __init__(self, *words: str) -> None:
+        super().__init__(joined_by_or(words) if len(words) < 3 else f"one of {', '.join(words)}")
         self.words = words
-
-    @property
-    def values(self) -> str:
-        """The words."""
-        return joined_by_or(self.words) if len(self.words) < 3 else f"one of {', '.join(self.words)}"
 
     def check(self, value: Any) -> str:
         """One of the words; True and False read well in Python where they are yes and no."""
@@ -99,13 +98,8 @@ class Pattern(Kind):
     """A word of a certain form, such as `layer-4`."""
 
     def __init__(self, pattern: str, values: str) -> None:
+        super().__init__(values)
         self._pattern = re.compile(pattern)
-        self._values = values
-
-    @property
-    def values(self) -> str:
-        """The forms."""
-        return self._values
 
     def check(self, value: Any) -> str:
         """A text of the form."""
@@ -125,16 +119,10 @@ class Text(Kind):
         lower: bool = False,
         known: Callable[[], Iterable[str]] | None = None,
     ) -> None:
-        self._values = values
-        self._empty = empty
-        self._lower = lower
+        super().__init__(values)
+        self._empty, self._lower = empty, lower
         self._known = known
         """Texts that are too many for help, but can be completed."""
-
-    @property
-    def values(self) -> str:
-        """What the text says."""
-        return self._values
 
     def check(self, value: Any) -> str:
         """The text."""
@@ -154,18 +142,12 @@ class Int(Kind):
     def __init__(
         self, least: int, most: int | None = None, *, word: str = "", note: str = "", also: Sequence[str] = ()
     ) -> None:
+        number = f"a whole number from {least}{'' if most is None else f' to {most}'}{f' ({note})' if note else ''}"
+        super().__init__(joined_by_or([number, *(repr(value) for value in (*also, word) if value)]))
         self.least, self.most = least, most
         self.word = word
-        self._note = note
         self.also = tuple(also)
         """Words that are values of their own."""
-
-    @property
-    def values(self) -> str:
-        """The range and the words."""
-        top = "" if self.most is None else f" to {self.most}"
-        number = f"a whole number from {self.least}{top}{f' ({self._note})' if self._note else ''}"
-        return joined_by_or([number, *(repr(word) for word in (*self.also, self.word) if word)])
 
     def parse(self, text: str) -> int | str | None:
         """A number, or the word."""
@@ -200,18 +182,13 @@ class Float(Kind):
         most: float = math.inf,
         unit: str = "",
     ) -> None:
+        lower = f"from {low:g}" if math.isfinite(low) else ""
+        lower = f"above {above:g}" if math.isfinite(above) else lower
+        upper = f"below {below:g}" if math.isfinite(below) else ""
+        lower = f"{lower} to {most:g}" if math.isfinite(most) else lower
+        ends = ", ".join(end for end in (lower, upper) if end)
+        super().__init__(f"a number {f'of {unit} ' if unit else ''}{ends}" if ends else "a finite number")
         self.low, self.below, self.above, self.most = low, below, above, most
-        self._number = f"a number of {unit}" if unit else "a number"
-
-    @property
-    def values(self) -> str:
-        """The range."""
-        lower = f"from {self.low:g}" if math.isfinite(self.low) else ""
-        lower = f"above {self.above:g}" if math.isfinite(self.above) else lower
-        upper = f"below {self.below:g}" if math.isfinite(self.below) else ""
-        lower = f"{lower} to {self.most:g}" if math.isfinite(self.most) else lower
-        ends = [end for end in (lower, upper) if end]
-        return " ".join([self._number, ", ".join(ends)]) if ends else "a finite number"
 
     def parse(self, text: str) -> float:
         """A number."""
@@ -234,10 +211,8 @@ class Float(Kind):
 class Flag(Kind):
     """Yes or no."""
 
-    @property
-    def values(self) -> str:
-        """Both values."""
-        return "True or False"
+    def __init__(self) -> None:
+        super().__init__("True or False")
 
     def parse(self, text: str) -> bool:
         """From the words of a signature or a settings file."""
@@ -310,41 +285,41 @@ class Many(Kind):
 
 class _Path(Text):
     names_file = True
+    called: ClassVar[str]
+    """The values in words, unless an option has others."""
+
+    def __init__(self, values: str = "") -> None:
+        super().__init__(values or self.called)
 
 
 class InputFile(_Path):
     """A file that is read."""
 
-    def __init__(self, values: str = "a file") -> None:
-        super().__init__(values)
+    called = "a file"
 
 
 class TextColumn(InputFile):
     """Texts in a file: one per line, or a column of a table."""
 
-    def __init__(self, values: str = "FILE, FILE.tsv:COLUMN, FILE.csv:COLUMN, FILE.jsonl:KEY or -") -> None:
-        super().__init__(values)
+    called = "FILE, FILE.tsv:COLUMN, FILE.csv:COLUMN, FILE.jsonl:KEY or -"
 
 
 class OutputFile(_Path):
     """A file that is written."""
 
-    def __init__(self, values: str = "a file to write") -> None:
-        super().__init__(values)
+    called = "a file to write"
 
 
 class FigureFile(OutputFile):
     """A figure that is drawn."""
 
-    def __init__(self, values: str = "a file .png, .svg or .pdf") -> None:
-        super().__init__(values)
+    called = "a file .png, .svg or .pdf"
 
 
 class Folder(_Path):
     """A folder."""
 
-    def __init__(self, values: str = "a folder") -> None:
-        super().__init__(values)
+    called = "a folder"
 
     def check(self, value: Any) -> str:
         """A path without a NUL character."""
@@ -358,12 +333,8 @@ class NameList(Kind):
     """Some of a list of names, each once, joined by +; or `all`."""
 
     def __init__(self, *names: str) -> None:
+        super().__init__(f"some of {', '.join(names)}, each once, joined by +; or all")
         self.names = names
-
-    @property
-    def values(self) -> str:
-        """The names."""
-        return f"some of {', '.join(self.names)}, each once, joined by +; or all"
 
     def check(self, value: Any) -> str:
         """The names, `all` spelt out."""
@@ -379,14 +350,9 @@ class NumberList(Kind):
     """Numbers joined by +, or a word that stands for some."""
 
     def __init__(self, *, word: str = "", finite: bool = True) -> None:
-        self._word = word
-        self._finite = finite
-
-    @property
-    def values(self) -> str:
-        """What may be joined."""
-        numbers = "numbers" if self._finite else "numbers, inf or -inf,"
-        return joined_by_or([*([repr(self._word)] if self._word else []), f"{numbers} joined by +"])
+        numbers = "numbers" if finite else "numbers, inf or -inf,"
+        super().__init__(joined_by_or([*([repr(word)] if word else []), f"{numbers} joined by +"]))
+        self._word, self._finite = word, finite
 
     def check(self, value: Any) -> str:
         """The text, its numbers looked at."""

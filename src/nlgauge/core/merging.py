@@ -7,10 +7,11 @@ shards.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nlgauge.core.corpus import Corpus, References, make_corpus
 from nlgauge.core.metric import Metric, TextMetric, base_metrics, looks_alone
@@ -44,21 +45,27 @@ def merge_scores(scores: Sequence[Score]) -> Score:
     for number, score in enumerate(scores[1:], start=1):
         _check(first, score, number)
     notes = _notes(scores)
-    statistics = _statistics(scores)
-    return Score(
-        metric=first.metric,
-        system=first.system,
+    best, alignments, counts = (_of_all(scores, name) for name in ("best_reference", "alignments", "statistics"))
+    statistics = None
+    if counts is not None:
+        statistics = replace(counts[0], counts=np.concatenate([part.counts for part in counts]))
+    return replace(
+        first,
         segments={name: np.concatenate([score.segments[name] for score in scores]) for name in first.segments},
-        main=first.main,
-        higher_is_better=first.higher_is_better,
         signature=_signature(scores, notes),
         notes=notes,
-        best_reference=_joined([score.best_reference for score in scores]),
-        alignments=_alignments(scores),
+        best_reference=None if best is None else np.concatenate(best),
+        alignments=None if alignments is None else tuple(chain(*alignments)),
         corpus=_corpus(first, statistics),
-        distances=first.distances,
         statistics=statistics,
+        origin=None,
     )
+
+
+def _of_all(scores: Sequence[Score], name: str) -> list[Any] | None:
+    """A field of each score, where all have it."""
+    values = [getattr(score, name) for score in scores]
+    return None if any(value is None for value in values) else values
 
 
 def _check(first: Score, other: Score, number: int) -> None:
@@ -98,25 +105,6 @@ def _signature(scores: Sequence[Score], notes: SegmentNotes) -> Signature:
     run = run_fields(notes) | {key: text for key, text in first.run.items() if key not in count_notes(notes)}
     left_out = sum(int(score.signature.run.get("errors", "0")) for score in scores)
     return Signature(first.metric, recipe, run | ({"errors": str(left_out)} if left_out else {}))
-
-
-def _joined(arrays: Sequence[NDArray[np.int64] | None]) -> NDArray[np.int64] | None:
-    there = [array for array in arrays if array is not None]
-    return np.concatenate(there) if len(there) == len(arrays) else None
-
-
-def _alignments(scores: Sequence[Score]) -> tuple[Any, ...] | None:
-    there = [score.alignments for score in scores if score.alignments is not None]
-    return tuple(one for found in there for one in found) if len(there) == len(scores) else None
-
-
-def _statistics(scores: Sequence[Score]) -> CorpusCounts | None:
-    there = [score.statistics for score in scores if score.statistics is not None]
-    if len(there) < len(scores):
-        return None
-    from nlgauge.stats.corpus_counts import CorpusCounts
-
-    return CorpusCounts(there[0].formula, np.concatenate([one.counts for one in there]))
 
 
 def _corpus(first: Score, statistics: CorpusCounts | None) -> Mapping[str, float]:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Mapping
-from dataclasses import MISSING, Field, dataclass, field, fields
+from dataclasses import MISSING, Field, dataclass, field, fields, replace
 from functools import cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -136,39 +136,12 @@ class Option:
         return RecipeError(f"{self.name} must be {self.values}{more}, got {value!r}")
 
 
-def option(
-    default: Any,
-    kind: Kind,
-    *,
-    help: str,  # noqa: A002 - as argparse has it
-    short: str = "",
-    signed: bool = True,
-    optional: bool = False,
-    in_profile: bool = True,
-    unset: str = "",
-    required: bool = False,
-    needs: str = "",
-    hidden: bool = False,
-    flag: str = "",
-    metavar: str = "",
-    limit: float | None = None,
-    local: bool = False,
-    positional: bool = False,
-    project: bool = False,
-) -> Any:
-    """A field of a recipe or of an `OptionSet` that can be set from text: `bertscore:layer=4`, `--layer 4`."""
-    about = Option(
-        *("", default, kind, help, short, signed, optional, in_profile, unset, required),
-        needs=needs,
-        hidden=hidden,
-        flag=flag,
-        metavar=metavar,
-        limit=limit,
-        local=local,
-        positional=positional,
-        project=project,
-    )
-    return field(default=default, metadata={_KEY: about})
+def option(default: Any, kind: Kind, *, help: str, **about: Any) -> Any:  # noqa: A002 - as argparse has it
+    """A field of a recipe or of an `OptionSet` that can be set from text: `bertscore:layer=4`, `--layer 4`.
+
+    `about` are further fields of `Option`.
+    """
+    return field(default=default, metadata={_KEY: Option("", default, kind, help, **about)})
 
 
 def option_of(entry: Field[Any]) -> Option | None:
@@ -177,8 +150,8 @@ def option_of(entry: Field[Any]) -> Option | None:
     if about is None:
         return None
     default = about.default if entry.default is MISSING else entry.default
-    values = {name: getattr(about, name) for name in about.__dataclass_fields__}
-    return Option(**(values | {"name": entry.name, "default": default}))
+    made: Option = replace(about, name=entry.name, default=default)
+    return made
 
 
 def seed_option(default: int = 12345, *, needs: str = "") -> Any:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -23,9 +23,9 @@ from nlgauge.core.metric import Comparison, Metric, SystemResult
 from nlgauge.core.notes import naming_documents, run_fields, warn_about_fallbacks, warn_about_note
 from nlgauge.core.prepare import EncodingGroup, Prepared, PreparedMetric, PreparedTextMetric, SignatureCheck, prepare
 from nlgauge.core.run_options import Progress, RunOptions
-from nlgauge.core.score import Origin, Score, SegmentNotes, order_notes
+from nlgauge.core.score import Origin, Score, order_notes
 from nlgauge.core.signature import Signature
-from nlgauge.encoders.base import Encoder, portions
+from nlgauge.encoders.base import portions
 from nlgauge.encoders.load import default_threads
 from nlgauge.encoders.run_context import one_blas_thread, run_context
 from nlgauge.errors import InputError
@@ -64,18 +64,17 @@ def finish(prepared: Prepared, comparisons: Comparisons, *, warn: bool = True) -
     themselves what metrics had to do about a text: it is in the notes of the scores either way.
     """
     names = prepared.corpus.names
-    found = {number: _complete(number, one, comparisons) for number, one in prepared.compared.items()}
+    compared = {number: _complete(number, metric, comparisons) for number, metric in prepared.compared.items()}
     if warn:
-        warn_about_fallbacks(list(found.values()), names)
+        warn_about_fallbacks(list(compared.values()), names)
     scores: list[list[Score]] = []
     for number, one in enumerate(prepared.metrics):
         if isinstance(one, PreparedTextMetric):
             scores.append(_text_scores(one, prepared))
         else:
-            finished = one.metric.finish(found[number], one.state)
-            scores.append(
-                [_score(one, system, found[number][system], finished[system], prepared) for system in finished]
-            )
+            own = compared[number]
+            results = one.metric.finish(own, one.state)
+            scores.append([_score(one, system, result, own[system], prepared) for system, result in results.items()])
         for note in one.metric.notes if warn else ():
             segments = (segment for score in scores[number] for segment in score.notes.get(note.name, ()))
             warn_about_note(note, segments, one.metric.describe_note(note), names)
@@ -103,69 +102,56 @@ def _complete(number: int, one: PreparedMetric, comparisons: Comparisons) -> dic
     return complete
 
 
+def _text_scores(one: PreparedTextMetric, prepared: Prepared) -> list[Score]:
+    metric, corpus = one.metric, one.corpus
+    total = len(corpus) * len(corpus.systems)
+    with (
+        Progress(total, show=prepared.options.progress, what=f"scoring {metric.name}", unit="segment") as advance,
+        run_context(advance=advance),
+        naming_documents(corpus),
+    ):
+        return [
+            _score(one, system, metric.score_texts(hypotheses, corpus.references), (), prepared)
+            for system, hypotheses in corpus.systems.items()
+        ]
+
+
 def _score(
-    one: PreparedMetric,
-    system: str,
-    comparisons: Sequence[Comparison],
-    finished: SystemResult,
-    prepared: Prepared,
-) -> Score:
-    notes = {
-        **one.notes[system],
-        "zero_weight": tuple(index for index, comparison in enumerate(comparisons) if comparison.zero_weight),
-        "unconverged": tuple(index for index, comparison in enumerate(comparisons) if comparison.unconverged),
-    }
-    alignments: tuple[Alignment | Flow | None, ...] | None = None
-    if prepared.options.alignments and finished.best_reference is not None:
-        best = finished.best_reference
-        alignments = tuple(c.alignments[best[index]] if c.alignments else None for index, c in enumerate(comparisons))
-    return _signed_score(one, system, finished, notes, prepared, run=one.run_fields[system], alignments=alignments)
-
-
-def _signed_score(
     one: PreparedMetric | PreparedTextMetric,
     system: str,
-    finished: SystemResult,
-    notes: SegmentNotes,
+    result: SystemResult,
+    comparisons: Sequence[Comparison],
     prepared: Prepared,
-    *,
-    run: Mapping[str, str],
-    alignments: tuple[Alignment | Flow | None, ...] | None = None,
 ) -> Score:
-    """A system's score with its signature; `run` are further fields of the run part."""
-    metric = one.metric
-    notes = order_notes({**notes, **finished.notes})
-    run_part = run_fields(notes) | dict(run) | dict(finished.run)
+    """A system's score with its notes and its signature."""
+    metric, best = one.metric, result.best_reference
+    notes = order_notes(
+        {
+            **one.notes[system],
+            "zero_weight": [index for index, comparison in enumerate(comparisons) if comparison.zero_weight],
+            "unconverged": [index for index, comparison in enumerate(comparisons) if comparison.unconverged],
+            **result.notes,
+        }
+    )
+    own = one.run_fields[system] if isinstance(one, PreparedMetric) else {}
+    alignments: tuple[Alignment | Flow | None, ...] | None = None
+    if prepared.options.alignments and comparisons and best is not None:
+        alignments = tuple(c.alignments[best[index]] if c.alignments else None for index, c in enumerate(comparisons))
     return Score(
         metric=metric.name,
         system=system or None,
-        segments=finished.segments,
+        segments=result.segments,
         main=metric.main,
         higher_is_better=metric.higher_is_better,
-        signature=Signature(metric.name, one.signature.recipe, run_part),
+        signature=Signature(metric.name, one.signature.recipe, {**run_fields(notes), **own, **result.run}),
         notes=notes,
-        best_reference=finished.best_reference,
+        best_reference=best,
         alignments=alignments,
-        corpus=finished.corpus,
-        distances=tuple(name for name in finished.segments if name in metric.distances),
-        statistics=finished.statistics,
+        corpus=result.corpus,
+        distances=tuple(name for name in result.segments if name in metric.distances),
+        statistics=result.statistics,
         origin=Origin(metric, prepared.corpus, prepared.options),
     )
-
-
-def _text_scores(one: PreparedTextMetric, prepared: Prepared) -> list[Score]:
-    total = len(one.corpus) * len(one.corpus.systems)
-    with (
-        Progress(total, show=prepared.options.progress, what=f"scoring {one.metric.name}", unit="segment") as advance,
-        run_context(advance=advance),
-    ):
-        return [_text_score(one, system, prepared) for system in one.corpus.systems]
-
-
-def _text_score(one: PreparedTextMetric, system: str, prepared: Prepared) -> Score:
-    with naming_documents(one.corpus):
-        finished = one.metric.score_texts(one.corpus.systems[system], one.corpus.references)
-    return _signed_score(one, system, finished, one.notes[system], prepared, run={})
 
 
 class Work(NamedTuple):
@@ -201,30 +187,22 @@ def say_if_long(prepared: Prepared) -> None:
 
 def _work_of_group(group: EncodingGroup, prepared: Prepared) -> Work:
     members = list(group.metrics.values())
-    tokens = members[0].tokenized.tokens
-    encoder = group.encoder
-    lengths = [len(one.tokens) for one in portions([tokens[t] for t in distinct_texts(members, prepared.segments)])]
-    highest = max((layer for one in members for layer in one.state.layers), default=0)
+    tokens, encoder, width = members[0].tokenized.tokens, group.encoder, group.encoder.hidden_size
+    texts = [tokens[text] for text in distinct_texts(members, prepared.segments)]
+    lengths = [len(portion.tokens) for portion in portions(texts)]
+    layers = max((layer for member in members for layer in member.state.layers), default=0)
     pairs = sum(
         len(tokens[hypotheses[index]]) * len(tokens[reference])
-        for one in members
-        for hypotheses in one.corpus.systems.values()
+        for member in members
+        for hypotheses in member.corpus.systems.values()
         for index in prepared.segments
-        for reference in one.corpus.references[index]
+        for reference in member.corpus.references[index]
     )
-    encoding = 0.0 if _on_gpu(prepared, encoder) else sum(_operations(length, highest, encoder) for length in lengths)
-    return Work(sum(lengths), pairs, encoding + 2.0 * pairs * encoder.hidden_size)
-
-
-def _operations(length: int, layers: int, encoder: Encoder) -> float:
-    """Of a transformer whose inner layer is four times as wide, with attention of all tokens to all."""
-    width = encoder.hidden_size
-    return float(length * layers * (24 * width * width + 4 * length * width))
-
-
-def _on_gpu(prepared: Prepared, encoder: Encoder) -> bool:
-    """Whether the model may run elsewhere than on the processor, so that nothing is known of its speed."""
-    return encoder.engine.startswith("torch") and prepared.options.device != "cpu"
+    operations = 2.0 * pairs * width
+    if not encoder.engine.startswith("torch") or prepared.options.device == "cpu":  # of others nothing is known
+        # A transformer whose inner layer is four times as wide, with attention of all tokens to all.
+        operations += sum(length * layers * (24 * width * width + 4 * length * width) for length in lengths)
+    return Work(sum(lengths), pairs, operations)
 
 
 def _operations_per_second() -> float:

@@ -39,62 +39,51 @@ PACKAGE = "package"
 #: Version of the grammar and of the names of fields.
 GRAMMAR = "1"
 
-#: Short names of fields, in the spirit of sacreBLEU's; options and notes declare their own. Others keep their name.
-ABBREVIATIONS = {
-    "model": "m",
-    "weights": "w",
-    "tokenizer": "t",
-    "config": "cf",
-    "maxlen": "ml",
-    "layers": "ls",
-    "refs": "#",
-    "sacrebleu": "sb",
-    "package": "pk",
-    "rouge_score": "rg",
-    "engine": "e",
-    "sentence_engine": "sg",
-    "lm_engine": "le",
-    "annotator_engine": "ae",
-    "tokenize_engine": "te",
-    "stemmer_engine": "sme",
-    "nlgauge": "v",
-    "idf_hyps": "ih",
-    "range": "ra",
-    "pairs": "pr",
-    "errors": "er",
-    "scores": "sc",
-    "better": "bt",
+#: Fields that no option or note declares: the name in a short signature, in the spirit of sacreBLEU's (empty: it
+#: keeps its own), and what `nlgauge signature show` says about it.
+_FIELDS = {
+    "metric": ("", "metric"),
+    "model": ("m", "encoder by name"),
+    "weights": ("w", "sha256 of the encoder's weights (first digits)"),
+    "tokenizer": ("t", "sha256 of the tokenizer (first digits)"),
+    "config": (
+        "cf",
+        "sha256 of what of the encoder's config.json vectors depend on (first digits); none without one",
+    ),
+    "maxlen": (
+        "ml",
+        "most tokens that the model reads at once; longer texts are truncated and counted, or read in windows",
+    ),
+    "layers": ("ls", "layers that are aggregated"),
+    "refs": (
+        "#",
+        "references per segment (var: the number varies); source: compared with the text that was "
+        "translated; none: looked at by itself",
+    ),
+    "sacrebleu": ("sb", "version of the package that computed the score"),
+    "rouge_score": ("rg", "version of the package that computed the score"),
+    "package": ("pk", "package and version that a metric of others comes with"),
+    "engine": ("e", "what computed the vectors, with its version and precision"),
+    "sentence_engine": ("sg", "what computed the sentence vectors, with its version and precision"),
+    "lm_engine": ("le", "what computed the fluency term, with its version and precision"),
+    "annotator_engine": ("ae", "package that annotated the texts, with its version"),
+    "tokenize_engine": ("te", "package behind BLEU's tokenizer, with its version, where it has one"),
+    "stemmer_engine": ("sme", "package that stemmed the words, with its version"),
+    "nlgauge": ("v", "version of this library"),
+    "sig": ("", "version of the signature's grammar"),
+    "idf_hyps": ("ih", "digest of the idf table of this system's own outputs"),
+    "range": ("ra", "digest of the range of each part over this corpus, on which every score depends"),
+    "pairs": ("pr", "pairs that the range was taken over"),
+    "errors": ("er", "rows that could not be scored and are left out, of a run over many shards"),
+    "scores": ("sc", "sha256 of the file that holds the scores of another tool (first digits)"),
+    "better": ("bt", "which scores of another tool are better, higher or lower ones"),
 }
 
+#: Short names of fields; options and notes declare their own. Others keep their name.
+ABBREVIATIONS = {name: short for name, (short, _) in _FIELDS.items() if short}
+
 #: What `nlgauge signature show` says about a field; options and notes say it themselves.
-MEANINGS = {
-    "metric": "metric",
-    "model": "encoder by name",
-    "weights": "sha256 of the encoder's weights (first digits)",
-    "tokenizer": "sha256 of the tokenizer (first digits)",
-    "config": "sha256 of what of the encoder's config.json vectors depend on (first digits); none without one",
-    "maxlen": "most tokens that the model reads at once; longer texts are truncated and counted, or read in windows",
-    "layers": "layers that are aggregated",
-    "refs": "references per segment (var: the number varies); source: compared with the text that was translated; "
-    "none: looked at by itself",
-    "sacrebleu": "version of the package that computed the score",
-    "rouge_score": "version of the package that computed the score",
-    "package": "package and version that a metric of others comes with",
-    "engine": "what computed the vectors, with its version and precision",
-    "sentence_engine": "what computed the sentence vectors, with its version and precision",
-    "lm_engine": "what computed the fluency term, with its version and precision",
-    "annotator_engine": "package that annotated the texts, with its version",
-    "tokenize_engine": "package behind BLEU's tokenizer, with its version, where it has one",
-    "stemmer_engine": "package that stemmed the words, with its version",
-    "nlgauge": "version of this library",
-    "sig": "version of the signature's grammar",
-    "idf_hyps": "digest of the idf table of this system's own outputs",
-    "range": "digest of the range of each part over this corpus, on which every score depends",
-    "pairs": "pairs that the range was taken over",
-    "errors": "rows that could not be scored and are left out, of a run over many shards",
-    "scores": "sha256 of the file that holds the scores of another tool (first digits)",
-    "better": "which scores of another tool are better, higher or lower ones",
-}
+MEANINGS = {name: meaning for name, (_, meaning) in _FIELDS.items()}
 
 
 def declare_field(name: str, *, short: str, meaning: str) -> None:
@@ -179,7 +168,7 @@ class Signature:
         if not metric or ":" in metric:
             msg = f"a signature starts with the metric's name and '|', got {text!r}"
             raise SignatureError(msg)
-        return cls(_unescape(metric), _split(fields, text), _split(run_text, text))
+        return cls(unquote(metric), _split(fields, text), _split(run_text, text))
 
     def difference(self, other: Signature) -> list[FieldDifference]:
         """Fields on which the two disagree, recipe first, in this signature's order."""
@@ -207,10 +196,6 @@ def _escape(value: str) -> str:
     return re.sub(r"[|%\s]", lambda match: quote(match[0], safe=""), value)
 
 
-def _unescape(value: str) -> str:
-    return unquote(value)
-
-
 def _join(fields: Mapping[str, str]) -> str:
     return "|".join(f"{key}:{_escape(value)}" for key, value in fields.items())
 
@@ -225,7 +210,7 @@ def _split(text: str, whole: str) -> dict[str, str]:
         if key in fields:
             msg = f"duplicate key {key!r} in signature {whole!r}"
             raise SignatureError(msg)
-        fields[key] = _unescape(value)
+        fields[key] = unquote(value)
     return fields
 
 
