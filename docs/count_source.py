@@ -130,7 +130,7 @@ def repeated_names(modules: Sequence[Module]) -> dict[str, int]:
 def count_flags() -> dict[str, tuple[int, int]]:
     """By command, the flags that `--help` shows and those that `--help-all` shows, without `-h`."""
     from nlgauge.apps.cli import build_parser
-    from nlgauge.apps.cli.parsing import CommandParser, is_shown
+    from nlgauge.apps.cli.flags import CommandParser, is_shown
 
     counts = {}
 

@@ -16,8 +16,7 @@ from docs.generated import TABLE_HEAD, option_row, write_or_check
 
 from nlgauge.apps.cli import build_parser, command_groups
 from nlgauge.apps.cli.common import MetricOptions, OutputOptions
-from nlgauge.apps.cli.flags import Flags, add_flags
-from nlgauge.apps.cli.parsing import CommandParser
+from nlgauge.apps.cli.flags import CommandParser, Flags, add_flags
 from nlgauge.core.kinds import Flag
 from nlgauge.core.operations import added_operations
 from nlgauge.core.options import Option

@@ -15,8 +15,7 @@ from pydantic import ValidationError
 
 from nlgauge.apps import cli
 from nlgauge.apps.cli.common import output_flags
-from nlgauge.apps.cli.flags import Flags, add_flags
-from nlgauge.apps.cli.parsing import CommandParser
+from nlgauge.apps.cli.flags import CommandParser, Flags, add_flags
 from nlgauge.apps.operations import operations
 from nlgauge.apps.service.calls import request_model
 from nlgauge.apps.service.policy import Policy

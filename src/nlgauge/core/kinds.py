@@ -39,6 +39,9 @@ class Kind(ABC):
     def __init__(self, values: str = "") -> None:
         self._values = values
 
+    metavar: str = "NAME"
+    """The name of a value in help, where an option has no other."""
+
     @property
     def names_file(self) -> bool:
         """Whether the values are files or folders."""
@@ -111,15 +114,18 @@ class Pattern(Kind):
 class Text(Kind):
     """Any text, such as the name of a model; a path is taken as its text."""
 
+    usual_values: str = ""
+    """What the text says, where a kind of texts always says the same."""
+
     def __init__(
         self,
-        values: str,
+        values: str = "",
         *,
         empty: bool = False,
         lower: bool = False,
         known: Callable[[], Iterable[str]] | None = None,
     ) -> None:
-        super().__init__(values)
+        super().__init__(values or self.usual_values)
         self._empty, self._lower = empty, lower
         self._known = known
         """Texts that are too many for help, but can be completed."""
@@ -138,6 +144,8 @@ class Text(Kind):
 
 class Int(Kind):
     """A whole number, or a word (kept as None) that leaves the choice to something else."""
+
+    metavar = "N"
 
     def __init__(
         self, least: int, most: int | None = None, *, word: str = "", note: str = "", also: Sequence[str] = ()
@@ -172,6 +180,8 @@ class Int(Kind):
 
 class Float(Kind):
     """A finite number in a range; `low` and `most` belong to it, `above` and `below` do not."""
+
+    metavar = "X"
 
     def __init__(
         self,
@@ -241,7 +251,7 @@ class Many(Kind):
     def __init__(
         self, kind: Kind, *, least: int = 0, most: int | None = None, again: bool = False, empty: bool = False
     ) -> None:
-        self.kind = kind
+        self.kind, self.metavar = kind, kind.metavar
         self.least, self.most = least, most
         self.again, self.empty = again, empty
 
@@ -285,41 +295,36 @@ class Many(Kind):
 
 class _Path(Text):
     names_file = True
-    called: ClassVar[str]
-    """The values in words, unless an option has others."""
-
-    def __init__(self, values: str = "") -> None:
-        super().__init__(values or self.called)
 
 
 class InputFile(_Path):
     """A file that is read."""
 
-    called = "a file"
+    usual_values, metavar = "a file", "FILE"
 
 
 class TextColumn(InputFile):
     """Texts in a file: one per line, or a column of a table."""
 
-    called = "FILE, FILE.tsv:COLUMN, FILE.csv:COLUMN, FILE.jsonl:KEY or -"
+    usual_values = "FILE, FILE.tsv:COLUMN, FILE.csv:COLUMN, FILE.jsonl:KEY or -"
 
 
 class OutputFile(_Path):
     """A file that is written."""
 
-    called = "a file to write"
+    usual_values, metavar = "a file to write", "FILE"
 
 
 class FigureFile(OutputFile):
     """A figure that is drawn."""
 
-    called = "a file .png, .svg or .pdf"
+    usual_values = "a file .png, .svg or .pdf"
 
 
 class Folder(_Path):
     """A folder."""
 
-    called = "a folder"
+    usual_values, metavar = "a folder", "FOLDER"
 
     def check(self, value: Any) -> str:
         """A path without a NUL character."""

@@ -14,7 +14,7 @@ import inspect
 import textwrap
 from abc import ABC, ABCMeta, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import Field, dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from importlib.metadata import packages_distributions, version
 from types import MappingProxyType, SimpleNamespace
@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from nlgauge.core.corpus import References
 from nlgauge.core.kinds import Choice
-from nlgauge.core.options import BY_PROFILE, Option, did_you_mean, option, option_of
+from nlgauge.core.options import BY_PROFILE, Option, did_you_mean, option, options_of
 from nlgauge.core.run_options import RunOptions
 from nlgauge.core.score import Note, SegmentNotes
 from nlgauge.core.signature import PACKAGE, RUNNER_FIELDS, declare_field
@@ -153,20 +153,30 @@ class Metric(ABC, metaclass=_RecipeType):
     """The option that may be given without its name, right after the colon of `name:value`."""
     _options: ClassVar[tuple[Mapping[str, Any], Mapping[str, Option]]]
     """What `options` answers, with the fields of the dataclass that it was made from."""
+    _option_lines: ClassVar[dict[str, str]] = {}
+    """What `help()` says of each option."""
 
     def __init_subclass__(cls, **rest: Any) -> None:
         super().__init_subclass__(**rest)
+        own = dict.fromkeys(vars(cls).get("__annotations__", ()), "")
         for name, entry in vars(cls).items():
             about = getattr(entry, "metadata", {}).get("option")
             if about is None:
                 continue
+            own[name] = f"{name}: {about.help}\n    {about.kind.values}"
             if name in _RESERVED or (about.signed and name in (*RUNNER_FIELDS, PACKAGE)):
                 msg = f"an option of {cls.__name__} cannot be called {name!r}, which has a meaning for every metric"
                 raise RecipeError(msg)
             if about.signed:
                 declare_field(name, short=about.short, meaning=about.help)
-        if "__doc__" in vars(cls) and cls.__doc__:
-            cls.__doc__ += _options_in_words(cls)
+        inherited: dict[str, str] = {}
+        for base in reversed(cls.__mro__[1:]):
+            inherited |= vars(base).get("_option_lines", {})
+        cls._option_lines = inherited | own
+        lines = [line for line in (own | inherited | own).values() if line]
+        if lines and vars(cls).get("__doc__"):
+            options = textwrap.indent("\n".join(lines), "    ")
+            cls.__doc__ = f"{cls.__doc__}" + textwrap.indent(f"\n\nOptions:\n{options}", "    ")
 
     @classmethod
     def options(cls) -> Mapping[str, Option]:
@@ -213,7 +223,7 @@ class Metric(ABC, metaclass=_RecipeType):
         options = self.options()
         for name, about in options.items():
             value = getattr(self, name)
-            if value is not BY_PROFILE:
+            if value is not BY_PROFILE and value is not about.default:
                 object.__setattr__(self, name, about.check(value))
         chosen = {name: getattr(self, name) for name in options}
         for name, value in chosen.items():
@@ -221,7 +231,7 @@ class Metric(ABC, metaclass=_RecipeType):
                 object.__setattr__(self, name, getattr(self.published, name))
         self.resolve()
         for name, reason in self.unused.items():
-            if chosen[name] != about_default(options[name]):
+            if chosen[name] != options[name].default:
                 msg = f"{name}={chosen[name]!r} {reason}; leave it out"
                 raise RecipeError(msg)
         self.check()
@@ -254,7 +264,7 @@ class Metric(ABC, metaclass=_RecipeType):
     def deviates(self) -> bool:
         """Whether an option is not as the profile has it."""
         return any(
-            getattr(self, name) != getattr(self.published, name, about_default(about))
+            getattr(self, name) != getattr(self.published, name, about.default)
             for name, about in self.options().items()
             if about.signed and about.in_profile and name != "profile" and name not in self.unused
         )
@@ -332,31 +342,9 @@ class Metric(ABC, metaclass=_RecipeType):
 
 
 def _options_of(cls: type[Metric]) -> dict[str, Option]:
-    known = {entry.name: option_of(entry) for entry in fields(cls)}
+    known = options_of(fields(cls))
     names = [name for base in cls.__mro__ for name in vars(base).get("__annotations__", ())]
-    order = dict.fromkeys(["profile", *names, *known])
-    return {name: about for name in order if (about := known.get(name)) is not None}
-
-
-def _options_in_words(cls: type[Metric]) -> str:
-    """What each option means, for `help()`; own ones first. The class is about to become a dataclass."""
-    own = {name: vars(cls).get(name) for name in vars(cls).get("__annotations__", ())}
-    inherited = {name: entry for base in reversed(cls.__mro__[1:]) for name, entry in _fields_of(base).items()}
-    entries = own | {name: own.get(name, entry) for name, entry in inherited.items()}
-    found = [(name, option_of(entry)) for name, entry in entries.items() if isinstance(entry, Field)]
-    lines = [f"{name}: {about.help}\n    {about.values}" for name, about in found if about is not None]
-    return textwrap.indent("\n\nOptions:\n" + textwrap.indent("\n".join(lines), "    "), "    ") if lines else ""
-
-
-def _fields_of(cls: type) -> dict[str, Any]:
-    """The fields that a dataclass has, whether or not a class below it has been made one."""
-    found: dict[str, Any] = vars(cls).get("__dataclass_fields__", {})
-    return found
-
-
-def about_default(about: Option) -> Any:
-    """An option's default as a recipe keeps it."""
-    return about.default if about.default is BY_PROFILE else about.check(about.default)
+    return {name: known[name] for name in dict.fromkeys(["profile", *names, *known]) if name in known}
 
 
 def base_metrics(recipes: Iterable[Metric]) -> list[Metric]:

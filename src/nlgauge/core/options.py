@@ -139,19 +139,19 @@ class Option:
 def option(default: Any, kind: Kind, *, help: str, **about: Any) -> Any:  # noqa: A002 - as argparse has it
     """A field of a recipe or of an `OptionSet` that can be set from text: `bertscore:layer=4`, `--layer 4`.
 
-    `about` are further fields of `Option`.
+    Further keywords are fields of `Option`.
     """
     return field(default=default, metadata={_KEY: Option("", default, kind, help, **about)})
 
 
-def option_of(entry: Field[Any]) -> Option | None:
-    """The option behind a field of a dataclass, with its name."""
-    about = entry.metadata.get(_KEY)
-    if about is None:
-        return None
-    default = about.default if entry.default is MISSING else entry.default
-    made: Option = replace(about, name=entry.name, default=default)
-    return made
+def options_of(entries: Iterable[Field[Any]]) -> dict[str, Option]:
+    """The options behind fields of a dataclass, by name."""
+    known = {}
+    for entry in entries:
+        if (about := entry.metadata.get(_KEY)) is not None:
+            default = about.default if entry.default is MISSING else entry.default
+            known[entry.name] = replace(about, name=entry.name, default=default)
+    return known
 
 
 def seed_option(default: int = 12345, *, needs: str = "") -> Any:
@@ -165,18 +165,19 @@ class OptionSet:
 
     called: ClassVar[str] = "options"
     """What messages and help call them."""
+    flag_names: ClassVar[Mapping[str, str]] = {}
+    """Options whose flags have another name."""
 
     @classmethod
     @cache
     def options(cls) -> Mapping[str, Option]:
         """The options by name, in the order of their declaration."""
-        known = {entry.name: option_of(entry) for entry in fields(cls)}
-        return MappingProxyType({name: entry for name, entry in known.items() if entry is not None})
+        return MappingProxyType(options_of(fields(cls)))
 
     @classmethod
     def flag_of(cls, name: str) -> str:
         """The flag of an option on the command line."""
-        return f"--{name.replace('_', '-')}"
+        return f"--{cls.flag_names.get(name, name).replace('_', '-')}"
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> Self:
@@ -200,7 +201,7 @@ class OptionSet:
     def __post_init__(self) -> None:
         for name, entry in self.options().items():
             value = getattr(self, name)
-            if value is not None or entry.default is not None:
+            if value is not entry.default:
                 object.__setattr__(self, name, entry.check(value))
         self.check()
 

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from nlgauge.apps.cli.flags import Flags, add_flags, given_options, read_options, refuse_flags
-from nlgauge.apps.cli.parsing import CommandParser
+from nlgauge.apps.cli.flags import CommandParser, Flags, add_flags, given_options, read_options, refuse_flags
 from nlgauge.core.kinds import Choice, Flag, Int, Many, OutputFile, Text, TextColumn
 from nlgauge.core.options import OptionSet, option
 from nlgauge.errors import RecipeError

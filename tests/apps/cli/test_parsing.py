@@ -9,7 +9,7 @@ import pytest
 from tests.apps.cli.conftest import Refusal, Run
 
 from nlgauge.apps.cli import build_parser, parser_for
-from nlgauge.apps.cli.parsing import CommandParser
+from nlgauge.apps.cli.flags import CommandParser
 
 SCORE = ("score", "a.txt", "--refs", "ref.txt")
 

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 from nlgauge._startup import OUT_OF_MEMORY, is_out_of_memory, loading_is_over
 from nlgauge._version import __version__
-from nlgauge.apps.cli.parsing import CommandParser, protect_stdin_columns
+from nlgauge.apps.cli.flags import CommandParser, protect_stdin_columns
 from nlgauge.errors import NlgaugeError, NlgaugeWarning, RecipeError
 
 __all__ = ["build_parser", "command_groups", "main", "parser_for"]

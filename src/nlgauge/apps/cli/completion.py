@@ -11,8 +11,7 @@ import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from nlgauge.apps.cli.flags import Command, Flags
-from nlgauge.apps.cli.parsing import CommandParser, is_shown
+from nlgauge.apps.cli.flags import Command, CommandParser, Flags, is_shown
 from nlgauge.core.kinds import Choice
 from nlgauge.core.options import OptionSet, option
 

@@ -1,4 +1,4 @@
-"""Commands and their flags, made from declared options.
+"""The parser that all commands share, and commands with their flags, made from declared options.
 
     COMMANDS = {
         "study tune-layer": Command(
@@ -11,19 +11,21 @@
 `run` takes the parsed arguments and returns a `Result`, which is written as the command asks for it, or an exit
 status. After parsing, `args.given` holds the values that the command sets, and every option without one has its
 default in `args`. `check_options` parses and checks the values by the options themselves: a message is the same on
-the command line, in Python and in a request.
+the command line, in Python and in a request. No flag can be abbreviated, usage errors are short, and a flag that few
+need is hidden from `--help` and shown by `--help-all`.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Collection, Iterable, Mapping
+import shutil
+import sys
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeVar
 
-from nlgauge.apps.cli.parsing import FULL_HELP, CommandParser, add_hidden
-from nlgauge.core.kinds import Flag, Float, Folder, InputFile, Int, Kind, Many, OutputFile
-from nlgauge.core.options import Option, OptionSet
+from nlgauge.core.kinds import Flag, Many
+from nlgauge.core.options import Option, OptionSet, did_you_mean
 from nlgauge.errors import RecipeError
 
 if TYPE_CHECKING:
@@ -31,15 +33,174 @@ if TYPE_CHECKING:
 
 Options = TypeVar("Options", bound=OptionSet)
 
-#: Names of values in help, by kind.
-_METAVARS: tuple[tuple[type[Kind], str], ...] = (
-    (Int, "N"),
-    (Float, "X"),
-    (InputFile, "FILE"),
-    (OutputFile, "FILE"),
-    (Folder, "FOLDER"),
-    (Kind, "NAME"),
-)
+#: Widest line of help; wider ones are hard to read.
+_WIDEST = 100
+
+
+class _Formatter(argparse.RawDescriptionHelpFormatter):
+    """Examples as they are written, and flags and their help side by side."""
+
+    def __init__(self, prog: str) -> None:
+        width = min(shutil.get_terminal_size().columns, _WIDEST) - 2
+        super().__init__(prog, max_help_position=27, width=width)
+
+    def _format_args(self, action: argparse.Action, default_metavar: str) -> str:
+        if action.nargs in {"+", "*"}:
+            return f"{self._metavar_formatter(action, default_metavar)(1)[0]} ..."
+        return super()._format_args(action, default_metavar)
+
+    def _format_action_invocation(self, action: argparse.Action) -> str:
+        """`-r, --refs REF ...`, the value named once."""
+        if not action.option_strings or action.nargs == 0:
+            return super()._format_action_invocation(action)
+        values = self._format_args(action, self._get_default_metavar_for_optional(action))
+        return f"{', '.join(action.option_strings)} {values}"
+
+
+class CommandParser(argparse.ArgumentParser):
+    """A command or sub-command; its sub-commands are of this class too."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        options.setdefault("allow_abbrev", False)
+        options.setdefault("formatter_class", _Formatter)
+        super().__init__(*args, **options)
+
+    def short_usage(self) -> str:
+        """One line: what must be there."""
+        if self.usage:
+            return self.usage
+        words = [self.prog]
+        for action in self._actions:
+            if isinstance(action, argparse._SubParsersAction):
+                return f"{self.prog} {action.metavar or 'COMMAND'} ..."
+            name = action.metavar if isinstance(action.metavar, str) else " ".join(action.metavar or ())
+            name = name or action.dest.upper()
+            if action.nargs in {"*", "+"}:
+                name += " ..."
+            if not action.option_strings:
+                words.append(name)
+            elif action.required:
+                words.append(f"{action.option_strings[-1]} {name}")
+        return " ".join([*words, "[options]"])
+
+    def format_usage(self) -> str:
+        return f"usage: {self.short_usage()}\n"
+
+    def format_help(self, *, full: bool = False) -> str:
+        """The help; with `full`, also flags that few need. No other command needs the help of flags."""
+        self.usage = self.short_usage().replace("%", "%%")
+        for action in self._actions:
+            if (entry := getattr(action, "option", None)) is not None:
+                action.help = argparse.SUPPRESS if entry.hidden and not full else flag_help(entry).replace("%", "%%")
+        return super().format_help()
+
+    def error(self, message: str) -> NoReturn:
+        for action in self._actions:
+            if isinstance(action, argparse._SubParsersAction) and message.endswith(f"required: {action.metavar}"):
+                message = f"{action.metavar} is missing; see '{self.prog} --help'"
+        self.exit(2, f"{self.format_usage()}{self.prog}: error: {message}\n")
+
+    def parse_known_args(  # type: ignore[override]  # one of the overloads is enough here
+        self, args: Sequence[str] | None = None, namespace: Any = None
+    ) -> tuple[Any, list[str]]:
+        """As argparse has it, but a sub-command complains of unknown flags itself, with its own usage.
+
+        Without any words, a command that has sub-commands lists them.
+        """
+        if not args and args is not None and self._subparsers is not None:
+            self.print_help()
+            self.exit()
+        parsed, extra = super().parse_known_args(args, namespace)
+        if extra:
+            hint = self._hint(extra, getattr(parsed, "metric", None) or ())
+            self.error(f"unrecognized arguments: {' '.join(extra)}{hint}")
+        _note_options(parsed, self._actions)
+        return parsed, []
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        if isinstance(action, argparse._SubParsersAction) and value not in action.choices:
+            known = _spellings(action)
+            hint = did_you_mean(value, known)
+            for name in known:
+                hint = hint.replace(f"'{name}'", f"'{self.prog} {known[name]}'")
+            hint = hint or f"; see '{self.prog} --help'"
+            raise argparse.ArgumentError(None, f"unknown command {value!r}{hint}")
+        super()._check_value(action, value)
+
+    def _hint(self, extra: Sequence[str], metrics: Sequence[str]) -> str:
+        text = extra[0]
+        if text.startswith("-"):
+            name = text.partition("=")[0].lstrip("-")
+            if "--metric" in self._option_string_actions and (hint := _metric_option_hint(name, extra, metrics)):
+                return hint
+            names = [flag.removeprefix("--") for flag in self._option_string_actions if flag.startswith("--")]
+            return did_you_mean(name, names).replace(" '", " '--")
+        takes_files = any(not action.option_strings and action.nargs in {"*", "+"} for action in self._actions)
+        return f"; files come first, right after '{self.prog}'" if takes_files else ""
+
+    def _print_message(self, message: str, file: Any = None) -> None:
+        # argparse ignores an error here, and a help that could not be written would end with status 0.
+        if message:
+            (file or sys.stderr).write(message)
+
+
+def _spellings(commands: argparse.Action) -> dict[str, str]:
+    """How to call a command or sub-command, by its name."""
+    parsers: dict[str, argparse.ArgumentParser] = dict(commands.choices or {})
+    deeper = {
+        name: f"{first} {name}"
+        for first, parser in parsers.items()
+        for action in parser._actions
+        if isinstance(action, argparse._SubParsersAction)
+        for name in action.choices
+    }
+    return deeper | {name: name for name in parsers}
+
+
+def _metric_option_hint(name: str, extra: Sequence[str], metrics: Sequence[str]) -> str:
+    """How an option of a metric is written, where a flag has its name; a metric of the command is the example."""
+    from nlgauge.core.registry import METRICS, metric_name  # not needed by a correct command
+
+    option = name.replace("-", "_")
+    owners = [metric.name for metric in METRICS.values() if option in metric.options()]
+    if not owners:
+        return ""
+    recipe = next((text for text in metrics if "|" not in text and metric_name(text) in owners), "")
+    recipe = recipe or ("bertscore" if "bertscore" in owners else owners[0])
+    value = extra[0].partition("=")[2] or (extra[1] if len(extra) > 1 else "VALUE")
+    return f"; an option of a metric is written -m {recipe}{',' if ':' in recipe else ':'}{option}={value}"
+
+
+def _note_options(args: argparse.Namespace, actions: Iterable[Any]) -> None:
+    """Note in the parsed arguments which options the command has and which values it sets; fill in the defaults."""
+    declared = {action.dest: action for action in actions if hasattr(action, "option")}
+    if not declared:
+        return
+    args.actions, args.declared, args.given = declared, {}, {}
+    for name, action in declared.items():
+        args.declared[name] = action.option
+        value = getattr(args, name)
+        # argparse has an empty list for positional arguments that are not there.
+        if value is None or (value == [] and not action.option_strings):
+            setattr(args, name, action.option.default)
+        else:
+            args.given[name] = value
+
+
+class _HelpAll(argparse.Action):
+    def __call__(self, parser: Any, *_: Any) -> None:
+        parser._print_message(parser.format_help(full=True), sys.stdout)
+        parser.exit()
+
+
+def is_shown(action: argparse.Action) -> bool:
+    """Whether `--help-all` shows a flag."""
+    return action.help is not argparse.SUPPRESS or hasattr(action, "option")
+
+
+def protect_stdin_columns(argv: Sequence[str]) -> list[str]:
+    """Let `-:COLUMN` through argparse, which would take it for an option; `_unprotected` undoes it."""
+    return [f"\0{text}" if text.startswith("-:") else text for text in argv]
 
 
 def flag_of(name: str) -> str:
@@ -49,11 +210,6 @@ def flag_of(name: str) -> str:
     '--src-lang'
     """
     return f"--{name.replace('_', '-')}"
-
-
-def _flag_by(owner: Any, name: str) -> str:
-    """The flag as the set of options calls it; recipes of metrics have no names of their own for flags."""
-    return owner.flag_of(name) if issubclass(owner, OptionSet) else flag_of(name)
 
 
 class Flags(NamedTuple):
@@ -74,15 +230,19 @@ class Flags(NamedTuple):
 def add_flags(parser: CommandParser, *flags: Flags) -> None:
     """Add flags to a parser; those with one title are in one group."""
     groups: dict[str, Any] = {"": parser}
+    hidden = False
     for options, title, only, without, change, exclusive in flags:
         if title not in groups:
             groups[title] = parser.add_argument_group(title)
         target = parser.add_mutually_exclusive_group(required=True) if exclusive else groups[title]
-        for name, entry in options.options().items():
+        for name, declared in options.options().items():
             if name not in without and (not only or name in only):
-                _add_flag(target, replace(entry, **(change or {}).get(name, {})), options)
-    if any(hasattr(action, FULL_HELP) for action in parser._actions):
-        parser.add_help_all()
+                changes = (change or {}).get(name)
+                entry = replace(declared, **changes) if changes else declared
+                _add_flag(target, entry, options)
+                hidden = hidden or entry.hidden
+    if hidden:
+        parser.add_argument("--help-all", action=_HelpAll, nargs=0, help="all flags, also those that few need")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -123,39 +283,42 @@ class Command:
 
 
 def _add_flag(group: Any, entry: Option, owner: Any) -> None:
-    flags = [*([entry.flag] if entry.flag else []), _flag_by(owner, entry.name)]
-    names = [entry.name] if entry.positional else flags
-    settings: dict[str, Any] = {"default": None, "help": flag_help(entry).replace("%", "%%")}
-    if isinstance(entry.kind, Flag):
+    kind = entry.kind
+    # The help is made when it is asked for (`CommandParser.format_help`).
+    settings: dict[str, Any] = {"default": None, "help": argparse.SUPPRESS if entry.hidden else None}
+    if isinstance(kind, Flag):
         settings |= {"action": "store_const", "const": True}
     else:
-        settings |= {"metavar": _value_names(entry), "type": _unprotected}
-    settings |= _number_of_values(entry)
+        names = entry.metavar.split()
+        settings |= {
+            "type": _unprotected,
+            "metavar": tuple(names) if len(names) > 1 else entry.metavar or kind.metavar,
+        }
+    if not isinstance(kind, Many):
+        settings |= {"nargs": "?"} if entry.positional and not entry.required else {}
+    elif isinstance(kind.kind, Many):  # a list for each time that the flag is given
+        settings |= {"action": "append", "nargs": kind.kind.most}
+    elif kind.most is not None and kind.most == kind.least > 1:
+        settings["nargs"] = kind.most
+    else:
+        settings["nargs"] = "*" if kind.empty or (entry.positional and not kind.least) else "+"
+        settings |= {"action": "extend"} if kind.again else {}
+    flags = [entry.name]
     if not entry.positional:
         settings |= {"dest": entry.name, "required": entry.required}
+        # Recipes of metrics have no names of their own for flags.
+        name = getattr(owner, "flag_names", {}).get(entry.name, entry.name)
+        flags = [*([entry.flag] if entry.flag else []), f"--{name.replace('_', '-')}"]
     try:
-        action = add_hidden(group, *names, **settings) if entry.hidden else group.add_argument(*names, **settings)
+        action = group.add_argument(*flags, **settings)
     except argparse.ArgumentError as error:
         msg = f"option {entry.name!r} of {owner.__name__} has the flag of another option of the command; rename it"
         raise RecipeError(msg) from error
     action.option, action.owner = entry, owner
 
 
-def _number_of_values(entry: Option) -> dict[str, Any]:
-    """How argparse reads the values of a list."""
-    kind = entry.kind
-    if not isinstance(kind, Many):
-        return {"nargs": "?"} if entry.positional and not entry.required else {}
-    if isinstance(kind.kind, Many):  # a list for each time that the flag is given
-        return {"action": "append", "nargs": kind.kind.most}
-    if kind.most is not None and kind.most == kind.least > 1:
-        return {"nargs": kind.most}
-    count = "*" if kind.empty or (entry.positional and not kind.least) else "+"
-    return {"nargs": count} | ({"action": "extend"} if kind.again else {})
-
-
 def _unprotected(text: str) -> str:
-    """A value as the user wrote it (see `protect_stdin_columns` of parsing.py)."""
+    """A value as the user wrote it (see `protect_stdin_columns`)."""
     return text.removeprefix("\0")
 
 
@@ -166,20 +329,6 @@ def flag_help(entry: Option) -> str:
     silent = entry.required or entry.default is None or entry.default is False or entry.default in ((), "")
     default = entry.unset if entry.unset else "" if silent else entry.default_text
     return f"{entry.help}{words}" + (f" (default: {default})" if default else "")
-
-
-def _value_names(entry: Option) -> str | tuple[str, ...]:
-    """The name of the value in help and messages, or of each of a fixed number of values."""
-    if entry.metavar:
-        names = tuple(entry.metavar.split())
-        return names if len(names) > 1 else entry.metavar
-    inner = innermost(entry.kind)
-    return next(name for known, name in _METAVARS if isinstance(inner, known))
-
-
-def innermost(kind: Kind) -> Kind:
-    """The kind of a single value."""
-    return innermost(kind.kind) if isinstance(kind, Many) else kind
 
 
 def set_option(args: argparse.Namespace, name: str, value: Any) -> None:
@@ -209,18 +358,17 @@ def check_options(args: argparse.Namespace) -> None:
 
 def _shown(args: argparse.Namespace, name: str, *, value: bool = False) -> str:
     """An option in messages: its flag, or the name of a positional argument."""
-    entry = args.declared[name]
-    names = _value_names(entry)
-    metavar = names if isinstance(names, str) else " ".join(names)
-    if entry.positional:
-        return metavar
-    flag = _flag_by(args.owners[name], name)
-    return f"{flag} {metavar}" if value and not isinstance(entry.kind, Flag) else flag
+    action = args.actions[name]
+    metavar = " ".join(action.metavar) if isinstance(action.metavar, tuple) else action.metavar
+    if not action.option_strings:
+        return str(metavar)
+    flag: str = action.option_strings[-1]
+    return f"{flag} {metavar}" if value and metavar else flag
 
 
 def given_options(args: argparse.Namespace, options: Any) -> dict[str, Any]:
     """The options that the command sets; another flag of the command may have the name of an option."""
-    return {name: value for name, value in getattr(args, "given", {}).items() if args.owners[name] is options}
+    return {name: value for name, value in getattr(args, "given", {}).items() if args.actions[name].owner is options}
 
 
 def refuse_flags(args: argparse.Namespace, names: Iterable[str], reason: str) -> None:

@@ -11,8 +11,8 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from nlgauge.apps.cli.flags import flag_of, innermost
-from nlgauge.core.kinds import FigureFile, InputFile, OutputFile
+from nlgauge.apps.cli.flags import flag_of
+from nlgauge.core.kinds import FigureFile, InputFile, Many, OutputFile
 from nlgauge.core.resources import Resource
 from nlgauge.core.result import Result
 from nlgauge.errors import InputError
@@ -22,12 +22,8 @@ from nlgauge.io.textfiles import parse_source
 
 #: Suffixes of files that are not text, so that a table under such a name could not be opened.
 _NOT_WRITTEN = frozenset(
-    f".{name}"
-    for name in (
-        *("bmp", "eps", "gif", "jpeg", "jpg", "pdf", "png", "ps", "svg", "tif", "tiff", "webp"),
-        *("doc", "docx", "odp", "ods", "odt", "ppt", "pptx", "rtf", "xls", "xlsb", "xlsm", "xlsx"),
-        *("feather", "h5", "parquet", "pickle", "pkl", "sqlite", "zip"),
-    )
+    """.bmp .eps .gif .jpeg .jpg .pdf .png .ps .svg .tif .tiff .webp .doc .docx .odp .ods .odt .ppt .pptx .rtf .xls
+    .xlsb .xlsm .xlsx .feather .h5 .parquet .pickle .pkl .sqlite .zip""".split()  # noqa: SIM905 - easier to read
 )
 
 
@@ -43,11 +39,10 @@ def check_outputs(args: argparse.Namespace) -> None:
     if getattr(args, "output", None) == "-" and isinstance(sys.stdout, ClosedOutput):
         msg = "standard output is closed; name a file with -o FILE"
         raise InputError(msg)
-    inputs = _input_paths(args)
     taken: dict[str, str] = {}
     for name, entry in getattr(args, "declared", {}).items():
         path = getattr(args, name)
-        if not isinstance(entry.kind, OutputFile) or not path or path == "-":
+        if not path or path == "-" or not isinstance(entry.kind, OutputFile):
             continue
         check_writable(path)
         if isinstance(entry.kind, FigureFile):
@@ -66,8 +61,8 @@ def check_outputs(args: argparse.Namespace) -> None:
         if known != flag and not _is_device(path):
             msg = f"{known} and {flag} both write {path!r}; give each a file of its own"
             raise InputError(msg)
-        for given in inputs:
-            if os.path.isfile(path) and os.path.exists(given) and os.path.samefile(path, given):
+        for source in _input_paths(args) if os.path.isfile(path) else ():
+            if os.path.exists(source) and os.path.samefile(path, source):
                 msg = f"{path!r} is an input of this command and would be replaced; write to another file"
                 raise InputError(msg)
 
@@ -79,8 +74,11 @@ def _is_device(path: str) -> bool:
 
 def _input_paths(args: argparse.Namespace) -> list[str]:
     texts = list(getattr(args, "signature_options", {}).values())
-    for name, entry in getattr(args, "declared", {}).items():
-        if isinstance(innermost(entry.kind), InputFile | Resource):
+    for name, entry in args.declared.items():
+        kind = entry.kind
+        while isinstance(kind, Many):
+            kind = kind.kind
+        if isinstance(kind, InputFile | Resource):
             texts += _flat(getattr(args, name))
     for recipe in getattr(args, "metric", None) or ():
         texts += recipe.split(":", 1)[-1].split(",")  # sentsim:bounds=FILE
@@ -99,8 +97,8 @@ def _flat(value: object) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, tuple):
-        for one in value:
-            yield from _flat(one)
+        for item in value:
+            yield from _flat(item)
 
 
 def check_writable(path: str) -> None:

@@ -8,6 +8,7 @@ import logging
 import os
 import re
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
@@ -26,9 +27,6 @@ from nlgauge.io.store.catalog import encoder_names, find_card
 
 #: Seconds that a stop may wait at most: a day.
 _LONGEST_STOP = 86_400.0
-
-#: Settings whose flag names one of several values.
-_LISTS = ("host_names", "allow_origins")
 
 #: Values that settings accept, in words.
 _HOST = "a name such as scores.example.org or an address such as [::1], without scheme, port or path"
@@ -81,14 +79,8 @@ class Limits(OptionSet):
     keep_bytes: int = _count(1_000_000_000, "bytes that all results may take")
     """The oldest go first."""
 
-    @classmethod
-    def flag_of(cls, name: str) -> str:
-        """The flag of `nlgauge serve` that sets a limit.
 
-        >>> Limits.flag_of("job_texts"), Limits.flag_of("keep_days")
-        ('--max-job-texts', '--keep-days')
-        """
-        return super().flag_of(name if name.startswith("keep") else f"max_{name}")
+Limits.flag_names = {name: f"max_{name}" for name in Limits.options() if not name.startswith("keep")}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,6 +88,11 @@ class ServeOptions(OptionSet):
     """Where a service listens, whom it serves, what it offers."""
 
     called: ClassVar[str] = "settings of a service"
+    flag_names: ClassVar[Mapping[str, str]] = {
+        "folder": "data",
+        "host_names": "host_name",
+        "allow_origins": "allow_origin",
+    }
 
     host: str = option("127.0.0.1", Text("an address"), help="address to listen on", metavar="HOST")
     port: int = option(8765, Int(0, 65535), help="port; 0: a free one")
@@ -146,11 +143,6 @@ class ServeOptions(OptionSet):
         hidden=True,
         metavar="S",
     )
-
-    @classmethod
-    def flag_of(cls, name: str) -> str:
-        """The flag of `nlgauge serve`; those of lists name one of their values."""
-        return super().flag_of({"folder": "data"}.get(name, name.removesuffix("s") if name in _LISTS else name))
 
     def check(self) -> None:
         """Refuse engines and models that are not known, and names that no request can ever match."""
