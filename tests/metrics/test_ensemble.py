@@ -55,7 +55,7 @@ def norms(tmp_path: Path) -> str:
 def test_the_score_is_the_average_of_deviations_with_distances_negated(
     norms: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(METRICS._found, "lengths", Lengths)
+    monkeypatch.setitem(METRICS._all, "lengths", Lengths)
     hyps, refs = ["a cat", "a small cat"], ["a cat", "a cat sat"]
     chrf = nlgauge.score(hyps, refs, metric="chrf").segments["chrf"]
     found = nlgauge.score(hyps, refs, metric="ensemble:chrf+lengths", norms=norms)

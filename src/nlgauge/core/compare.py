@@ -24,6 +24,7 @@ gives the bytes of one that was not.
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import os
 import re
@@ -239,7 +240,8 @@ def distinct_texts(metrics: Sequence[PreparedMetric], segments: range) -> list[s
     views: list[Corpus] = list({id(metric.corpus): metric.corpus for metric in metrics}.values())
     wanted = whole_groups(metrics, segments)
     stand_in = [""] if any(metric.zero_unknown for metric in metrics) else []
-    return list(dict.fromkeys([*stand_in, *(text for index in wanted for text in segment_texts(views, index))]))
+    texts = itertools.chain(stand_in, *[segment_texts(views, index) for index in wanted])
+    return list(dict.fromkeys(texts))
 
 
 def group_size(metrics: Iterable[PreparedMetric]) -> int:

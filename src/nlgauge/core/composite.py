@@ -76,8 +76,7 @@ def member_text(recipe: str) -> str:
 class MemberRecipes(Kind):
     """Recipes joined by +, or a list of them."""
 
-    def __init__(self) -> None:
-        super().__init__("metrics joined by +, with options in parentheses: bertscore(layer=5)+chrf")
+    values = "metrics joined by +, with options in parentheses: bertscore(layer=5)+chrf"
 
     def check(self, value: Any) -> str:
         """The members as text; what they name is checked where the recipe is made."""

@@ -12,6 +12,7 @@ import os
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 __all__ = [
@@ -34,12 +35,9 @@ __all__ = [
 
 
 class Kind(ABC):
-    """Values of one kind; `values` has them in words, as they stand after "must be"."""
+    """Values of one kind."""
 
-    def __init__(self, values: str = "") -> None:
-        self._values = values
-
-    metavar: str = "NAME"
+    metavar: ClassVar[str] = "NAME"
     """The name of a value in help, where an option has no other."""
 
     @property
@@ -48,9 +46,9 @@ class Kind(ABC):
         return False
 
     @property
+    @abstractmethod
     def values(self) -> str:
         """The values in words, as they stand after "must be"."""
-        return self._values
 
     def parse(self, text: str) -> Any:
         """A value from text; a ValueError where the text is none."""
@@ -81,8 +79,12 @@ class Choice(Kind):
     """One of a few words."""
 
     def __init__(self, *words: str) -> None:
-        super().__init__(joined_by_or(words) if len(words) < 3 else f"one of {', '.join(words)}")
         self.words = words
+
+    @property
+    def values(self) -> str:
+        """The words."""
+        return joined_by_or(self.words) if len(self.words) < 3 else f"one of {', '.join(self.words)}"
 
     def check(self, value: Any) -> str:
         """One of the words; True and False read well in Python where they are yes and no."""
@@ -97,65 +99,62 @@ class Choice(Kind):
         return self.words
 
 
+@dataclass(eq=False)
 class Pattern(Kind):
     """A word of a certain form, such as `layer-4`."""
 
-    def __init__(self, pattern: str, values: str) -> None:
-        super().__init__(values)
-        self._pattern = re.compile(pattern)
+    pattern: str
+    values: str = ""
 
     def check(self, value: Any) -> str:
         """A text of the form."""
-        if not isinstance(value, str) or not self._pattern.fullmatch(value):
+        if not isinstance(value, str) or not re.fullmatch(self.pattern, value):
             raise ValueError
         return value
 
 
+@dataclass(eq=False)
 class Text(Kind):
     """Any text, such as the name of a model; a path is taken as its text."""
 
-    usual_values: str = ""
-    """What the text says, where a kind of texts always says the same."""
-
-    def __init__(
-        self,
-        values: str = "",
-        *,
-        empty: bool = False,
-        lower: bool = False,
-        known: Callable[[], Iterable[str]] | None = None,
-    ) -> None:
-        super().__init__(values or self.usual_values)
-        self._empty, self._lower = empty, lower
-        self._known = known
-        """Texts that are too many for help, but can be completed."""
+    values: str = "a text"
+    _: KW_ONLY
+    empty: bool = False
+    lower: bool = False
+    known: Callable[[], Iterable[str]] | None = None
+    """Texts that are too many for help, but can be completed."""
 
     def check(self, value: Any) -> str:
         """The text."""
         text = as_text(value)
-        if not text and not self._empty:
+        if not text and not self.empty:
             raise ValueError
-        return text.lower() if self._lower else text
+        return text.lower() if self.lower else text
 
     def completions(self) -> tuple[str, ...]:
         """Words of help, or the known texts."""
-        return self.words_of() if self._known is None else tuple(self._known())
+        return self.words_of() if self.known is None else tuple(self.known())
 
 
+@dataclass(eq=False)
 class Int(Kind):
     """A whole number, or a word (kept as None) that leaves the choice to something else."""
 
-    metavar = "N"
+    metavar: ClassVar[str] = "N"
+    least: int
+    most: int | None = None
+    _: KW_ONLY
+    word: str = ""
+    note: str = ""
+    also: Sequence[str] = ()
+    """Words that are values of their own."""
 
-    def __init__(
-        self, least: int, most: int | None = None, *, word: str = "", note: str = "", also: Sequence[str] = ()
-    ) -> None:
-        number = f"a whole number from {least}{'' if most is None else f' to {most}'}{f' ({note})' if note else ''}"
-        super().__init__(joined_by_or([number, *(repr(value) for value in (*also, word) if value)]))
-        self.least, self.most = least, most
-        self.word = word
-        self.also = tuple(also)
-        """Words that are values of their own."""
+    @property
+    def values(self) -> str:
+        """The range and the words."""
+        top = "" if self.most is None else f" to {self.most}"
+        number = f"a whole number from {self.least}{top}{f' ({self.note})' if self.note else ''}"
+        return joined_by_or([number, *(repr(word) for word in (*self.also, self.word) if word)])
 
     def parse(self, text: str) -> int | str | None:
         """A number, or the word."""
@@ -178,27 +177,28 @@ class Int(Kind):
         return self.word if value is None else str(value)
 
 
+@dataclass(eq=False)
 class Float(Kind):
     """A finite number in a range; `low` and `most` belong to it, `above` and `below` do not."""
 
-    metavar = "X"
+    metavar: ClassVar[str] = "X"
+    low: float = -math.inf
+    below: float = math.inf
+    _: KW_ONLY
+    above: float = -math.inf
+    most: float = math.inf
+    unit: str = ""
 
-    def __init__(
-        self,
-        low: float = -math.inf,
-        below: float = math.inf,
-        *,
-        above: float = -math.inf,
-        most: float = math.inf,
-        unit: str = "",
-    ) -> None:
-        lower = f"from {low:g}" if math.isfinite(low) else ""
-        lower = f"above {above:g}" if math.isfinite(above) else lower
-        upper = f"below {below:g}" if math.isfinite(below) else ""
-        lower = f"{lower} to {most:g}" if math.isfinite(most) else lower
-        ends = ", ".join(end for end in (lower, upper) if end)
-        super().__init__(f"a number {f'of {unit} ' if unit else ''}{ends}" if ends else "a finite number")
-        self.low, self.below, self.above, self.most = low, below, above, most
+    @property
+    def values(self) -> str:
+        """The range."""
+        lower = f"from {self.low:g}" if math.isfinite(self.low) else ""
+        lower = f"above {self.above:g}" if math.isfinite(self.above) else lower
+        upper = f"below {self.below:g}" if math.isfinite(self.below) else ""
+        lower = f"{lower} to {self.most:g}" if math.isfinite(self.most) else lower
+        ends = [end for end in (lower, upper) if end]
+        number = f"a number of {self.unit}" if self.unit else "a number"
+        return " ".join([number, ", ".join(ends)]) if ends else "a finite number"
 
     def parse(self, text: str) -> float:
         """A number."""
@@ -221,8 +221,10 @@ class Float(Kind):
 class Flag(Kind):
     """Yes or no."""
 
-    def __init__(self) -> None:
-        super().__init__("True or False")
+    @property
+    def values(self) -> str:
+        """Both values."""
+        return "True or False"
 
     def parse(self, text: str) -> bool:
         """From the words of a signature or a settings file."""
@@ -242,18 +244,24 @@ class Flag(Kind):
         return "yes" if value else "no"
 
 
+@dataclass(eq=False)
 class Many(Kind):
     """Several values of one kind, kept as a tuple.
 
     A flag with `again` may be given several times, and one with `empty` without a value.
     """
 
-    def __init__(
-        self, kind: Kind, *, least: int = 0, most: int | None = None, again: bool = False, empty: bool = False
-    ) -> None:
-        self.kind, self.metavar = kind, kind.metavar
-        self.least, self.most = least, most
-        self.again, self.empty = again, empty
+    kind: Kind
+    _: KW_ONLY
+    least: int = 0
+    most: int | None = None
+    again: bool = False
+    empty: bool = False
+
+    @property
+    def metavar(self) -> str:  # type: ignore[override]  # a constant of other kinds
+        """That of one value."""
+        return self.kind.metavar
 
     @property
     def values(self) -> str:
@@ -297,34 +305,42 @@ class _Path(Text):
     names_file = True
 
 
+@dataclass(eq=False)
 class InputFile(_Path):
     """A file that is read."""
 
-    usual_values, metavar = "a file", "FILE"
+    metavar: ClassVar[str] = "FILE"
+    values: str = "a file"
 
 
+@dataclass(eq=False)
 class TextColumn(InputFile):
     """Texts in a file: one per line, or a column of a table."""
 
-    usual_values = "FILE, FILE.tsv:COLUMN, FILE.csv:COLUMN, FILE.jsonl:KEY or -"
+    values: str = "FILE, FILE.tsv:COLUMN, FILE.csv:COLUMN, FILE.jsonl:KEY or -"
 
 
+@dataclass(eq=False)
 class OutputFile(_Path):
     """A file that is written."""
 
-    usual_values, metavar = "a file to write", "FILE"
+    metavar: ClassVar[str] = "FILE"
+    values: str = "a file to write"
 
 
+@dataclass(eq=False)
 class FigureFile(OutputFile):
     """A figure that is drawn."""
 
-    usual_values = "a file .png, .svg or .pdf"
+    values: str = "a file .png, .svg or .pdf"
 
 
+@dataclass(eq=False)
 class Folder(_Path):
     """A folder."""
 
-    usual_values, metavar = "a folder", "FOLDER"
+    metavar: ClassVar[str] = "FOLDER"
+    values: str = "a folder"
 
     def check(self, value: Any) -> str:
         """A path without a NUL character."""
@@ -338,8 +354,12 @@ class NameList(Kind):
     """Some of a list of names, each once, joined by +; or `all`."""
 
     def __init__(self, *names: str) -> None:
-        super().__init__(f"some of {', '.join(names)}, each once, joined by +; or all")
         self.names = names
+
+    @property
+    def values(self) -> str:
+        """The names."""
+        return f"some of {', '.join(self.names)}, each once, joined by +; or all"
 
     def check(self, value: Any) -> str:
         """The names, `all` spelt out."""
@@ -351,20 +371,26 @@ class NameList(Kind):
         return "+".join(chosen)
 
 
+@dataclass(eq=False)
 class NumberList(Kind):
     """Numbers joined by +, or a word that stands for some."""
 
-    def __init__(self, *, word: str = "", finite: bool = True) -> None:
-        numbers = "numbers" if finite else "numbers, inf or -inf,"
-        super().__init__(joined_by_or([*([repr(word)] if word else []), f"{numbers} joined by +"]))
-        self._word, self._finite = word, finite
+    _: KW_ONLY
+    word: str = ""
+    finite: bool = True
+
+    @property
+    def values(self) -> str:
+        """What may be joined."""
+        numbers = "numbers" if self.finite else "numbers, inf or -inf,"
+        return joined_by_or([*([repr(self.word)] if self.word else []), f"{numbers} joined by +"])
 
     def check(self, value: Any) -> str:
         """The text, its numbers looked at."""
         text = as_text(value)
-        if text != self._word or not text:
+        if text != self.word or not text:
             for number in map(float, text.split("+")):
-                if math.isnan(number) or (self._finite and math.isinf(number)):
+                if math.isnan(number) or (self.finite and math.isinf(number)):
                     raise ValueError
         return text
 

@@ -28,7 +28,7 @@ from nlgauge.core.kinds import Choice
 from nlgauge.core.options import BY_PROFILE, Option, did_you_mean, option, options_of
 from nlgauge.core.run_options import RunOptions
 from nlgauge.core.score import Note, SegmentNotes
-from nlgauge.core.signature import PACKAGE, RUNNER_FIELDS, declare_field
+from nlgauge.core.signature import PACKAGE, RUNNER_FIELDS, declare_fields
 from nlgauge.errors import RecipeError
 from nlgauge.vectors.cloud import Alignment, Flow
 
@@ -158,6 +158,7 @@ class Metric(ABC, metaclass=_RecipeType):
 
     def __init_subclass__(cls, **rest: Any) -> None:
         super().__init_subclass__(**rest)
+        signed = []
         own = dict.fromkeys(vars(cls).get("__annotations__", ()), "")
         for name, entry in vars(cls).items():
             about = getattr(entry, "metadata", {}).get("option")
@@ -168,7 +169,8 @@ class Metric(ABC, metaclass=_RecipeType):
                 msg = f"an option of {cls.__name__} cannot be called {name!r}, which has a meaning for every metric"
                 raise RecipeError(msg)
             if about.signed:
-                declare_field(name, short=about.short, meaning=about.help)
+                signed.append((name, about.short, about.help))
+        declare_fields(*signed)
         inherited: dict[str, str] = {}
         for base in reversed(cls.__mro__[1:]):
             inherited |= vars(base).get("_option_lines", {})
@@ -275,9 +277,9 @@ class Metric(ABC, metaclass=_RecipeType):
 
     def own_fields(self, resolved: Mapping[str, str]) -> dict[str, str]:
         """The options as fields of a signature, in order; `resolved` has those that a run decides."""
-        described = {}
+        described, unused = {}, self.unused
         for name, about in self.options().items():
-            if not about.signed or name in self.unused:
+            if not about.signed or name in unused:
                 continue
             text = resolved[name] if name in resolved else about.kind.show(getattr(self, name))
             if about.optional and text == about.kind.show(about.default):

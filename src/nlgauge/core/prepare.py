@@ -67,7 +67,7 @@ class PreparedMetric:
     zero_unknown: bool
     """Whether there are texts of nothing but unknown tokens, which are scored as if they were empty."""
 
-    @property
+    @cached_property
     def corpus(self) -> Corpus:
         """The texts."""
         return self.tokenized.corpus

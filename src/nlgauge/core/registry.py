@@ -38,12 +38,12 @@ GROUP = "nlgauge.metrics"
 
 def built_in_metrics() -> dict[str, type[Metric]]:
     """The metrics of nlgauge, by name: one or more to a file of `metrics/`."""
-    found: dict[str, type[Metric]] = {}
+    metrics: dict[str, type[Metric]] = {}
     folder = importlib.import_module("nlgauge.metrics").__path__  # a later room, found as those of other packages are
     for module in pkgutil.iter_modules(folder):
         if not module.ispkg:
-            found |= _metrics_in(f"nlgauge.metrics.{module.name}")
-    return dict(sorted(found.items()))
+            metrics |= _metrics_in(f"nlgauge.metrics.{module.name}")
+    return dict(sorted(metrics.items()))
 
 
 def _metrics_in(module: str) -> dict[str, type[Metric]]:
@@ -69,17 +69,20 @@ class _Metrics(Mapping[str, type[Metric]]):
     offer metrics, all are loaded: one that cannot be used is reported, whichever metric is asked for.
     """
 
+    def __init__(self) -> None:
+        self._alone: dict[str, type[Metric]] = {}
+
     @cached_property
     def offered(self) -> list[EntryPoint]:
         """What packages offer."""
         return sorted(entry_points(group=GROUP), key=lambda entry: entry.name)
 
     @cached_property
-    def _found(self) -> dict[str, type[Metric]]:
-        found = built_in_metrics()
+    def _all(self) -> dict[str, type[Metric]]:
+        metrics = built_in_metrics()
         for entry in self.offered:
-            if entry.name in found:
-                owner = found[entry.name].__module__
+            if entry.name in metrics:
+                owner = metrics[entry.name].__module__
                 self._warn(f"metric {entry.name!r} of {entry.value} is left out: {owner} has it already")
                 continue
             try:
@@ -90,29 +93,26 @@ class _Metrics(Mapping[str, type[Metric]]):
             if not _is_metric(made) or made.name != entry.name:
                 self._warn(f"metric {entry.name!r} of {entry.value} is left out: it is not a metric of that name")
                 continue
-            found[entry.name] = made
-        return found
+            metrics[entry.name] = made
+        return metrics
 
     @staticmethod
     def _warn(message: str) -> None:
         warnings.warn(message, NlgaugeWarning, stacklevel=user_stacklevel())
 
     def __getitem__(self, name: str) -> type[Metric]:
-        alone = None if "_found" in vars(self) or self.offered else self._find_alone(name)
-        return alone or self._found[name]
-
-    @staticmethod
-    def _find_alone(name: str) -> type[Metric] | None:
+        if "_all" in vars(self) or self.offered:
+            return self._all[name]
         module = f"nlgauge.metrics.{name}"
-        if not name.isidentifier() or find_spec(module) is None:
-            return None
-        return _metrics_in(module).get(name)
+        if name not in self._alone and name.isidentifier() and find_spec(module) is not None:
+            self._alone |= _metrics_in(module)
+        return self._alone[name] if name in self._alone else self._all[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._found)
+        return iter(self._all)
 
     def __len__(self) -> int:
-        return len(self._found)
+        return len(self._all)
 
 
 METRICS = _Metrics()

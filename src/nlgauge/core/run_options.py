@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, TypeVar
 
-from nlgauge.core.kinds import Choice, Flag, Float, Folder, Int, Text
+from nlgauge.core.kinds import Choice, Flag, Float, Folder, Int, Kind, Text
 from nlgauge.core.options import OptionSet, option
 from nlgauge.encoders.base import DEFAULT_PRECISION, PRECISIONS
 from nlgauge.encoders.cache import DEFAULT_GIGABYTES
@@ -26,13 +26,19 @@ LONG = ("truncate", "error", "windows")
 _DELAY = 1.0
 
 
-class EngineName(Text):
+class EngineName(Kind):
     """The name of an engine; packages may add some."""
 
     @property
     def values(self) -> str:
         """The engines that are installed or known."""
         return f"one of {', '.join(engine_names())}"
+
+    def check(self, value: Any) -> str:
+        """A name; whether there is an engine of that name is looked up where it is used."""
+        if not isinstance(value, str) or not value:
+            raise ValueError
+        return value
 
     def words_of(self) -> tuple[str, ...]:
         """The engines."""
@@ -49,7 +55,7 @@ class RunOptions(OptionSet):
 
     called: ClassVar[str] = "options of a run"
 
-    engine: str = option("onnx", EngineName("an engine"), help="backend", local=True)
+    engine: str = option("onnx", EngineName(), help="backend", local=True)
     precision: str = option(DEFAULT_PRECISION, Choice(*PRECISIONS), help="precision", local=True)
     device: str = option(
         "auto",

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlgauge.core.result import ComponentsResult, from_plain, read_only
-from nlgauge.core.signature import Signature, declare_field
+from nlgauge.core.signature import Signature, declare_fields
 from nlgauge.errors import (
     ConvergenceWarning,
     EmptyTextWarning,
@@ -111,17 +111,15 @@ COMMON_NOTES = (
 )
 
 #: All notes by name, in the order in which they are shown.
-NOTES: dict[str, Note] = {}
+NOTES: dict[str, Note] = {note.name: note for note in COMMON_NOTES}
+declare_fields(*[(note.name, note.short, note.meaning) for note in COMMON_NOTES])
 
 
 def declare_note(note: Note) -> Note:
     """Add a note that a metric may have."""
-    declare_field(note.name, short=note.short, meaning=note.meaning)
+    declare_fields((note.name, note.short, note.meaning))
     return NOTES.setdefault(note.name, note)
 
-
-for _note in COMMON_NOTES:
-    declare_note(_note)
 
 #: Notes that are counted even where there is none.
 _ALWAYS_COUNTED = ("truncated", "empty", "zero_weight")

@@ -197,11 +197,14 @@ def _by_recipe(scores: Sequence[Score]) -> list[tuple[str, list[Score]]]:
     titled: list[tuple[str, list[Score]]] = []
     for (metric, _), group in groups.items():
         parts = _turns(group)
+        if len(parts) == 1:
+            titled.append((metric, group))
+            continue
         recipes = [part[0].signature.recipe for part in parts]
         keys = [key for key in recipes[0] if len({recipe.get(key) for recipe in recipes}) > 1]
         for number, (part, recipe) in enumerate(zip(parts, recipes, strict=True), start=1):
             differing = ", ".join(f"{key}:{recipe[key]}" for key in keys if key in recipe) or str(number)
-            titled.append((metric if len(parts) == 1 else f"{metric} ({differing})", part))
+            titled.append((f"{metric} ({differing})", part))
     return titled
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from nlgauge.core.composite import CompositeMetric, member_signatures
 from nlgauge.core.corpus import References, make_corpus
@@ -15,11 +15,9 @@ from nlgauge.core.pipeline import run_metrics
 from nlgauge.core.prepare import SignatureCheck
 from nlgauge.core.registry import (
     METRICS,
-    metric_class,
     metric_name,
     parse_metric,
     recipe_from_signature,
-    split_recipe,
     todays_signature,
 )
 from nlgauge.core.run_options import RunOptions
@@ -102,21 +100,39 @@ def score_systems(
     Texts are encoded once for all systems and metrics. The result has a `Score` per metric and system, metric
     by metric; options are those of `score`. `metric` is one metric or a list of them.
     """
-    recipes, run, check_signature = resolved_call(chosen_metrics(metric), options)
-    corpus = make_corpus(systems, refs, ref_streams=ref_streams, sources=sources, alone=looks_alone(recipes))
-    return ScoreTable(tuple(run_metrics(recipes, corpus, run, check_signature=check_signature)))
+    call = resolved_call(chosen_metrics(metric), options)
+    return call.score(systems, refs, ref_streams=ref_streams, sources=sources)
 
 
-def resolved_call(
-    metrics: Sequence[AnyMetric], options: Mapping[str, Any]
-) -> tuple[list[Metric], RunOptions, SignatureCheck]:
-    """Recipes and run options of a call, and the check of what comes out where a signature was given."""
+class Call(NamedTuple):
+    """Metrics and options of a call, parsed and checked."""
+
+    recipes: list[Metric]
+    run: RunOptions
+    check_signature: SignatureCheck
+    """Compares what comes out with the signature that was given, if any."""
+
+    def score(
+        self,
+        systems: Mapping[str, Iterable[str]],
+        refs: References | None = None,
+        *,
+        ref_streams: Iterable[Iterable[str]] | None = None,
+        sources: Iterable[str] | None = None,
+    ) -> ScoreTable:
+        """Scores of texts."""
+        alone = looks_alone(self.recipes)
+        corpus = make_corpus(systems, refs, ref_streams=ref_streams, sources=sources, alone=alone)
+        return ScoreTable(tuple(run_metrics(self.recipes, corpus, self.run, check_signature=self.check_signature)))
+
+
+def resolved_call(metrics: Sequence[AnyMetric], options: Mapping[str, Any]) -> Call:
+    """Metrics and options as a call names them, parsed and checked."""
     named = [_read(metric) for metric in metrics]
     if not named:
         msg = f"no metric was given; there are: {', '.join(METRICS)}"
         raise RecipeError(msg)
     recipes, run = recipes_and_run(named, options)
-    check_overridden(named, options)
     expected = [metric if isinstance(metric, Signature) else None for metric in named]
     long = run.get("long")
     if (
@@ -133,7 +149,7 @@ def resolved_call(
         if asked is not None:
             _check_reproduced(asked, got, recipes[number].unused)
 
-    return recipes, RunOptions.of(run), check_signature
+    return Call(recipes, RunOptions.of(run), check_signature)
 
 
 def _cuts(signature: Signature | None, recipe: Metric) -> bool:
@@ -169,30 +185,29 @@ def _read(metric: Any) -> Any:
     return metric
 
 
-def check_overridden(metrics: Sequence[AnyMetric], options: Mapping[str, Any]) -> None:
-    """An option that every metric which knows it sets otherwise would be ignored; that is a mistake."""
-    texts = [metric for metric in metrics if isinstance(metric, str) and not _is_signature(metric)]
-    if len(texts) < len(metrics):
-        return  # a signature meets its options where it is read, and a finished recipe takes none
-    classes = [metric_class(metric_name(text)) for text in texts]
-    own = [metric.known_options(split_recipe(text)[1]) for metric, text in zip(classes, texts, strict=True)]
-    for name, value in options.items():
-        knowing = [n for n, metric in enumerate(classes) if name in metric.options()]
-        if knowing and all(name in own[n] and str(own[n][name]) != str(value) for n in knowing):
-            first = knowing[0]
-            found = own[first][name]
-            msg = f"{name} is {found} in the metric {texts[first]!r} but {value} for the whole call; say it once"
-            raise RecipeError(msg)
-
-
 def recipes_and_run(metrics: Sequence[AnyMetric], options: Mapping[str, Any]) -> tuple[list[Metric], dict[str, Any]]:
     """Recipes, with the options that belong to them, and the options of the run; an option of neither is an error."""
     run_names = {f.name for f in fields(RunOptions)}
     run = {name: value for name, value in options.items() if name in run_names}
     shared = {name: value for name, value in options.items() if name not in run_names}
     recipes = [_recipe(metric, shared) for metric in metrics]
-    _check_known(shared, recipes, run_names)
+    if shared:
+        _check_known(shared, recipes, run_names)
+        _check_overridden(shared, recipes, metrics)
     return recipes, run
+
+
+def _check_overridden(shared: Mapping[str, Any], recipes: Sequence[Metric], metrics: Sequence[AnyMetric]) -> None:
+    """An option that every metric which knows it sets otherwise would be ignored; that is a mistake."""
+    if not all(isinstance(metric, str) and not _is_signature(metric) for metric in metrics):
+        return  # a signature meets its options where it is read, and a finished recipe takes none
+    for name, value in shared.items():
+        knowing = [n for n, recipe in enumerate(recipes) if name in recipe.options()]
+        if knowing and all(recipes[n].given[name] != recipes[n].options()[name].parse(value) for n in knowing):
+            first = recipes[knowing[0]]
+            own = first.options()[name].kind.show(first.given[name])
+            msg = f"{name} is {own} in the metric {metrics[knowing[0]]!r} but {value} for the whole call; say it once"
+            raise RecipeError(msg)
 
 
 def _recipe(metric: AnyMetric, shared: Mapping[str, Any]) -> Metric:

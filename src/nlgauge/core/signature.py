@@ -86,11 +86,12 @@ ABBREVIATIONS = {name: short for name, (short, _) in _FIELDS.items() if short}
 MEANINGS = {name: meaning for name, (_, meaning) in _FIELDS.items()}
 
 
-def declare_field(name: str, *, short: str, meaning: str) -> None:
-    """Declare what an option or a note is called in a short signature, and what it means; the first one counts."""
-    if short:
-        ABBREVIATIONS.setdefault(name, short)
-    MEANINGS.setdefault(name, meaning)
+def declare_fields(*declared: tuple[str, str, str]) -> None:
+    """Declare options or notes: name, what a short signature calls it, and meaning; the first of a name counts."""
+    for name, short, meaning in declared:
+        if short:
+            ABBREVIATIONS.setdefault(name, short)
+        MEANINGS.setdefault(name, meaning)
 
 
 def member_key(number: int, key: str) -> str:
@@ -149,7 +150,7 @@ class Signature:
     def recipe_part(self) -> str:
         """The part that two comparable scores share."""
         # A colon would be taken for that of a field; metrics of other tools may have one in their name.
-        metric = _escape(self.metric).replace(":", "%3A")
+        metric = _BREAKING.sub(_quote, self.metric).replace(":", "%3A")
         return "|".join([metric, *([_join(self.recipe)] if self.recipe else [])])
 
     def short(self) -> str:
@@ -191,13 +192,16 @@ def _abbreviated(fields: Mapping[str, str]) -> dict[str, str]:
     return {key[: len(key) - len(plain_key(key))] + short[key]: value for key, value in fields.items()}
 
 
-def _escape(value: str) -> str:
-    # Only what would break the grammar is escaped, so that ordinary values stay readable.
-    return re.sub(r"[|%\s]", lambda match: quote(match[0], safe=""), value)
+#: What would break the grammar; nothing else is escaped, so that ordinary values stay readable.
+_BREAKING = re.compile(r"[|%\s]")
+
+
+def _quote(match: re.Match[str]) -> str:
+    return quote(match[0], safe="")
 
 
 def _join(fields: Mapping[str, str]) -> str:
-    return "|".join(f"{key}:{_escape(value)}" for key, value in fields.items())
+    return "|".join([f"{key}:{_BREAKING.sub(_quote, value)}" for key, value in fields.items()])
 
 
 def _split(text: str, whole: str) -> dict[str, str]:

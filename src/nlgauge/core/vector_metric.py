@@ -13,6 +13,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeVar
 
 import numpy as np
@@ -189,17 +190,17 @@ class State:
         made: Made = self._made[key]
         return made
 
-    @property
+    @cached_property
     def idf(self) -> IdfTables:
         """Tables of token weights."""
-        found: IdfTables = self["idf"] if "idf" in self.loaded else IdfTables()
-        return found
+        tables: IdfTables = self["idf"] if "idf" in self.loaded else IdfTables()
+        return tables
 
-    @property
+    @cached_property
     def transforms(self) -> Transforms | None:
         """What is done to token vectors."""
-        found: Transforms | None = self["transforms"] if "transforms" in self.loaded else None
-        return found
+        transforms: Transforms | None = self["transforms"] if "transforms" in self.loaded else None
+        return transforms
 
 
 def _text_option(default: Any, kind: Kind, about: str, short: str) -> Any:

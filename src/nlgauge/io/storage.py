@@ -107,16 +107,15 @@ def file_digest(path: Path) -> str:
     Where the cache folder cannot be written, the file is hashed each time.
     """
     try:
-        return _digest(path.resolve())
+        resolved = path.resolve()
+        state = resolved.stat()
+        return _hash(resolved) if state.st_size <= ALWAYS_HASHED else _remembered(resolved, state)
     except OSError as error:
         msg = f"{path.name!r} in {path.parent.name!r} cannot be read: {error.strerror or error}"
         raise ModelError(msg) from error
 
 
-def _digest(path: Path) -> str:
-    before = path.stat()
-    if before.st_size <= ALWAYS_HASHED:
-        return _hash(path)
+def _remembered(path: Path, before: os.stat_result) -> str:
     memo = cache_dir() / "digests" / f"{text_digest(str(path))}.json"
     with contextlib.suppress(OSError, ValueError):  # nothing is remembered, or a full disk left half of it
         entry = json.loads(memo.read_text(encoding="utf-8"))

@@ -217,10 +217,10 @@ class Table:
             cells = [part for row in cells for part in _wrapped_row(row, widths[-1])]
             notes = [part for note in notes for part in _wrapped(note, line, indent="  ")]
         cells.insert(1, ["-" * size for size in widths])
+        layout = list(zip(widths, self._numeric(), strict=True))
         lines = [
             "  ".join(
-                _padded(cell, size, right=right)
-                for cell, size, right in zip(row, widths, self._numeric(), strict=True)
+                [_padded(cell, size, right=right) for cell, (size, right) in zip(row, layout, strict=True)]
             ).rstrip(" ")
             for row in cells
         ]

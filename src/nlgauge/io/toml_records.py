@@ -49,8 +49,10 @@ def build_record(record: type[T], values: Any, *, where: str, **given: Any) -> T
             msg = f"{where}: missing key {name!r}"
             raise FileFormatError(msg)
     types = _field_types(record)  # type: ignore[arg-type]
-    converted = {name: _convert(value, types[name], f"{where}: {name}") for name, value in values.items()}
-    return record(**given, **converted)
+    for name, value in values.items():
+        # Most values are plain, and files have many.
+        given[name] = value if type(value) is types[name] else _convert(value, types[name], f"{where}: {name}")
+    return record(**given)
 
 
 @cache  # annotations take a moment to evaluate, and a file has many records of a type
@@ -65,9 +67,13 @@ def _convert(value: Any, hint: Any, where: str) -> Any:
         (member,) = (member for member in members if member is not NoneType)  # TOML has no null
         return _convert(value, member, where)
     if origin is tuple:
+        if type(value) is list and {*map(type, value)} == {members[0]}:
+            return tuple(value)
         _check_type(value, list, where)
         return tuple(_convert(item, members[0], f"{where}[{index}]") for index, item in enumerate(value))
     if origin is Mapping:
+        if type(value) is dict and {*map(type, value.values())} == {members[1]}:
+            return value
         _check_type(value, dict, where)
         return {key: _convert(item, members[1], f"{where}.{key}") for key, item in value.items()}
     if is_dataclass(hint):

@@ -32,7 +32,7 @@ _TABLES = read_entries(Path(__file__).with_name("languages.toml"))
 LANGUAGE_CODES = frozenset(_TABLES["codes"].split())
 
 #: Three letters (ISO 639-2 and 639-3) for languages that have two.
-_TWO_LETTERS: dict[str, str] = dict(entry.split("=") for entry in _TABLES["two_letters"].split())
+_TWO_LETTERS: dict[str, str] = dict(re.findall(r"(\w+)=(\w+)", _TABLES["two_letters"]))
 
 _SUBTAGS = re.compile(r"(-[a-z0-9]{2,8})*", flags=re.ASCII)
 
@@ -108,8 +108,8 @@ def foreign_script(text: str, covered: Collection[str]) -> str:
 #: Names in English of all languages that can be detected.
 LANGUAGE_NAMES: dict[str, str] = _TABLES["names"]
 
-#: Words of at least two letters: single letters are words of several languages.
-_LISTS = {language: {word for word in words.split() if len(word) > 1} for language, words in _TABLES["words"].items()}
+#: The lists have no single letters, which are words of several languages.
+_LISTS = {language: set(words.split()) for language, words in _TABLES["words"].items()}
 _SHARED = {word for word, count in Counter(chain.from_iterable(_LISTS.values())).items() if count > 1}
 _LANGUAGE_OF_WORD = {word: language for language, words in _LISTS.items() for word in words - _SHARED}
 

@@ -186,7 +186,7 @@ def second_metric(monkeypatch: pytest.MonkeyPatch) -> None:
         name: ClassVar[str] = "sharpened"
         power: int = option(1, Int(1), help="a power")
 
-    monkeypatch.setitem(METRICS._found, "sharpened", Sharpened)
+    monkeypatch.setitem(METRICS._all, "sharpened", Sharpened)
 
 
 @pytest.mark.usefixtures("second_metric")
@@ -674,7 +674,7 @@ def test_what_cannot_be_printed_is_said_before_the_work(run: Run, monkeypatch: p
     def work(*_: object, **__: object) -> None:
         pytest.fail("hours of work before the command was found wrong")
 
-    monkeypatch.setattr("nlgauge.apps.cli.score.score_systems", work)
+    monkeypatch.setattr("nlgauge.core.scoring.run_metrics", work)
     assert run("score", "a.txt", "--refs", "ref.txt", "--segments", "--format", "latex").status == 2
     assert run("score", "a.txt", "--refs", "ref.txt", "--segments", "--format", "tsv", "--confidence").status == 2
 

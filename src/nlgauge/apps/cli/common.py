@@ -23,7 +23,7 @@ from nlgauge.core.options import OptionSet, option
 from nlgauge.core.registry import METRICS, metric_name
 from nlgauge.core.result import FORMATS
 from nlgauge.core.run_options import RunOptions
-from nlgauge.core.scoring import check_overridden, recipes_and_run
+from nlgauge.core.scoring import Call, resolved_call
 from nlgauge.errors import FileFormatError, InputError, NlgaugeWarning, RecipeError
 from nlgauge.io.store.catalog import encoder_names
 from nlgauge.io.textfiles import Inputs, ParallelTexts, parse_source, read_parallel
@@ -31,9 +31,6 @@ from nlgauge.io.textfiles import Inputs, ParallelTexts, parse_source, read_paral
 
 class MetricText(Text):
     """A recipe or a signature."""
-
-    def __init__(self) -> None:
-        super().__init__("NAME, NAME:option=value or a signature", known=lambda: METRICS)
 
     def parse(self, text: str) -> str:
         """A signature without the words that `nlgauge score` prints before it.
@@ -44,7 +41,8 @@ class MetricText(Text):
         return re.sub(r"^\s*(% )?signature( of .+)?:\s+", "", text)
 
 
-#: The name of a model, as an option of a command.
+#: A metric, and the name of a model, as options of a command.
+METRIC = MetricText("NAME, NAME:option=value or a signature", known=lambda: METRICS)
 MODEL = Text("the name of a model, a folder or a hub id", known=encoder_names)
 
 
@@ -54,7 +52,7 @@ class MetricOptions(OptionSet):
 
     metric: tuple[str, ...] | None = option(
         ("bertscore",),
-        Many(MetricText(), least=1),
+        Many(METRIC, least=1),
         help="metrics or signatures",
         flag="-m",
         metavar="METRIC",
@@ -159,7 +157,7 @@ def scoring_flags(
 
     `default` describes a default that the command sets later.
     """
-    change: dict[str, Any] = {"project": project, "kind": Many(MetricText(), least=1, most=1 if one else None)}
+    change: dict[str, Any] = {"project": project, "kind": Many(METRIC, least=1, most=1 if one else None)}
     change |= {"default": None, "unset": default} if default else {"default": metrics}
     return (Flags(MetricOptions, "metrics", change={"metric": change}), *run_flags(texts=True))
 
@@ -213,8 +211,8 @@ def check_arguments(args: argparse.Namespace) -> None:
     check_outputs(args)
 
 
-def check_metrics(args: argparse.Namespace, metrics: Sequence[str] | None = None) -> None:
-    """Refuse metrics that are files or are not known, and flags that none of them reads."""
+def check_metrics(args: argparse.Namespace, metrics: Sequence[str] | None = None, **run: Any) -> Call:
+    """The metrics that a command names, with options of a run; those that are files or are not known are refused."""
     metrics = metrics or args.metric
     for text in metrics:
         if metric_name(text).casefold() not in METRICS and os.path.exists(text):
@@ -224,11 +222,10 @@ def check_metrics(args: argparse.Namespace, metrics: Sequence[str] | None = None
                 f"nlgauge {args.command} {text} ... --metric {' '.join(others) or 'NAME'}"
             )
             raise RecipeError(msg)
-    options = metric_options(args)
-    recipes, _ = recipes_and_run(metrics, options)
-    check_overridden(metrics, options)
+    call = resolved_call(metrics, metric_options(args) | run)
+    recipes = call.recipes
     if any(getattr(recipe, "against", "refs") == "source" for recipe in base_metrics(recipes)):
-        return
+        return call
     for recipe in base_metrics(recipes):
         if getattr(recipe, "src_lang", ""):
             msg = f"src_lang is read by metrics that compare with the source (against=source), not by {recipe.name}"
@@ -237,6 +234,7 @@ def check_metrics(args: argparse.Namespace, metrics: Sequence[str] | None = None
     if getattr(args, "source", None) and args.refs:
         msg = f"--source is not read: {names} {'compares' if len(recipes) == 1 else 'compare'} with references"
         warnings.warn(msg, NlgaugeWarning, stacklevel=2)
+    return call
 
 
 def in_flags(message: str, flags: Iterable[str]) -> str:

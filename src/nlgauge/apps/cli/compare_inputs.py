@@ -43,9 +43,6 @@ if TYPE_CHECKING:
 class _ColumnName(Text):
     """`KEY=COLUMN`."""
 
-    def __init__(self) -> None:
-        super().__init__("KEY=COLUMN")
-
     def check(self, value: Any) -> str:
         """Text with something on either side of the sign."""
         text = super().check(value)
@@ -67,7 +64,7 @@ class ScoreFiles(OptionSet):
     )
     score_columns: tuple[str, ...] = option(
         (),
-        Many(_ColumnName()),
+        Many(_ColumnName("KEY=COLUMN")),
         help="names of the columns system, segment, document, metric, langpair, if they are different",
         needs="scores",
         hidden=True,

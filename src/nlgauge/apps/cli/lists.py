@@ -7,7 +7,7 @@ import itertools
 import sys
 from dataclasses import dataclass
 
-from nlgauge.apps.cli.common import QUIET, MetricText, format_flag, read_columns
+from nlgauge.apps.cli.common import METRIC, QUIET, format_flag, read_columns
 from nlgauge.apps.cli.flags import Command, Flags
 from nlgauge.apps.cli.outputs import report
 from nlgauge.core.composite import member_signatures
@@ -137,8 +137,8 @@ def _quantise(args: argparse.Namespace) -> int:
 class _Signatures(OptionSet):
     """Signatures to look at."""
 
-    left: str = option("", MetricText(), help="signature", positional=True, required=True, metavar="SIGNATURE")
-    right: str = option("", MetricText(), help="other one", positional=True, required=True, metavar="SIGNATURE")
+    left: str = option("", METRIC, help="signature", positional=True, required=True, metavar="SIGNATURE")
+    right: str = option("", METRIC, help="other one", positional=True, required=True, metavar="SIGNATURE")
 
 
 def _show(args: argparse.Namespace) -> int:

@@ -23,17 +23,18 @@ from nlgauge.apps.cli.common import (
     read_documents,
     read_texts,
     read_unit,
+    run_options,
     scoring_flags,
     scoring_options,
 )
 from nlgauge.apps.cli.flags import Command, Flags, flag_of, refuse_flags
 from nlgauge.apps.cli.outputs import report, write_output
 from nlgauge.core.kinds import Flag, Float, Folder, InputFile, Int, Many, Pattern, Text
+from nlgauge.core.metric import looks_alone
 from nlgauge.core.options import OptionSet, option, seed_option
-from nlgauge.core.registry import metric_class, metric_name
 from nlgauge.core.score_layout import Confidence
 from nlgauge.core.score_table import ScoreTable, digests_of_texts
-from nlgauge.core.scoring import score_systems
+from nlgauge.core.scoring import Call
 from nlgauge.errors import RecipeError
 from nlgauge.io.table import Cell, Table
 
@@ -114,14 +115,13 @@ class TableOptions(OptionSet):
 
 def _run(args: argparse.Namespace) -> int:
     read_unit(args)
-    check_metrics(args)
+    call = check_metrics(args, **run_options(args), alignments=args.alignments)
     if _is_about_parts(args):
         _check_output(args)
         return _score_table(args) if args.merge is None else _merge(args)
     if args.hyps or not args.citation:
-        _check(args)
-    classes = [metric_class(metric_name(text)) for text in args.metric]
-    citations = {metric.name: metric.citation for metric in classes}
+        _check(args, call)
+    citations = {recipe.name: recipe.citation for recipe in call.recipes}
     if args.citation and not args.hyps:
         write_output(args.output, "\n\n".join(citations.values()) + "\n")
         return 0
@@ -131,14 +131,7 @@ def _run(args: argparse.Namespace) -> int:
         texts, documents = joined_texts(texts, documents, args), None
     check_documents(documents, len(next(iter(texts.systems.values()))), args)
     confidence = _confidence(args, documents)
-    scores = score_systems(
-        texts.systems,
-        texts.references,
-        sources=texts.sources,
-        metric=args.metric,
-        alignments=args.alignments,
-        **scoring_options(args),
-    )
+    scores = call.score(texts.systems, texts.references, sources=texts.sources)
     scores = replace(scores, texts=digests_of_texts(texts.references, texts.sources))
     whole = args.segments or _is_saved(args)
     _write(args, scores, confidence, segments=whole, citations=citations if args.citation else None)
@@ -164,10 +157,9 @@ def _write(args: argparse.Namespace, scores: ScoreTable, confidence: Confidence 
     write_output(args.output, rendered)
 
 
-def _check(args: argparse.Namespace) -> None:
+def _check(args: argparse.Namespace, call: Call) -> None:
     check_systems_first(args)
-    alone = all(getattr(metric_class(metric_name(text)), "against", "refs") == "nothing" for text in args.metric)
-    if not args.hyps or not (args.refs or args.source or alone):
+    if not args.hyps or not (args.refs or args.source or looks_alone(call.recipes)):
         missing = "a system's output (HYP)" if not args.hyps else "references (--refs REF) or a source (--source SRC)"
         msg = f"nlgauge score needs {missing}; see 'nlgauge score --help'"
         raise RecipeError(msg)

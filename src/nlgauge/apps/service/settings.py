@@ -129,7 +129,7 @@ class ServeOptions(OptionSet):
         hidden=True,
         metavar="NAME",
     )
-    engine: str = option("onnx", EngineName("an engine"), help="backend", hidden=True)
+    engine: str = option("onnx", EngineName(), help="backend", hidden=True)
     precision: str = option("fp32", Choice(*PRECISIONS), help="precision", hidden=True)
     threads: int | None = option(None, Int(1), help="number of threads", unset="all available cores", hidden=True)
     batch_wait: float = option(

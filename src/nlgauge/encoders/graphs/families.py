@@ -111,8 +111,9 @@ class CheckpointWeights:
             )
             raise UnsupportedModelError(msg)
         self._file, self._bytes = self._open()
-        self._names = frozenset(self._file.keys())
-        self._prefix = next((p for p in family.prefixes if p + family.probe in self._names), "")
+        stored = frozenset(self._file.keys())
+        prefix = next((p for p in family.prefixes if p + family.probe in stored), "")
+        self._spellings = _spellings(stored, prefix)
 
     def take(self, wanted: Mapping[str, tuple[int, ...]]) -> dict[str, FloatArray]:
         """The weights of these names, which must have these shapes.
@@ -120,7 +121,7 @@ class CheckpointWeights:
         Mapped arrays are the bytes of the file: whoever writes to the file changes them, so they are to be let go as
         soon as the engine has its copy. Others are read once, and kept for the next call.
         """
-        arrays = {name: self._view(name) if self._mapped else self._one(name) for name in wanted}
+        arrays = self._views(wanted) if self._mapped else {name: self._one(name) for name in wanted}
         for name, array in arrays.items():
             if array.shape != wanted[name]:
                 msg = (
@@ -132,30 +133,28 @@ class CheckpointWeights:
 
     def read(self, name: str) -> FloatArray:
         """The weights of one name, which are not kept in memory for the next call."""
-        return self._load(self._spelling(name))
+        if name not in self._spellings:
+            msg = f"model {self._model!r} lacks the weight {name!r} in model.safetensors"
+            raise ModelError(msg)
+        return self._load(self._spellings[name])
 
     def _one(self, name: str) -> FloatArray:
         if name not in self._read:
             self._read[name] = self.read(name)
         return self._read[name]
 
-    def _view(self, name: str) -> FloatArray:
-        """The weights of one name inside the mapped file; read where they are not float32 there."""
-        spelling = self._spelling(name)
-        entry = self._header[spelling]
-        if entry["dtype"] != "F32" or sys.byteorder != "little":
-            return self._load(spelling)
-        array = self._stored(spelling).view(np.float32).reshape(entry["shape"])
-        return array if array.flags.aligned else array.copy()
-
-    def _spelling(self, name: str) -> str:
-        # Checkpoints of 2018 spell a normalisation's scale and shift as gamma and beta.
-        old = name.replace("LayerNorm.weight", "LayerNorm.gamma").replace("LayerNorm.bias", "LayerNorm.beta")
-        for spelling in (self._prefix + name, self._prefix + old):
-            if spelling in self._names:
-                return spelling
-        msg = f"model {self._model!r} lacks the weight {name!r} in model.safetensors"
-        raise ModelError(msg)
+    def _views(self, names: Iterable[str]) -> dict[str, FloatArray]:
+        """Weights inside the mapped file; read where they are not float32 there."""
+        views = {}
+        for name in names:
+            entry = self._header.get(self._spellings.get(name, ""), {"dtype": ""})
+            if entry["dtype"] != "F32" or sys.byteorder != "little":
+                views[name] = self.read(name)
+                continue
+            start, end = entry["data_offsets"]
+            array = self._bytes[self._data_start + start : self._data_start + end].view(np.float32)
+            views[name] = (array if array.flags.aligned else array.copy()).reshape(entry["shape"])
+        return views
 
     def _load(self, name: str) -> FloatArray:
         from safetensors import SafetensorError
@@ -169,13 +168,9 @@ class CheckpointWeights:
 
     def _bfloat16(self, name: str) -> FloatArray:
         """numpy has no bfloat16, which is the upper half of a float32."""
-        wide = self._stored(name).view("<u2").astype(np.uint32) << 16
-        return wide.view(np.float32).reshape(self._header[name]["shape"])
-
-    def _stored(self, name: str) -> NDArray[np.uint8]:
-        """The bytes of an array in the mapped file."""
         start, end = self._header[name]["data_offsets"]
-        return self._bytes[self._data_start + start : self._data_start + end]
+        halves = self._bytes[self._data_start + start : self._data_start + end].view("<u2")
+        return (halves.astype(np.uint32) << 16).view(np.float32).reshape(self._header[name]["shape"])
 
     @cached_property
     def _header(self) -> dict[str, Any]:
@@ -203,6 +198,17 @@ class CheckpointWeights:
 
     def _unreadable(self, error: Exception) -> ModelError:
         return ModelError(f"model.safetensors of {self._model!r} cannot be read as float arrays: {error}")
+
+
+def _spellings(stored: Iterable[str], prefix: str) -> dict[str, str]:
+    """Names of weights inside a checkpoint by the names that graphs have for them."""
+    own = {name.removeprefix(prefix): name for name in stored if name.startswith(prefix)}
+    # Checkpoints of 2018 spell a normalisation's scale and shift as gamma and beta.
+    renamed = {
+        name.replace("LayerNorm.gamma", "LayerNorm.weight").replace("LayerNorm.beta", "LayerNorm.bias"): spelling
+        for name, spelling in own.items()
+    }
+    return renamed | own
 
 
 def stored_graph(config: Mapping[str, Any], kind: str, *, key: str, make: Callable[[], Graph]) -> Graph:

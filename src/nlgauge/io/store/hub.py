@@ -168,7 +168,7 @@ def _quiet(progress: bool) -> Iterator[None]:
 
 def file_names(folder: Path) -> list[str]:
     """Names of the files directly in a folder; a link to nothing is not a file."""
-    return sorted(path.name for path in folder.iterdir() if path.is_file())
+    return sorted([path.name for path in folder.iterdir() if path.is_file()])
 
 
 def weight_files(names: Iterable[str]) -> tuple[str, ...]:
