@@ -372,7 +372,15 @@ class ScoredComparison(Result):
 
     def tables(self, form: str = "text") -> list[Table]:
         """Those of the comparison; `segments` has a row per metric, system and segment."""
-        return [_segment_table(self.scores)] if form == "segments" else self.comparison.tables(form)
+        if form != "segments":
+            return self.comparison.tables(form)
+        components = list(dict.fromkeys(name for score in self.scores for name in score.segments))
+        rows: list[list[Cell]] = [
+            [score.system, score.metric, row["segment"], *map(row.get, components), str(score.signature)]
+            for score in self.scores
+            for row in score.rows()
+        ]
+        return [Table(["system", "metric", "segment", *components, "signature"], rows)]
 
     def flat_columns(self) -> dict[str, Any]:
         """Those of the comparison."""
@@ -381,16 +389,6 @@ class ScoredComparison(Result):
     def figure(self) -> Any:
         """That of the comparison."""
         return self.comparison.figure()
-
-
-def _segment_table(scores: Sequence[Score]) -> Table:
-    components = list(dict.fromkeys(name for score in scores for name in score.segments))
-    rows: list[list[Cell]] = [
-        [score.system, score.metric, row["segment"], *(row.get(name) for name in components), str(score.signature)]
-        for score in scores
-        for row in score.rows()
-    ]
-    return Table(["system", "metric", "segment", *components, "signature"], rows)
 
 
 #: Inches for a system, and for what stands above and below the systems of a panel.

@@ -118,7 +118,9 @@ def _newton(wins: Matrix, *, max_iterations: int) -> tuple[Matrix, int, bool]:
     met = (wins + wins.T) > 0
     counted = wins if strongly_connected(wins) else wins + _HINT * met
     games = counted + counted.T
-    gauge = _same_group(met) * games.max()
+    # The strengths of two systems that are not linked by games cannot be set against each other.
+    group = _components(met)
+    gauge = (group[:, None] == group[None, :]) * games.max()
     above, below = counted.sum(axis=1), counted.sum(axis=0)
     logs = np.log((above + 0.5) / (below + 0.5))
     steps, rests = 0, False
@@ -134,15 +136,6 @@ def _newton(wins: Matrix, *, max_iterations: int) -> tuple[Matrix, int, bool]:
         steps, rests = steps + 1, size <= _REST
     strengths = np.where(won, np.exp(logs - logs[won].max()), 0.0)
     return levelled(strengths / strengths.sum()), steps, rests
-
-
-def _same_group(met: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Which systems are linked by games; the strengths of two that are not cannot be set against each other."""
-    from scipy.sparse import csr_array
-    from scipy.sparse.csgraph import connected_components
-
-    _, group = connected_components(csr_array(met), directed=False)
-    return np.asarray(group[:, None] == group[None, :])
 
 
 def zermelo(wins: Matrix, *, tolerance: float = 1e-9, max_iterations: int = 10_000) -> tuple[Matrix, int, bool]:
@@ -211,11 +204,16 @@ def _iterate(
 
 def strongly_connected(wins: Matrix) -> bool:
     """Whether a chain of wins leads from every system to every other one."""
+    return not _components(np.asarray(wins) > 0, strong=True).any()
+
+
+def _components(linked: NDArray[np.bool_], *, strong: bool = False) -> NDArray[np.intp]:
+    """The number of each system's component in a graph."""
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import connected_components
 
-    count, _ = connected_components(csr_array(np.asarray(wins) > 0), directed=True, connection="strong")
-    return bool(count == 1)
+    kind = "strong" if strong else "weak"
+    return np.asarray(connected_components(csr_array(linked), directed=strong, connection=kind)[1])
 
 
 #: First and second system of a game, and who wins: 1 the first, -1 the second, 0 nobody.
@@ -338,11 +336,15 @@ def _rated(
         msg = f"scores must be instances x systems, got shape {values.shape}"
         raise InputError(msg)
     games, k = _played(values, ties=ties, tolerance=tolerance), values.shape[1]
+
+    def in_blocks(games: NDArray[np.int16]) -> Iterator[_Game]:
+        for start in range(0, games.shape[1], _BLOCK):
+            yield from zip(*games[:, start : start + _BLOCK].tolist(), strict=True)
+
     if not shuffles:
-        return play(_one_by_one(games), k)
+        return play(in_blocks(games), k)
     rng = np.random.default_rng(seed)
-    orders = (rng.permutation(games.shape[1]) for _ in range(shuffles))
-    ratings = np.array([play(_one_by_one(games[:, order]), k) for order in orders])
+    ratings = np.array([play(in_blocks(games[:, rng.permutation(games.shape[1])]), k) for _ in range(shuffles)])
     return np.asarray(ratings.mean(axis=0), dtype=np.float64)
 
 
@@ -358,8 +360,3 @@ def _played(values: Matrix, *, ties: TiePolicy, tolerance: float) -> NDArray[np.
             results = results[results != 0]
         parts.append(np.stack([np.full(results.size, i), np.full(results.size, j), results]).astype(np.int16))
     return np.concatenate(parts, axis=1) if parts else np.empty((3, 0), dtype=np.int16)
-
-
-def _one_by_one(games: NDArray[np.int16]) -> Iterator[_Game]:
-    for start in range(0, games.shape[1], _BLOCK):
-        yield from zip(*games[:, start : start + _BLOCK].tolist(), strict=True)

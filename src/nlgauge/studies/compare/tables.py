@@ -11,7 +11,7 @@ that a page can set them apart; joined, they are plain text.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from nlgauge.io.table import (
@@ -222,25 +222,18 @@ def comparison_tables(
         return [disagreement_table(comparison)]
     if form in FOR_PROGRAMS:
         return [join_tables((found.metric, ranking_table(found, budgets, signed=True)) for found in metrics)]
-    return [
-        Paragraphs(plain_verdicts(comparison)),
-        *_metric_tables(comparison, budgets),
-        *further,
-        Paragraphs(legend(comparison)),
-        *([Paragraphs([_AGREE])] if rows and not any(row.share_of_pairs for row in rows) else []),
-        Paragraphs([f"comparison: {comparison.signature}"]),
-    ]
-
-
-def _metric_tables(comparison: SystemComparison, budgets: Budgets | None) -> Iterator[Table]:
-    for found in comparison.metrics:
-        yield ranking_table(found, budgets)
+    tables: list[Table] = [Paragraphs(plain_verdicts(comparison))]
+    for found in metrics:
+        tables.append(ranking_table(found, budgets))
         if len(found.systems) > 1:
-            yield pairs_table(found, comparison.settings)
+            tables.append(pairs_table(found, settings))
         if len(found.systems) > 2:  # two are in the row of their pair
-            yield wins_table(found)
-    if any(row.share_of_pairs for row in comparison.disagreements):
-        yield disagreement_table(comparison, all_rows=False)
+            tables.append(wins_table(found))
+    agree = not any(row.share_of_pairs for row in rows)
+    tables += [] if agree else [disagreement_table(comparison, all_rows=False)]
+    tables += [*further, Paragraphs(legend(comparison))]
+    tables += [Paragraphs([_AGREE])] if rows and agree else []
+    return [*tables, Paragraphs([f"comparison: {comparison.signature}"])]
 
 
 def join_tables(tables: Iterable[tuple[str, Table]]) -> Table:
@@ -305,24 +298,17 @@ def ranking_table(found: MetricComparison, budgets: Budgets | None = None, *, si
         ]
         for row in found.systems
     ]
-    return Table([*columns, *spent, *(["signature"] if signed else [])], rows, _caption(found), _ranking_notes(found))
+    caption = f"{found.metric}: {counted(found.n, 'instance')}"
+    caption += "" if found.documents is None else f" of {counted(found.documents, 'document')}"
+    caption += "" if found.higher_is_better else " (distance: lower is better)"
+    notes = [*found.notes, _diagnostics(found.diagnostics)]
+    notes += [f"signature: {found.signature}"] if found.signature else []
+    return Table([*columns, *spent, *(["signature"] if signed else [])], rows, caption, notes)
 
 
 def budget_names(budgets: Iterable[Mapping[str, str | float]]) -> list[str]:
     """What was spent on any system, in the order in which it is named."""
     return list(dict.fromkeys(name for budget in budgets for name in budget))
-
-
-def _caption(found: MetricComparison) -> str:
-    on = counted(found.n, "instance")
-    if found.documents is not None:
-        on += f" of {counted(found.documents, 'document')}"
-    return f"{found.metric}: {on}{'' if found.higher_is_better else ' (distance: lower is better)'}"
-
-
-def _ranking_notes(found: MetricComparison) -> list[str]:
-    signed = [f"signature: {found.signature}"] if found.signature else []
-    return [*found.notes, _diagnostics(found.diagnostics), *signed]
 
 
 def _diagnostics(of: Diagnostics) -> str:
@@ -336,7 +322,10 @@ def _diagnostics(of: Diagnostics) -> str:
 def legend(comparison: SystemComparison) -> list[str]:
     """What columns, stars and clusters mean; the same for all metrics, so it is said once."""
     settings, metrics = comparison.settings, comparison.metrics
-    decided = significance_in_words(settings)
+    decided = f"{test_name(settings)}, p < {settings.alpha:g}"
+    decided += ", corrected for all pairs by Holm" if settings.correction == "holm" else ", not corrected"
+    if settings.smallest_difference:
+        decided += f", difference at least {settings.smallest_difference:g}"
     made = dict.fromkeys(
         str(row.interval) for found in metrics for row in found.systems[:1] if row.interval is not None
     )
@@ -353,13 +342,6 @@ def legend(comparison: SystemComparison) -> list[str]:
             "intervals are not corrected for the number of pairs, stars are: one that leaves out 0 may lack a star"
         )
     return [*said, "outliers: scores more than 1.5 interquartile ranges off the middle half"]
-
-
-def significance_in_words(settings: CompareSettings) -> str:
-    """How differences are called significant."""
-    corrected = ", corrected for all pairs by Holm" if settings.correction == "holm" else ", not corrected"
-    least = f", difference at least {settings.smallest_difference:g}" if settings.smallest_difference else ""
-    return f"{test_name(settings)}, p < {settings.alpha:g}{corrected}{least}"
 
 
 def pairs_table(found: MetricComparison, settings: CompareSettings, *, complete: bool = False) -> Table:

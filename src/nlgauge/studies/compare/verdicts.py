@@ -223,10 +223,12 @@ def _pairs(
     names: Sequence[str], strict: _Counts, ties: _Counts, p_matrix: Matrix, settings: CompareSettings
 ) -> tuple[VerdictPair, ...]:
     """Pairs of systems, all in the order of the ranking."""
-    rows, columns = np.triu_indices(len(names, 1))
+    rows, columns = np.triu_indices(len(names), 1)
     p_values = p_matrix[rows, columns]
     pairs = []
-    for i, j, p, adjusted in zip(rows, columns, p_values, adjusted_p(p_values, settings), strict=True):
+    for i, j, p, adjusted in zip(
+        rows.tolist(), columns.tolist(), p_values, adjusted_p(p_values, settings), strict=True
+    ):
         won, tied, lost = int(strict[i, j]), int(ties[i, j]), int(strict[j, i])
         significant = bool(adjusted < settings.alpha) and won + tied + lost >= LEAST_FOR_A_VERDICT
         better = names[i if won > lost else j] if significant else None
@@ -352,12 +354,10 @@ def _notes(
         said.append(NARROW)
     if not connected:
         said.append("wins do not lead from every system to every other one: the sizes of strengths mean nothing")
-    never = [row.system for row in rows if row.wins == 0 and row.losses]
-    if never:
-        said.append(f"{', '.join(never)} never won")
-    always = [row.system for row in rows if row.losses == 0 and row.wins]
-    if always:
-        said.append(f"{', '.join(always)} never lost")
+    never_won = [row.system for row in rows if row.wins == 0 and row.losses]
+    never_lost = [row.system for row in rows if row.losses == 0 and row.wins]
+    for systems, what in ((never_won, "won"), (never_lost, "lost")):
+        said += [f"{', '.join(systems)} never {what}"] if systems else []
     if not any(row.wins for row in rows):
         said.append("all verdicts are ties")
     return tuple(said)
@@ -399,9 +399,13 @@ def _verdict(row: Row, instance: str) -> Verdict:
         msg = f"{row.at('second')}: the two systems of a verdict must differ, got {first!r} twice"
         raise FileFormatError(msg)
     winner = _winner(row, first, second)
-    if "position" in row.values and _shown_second(row):
-        turned: dict[str, Literal["first", "second", "tie"]] = {"first": "second", "second": "first"}
-        return Verdict(row.label(instance), second, first, turned.get(winner, "tie"))
+    if "position" in row.values:
+        position = row.label("position").casefold()
+        if position not in _FIRST + _SECOND:
+            row.refuse("position", "1 or 2: the place at which the first system's output was shown")
+        if position in _SECOND:
+            turned: dict[str, Literal["first", "second", "tie"]] = {"first": "second", "second": "first"}
+            return Verdict(row.label(instance), second, first, turned.get(winner, "tie"))
     return Verdict(row.label(instance), first, second, winner)
 
 
@@ -422,11 +426,3 @@ def _winner(row: Row, first: str, second: str) -> Literal["first", "second", "ti
     if word in _TIES:
         return "tie"
     return "first" if word in _FIRST else "second"
-
-
-def _shown_second(row: Row) -> bool:
-    """Whether the system in the column `first` was shown second."""
-    value = row.label("position").casefold()
-    if value not in _FIRST + _SECOND:
-        row.refuse("position", "1 or 2: the place at which the first system's output was shown")
-    return value in _SECOND
