@@ -1,4 +1,8 @@
-"""Models loaded on an engine, once: they stay in memory between calls, because a program may score in a loop."""
+"""Engines by name, and models loaded on them, which stay in memory because a program may score in a loop.
+
+A package can bring another engine by an entry point of the group `nlgauge.engines` whose name is the engine's and
+whose object is an `Engine`. Then `--engine NAME` takes it, and signatures that start with its `signed` lead to it.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +12,10 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 from weakref import WeakKeyDictionary
 
 from nlgauge.encoders.base import DEFAULT_PRECISION, INT8, TORCH_PRECISIONS, Encoder, check_precision
@@ -20,10 +24,6 @@ from nlgauge.errors import ModelError, RecipeError, UnsupportedModelError
 from nlgauge.io.storage import file_digest
 from nlgauge.io.store.catalog import encoder_names, find_card
 from nlgauge.io.store.resolve import ModelFiles, check_length, resolve
-
-if TYPE_CHECKING:
-    from nlgauge.encoders.int8.plan import Plan
-
 
 #: Entry points of packages that bring an engine.
 GROUP = "nlgauge.engines"
@@ -45,53 +45,35 @@ class Engine:
     """What it can compute in; `load` is asked for no other."""
 
 
-def _onnx(files: ModelFiles, threads: int, device: str, precision: str) -> Encoder:
-    from nlgauge.encoders.engines.graph_engines import OnnxEncoder
+def _load_built_in(engine: str, files: ModelFiles, threads: int, device: str, precision: str) -> Encoder:
+    """Imports are here because an engine takes a moment to load, and most runs need one."""
+    if engine == "static":
+        from nlgauge.encoders.engines.static import StaticEncoder
 
-    return OnnxEncoder(files, threads=threads, plan=_plan(files, precision))
+        return StaticEncoder(files.path)
+    if engine == "muse":
+        from nlgauge.encoders.engines.muse import MuseEncoder
 
+        return MuseEncoder(files, threads=threads)
+    if engine == "torch":
+        from nlgauge.encoders.engines.torch_engine import TorchEncoder
 
-def _openvino(files: ModelFiles, threads: int, device: str, precision: str) -> Encoder:
-    from nlgauge.encoders.engines.graph_engines import OpenVinoEncoder
-
-    return OpenVinoEncoder(files, threads=threads, plan=_plan(files, precision))
-
-
-def _plan(files: ModelFiles, precision: str) -> Plan | None:
-    """How the model is brought to eight bits, where it is to be."""
-    if precision != INT8:
-        return None
+        return TorchEncoder(files, threads=threads, device=device, precision=precision)
+    from nlgauge.encoders.engines.graph_engines import OnnxEncoder, OpenVinoEncoder
     from nlgauge.encoders.int8.plan import plan_of
 
-    return plan_of(files)
-
-
-def _torch(files: ModelFiles, threads: int, device: str, precision: str) -> Encoder:
-    from nlgauge.encoders.engines.torch_engine import TorchEncoder
-
-    return TorchEncoder(files, threads=threads, device=device, precision=precision)
-
-
-def _muse(files: ModelFiles, threads: int, device: str, precision: str) -> Encoder:
-    from nlgauge.encoders.engines.muse import MuseEncoder
-
-    return MuseEncoder(files, threads=threads)
-
-
-def _static(files: ModelFiles, threads: int, device: str, precision: str) -> Encoder:
-    from nlgauge.encoders.engines.static import StaticEncoder
-
-    return StaticEncoder(files.path)
+    kind = OnnxEncoder if engine == "onnx" else OpenVinoEncoder
+    return kind(files, threads=threads, plan=plan_of(files) if precision == INT8 else None)
 
 
 _BUILT_IN = {
     engine.name: engine
     for engine in (
-        Engine("onnx", "onnxruntime", _onnx, precisions=(DEFAULT_PRECISION, INT8)),
-        Engine("openvino", "openvino", _openvino, precisions=(DEFAULT_PRECISION, INT8)),
-        Engine("torch", "torch", _torch, only_cpu=False, precisions=TORCH_PRECISIONS),
-        Engine("muse", "numpy", _muse, chosen=False),
-        Engine("static", "static", _static, chosen=False),
+        Engine("onnx", "onnxruntime", partial(_load_built_in, "onnx"), precisions=(DEFAULT_PRECISION, INT8)),
+        Engine("openvino", "openvino", partial(_load_built_in, "openvino"), precisions=(DEFAULT_PRECISION, INT8)),
+        Engine("torch", "torch", partial(_load_built_in, "torch"), only_cpu=False, precisions=TORCH_PRECISIONS),
+        Engine("muse", "numpy", partial(_load_built_in, "muse"), chosen=False),
+        Engine("static", "static", partial(_load_built_in, "static"), chosen=False),
     )
 }
 
@@ -114,7 +96,11 @@ def find_engine(name: str) -> Engine:
 
 def engines_with(precision: str) -> tuple[str, ...]:
     """The engines that a caller can choose and that compute in that precision."""
-    return tuple(name for name in engine_names() if precision in _precisions(name))
+    names = []
+    for name in engine_names():
+        with contextlib.suppress(RecipeError):  # a package that does not load has no precision
+            names += [name] if precision in find_engine(name).precisions else []
+    return tuple(names)
 
 
 def engine_of_signature(text: str) -> Engine | None:
@@ -129,13 +115,6 @@ def engine_of_signature(text: str) -> Engine | None:
             return engine
     brought = (_from_plugin(name) for name in _plugins() if name not in _BUILT_IN)
     return next((engine for engine in brought if engine.signed == signed), None)
-
-
-def _precisions(name: str) -> tuple[str, ...]:
-    try:
-        return find_engine(name).precisions
-    except RecipeError:  # a package that does not load has none
-        return ()
 
 
 @lru_cache(maxsize=1)

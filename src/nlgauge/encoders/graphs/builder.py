@@ -17,9 +17,10 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,8 +40,6 @@ ENTRIES: Mapping[str, str] = {
     "vocabulary": "vocab_size",
     "positions": "max_position_embeddings",
 }
-
-_EPSILON = 1e-12
 
 #: Of ONNX the first with Gelu; of ONNX Runtime's own operators the only one.
 _OPSETS = {"": 20, "com.microsoft": 1}
@@ -63,44 +62,6 @@ class Dimensions:
     """Row of the position table that the first token takes."""
 
 
-def dimensions_of(
-    config: Mapping[str, Any],
-    entries: Mapping[str, str] = ENTRIES,
-    *,
-    first_position: int = 0,
-    epsilon: str = "layer_norm_eps",
-    default_epsilon: float = _EPSILON,
-) -> Dimensions:
-    """The sizes of a `config.json` that `check_dimensions` accepts."""
-    sizes = {name: int(config[entry]) for name, entry in entries.items()}
-    sizes["positions"] -= first_position
-    value = float(config.get(epsilon, default_epsilon))
-    return Dimensions(**sizes, epsilon=value, first_position=first_position)
-
-
-def check_dimensions(
-    config: Mapping[str, Any],
-    entries: Mapping[str, str] = ENTRIES,
-    *,
-    model: str,
-    epsilon: str = "layer_norm_eps",
-    after_padding: bool = False,
-) -> None:
-    """Refuse a `config.json` that no graph can be built from."""
-    for name, entry in entries.items():
-        check_whole(config, entry, None, least=0 if name == "layers" else 1, model=model)
-    hidden, heads = entries["hidden"], entries["heads"]
-    if config[hidden] % config[heads]:
-        refuse(config, heads, f"a divisor of {hidden} ({config[hidden]})", model=model)
-    value = config.get(epsilon, _EPSILON)
-    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 < value < math.inf:
-        refuse(config, epsilon, "a number above 0", model=model)
-    if after_padding:
-        padding, rows = config.get("pad_token_id", 1), config[entries["positions"]]
-        if not is_whole(padding) or not 0 <= padding < rows - 1:
-            refuse(config, "pad_token_id", f"a whole number below {rows - 1}, where positions start", model=model)
-
-
 def refuse(config: Mapping[str, Any], name: str, expected: str, *, model: str) -> NoReturn:
     """An error that names an entry, what it must be, and what it is."""
     msg = f"config.json of model {model!r}: {name!r} must be {expected}, got {config.get(name)!r}"
@@ -114,9 +75,59 @@ def check_whole(config: Mapping[str, Any], name: str, default: int | None, *, le
         refuse(config, name, f"a whole number, at least {least}", model=model)
 
 
-def is_whole(value: Any) -> bool:
+def is_whole(value: Any) -> TypeGuard[int]:
     """Whether a value is a whole number."""
     return isinstance(value, int) and not isinstance(value, bool)
+
+
+def has_other_heads(config: Mapping[str, Any], entry: str) -> bool:
+    """Whether an entry states a width of heads that does not divide the vectors among them."""
+    hidden, heads = config.get("hidden_size"), config.get("num_attention_heads")
+    return config.get(entry) is not None and is_whole(hidden) and is_whole(heads) and config[entry] * heads != hidden
+
+
+class Family(ABC):
+    """How a family's graph is built from a `config.json`."""
+
+    prefixes: tuple[str, ...]
+    """Under which the encoder may stand in a checkpoint that holds more."""
+    probe: str = "embeddings.word_embeddings.weight"
+    """A weight that every checkpoint has, by which its prefix is found."""
+    entries: Mapping[str, str] = ENTRIES
+    epsilon: ClassVar[tuple[str, float]] = ("layer_norm_eps", 1e-12)
+    """The entry that states it, and what it is where there is none."""
+    after_padding: bool = False
+    """Whether positions are numbered from after the padding index."""
+
+    @abstractmethod
+    def unsupported(self, config: Mapping[str, Any]) -> list[str]:
+        """Entries of a `config.json` that ask for what the graph does not do."""
+
+    def check(self, config: Mapping[str, Any], *, model: str) -> None:
+        """Refuse a `config.json` that no graph can be built from, saying which entry is wrong."""
+        for name, entry in self.entries.items():
+            check_whole(config, entry, None, least=0 if name == "layers" else 1, model=model)
+        hidden, heads = self.entries["hidden"], self.entries["heads"]
+        if config[hidden] % config[heads]:
+            refuse(config, heads, f"a divisor of {hidden} ({config[hidden]})", model=model)
+        value = config.get(*self.epsilon)
+        if not isinstance(value, int | float) or isinstance(value, bool) or not 0 < value < math.inf:
+            refuse(config, self.epsilon[0], "a number above 0", model=model)
+        if self.after_padding:
+            padding, rows = config.get("pad_token_id", 1), config[self.entries["positions"]]
+            if not is_whole(padding) or not 0 <= padding < rows - 1:
+                refuse(config, "pad_token_id", f"a whole number below {rows - 1}, where positions start", model=model)
+
+    def dimensions(self, config: Mapping[str, Any]) -> Dimensions:
+        """The sizes of a `config.json` that `check` accepts."""
+        sizes = {name: int(config[entry]) for name, entry in self.entries.items()}
+        first = int(config.get("pad_token_id", 1)) + 1 if self.after_padding else 0
+        sizes["positions"] -= first
+        return Dimensions(**sizes, epsilon=float(config.get(*self.epsilon)), first_position=first)
+
+    @abstractmethod
+    def build(self, build: GraphBuilder, config: Mapping[str, Any], top: int) -> Iterable[str]:
+        """Names of the values (tokens, hidden) of layer 0, then of each layer up to `top`."""
 
 
 @dataclass(frozen=True)

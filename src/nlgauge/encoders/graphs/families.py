@@ -8,15 +8,15 @@ import contextlib
 import hashlib
 import json
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nlgauge.encoders.graphs.builder import Dimensions, Graph, GraphBuilder
+from nlgauge.encoders.graphs.builder import Family, Graph, GraphBuilder
 from nlgauge.encoders.graphs.modernbert import ModernBert
 from nlgauge.encoders.graphs.post_norm import RELATIVES, DebertaV2
 from nlgauge.errors import ModelError, UnsupportedModelError
@@ -24,30 +24,6 @@ from nlgauge.io.storage import cache_dir, write_atomic
 
 #: Raised when the graphs change, so that cached ones of an older library are not used.
 GRAPH_VERSION = 2
-
-
-class Family(Protocol):
-    """How a family's graph is built from a `config.json`."""
-
-    @property
-    def prefixes(self) -> tuple[str, ...]:
-        """Under which the encoder may stand in a checkpoint that holds more."""
-
-    @property
-    def probe(self) -> str:
-        """A weight that every checkpoint has, by which its prefix is found."""
-
-    def unsupported(self, config: Mapping[str, Any]) -> list[str]:
-        """Entries of a `config.json` that ask for what the graph does not do."""
-
-    def check(self, config: Mapping[str, Any], *, model: str) -> None:
-        """Refuse a `config.json` that no graph can be built from, saying which entry is wrong."""
-
-    def dimensions(self, config: Mapping[str, Any]) -> Dimensions:
-        """Sizes that a `config.json` states."""
-
-    def build(self, build: GraphBuilder, config: Mapping[str, Any], top: int) -> Iterable[str]:
-        """Names of the values (tokens, hidden) of layer 0, then of each layer up to `top`."""
 
 
 FAMILIES: dict[str, Family] = {**RELATIVES, "deberta-v2": DebertaV2(), "modernbert": ModernBert()}

@@ -15,18 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from nlgauge.encoders.graphs.builder import (
-    Dimensions,
-    GraphBuilder,
-    check_dimensions,
-    check_whole,
-    dimensions_of,
-    is_whole,
-    refuse,
-)
+from nlgauge.encoders.graphs.builder import Dimensions, Family, GraphBuilder, check_whole, has_other_heads, refuse
 
 _GLOBAL, _LOCAL = "full_attention", "sliding_attention"
-_EPSILON = 1e-5
 _WINDOW = 128
 _EVERY = 3
 #: The entry of an older configuration, and what it is where none states it.
@@ -35,28 +26,24 @@ _THETA = {_GLOBAL: ("global_rope_theta", 160_000.0), _LOCAL: ("local_rope_theta"
 _NEVER = -3e38
 
 
-class ModernBert:
+class ModernBert(Family):
     """The family of ModernBERT."""
 
     prefixes = ("", "model.")
     probe = "embeddings.tok_embeddings.weight"
+    epsilon = ("norm_eps", 1e-5)
 
     def unsupported(self, config: Mapping[str, Any]) -> list[str]:
-        """Entries of a `config.json` that ask for what this graph does not do."""
         entries = [] if config.get("hidden_activation", "gelu") == "gelu" else ["hidden_activation"]
         rotary = config.get("rope_parameters")
         if isinstance(rotary, Mapping) and not all(_is_plain(part) for part in (rotary, *rotary.values())):
             entries.append("rope_parameters")
         if config.get("rope_scaling"):
             entries.append("rope_scaling")
-        head, hidden, heads = (config.get(name) for name in ("head_dim", "hidden_size", "num_attention_heads"))
-        if head and is_whole(hidden) and is_whole(heads) and head * heads != hidden:
-            entries.append("head_dim")
-        return entries
+        return [*entries, "head_dim"] if has_other_heads(config, "head_dim") else entries
 
     def check(self, config: Mapping[str, Any], *, model: str) -> None:
-        """Refuse a `config.json` that no graph can be built from, saying which entry is wrong."""
-        check_dimensions(config, model=model, epsilon="norm_eps")
+        super().check(config, model=model)
         if config["hidden_size"] // config["num_attention_heads"] % 2:
             refuse(config, "num_attention_heads", "a divisor of hidden_size into even widths", model=model)
         for name, default, least in (("local_attention", _WINDOW, 0), ("global_attn_every_n_layers", _EVERY, 1)):
@@ -71,12 +58,7 @@ class ModernBert:
             if not isinstance(theta, int | float) or not 0 < theta < math.inf:
                 refuse({entry: theta}, entry, "a number above 0", model=model)
 
-    def dimensions(self, config: Mapping[str, Any]) -> Dimensions:
-        """Sizes that a `config.json` states."""
-        return dimensions_of(config, epsilon="norm_eps", default_epsilon=_EPSILON)
-
     def build(self, build: GraphBuilder, config: Mapping[str, Any], top: int) -> Iterable[str]:
-        """Rows of layer 0, then of each layer up to `top`."""
         size = self.dimensions(config)
         words = build.parameter(self.probe, size.vocabulary, size.hidden)
         word = build.node("Gather", [words, "ids"], "embeddings.words")

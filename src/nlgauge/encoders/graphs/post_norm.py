@@ -29,10 +29,10 @@ from numpy.typing import NDArray
 from nlgauge.encoders.graphs.builder import (
     ENTRIES,
     Dimensions,
+    Family,
     GraphBuilder,
-    check_dimensions,
     check_whole,
-    dimensions_of,
+    has_other_heads,
     is_whole,
     refuse,
 )
@@ -47,11 +47,10 @@ _SELF = "encoder.layer.{}.attention.self."
 
 
 @dataclass(frozen=True)
-class PostNorm:
+class PostNorm(Family):
     """A family: the names of its weights (`{}` is the layer's number from 0), and what distinguishes it."""
 
     prefixes: tuple[str, ...]
-    """Under which the encoder may stand in a checkpoint that holds more."""
     query: str = _SELF + "query"
     key: str = _SELF + "key"
     value: str = _SELF + "value"
@@ -62,23 +61,18 @@ class PostNorm:
     norm2: str = "encoder.layer.{}.output.LayerNorm"
     token_types: bool = True
     after_padding: bool = False
-    """Whether positions are numbered from after the padding index."""
     relative_bias: str | None = None
     narrow_embeddings: bool = False
     """Whether embeddings may be narrower than the layers, and are projected."""
     activation: str = "hidden_act"
     entries: Mapping[str, str] = field(default_factory=lambda: ENTRIES)
 
-    probe = "embeddings.word_embeddings.weight"
-
     def unsupported(self, config: Mapping[str, Any]) -> list[str]:
-        """Entries of a `config.json` that ask for what this graph does not do."""
         usual = {self.activation: "gelu", "position_embedding_type": "absolute", "is_decoder": False}
         return [name for name, value in usual.items() if config.get(name, value) != value]
 
     def check(self, config: Mapping[str, Any], *, model: str) -> None:
-        """Refuse a `config.json` that no graph can be built from, saying which entry is wrong."""
-        check_dimensions(config, self.entries, model=model, after_padding=self.after_padding)
+        super().check(config, model=model)
         sizes = {
             "type_vocab_size": self.token_types,
             "embedding_size": self.narrow_embeddings,
@@ -88,13 +82,7 @@ class PostNorm:
             if used:
                 check_whole(config, name, 1, least=1, model=model)
 
-    def dimensions(self, config: Mapping[str, Any]) -> Dimensions:
-        """Sizes that a `config.json` states."""
-        first = int(config.get("pad_token_id", 1)) + 1 if self.after_padding else 0
-        return dimensions_of(config, self.entries, first_position=first)
-
     def build(self, build: GraphBuilder, config: Mapping[str, Any], top: int) -> Iterable[str]:
-        """Rows of layer 0, then of each layer up to `top`."""
         size = self.dimensions(config)
         x = self._embeddings(build, size, config)
         yield x
@@ -229,18 +217,16 @@ RELATIVES: dict[str, PostNorm] = {
 }
 
 
-_EPSILON = 1e-7
 _CONVOLUTIONS = {"tanh": "Tanh", "gelu": "Gelu", "relu": "Relu"}
 
 
-class DebertaV2:
+class DebertaV2(Family):
     """The family of DeBERTa-v2 and v3."""
 
     prefixes = ("", "deberta.")
-    probe = "embeddings.word_embeddings.weight"
+    epsilon = ("layer_norm_eps", 1e-7)
 
     def unsupported(self, config: Mapping[str, Any]) -> list[str]:
-        """Entries of a `config.json` that ask for what this graph does not do."""
         usual: dict[str, Any] = {"hidden_act": "gelu", "conv_groups": 1}
         entries = [name for name, value in usual.items() if config.get(name, value) != value]
         kernel = config.get("conv_kernel_size", 0)
@@ -249,14 +235,10 @@ class DebertaV2:
                 entries.append("conv_kernel_size")
             if config.get("conv_act", "tanh") not in _CONVOLUTIONS:
                 entries.append("conv_act")
-        head, hidden, heads = (config.get(n) for n in ("attention_head_size", "hidden_size", "num_attention_heads"))
-        if head is not None and is_whole(hidden) and is_whole(heads) and head * heads != hidden:
-            entries.append("attention_head_size")
-        return entries
+        return [*entries, "attention_head_size"] if has_other_heads(config, "attention_head_size") else entries
 
     def check(self, config: Mapping[str, Any], *, model: str) -> None:
-        """Refuse a `config.json` that no graph can be built from, saying which entry is wrong."""
-        check_dimensions(config, model=model)
+        super().check(config, model=model)
         for name, default in (("conv_kernel_size", 0), ("position_buckets", -1), ("max_relative_positions", -1)):
             if not is_whole(config.get(name, default)):
                 refuse(config, name, "a whole number", model=model)
@@ -266,12 +248,7 @@ class DebertaV2:
         if config.get("relative_attention", False) and buckets > 0 and not 1 <= buckets // 2 < reach - 1:
             refuse(config, "position_buckets", f"from 2 to below {2 * (reach - 1)}", model=model)
 
-    def dimensions(self, config: Mapping[str, Any]) -> Dimensions:
-        """Sizes that a `config.json` states."""
-        return dimensions_of(config, default_epsilon=_EPSILON)
-
     def build(self, build: GraphBuilder, config: Mapping[str, Any], top: int) -> Iterable[str]:
-        """Rows of layer 0, then of each layer up to `top`."""
         return _Graph(build, self.dimensions(config), config).layers(top)
 
 

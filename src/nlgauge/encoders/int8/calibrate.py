@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 
 from nlgauge.encoders.base import equal_length_batches
 from nlgauge.encoders.engines.graph_engines import GraphEncoder, Run
-from nlgauge.encoders.graphs.builder import Graph, GraphBuilder
-from nlgauge.encoders.graphs.families import Family, encoder_graph
+from nlgauge.encoders.graphs.builder import Family, Graph, GraphBuilder
+from nlgauge.encoders.graphs.families import encoder_graph
 from nlgauge.encoders.int8.plan import Plan, Rounding, forget_own_plan, keep_own_plan, plan_of
 from nlgauge.encoders.load import load_encoder, release_models
 from nlgauge.errors import (
