@@ -47,6 +47,7 @@ from nlgauge.io.packages import require
 from nlgauge.io.storage import file_digest, text_digest
 from nlgauge.io.store.catalog import find_card
 from nlgauge.io.store.resolve import resolve
+from nlgauge.io.tables import cut
 from nlgauge.text.tokenizer import check_encodable
 from nlgauge.text.windows import NO_LIMIT
 
@@ -55,9 +56,6 @@ _BATCH_TOKENS = 512
 
 #: Texts whose likelihood is remembered.
 _REMEMBERED = 200_000
-
-#: Characters of a text that an error shows.
-_SHOWN = 40
 
 #: What is replaced for a while belongs to all threads.
 _gguf_lock = threading.Lock()
@@ -107,15 +105,7 @@ def load_language_model(
 class LanguageModel:
     """A causal language model of the Hugging Face library, in float32, and on CUDA in half precision."""
 
-    def __init__(
-        self,
-        model: str,
-        *,
-        precision: str = DEFAULT_PRECISION,
-        threads: int | None = None,
-        device: str = "auto",
-        progress: bool = False,
-    ) -> None:
+    def __init__(self, model: str, *, precision: str, threads: int | None, device: str, progress: bool) -> None:
         self._torch = torch = require("torch", "torch")
         self._transformers = require("transformers", "torch")
         self._count = threads or default_threads()
@@ -149,32 +139,28 @@ class LanguageModel:
     def score(self, texts: Sequence[str]) -> Likelihoods:
         """Mean log-likelihood and number of tokens of each text; a text seen before is not computed again."""
         with self._lock:
-            return self._score(texts)
+            new = [text for text in dict.fromkeys(texts) if text not in self._known]
+            likelihoods = {text: self._known[text] for text in texts if text in self._known}
+            if new:
+                likelihoods |= dict(zip(new, self._compute(new), strict=True))
+            for text in texts:
+                self._known[text] = likelihoods[text]
+                self._known.move_to_end(text)
+            while len(self._known) > _REMEMBERED:
+                self._known.popitem(last=False)
+        values = [likelihoods[text] for text in texts]
+        return Likelihoods(np.array([v for v, _ in values], dtype=np.float64), np.array([n for _, n in values], int))
 
     def refuse_long(self, texts: Sequence[str]) -> None:
         """An error for a text that would be cut: a likelihood depends on all tokens before it, and has no windows."""
         for text, encoding in zip(texts, self._encodings(texts), strict=True):
             if len(encoding.ids) > self.limit:
-                start = text if len(text) <= _SHOWN else text[:_SHOWN] + "..."
                 msg = (
                     f"language model {self.name!r} reads {self.limit} tokens and has no windows, and a hypothesis "
-                    f"has {len(encoding.ids)} ({start!r}); leave the model out (lm=none), or let texts be cut "
-                    "(window=none, long='truncate')"
+                    f"has {len(encoding.ids)} ({cut(text, 43)!r}); leave the model out (lm=none), or let texts be "
+                    "cut (window=none, long='truncate')"
                 )
                 raise TooLongError(msg)
-
-    def _score(self, texts: Sequence[str]) -> Likelihoods:
-        new = [text for text in dict.fromkeys(texts) if text not in self._known]
-        likelihoods = {text: self._known[text] for text in texts if text in self._known}
-        if new:
-            likelihoods |= dict(zip(new, self._compute(new), strict=True))
-        for text in texts:
-            self._known[text] = likelihoods[text]
-            self._known.move_to_end(text)
-        while len(self._known) > _REMEMBERED:
-            self._known.popitem(last=False)
-        values = [likelihoods[text] for text in texts]
-        return Likelihoods(np.array([v for v, _ in values], dtype=np.float64), np.array([n for _, n in values], int))
 
     def _compute(self, texts: Sequence[str]) -> list[tuple[float, int]]:
         ids = self._ids(texts)
@@ -192,7 +178,7 @@ class LanguageModel:
         cut = sum(len(ids) > self.limit for ids in read)
         if cut:
             msg = f"{cut} of {len(texts)} texts were truncated to the {self.limit} tokens that {self.name!r} reads"
-            warnings.warn(msg, TruncationWarning, stacklevel=4)
+            warnings.warn(msg, TruncationWarning, stacklevel=3)
         return [ids[: self.limit] for ids in read]
 
     def _encodings(self, texts: Sequence[str]) -> list[tokenizers.Encoding]:
@@ -286,7 +272,7 @@ def parse_gguf_once() -> Iterator[None]:
     places: list[tuple[Any, str, Any]] = [
         (gguf, "GGUFReader", lru_cache(maxsize=1)),
         (gguf, "get_tensor_name_map", lru_cache(maxsize=1)),
-        (loader, "tqdm", lambda _: _without_bar),
+        (loader, "tqdm", lambda _: lambda items, *_, **__: items),
     ]
     places = [place for place in places if hasattr(place[0], place[1])]
     with _gguf_lock:
@@ -298,7 +284,3 @@ def parse_gguf_once() -> Iterator[None]:
         finally:
             for holder, name, original in before:
                 setattr(holder, name, original)
-
-
-def _without_bar(items: Any, *_: Any, **__: Any) -> Any:
-    return items

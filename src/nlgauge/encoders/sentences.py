@@ -19,7 +19,7 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,25 +44,6 @@ _SWITCHES = {
 }
 
 _BATCH_TOKENS = 4096
-
-
-class SentenceEncoder(Protocol):
-    """A loaded model that gives one vector per text."""
-
-    @property
-    def name(self) -> str:
-        """The model's name, as a signature shows it."""
-
-    @property
-    def digest(self) -> str:
-        """sha256 of all that a vector depends on: weights, tokenizer, pooling, limit."""
-
-    @property
-    def engine(self) -> str:
-        """Engine and version, as a signature shows them."""
-
-    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """A row per text; a text without a token is at the origin."""
 
 
 @dataclass(frozen=True)
@@ -106,6 +87,7 @@ class PooledSentences:
     def __init__(
         self, encoder: Encoder, pooling: Pooling, *, name: str | None = None, reading: Reading = CUT
     ) -> None:
+        """`name` and `engine` are as signatures show them, `digest` is of all that a vector depends on."""
         self._encoder = encoder
         self.pooling = pooling
         self.name = name or encoder.model
@@ -155,6 +137,10 @@ class MuseSentences:
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """A unit row per text; a text without a token is at the origin."""
         return self._encoder.sentence_vectors(texts)
+
+
+#: A loaded model that gives one vector per text.
+SentenceEncoder: TypeAlias = PooledSentences | MuseSentences
 
 
 def load_sentence_encoder(

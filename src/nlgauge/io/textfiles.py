@@ -31,15 +31,13 @@ from nlgauge.io.tables import (
     Format,
     Row,
     check_header,
+    cut,
     parse_table,
     read_bytes,
     split_lines,
     stream_lines,
     suffix_format,
 )
-
-#: Characters of a text that a message quotes.
-_SHOWN = 60
 
 #: The start of a file that nlgauge wrote.
 _OWN_FORMAT = re.compile(r'\{\s*"format":\s*"(nlgauge-[\w/-]+)"')
@@ -79,9 +77,9 @@ def parse_source(spec: str, *, input_format: str | None = None) -> TextSource:
                 msg = f"{spec!r} is a column of standard input: say if it is 'tsv', 'csv' or 'jsonl' (input format)"
                 raise InputError(msg)
             return TextSource(None, forced, spec[2:] or None)
-        if forced != "text" and (cut := _column_colon(spec, forced)) is not None:
-            path = spec[:cut]
-            return TextSource(path, forced or suffix_format(path), spec[cut + 1 :] or None)
+        if forced != "text" and (colon := _column_colon(spec, forced)) is not None:
+            path = spec[:colon]
+            return TextSource(path, forced or suffix_format(path), spec[colon + 1 :] or None)
     return TextSource(spec, forced or suffix_format(spec))
 
 
@@ -226,9 +224,8 @@ def _check_parallel(columns: Sequence[tuple[str, Sequence[str]]]) -> None:
         elif any("\r" in text for text in fewer):
             msg += r" (a lone \r inside a line ends no line)"
         else:
-            alone = more[len(fewer)].strip()
-            shown = alone if len(alone) <= _SHOWN else f"{alone[:_SHOWN]}..."
-            msg += f" (the first of {longer!r} that stands alone is segment {len(fewer)}, {shown!r})"
+            alone = cut(more[len(fewer)].strip(), 63)
+            msg += f" (the first of {longer!r} that stands alone is segment {len(fewer)}, {alone!r})"
         raise InputError(msg)
 
 

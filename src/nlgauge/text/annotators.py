@@ -32,7 +32,7 @@ from nlgauge.io.packages import require
 from nlgauge.io.storage import file_digest, short_digest, text_digest
 from nlgauge.io.store.catalog import CARDS, find_card
 from nlgauge.io.store.resolve import resolve
-from nlgauge.io.tables import read_bytes, split_lines, whole_text
+from nlgauge.io.tables import cut, read_bytes, split_lines, whole_text
 from nlgauge.text.annotation import (
     AnnotatedSentence,
     AnnotatedText,
@@ -52,9 +52,6 @@ SENTENCE_RULES = ("rules", "lines", "annotator")
 
 #: Most words that an annotator remembers; one of spaCy's takes about 170 bytes.
 MEMO_WORDS = 1_000_000
-
-#: Characters of a text that an error shows.
-_SHOWN = 60
 
 #: Sentences that spaCy reads at once.
 _BATCH = 64
@@ -224,11 +221,11 @@ class ConlluAnnotator:
                 if spelt > farthest:
                     follows = self._sentences[last][1].text if last < len(self._sentences) else ""
                     farthest, expected = spelt, follows
-        msg = f"{' + '.join(self._names)} does not have the document {_beginning(text)}: "
+        msg = f"{' + '.join(self._names)} does not have the document {cut(text, 63)!r}: "
         if farthest:
             there = _after(text, farthest)
-            msg += f"its first {farthest} characters without blanks fit, then the text has {_beginning(there)} and "
-            msg += f"the file {_beginning(expected)}" if expected else "the file ends"
+            msg += f"its first {farthest} characters without blanks fit, then the text has {cut(there, 63)!r} and "
+            msg += f"the file {cut(expected, 63)!r}" if expected else "the file ends"
         else:
             msg += "no sentence of it starts so"
         error = InputError(f"{msg}; annotate the very texts that are scored")
@@ -238,10 +235,6 @@ class ConlluAnnotator:
 
 def _squeezed(text: str) -> str:
     return "".join(text.split())
-
-
-def _beginning(text: str) -> str:
-    return repr(text if len(text) <= _SHOWN else f"{text[:_SHOWN]}...")
 
 
 def _after(text: str, count: int) -> str:

@@ -70,7 +70,6 @@ class NetworkMap(SpaceMap):
         """Width of the vectors that the network itself takes."""
 
     def width_of(self, side: Side) -> int:
-        """Width of a side's vectors before they are mapped."""
         wider = self.reductions.get(side)
         return self.inner_width if wider is None else len(wider.directions)
 
@@ -114,7 +113,6 @@ class NetworkMap(SpaceMap):
         return named | ({"reduced": reduced} if reduced else {})
 
     def arrays(self) -> dict[str, Rows]:
-        """Of the network and of the reductions."""
         reduced = {
             f"{side}_reduction_{name}": array
             for side, step in sorted(self.reductions.items())
@@ -153,11 +151,9 @@ class TanhNetwork(NetworkMap):
 
     @property
     def inner_width(self) -> int:
-        """Width of the vectors that the layers take."""
         return len(self.source_mean)
 
     def map_source(self, rows: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Rows of the source in the target's space."""
         rows = (rows - self.source_mean) / np.float32(self.source_scale)
         for matrix, bias in self.layers:
             rows = np.tanh(rows @ matrix + bias)
@@ -165,7 +161,6 @@ class TanhNetwork(NetworkMap):
         return moved
 
     def numbers(self) -> tuple[object, ...]:
-        """Both scales."""
         return repr(self.source_scale), repr(self.target_scale)
 
     def network_header(self) -> dict[str, Any]:
@@ -173,7 +168,6 @@ class TanhNetwork(NetworkMap):
         return {"layers": len(self.layers), "scales": [self.source_scale, self.target_scale]}
 
     def network_arrays(self) -> dict[str, NDArray[np.float32]]:
-        """Means and layers."""
         arrays = {"source_mean": self.source_mean, "target_mean": self.target_mean}
         for number, (matrix, bias) in enumerate(self.layers):
             arrays |= {f"matrix{number}": matrix, f"bias{number}": bias}
@@ -181,7 +175,6 @@ class TanhNetwork(NetworkMap):
 
     @classmethod
     def from_arrays(cls, header: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> TanhNetwork:
-        """The network of a file."""
         layers = tuple((arrays[f"matrix{n}"], arrays[f"bias{n}"]) for n in range(header["layers"]))
         source, target = map(float, header["scales"])
         means = arrays["source_mean"], arrays["target_mean"]
@@ -267,11 +260,9 @@ class FlowMap(NetworkMap):
 
     @property
     def inner_width(self) -> int:
-        """Width of the latent space."""
         return len(self.rotation)
 
     def map_source(self, rows: Rows) -> Rows:
-        """Rows of the source in the target's space."""
         about_mean: Rows = rows - self.source_mean
         halves = about_mean @ self._turn[0], about_mean @ self._turn[1]
         for step in self._steps:
@@ -321,7 +312,6 @@ class FlowMap(NetworkMap):
 
     @classmethod
     def from_arrays(cls, header: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> FlowMap:
-        """The network of a file."""
         fixed = {name: arrays[name] for name in ("rotation", "source_mean", "target_mean")}
         if not all(np.isfinite(array).all() for array in fixed.values()):
             msg = "numbers in it are not finite"

@@ -253,7 +253,6 @@ class Remapping(SpaceMap):
         return arrays_digest((self.FORMAT, *self.origin.named), steps, form="<f8")
 
     def header(self) -> dict[str, Any]:
-        """Steps, and where they come from."""
         steps = [
             {"kind": step.kind, "both": step.both} | ({"target_only": True} if step.target_only else {})
             for step in self.operations
@@ -261,12 +260,10 @@ class Remapping(SpaceMap):
         return {"steps": steps, "origin": self.origin._asdict()}
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """Of each step."""
         return {f"step{number}": step.array for number, step in enumerate(self.operations)}
 
     @classmethod
     def from_arrays(cls, header: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Remapping:
-        """Every step of a file, checked."""
         steps = tuple(_read_step(entry, arrays[f"step{number}"]) for number, entry in enumerate(header["steps"]))
         if not steps:
             msg = "no step in it"

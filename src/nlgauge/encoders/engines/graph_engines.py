@@ -167,7 +167,6 @@ class OnnxEncoder(GraphEncoder):
 
     @property
     def library(self) -> str:
-        """ONNX Runtime and its version."""
         return f"onnxruntime-{import_silenced('onnxruntime').__version__}"
 
     def _session(self, graph: Graph, values: dict[str, NDArray[Any]]) -> Run:
@@ -205,7 +204,6 @@ class OpenVinoEncoder(GraphEncoder):
 
     @property
     def library(self) -> str:
-        """OpenVINO and its version."""
         return f"openvino-{version('openvino')}"
 
     def _session(self, graph: Graph, values: dict[str, NDArray[Any]]) -> Run:

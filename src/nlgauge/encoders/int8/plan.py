@@ -129,7 +129,6 @@ class Plan(FrozenTable):
         return f"{INT8}@{short_digest(self.digest)}.{engine}.{instruction_set()}"
 
     def content(self) -> Mapping[str, Any]:
-        """What the file holds, as plain values."""
         return {
             "model": self.model,
             "weights": self.weights,
@@ -145,7 +144,6 @@ class Plan(FrozenTable):
 
     @classmethod
     def from_content(cls, content: Mapping[str, Any]) -> Plan:
-        """The plan of a file's content."""
         names = ("model", "weights", "corpus", "about", "method")
         for name in names:
             if not isinstance(content[name], str):
@@ -182,10 +180,10 @@ def _letters(powers: tuple[int, ...]) -> str:
 def plan_of(files: ModelFiles) -> Plan:
     """The user's own plan for a model, else the shipped one, else an error that says how to make one."""
     with contextlib.suppress(InputError):  # there is none
-        own = Plan.load(_own(files.digest))
+        own = Plan.load(own_plan_path(files.digest))
         if own.weights == files.digest:
             return own
-    shipped = shipped_plan(files.digest)
+    shipped = _shipped().get(files.digest)
     if shipped is None:
         msg = (
             f"model {files.name!r} has no int8 plan yet; make one from texts like those to be scored: "
@@ -195,24 +193,8 @@ def plan_of(files: ModelFiles) -> Plan:
     return shipped
 
 
-def shipped_plan(digest: str) -> Plan | None:
-    """The plan that comes with the library for a model of that digest."""
-    return _shipped().get(digest)
-
-
-def keep_own_plan(plan: Plan) -> None:
-    """Put a plan where `plan_of` finds it."""
-    path = _own(plan.weights)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    plan.save(path)
-
-
-def forget_own_plan(digest: str) -> None:
-    """Go back to the shipped plan of a model."""
-    _own(digest).unlink(missing_ok=True)
-
-
-def _own(digest: str) -> Path:
+def own_plan_path(digest: str) -> Path:
+    """The file of the user's own plan for a model of that digest."""
     return cache_dir() / "int8" / f"{short_digest(digest)}.json"
 
 
@@ -224,18 +206,16 @@ def _shipped() -> dict[str, Plan]:
 @cache
 def instruction_set() -> str:
     """`avx512`, `avx2`, `avx`, or the kind of processor (`arm64`, `x86_64`, ...)."""
-    has = _features()
-    return next(
-        (name for feature, name in _SETS.items() if has.get(feature)), platform.machine().lower() or "unknown"
-    )
-
-
-def _features() -> dict[str, bool]:
     # numpy asks the processor itself, on every system; it has no public name for what it found.
-    for name in ("numpy._core._multiarray_umath", "numpy.core._multiarray_umath"):  # of numpy 2 and 1
+    for module in ("numpy._core._multiarray_umath", "numpy.core._multiarray_umath"):  # of numpy 2 and 1
         with contextlib.suppress(ImportError):
-            return dict(import_module(name).__cpu_features__)
-    return {}
+            has = import_module(module).__cpu_features__
+            return next((name for feature, name in _SETS.items() if has.get(feature)), _machine())
+    return _machine()
+
+
+def _machine() -> str:
+    return platform.machine().lower() or "unknown"
 
 
 def bytes_name(product: str) -> str:
@@ -261,7 +241,6 @@ class QuantisedBuilder(GraphBuilder):
     def linear(
         self, x: str, at: str, into: int, out: int, name: str, *, bias: bool = True, scale: float = 1.0
     ) -> str:
-        """scale * (x W^T + b) for x of shape (tokens, into), with the weights `at`."""
         if at not in self._plan.products:
             return super().linear(x, at, into, out, name, bias=bias, scale=scale)
         whole = self._round(x)
