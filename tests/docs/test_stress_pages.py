@@ -11,7 +11,7 @@ import pytest
 import nlgauge
 import nlgauge.studies.ensembles
 from nlgauge.apps.cli import parser_for
-from nlgauge.metrics.ensemble import load_norms
+from nlgauge.metrics.parts.scales import load_norms
 from nlgauge.studies.stress.perturbations import PERTURBATIONS, antonyms
 
 ROOT = next(folder for folder in Path(__file__).resolve().parents if (folder / "pyproject.toml").is_file())

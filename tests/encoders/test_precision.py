@@ -21,7 +21,7 @@ from nlgauge.encoders.load import Engine, load_encoder
 from nlgauge.encoders.sentences import load_sentence_encoder
 from nlgauge.errors import BaselineError, InputError, RecipeError, SignatureError
 from nlgauge.metrics.parts.baseline import Baseline
-from nlgauge.metrics.parts.bounds import Bounds
+from nlgauge.metrics.parts.scales import Bounds
 from nlgauge.testing import hash_encoder
 from nlgauge.vectors.transforms import LanguageMeans, LanguageMoments
 

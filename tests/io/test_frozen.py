@@ -11,7 +11,7 @@ import pytest
 
 from nlgauge.errors import FileFormatError, InputError
 from nlgauge.io.storage import FrozenTable
-from nlgauge.metrics.parts.bounds import Bounds
+from nlgauge.metrics.parts.scales import Bounds
 from nlgauge.text.idf import IdfTable
 
 

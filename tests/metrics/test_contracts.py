@@ -23,7 +23,7 @@ import nlgauge
 from nlgauge.core import engine as windows_module
 from nlgauge.core.registry import METRICS, built_in_metrics
 from nlgauge.core.vector_metric import VectorMetric
-from nlgauge.metrics.parts.bounds import Bounds
+from nlgauge.metrics.parts.scales import Bounds
 
 #: The texts hold an emoji that the models do not know, on purpose: the contracts hold for such texts too.
 pytestmark = [

@@ -19,7 +19,7 @@ from nlgauge.core.signature import Signature
 from nlgauge.encoders import base
 from nlgauge.errors import FileFormatError, InputError, RecipeError, SignatureError
 from nlgauge.metrics import parts
-from nlgauge.metrics.ensemble import MemberNorms, Norms, load_norms, recipe_of_member
+from nlgauge.metrics.parts.scales import MemberNorms, Norms, load_norms, recipe_of_member
 from nlgauge.studies.ensembles import norms_of_scores
 from nlgauge.testing import HYPOTHESES, REFERENCES
 

@@ -1,4 +1,4 @@
-"""A metric's file reads like its equations: at least half of its lines are in the functions that hold them.
+"""A metric's file is short, and at least half of its lines are in the functions that hold its equations.
 
 Counted are lines with code in `represent`, `compare`, `finish` and the functions they are made of, against all lines
 with code but for the module's docstring, imports, and what is declared: options with their checks, profiles,
@@ -27,6 +27,10 @@ MADE_OF = {
 
 #: What an option means for other options and for the run, which is declared as options are.
 CHECKS = {"unused", "unused_by", "check", "check_recipe", "layers", "prepare", "run_text_models"}
+
+
+#: Lines of code that a metric's file may have.
+MOST_LINES = 160
 
 
 def lines_of(node: ast.stmt) -> set[int]:
@@ -62,6 +66,21 @@ def share_of_equations(path: Path) -> float:
 @pytest.mark.parametrize("metric", ["bertscore", "moverscore", "baryscore", "sentsim", "xmoverscore"])
 def test_half_of_a_metrics_file_is_its_equations(metric: str) -> None:
     assert share_of_equations(FOLDER / f"{metric}.py") >= 0.5
+
+
+@pytest.mark.parametrize("path", sorted(FOLDER.glob("*.py")), ids=lambda path: path.stem)
+def test_a_metrics_file_is_short(path: Path) -> None:
+    """Docstrings, comments and blank lines are not counted."""
+    source = path.read_text(encoding="utf-8")
+    documented = (ast.Module, ast.ClassDef, ast.FunctionDef)
+    docstrings = {
+        number
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, documented) and ast.get_docstring(node) is not None
+        for number in lines_of(node.body[0])
+    }
+    lines = enumerate(map(str.strip, source.splitlines()), 1)
+    assert sum(bool(line) and line[0] != "#" and i not in docstrings for i, line in lines) <= MOST_LINES
 
 
 def depth(metric: type[Metric]) -> int:

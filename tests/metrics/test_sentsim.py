@@ -19,7 +19,7 @@ from nlgauge.data.cards import load
 from nlgauge.encoders.base import encode_texts
 from nlgauge.encoders.load import load_encoder
 from nlgauge.errors import FileFormatError, InputError, RecipeError, SignatureError
-from nlgauge.metrics.parts.bounds import Bounds
+from nlgauge.metrics.parts.scales import Bounds
 from nlgauge.metrics.sentsim import SentSim
 from nlgauge.studies.meta.score_judgements import score_judgements
 

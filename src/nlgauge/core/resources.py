@@ -4,27 +4,38 @@
     sentence=muse      -> sentence:muse[90b7d4d2b0d5]     transforms=clp.npz -> transforms:clp[ab12cd34ef56]
 
 A signature cannot hold a file, so it holds its digest; whoever asks for the same score says where the file is.
+
+Models of whole texts (sentence vectors, fluency by a language model) read the distinct texts of a window at once.
+What they found is kept with the encoded tokens of a text.
 """
 
 from __future__ import annotations
 
 import re
 from abc import abstractmethod
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from nlgauge.core.kinds import Kind, as_text, joined_by_or
 from nlgauge.core.options import option
 from nlgauge.core.run_options import RunOptions
-from nlgauge.core.tokens import TokenizedCorpus, idf_tables
+from nlgauge.core.tokens import TextView, TokenizedCorpus, idf_tables
 from nlgauge.encoders.base import vectors_digest
 from nlgauge.io.storage import short_digest
 from nlgauge.text.windows import Reading
 from nlgauge.text.words import load_stopwords
-from nlgauge.vectors.transforms import load_transforms
+from nlgauge.vectors.cloud import unit_rows
+from nlgauge.vectors.remap import Side
+from nlgauge.vectors.transforms import Transforms, load_transforms
 
 if TYPE_CHECKING:
-    from nlgauge.core.vector_metric import VectorMetric
+    from nlgauge.core.vector_metric import VectorMetric, WindowTexts
+    from nlgauge.encoders.language_model import LanguageModel
+    from nlgauge.encoders.sentences import SentenceEncoder
 
 __all__ = [
     "IdfChoice",
@@ -188,3 +199,65 @@ class TransformFiles(Resource):
             return {name: "file"}
         source, _, target = languages[1].rpartition(">")
         return {name: "file", "src_lang": source, "lang": target}
+
+
+def encode_sentences(
+    texts: WindowTexts, sentences: SentenceEncoder, *, against: str = "refs", transforms: Transforms | None = None
+) -> None:
+    """A unit vector for every text of a window."""
+    other: Side = "source" if against == "source" else "target"
+    sides: list[tuple[Sequence[str], Side]] = [(texts.hypotheses, "target"), (texts.references, other)]
+    for chosen, side in sides:
+        key = _key(sentences, side, transforms)
+        new = [text for text in chosen if key not in texts.encoded[text].text_features]
+        if not new:
+            continue
+        vectors = sentences.encode(new)
+        if transforms is not None:
+            vectors = transforms.move(vectors, side)
+        for text, unit in zip(new, unit_rows(vectors), strict=True):
+            texts.encoded[text].text_features[key] = unit
+
+
+def sentence_vector(
+    text: TextView, sentences: SentenceEncoder, transforms: Transforms | None = None
+) -> NDArray[np.float32]:
+    """The unit vector that `encode_sentences` found; at the origin for an empty text."""
+    side: Side = "source" if text.role.kind == "source" else "target"
+    found: NDArray[np.float32] = text.features[_key(sentences, side, transforms)]
+    return found
+
+
+def _key(sentences: SentenceEncoder, side: Side, transforms: Transforms | None) -> Hashable:
+    # Without transforms a text has one vector, whichever side it is on.
+    return ("sentence", sentences.digest, *((side, transforms.digest) if transforms is not None else ()))
+
+
+def score_fluency(
+    texts: WindowTexts, model: LanguageModel, *, length_normalised_twice: bool, whole: bool = False
+) -> None:
+    """Ask the language model about every hypothesis of a window, each once; `whole`: what it would cut is refused."""
+    from nlgauge.encoders.language_model import twice_normalised
+
+    key = _fluency_key(model, length_normalised_twice)
+    new = [text for text in texts.hypotheses if key not in texts.encoded[text].text_features]
+    if not new:
+        return
+    if whole:
+        model.refuse_long(new)
+    found = model.score(new)
+    values = twice_normalised(found) if length_normalised_twice else found.log_likelihood
+    for text, value in zip(new, values, strict=True):
+        texts.encoded[text].text_features[key] = float(value)
+
+
+def fluency(text: TextView, model: LanguageModel | None, *, length_normalised_twice: bool) -> float:
+    """What `score_fluency` found; 0 without a model, and for what is no hypothesis."""
+    if model is None or text.role.kind != "hypothesis":
+        return 0.0
+    found: float = text.features[_fluency_key(model, length_normalised_twice)]
+    return found
+
+
+def _fluency_key(model: LanguageModel, twice: bool) -> Hashable:
+    return ("fluency", model.digest, twice)

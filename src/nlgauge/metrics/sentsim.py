@@ -13,7 +13,7 @@ What it computes
 
 The default joins sss and wmd, against the source, with exact transport. A part A is scaled to (A - min) / (max - min)
 by its lowest and highest value in the run, over all systems, as published; `bounds=FILE` freezes these
-(`metrics/parts/bounds.py`). The parts are reported before scaling. Weights are equal and sum to 1.
+(`nlgauge build bounds`). The parts are reported before scaling. Weights are equal and sum to 1.
 
 Sentence vectors have unit length. wmd, wmdo and smd use the vectors of one layer as they are, without special tokens;
 all word pieces are kept, a lone mark of white space too. bertscore scales the vectors to unit length. With several
@@ -59,7 +59,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import pairwise
 from typing import Any, ClassVar, NamedTuple
 
@@ -69,16 +68,13 @@ from numpy.typing import NDArray
 from nlgauge.core.kinds import Choice, Int, NameList, NumberList
 from nlgauge.core.metric import Comparison, Pair, SystemResult
 from nlgauge.core.options import option
-from nlgauge.core.resources import SentenceModelName
-from nlgauge.core.run_options import RunOptions
-from nlgauge.core.tokens import Selection, TextView, TokenizedCorpus
+from nlgauge.core.resources import SentenceModelName, encode_sentences, sentence_vector
+from nlgauge.core.tokens import Selection, TextView
 from nlgauge.core.vector_metric import State, VectorMetric, WindowTexts, chosen_layer
 from nlgauge.encoders.base import Encoder
-from nlgauge.errors import InputError, RecipeError
-from nlgauge.io.storage import short_digest
+from nlgauge.errors import RecipeError
 from nlgauge.metrics.parts import cite
-from nlgauge.metrics.parts.bounds import Bounds, BoundsChoice
-from nlgauge.metrics.parts.sentences import encode_sentences, sentence_vector
+from nlgauge.metrics.parts.scales import Bounds, BoundsChoice
 from nlgauge.metrics.parts.transport import Problem, solver_option
 from nlgauge.vectors.cloud import Cloud
 from nlgauge.vectors.greedy import greedy_values
@@ -170,10 +166,7 @@ class SentSim(VectorMetric[TextParts]):
         short="da",
     )
     wmdo_matches: str = option(
-        "flow",
-        Choice("flow", "words"),
-        help="matches of wmdo: from the flow, or equal words",
-        short="wm",
+        "flow", Choice("flow", "words"), help="matches of wmdo: from the flow, or equal words", short="wm"
     )
     solver: str = solver_option()
     layer: int | None = option(None, Int(0, word="default"), help="layer whose vectors are compared", short="l")
@@ -212,16 +205,6 @@ class SentSim(VectorMetric[TextParts]):
     def layers(self, encoder: Encoder) -> tuple[int, ...]:
         return () if "layer" in self.unused else (chosen_layer(self.layer, encoder),)
 
-    def prepare(self, corpus: TokenizedCorpus, options: RunOptions) -> State:
-        alone = corpus.corpus.whole is None and len(corpus.corpus) * len(corpus.corpus.systems) < 2
-        if self.whole_corpus and alone:
-            msg = (
-                "sentsim scales its parts by their range over the corpus, so it needs at least 2 pairs, got 1; "
-                "a single pair can be scored with the bounds of a larger corpus: bounds=FILE"
-            )
-            raise InputError(msg)
-        return super().prepare(corpus, options)
-
     def check_recipe(self, recipe: Mapping[str, str], state: State) -> None:
         if state["bounds"] is not None:
             state["bounds"].check(self.components[1:], recipe, unused=self.unused, path=self.bounds)
@@ -246,7 +229,7 @@ class SentSim(VectorMetric[TextParts]):
     def compare(self, x: TextParts, y: TextParts, state: State, *, align: bool) -> Pair:
         problem = None
         if {"wmd", "wmdo"} & {*self.components} and x.words and y.words:
-            problem = Problem(x.words, y.words, partial(Cloud.distances, squared=False), self.solver)
+            problem = Problem(x.words, y.words, lambda a, b: a.distances(b, squared=False), self.solver)
         values = [self._part(part, x, y, problem) for part in self.components[1:]]
         # What the parts give together is known when all are.
         return Pair(values, converged=problem is None or problem.converged)
@@ -274,12 +257,11 @@ class SentSim(VectorMetric[TextParts]):
         return wmdo(problem.cost, equal_word_links(*spelt))
 
     def finish(self, comparisons: Mapping[str, Sequence[Comparison]], state: State) -> dict[str, SystemResult]:
-        parts = self.components[1:]
-        values = self.part_values(comparisons)
+        parts, values = self.components[1:], self.part_values(comparisons)
         bounds: Bounds = state["bounds"] or Bounds.of(
             {part: np.concatenate([by_part[part] for by_part in values.values()]) for part in parts}
         )
-        run = {"range": short_digest(bounds.digest), "pairs": str(bounds.pairs)} if self.whole_corpus else {}
+        run = bounds.run_fields() if self.whole_corpus else {}
         equal = self.weighting == "equal"
         weights = [1 / len(parts)] * len(parts) if equal else [float(text) for text in self.weighting.split("+")]
         start = 1.0 if self.distance_as == "one-minus" else 0.0
@@ -296,9 +278,8 @@ class SentSim(VectorMetric[TextParts]):
         self, comparisons: Mapping[str, Sequence[Comparison]]
     ) -> dict[str, dict[str, NDArray[np.float64]]]:
         """By system and part, before scaling; what `Bounds` are taken over."""
-        return {
-            system: dict(
-                zip(self.components[1:], np.array([pairs.values.mean(axis=0) for pairs in segments]).T, strict=True)
-            )
+        means = {
+            system: np.array([pairs.values.mean(axis=0) for pairs in segments]).T
             for system, segments in comparisons.items()
         }
+        return {system: dict(zip(self.components[1:], columns, strict=True)) for system, columns in means.items()}

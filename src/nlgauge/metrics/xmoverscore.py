@@ -73,7 +73,15 @@ from typing import Any, ClassVar, NamedTuple
 from nlgauge.core.kinds import Choice, Float, Int
 from nlgauge.core.metric import Pair, Profile, profile_option
 from nlgauge.core.options import BY_PROFILE, option
-from nlgauge.core.resources import LanguageModelName, SentenceModelName, idf_option
+from nlgauge.core.resources import (
+    LanguageModelName,
+    SentenceModelName,
+    encode_sentences,
+    fluency,
+    idf_option,
+    score_fluency,
+    sentence_vector,
+)
 from nlgauge.core.run_options import RunOptions
 from nlgauge.core.tokens import TextView, TokenizedCorpus
 from nlgauge.core.vector_metric import State, VectorMetric, WindowTexts
@@ -81,7 +89,6 @@ from nlgauge.encoders.base import Encoder
 from nlgauge.errors import RecipeError
 from nlgauge.metrics.moverscore import MoverScore, WordMover, unused_by
 from nlgauge.metrics.parts import cite
-from nlgauge.metrics.parts.sentences import encode_sentences, fluency, score_fluency, sentence_vector
 from nlgauge.metrics.parts.transport import multiref_option, solver_option
 from nlgauge.text.windows import NO_WINDOWS
 from nlgauge.vectors.transport import EXACT

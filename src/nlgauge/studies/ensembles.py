@@ -36,7 +36,7 @@ from nlgauge.core.signature import Signature
 from nlgauge.data.judgements import JudgementTable
 from nlgauge.errors import InputError, RecipeError
 from nlgauge.io.table import LINE, Cell, Table
-from nlgauge.metrics.ensemble import Norms, recipe_of_member
+from nlgauge.metrics.parts.scales import Norms, recipe_of_member
 from nlgauge.stats.correlation import correlate
 from nlgauge.stats.numeric import SAME
 from nlgauge.stats.resampling import unit_numbers

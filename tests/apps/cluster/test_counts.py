@@ -18,7 +18,7 @@ from nlgauge.apps.cluster import counts as counts_module
 from nlgauge.apps.cluster.counts import Counts, read_frozen
 from nlgauge.errors import InputError, RecipeError
 from nlgauge.metrics.bertscore import BERTScore
-from nlgauge.metrics.parts.bounds import Bounds
+from nlgauge.metrics.parts.scales import Bounds
 from nlgauge.testing import hash_encoder
 from nlgauge.text.idf import IdfTable
 

@@ -26,7 +26,7 @@ from nlgauge.encoders.load import load_encoder, release_models
 from nlgauge.errors import BaselineError, InputError, NlgaugeError
 from nlgauge.io.store.resolve import HARMLESS_KEYS, resolve
 from nlgauge.metrics.parts.baseline import Baseline
-from nlgauge.metrics.parts.bounds import Bounds
+from nlgauge.metrics.parts.scales import Bounds
 from nlgauge.vectors.transforms import LanguageMeans
 
 pytestmark = pytest.mark.slow

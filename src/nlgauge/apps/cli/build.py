@@ -28,7 +28,7 @@ from nlgauge.errors import RecipeError
 from nlgauge.io.storage import short_digest
 from nlgauge.io.textfiles import Inputs, file_label, parse_source
 from nlgauge.metrics.parts.baseline import build_baseline
-from nlgauge.metrics.parts.bounds import Bounds
+from nlgauge.metrics.parts.scales import Bounds
 from nlgauge.metrics.sentsim import PARTS, SentSim
 from nlgauge.text.conllu import parse_conllu
 from nlgauge.text.idf import IdfTable

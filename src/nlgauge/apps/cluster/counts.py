@@ -27,7 +27,7 @@ from nlgauge.core.tokens import IdfTables
 from nlgauge.core.vector_metric import VectorMetric
 from nlgauge.errors import InputError, RecipeError
 from nlgauge.io.storage import short_digest, text_digest
-from nlgauge.metrics.parts.bounds import Bounds
+from nlgauge.metrics.parts.scales import Bounds
 from nlgauge.metrics.sentsim import SentSim
 from nlgauge.text.idf import IdfTable
 
