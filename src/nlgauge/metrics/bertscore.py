@@ -80,7 +80,7 @@ from nlgauge.encoders.base import Encoder
 from nlgauge.metrics.parts import cite
 from nlgauge.metrics.parts.baseline import BaselineChoice
 from nlgauge.vectors.cloud import Alignment, Cloud
-from nlgauge.vectors.greedy import greedy_match_points, greedy_scores, greedy_values
+from nlgauge.vectors.greedy import best_similarities, greedy_match_points, greedy_scores
 from nlgauge.vectors.points import TokenFilter
 from nlgauge.vectors.transport import check_size
 
@@ -121,11 +121,18 @@ class BERTScore(VectorMetric[Cloud]):
         return text.cloud(text.unit(state.layers[0], keep), idf, spelling="token_strings")
 
     def compare(self, x: Cloud, y: Cloud, state: State, *, align: bool) -> Pair:
-        if not align:
-            return Pair(greedy_values(x.points, y.points, x.weights, y.weights))  # P, R, F of section 3
-        check_size(len(x), len(y), what="an alignment", instead="score the pair without one, or align parts of it")
-        match = greedy_match_points(x.points, y.points, x.weights, y.weights)
-        return Pair((match.precision, match.recall, match.f1), Alignment.of(x, y, match))
+        idf_x, idf_y = x.weights, y.weights
+        if align:
+            instead = "score the pair without one, or align parts of it"
+            check_size(len(x), len(y), what="an alignment", instead=instead)
+            match = greedy_match_points(x.points, y.points, idf_x, idf_y)
+            best_x, best_y = match.row_best, match.column_best
+        else:
+            best_x, best_y = best_similarities(x.points, y.points)  # max_j x_i.y_j by i, max_i x_i.y_j by j
+        p = float(best_x @ idf_x / idf_x.sum())
+        r = float(best_y @ idf_y / idf_y.sum())
+        f = 2 * p * r / (p + r) if p + r != 0 else 0.0
+        return Pair((p, r, f), Alignment.of(x, y, match) if align else None)
 
     def compare_block(self, xs: Sequence[Cloud], ys: Sequence[Cloud], state: State) -> NDArray[np.float64]:
         return greedy_scores([(x.points, x.weights) for x in xs], [(y.points, y.weights) for y in ys])

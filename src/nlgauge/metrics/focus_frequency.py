@@ -88,6 +88,7 @@ class FocusFrequency(AnnotatedTextMetric):
         how = {"squared": self.distance == "squared", "origin": self.unmatched == "origin"}
         comparisons, without = [], []
         for number, (hypothesis, group) in enumerate(ticked(zip(hypotheses, references, strict=True))):
+            # sum_(v in Omega) (c_v^hyp - c_v^ref)^2 / N, and the size of Omega
             values = np.array([compare_foci(c[hypothesis], c[reference], **how) for reference in group])
             comparisons.append(Comparison(values[:, :3]))
             if not values[:, 3].any():

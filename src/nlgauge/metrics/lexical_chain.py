@@ -87,16 +87,18 @@ class LexicalChain(AnnotatedTextMetric):
 
 
 def _lacking(
-    found: Mapping[str, object], hypotheses: Sequence[str], references: Sequence[Sequence[str]]
+    having: Mapping[str, object], hypotheses: Sequence[str], references: Sequence[Sequence[str]]
 ) -> tuple[int, ...]:
-    """Segments in which the hypothesis, or every reference, has nothing of what was found in the texts."""
+    """Segments in which the hypothesis, or every reference, is not one of the texts that have something."""
     return tuple(
-        at
-        for at, (text, group) in enumerate(zip(hypotheses, references, strict=True))
-        if not found[text] or not any(found[other] for other in group)
+        i
+        for i, (text, group) in enumerate(zip(hypotheses, references, strict=True))
+        if not having[text] or not any(having[other] for other in group)
     )
 
 
 def _overlap(hypothesis: Foci, reference: Foci) -> float:
-    shared = [(set(hypothesis[word]), set(reference[word])) for word in hypothesis if word in reference]
-    return sum(len(ours & theirs) / len(theirs) for ours, theirs in shared if min(len(ours), len(theirs)) > 1)
+    """sum over words w of |H_w and R_w| / |R_w|, of those that are in several sentences of both texts."""
+    h = {w: set(numbers) for w, numbers in hypothesis.items()}
+    r = {w: set(numbers) for w, numbers in reference.items()}
+    return sum(len(h[w] & r[w]) / len(r[w]) for w in h if w in r and min(len(h[w]), len(r[w])) > 1)

@@ -230,6 +230,5 @@ class XMoverScore(VectorMetric[Translation]):
             moved = self.words.move(x.meaning, y.meaning, align=align, trim=self.trim)  # D8.5
         if self.lm == "none":
             return moved
-        similarity = moved.values[0]
-        # section 3: score = similarity(m) + 0.1 LM(y), where y is the translation
-        return moved._replace(values=(similarity + self.lm_weight * x.fluency, similarity, x.fluency))
+        similarity, lm_y = moved.values[0], x.fluency  # the hypothesis x is the translation y of section 3
+        return moved._replace(values=(similarity + self.lm_weight * lm_y, similarity, lm_y))

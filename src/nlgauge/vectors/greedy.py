@@ -97,16 +97,22 @@ def greedy_values(
     column_weight: NDArray[np.float64],
 ) -> tuple[float, float, float]:
     """Precision, recall and F of `greedy_match_points`, which for large clouds is faster without the partners."""
-    if len(x) * len(y) <= _AT_ONCE:
-        match = greedy_match(x @ y.T, row_weight, column_weight)
-        return match.precision, match.recall, match.f1
-    return _weighted(*_best_of_blocks(x, y), row_weight, column_weight)
+    return _weighted(*best_similarities(x, y), row_weight, column_weight)
+
+
+def best_similarities(
+    x: NDArray[np.float32], y: NDArray[np.float32]
+) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """The highest similarity of each row, and of each column, of two clouds of unit vectors."""
+    if len(x) * len(y) > _AT_ONCE:
+        return _best_of_blocks(x, y)
+    _, row_best, _, column_best = _best(x @ y.T)
+    return row_best, column_best
 
 
 def _best_of_blocks(
     x: NDArray[np.float32], y: NDArray[np.float32]
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """The best similarity of each row and of each column."""
     run = current_run()
     height, width = _BLOCK
     row_best = np.empty(len(x), dtype=np.float32)
