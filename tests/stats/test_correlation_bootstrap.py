@@ -24,7 +24,7 @@ def test_draws_equal_correlating_each_resample(kind: str, step: float, monkeypat
     assert found.draws == pytest.approx(np.array(expected), abs=1e-12, nan_ok=True)
     assert sum(told) == 50
     monkeypatch.setattr("nlgauge.stats.correlation.BLOCK_CELLS", 130)
-    monkeypatch.setattr("nlgauge.stats.correlation.BLOCK_CELLS", 130)
+    monkeypatch.setattr("nlgauge.stats.numeric.BLOCK_CELLS", 130)
     again = bootstrap_correlations(scores, human, kind=kind, resamples=50, seed=5).draws
     assert again == pytest.approx(found.draws, nan_ok=True)
     monkeypatch.setattr("nlgauge.stats.correlation.MOST_KENDALL", 10)

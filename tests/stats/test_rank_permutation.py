@@ -76,6 +76,7 @@ def test_long_lists_and_small_blocks_change_nothing(kind: str, monkeypatch: pyte
     scores, human = rounded_scores(40, step=0.5)
     groups = np.arange(40) % 3
     whole = permutation_both_ranks(scores, human, kind=kind, groups=groups, resamples=50).p_values
+    monkeypatch.setattr("nlgauge.stats.numeric.BLOCK_CELLS", 90)
     for name, value in (("BLOCK_CELLS", 90), ("MOST_KENDALL", 5), ("_MOST_SPEARMAN", 5)):
         monkeypatch.setattr(f"nlgauge.stats.rank_permutation.{name}", value)
         again = permutation_both_ranks(scores, human, kind=kind, groups=groups, resamples=50).p_values

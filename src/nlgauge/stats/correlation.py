@@ -32,6 +32,7 @@ from nlgauge.stats.numeric import (
     BLOCK_CELLS,
     SAME,
     Vector,
+    blocks,
     check_level,
     check_resampling,
     numbers,
@@ -215,17 +216,16 @@ def correlate_rows(values: Vector, gold: Vector, *, kind: str) -> Vector:
     n = gold.size
     coefficients = np.empty(len(values))
     signs_of_gold = np.sign(gold[:, None] - gold).astype(np.float32)
-    block = max(1, _CELLS // n**2)
-    for start in range(0, len(values), block):
-        here = values[start : start + block]
+    for rows in blocks(len(values), n**2, _CELLS):
+        here = values[rows]
         signs = np.sign(here[:, :, None] - here[:, None, :]).astype(np.float32)
         if kind == "spearman":
             ranks = signs.sum(axis=2, dtype=np.float64)
-            coefficients[start : start + block] = rho(ranks, signs_of_gold.sum(axis=1, dtype=np.float64))
+            coefficients[rows] = rho(ranks, signs_of_gold.sum(axis=1, dtype=np.float64))
             continue
         agreeing = np.einsum("rij,ij->r", signs, signs_of_gold, dtype=np.float64)
         distinct = np.count_nonzero(signs, axis=(1, 2))
-        coefficients[start : start + block] = tau_b(agreeing, distinct, int(np.count_nonzero(signs_of_gold)))
+        coefficients[rows] = tau_b(agreeing, distinct, int(np.count_nonzero(signs_of_gold)))
     return coefficients
 
 
@@ -386,9 +386,7 @@ class _RankResampler:
     def _agreeing(self, metric: Vector, counts: NDArray[np.float32]) -> Vector:
         gold = self._gold
         total = np.zeros(len(counts))
-        step = max(1, BLOCK_CELLS // gold.size)
-        for start in range(0, gold.size, step):
-            part = slice(start, start + step)
+        for part in blocks(gold.size, gold.size):
             orders = [np.sign(x[part, None] - x).astype(np.float32) for x in (metric, gold)]
             product = counts @ (orders[0] * orders[1]).T
             total += np.einsum("rb,rb->r", product, counts[:, part], dtype=np.float64)

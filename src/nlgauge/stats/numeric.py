@@ -10,6 +10,7 @@ n - 1 or by n: `ddof` is 1 (the estimate from a few settings) unless 0 is asked 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import TypeAlias
 
 import numpy as np
@@ -28,6 +29,16 @@ BLOCK_CELLS = 4_000_000
 
 #: With fewer resamples an interval can leave out its estimate.
 LEAST_RESAMPLES = 100
+
+
+def blocks(count: int, cells: int, most: int | None = None) -> Iterator[slice]:
+    """Slices of a list of things with so many numbers each, as many at once as memory is meant to hold.
+
+    >>> [(part.start, part.stop) for part in blocks(5, 10, most=20)]
+    [(0, 2), (2, 4), (4, 5)]
+    """
+    step = max(1, (BLOCK_CELLS if most is None else most) // cells)
+    return (slice(start, min(start + step, count)) for start in range(0, count, step))
 
 
 def orient(values: Vector, *, higher_is_better: bool) -> Vector:

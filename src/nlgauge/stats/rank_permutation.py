@@ -16,14 +16,13 @@ both metrics' scores, in which a draw's ranks are cumulated counts; Kendall by s
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from nlgauge.errors import InputError, RecipeError
 from nlgauge.stats.correlation import MOST_KENDALL, correlate, correlate_rows, rho, tau_b
-from nlgauge.stats.numeric import BLOCK_CELLS, Vector, check_resampling
+from nlgauge.stats.numeric import BLOCK_CELLS, Vector, blocks, check_resampling
 from nlgauge.stats.permutation import (
     PairwisePermutation,
     all_pairs,
@@ -38,16 +37,10 @@ from nlgauge.stats.resampling import Units, unit_numbers
 Floats = NDArray[np.float32]
 Swapped = tuple[Vector, Vector]
 
+#: Groups of one size, as many as are computed at once: rows, and ranks of people's scores; groups x size each.
+_Batch = tuple[NDArray[np.intp], Floats]
+
 _MOST_SPEARMAN = 512
-
-
-class _Batch(NamedTuple):
-    """Groups of one size, as many as are computed at once."""
-
-    rows: NDArray[np.intp]
-    """groups x size"""
-    gold: Floats
-    """Ranks of people's scores, groups x size."""
 
 
 def permutation_both_ranks(
@@ -75,7 +68,7 @@ def permutation_both_ranks(
     table, gold = metrics_and_human(scores, human)
     z = z_scores(table)
     members = rows_by_group(groups, gold.size)
-    batches = _batches(gold, members, most=max(1, BLOCK_CELLS // (resamples + 1)))
+    batches = _batches(gold, members, most=BLOCK_CELLS // (resamples + 1))
     if not batches:
         msg = f"human scores are constant in each of {len(members)} group(s), so no correlation is defined"
         raise InputError(msg)
@@ -88,10 +81,10 @@ def permutation_both_ranks(
     totals = np.zeros((2, resamples + 1, first.size))
     defined = np.zeros_like(totals)
     done = 0
-    for batch in batches:
-        swapped = _Swapper(batch, signs, kind)
+    for rows, ranks in batches:
+        swapped = _Swapper(rows, ranks, signs, kind)
         for pair, (i, j) in enumerate(zip(first, second, strict=True)):
-            for side, coefficients in enumerate(swapped(z[i, batch.rows], z[j, batch.rows])):
+            for side, coefficients in enumerate(swapped(z[i, rows], z[j, rows])):
                 has_value = np.isfinite(coefficients)
                 totals[side, :, pair] += np.where(has_value, coefficients, 0.0).sum(axis=0)
                 defined[side, :, pair] += has_value.sum(axis=0)
@@ -124,13 +117,11 @@ def permutation_both_of_systems(
     keep = (_all_signs(systems * segments, resamples, seed) > 0).reshape(-1, systems, segments)
     first, second = np.triu_indices(metrics, 1)
     means = np.empty((2, resamples + 1, first.size))
-    block = max(1, BLOCK_CELLS // (systems * segments))
     for pair, (i, j) in enumerate(zip(first, second, strict=True)):
-        for start in range(0, resamples + 1, block):
-            own = keep[start : start + block]
+        for draws in blocks(resamples + 1, systems * segments):
             for side, (ours, others) in enumerate(((z[i], z[j]), (z[j], z[i]))):
-                joined = aggregate(np.where(own, ours, others))
-                means[side, start : start + block, pair] = correlate_rows(joined, gold, kind=kind)
+                joined = aggregate(np.where(keep[draws], ours, others))
+                means[side, draws, pair] = correlate_rows(joined, gold, kind=kind)
         if advance is not None:
             advance(1)
     return all_pairs(means, metrics, add_one=add_one)
@@ -155,20 +146,18 @@ def _batches(gold: Vector, members: Sequence[NDArray[np.intp]], *, most: int) ->
             by_size.setdefault(rows.size, []).append(rows)
     batches = []
     for size, groups in by_size.items():
-        step = max(1, most // size)
-        parts = [np.stack(groups[start : start + step]) for start in range(0, len(groups), step)]
-        batches += [_Batch(rows, ranks[rows].astype(np.float32)) for rows in parts]
+        parts = [np.stack(groups[part]) for part in blocks(len(groups), size, most)]
+        batches += [(rows, ranks[rows].astype(np.float32)) for rows in parts]
     return batches
 
 
 class _Swapper:
     """All draws of a batch: from two metrics' scores (groups x size each) to both swapped ones' coefficients."""
 
-    def __init__(self, batch: _Batch, signs: NDArray[np.int8], kind: str) -> None:
-        self._gold, self._kind = batch.gold, kind
-        size = batch.rows.shape[1]
-        self._long = size > (MOST_KENDALL if kind == "kendall" else _MOST_SPEARMAN)
-        own = np.ascontiguousarray(signs[:, batch.rows].transpose(1, 0, 2))  # groups x draws x rows
+    def __init__(self, rows: NDArray[np.intp], gold: Floats, signs: NDArray[np.int8], kind: str) -> None:
+        self._gold, self._kind = gold, kind
+        self._long = rows.shape[1] > (MOST_KENDALL if kind == "kendall" else _MOST_SPEARMAN)
+        own = np.ascontiguousarray(signs[:, rows].transpose(1, 0, 2))  # groups x draws x rows
         self._keep = own > 0 if self._long else np.empty(0, dtype=np.bool_)
         self._signs: Floats = np.empty(0, dtype=np.float32) if self._long else own.astype(np.float32)
 
@@ -193,12 +182,10 @@ def _kendall(a: Floats, b: Floats, gold: Floats, signs: Floats, *, tied: bool) -
     agreeing = _Form(groups, draws)
     equal = _Form(groups, draws)
     distinct_gold = np.zeros((groups, 1))
-    step = max(1, BLOCK_CELLS // (groups * n))
-    for start in range(0, n, step):
-        rows = slice(start, min(start + step, n))
+    for rows in blocks(n, groups * n):
         ours = np.sign(gold[:, rows, None] - gold[:, None, :])
         distinct_gold[:, 0] += np.count_nonzero(ours, axis=(1, 2))
-        orders = _Orders.of(a, b, rows)
+        orders = _orders(a, b, rows)
         agreeing.add(signs, rows, *(ours * order for order in orders))
         if tied:
             other = np.arange(n) != np.arange(n)[rows, None]
@@ -216,7 +203,7 @@ def _spearman(a: Floats, b: Floats, gold: Floats, signs: Floats) -> Swapped:
     keep = (signs + 1) / 2
     is_kept = signs > 0
     ranks_gold = np.sign(gold[:, :, None] - gold[:, None, :]).sum(axis=2, dtype=np.float64)[:, None, :]
-    aa, bb, ab, ba = _Orders.of(a, b, slice(0, n))
+    aa, bb, ab, ba = _orders(a, b, slice(0, n))
     # Of A_i and of B_i among what A' is made of; among what B' is made of it is the rest.
     of_a = keep @ (aa - ab).transpose(0, 2, 1) + ab.sum(axis=2)[:, None, :]
     of_b = keep @ (ba - bb).transpose(0, 2, 1) + bb.sum(axis=2)[:, None, :]
@@ -238,16 +225,15 @@ def _spearman_by_counts(a: Floats, b: Floats, gold: Floats, keep: NDArray[np.boo
     before, upto = (np.searchsorted(ordered, merged, side=side) for side in ("left", "right"))
     ranks_gold = 2 * rankdata(gold) - (n + 1)  # twice the average ranks, centred
     sides: tuple[Vector, Vector] = (np.empty(len(keep)), np.empty(len(keep)))
-    block = max(1, BLOCK_CELLS // (2 * n))
-    for start in range(0, len(keep), block):
-        kept = keep[start : start + block]
+    for draws in blocks(len(keep), 2 * n):
+        kept = keep[draws]
         counts = np.zeros((len(kept), 2 * n + 1), dtype=np.int32)
         np.cumsum(np.concatenate([kept, ~kept], axis=1)[:, order], axis=1, out=counts[:, 1:])
         doubled = counts[:, before] + counts[:, upto] + 1
         rest = before + upto + 2 - doubled
         for side, (one, other) in enumerate(((doubled[:, :n], doubled[:, n:]), (rest[:, n:], rest[:, :n]))):
             ranks = np.where(kept, one, other) - float(n + 1)
-            sides[side][start : start + block] = rho(ranks, ranks_gold)
+            sides[side][draws] = rho(ranks, ranks_gold)
     return sides
 
 
@@ -261,17 +247,9 @@ def _kendall_by_sorting(a: Floats, b: Floats, gold: Floats, keep: NDArray[np.boo
     return sides
 
 
-class _Orders(NamedTuple):
-    """Signs of the differences of some rows to all (groups x rows x n)."""
-
-    aa: Floats
-    bb: Floats
-    ab: Floats
-    ba: Floats
-
-    @classmethod
-    def of(cls, a: Floats, b: Floats, rows: slice) -> _Orders:
-        return cls(*(np.sign(x[:, rows, None] - y[:, None, :]) for x, y in ((a, a), (b, b), (a, b), (b, a))))
+def _orders(a: Floats, b: Floats, rows: slice) -> list[Floats]:
+    """Signs of the differences of some rows to all (groups x rows x n): aa, bb, ab and ba."""
+    return [np.sign(x[:, rows, None] - y[:, None, :]) for x, y in ((a, a), (b, b), (a, b), (b, a))]
 
 
 class _Form:

@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from nlgauge.errors import InputError
-from nlgauge.stats.numeric import Vector, check_level, check_resampling, vector
+from nlgauge.stats.numeric import Vector, blocks, check_level, check_resampling, vector
 
 #: The unit (document) of each instance, by any name.
 Units: TypeAlias = Sequence[Hashable] | NDArray[np.generic]
@@ -98,9 +98,8 @@ def swap_sums(columns: Vector, *, resamples: int, seed: int) -> Iterator[Vector]
     check_resampling(resamples, seed)
     units = len(columns)
     rng = np.random.default_rng(seed)
-    step = max(1, _CELLS // units)
-    for start in range(0, resamples, step):
-        yield random_signs(rng, min(step, resamples - start), units) @ columns
+    for draws in blocks(resamples, units, _CELLS):
+        yield random_signs(rng, draws.stop - draws.start, units) @ columns
 
 
 def random_signs(rng: np.random.Generator, rows: int, columns: int) -> Vector:

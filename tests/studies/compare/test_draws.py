@@ -71,6 +71,7 @@ def test_blocks_do_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
 
     whole = everything()
     monkeypatch.setattr("nlgauge.studies.compare.paired_tests.BLOCK_CELLS", 70)
+    monkeypatch.setattr("nlgauge.stats.numeric.BLOCK_CELLS", 70)
     monkeypatch.setattr("nlgauge.stats.resampling._CELLS", 70)
     for one, other in zip(whole, everything(), strict=True):
         assert one == pytest.approx(other)

@@ -40,7 +40,7 @@ def test_wins_are_counted_pair_by_pair() -> None:
 
 def test_blocks_of_pairs_do_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = count_wins(made(30, 6))
-    monkeypatch.setattr("nlgauge.studies.compare.rankings.BLOCK_CELLS", 50)
+    monkeypatch.setattr("nlgauge.stats.numeric.BLOCK_CELLS", 50)
     assert np.array_equal(count_wins(made(30, 6)).strict, whole.strict)
 
 

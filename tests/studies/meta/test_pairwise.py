@@ -145,7 +145,7 @@ def test_p_values_equal_the_definition_with_the_published_draws() -> None:
 def test_draws_do_not_depend_on_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     human, scores = made_systems(segments=37)
     whole = soft_pairwise_accuracies({"m": scores}, human)[0]
-    monkeypatch.setattr("nlgauge.studies.meta.pairwise.BLOCK_CELLS", 37 * 11)
+    monkeypatch.setattr("nlgauge.stats.numeric.BLOCK_CELLS", 37 * 11)
     assert soft_pairwise_accuracies({"m": scores}, human)[0] == whole
 
 

@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from nlgauge.stats.numeric import BLOCK_CELLS, SAME, orient
+from nlgauge.stats.numeric import BLOCK_CELLS, SAME, blocks, orient
 from nlgauge.stats.paired_tests import (
     centred_p,
     holm,
@@ -107,11 +107,9 @@ def bootstrap_scores(samples: Sequence[Sample], *, resamples: int, seed: int) ->
 def bootstrap_p(draws: Matrix, observed: Matrix, *, units: int) -> Matrix:
     """Paired bootstrap: two-sided p for all pairs of systems from their scores in resamples of that many units."""
     rows, columns = np.triu_indices(observed.size, 1)
-    step = max(1, BLOCK_CELLS // len(draws))
     p_values = [
-        centred_p(draws[:, i] - draws[:, j], observed[i] - observed[j])
-        for start in range(0, rows.size, step)
-        for i, j in [(rows[start : start + step], columns[start : start + step])]
+        centred_p(draws[:, rows[part]] - draws[:, columns[part]], observed[rows[part]] - observed[columns[part]])
+        for part in blocks(rows.size, len(draws))
     ]
     return expanded_p(np.concatenate(p_values), units) if p_values else np.empty(0)
 
@@ -146,18 +144,17 @@ def _swapped(sample: Sample, signed: Matrix, i: int, j: int) -> Matrix:
 def strength_draws(table: SystemScores, settings: CompareSettings) -> Matrix:
     """Bradley-Terry strengths in resamples of the units: resamples x systems."""
     sizes = sum_by_unit(np.ones(table.n), table.documents)
-    blocks = bootstrap_counts(sizes.size, settings.resamples, settings.seed)
-    counts = np.concatenate([block.astype(np.uint16) for block in blocks])
+    drawn = bootstrap_counts(sizes.size, settings.resamples, settings.seed)
+    counts = np.concatenate([block.astype(np.uint16) for block in drawn])
     rows, columns = np.triu_indices(table.k, 1)
     strengths = []
     # Outcomes of many pairs take longer to find than draws to hold; so few blocks of draws, each of all pairs.
-    draws, matrices = max(1, 8 * BLOCK_CELLS // table.k**2), max(1, BLOCK_CELLS // table.k**2)
-    for start in range(0, len(counts), draws):
-        wins, losses = _resampled_wins(table, counts[start : start + draws], sizes, settings)
-        for at in range(0, len(wins), matrices):
-            games = np.zeros((len(wins[at : at + matrices]), table.k, table.k))
-            games[:, rows, columns] = wins[at : at + matrices]
-            games[:, columns, rows] = losses[at : at + matrices]
+    for draws in blocks(len(counts), table.k**2, 8 * BLOCK_CELLS):
+        wins, losses = _resampled_wins(table, counts[draws], sizes, settings)
+        for part in blocks(len(wins), table.k**2):
+            games = np.zeros((part.stop - part.start, table.k, table.k))
+            games[:, rows, columns] = wins[part]
+            games[:, columns, rows] = losses[part]
             strengths.append(newman(games)[0])
     return np.concatenate(strengths)
 
@@ -170,10 +167,8 @@ def _resampled_wins(
     shape = (len(counts), rows.size)
     wins, losses = np.empty(shape, dtype=np.float32), np.empty(shape, dtype=np.float32)
     tie = 0.5 if settings.ties == "half" else 0.0
-    step = max(1, BLOCK_CELLS // table.n)
-    for start in range(0, rows.size, step):
-        here = slice(start, start + step)
-        first, second = (pair_columns(table.oriented, at[here]) for at in (rows, columns))
+    for here in blocks(rows.size, table.n):
+        first, second = (pair_columns(table.oriented, systems[here]) for systems in (rows, columns))
         results = outcomes(first, second, tolerance=settings.tie_tolerance)
         wins[:, here] = _products(counts, (results == 1) + np.float32(tie) * (results == 0), table)
         if settings.ties == "drop":
@@ -186,9 +181,8 @@ def _resampled_wins(
 def _products(counts: NDArray[np.uint16], won: NDArray[Any], table: SystemScores) -> _Counts:
     """Sums of wins over resamples."""
     columns = sum_by_unit(won, table.documents).astype(np.float32)
-    step = max(1, BLOCK_CELLS // counts.shape[1])
-    blocks = (counts[at : at + step].astype(np.float32) @ columns for at in range(0, len(counts), step))
-    return np.concatenate(list(blocks))
+    parts = blocks(len(counts), counts.shape[1])
+    return np.concatenate([counts[part].astype(np.float32) @ columns for part in parts])
 
 
 #: Fewer instances (or documents) have no interval.
@@ -261,10 +255,8 @@ def pair_rows(sample: Sample, draws: Matrix | None, settings: CompareSettings) -
     rows, columns = np.triu_indices(table.k, 1)
     if not rows.size:
         return []
-    step = max(1, BLOCK_CELLS // table.n)
-    parts = [range(start, min(start + step, rows.size)) for start in range(0, rows.size, step)]
-    blocks = [_test_instances(sample, rows[part], columns[part], settings) for part in parts]
-    by_instance = {name: np.concatenate([block[name] for block in blocks]) for name in blocks[0]}
+    parts = [_test_instances(sample, rows[part], columns[part], settings) for part in blocks(rows.size, table.n)]
+    by_instance = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
     p: dict[str, Matrix] = {name: by_instance[name] for name in settings.tests if name in by_instance}
     if draws is not None and "bootstrap" in settings.tests:
         p["bootstrap"] = bootstrap_p(draws, observed, units=sample.units)
@@ -371,9 +363,7 @@ def _bounds(
         reach = t_reach(errors, level=settings.level, units=sample.units)
         return difference - reach, difference + reach, errors
     low, high, spread = (np.empty(rows.size) for _ in range(3))
-    step = max(1, BLOCK_CELLS // len(draws))
-    for at in range(0, rows.size, step):
-        here = slice(at, at + step)
+    for here in blocks(rows.size, len(draws)):
         drawn = draws[:, rows[here]] - draws[:, columns[here]]
         low[here], high[here] = percentile_bounds(drawn, level=settings.level, units=sample.units)
         spread[here] = drawn.std(axis=0, ddof=1)

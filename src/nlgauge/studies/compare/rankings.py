@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from nlgauge.errors import InputError
 from nlgauge.stats.correlation import correlate
-from nlgauge.stats.numeric import BLOCK_CELLS
+from nlgauge.stats.numeric import blocks
 from nlgauge.stats.paired_tests import paired_order
 from nlgauge.studies.compare.comparison import TiePolicy
 from nlgauge.studies.compare.system_scores import Matrix
@@ -162,9 +162,8 @@ def count_wins(matrix: Matrix, *, tolerance: float = 1e-9) -> Wins:
     n, k = matrix.shape
     strict, ties = (np.zeros((k, k), dtype=np.int64) for _ in range(2))
     rows, columns = np.triu_indices(k, 1)
-    step = max(1, BLOCK_CELLS // n)
-    for start in range(0, rows.size, step):
-        i, j = rows[start : start + step], columns[start : start + step]
+    for part in blocks(rows.size, n):
+        i, j = rows[part], columns[part]
         results = outcomes(pair_columns(matrix, i), pair_columns(matrix, j), tolerance=tolerance)
         strict[i, j] = (results > 0).sum(axis=0)
         strict[j, i] = (results < 0).sum(axis=0)

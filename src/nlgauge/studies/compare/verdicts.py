@@ -26,7 +26,7 @@ from nlgauge.data.score_files import ROLES, ScoreSpec, read_score_rows
 from nlgauge.errors import FileFormatError, InputError, RecipeError
 from nlgauge.io.table import Table, counted
 from nlgauge.io.tables import Row
-from nlgauge.stats.numeric import BLOCK_CELLS
+from nlgauge.stats.numeric import blocks
 from nlgauge.stats.paired_tests import sign_test
 from nlgauge.stats.resampling import FEW, Interval, bootstrap_counts
 from nlgauge.studies.compare.comparison import ComparedSystems, CompareSettings
@@ -295,10 +295,9 @@ def _strength_draws(votes: _Votes, k: int, settings: CompareSettings) -> Matrix:
     shape = (int(votes.instance.max()) + 1, k**2)
     games = csr_array((np.concatenate(shares), (np.tile(votes.instance, 2), cells)), shape=shape)
     draws = []
-    step = max(1, BLOCK_CELLS // k**2)
     for counts in bootstrap_counts(shape[0], settings.resamples, settings.seed):
-        for start in range(0, len(counts), step):
-            wins = (games.T @ counts[start : start + step].T).T.reshape(-1, k, k)
+        for part in blocks(len(counts), k**2):
+            wins = (games.T @ counts[part].T).T.reshape(-1, k, k)
             draws.append(newman(np.asarray(wins, dtype=np.float64))[0])
     return np.concatenate(draws)
 

@@ -34,7 +34,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from nlgauge.errors import InputError, RecipeError
 from nlgauge.stats.correlation import KINDS, Undefined, correlate, why_undefined
-from nlgauge.stats.numeric import Vector, check_resampling, numbers
+from nlgauge.stats.numeric import Vector, blocks, check_resampling, numbers
 
 Matrix: TypeAlias = NDArray[np.float64]
 Mask: TypeAlias = NDArray[np.bool_]
@@ -328,10 +328,8 @@ def make_hybrids(
     rng = np.random.default_rng(seed)
     columns = np.arange(segments.size)
     means = np.empty((len(tables), hybrids))
-    block = max(1, _CELLS // segments.size)
-    for start in range(0, hybrids, block):
-        here = slice(start, min(start + block, hybrids))
-        shape = (here.stop - start, segments.size)
+    for here in blocks(hybrids, segments.size, _CELLS):
+        shape = (here.stop - here.start, segments.size)
         drawn = _of_two(rng, len(gold), shape) if mixed == "two" else rng.integers(0, choices[segments], size=shape)
         flat = drawn * segments.size + columns
         for table, values in enumerate(packed):
@@ -376,9 +374,8 @@ def model_selection(
             raise InputError(msg)
     rng = np.random.default_rng((seed, 1))  # not the stream that made the hybrids
     sums = np.zeros((3, len(made.metrics)))
-    block = max(1, _CELLS // chosen_from)
-    for start in range(0, repeats, block):
-        rows = _subsets(rng, min(block, repeats - start), chosen_from, hybrids)
+    for part in blocks(repeats, chosen_from, _CELLS):
+        rows = _subsets(rng, part.stop - part.start, chosen_from, hybrids)
         people = made.human[rows]
         best = people.max(axis=1)
         for index, scores in enumerate(made.metrics):

@@ -43,7 +43,7 @@ from numpy.typing import ArrayLike, NDArray
 from nlgauge.data.judgements import JudgementTable, RankedPairs
 from nlgauge.errors import InputError
 from nlgauge.stats.correlation import RelativeRanking, Ties, Undefined, relative_ranking
-from nlgauge.stats.numeric import BLOCK_CELLS, SAME, Vector, check_resampling, numbers
+from nlgauge.stats.numeric import SAME, Vector, blocks, check_resampling, numbers
 from nlgauge.stats.resampling import Units, sum_by_unit, unit_numbers
 from nlgauge.studies.meta.levels import Mask, Matrix, check_scores, human_scores, judged_scores
 
@@ -203,9 +203,8 @@ def pairwise_p_values(
     least = observed[:, first] - observed[:, second] - SAME * (size[:, first] + size[:, second])
     reached = np.zeros((count, first.size), dtype=np.int64)
     rng = np.random.default_rng(seed)
-    block = max(1, BLOCK_CELLS // units)
-    for start in range(0, resamples, block):
-        random = rng.random(size=(min(block, resamples - start), units), dtype=np.float32)
+    for draws in blocks(resamples, units):
+        random = rng.random(size=(draws.stop - draws.start, units), dtype=np.float32)
         signs = 2.0 * np.rint(random).astype(np.float64) - 1.0
         sums = (signs @ columns).reshape(len(signs), count, systems)
         for table in range(count):  # one table at a time keeps draws x pairs small
