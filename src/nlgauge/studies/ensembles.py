@@ -17,7 +17,7 @@ outputs for a segment are on one side of a split.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
@@ -232,8 +232,8 @@ class EnsembleSearch(Result):
     def tables(self, form: str = "text") -> list[Table]:
         """A row per pair, the best first, and then one per metric."""
         rows: list[list[Cell]] = [
-            [" + ".join(one.members), one.correlation, 100 * one.gain, 100 * one.held_out_gain, one.chosen]
-            for one in self.pairs
+            [" + ".join(pair.members), pair.correlation, 100 * pair.gain, 100 * pair.held_out_gain, pair.chosen]
+            for pair in self.pairs
         ]
         rows += [[name, value, None, None, None] for name, value in self.singles.items()]
         low, high = self.held_out_range
@@ -287,42 +287,29 @@ def search_ensembles(
     every = _Agreement(columns, gold, pairs_of_rows, known)
     held_out: list[list[float]] = []
     choices = []
-    for mask in _halves(units, own.splits, own.seed):
-        scaled = np.array([standardised(one, over=mask, name=name) for one, name in zip(columns, names, strict=True)])
-        search = _Agreement(scaled[:, mask], gold[mask], pairs_of_rows[mask], known)
-        other = _Agreement(scaled[:, ~mask], gold[~mask], pairs_of_rows[~mask], known)
-        choices.append(_choice(search, other, candidates, names))
-        held_out.append([other.gain(pair) for pair in candidates])
-    means = np.mean(held_out, axis=0)
-    found = [
-        PairOfMetrics(
-            (names[one], names[two]),
-            every.correlation((one, two)),
-            every.gain((one, two)),
-            float(means[at]),
-            sum(choice.pair == (names[one], names[two]) for choice in choices),
+    rng, count = np.random.default_rng(own.seed), int(units.max()) + 1
+    for _ in range(own.splits):
+        half = np.zeros(count, dtype=bool)
+        half[rng.permutation(count)[: count // 2]] = True
+        mask = half[units]
+        scaled = [standardised(values, over=mask, name=name) for values, name in zip(columns, names, strict=True)]
+        search, other = (
+            _Agreement(np.array(scaled)[:, side], gold[side], pairs_of_rows[side], known) for side in (mask, ~mask)
         )
-        for at, (one, two) in enumerate(candidates)
-    ]
-    return EnsembleSearch(
-        data,
-        len(gold),
-        known,
-        own.seed,
-        {name: every.correlation((one,)) for one, name in enumerate(names)},
-        tuple(sorted(found, key=lambda one: -one.correlation)),
-        tuple(choices),
-    )
-
-
-def _halves(units: NDArray[np.intp], splits: int, seed: int) -> Iterator[NDArray[np.bool_]]:
-    """Masks of the rows of a random half of the segments."""
-    rng = np.random.default_rng(seed)
-    count = int(units.max()) + 1
-    for _ in range(splits):
-        first = np.zeros(count, dtype=bool)
-        first[rng.permutation(count)[: count // 2]] = True
-        yield first[units]
+        held_out.append([other.gain(pair) for pair in candidates])
+        pair = max(candidates, key=search.correlation)
+        single = int(np.argmax([search.correlation((index,)) for index in range(len(names))]))
+        correlations = search.correlation(pair), other.correlation(pair)
+        gains = search.gain(pair, over=single), other.gain(pair, over=single)
+        choices.append(SplitChoice((names[pair[0]], names[pair[1]]), names[single], *correlations, *gains))
+    pairs = []
+    for pair, gain in zip(candidates, np.mean(held_out, axis=0).tolist(), strict=True):
+        members = (names[pair[0]], names[pair[1]])
+        chosen = sum(choice.pair == members for choice in choices)
+        pairs.append(PairOfMetrics(members, every.correlation(pair), every.gain(pair), gain, chosen))
+    singles = {name: every.correlation((index,)) for index, name in enumerate(names)}
+    ranked = tuple(sorted(pairs, key=lambda pair: -pair.correlation))
+    return EnsembleSearch(data, len(gold), known, own.seed, singles, ranked, tuple(choices))
 
 
 class _Agreement:
@@ -339,15 +326,15 @@ class _Agreement:
 
     def by_pair(self, members: Sequence[int]) -> Vector:
         """Correlation of the members' average, for each language pair."""
-        found = []
+        correlations = []
         for covariance in self._covariances:
             own = covariance[np.ix_(members, members)].sum()
             spread = np.sqrt(own * covariance[-1, -1])
             if not spread > 0:
                 msg = "a metric, or people, gave all rows of a language pair the same score in a half of the segments"
                 raise InputError(msg)
-            found.append(covariance[list(members), -1].sum() / spread)
-        return np.array(found)
+            correlations.append(covariance[list(members), -1].sum() / spread)
+        return np.array(correlations)
 
     def correlation(self, members: Sequence[int]) -> float:
         """Averaged over language pairs."""
@@ -355,24 +342,9 @@ class _Agreement:
 
     def gain(self, members: Sequence[int], over: int | None = None) -> float:
         """Relative gain over the best of the members (or one metric), on each language pair; averaged."""
-        alone = [self.by_pair((one,)) for one in (members if over is None else (over,))]
+        alone = [self.by_pair((metric,)) for metric in (members if over is None else (over,))]
         best = np.max(alone, axis=0)
         if not (best > 0).all():
             msg = "no metric of an ensemble agrees with people on a language pair, so that a gain has no value"
             raise InputError(msg)
         return float(np.mean((self.by_pair(members) - best) / best))
-
-
-def _choice(
-    search: _Agreement, other: _Agreement, candidates: Sequence[tuple[int, int]], names: Sequence[str]
-) -> SplitChoice:
-    pair = max(candidates, key=search.correlation)
-    single = max(range(len(names)), key=lambda one: search.correlation((one,)))
-    return SplitChoice(
-        (names[pair[0]], names[pair[1]]),
-        names[single],
-        search.correlation(pair),
-        other.correlation(pair),
-        search.gain(pair, over=single),
-        other.gain(pair, over=single),
-    )

@@ -52,7 +52,7 @@ from nlgauge.studies.meta.questions import (
     check_question,
     judgements,
 )
-from nlgauge.studies.meta.ranks import MetricComparison, compare_metrics, compare_tie_accuracies, small_products
+from nlgauge.studies.meta.ranks import compare_metrics, compare_tie_accuracies, small_products
 from nlgauge.studies.meta.row_scores import RowScores, ScoredJudgements
 
 if TYPE_CHECKING:
@@ -154,7 +154,20 @@ class AgreementTable(_Agreement):
 
     def figure(self) -> Any:
         """A group of bars per language pair, a bar per metric, with intervals."""
-        return _draw_agreement(self)
+        cells, averaged = self.cells, len(self.langpairs) > 1
+        groups = {
+            pair: {
+                name: Bar(row[pair].value, row[pair].low, row[pair].high, row[pair].unbeaten)
+                for name, row in cells.items()
+            }
+            for pair in self.langpairs
+        }
+        groups |= {"average": {name: Bar(value) for name, value in self.averages.items()}} if averaged else {}
+        # Sentinels are what a metric must not lose to: grey, so that they step back.
+        styles = series_styles(cells, muted=[name for name in cells if name.startswith("sentinel")])
+        panel = BarPanel("", _NAMES[self.agreement][1], groups, rule_before="average" if averaged else None)
+        title = f"{self.data}: agreement with {self.criterion}, {self.level} level"
+        return draw_bar_panels([panel], styles, title=title, caption=_caption(self), height=2.7)
 
 
 @dataclass(frozen=True, eq=False)
@@ -198,7 +211,10 @@ def _grid(result: AgreementTable, form: str) -> Table:
         cells: list[Cell] = [name]
         for langpair in result.langpairs:
             cell = row[langpair]
-            cells.append(_shown(cell, form))
+            shown: Cell = cell.value if math.isfinite(cell.value) else None
+            if shown is not None and cell.unbeaten:
+                shown = f"{cell.value:.3f}*" if form == "html" else Marked(cell.value)
+            cells.append(shown)
             if cell.note and langpair not in shared:
                 notes.append(f"{name}, {langpair}: {cell.note}")
         if averaged:
@@ -211,14 +227,6 @@ def _grid(result: AgreementTable, form: str) -> Table:
     caption = f"{result.data}: {_NAMES[result.agreement][0]} with {result.criterion}, {result.level} level"
     mark = "*" if form in ("text", "html") else "bold:"
     return Table(columns, rows, caption, [*_explained(result, mark), *notes])
-
-
-def _shown(cell: AgreementCell, form: str) -> Cell:
-    if not math.isfinite(cell.value):
-        return None
-    if not cell.unbeaten:
-        return cell.value
-    return f"{cell.value:.3f}*" if form == "html" else Marked(cell.value)
 
 
 def _shared_notes(result: AgreementTable) -> dict[str, str]:
@@ -268,30 +276,6 @@ def _rows(results: Sequence[AgreementTable]) -> Table:
                 rest = ["yes" if cell.unbeaten else "no", cell.count, cell.note, row.signatures.get(langpair, "")]
                 rows.append([*fixed, langpair, *numbers, cell.rank, *rest])
     return Table(columns, rows)
-
-
-def _draw_agreement(result: AgreementTable) -> Any:
-    """Draw one table."""
-    groups = {
-        langpair: {
-            name: Bar(row[langpair].value, row[langpair].low, row[langpair].high, row[langpair].unbeaten)
-            for name, row in result.cells.items()
-        }
-        for langpair in result.langpairs
-    }
-    averaged = len(groups) > 1
-    if averaged:
-        groups["average"] = {name: Bar(value) for name, value in result.averages.items()}
-    # Sentinels are what a metric must not lose to: grey, so that they step back.
-    styles = series_styles(result.cells, muted=[name for name in result.cells if name.startswith("sentinel")])
-    panel = BarPanel("", _NAMES[result.agreement][1], groups, rule_before="average" if averaged else None)
-    return draw_bar_panels(
-        [panel],
-        styles,
-        title=f"{result.data}: agreement with {result.criterion}, {result.level} level",
-        caption=_caption(result),
-        height=2.7,
-    )
 
 
 def _caption(result: AgreementTable) -> str:
@@ -397,32 +381,18 @@ def _add_significance(
             cells[name] = replace(cells[name], low=low, high=high)
     if significance.test == "none" or len(scores) < 2:
         return
-    compared = _compare(scores, people, significance, progress=progress)
-    for at, name in enumerate(compared.names):
-        cells[name] = replace(cells[name], unbeaten=compared.unbeaten[at], rank=compared.ranks[at])
-
-
-def _compare(
-    scores: Mapping[str, Matrix], people: Judgements, significance: Significance, *, progress: bool
-) -> MetricComparison:
-    """Metrics from best to worst, every pair tested."""
-    kind = people.question.agreement
-    if kind == "acc-eq":
-        tested = compare_tie_accuracies(scores, people.human, documents=people.documents, **significance.pairs)
-        return tested.comparison
-    tests = len(scores) * (len(scores) - 1) // 2
-    with Progress(tests, show=progress, what=f"testing {kind}", unit="test") as advance:
-        return compare_metrics(
-            scores,
-            people.human,
-            level="item" if people.question.level == "topic" else "segment",  # systems are drawn as segments are
-            kind=kind,
-            test=significance.test,  # type: ignore[arg-type]  # resolved above
-            documents=people.documents,
-            undefined="leave out",
-            advance=advance,
-            **significance.pairs,
-        )
+    common: dict[str, Any] = {"documents": people.documents, **significance.pairs}
+    if question.agreement == "acc-eq":
+        compared = compare_tie_accuracies(scores, people.human, **common).comparison
+    else:
+        common |= {"kind": question.agreement, "test": significance.test, "undefined": "leave out"}
+        level: Literal["item", "segment"] = "item" if question.level == "topic" else "segment"
+        tests = len(scores) * (len(scores) - 1) // 2
+        with Progress(tests, show=progress, what=f"testing {question.agreement}", unit="test") as advance:
+            # Systems are drawn as segments are.
+            compared = compare_metrics(scores, people.human, level=level, advance=advance, **common)
+    for name, unbeaten, rank in zip(compared.names, compared.unbeaten, compared.ranks, strict=True):
+        cells[name] = replace(cells[name], unbeaten=unbeaten, rank=rank)
 
 
 def _intervals(

@@ -333,19 +333,16 @@ def ranked_rows(table: JudgementTable, pairs: RankedPairs) -> JudgementTable:
         for systems in (pairs.better, pairs.worse)
         for key in zip(pairs.langpair, systems, pairs.segment, strict=True)
     }
-    return table.take([row for row, key in enumerate(_outputs(table)) if key in named])
+    outputs = zip(table.langpair, table.system, table.segment, strict=True)
+    return table.take([row for row, key in enumerate(outputs) if key in named])
 
 
 def ranking_tau(table: JudgementTable, oriented: Vector, pairs: RankedPairs, langpair: str) -> RelativeRanking:
     """WMT's tau of the scores of rows, higher being better, on the pairs of a language pair."""
-    by_output = dict(zip(_outputs(table), oriented, strict=True))
+    by_output = dict(zip(zip(table.langpair, table.system, table.segment, strict=True), oriented, strict=True))
     rows = [row for row, pair in enumerate(pairs.langpair) if pair == langpair]
     better, worse = (
         [by_output.get((langpair, systems[row], pairs.segment[row]), np.nan) for row in rows]
         for systems in (pairs.better, pairs.worse)
     )
     return relative_ranking(better, worse, undefined="nan")
-
-
-def _outputs(table: JudgementTable) -> list[tuple[str, str, str]]:
-    return list(zip(table.langpair, table.system, table.segment, strict=True))

@@ -92,6 +92,11 @@ class Question:
         """Whether metrics can be tested against each other on it."""
         return self.agreement not in _UNTESTED
 
+    @property
+    def whole(self) -> bool:
+        """Whether whole systems are compared, one number each."""
+        return self.level == "system" and self.agreement != "spa"
+
 
 @dataclass(frozen=True, kw_only=True)
 class Significance(OptionSet):
@@ -164,7 +169,11 @@ def check_question(
         )
         raise RecipeError(msg)
     if documents:
-        _check_documents(question, table)
+        if question.unit in (None, "system"):
+            drawn = "nothing is drawn" if question.unit is None else "systems are drawn"
+            msg = f"documents mean nothing to {agreement} at level {level!r}, where {drawn}; leave them out"
+            raise RecipeError(msg)
+        table.document_of_rows()
     if question.ranked:
         if pairs is None:
             msg = f"agreement {agreement!r} needs ranked pairs of outputs (nlgauge.data.load_wmt_rankings)"
@@ -177,15 +186,6 @@ def check_question(
     official = level == "system" and criterion is None and set(table.langpairs) <= set(table.system_scores)
     if not official or agreement == "spa":
         table.gold(criterion)
-
-
-def _check_documents(question: Question, table: JudgementTable) -> None:
-    if question.unit in (None, "system"):
-        drawn = "nothing is drawn" if question.unit is None else "systems are drawn"
-        where = f"{question.agreement} at level {question.level!r}"
-        msg = f"documents mean nothing to {where}, where {drawn}; leave them out"
-        raise RecipeError(msg)
-    table.document_of_rows()
 
 
 #: Lines and columns of rows in a matrix of systems x topics.
@@ -262,11 +262,6 @@ class Judgements:
         judged = (~np.isnan(self.human)).any(axis=0)
         return int(judged.sum() if self.documents is None else np.unique(self.documents[judged]).size)
 
-    @property
-    def whole(self) -> bool:
-        """Whether whole systems are compared, one number each."""
-        return self.question.level == "system" and self.question.agreement != "spa"
-
     def scores(self, metric: RowScores) -> Matrix:
         """A metric's scores in the shape of the human ones, higher for better outputs."""
         values = metric.oriented[self.rows]
@@ -274,7 +269,7 @@ class Judgements:
             return values[None, :]
         matrix = np.full(self.shape, np.nan)
         matrix[self.place] = values
-        if not self.whole:
+        if not self.question.whole:
             return matrix
         if self.question.aggregate == "mean" and metric.corpus:  # that of the whole corpus, where there is one
             sign = 1 if metric.higher_is_better else -1
@@ -302,7 +297,7 @@ class Judgements:
             (soft,) = soft_pairwise_accuracies({name: ours}, self.human, undefined="nan", **draws)
             return AgreementCell(soft.value, count=soft.pairs, note=soft.reason or "")
         result: Correlation | LevelCorrelation
-        if self.whole:  # a system may lack a score, which is no error here
+        if self.question.whole:  # a system may lack a score, which is no error here
             result = correlate(ours[0], self.human[0], kind=kind, undefined="nan")
         else:
             by_level = segment_level if self.place is None else grouped_level
@@ -321,13 +316,12 @@ def judgements(question: Question, table: JudgementTable, langpair: str, *, docu
         known = _documents(table, rows, np.arange(rows.size)) if documents else None
         return Judgements(question, langpair, rows, human, documents=known)
     place, shape = _places(table, rows)
-    whole = question.level == "system" and question.agreement != "spa"
-    official = table.system_scores.get(langpair) if whole and question.criterion is None else None
+    official = table.system_scores.get(langpair) if question.whole and question.criterion is None else None
     names = dict.fromkeys(table.system[row] for row in rows)
     if official is None:
         human = np.full(shape, np.nan)
         human[place] = table.gold(question.criterion)[rows]
-        if not whole:
+        if not question.whole:
             known = _documents(table, rows, place[1]) if documents else None
             return Judgements(question, langpair, rows, human, place, shape, documents=known)
         judged = [(name, line) for name, line in zip(names, human, strict=True) if not np.isnan(line).all()]

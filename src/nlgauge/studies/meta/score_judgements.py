@@ -28,7 +28,7 @@ from nlgauge.core.pipeline import run_metrics
 from nlgauge.core.result import Result
 from nlgauge.core.run_options import RunOptions
 from nlgauge.core.score import Score
-from nlgauge.core.scoring import AnyMetric, Metrics, chosen_metrics, metric_text, recipes_and_run
+from nlgauge.core.scoring import Metrics, chosen_metrics, metric_text, recipes_and_run
 from nlgauge.core.vector_metric import VectorMetric
 from nlgauge.data.judgements import JudgementTable
 from nlgauge.encoders.load import load_encoder
@@ -83,7 +83,10 @@ def score_judgements(
                 for index in left:
                     failed[index][langpair] = error
             for place, (corpus, rows) in enumerate(corpora, start=1):
-                with run_context(stage=_stage(number, len(table.langpairs), place, len(corpora))):
+                counts = (("pair", number, len(table.langpairs)), ("system", place, len(corpora)))
+                # Where the scoring stands: the bars below it start anew for every part.
+                stage = ", ".join(f"{what} {current} of {total}" for what, current, total in counts if total > 1)
+                with run_context(stage=stage):
                     for index, scores in _score_corpus(recipes, left, corpus, running, undefined, langpair):
                         if isinstance(scores, NlgaugeError):
                             failed[index].setdefault(langpair, scores)
@@ -91,14 +94,14 @@ def score_judgements(
                         systems = zip(corpus.systems, scores, strict=True)
                         parts[index] += [ScoredRows(langpair, rows[system], score) for system, score in systems]
                 left = [index for index in left if langpair not in failed[index]]
-    return ScoredJudgements(
-        table,
-        tuple(
-            # There are no scores of some systems where those of others could not be computed.
-            RowScores(name, len(table), tuple(part for part in own if part.langpair not in errors), errors)
-            for name, own, errors in zip(_names(metrics), parts, failed, strict=True)
-        ),
-    )
+    names = [metric_text(metric) for metric in metrics]
+    scored = []
+    for index, (name, errors) in enumerate(zip(names, failed, strict=True)):
+        # There are no scores of some systems where those of others could not be computed.
+        own = tuple(part for part in parts[index] if part.langpair not in errors)
+        mark = f" #{names[: index + 1].count(name)}" if names.count(name) > 1 else ""
+        scored.append(RowScores(f"{name}{mark}", len(table), own, errors))
+    return ScoredJudgements(table, tuple(scored))
 
 
 def _by_corpora(
@@ -164,16 +167,6 @@ def _left(chosen: Sequence[int], langpair: str, failed: Sequence[dict[str, Nlgau
     return left
 
 
-def _stage(pair: int, pairs: int, part: int, parts: int) -> str:
-    """Where the scoring stands: the bars below it start anew for every part.
-
-    >>> _stage(3, 7, 1, 1)
-    'pair 3 of 7'
-    """
-    counted = (("pair", pair, pairs), ("system", part, parts))
-    return ", ".join(f"{what} {at} of {total}" for what, at, total in counted if total > 1)
-
-
 def _languages(table: JudgementTable, recipes: Iterable[Metric]) -> list[str]:
     """Languages of the texts that are compared; those of sources only where a metric looks at them."""
     pairs = [pair.split("-") for pair in table.langpairs]
@@ -192,13 +185,6 @@ def _check_compared(table: JudgementTable, recipes: Sequence[Metric]) -> None:
         if against == "source" and table.source is None:
             msg = f"{recipe.name} compares with the source, and {table.name} has none"
             raise InputError(msg)
-
-
-def _names(metrics: Sequence[AnyMetric]) -> list[str]:
-    names = [metric_text(metric) for metric in metrics]
-    return [
-        name if names.count(name) == 1 else f"{name} #{names[: at + 1].count(name)}" for at, name in enumerate(names)
-    ]
 
 
 def table_corpora(table: JudgementTable, langpair: str) -> TableCorpora:
