@@ -215,11 +215,8 @@ def score_intervals(sample: Sample, draws: Matrix | None, settings: CompareSetti
         low, high = percentile_bounds(draws, level=settings.level, units=sample.units)
     if not sample.table.higher_is_better:
         observed, low, high = -observed, -high, -low
-    drawn, method, clustered = (
-        0 if few else len(draws),
-        "t" if few else "bootstrap",
-        sample.table.documents is not None,
-    )
+    drawn, method = (0, "t") if few else (len(draws), "bootstrap")
+    clustered = sample.table.documents is not None
     return _intervals(observed, low, high, settings.level, drawn, settings.seed, method, sample.units, clustered)
 
 
@@ -267,7 +264,11 @@ def pair_rows(sample: Sample, draws: Matrix | None, settings: CompareSettings) -
     adjusted = adjusted_p(p[settings.test], settings) if settings.test in p else None
     side = by_instance.get("side", np.sign(difference))
     significant, opposed = _verdicts(adjusted, difference, side, sample.units, settings)
-    detectable = _detectable(errors, sample.units, settings)
+    detectable = None
+    if sample.units >= LEAST_UNITS:
+        # Without any spread (copies, a constant gap) there is no power to speak of.
+        needed = detectable_errors(strictest_alpha(settings, rows.size), sample.units)
+        detectable = np.where(errors > 0, needed * errors, np.nan)
     wins, losses = by_instance["wins"], by_instance["losses"]
     pairs = []
     for at, (i, j) in enumerate(zip(rows, columns, strict=True)):
@@ -330,15 +331,12 @@ def _test_instances(
     ties = len(differences) - wins - losses
     # The system that Bradley-Terry of the two would name, so the policy for ties has its say.
     side_with_ties = np.sign(wins - losses - (ties if settings.ties == "second" else 0)).astype(np.float64)
-    turned = side_with_ties < 0
+    named, other = np.where(side_with_ties < 0, [losses, wins], [wins, losses])
     tests: dict[str, Callable[[], tuple[Matrix, Matrix]]] = {
         "t": lambda: (paired_t(sums, sample.sizes), np.sign(means)),
         "wilcoxon": lambda: wilcoxon(differences),
         "sign": lambda: (sign_test(wins, losses), np.sign(wins - losses).astype(np.float64)),
-        "sign-ties-in": lambda: (
-            sign_test(np.where(turned, losses, wins), np.where(turned, wins, losses), ties),
-            side_with_ties,
-        ),
+        "sign-ties-in": lambda: (sign_test(named, other, ties), side_with_ties),
         "mood": lambda: mood(first, second),
     }
     results = {"effect": effect, "wins": wins, "losses": losses, "errors": errors}
@@ -385,19 +383,8 @@ def _verdicts(
     return differ & agreed & (np.abs(difference) >= settings.smallest_difference), differ & ~agreed
 
 
-def _detectable(errors: Matrix, units: int, settings: CompareSettings) -> Matrix | None:
-    """Smallest true difference that a t test would find with a chance of 80 per cent.
-
-    With a correction it must pass the strictest step of Holm's procedure: alpha over the number of pairs.
-    """
-    if units < LEAST_UNITS:
-        return None
-    # Without any spread (copies, a constant gap) there is no power to speak of.
-    return np.where(errors > 0, detectable_errors(strictest_alpha(settings, errors.size), units) * errors, np.nan)
-
-
 def strictest_alpha(settings: CompareSettings, pairs: int) -> float:
-    """What the first of that many p values must be below."""
+    """What the first of that many p values must be below: the strictest step of Holm's procedure."""
     return settings.alpha / pairs if settings.correction == "holm" else settings.alpha
 
 
@@ -419,7 +406,7 @@ def smallest_p(settings: CompareSettings, *, units: int, differing: int) -> floa
 
 
 def detectable_errors(alpha: float, units: int) -> float:
-    """How many standard errors a true difference must have for a chance of 80 per cent."""
+    """How many standard errors a true difference must have for a t test to find it with a chance of 80 per cent."""
     from scipy.special import stdtrit
 
     return float(stdtrit(units - 1, 1 - alpha / 2) + stdtrit(units - 1, _POWER))

@@ -222,19 +222,11 @@ def _pair(
         spread = one**2 / (a.size - 1) + other**2 / (b.size - 1)
         reach = _quantile(level, (one + other) ** 2 / spread) * math.sqrt(one + other) if one + other else 0.0
     probability = float((np.sign(a[:, None] - b[None, :]).mean() + 1) / 2)
+    low, high = (None, None) if reach is None else (difference - reach, difference + reach)
     significant = reach is not None and p_adjusted < alpha
-    return RunPair(
-        first.system,
-        second.system,
-        difference,
-        None if reach is None else difference - reach,
-        None if reach is None else difference + reach,
-        probability,
-        p,
-        p_adjusted,
-        significant,
-        first.system if significant else None,
-    )
+    better = first.system if significant else None
+    tested = (p, p_adjusted, significant, better)
+    return RunPair(first.system, second.system, difference, low, high, probability, *tested)
 
 
 def _permutation_p(a: Matrix, b: Matrix, *, permutations: int, seed: int) -> float:

@@ -187,15 +187,15 @@ def compare_verdicts(
     order = np.argsort(-strengths, kind="stable")
     rows = tuple(
         VerdictRow(
-            systems[at],
-            float(strengths[at]),
-            intervals[at],
-            int(wins.strict[at].sum()),
-            int(wins.ties[at].sum()),
-            int(wins.strict[:, at].sum()),
-            1 + int((strengths > strengths[at]).sum()),
+            system=systems[i],
+            bradley_terry=float(strengths[i]),
+            bt_interval=intervals[i],
+            wins=int(wins.strict[i].sum()),
+            ties=int(wins.ties[i].sum()),
+            losses=int(wins.strict[:, i].sum()),
+            rank=1 + int((strengths > strengths[i]).sum()),
         )
-        for at in order
+        for i in order
     )
     ranked = np.ix_(order, order)
     total = (wins.strict + wins.strict.T + wins.ties).astype(np.float64)
@@ -316,18 +316,10 @@ def _position(verdicts: Sequence[Verdict]) -> PositionCheck:
         twice["agreed"] += {winner, other} == {"first", "second"} or winner == other == "tie"
         twice["first"] += winner == other == "first"
         twice["second"] += winner == other == "second"
-    counts = (twice["first"], twice["second"]) if twice["swapped"] else (said["first"], said["second"])
-    p_value = sign_test(*(np.array([count]) for count in counts))[0]
-    return PositionCheck(
-        said["first"],
-        said["second"],
-        said["tie"],
-        twice["swapped"],
-        twice["agreed"],
-        twice["first"],
-        twice["second"],
-        float(p_value),
-    )
+    decided = twice if twice["swapped"] else said
+    p_value = float(sign_test(np.array([decided["first"]]), np.array([decided["second"]]))[0])
+    both = (twice["swapped"], twice["agreed"], twice["first"], twice["second"])
+    return PositionCheck(said["first"], said["second"], said["tie"], *both, p_value)
 
 
 def _notes(
