@@ -22,7 +22,7 @@ from nlgauge.studies.discourse import DiscourseOptions
 from nlgauge.studies.explain.corpus import CorpusOptions
 from nlgauge.studies.explain.explanation import ExplainOptions
 from nlgauge.studies.meta.score_judgements import TuneOptions
-from nlgauge.studies.sensitivity.variants import SensitivityOptions
+from nlgauge.studies.sensitivity.measure import SensitivityOptions
 from nlgauge.studies.stress.suite import StressOptions
 from nlgauge.studies.stress.triples import DrawOptions
 

@@ -8,7 +8,7 @@ import pytest
 from docs.check_papers import BROKEN, check_table, main, printed_rows, text_of
 
 from nlgauge.studies.published.load import PAPER_TABLES
-from nlgauge.studies.published.tables import Column, Mean, PaperTable, TableRow
+from nlgauge.studies.published.tables import Column, PaperTable, TableRow
 
 TEXT = """\
 Table 1: another table.
@@ -27,7 +27,7 @@ Table 3: a third one.
 
 far\t0.9\t0.8\t0.7
 """
-COLUMNS = (Column("cs-en", None), Column("de-en", None), Mean("avg", ("cs-en", "de-en")))
+COLUMNS = (Column("cs-en", None), Column("de-en", None), Column("avg", over=("cs-en", "de-en")))
 
 
 def small(*rows: TableRow) -> PaperTable:

@@ -16,8 +16,8 @@ import nlgauge
 from nlgauge.apps.service.client import AsyncClient, Client
 from nlgauge.apps.service.settings import Limits, Settings
 from nlgauge.errors import InputError, RecipeError, ServiceError
-from nlgauge.studies.sensitivity.measure import run_study, systems_table
-from nlgauge.studies.sensitivity.variants import StudyOptions, preset
+from nlgauge.studies.sensitivity.measure import StudyOptions, run_study, systems_table
+from nlgauge.studies.sensitivity.study import preset
 from nlgauge.studies.stress.suite import stress
 from nlgauge.testing import hash_encoder
 

@@ -18,8 +18,8 @@ import nlgauge
 from nlgauge.apps.service import jobs
 from nlgauge.apps.service.settings import Limits, Settings
 from nlgauge.encoders.load import load_encoder
-from nlgauge.studies.sensitivity.measure import run_study, systems_table
-from nlgauge.studies.sensitivity.variants import StudyOptions, preset
+from nlgauge.studies.sensitivity.measure import StudyOptions, run_study, systems_table
+from nlgauge.studies.sensitivity.study import preset
 from nlgauge.testing import hash_encoder
 
 HASH = {"model": "hash", "layer": 1}

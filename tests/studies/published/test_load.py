@@ -9,7 +9,7 @@ import pytest
 from nlgauge.errors import FileFormatError
 from nlgauge.studies.meta.questions import Question
 from nlgauge.studies.published.load import PrintedItem, load_inventory, load_tables, parse_printed
-from nlgauge.studies.published.tables import Column, Mean, PaperTable, PublishedModel
+from nlgauge.studies.published.tables import Column, PaperTable, PublishedModel
 
 SMALL = """
 source = "Somebody 2020, {}; code: nowhere"
@@ -77,7 +77,7 @@ def test_columns_rows_and_methods_of_a_table(file: Path) -> None:
     assert table.columns == (
         Column("cs-en", Question("wmt17", agreement="darr"), "cs-en"),
         Column("en-cs", None, "en-cs"),
-        Mean("avg", ("cs-en", "en-cs")),
+        Column("avg", over=("cs-en", "en-cs")),
         Column("S coherence", coherence),
     )
     precision, f, other = table.rows

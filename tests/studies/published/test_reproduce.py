@@ -20,7 +20,7 @@ from nlgauge.studies.meta.score_judgements import score_judgements
 from nlgauge.studies.published.load import PAPER_TABLES
 from nlgauge.studies.published.reproduce import reproduce
 from nlgauge.studies.published.runs import Reproduction
-from nlgauge.studies.published.tables import Column, Mean, PaperTable, PublishedModel, TableRow
+from nlgauge.studies.published.tables import Column, PaperTable, PublishedModel, TableRow
 from nlgauge.text import words as words_module
 
 HUMAN = [0.1, 0.4, 0.2, 0.9]
@@ -49,7 +49,7 @@ def testset(tmp_path: Path) -> Path:
 
 def small(*rows: TableRow, pairs: tuple[str, ...] = ("cs-en", "lv-en")) -> PaperTable:
     columns = tuple(Column(pair, Question("wmt17-testset"), pair) for pair in pairs)
-    return PaperTable("small", "a small table", "nowhere", (*columns, Mean("avg", pairs)), rows)
+    return PaperTable("small", "a small table", "nowhere", (*columns, Column("avg", over=pairs)), rows)
 
 
 def row(result: Reproduction, name: str) -> dict[str, float | str | None]:

@@ -10,7 +10,7 @@ from nlgauge.errors import RecipeError
 from nlgauge.studies.published.agreement import PublishedRun, Value
 from nlgauge.studies.published.load import PAPER_TABLES, find_paper_table
 from nlgauge.studies.published.reproduce import Request
-from nlgauge.studies.published.tables import Mean, PaperTable, PublishedModel, with_options
+from nlgauge.studies.published.tables import PaperTable, PublishedModel, with_options
 
 TABLES = pytest.mark.parametrize("table", PAPER_TABLES.values(), ids=list(PAPER_TABLES))
 
@@ -27,7 +27,7 @@ def test_labels_rows_and_data_sets_are_known(table: PaperTable) -> None:
         # What is only shown says why, here or for the whole table.
         assert row.computed or row.note or table.unavailable, row.name
     for column in table.columns:
-        if isinstance(column, Mean):
+        if column.over:
             assert set(column.over) <= set(labels)
         elif column.question is not None:
             options = DATA_CARDS[column.question.data].options
@@ -66,7 +66,7 @@ def test_printed_averages_are_those_of_the_printed_values(table: PaperTable) -> 
     unit = 10.0**-table.decimals
     for row in table.rows:
         for column in table.columns:
-            if isinstance(column, Mean) and {column.label, *column.over} <= set(row.published):
+            if column.over and {column.label, *column.over} <= set(row.published):
                 cells = [value for label in column.over if isinstance(value := row.published[label], float | int)]
                 if len(cells) < len(column.over):  # names of settings
                     continue

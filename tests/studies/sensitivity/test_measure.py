@@ -24,10 +24,9 @@ from nlgauge.errors import InputError, RecipeError
 from nlgauge.stats.correlation import correlate
 from nlgauge.studies.sensitivity import measure as module
 from nlgauge.studies.sensitivity import study as study_module
-from nlgauge.studies.sensitivity.measure import run_study, sensitivity, systems_table
+from nlgauge.studies.sensitivity.measure import StudyOptions, run_study, sensitivity, systems_table
 from nlgauge.studies.sensitivity.results import SettingEffect
-from nlgauge.studies.sensitivity.study import Study, Sweep
-from nlgauge.studies.sensitivity.variants import StudyOptions, preset
+from nlgauge.studies.sensitivity.study import Study, Sweep, preset
 from nlgauge.text.tokenizer import TextTokenizer
 
 SUBJECTS = ["cat", "dog", "teacher", "doctor", "engine", "river", "king", "clock", "ship", "farmer"]
@@ -273,7 +272,7 @@ def test_a_large_corpus_is_an_idf_variant(table: JudgementTable, tmp_path: Path)
 
 def test_replaced_corpus_of_the_same_date_is_counted_again(tmp_path: Path) -> None:
     from nlgauge.encoders.load import load_encoder
-    from nlgauge.studies.sensitivity.variants import idf_table
+    from nlgauge.studies.sensitivity.study import idf_table
 
     tokenizer = load_encoder("minilm").tokenizer
     corpus = write_dated(tmp_path / "large.txt", b"a cat\na dog\n")

@@ -12,8 +12,18 @@ from nlgauge.metrics.baryscore import BaryScore
 from nlgauge.metrics.bertscore import BERTScore
 from nlgauge.metrics.moverscore import MoverScore
 from nlgauge.studies.sensitivity.measure import run_study, systems_table
-from nlgauge.studies.sensitivity.study import Setting, Study, Sweep, load_study, refused_value, with_setting
-from nlgauge.studies.sensitivity.variants import PRESETS, SAMPLE, preset, random_sample
+from nlgauge.studies.sensitivity.study import (
+    PRESETS,
+    SAMPLE,
+    Setting,
+    Study,
+    Sweep,
+    load_study,
+    preset,
+    random_sample,
+    refused_value,
+    with_setting,
+)
 
 
 def recipe(metric: str, **values: str) -> object:

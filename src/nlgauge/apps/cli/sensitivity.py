@@ -24,10 +24,9 @@ from nlgauge.core.options import OptionSet, option
 from nlgauge.core.registry import metric_class, metric_name
 from nlgauge.core.run_options import RunOptions
 from nlgauge.errors import RecipeError
-from nlgauge.studies.sensitivity.measure import run_study, systems_table
+from nlgauge.studies.sensitivity.measure import SensitivityOptions, run_study, systems_table
 from nlgauge.studies.sensitivity.results import Sensitivity
-from nlgauge.studies.sensitivity.study import Study, load_study, study_metrics
-from nlgauge.studies.sensitivity.variants import DEFAULT_METRICS, PRESETS, SensitivityOptions, preset
+from nlgauge.studies.sensitivity.study import DEFAULT_METRICS, PRESETS, Study, load_study, preset, study_metrics
 
 if TYPE_CHECKING:
     from nlgauge.data.judgements import JudgementTable

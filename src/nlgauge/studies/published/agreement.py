@@ -44,7 +44,7 @@ from nlgauge.studies.published.runs import (
     cells_of,
     slice_of,
 )
-from nlgauge.studies.published.tables import Column, Mean, PaperTable, TableRow, with_options
+from nlgauge.studies.published.tables import Column, PaperTable, TableRow, with_options
 
 #: As in the paper: hybrids of a language pair, and how often the best of how many is chosen.
 HYBRIDS = 10_000
@@ -73,7 +73,7 @@ def compute_agreement(request: Request) -> Reproduction:
     columns = run.columns()
     slices: dict[DataSlice, list[tuple[TableRow, Column]]] = {}
     for column in columns:
-        if isinstance(column, Mean) or column.question is None:
+        if column.question is None:
             continue
         for row in run.table.rows:
             if run.computes(row):
@@ -236,22 +236,20 @@ class PublishedRun(Run):
         vectors = f"vectors={file}" if row.word_vectors and file is not None else ""
         return with_options(text, ",".join(filter(None, (row.exceptions.get(langpair, ""), vectors))))
 
-    def reproduction(
-        self, columns: Sequence[Column | Mean], values: Values, *, empty_columns: bool = True
-    ) -> Reproduction:
+    def reproduction(self, columns: Sequence[Column], values: Values, *, empty_columns: bool = True) -> Reproduction:
         """The table with these values; columns without any are left out unless they are wanted."""
         rows = [self.model_row(row, columns, values) for row in self.table.rows]
         shown = tuple(column for column in columns if empty_columns or any(row.has(column.label) for row in rows))
         cut = [replace(row, cells={column.label: row.cells[column.label] for column in shown}) for row in rows]
         return self.result(cut, shown, model=self.model)
 
-    def model_row(self, row: TableRow, columns: Sequence[Column | Mean], values: Values) -> ReproducedRow:
+    def model_row(self, row: TableRow, columns: Sequence[Column], values: Values) -> ReproducedRow:
         """A row with its averages and the reason why it differs."""
         labels = [column.label for column in columns]
         ours = {label: values[row.name, label] for label in labels if (row.name, label) in values}
         shown: dict[str, float | str] = {label: value.value for label, value in ours.items()}
         for column in columns:
-            if isinstance(column, Mean):
+            if column.over:
                 numbers = [value for label in column.over if isinstance(value := shown.get(label), float | int)]
                 if len(numbers) == len(column.over):
                     shown[column.label] = float(np.mean(numbers))

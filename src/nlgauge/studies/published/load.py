@@ -38,7 +38,6 @@ from nlgauge.studies.meta.questions import Question
 from nlgauge.studies.published.tables import (
     Column,
     FactorGroup,
-    Mean,
     PaperTable,
     PublishedFrames,
     PublishedModel,
@@ -171,7 +170,7 @@ class _Paper:
             name: build_record(PublishedModel, model, where=f"{where}, models.{name}")
             for name, model in content.get("models", {}).items()
         }
-        self.column_lists: dict[str, tuple[Column | Mean, ...]] = {}
+        self.column_lists: dict[str, tuple[Column, ...]] = {}
         for name, groups in content.get("columns", {}).items():
             self.column_lists[name] = self._columns(groups, f"{where}, columns.{name}")
         self.frames = tuple(
@@ -194,7 +193,6 @@ class _Paper:
         groups = tuple(build_record(FactorGroup, group, where=where) for group in section.get("groups", ()))
         of_groups = tuple(column for group in groups for column in group.columns)
         columns = of_groups or self._columns(section.get("columns", ()), where)
-        sampled = self._columns(section.get("sampled", ()), where)
         return build_record(
             PaperTable,
             {key: value for key, value in section.items() if key not in _FORMS},
@@ -207,7 +205,7 @@ class _Paper:
             groups=groups,
             frames=self.frames if section.get("frames") else (),
             other_model=self._model(section.get("other_model"), where),
-            sampled=tuple(column for column in sampled if isinstance(column, Column)),
+            sampled=tuple(column for column in self._columns(section.get("sampled", ()), where) if not column.over),
             **{key: _expand(section.get(key, ""), self.texts, where) for key in ("unavailable", "idf_corpora")},
         )
 
@@ -243,8 +241,8 @@ class _Paper:
             methods.append(_Method(patterns, fields))
         return methods
 
-    def _columns(self, groups: Iterable[str | Section], where: str) -> tuple[Column | Mean, ...]:
-        columns: list[Column | Mean] = []
+    def _columns(self, groups: Iterable[str | Section], where: str) -> tuple[Column, ...]:
+        columns: list[Column] = []
         for group in groups:
             if isinstance(group, str):
                 columns += _look_up(group, self.column_lists, "list of columns", where)
@@ -260,10 +258,10 @@ def _to_tuples(value: Any) -> Any:
     return tuple(map(_to_tuples, value)) if isinstance(value, list) else value
 
 
-def _column_group(group: Section, where: str) -> list[Column | Mean]:
+def _column_group(group: Section, where: str) -> list[Column]:
     if "over" in group:
         _check_keys(group, ("mean", "over"), f"{where}, columns")
-        return [Mean(group["mean"], tuple(group["over"]))]
+        return [Column(group["mean"], over=tuple(group["over"]))]
     _check_keys(group, _GROUP, f"{where}, columns")
     listed = [kind for kind in ("langpairs", "criteria", "labels") if kind in group]
     if len(listed) != 1:
@@ -273,7 +271,7 @@ def _column_group(group: Section, where: str) -> list[Column | Mean]:
     asked = {key: group[key] for key in _ASKED if key in group}
     if "options" in asked:
         asked["options"] = tuple((key, _to_tuples(value)) for key, value in asked["options"].items())
-    columns: list[Column | Mean] = []
+    columns: list[Column] = []
     for name in group[kind]:
         question = None
         if "data" in group and name not in group.get("only_shown", ()):
@@ -283,7 +281,7 @@ def _column_group(group: Section, where: str) -> list[Column | Mean]:
             label = f"{prefix}{name} {suffix}".rstrip()
             columns.append(Column(label, question, langpair, part, group.get("setup", {})))
     if "mean" in group:
-        columns.append(Mean(group["mean"], tuple(column.label for column in columns)))
+        columns.append(Column(group["mean"], over=tuple(column.label for column in columns)))
     return columns
 
 

@@ -387,18 +387,11 @@ def precision_of(moved: NDArray[np.float32], target: Matrix, occurrences: int = 
     return right / len(x)
 
 
-def _linear(method: str) -> Fitter:
-    def fit(source: Matrix, target: Matrix) -> Callable[[Matrix], NDArray[np.float32]]:
-        return fit_remapping(source, target, method=method).apply
-
-    return fit
-
-
 #: Methods that need no torch, by the name in the table.
 LINEAR: Mapping[str, Fitter] = {
-    "Rotation": _linear("clp"),
-    "centred rotation": _linear("centred"),
-    "least squares": _linear("lsq"),
+    "Rotation": lambda source, target: fit_remapping(source, target, method="clp").apply,
+    "centred rotation": lambda source, target: fit_remapping(source, target, method="centred").apply,
+    "least squares": lambda source, target: fit_remapping(source, target, method="lsq").apply,
 }
 
 

@@ -29,7 +29,7 @@ from nlgauge.errors import MissingExtraError, ModelError, RecipeError
 from nlgauge.studies.discourse import Discourse, discourse
 from nlgauge.studies.ensembles import ensemble_gains
 from nlgauge.studies.factors.columns import CLB, FactorOptions
-from nlgauge.studies.factors.surrogate import FactorStudy, Intervals, Surrogate, explain_factors, fit_surrogates
+from nlgauge.studies.factors.surrogate import Intervals, Surrogate, explain_factors, fit_surrogates
 from nlgauge.studies.published.reproduce import Request
 from nlgauge.studies.published.runs import (
     NEEDS_VECTORS,
@@ -44,7 +44,7 @@ from nlgauge.studies.published.runs import (
     cells_of,
     slice_of,
 )
-from nlgauge.studies.published.tables import R2, Column, FactorGroup, Mean, PaperTable, TableRow
+from nlgauge.studies.published.tables import R2, Column, FactorGroup, PaperTable, TableRow
 from nlgauge.studies.stress.triples import TripleStudy, released_wins, triples_of_table
 
 #: Surrogates by label of the group and name of the row.
@@ -130,14 +130,12 @@ def _scored(run: Run, group: FactorGroup, judged: JudgementTable) -> dict[str, S
     except (ModelError, MissingExtraError) as error:
         run.missing[f"model {request.model_name!r}: {error}"] = None
         return {}
-    return {row.name: _renamed(study, row, names) for row in rows}
-
-
-def _renamed(study: FactorStudy, row: TableRow, names: Mapping[str, str]) -> Surrogate:
-    """The surrogate of a row, its factors called as in print."""
-    surrogate = study.surrogate(f"{row.recipe} (without {row.without})" if row.without else row.recipe)
-    effects = tuple(effect._replace(factor=names.get(effect.factor, effect.factor)) for effect in surrogate.effects)
-    return replace(surrogate, effects=effects)
+    surrogates = {}
+    for row in rows:
+        own = study.surrogate(f"{row.recipe} (without {row.without})" if row.without else row.recipe)
+        effects = [effect._replace(factor=names.get(effect.factor, effect.factor)) for effect in own.effects]
+        surrogates[row.name] = replace(own, effects=tuple(effects))  # factors are called as in print
+    return surrogates
 
 
 def _regression_row(table: PaperTable, row: TableRow, surrogates: _Surrogates) -> ReproducedRow:
@@ -256,16 +254,12 @@ def _wins(run: Run, tables: _Tables) -> dict[str, _Values]:
     values: dict[str, _Values] = {}
     for row in run.table.rows:
         for card, study in studies.items():
-            values.setdefault(row.name, {}).update(_of_metric(study, row.key[0], titles[card]))
+            wins = next(wins for wins in study.metrics if wins.metric == row.key[0])
+            own = {"B wins": wins.share, "m(A,B)": wins.mean_paraphrase, "m(A,C)": wins.mean_lookalike}
+            if wins.interval is not None:
+                own |= dict(zip(("low", "high"), wins.interval, strict=True))
+            values.setdefault(row.name, {}).update({f"{titles[card]} {what}": own[what] for what in own})
     return values
-
-
-def _of_metric(study: TripleStudy, metric: str, title: str) -> _Values:
-    wins = next(wins for wins in study.metrics if wins.metric == metric)
-    values = {"B wins": wins.share, "m(A,B)": wins.mean_paraphrase, "m(A,C)": wins.mean_lookalike}
-    if wins.interval is not None:
-        values |= dict(zip(("low", "high"), wins.interval, strict=True))
-    return {f"{title} {what}": value for what, value in values.items()}
 
 
 def _gains(run: Run, tables: _Tables) -> dict[str, _Values]:
@@ -347,7 +341,7 @@ def compute_features(request: Request) -> Reproduction:
     values: dict[str, dict[str, float]] = {}
     measured: dict[DataSlice, tuple[JudgementTable, list[Discourse]] | None] = {}
     for column in columns:
-        if not isinstance(column, Column) or column.question is None:
+        if column.question is None:
             continue
         part = slice_of(column.question, column.langpair)
         if part not in measured:
@@ -408,7 +402,7 @@ def _values(measured: Sequence[Discourse], table: JudgementTable, part: str, sca
 
 
 def _row(
-    request: Request, row: TableRow, kept: Sequence[Column | Mean], values: Mapping[str, Mapping[str, float]]
+    request: Request, row: TableRow, kept: Sequence[Column], values: Mapping[str, Mapping[str, float]]
 ) -> ReproducedRow:
     (feature,) = row.key
     cells = cells_of(row, kept, {label: own[feature] for label, own in values.items() if feature in own})

@@ -227,6 +227,7 @@ _TITLES = {
     "d": "no outliers",
 }
 _MARKS = "os^"
+_BARS = "Bars: what was computed here, without intervals; values in print are in the table."
 
 
 def _draw_simulation(result: Reproduction, table: PaperTable) -> Any:
@@ -296,12 +297,8 @@ def _draw_disagreement(result: Reproduction, table: PaperTable) -> Any:
         kind, _, name = row.name.partition(" ")
         bars = {label: Bar(ours) for label in result.columns if (ours := _ours(row, label)) is not None}
         panels.setdefault(f"per {kind}", {})[name] = bars
-    return draw_bar_panels(
-        [BarPanel(title, "share of pairs", groups) for title, groups in panels.items()],
-        series_styles(result.columns),
-        title=f"{result.id}: {result.title}",
-        caption="Bars: what was computed here, without intervals; values in print are in the table.",
-    )
+    charts = [BarPanel(title, "share of pairs", groups) for title, groups in panels.items()]
+    return draw_bar_panels(charts, series_styles(result.columns), title=f"{result.id}: {result.title}", caption=_BARS)
 
 
 def _ours(row: ReproducedRow, column: str) -> float | None:
@@ -352,10 +349,6 @@ def _draw_study(result: Reproduction, table: PaperTable) -> Any:
     if not panels:
         msg = f"nothing of {result.id} was computed, so there is nothing to draw; see what is missing"
         raise InputError(msg)
-    return draw_bar_panels(
-        [BarPanel(name, "agreement" if name == "agreement" else "%", groups) for name, groups in panels.items()],
-        series_styles(labels),
-        title=f"{result.id} with {result.model}: {result.title}",
-        caption="Bars: what was computed here, without intervals; values in print are in the table.",
-        height=2.8,
-    )
+    charts = [BarPanel(name, "agreement" if name == "agreement" else "%", groups) for name, groups in panels.items()]
+    title = f"{result.id} with {result.model}: {result.title}"
+    return draw_bar_panels(charts, series_styles(labels), title=title, caption=_BARS, height=2.8)

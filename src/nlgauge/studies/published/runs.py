@@ -21,7 +21,7 @@ from nlgauge.io.store.hub import cached_snapshot
 from nlgauge.io.table import LINE, Cell, Table, deviation_notes
 from nlgauge.studies.meta.pairwise import ranked_rows
 from nlgauge.studies.meta.questions import Question
-from nlgauge.studies.published.tables import Column, Mean, PaperTable, TableRow
+from nlgauge.studies.published.tables import Column, PaperTable, TableRow
 
 if TYPE_CHECKING:
     from nlgauge.studies.published.reproduce import Request
@@ -81,7 +81,7 @@ NEEDS_VECTORS = "needs word vectors (--vectors FILE)"
 
 
 def cells_of(
-    row: TableRow, columns: Iterable[Column | Mean], ours: Mapping[str, float | str], *, absolute: bool = False
+    row: TableRow, columns: Iterable[Column], ours: Mapping[str, float | str], *, absolute: bool = False
 ) -> dict[str, ReproducedCell]:
     """The cells of a row, with our values by column."""
     labels = [column.label for column in columns]
@@ -187,17 +187,17 @@ class Reproduction(Result):
         yield from deviation_notes([*self.notes, *(row.reason for row in self.rows)])
 
 
-def _used_data(table: PaperTable, columns: Sequence[Column | Mean]) -> str:
-    shown = [column for column in columns if isinstance(column, Column)]
+def _used_data(table: PaperTable, columns: Sequence[Column]) -> str:
+    shown = [column for column in columns if not column.over]
     used = {column.question.data for column in shown if column.question} | {row.data for row in table.rows}
     names = [name for name in table.data if name in used] or table.data
     pairs = sorted({column.langpair for column in shown if column.question})
     return ", ".join(names) + (f" ({', '.join(pairs)})" if names and pairs else "")
 
 
-def _exceptions(table: PaperTable, columns: Sequence[Column | Mean]) -> dict[str, tuple[str, ...]]:
+def _exceptions(table: PaperTable, columns: Sequence[Column]) -> dict[str, tuple[str, ...]]:
     """Options that recipes have for some of the language pairs shown."""
-    shown = {column.langpair for column in columns if isinstance(column, Column)}
+    shown = {column.langpair for column in columns if not column.over}
     pairs: dict[str, dict[str, None]] = {}
     for row in table.rows:
         for pair, options in row.exceptions.items():
@@ -274,7 +274,7 @@ class Run:
         except NlgaugeError as error:
             self.missing[f"{what}: {error}"] = None
 
-    def columns(self) -> tuple[Column | Mean, ...]:
+    def columns(self) -> tuple[Column, ...]:
         """The columns of the data sets, language pairs and levels asked for; averages that lack none of theirs."""
         table, request = self.table, self.request
         asked = [column.question for column in table.questions if column.question is not None]
@@ -290,7 +290,7 @@ class Run:
         }
         # An average of fewer columns than in print would be another number under the same name.
         for column in table.columns:
-            if isinstance(column, Mean) and set(column.over) <= labels:
+            if column.over and set(column.over) <= labels:
                 labels.add(column.label)  # print also has averages of averages
         return tuple(column for column in table.columns if column.label in labels)
 
@@ -327,7 +327,7 @@ class Run:
     def result(
         self,
         rows: Sequence[ReproducedRow],
-        columns: Sequence[Column | Mean] | None = None,
+        columns: Sequence[Column] | None = None,
         *,
         model: str = "",
         options: Mapping[str, Any] | None = None,

@@ -22,11 +22,10 @@ from nlgauge.studies.meta.questions import Question
 from nlgauge.studies.published.agreement import PublishedRun, Value
 from nlgauge.studies.published.reproduce import Request
 from nlgauge.studies.published.runs import NO_MODEL, DataSlice, JudgedRows, Reproduction, Run, slice_of
-from nlgauge.studies.published.tables import Column, Mean, TableRow
-from nlgauge.studies.sensitivity.measure import run_study
+from nlgauge.studies.published.tables import Column, TableRow
+from nlgauge.studies.sensitivity.measure import StudyOptions, run_study
 from nlgauge.studies.sensitivity.results import Sensitivity
-from nlgauge.studies.sensitivity.study import RELATIVE_LISTS, Study, Sweep
-from nlgauge.studies.sensitivity.variants import StudyOptions, published_sweep
+from nlgauge.studies.sensitivity.study import RELATIVE_LISTS, Study, Sweep, published_sweep
 from nlgauge.text.words import load_stopwords
 
 #: The list that MoverScore's release has, with 153 words.
@@ -43,9 +42,7 @@ def compute_study(request: Request) -> Reproduction:
     columns = run.columns()
     english = run.table.english_pairs
     asked = [
-        column
-        for column in columns
-        if request.langpairs is not None or isinstance(column, Mean) or column.langpair in english
+        column for column in columns if request.langpairs is not None or column.over or column.langpair in english
     ]
     values = run.values(asked)
     run.note_missing_inputs(everything=request.langpairs is None)
@@ -63,13 +60,13 @@ class StudyRun(PublishedRun):
         self._settings: dict[tuple[str, str], _Settings] = {}
         self._computed = [row for row in self.table.rows if row.computed]
 
-    def values(self, columns: Sequence[Column | Mean]) -> dict[tuple[str, str], Value]:
+    def values(self, columns: Sequence[Column]) -> dict[tuple[str, str], Value]:
         """Ours by row and column; those that cannot be had are left out."""
         if self.model == NO_MODEL:
             return {}
         parts: dict[DataSlice, dict[Question, list[Column]]] = {}
         for column in columns:
-            if isinstance(column, Column) and column.question is not None and self._reads(column.langpair):
+            if column.question is not None and self._reads(column.langpair):
                 by_question = parts.setdefault(slice_of(column.question, column.langpair), {})
                 by_question.setdefault(column.question, []).append(column)
         state: Checkpoint | None = None
@@ -95,12 +92,12 @@ class StudyRun(PublishedRun):
                                 values[row.name, column.label] = value
         return values | self._best_on_average(columns)
 
-    def _best_on_average(self, columns: Sequence[Column | Mean]) -> dict[tuple[str, str], Value]:
+    def _best_on_average(self, columns: Sequence[Column]) -> dict[tuple[str, str], Value]:
         """The setting that is best on the average of several language pairs, where a table prints names."""
         values = {}
         for row in self._computed:
             for column in columns:
-                if row.statistic == "best" and isinstance(column, Mean):
+                if row.statistic == "best" and column.over:
                     best = _best([self._settings.get((row.name, label), {}) for label in column.over])
                     if best is not None:
                         values[row.name, column.label] = Value(best, "")

@@ -40,23 +40,17 @@ class PublishedModel:
 
 @dataclass(frozen=True)
 class Column:
-    """One number of each row; without a question there is no loader for its data."""
+    """One number of each row; without a question there is no loader for its data, or it is an average of others."""
 
     label: str
-    question: Question | None
+    question: Question | None = None
     langpair: str = "en"
     part: str = ""
     """Of tables on features: a share of pairs (a field of `Separation`); empty for means over hypotheses."""
     setup: Mapping[str, Any] = field(default_factory=dict)
     """Of a simulation: what is varied in this column."""
-
-
-@dataclass(frozen=True)
-class Mean:
-    """The unweighted average of columns."""
-
-    label: str
-    over: tuple[str, ...]
+    over: tuple[str, ...] = ()
+    """Columns of which it is the unweighted average."""
 
 
 #: What a regression prints after the coefficients.
@@ -161,7 +155,7 @@ class PaperTable:
     id: str
     title: str
     source: str
-    columns: tuple[Column | Mean, ...]
+    columns: tuple[Column, ...]
     rows: tuple[TableRow, ...]
     kind: Kind = "agreement"
     experiment: str = ""
@@ -196,8 +190,8 @@ class PaperTable:
 
     @property
     def questions(self) -> tuple[Column, ...]:
-        """The columns that ask something."""
-        return tuple(column for column in self.columns if isinstance(column, Column))
+        """The columns that are not averages of others."""
+        return tuple(column for column in self.columns if not column.over)
 
     @property
     def data(self) -> tuple[str, ...]:

@@ -1,9 +1,14 @@
 """Sensitivity to preprocessing: studies that vary one field of a recipe and keep the rest."""
 
-from nlgauge.studies.sensitivity.measure import run_study, sensitivity, systems_table
+from nlgauge.studies.sensitivity.measure import (
+    SensitivityOptions,
+    StudyOptions,
+    run_study,
+    sensitivity,
+    systems_table,
+)
 from nlgauge.studies.sensitivity.results import Sensitivity, SettingEffect, SettingInfo, SettingRanking
-from nlgauge.studies.sensitivity.study import Setting, Study, Sweep, load_study
-from nlgauge.studies.sensitivity.variants import PRESETS, SensitivityOptions, StudyOptions, preset
+from nlgauge.studies.sensitivity.study import PRESETS, Setting, Study, Sweep, load_study, preset
 
 __all__ = [
     "PRESETS",

@@ -11,17 +11,19 @@ from __future__ import annotations
 import tempfile
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nlgauge.core.compare import Checkpoint, Comparisons, compare, compare_with_checkpoint, ranges
 from nlgauge.core.corpus import Corpus, References, make_corpus
+from nlgauge.core.kinds import Choice, Flag, Float, InputFile, Int, Many, Pattern, Text
 from nlgauge.core.metric import Metric
 from nlgauge.core.notes import warn_about_languages
+from nlgauge.core.options import OptionSet, option, seed_option
 from nlgauge.core.pipeline import finish
 from nlgauge.core.prepare import prepare
 from nlgauge.core.run_options import RunOptions
@@ -34,20 +36,81 @@ from nlgauge.studies.meta.questions import Question, answer
 from nlgauge.studies.meta.row_scores import RowScores, ScoredRows
 from nlgauge.studies.meta.score_judgements import pooled_corpora, table_corpora
 from nlgauge.studies.sensitivity.results import Sensitivity, SettingEffect, SettingInfo, SettingRanking
-from nlgauge.studies.sensitivity.study import Setting, Study, study_metrics
-from nlgauge.studies.sensitivity.variants import (
+from nlgauge.studies.sensitivity.study import (
     DEFAULT_METRICS,
-    SensitivityOptions,
-    StudyOptions,
+    PRESETS,
+    Setting,
+    Study,
     StudyPlan,
     make_plan,
     preset,
+    study_metrics,
 )
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from nlgauge.core.keywords import RunKeywords, SensitivityKeywords
+
+_LEVELS = ("segment", "topic", "system")
+
+
+@dataclass(frozen=True, kw_only=True)
+class StudyOptions(OptionSet):
+    """What is measured of the settings."""
+
+    called: ClassVar[str] = "options of a study"
+
+    agreement: Literal["pearson", "spearman", "kendall"] = option(
+        "pearson",
+        Choice("pearson", "spearman", "kendall"),
+        help="correlation with human judgements",
+        needs="data",
+        hidden=True,
+    )
+    criterion: str | None = option(
+        None,
+        Text("a criterion"),
+        help="human rating to compare with",
+        unset="set by the data set",
+        needs="data",
+        hidden=True,
+    )
+    levels: tuple[str, ...] = option(
+        ("segment", "system"), Many(Choice(*_LEVELS), least=1), help="levels of scores", needs="data", hidden=True
+    )
+    ddof: int = option(1, Int(0, 1), help="1 for the standard deviation of a sample, 0 of a population", hidden=True)
+    alpha: float = option(0.05, Float(above=0, below=1), help="significance level", metavar="P", hidden=True)
+    resamples: int = option(1000, Int(100), help="draws of the test of rankings", hidden=True, limit=10_000)
+    seed: int = seed_option()
+    documents: bool = option(
+        False,
+        Flag(),
+        help="resample whole documents (column document of the table) instead of segments",
+        needs="data",
+    )
+    lang: str = option(
+        "",
+        # A plain code: names of lists of stop words are made of it.
+        Pattern(r"|[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8}){0,2}", "a language code such as en or pt-BR"),
+        help="language of the texts, for lists of stop words",
+        unset="the target of each language pair",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class SensitivityOptions(StudyOptions):
+    """What varies, and what is measured of it."""
+
+    preset: str = option("all", Choice(*PRESETS), help="what varies")
+    idf_corpus: tuple[str, ...] = option(
+        (), Many(InputFile()), help="text files to count idf on, for the presets idf and all", hidden=True
+    )
+
+    def measures(self) -> StudyOptions:
+        """What is measured."""
+        return StudyOptions(**{name: getattr(self, name) for name in StudyOptions.options()})
+
 
 #: Texts of systems in one range of a checkpoint; an interrupted run loses at most the work on one.
 _RANGE = 2000
@@ -147,8 +210,17 @@ def summarise(
         for langpair in table.langpairs if rankings else ():
             ranks = [_by_system(scores[metric, setting], table, langpair) for setting in settings]
             if len(ranks[0]) > 1:
+                means = [system_means(rank) for rank in ranks]
                 documents = _documents(table, langpair) if options.documents else None
-                ranked.append(_ranking(metric, sweep.name, langpair, labels, ranks, documents, options))
+                drawn: dict[str, Any] = {"alpha": options.alpha, "resamples": options.resamples, "seed": options.seed}
+                flips = tuple(
+                    flip
+                    for label, rank in zip(labels[1:], ranks[1:], strict=True)
+                    for flip in find_flips(ranks[0], rank, setting=label, documents=documents, **drawn)
+                )
+                systems = {system: tuple(mean[system] for mean in means) for system in means[0]}
+                taus = tuple(rank_agreement(ranks[0], rank) for rank in ranks)
+                ranked.append(SettingRanking(metric, sweep.name, langpair, labels, systems, taus, flips))
     if options.documents and ranked:
         known = (f"{len(set(_documents(table, pair).values()))} ({pair})" for pair in table.langpairs)
         notes.append(f"flips are tested by draws of whole documents, not of segments: {', '.join(known)}")
@@ -177,12 +249,9 @@ def _agreement(
     options: StudyOptions,
     pairs: RankedPairs | None,
 ) -> dict[str, float | None]:
-    ranked = pairs is not None and level == "segment"
-    question = Question(
-        level=level,
-        agreement="darr" if ranked else options.agreement,
-        criterion=None if ranked else options.criterion,
-    )
+    question = Question(level=level, agreement=options.agreement, criterion=options.criterion)
+    if pairs is not None and level == "segment":
+        question = Question(level=level, agreement="darr", criterion=None)
     answers = answer(question, table, scores, pairs=pairs)
     return {pair: None if np.isnan(cell.value) else cell.value for pair, cell in answers.items()}
 
@@ -213,33 +282,6 @@ def _documents(table: JudgementTable, langpair: str) -> dict[str, str]:
             msg = f"{table.name}: segment {segment!r}, {langpair}, is of documents {both}"
             raise InputError(msg)
     return documents
-
-
-def _ranking(
-    metric: str,
-    sweep: str,
-    langpair: str,
-    labels: tuple[str, ...],
-    ranks: Sequence[SegmentScores],
-    documents: Mapping[str, str] | None,
-    options: StudyOptions,
-) -> SettingRanking:
-    means = [system_means(rank) for rank in ranks]
-    drawn: dict[str, Any] = {"alpha": options.alpha, "resamples": options.resamples, "seed": options.seed}
-    flips = [
-        flip
-        for label, rank in zip(labels[1:], ranks[1:], strict=True)
-        for flip in find_flips(ranks[0], rank, setting=label, documents=documents, **drawn)
-    ]
-    return SettingRanking(
-        metric,
-        sweep,
-        langpair,
-        labels,
-        {system: tuple(mean[system] for mean in means) for system in means[0]},
-        tuple(rank_agreement(ranks[0], rank) for rank in ranks),
-        tuple(flips),
-    )
 
 
 #: Segments, settings and groups of them that are named before "..." stands for the rest.

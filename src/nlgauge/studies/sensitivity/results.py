@@ -288,12 +288,8 @@ def _overview(result: Sensitivity) -> Table:
     for one in result.movements:
         values = [value for value in one.average.values if value is not None]
         spread = max(values) - min(values) if values else None
-        flips = [
-            flip
-            for rank in result.rankings
-            if (rank.metric, rank.sweep) == (one.metric, one.sweep)
-            for flip in rank.flips
-        ]
+        own = [rank for rank in result.rankings if (rank.metric, rank.sweep) == (one.metric, one.sweep)]
+        flips = [flip for rank in own for flip in rank.flips]
         marks: list[Cell] = [len(flips), sum(flip.significant for flip in flips)] if result.rankings else []
         rows.append(
             [one.metric, one.sweep, one.level, len(one.settings), one.average.cv, one.largest_rd, spread, *marks]
@@ -344,21 +340,11 @@ def _flips(result: Sensitivity) -> list[Table]:
         return []
     weak = [pair for pair in found if not pair[1].significant]
     shown = [pair for pair in found if pair[1].significant] + weak[:_LISTED]
-    rows: list[list[Cell]] = [
-        [
-            one.metric,
-            one.sweep,
-            one.langpair,
-            flip.setting,
-            flip.ahead,
-            flip.behind,
-            flip.base_difference,
-            flip.difference,
-            flip.p,
-            "untested" if flip.p is None else "yes" if flip.significant else "no",
-        ]
-        for one, flip in shown
-    ]
+    rows: list[list[Cell]] = []
+    for ranking, flip in shown:
+        where: list[Cell] = [ranking.metric, ranking.sweep, ranking.langpair, flip.setting, flip.ahead, flip.behind]
+        tested = "untested" if flip.p is None else "yes" if flip.significant else "no"
+        rows.append([*where, flip.base_difference, flip.difference, flip.p, tested])
     columns = ["metric", "sweep", "pair", "setting", "ahead", "behind", "base diff", "diff", "p", "significant"]
     notes = [f"{len(weak) - _LISTED} more that are not significant"] if len(weak) > _LISTED else []
     if any(flip.p is None for _, flip in shown):

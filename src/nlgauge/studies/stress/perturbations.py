@@ -21,11 +21,11 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from itertools import combinations, pairwise
-from typing import NamedTuple, Protocol, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from nlgauge.core.options import did_you_mean
 from nlgauge.errors import DataWarning, FileFormatError, InputError, RecipeError
-from nlgauge.text.annotation import AnnotatedText, Annotator, annotate_each
+from nlgauge.text.annotation import AnnotatedText, AnnotatedWord, Annotator, annotate_each
 from nlgauge.text.words import WordSpan, split_words
 
 
@@ -66,19 +66,7 @@ def replaced(text: str, start: int, end: int, new: str) -> str:
     return text[:start] + new + text[end:]
 
 
-class Place(Protocol):
-    """What stands somewhere in a text: a word, a name."""
-
-    @property
-    def start(self) -> int:
-        """Its first character."""
-
-    @property
-    def end(self) -> int:
-        """The character after its last."""
-
-
-def put_in(text: str, places: Sequence[Place], new: Sequence[str]) -> str:
+def put_in(text: str, places: Sequence[Name | WordSpan | AnnotatedWord], new: Sequence[str]) -> str:
     """The text with other words in these places, which come in order."""
     made, at = "", 0
     for place, word in zip(places, new, strict=True):
@@ -137,7 +125,8 @@ def find_names(text: str, annotated: AnnotatedText | None = None) -> list[Name]:
     >>> [name.text for name in find_names("In Paris, Anna Berg met Bob on Monday.")]
     ['Paris', 'Anna Berg', 'Bob']
     """
-    places = _by_rule(text) if annotated is None else _by_tags(annotated)
+    tagged = [] if annotated is None else [word for _, word in annotated.nouns() if word.upos == "PROPN"]
+    places = _by_rule(text) if annotated is None else [(word.start, word.end) for word in tagged]
     joined: list[Name] = []
     for start, end in places:
         if joined and text[joined[-1].end : start] == " ":
@@ -161,16 +150,6 @@ def _by_rule(text: str) -> list[tuple[int, int]]:
     return places
 
 
-def _by_tags(annotated: AnnotatedText) -> list[tuple[int, int]]:
-    return [(word.start, word.end) for _, word in annotated.nouns() if word.upos == "PROPN"]
-
-
-def names_of(texts: Sequence[str], annotated: Sequence[AnnotatedText | None]) -> tuple[str, ...]:
-    """All names of the texts, each once and sorted."""
-    pairs = zip(texts, annotated, strict=True)
-    return tuple(sorted({name.text for text, of_text in pairs for name in find_names(text, of_text)}))
-
-
 def with_names_exchanged(text: str, context: Context) -> str | None:
     """With two different names in each other's place."""
     names = find_names(text, context.annotated)
@@ -192,12 +171,6 @@ def with_another_name(text: str, context: Context) -> str | None:
     return replaced(text, name.start, name.end, context.draw.choice(others))
 
 
-NAMES = (
-    Perturbation("name-swap", "two names in each other's place", with_names_exchanged),
-    Perturbation("entity", "one name exchanged for a name of another text", with_another_name),
-)
-
-
 #: After the first of these, "not" makes the sentence say the contrary. "may" is left out: "may not" forbids.
 _AUXILIARIES = frozenset(
     "is are was were am can could will would should must has have had does do did".split()  # noqa: SIM905
@@ -217,7 +190,6 @@ _NUMBER_WORDS = (
 def negated(text: str, context: Context) -> str | None:
     """With a negation more, or less: what is negated already is said without it.
 
-    >>> from nlgauge.studies.stress.perturbations import drawn
     >>> context = Context(drawn(1, "", ""))
     >>> negated("The ferry was late.", context), negated("It didn't rain.", context)
     ('The ferry was not late.', 'It did rain.')
@@ -239,7 +211,6 @@ def negated(text: str, context: Context) -> str | None:
 def reversed_word(text: str, context: Context) -> str | None:
     """With one word exchanged for its antonym.
 
-    >>> from nlgauge.studies.stress.perturbations import drawn
     >>> reversed_word("A hot summer.", Context(drawn(1, "", "")))
     'A cold summer.'
     """
@@ -291,13 +262,6 @@ def antonyms() -> dict[str, str]:
     return table
 
 
-MEANING = (
-    Perturbation("negation", "one negation more, or less", negated),
-    Perturbation("antonym", "one word exchanged for its antonym", reversed_word),
-    Perturbation("number", "one number exchanged for another", renumbered, english=False),
-)
-
-
 #: Letters of the shortest word that is mistyped: the first and the last stay, and two between them change places.
 _SHORTEST = 4
 
@@ -305,7 +269,6 @@ _SHORTEST = 4
 def mistyped(text: str, context: Context) -> str | None:
     """With two neighbouring inner letters of one word exchanged.
 
-    >>> from nlgauge.studies.stress.perturbations import drawn
     >>> mistyped("The cat", Context(drawn(1, "", ""))), mistyped("late", Context(drawn(1, "", "")))
     (None, 'ltae')
     """
@@ -327,12 +290,6 @@ def recased(text: str, context: Context) -> str | None:
     lower = text.lower()
     other = lower if lower != text else text.upper()
     return other if other != text else None
-
-
-SURFACE = (
-    Perturbation("typo", "two neighbouring letters exchanged", mistyped, keeps_meaning=True, english=False),
-    Perturbation("casing", "all in lower case", recased, keeps_meaning=True, english=False),
-)
 
 
 #: Short words carry little; one of these letters or more is dropped where there is one.
@@ -389,16 +346,21 @@ def _letters(text: str) -> list[WordSpan]:
     return [word for word in split_words(text) if any(char.isalnum() for char in word.text)]
 
 
-WORDS = (
+#: By name: first those that change the meaning, then those that keep it.
+_ALL = (
+    Perturbation("negation", "one negation more, or less", negated),
+    Perturbation("antonym", "one word exchanged for its antonym", reversed_word),
+    Perturbation("number", "one number exchanged for another", renumbered, english=False),
+    Perturbation("name-swap", "two names in each other's place", with_names_exchanged),
+    Perturbation("entity", "one name exchanged for a name of another text", with_another_name),
     Perturbation("word-drop", "one longer word missing", without_a_word, english=False),
     Perturbation("word-swap", "two words in each other's place", exchanged, english=False),
     Perturbation("shuffle", "all words in another order", shuffled, english=False),
     Perturbation("noun-order", "nouns in another order", with_nouns_permuted, english=False, needs_annotator=True),
+    Perturbation("typo", "two neighbouring letters exchanged", mistyped, keeps_meaning=True, english=False),
+    Perturbation("casing", "all in lower case", recased, keeps_meaning=True, english=False),
 )
-
-
-#: By name: first those that change the meaning, then those that keep it.
-PERTURBATIONS = {entry.name: entry for entry in (*MEANING, *NAMES, *WORDS, *SURFACE)}
+PERTURBATIONS = {entry.name: entry for entry in _ALL}
 
 
 @dataclass(frozen=True)
@@ -470,16 +432,14 @@ def perturb(
         msg = "there is no text to perturb"
         raise InputError(msg)
     annotated = [None] * len(texts) if annotator is None else _annotate(texts, annotator)
-    names = names_of(texts, annotated)
+    pairs = list(zip(texts, annotated, strict=True))
+    names = tuple(sorted({name.text for text, of_text in pairs for name in find_names(text, of_text)}))
     perturbed = []
     for entry in perturbations:
-        made = [
-            entry.change(text, Context(drawn(seed, entry.name, text), names, of_text))
-            for text, of_text in zip(texts, annotated, strict=True)
-        ]
-        other = [text if new is None else new for new, text in zip(made, texts, strict=True)]
+        made = [entry.change(text, Context(drawn(seed, entry.name, text), names, own)) for text, own in pairs]
+        other = tuple(text if new is None else new for new, text in zip(made, texts, strict=True))
         changed = tuple(new != text for new, text in zip(other, texts, strict=True))
-        perturbed.append(PerturbedTexts(entry, tuple(other), changed))
+        perturbed.append(PerturbedTexts(entry, other, changed))
     return perturbed
 
 

@@ -156,31 +156,6 @@ class StressTest(Result):
         )
 
 
-def fall_of(
-    name: str,
-    before: NDArray[np.float64],
-    after: NDArray[np.float64],
-    rows: NDArray[np.bool_],
-    *,
-    keeps_meaning: bool,
-    to_unrelated: float | None,
-    paraphrase: NDArray[np.float64] | None,
-    drawing: dict[str, Any],
-) -> Fall:
-    """The fall of the chosen rows; scores are oriented, higher being better."""
-    difference = (before - after)[rows]
-    mean = float(difference.mean()) if len(difference) else None
-    way = mean / to_unrelated if mean is not None and to_unrelated else None
-    interval = ends = below = None
-    if paraphrase is not None and rows.sum() > 1:
-        share = bootstrap_mean((after < paraphrase)[rows].astype(np.float64), **drawing)
-        below, ends = share.mean, (max(0.0, share.low), min(1.0, share.high))
-    if len(difference) > 1:
-        drawn_fall = bootstrap_mean(difference, **drawing)
-        interval = drawn_fall.low, drawn_fall.high
-    return Fall(name, keeps_meaning, int(rows.sum()), mean, interval, way, below, ends)
-
-
 @dataclass(frozen=True, kw_only=True)
 class StressOptions(DrawOptions):
     """What is done to texts, and how intervals are drawn."""
@@ -292,26 +267,30 @@ def _falls(
     }
     before, unrelated, paraphrase = oriented[_ORIGINAL], oriented.get(_UNRELATED), oriented.get(_PARAPHRASE)
     distance = None if unrelated is None else float(before.mean() - unrelated.mean())
-    way = distance if distance is not None and distance > 0 else None
+    to_unrelated = distance if distance is not None and distance > 0 else None
+
+    def fall(name: str, changed: Sequence[bool], *, keeps_meaning: bool, beside: NDArray[np.float64] | None) -> Fall:
+        """The fall over the texts that were changed, and how many are then below their paraphrase (`beside`)."""
+        rows, after = np.array(changed), oriented[name]
+        difference = (before - after)[rows]
+        mean = float(difference.mean()) if len(difference) else None
+        way = mean / to_unrelated if mean is not None and to_unrelated else None
+        interval = ends = below = None
+        if beside is not None and len(difference) > 1:
+            share = bootstrap_mean((after < beside)[rows].astype(np.float64), **drawing)
+            below, ends = share.mean, (max(0.0, share.low), min(1.0, share.high))
+        if len(difference) > 1:
+            drawn = bootstrap_mean(difference, **drawing)
+            interval = drawn.low, drawn.high
+        return Fall(name, keeps_meaning, len(difference), mean, interval, way, below, ends)
+
     own = None
     if paraphrase is not None:
-        every = np.ones(len(before), dtype=bool)
-        own = fall_of(
-            _PARAPHRASE, before, paraphrase, every,
-            keeps_meaning=True, to_unrelated=way, paraphrase=None, drawing=drawing,
-        )  # fmt: skip
+        own = fall(_PARAPHRASE, [True] * len(before), keeps_meaning=True, beside=None)
     falls = tuple(
-        fall_of(
-            entry.perturbation.name,
-            before,
-            oriented[entry.perturbation.name],
-            np.array(entry.changed),
-            keeps_meaning=entry.perturbation.keeps_meaning,
-            to_unrelated=way,
-            paraphrase=paraphrase,
-            drawing=drawing,
-        )
+        fall(kind.name, entry.changed, keeps_meaning=kind.keeps_meaning, beside=paraphrase)
         for entry in changed
+        for kind in (entry.perturbation,)
     )
     sign = 1 if original.higher_is_better else -1
     return MetricFalls(

@@ -34,7 +34,7 @@ from nlgauge.errors import FileFormatError, InputError
 from nlgauge.io.canvas import WIDEST, finish_figure, legend_entries, new_panels, panel_grid, series_styles, shorten
 from nlgauge.io.storage import short_digest, text_digest, write_atomic
 from nlgauge.io.table import LINE, Cell, Table
-from nlgauge.io.tables import Row, check_header, parse_table, read_bytes, read_tsv
+from nlgauge.io.tables import check_header, parse_table, read_bytes, read_tsv
 from nlgauge.stats.numeric import orient
 from nlgauge.stats.resampling import bootstrap_mean
 from nlgauge.studies.factors.columns import bleu1
@@ -138,19 +138,13 @@ def load_triples(path: str | os.PathLike[str]) -> Triples:
         raise FileFormatError(msg)
     header, rows = parse_table(read_bytes(name), name, "tsv" if suffix == ".tsv" else "jsonl")
     check_header(header, COLUMNS, name)
-    return Triples(Path(name).name, tuple(_triple(row) for row in rows))
-
-
-def _triple(row: Row) -> Triple:
-    return Triple(*(row.text(column) for column in COLUMNS))
+    return Triples(Path(name).name, tuple(Triple(*(row.text(column) for column in COLUMNS)) for row in rows))
 
 
 def save_triples(triples: Triples, path: str | os.PathLike[str]) -> None:
     """Write the triples as a .tsv file that `load_triples` reads; a tab or line end in a text becomes a blank."""
-    lines = [
-        "\t".join(COLUMNS),
-        *("\t".join(" ".join(text.split()) for text in triple) for triple in triples.triples),
-    ]
+    rows = ("\t".join(" ".join(text.split()) for text in triple) for triple in triples.triples)
+    lines = ["\t".join(COLUMNS), *rows]
     write_atomic(Path(path), ("\n".join(lines) + "\n").encode())
 
 
@@ -290,8 +284,7 @@ class TripleWins:
     @property
     def differences(self) -> NDArray[np.float64]:
         """m(A, B) - m(A, C), turned so that above 0 is for the paraphrase."""
-        found: NDArray[np.float64] = self.paraphrase - self.lookalike
-        return orient(found, higher_is_better=self.higher_is_better)
+        return orient(self.paraphrase - self.lookalike, higher_is_better=self.higher_is_better)
 
     @property
     def share(self) -> float:
@@ -434,9 +427,8 @@ def released_wins(triples: Triples, metric: str | Sequence[str] | None = None, *
             known = ", ".join(triples.released) or "none"
             msg = f"{triples.name} has no released scores of {name!r}; it has {known}"
             raise InputError(msg)
-    wins = [
-        TripleWins(name, triples.released[name][0], triples.released[name][1], signature="released") for name in names
-    ]
+    scores = {name: triples.released[name] for name in names}
+    wins = [TripleWins(name, own[0], own[1], signature="released") for name, own in scores.items()]
     return TripleStudy.of(triples, wins, DrawOptions.of(options))
 
 
