@@ -44,48 +44,36 @@ _FLAGS = {
 }
 
 
-def option_kinds(loader: Callable[..., Any]) -> dict[str, OptionKind]:
-    """The kind of each keyword of a loader, by name."""
-    hints = get_type_hints(loader)
-    return {name: _kind(hints[name]) for name in list(inspect.signature(loader).parameters)[1:]}
-
-
 def _kind(hint: Any) -> OptionKind:
+    """The kind of a loader's keyword, by its type."""
     kinds = get_args(hint) if get_origin(hint) in (Union, types.UnionType) else (hint,)
     if bool in kinds:
         return "flag"
     if int in kinds:
         return "number"
-    return "names" if any(get_origin(one) is not None for one in kinds) else "name"
+    return "names" if any(get_origin(kind) is not None for kind in kinds) else "name"
 
 
 def parse_option(name: str, kind: OptionKind, text: str) -> Any:
     """The value that a text such as that of `--set NAME=TEXT` stands for; one that is not understood is refused."""
-    if kind == "flag":
-        if text.lower() not in _FLAGS:
-            msg = f"{name} must be true or false (yes or no, on or off), got {text!r}"
-            raise RecipeError(msg)
-        return _FLAGS[text.lower()]
-    if kind == "number":
-        if not (text.isascii() and text.isdigit()):
-            msg = f"{name} must be a whole number, got {text!r}"
-            raise RecipeError(msg)
-        return int(text)
     if kind == "names":
         return tuple(text.split(",")) if text else ()
-    if not text or "," in text:
-        msg = f"{name} must be one name, got {text!r}"
-        raise RecipeError(msg)
-    return text
+    if kind == "flag" and text.lower() in _FLAGS:
+        return _FLAGS[text.lower()]
+    if kind == "number" and text.isascii() and text.isdigit():
+        return int(text)
+    if kind == "name" and text and "," not in text:
+        return text
+    values = {"flag": "true or false (yes or no, on or off)", "number": "a whole number", "name": "one name"}
+    msg = f"{name} must be {values[kind]}, got {text!r}"
+    raise RecipeError(msg)
 
 
 def check_option(name: str, kind: OptionKind, value: Any) -> None:
     """Refuse a value of another kind: the text "no" would count as true."""
-    if kind == "flag" and not isinstance(value, bool):
-        msg = f"{name} must be True or False, got {value!r}"
-        raise RecipeError(msg)
-    if kind == "number" and (not isinstance(value, int) or isinstance(value, bool)):
-        msg = f"{name} must be a whole number, got {value!r}"
+    types: dict[str, type] = {"flag": bool, "number": int}
+    if kind in types and type(value) is not types[kind]:
+        msg = f"{name} must be {'True or False' if kind == 'flag' else 'a whole number'}, got {value!r}"
         raise RecipeError(msg)
 
 
@@ -158,8 +146,9 @@ class DataCard:
     @property
     def options(self) -> Mapping[str, OptionKind]:
         """What `load` takes for this data set, besides `langpairs`, with the kind of value of each."""
-        hidden = {"langpairs", *self.fixed, *self.hidden}
-        return {name: kind for name, kind in option_kinds(self.import_loader()).items() if name not in hidden}
+        loader, hidden = self.import_loader(), {"langpairs", *self.fixed, *self.hidden}
+        hints, (_, *names) = get_type_hints(loader), inspect.signature(loader).parameters
+        return {name: _kind(hints[name]) for name in names if name not in hidden}
 
     def parse_options(self, texts: Iterable[str]) -> dict[str, Any]:
         """Options from texts `KEY=VALUE`, each read as its kind says."""

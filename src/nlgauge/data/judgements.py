@@ -109,7 +109,7 @@ class JudgementTable:
                 msg = f"{self.name}: column {column!r} must hold a value per row, got the text {values!r}"
                 raise InputError(msg)
             freeze(self, column, tuple(values))
-            self._check_length(column, len(getattr(self, column)))
+            check_length(self, column, len(getattr(self, column)))
         for kind in ("human", "released"):
             columns = {name: self._frozen(name, values) for name, values in getattr(self, kind).items()}
             freeze(self, kind, MappingProxyType(columns))
@@ -127,17 +127,12 @@ class JudgementTable:
             raise InputError(msg)
         self._refuse_duplicates()
 
-    def _check_length(self, column: str, length: int) -> None:
-        if length != len(self.segment):
-            msg = f"{self.name}: column {column!r} has {length} values, but 'segment' has {len(self.segment)}"
-            raise InputError(msg)
-
     def _frozen(self, name: str, values: Any) -> FloatArray:
         array = np.array(values, dtype=np.float64)
         if array.ndim != 1:
             msg = f"{self.name}: column {name!r} must hold one number per row, got shape {array.shape}"
             raise InputError(msg)
-        self._check_length(name, len(array))
+        check_length(self, name, len(array))
         if np.isinf(array).any():
             row = int(np.flatnonzero(np.isinf(array))[0])
             place = f"{self.name}: column {name!r}, segment {self.segment[row]!r}"
@@ -320,12 +315,7 @@ class RankedPairs:
 
     def __post_init__(self) -> None:
         for column in ("langpair", "better", "worse"):
-            if len(getattr(self, column)) != len(self.segment):
-                msg = (
-                    f"{self.name}: column {column!r} has {len(getattr(self, column))} values, "
-                    f"but 'segment' has {len(self.segment)}"
-                )
-                raise InputError(msg)
+            check_length(self, column, len(getattr(self, column)))
         for row, (better, worse) in enumerate(zip(self.better, self.worse, strict=True)):
             if better == worse:
                 msg = f"{self.name}, row {row}: {better!r} is ranked against itself; drop the row"
@@ -335,17 +325,22 @@ class RankedPairs:
         return len(self.segment)
 
 
+def check_length(table: JudgementTable | RankedPairs, column: str, length: int) -> None:
+    """Refuse a column that does not have a value per row."""
+    if length != len(table.segment):
+        msg = f"{table.name}: column {column!r} has {length} values, but 'segment' has {len(table.segment)}"
+        raise InputError(msg)
+
+
 def select_known(wanted: str | Iterable[str] | None, known: Sequence[str], what: str) -> tuple[str, ...]:
     """The names asked for (None: all), each of which must be known."""
     if wanted is None:
         return tuple(known)
     names = (wanted,) if isinstance(wanted, str) else tuple(wanted)
-    for name in names:
-        if name not in known:
-            msg = f"{what} {name!r} is not here; there are: {', '.join(map(repr, known)) or 'none'}"
-            raise RecipeError(msg)
-    if not names:
-        msg = f"{what}: an empty list chooses nothing; there are: {', '.join(map(repr, known)) or 'none'}"
+    unknown = [name for name in names if name not in known]
+    if unknown or not names:
+        problem = f"{what} {unknown[0]!r} is not here" if unknown else f"{what}: an empty list chooses nothing"
+        msg = f"{problem}; there are: {', '.join(map(repr, known)) or 'none'}"
         raise RecipeError(msg)
     return tuple(dict.fromkeys(names))
 
@@ -362,7 +357,7 @@ def document_table(
     `human` has scores that people gave to documents, by criterion; they take the place of means over segments.
     Documents come in the order of their first rows, segments in the order of theirs.
     """
-    names = table.document_of_rows()
+    names, source = table.document_of_rows(), table.source
     groups: dict[DocumentKey, list[int]] = {}
     for row, key in enumerate(zip(table.langpair, table.system, names, strict=True)):
         groups.setdefault(key, []).append(row)
@@ -372,17 +367,17 @@ def document_table(
         joined[name] = np.array([scores.get(key, np.nan) for key in groups])
     default = table.default_criterion or next(iter(human or ()), None)
     by_mean = [name for name in joined if name not in (human or {})]
-    said = f"; {', '.join(by_mean)}: the mean over segments" if by_mean else ""
-    note = f"{len(table)} segments joined to {len(rows)} documents{said}"
+    means = f"; {', '.join(by_mean)}: the mean over segments" if by_mean else ""
+    note = f"{len(table)} segments joined to {len(rows)} documents{means}"
     return replace(
         table,
         segment=tuple(document for _, _, document in groups),
         system=tuple(system for _, system, _ in groups),
         langpair=tuple(pair for pair, _, _ in groups),
         document=tuple(document for _, _, document in groups),
-        hypothesis=_joined(table.hypothesis, rows),
+        hypothesis=tuple(join_document(table.hypothesis[row] for row in own) for own in rows),
         references=tuple(_references(table, own) for own in rows),
-        source=None if table.source is None else _joined(table.source, rows),
+        source=source and tuple(join_document(source[row] for row in own) for own in rows),
         topic=None,
         hypothesis_errors=None,
         source_errors=None,
@@ -416,10 +411,6 @@ def without_long_texts(table: JudgementTable, longest: int) -> JudgementTable:
     return replace(table.take(kept), notes=(*table.notes, note))
 
 
-def _joined(texts: Sequence[str], rows: Sequence[Sequence[int]]) -> tuple[str, ...]:
-    return tuple(join_document(texts[row] for row in own) for own in rows)
-
-
 def _references(table: JudgementTable, rows: Sequence[int]) -> tuple[str, ...]:
     groups = [table.references[row] for row in rows]
     if len({len(group) for group in groups}) > 1:
@@ -431,10 +422,5 @@ def _references(table: JudgementTable, rows: Sequence[int]) -> tuple[str, ...]:
 
 def _means(values: FloatArray, rows: Sequence[Sequence[int]]) -> NDArray[np.float64]:
     """The mean of each document over what has a value; nan where nothing has."""
-    found = np.full(len(rows), np.nan)
-    for number, own in enumerate(rows):
-        there = values[list(own)]
-        there = there[~np.isnan(there)]
-        if there.size:
-            found[number] = there.mean()
-    return found
+    present = (values[own][~np.isnan(values[own])] for own in map(list, rows))
+    return np.array([own.mean() if own.size else np.nan for own in present], dtype=np.float64)

@@ -202,14 +202,13 @@ def _comet_rows(path: str) -> Iterator[Row]:
             f"compared without --scores: nlgauge compare {path} OTHER.json"
         )
         raise FileFormatError(msg)
+    written = "as comet-score --to_json writes it"
     if not content:
-        msg = f"{path}: no scores; expected a list of objects by system, as comet-score --to_json writes it"
+        msg = f"{path}: no scores; expected a list of objects by system, {written}"
         raise FileFormatError(msg)
     for system, items in content.items():
         if not isinstance(items, list) or not items:
-            msg = (
-                f"{path}, {system!r}: expected a list with an object per segment, as comet-score --to_json writes it"
-            )
+            msg = f"{path}, {system!r}: expected a list with an object per segment, {written}"
             raise FileFormatError(msg)
         for number, item in enumerate(items):
             where = f"{system!r}, segment {number}"

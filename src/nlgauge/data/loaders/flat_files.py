@@ -67,11 +67,7 @@ _PAWS_METRICS = _ENGLISH[_ENGLISH.index("bertscore") :]
 
 
 def load_sts(
-    path: Path,
-    *,
-    file: str = "sts_en.tsv",
-    unquote: bool = False,
-    langpairs: str | Iterable[str] | None = None,
+    path: Path, *, file: str = "sts_en.tsv", unquote: bool = False, langpairs: str | Iterable[str] | None = None
 ) -> JudgementTable:
     """STS-B: the first sentence is the hypothesis, the second the reference; a segment's id is its line, from 1.
 
@@ -251,8 +247,8 @@ def load_score_frames(
     if not files:
         msg = f"{path}: expected files named like '{folder}/ROUGE_1.csv', got none"
         raise InputError(msg)
-    frames = {file.stem: _frame(file) for file in files}
-    people = _frame(need_file(path, human)) if human else None
+    frames = {file.stem: list(read_tsv(file, separator=",")) for file in files}
+    people = list(read_tsv(need_file(path, human), separator=",")) if human else None
     first, lines = next(iter(frames.items()))
     for name, other in [*frames.items(), *([("human scores", people)] if people else [])]:
         _check_parallel(name, other, first, lines)
@@ -273,10 +269,6 @@ def load_score_frames(
         default_criterion="pyramid" if people else None,
         notes=("scores only: the texts behind them are not part of the data",),
     )
-
-
-def _frame(file: Path) -> list[Row]:
-    return list(read_tsv(file, separator=","))
 
 
 def _check_parallel(name: str, frame: Sequence[Row], first: str, lines: Sequence[Row]) -> None:

@@ -26,7 +26,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -82,9 +82,9 @@ def load_mt_metrics_eval(
     for langpair in select_known(langpairs, list(sources), f"{path}: language pair"):
         part = _Part(path, langpair, references)
         known = sorted({name for name, level in part.human_files if level != "doc" or unit == "document"})
-        default = (
-            _default_gold(path, langpair, known) if gold is None else select_known(gold, known, f"{path}: gold")[0]
-        )
+        several = f"{path}, {langpair}: several human scores ({', '.join(known)}); say which is gold (gold=...)"
+        chosen = _choose(gold, known, f"{path}: gold", _USUAL_GOLD, several)
+        default = chosen[0] if chosen else None
         human = {name: part.blocks(file) for (name, level), file in part.human_files.items() if level == "seg"}
         judged |= set(human)
         of_metrics = {name: part.blocks(file) for name, file in part.metric_files.items()} if released else {}
@@ -118,7 +118,10 @@ class _Part:
         self.sources = read_lines(self.source_file)
         start = re.escape(langpair)
         found = {match[1]: file for match, file in _matching(path / "references", rf"{start}\.([^.]+)\.txt")}
-        self.references = {name: self.lines(found[name]) for name in _wanted(path, langpair, references, list(found))}
+        several = f"several references ({', '.join(found)}); say which to use (references=...)"
+        place = f"{path}, {langpair}"
+        chosen = _choose(references, list(found), f"{place}: reference", _USUAL_REFERENCES, f"{place}: {several}")
+        self.references = {name: self.lines(found[name]) for name in chosen}
         folder = path / "system-outputs" / langpair
         everyone = {match[1]: file for match, file in _matching(folder, r"(.+)\.txt")}
         self.outputs = {name: file for name, file in everyone.items() if name not in self.references}
@@ -204,26 +207,18 @@ def _matching(folder: Path, pattern: str) -> list[tuple[re.Match[str], Path]]:
     return [(match, file) for file in sorted(folder.iterdir()) if (match := re.fullmatch(pattern, file.name))]
 
 
-def _wanted(path: Path, langpair: str, asked: str | Iterable[str] | None, known: list[str]) -> tuple[str, ...]:
+def _choose(
+    asked: str | Iterable[str] | None, known: Sequence[str], what: str, usual: Sequence[str], several: str
+) -> tuple[str, ...]:
+    """The names asked for; else the usual one, or the only one. `several` is the error where neither is there."""
     if asked is not None:
-        return select_known(asked, known, f"{path}, {langpair}: reference")
+        return select_known(asked, known, what)
     if len(known) <= 1:
         return tuple(known)
-    for usual in _USUAL_REFERENCES:
-        if usual in known:
-            return (usual,)
-    msg = f"{path}, {langpair}: several references ({', '.join(known)}); say which to use (references=...)"
-    raise RecipeError(msg)
-
-
-def _default_gold(path: Path, langpair: str, known: list[str]) -> str | None:
-    for usual in _USUAL_GOLD:
-        if usual in known:
-            return usual
-    if len(known) > 1:
-        msg = f"{path}, {langpair}: several human scores ({', '.join(known)}); say which is gold (gold=...)"
-        raise RecipeError(msg)
-    return known[0] if known else None
+    for name in usual:
+        if name in known:
+            return (name,)
+    raise RecipeError(several)
 
 
 _COLUMNS = ("system", "doc", "doc_id", "seg_id", "rater", "source", "target", "category", "severity")

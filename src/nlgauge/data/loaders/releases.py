@@ -239,30 +239,24 @@ def load_mlqe(path: Path, *, langpairs: str | Iterable[str] | None = None) -> Ju
     build = TableBuilder()
     files = language_files(path, "*-test.tar.gz", r"([a-z]{2}-[a-z]{2})-test\.tar\.gz", langpairs)
     for langpair, file in files.items():
-        _add_archive(build, file, langpair)
+        table_name = f"test20.{langpair.replace('-', '')}.df.short.tsv"
+        (name, data), (ids_name, ids) = archive_members(file, table_name, "test20.doc_ids")
+        rows = list(read_tsv(name, data=data, needed=_COLUMNS))
+        _, *documents = split_lines(ids, ids_name)  # the first line is a header
+        if len(documents) != len(rows):
+            raise unequal_lines(ids_name, len(documents) + 1, name, len(rows) + 1)
+        for row, document in zip(rows, documents, strict=True):
+            build.add(
+                row,
+                segment=row.label("index" if "index" in row.values else "segid"),
+                langpair=langpair,
+                source=row.text("original"),
+                hypothesis=row.text("translation"),
+                document=document,
+                human={"z_mean": row.number("z_mean"), "mean": row.number("mean")},
+                released={"model_scores": row.number("model_scores")},
+            )
     return build.table("mlqe-pe", default_criterion="z_mean", caveats={"model_scores": _CAVEAT})
-
-
-def _add_archive(build: TableBuilder, path: Path, langpair: str) -> None:
-    short = langpair.replace("-", "")
-    members = archive_members(path, f"test20.{short}.df.short.tsv", "test20.doc_ids")
-    name, data = members[0]
-    rows = list(read_tsv(name, data=data, needed=_COLUMNS))
-    ids_name, ids = members[1]
-    _, *documents = split_lines(ids, ids_name)  # the first line is a header
-    if len(documents) != len(rows):
-        raise unequal_lines(ids_name, len(documents) + 1, name, len(rows) + 1)
-    for row, document in zip(rows, documents, strict=True):
-        build.add(
-            row,
-            segment=row.label("index" if "index" in row.values else "segid"),
-            langpair=langpair,
-            source=row.text("original"),
-            hypothesis=row.text("translation"),
-            document=document,
-            human={"z_mean": row.number("z_mean"), "mean": row.number("mean")},
-            released={"model_scores": row.number("model_scores")},
-        )
 
 
 _FILE_NAME = re.compile(r"\S+\.(jpe?g|png)", re.IGNORECASE)

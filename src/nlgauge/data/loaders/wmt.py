@@ -124,7 +124,11 @@ class WmtPackage:
 
     def segment_table(self, langpairs: str | Iterable[str] | None = None) -> JudgementTable:
         """The rows of DA-seglevel.csv for which the package holds the outputs."""
-        rows = [row for row in self._rows("DA-seglevel.csv", _SEGMENT_COLUMNS) if not self._left_out(row)]
+        rows = [
+            row
+            for row in self._rows("DA-seglevel.csv", _SEGMENT_COLUMNS)
+            if row.text("DATA").startswith("newstest") and not _is_hybrid(row.text("SYSTEM"))
+        ]
         judged = list(dict.fromkeys(row.text("LP") for row in rows))
         here = sorted(set(judged) & set(self.outputs))
         wanted = select_known(langpairs, here, f"{self.name}: language pair with assessments and outputs")
@@ -133,13 +137,8 @@ class WmtPackage:
             self._add_judged(build, langpair, [row for row in rows if row.text("LP") == langpair])
         absent = sorted(set(judged) - set(here))
         notes = (f"no system outputs here for {', '.join(absent)}, which DA-seglevel.csv judges",) if absent else ()
-        return build.table(
-            self.name,
-            default_criterion="HUMAN",
-            system_scores=self.system_scores(wanted),
-            notes=notes,
-            files=self,
-        )
+        scores = self.system_scores(wanted)
+        return build.table(self.name, default_criterion="HUMAN", system_scores=scores, notes=notes, files=self)
 
     def _add_judged(self, build: TableBuilder, langpair: str, rows: list[Row]) -> None:
         parallel = self._parallel(langpair)
@@ -205,11 +204,10 @@ class WmtPackage:
     def ranked_pairs(self, langpairs: str | Iterable[str] | None = None) -> RankedPairs:
         """The preferences of RR-seglevel.csv; a language pair at the end of a system's name is cut off."""
         file = self._need("RR-seglevel.csv")
-        rows = list(
-            read_tsv(file, columns=_RANK_COLUMNS, separator=None, skip_header=True)
-            if _header_is_short(file)
-            else read_tsv(file, needed=_RANK_COLUMNS, separator=None)
-        )
+        if len(read_lines(file)[0].split()) == len(_RANK_COLUMNS) - 1:  # the header lacks a name
+            rows = list(read_tsv(file, columns=_RANK_COLUMNS, separator=None, skip_header=True))
+        else:
+            rows = self._rows("RR-seglevel.csv", _RANK_COLUMNS)
         rows = [row for row in rows if not (_is_hybrid(row.text("BETTER")) or _is_hybrid(row.text("WORSE")))]
         known = list(dict.fromkeys(row.text("LP") for row in rows))
         wanted = set(select_known(langpairs, known, f"{file}: language pair"))
@@ -233,9 +231,6 @@ class WmtPackage:
             if unjudged := sorted(set(outputs) - set(judged)):
                 notes.append(f"{langpair}: output here, but not judged: {', '.join(unjudged)}")
         return tuple(notes)
-
-    def _left_out(self, row: Row) -> bool:
-        return _is_hybrid(row.text("SYSTEM")) or not row.text("DATA").startswith("newstest")
 
     def _rows(self, name: str, columns: tuple[str, ...]) -> list[Row]:
         return list(read_tsv(self._need(name), needed=columns, separator=None))
@@ -277,10 +272,6 @@ def _is_hybrid(system: str) -> bool:
     return ".hybrid" in f".{system}"
 
 
-def _header_is_short(file: Path) -> bool:
-    return len(read_lines(file)[0].split()) == len(_RANK_COLUMNS) - 1
-
-
 _TASKS = ("wmt15", "wmt16")
 
 
@@ -289,31 +280,26 @@ def load_wmt_json(path: Path, *, year: int, langpairs: str | Iterable[str] | Non
     build = TableBuilder()
     name = rf"{year}_([a-z]{{2}}-[a-z]{{2}})_formated\.json"
     for langpair, file in language_files(path, f"{year}_*_formated.json", name, langpairs).items():
-        _add_file(build, file, langpair)
+        for segment, item in read_json(file).items():
+            row = row_of(item, str(file), f"item {segment!r}")
+            references = tuple(text.removesuffix("\n") for text in row.texts("references_sentences"))
+            outputs = row.inner("system")
+            for system in outputs.values:
+                output = outputs.inner(system)
+                scores = output.inner("scores")
+                build.add(
+                    output,
+                    segment=segment,
+                    system=UNKNOWN_SYSTEM if system in _TASKS else system,
+                    langpair=langpair,
+                    hypothesis=output.text("generated_sentence").removesuffix("\n"),
+                    references=references,
+                    human={"human": scores.number("human")},
+                    released={key: _number(scores, key) for key in scores.values if key != "human"},
+                )
     table = build.table(f"wmt{year}", default_criterion="human")
     # BaryScore's variants are transport costs; the other released scores are similarities.
     return replace(table, distances=frozenset(name for name in table.released if "nbarycenters" in name))
-
-
-def _add_file(build: TableBuilder, path: Path, langpair: str) -> None:
-    name = str(path)
-    for segment, item in read_json(path).items():
-        row = row_of(item, name, f"item {segment!r}")
-        references = tuple(text.removesuffix("\n") for text in row.texts("references_sentences"))
-        outputs = row.inner("system")
-        for system in outputs.values:
-            output = outputs.inner(system)
-            scores = output.inner("scores")
-            build.add(
-                output,
-                segment=segment,
-                system=UNKNOWN_SYSTEM if system in _TASKS else system,
-                langpair=langpair,
-                hypothesis=output.text("generated_sentence").removesuffix("\n"),
-                references=references,
-                human={"human": scores.number("human")},
-                released={key: _number(scores, key) for key in scores.values if key != "human"},
-            )
 
 
 def _number(scores: Row, key: str) -> float:

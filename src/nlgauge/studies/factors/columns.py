@@ -94,16 +94,15 @@ def read_translations(path: str | os.PathLike[str]) -> Translations:
     """The translations of a file; words of a text are those of the Penn Treebank unless the file has them."""
     name = os.fspath(path)
     data = read_bytes(name)
-    found: dict[str, str | list[str]] = {}
     if name.lower().endswith(".json"):
         document = read_json(name)
-        found = dict(document["sentence"] if isinstance(document.get("sentence"), dict) else document)
+        translations = dict(document["sentence"] if isinstance(document.get("sentence"), dict) else document)
     else:
-        for row in read_tsv(name, data=data, columns=("text", "translation")):
-            found[row.text("text")] = row.text("translation")
+        rows = read_tsv(name, data=data, columns=("text", "translation"))
+        translations = {row.text("text"): row.text("translation") for row in rows}
     words: dict[str, tuple[str, ...]] = {}
     texts: dict[str, str] = {}
-    for text, translation in found.items():
+    for text, translation in translations.items():
         if isinstance(translation, list) and all(isinstance(word, str) for word in translation):
             words[text], texts[text] = tuple(translation), " ".join(translation)
         elif isinstance(translation, str):
@@ -131,11 +130,7 @@ class FactorOptions(OptionSet):
         help="parser of trees and of features of words: spacy-en, a spaCy model, CoNLL-U files joined by +",
     )
     source_parser: str | None = option(
-        None,
-        AnnotatorName(),
-        help="parser of sources in another language",
-        unset="the same",
-        hidden=True,
+        None, AnnotatorName(), help="parser of sources in another language", unset="the same", hidden=True
     )
     lexicon: str | None = option(
         None, InputFile(), help="pairs of words with the same features, for MOR", unset="by the parser"
@@ -183,13 +178,12 @@ class FactorMaker:
         if name == "SEM":
             self.labels[name] = f"human score: {criterion or self._table.default_criterion}"
             return self._table.gold(criterion)
-        known = self._columns
-        if name not in known:
-            there = ", ".join(known) or "none"
-            msg = f"no factor {name!r}: there are {', '.join((*COMPUTED, CLB))}, and columns of the data: {there}"
+        if name not in self._columns:
+            columns = ", ".join(self._columns) or "none"
+            msg = f"no factor {name!r}: there are {', '.join((*COMPUTED, CLB))}, and columns of the data: {columns}"
             raise RecipeError(msg)
         self.labels[name] = f"column of {self._table.name}"
-        return known[name]
+        return self._columns[name]
 
     def foreign_first(self, row: int) -> bool:
         """Whether the foreign sentence of a row is its source, and not its hypothesis."""
@@ -225,10 +219,8 @@ class FactorMaker:
         return np.array(found)
 
     def _syn(self) -> Vector:
-        own, other = self._annotator, self._other_annotator
-        self.labels["SYN"] = (
-            f"1 - tree edit distance / words; trees: {' and '.join(dict.fromkeys([own.label, other.label]))}"
-        )
+        parsers = dict.fromkeys([self._annotator.label, self._other_annotator.label])
+        self.labels["SYN"] = f"1 - tree edit distance / words; trees: {' and '.join(parsers)}"
         trees, other_trees = (
             {text: () if parsed is None else word_tree(parsed) for text, parsed in annotations.items()}
             for annotations in self._parsed

@@ -91,11 +91,10 @@ class Surrogate(Result):
 
     def effect(self, factor: str) -> Effect:
         """The effect of a factor."""
-        for one in self.effects:
-            if one.factor == factor:
-                return one
-        msg = f"the surrogate of {self.metric} has no factor {factor!r}; it has {', '.join(self.factors)}"
-        raise InputError(msg)
+        if factor not in self.factors:
+            msg = f"the surrogate of {self.metric} has no factor {factor!r}; it has {', '.join(self.factors)}"
+            raise InputError(msg)
+        return self.effects[self.factors.index(factor)]
 
     @property
     def _label(self) -> str:
@@ -144,17 +143,30 @@ class FactorStudy(Result):
 
     def surrogate(self, metric: str) -> Surrogate:
         """The surrogate of a metric."""
-        for one in self.surrogates:
-            if one.metric == metric:
-                return one
-        msg = f"no metric {metric!r} here; there are: {', '.join(one.metric for one in self.surrogates)}"
-        raise InputError(msg)
+        metrics = [surrogate.metric for surrogate in self.surrogates]
+        if metric not in metrics:
+            msg = f"no metric {metric!r} here; there are: {', '.join(metrics)}"
+            raise InputError(msg)
+        return self.surrogates[metrics.index(metric)]
 
     def tables(self, form: str = "text") -> list[Table]:
         """A row per metric in LaTeX, as papers print it, and one per metric and factor elsewhere."""
-        table = self._wide() if form in ("latex", "html") else self._long(repeat=form in ("tsv", "csv"))
         caption = f"{self.data}: metrics by linguistic factors, all columns standardised"
-        return [replace(table, caption=caption, notes=list(self._notes()))]
+        rows: list[list[Cell]] = []
+        if form in ("latex", "html"):
+            columns = ["metric", *self.factors, "R2"]
+            for surrogate in self.surrogates:
+                by_factor = {effect.factor: effect.coefficient for effect in surrogate.effects}
+                rows.append([surrogate.metric, *map(by_factor.get, self.factors), surrogate.r2])
+            return [Table(columns, rows, caption, list(self._notes()))]
+        columns = ["metric", "R2", "factor", "coefficient", "low", "high", "error", "p", "partial R2", "VIF"]
+        for surrogate in self.surrogates:
+            for place, effect in enumerate(surrogate.effects):
+                repeat = place == 0 or form in ("tsv", "csv")
+                metric: list[Cell] = [surrogate.metric, surrogate.r2] if repeat else ["", None]
+                ends: list[Cell] = [effect.low, effect.high, effect.error, Probability(effect.p)]
+                rows.append([*metric, effect.factor, effect.coefficient, *ends, effect.partial_r2, effect.vif])
+        return [Table(columns, rows, caption, list(self._notes()))]
 
     def figure(self) -> Any:
         """Coefficients with their intervals: a panel per factor, a line per metric, so that metrics are compared."""
@@ -221,23 +233,6 @@ class FactorStudy(Result):
         )
         finish_figure(figure, title=f"{self.data}: metrics beside their surrogates", caption=caption)
         return figure
-
-    def _long(self, *, repeat: bool) -> Table:
-        rows: list[list[Cell]] = []
-        for surrogate in self.surrogates:
-            for place, effect in enumerate(surrogate.effects):
-                metric: list[Cell] = [surrogate.metric, surrogate.r2] if repeat or place == 0 else ["", None]
-                ends: list[Cell] = [effect.low, effect.high, effect.error, Probability(effect.p)]
-                rows.append([*metric, effect.factor, effect.coefficient, *ends, effect.partial_r2, effect.vif])
-        columns = ["metric", "R2", "factor", "coefficient", "low", "high", "error", "p", "partial R2", "VIF"]
-        return Table(columns, rows)
-
-    def _wide(self) -> Table:
-        rows: list[list[Cell]] = []
-        for surrogate in self.surrogates:
-            by_factor = {effect.factor: effect.coefficient for effect in surrogate.effects}
-            rows.append([surrogate.metric, *(by_factor.get(name) for name in self.factors), surrogate.r2])
-        return Table(["metric", *self.factors, "R2"], rows)
 
     def _notes(self) -> Iterator[str]:
         used = self.surrogates[0].rows
@@ -478,9 +473,8 @@ def explain_columns(
 
 
 def _distinct(names: Sequence[str]) -> list[str]:
-    found = list(names)
-    for name in found:
-        if found.count(name) > 1:
+    for name in names:
+        if names.count(name) > 1:
             msg = f"{name!r} is named twice; name each column once"
             raise RecipeError(msg)
-    return found
+    return list(names)
