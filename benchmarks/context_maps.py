@@ -37,9 +37,8 @@ from nlgauge.errors import NlgaugeWarning
 from nlgauge.stats.correlation import bootstrap_correlations
 from nlgauge.stats.resampling import bootstrap_mean
 from nlgauge.studies.alignment.flow_fit import fit_fcnn, fit_flow, fit_gan_flow
-from nlgauge.studies.alignment.flow_losses import FlowOptions
 from nlgauge.studies.alignment.from_texts import origin_of
-from nlgauge.studies.alignment.training_loop import FitRun
+from nlgauge.studies.alignment.training_loop import FitRun, FlowOptions
 from nlgauge.studies.alignment.word_spaces import (
     AlignmentInputs,
     Links,

@@ -27,7 +27,7 @@ from benchmarks.corpus import _data_folder, _lines, made_texts
 from benchmarks.harness import Bar, machine, say
 from nlgauge.encoders.base import EncodedText, Encoder, encode_texts, vectors_digest
 from nlgauge.encoders.load import load_encoder
-from nlgauge.studies.alignment.flow_losses import FlowOptions
+from nlgauge.studies.alignment.training_loop import FlowOptions
 from nlgauge.vectors.network_maps import Coupling, FlowMap
 from nlgauge.vectors.remap import Origin, fit_remapping
 from nlgauge.vectors.transforms import Transforms, load_transforms

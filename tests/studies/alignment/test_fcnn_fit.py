@@ -9,8 +9,7 @@ import pytest
 
 from nlgauge.errors import InputError
 from nlgauge.studies.alignment.flow_fit import fit_fcnn
-from nlgauge.studies.alignment.flow_losses import FlowOptions
-from nlgauge.studies.alignment.training_loop import FitRun
+from nlgauge.studies.alignment.training_loop import FitRun, FlowOptions
 from nlgauge.vectors.network_maps import TanhNetwork
 from nlgauge.vectors.remap import fit_remapping
 from nlgauge.vectors.transforms import load_map

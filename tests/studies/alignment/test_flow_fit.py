@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from nlgauge.errors import ConvergenceWarning, InputError, RecipeError
 from nlgauge.studies.alignment.flow_fit import fit_flow, fit_gan_flow
-from nlgauge.studies.alignment.flow_losses import FlowOptions
-from nlgauge.studies.alignment.training_loop import FitRun
+from nlgauge.studies.alignment.training_loop import FitRun, FlowOptions
 from nlgauge.studies.alignment.word_spaces import Pairs
 from nlgauge.vectors.network_maps import Coupling, FlowMap
 from nlgauge.vectors.remap import fit_remapping
@@ -97,7 +96,7 @@ def test_a_fit_that_diverges_ends_with_its_last_good_state() -> None:
 
 def test_the_volume_is_that_of_autograd() -> None:
     """In four dimensions, log |det| of the way to the latent space against the Jacobian that torch computes."""
-    from nlgauge.studies.alignment.flow_losses import couplings_of, forward, new_layers
+    from nlgauge.studies.alignment.flow_fit import couplings_of, forward, new_layers
 
     chance = torch.Generator().manual_seed(0)
     layers = new_layers(torch, 4, couplings=3, hidden=8, generator=chance)

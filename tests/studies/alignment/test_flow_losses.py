@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nlgauge.studies.alignment.flow_losses import best_rotation, constraint_loss, criterion, structural_criterion
+from nlgauge.studies.alignment.flow_fit import best_rotation, constraint_loss
+from nlgauge.studies.alignment.training_loop import criterion, structural_criterion
 
 CHANCE = np.random.default_rng(0)
 MOVED, TARGET = (CHANCE.normal(size=(40, 3)).astype(np.float32) for _ in range(2))

@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from nlgauge.errors import ConvergenceWarning, InputError
-from nlgauge.studies.alignment.flow_losses import FlowOptions
-from nlgauge.studies.alignment.training_loop import FitRun, Trained, split_pairs, train
+from nlgauge.studies.alignment.training_loop import FitRun, FlowOptions, Trained, split_pairs, train
 from nlgauge.vectors.remap import Origin
 
 

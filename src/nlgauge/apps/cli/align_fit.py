@@ -26,7 +26,6 @@ from nlgauge.errors import InputError, RecipeError
 from nlgauge.io.packages import require
 from nlgauge.io.storage import short_digest
 from nlgauge.io.textfiles import file_label
-from nlgauge.studies.alignment.flow_losses import FCNN_HIDDEN, Fitted, FlowOptions
 from nlgauge.studies.alignment.from_texts import (
     FittedMap,
     LinearMethod,
@@ -35,7 +34,7 @@ from nlgauge.studies.alignment.from_texts import (
     fit_words,
     words_of_texts,
 )
-from nlgauge.studies.alignment.training_loop import FitCurves, FitRun, plot_curves
+from nlgauge.studies.alignment.training_loop import FCNN_HIDDEN, FitCurves, FitRun, Fitted, FlowOptions, plot_curves
 from nlgauge.studies.alignment.unsupervised import (
     SearchOptions,
     fit_unsupervised,

@@ -1,4 +1,4 @@
-"""Flows and networks fitted to words of two languages. Needs torch.
+"""Flows and networks fitted to words of two languages, with the losses of flows. Needs torch.
 
     flow        Real-NVP, with parallel text: squared error of paired words both ways, and likelihood of both sides
     gan-flow    GAN-Real-NVP, without: a critic on either side that tells made rows from real ones, and likelihood;
@@ -11,12 +11,26 @@ A flow starts as the centred rotation. The state with the best criterion is kept
 text the criterion is computed on a tenth of the pairs that is kept apart. Where the numbers stop being finite the fit
 ends with that state and a warning. One thread computes: same seed, same bytes. Of two widths the larger is brought to
 the smaller (`word_spaces.py`), and the map has that step. An interrupted fit can be resumed (`training_loop.py`).
+
+    squared error       |f(x) - y|^2 of paired words, both ways                               Eq. 1, 2
+    likelihood          - log P(x) - log P(y), latent N(0, I), subtracted (D10.2, D10.3)      Eq. 2
+    critic              E h(y) - E h(f(x)), h held to slope 1 by a gradient penalty           Eq. 3
+    graph               |F F' - Y Y'|^2 of unit rows (D10.11): words keep their neighbours    Eq. 4
+    cross-correlation   |rho - 1|^2, rho_d with the square root (D10.4)                       Eq. 5
+    procrustes          |f(x) - x W|^2, W the rotation that fits all pairs best (D10.10)
+
+Equations are those of the dissertation, chapter 10. Each loss is a mean over entries where print has a sum (D10.11),
+so that weights mean the same at any width and batch. Sizes and lengths are not in print (D10.1): the defaults are
+ours. Layers are dictionaries of tensors, so that they can be copied, saved and handed to an optimiser as they are:
+the arithmetic of `vectors/network_maps.py`, with gradients. Rows are already centred, divided by the scale and, of
+the source, rotated.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,28 +39,20 @@ from numpy.typing import ArrayLike, NDArray
 from nlgauge.encoders.run_context import one_blas_thread
 from nlgauge.errors import InputError
 from nlgauge.io.packages import require
-from nlgauge.studies.alignment.flow_losses import (
+from nlgauge.studies.alignment.training_loop import (
     FCNN_HIDDEN,
+    FitRun,
     Fitted,
     FlowOptions,
-    Mapped,
-    best_rotation,
-    constraint_loss,
-    couplings_of,
+    Training,
     criterion,
-    critic_loss,
-    judged,
-    mapped,
-    new_layers,
-    new_network,
     one_thread,
-    run_network,
-    to_array,
+    split_pairs,
+    train,
 )
-from nlgauge.studies.alignment.training_loop import FitRun, Training, split_pairs, train
 from nlgauge.studies.alignment.word_spaces import Pairs, csls_pairs, same_width
 from nlgauge.vectors.cloud import unit_rows
-from nlgauge.vectors.network_maps import FlowMap, Reduction, TanhNetwork
+from nlgauge.vectors.network_maps import SCALE_LIMIT, Coupling, FlowMap, Reduction, TanhNetwork
 from nlgauge.vectors.remap import Side, procrustes, row_pairs
 
 #: Fewest pairs to fit to; and words without pairs that the criterion looks at, the most frequent ones.
@@ -326,3 +332,142 @@ class _FcnnTraining(Training):
             losses.append(float(loss.detach()))
             self.follow(loss, self.optimisers[0])
         return float(np.mean(losses))
+
+
+#: Of one flow: a dictionary of tensors per coupling; even ones leave the first half as it is, odd ones the second.
+Layers = list[dict[str, Any]]
+
+
+def new_layers(torch: Any, width: int, *, couplings: int, hidden: int, generator: Any) -> Layers:
+    """Couplings that change nothing yet: what their networks say last is 0."""
+    layers: Layers = []
+    for number in range(couplings):
+        stays = width // 2 if number % 2 == 0 else width - width // 2
+        inner = torch.randn(stays, hidden, generator=generator) * (2 / max(stays, 1)) ** 0.5
+        zeros = [torch.zeros(shape) for shape in ((hidden,), (hidden, 2 * (width - stays)), (2 * (width - stays),))]
+        made = dict(zip(("inner", "inner_bias", "outer", "outer_bias"), (inner, *zeros), strict=True))
+        layers.append({name: tensor.requires_grad_(True) for name, tensor in made.items()})
+    return layers
+
+
+def _parts(torch: Any, layer: Mapping[str, Any], number: int, rows: Any) -> tuple[Any, Any, Any, Any]:
+    """The half that stays, the half that is moved, s and t."""
+    middle = rows.shape[1] // 2
+    first, second = rows[:, :middle], rows[:, middle:]
+    stays, moves = (first, second) if number % 2 == 0 else (second, first)
+    both = torch.relu(stays @ layer["inner"] + layer["inner_bias"]) @ layer["outer"] + layer["outer_bias"]
+    half = both.shape[1] // 2
+    return stays, moves, SCALE_LIMIT * torch.tanh(both[:, :half]), both[:, half:]
+
+
+def _joined(torch: Any, number: int, stays: Any, moved: Any) -> Any:
+    return torch.cat((stays, moved) if number % 2 == 0 else (moved, stays), dim=1)
+
+
+def forward(torch: Any, layers: Layers, rows: Any) -> tuple[Any, Any]:
+    """Rows in the latent space, and log |det| of each."""
+    log_det = torch.zeros(len(rows), dtype=rows.dtype)
+    for number, layer in enumerate(layers):
+        stays, moves, stretch, shift = _parts(torch, layer, number, rows)
+        rows = _joined(torch, number, stays, moves * torch.exp(stretch) + shift)
+        log_det = log_det + stretch.sum(dim=1)
+    return rows, log_det
+
+
+def inverse(torch: Any, layers: Layers, rows: Any) -> Any:
+    """Rows back from the latent space."""
+    for number, layer in reversed(list(enumerate(layers))):
+        stays, moves, stretch, shift = _parts(torch, layer, number, rows)
+        rows = _joined(torch, number, stays, (moves - shift) * torch.exp(-stretch))
+    return rows
+
+
+def couplings_of(layers: Layers) -> tuple[Coupling, ...]:
+    """As numbers that need no torch."""
+    return tuple(
+        Coupling(number % 2 == 0, **{name: to_array(tensor) for name, tensor in layer.items()})
+        for number, layer in enumerate(layers)
+    )
+
+
+def to_array(tensor: Any) -> NDArray[np.float32]:
+    """The numbers of a tensor."""
+    return np.array(tensor.detach().numpy(), dtype=np.float32)
+
+
+def new_network(torch: Any, widths: Sequence[int], *, generator: Any) -> list[Any]:
+    """Matrices and biases of a plain network, in order."""
+    tensors = []
+    for before, after in itertools.pairwise(widths):
+        tensors += [torch.randn(before, after, generator=generator) * before**-0.5, torch.zeros(after)]
+    return [tensor.requires_grad_(True) for tensor in tensors]
+
+
+def run_network(network: Sequence[Any], rows: Any, activation: Any, *, last: bool) -> Any:
+    """Rows through the network; `last`: whether the last layer has the activation too."""
+    for place in range(0, len(network), 2):
+        rows = rows @ network[place] + network[place + 1]
+        if last or place + 2 < len(network):
+            rows = activation(rows)
+    return rows
+
+
+class Mapped:
+    """Rows of both sides, each seen from the other, and how likely they are."""
+
+    def __init__(self, torch: Any, source: Layers, target: Layers, x: Any, y: Any) -> None:
+        latent_x, volume_x = forward(torch, source, x)
+        latent_y, volume_y = forward(torch, target, y)
+        self.x_as_y = inverse(torch, target, latent_x)
+        self.y_as_x = inverse(torch, source, latent_y)
+        self._terms = [(latent_x, volume_x), (latent_y, volume_y)]
+        self._x, self._y = x, y
+
+    def squared_error(self) -> Any:
+        """Of both directions, per entry."""
+        return ((self.x_as_y - self._y) ** 2).mean() + ((self.y_as_x - self._x) ** 2).mean()
+
+    def unlikelihood(self) -> Any:
+        """Negative log-likelihood of both sides per entry, without the constant of the normal distribution."""
+        return sum((latent**2).mean() / 2 - volume.mean() / latent.shape[1] for latent, volume in self._terms)
+
+
+def mapped(torch: Any, source: Layers, target: Layers, x: Any) -> Any:
+    """Rows of the source in the target's space."""
+    return inverse(torch, target, forward(torch, source, x)[0])
+
+
+def best_rotation(torch: Any, x: Any, y: Any) -> Any:
+    """Orthogonal W with the least |x W - y|, of paired rows."""
+    u, _, vt = torch.linalg.svd(x.T @ y, full_matrices=False)
+    return u @ vt
+
+
+def constraint_loss(torch: Any, kind: str, x: Any, moved: Any, y: Any, *, rotation: Any = None) -> Any:
+    """Of paired rows: the source's, the same after the map, and the target's.
+
+    `rotation`: of all pairs, for procrustes. A batch has fewer pairs than a space has directions, and a rotation of
+    its own would bring any pairs together.
+    """
+    if kind == "graph":
+        f, z = (torch.nn.functional.normalize(rows, dim=1) for rows in (moved, y))
+        return ((f @ f.T - z @ z.T) ** 2).mean()
+    if kind == "cross-correlation":
+        f, z = (rows - rows.mean(dim=0) for rows in (moved, y))
+        rho = (f * z).sum(dim=0) / torch.sqrt((f**2).sum(dim=0) * (z**2).sum(dim=0) + 1e-8)
+        return ((rho - 1) ** 2).mean()
+    return ((moved - x @ rotation) ** 2).mean()
+
+
+def critic_loss(torch: Any, critic: list[Any], real: Any, made: Any, *, penalty: float, generator: Any) -> Any:
+    """What a critic minimises: made rows low, real rows high, a slope of 1 between them (Gulrajani et al. 2017)."""
+    share = torch.rand(len(real), 1, generator=generator)
+    between = (share * real + (1 - share) * made).requires_grad_(True)
+    (slope,) = torch.autograd.grad(judged(torch, critic, between).sum(), between, create_graph=True)
+    gap = judged(torch, critic, made).mean() - judged(torch, critic, real).mean()
+    return gap + penalty * ((slope.norm(dim=1) - 1) ** 2).mean()
+
+
+def judged(torch: Any, critic: list[Any], rows: Any) -> Any:
+    """The critic's number for each row."""
+    return run_network(critic, rows, torch.nn.functional.leaky_relu, last=False)

@@ -1,4 +1,4 @@
-"""The training loop of all fits: the best state, early stopping, resuming, and curves as values and as a figure."""
+"""The training loop of all fits: options, criteria, the best state, early stopping, resuming, and curves."""
 
 from __future__ import annotations
 
@@ -9,21 +9,112 @@ import json
 import math
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, Generic, Literal, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from nlgauge.core.kinds import Choice, Float, Int
+from nlgauge.core.options import OptionSet, option, seed_option
 from nlgauge.core.result import Result
-from nlgauge.errors import ConvergenceWarning, InputError, user_stacklevel
+from nlgauge.errors import ConvergenceWarning, InputError, RecipeError, user_stacklevel
 from nlgauge.io.canvas import COLOURS, finish_figure, new_panels, save_figure
 from nlgauge.io.storage import write_atomic
 from nlgauge.io.table import Cell, Table
-from nlgauge.studies.alignment.flow_losses import Ended, Epoch, Fitted, FlowOptions
+from nlgauge.studies.alignment.word_spaces import csls_pairs
+from nlgauge.vectors.cloud import unit_rows
+from nlgauge.vectors.network_maps import NetworkMap
 from nlgauge.vectors.remap import Origin
+
+CONSTRAINTS = ("none", "graph", "cross-correlation", "procrustes")
+VALIDATIONS = ("semantic", "structural", "error")
+
+#: Width inside of a plain network, through which everything must go; that of a flow adds to a rotation.
+FCNN_HIDDEN = 128
+
+Ended: TypeAlias = Literal["epochs", "patience", "diverged"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class FlowOptions(OptionSet):
+    """Sizes, weights and lengths of a fit."""
+
+    called: ClassVar[str] = "options of a fit"
+
+    constraint: str = option("none", Choice(*CONSTRAINTS), help="constraint on paired words")
+    validation: str = option(
+        "semantic",
+        Choice(*VALIDATIONS),
+        help="criterion for the state that is kept; error, on pairs kept apart, needs parallel text",
+    )
+    epochs: int = option(20, Int(1), help="epochs in each round")
+    rounds: int = option(
+        1, Int(1), help="rounds of bootstrapping, each with new word pairs", unset="1; gan-flow with a constraint 3"
+    )
+    patience: int = option(5, Int(1), help="epochs without a better criterion after which the fit ends")
+    batch: int = option(256, Int(1), help="pairs per step")
+    # Each coupling moves one half of a vector, so two move all of it.
+    couplings: int = option(2, Int(2), help="layers of each of the two flows")
+    hidden: int = option(
+        32, Int(1), help="width inside a layer; the cost of applying the map grows with it", unset="32; fcnn 128"
+    )
+    learning_rate: float = option(1e-3, Float(0), help="learning rate", unset="0.001; gan-flow 5e-05")
+    likelihood: float = option(
+        0.1, Float(0), help="weight of the negative log-likelihood compared with the squared error"
+    )
+    constraint_weight: float = option(1.0, Float(0), help="weight of the constraint")
+    critic_steps: int = option(5, Int(1), help="steps of the critic per step of the flow")
+    penalty: float = option(10.0, Float(0), help="weight of the critic's gradient penalty (WGAN-GP)")
+    seed: int = seed_option(0)
+
+    def check_method(self, method: str) -> None:
+        """Refuse what a fit of that method has no pairs for, before anything is encoded."""
+        if method == "flow" and self.rounds != 1:
+            what = "rounds belong to fits without parallel text, which find pairs anew in each"
+            msg = f"{what}; got rounds={self.rounds}"
+            raise RecipeError(msg)
+        if method == "gan-flow" and self.validation == "error":
+            msg = "validation 'error' needs pairs that are known; take semantic or structural"
+            raise RecipeError(msg)
+        if method == "gan-flow" and self.rounds > 1 and self.constraint == "none":
+            msg = "rounds find pairs for a constraint, and there is none; choose one, or rounds=1"
+            raise RecipeError(msg)
+
+    @property
+    def total_epochs(self) -> int:
+        """Of all rounds."""
+        return self.epochs * self.rounds
+
+
+class Epoch(NamedTuple):
+    """A point of the curves; epoch 0 is the start, before anything was learned (of a flow, the centred rotation)."""
+
+    epoch: int
+    round: int
+    loss: float
+    """Mean over batches; nan at epoch 0."""
+    criterion: float
+    """What the best state is chosen by: higher is better."""
+
+
+Kind = TypeVar("Kind", bound=NetworkMap)
+
+
+@dataclass(frozen=True)
+class Fitted(Generic[Kind]):
+    """A map by a network, and the way to it."""
+
+    map: Kind
+    curve: tuple[Epoch, ...]
+    best: int
+    """The epoch whose state was kept."""
+    ended: Ended
+    """Why the fit ended; a diverged one is that of its last good state."""
+
 
 #: Pairs that are kept apart to tell good states by: a tenth, and no more than these.
 _HELD_OUT_SHARE, _MOST_HELD_OUT = 0.1, 2000
@@ -110,6 +201,44 @@ def split_pairs(count: int, seed: int) -> tuple[NDArray[np.intp], NDArray[np.int
     order = np.random.default_rng(seed).permutation(count)
     apart = min(_MOST_HELD_OUT, max(2, int(count * _HELD_OUT_SHARE)))
     return order[apart:], order[:apart]
+
+
+def structural_criterion(moved: NDArray[np.float32], target: NDArray[np.float32]) -> float:
+    """How alike two spaces stretch: minus the squared differences of the logarithms of their singular values.
+
+    After Dubossarsky et al. (2020), which the chapter names without a formula. The same for every rotation, so it
+    does not see whether words lie with their translations.
+    """
+    sizes = [np.linalg.svd(rows - rows.mean(axis=0), compute_uv=False) for rows in (moved, target)]
+    logs = [
+        np.log(np.maximum(size / np.sqrt(len(rows)), 1e-8)) for size, rows in zip(sizes, (moved, target), strict=True)
+    ]
+    count = min(map(len, logs))
+    return -float(((logs[0][:count] - logs[1][:count]) ** 2).sum(dtype=np.float64))
+
+
+def criterion(kind: str, moved: NDArray[np.float32], target: NDArray[np.float32]) -> float:
+    """Semantic (mean cosine of words that are each other's first by CSLS), structural, or minus the error of paired
+    rows; higher is better.
+    """
+    if not np.isfinite(moved).all():
+        return float("-inf")
+    if kind == "error":
+        return -float(np.square(moved - target).mean(dtype=np.float64))
+    if kind == "structural":
+        return structural_criterion(moved, target)
+    return csls_pairs(unit_rows(moved, pairwise=True), unit_rows(target, pairwise=True))[1]
+
+
+@contextmanager
+def one_thread(torch: Any) -> Iterator[None]:
+    """Sums in one order, whatever the number of processors."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 @dataclass(frozen=True)

@@ -136,9 +136,9 @@ def _hybrid_value(table: PaperTable, rows: JudgedRows, scores: RowScores, column
         return float("nan"), "hybrids need two systems with human scores, and each system's output for each segment"
     values, human = np.empty((2, len(systems), len(segments)))
     for row in chosen:
-        place = systems[judged.system[row]], segments[judged.segment[row]]
-        values[place] = scores.oriented[row]
-        human[place] = official[judged.system[row]]
+        system = judged.system[row]
+        place = systems[system], segments[judged.segment[row]]
+        values[place], human[place] = scores.oriented[row], official[system]
     (result,) = hybrid_results(
         {scores.name: values},
         human,
@@ -158,12 +158,11 @@ def _scores(
     recipes: dict[bool, dict[str, list[TableRow]]] = {False: {}, True: {}}
     scores = {}
     for row in rows:
-        if row.released:
-            released = row.released_in.get(table.name, row.released)
-            if released in table.released:
-                scores[row.name] = released_rows(table, released)
-            else:
-                run.missing[f"{table.name} {langpair}: released scores {released!r}"] = None
+        released = row.released_in.get(table.name, row.released)
+        if released in table.released:
+            scores[row.name] = released_rows(table, released)
+        elif released:
+            run.missing[f"{table.name} {langpair}: released scores {released!r}"] = None
         elif row.model is None or run.model_is_here():
             recipes[row.model is not None].setdefault(run.recipe(row, langpair), []).append(row)
     layer = run.request.layer

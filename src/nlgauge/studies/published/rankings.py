@@ -43,7 +43,7 @@ from nlgauge.data.judgements import select_known
 from nlgauge.errors import MissingExtraError, RecipeError
 from nlgauge.io.packages import require
 from nlgauge.studies.alignment.flow_fit import fit_flow
-from nlgauge.studies.alignment.flow_losses import FlowOptions
+from nlgauge.studies.alignment.training_loop import FlowOptions
 from nlgauge.studies.paired_evaluation import (
     GRID,
     MEASURES,

@@ -21,7 +21,7 @@ from nlgauge.io.store.catalog import find_card
 from nlgauge.studies.meta.questions import Question
 from nlgauge.studies.published.agreement import PublishedRun, Value
 from nlgauge.studies.published.reproduce import Request
-from nlgauge.studies.published.runs import NO_MODEL, DataSlice, JudgedRows, Reproduction, Run, slice_of
+from nlgauge.studies.published.runs import NO_MODEL, DataSlice, Reproduction, Run, slice_of
 from nlgauge.studies.published.tables import Column, TableRow
 from nlgauge.studies.sensitivity.measure import StudyOptions, run_study
 from nlgauge.studies.sensitivity.results import Sensitivity
@@ -80,11 +80,28 @@ class StudyRun(PublishedRun):
                 break
             # One for all parts and coefficients: what is scored once is not scored again.
             if state is None:
+                recipes = list(dict.fromkeys(self._recipe(row) for row in self._computed))
                 state = Checkpoint(None if self.inputs.state is None else Path(self.inputs.state))
             texts = self._texts(lang) if "idf-random" in self.table.grids else None
             for question, asked in by_question.items():
                 with self.or_missing(f"values of {', '.join(column.label for column in asked)}"):
-                    result = self._result(judged, question, sweeps, texts, state)
+                    ranked = judged.pairs is not None
+                    measured = StudyOptions(
+                        agreement="pearson" if ranked else question.agreement,  # type: ignore[arg-type]  # refused there
+                        criterion=question.criterion,
+                        levels=(question.level,),
+                        ddof=self.inputs.ddof,
+                    )
+                    result = run_study(
+                        Study(recipes, sweeps, self.table.id),
+                        judged.table,
+                        options=measured,
+                        state=state,
+                        pairs=judged.pairs,
+                        idf_texts=texts,
+                        rankings=False,
+                        run=self.request.run,
+                    )
                     for row in self._computed:
                         for column in asked:
                             value = self._value(row, column, question, result)
@@ -93,15 +110,19 @@ class StudyRun(PublishedRun):
         return values | self._best_on_average(columns)
 
     def _best_on_average(self, columns: Sequence[Column]) -> dict[tuple[str, str], Value]:
-        """The setting that is best on the average of several language pairs, where a table prints names."""
-        values = {}
-        for row in self._computed:
-            for column in columns:
-                if row.statistic == "best" and column.over:
-                    best = _best([self._settings.get((row.name, label), {}) for label in column.over])
-                    if best is not None:
-                        values[row.name, column.label] = Value(best, "")
-        return values
+        """The setting with the highest mean over language pairs (the first of equals), of those that all have."""
+        best = {}
+        for row in (row for row in self._computed if row.statistic == "best"):
+            for column in (column for column in columns if column.over):
+                pairs = [self._settings.get((row.name, label), {}) for label in column.over]
+                means = {}
+                for name in pairs[0]:
+                    numbers = [value for settings in pairs if (value := settings.get(name)) is not None]
+                    if len(numbers) == len(pairs):
+                        means[name] = sum(numbers) / len(pairs)
+                if means:
+                    best[row.name, column.label] = Value(max(means, key=means.__getitem__), "")
+        return best
 
     def _reads(self, langpair: str) -> bool:
         """Whether the model is not known to lack the language of the texts."""
@@ -156,41 +177,14 @@ class StudyRun(PublishedRun):
             self.notes[f"random corpora ({lang}) are drawn from {len(texts)} texts of {', '.join(drawn)}"] = None
         return self._samples[lang]
 
-    def _result(
-        self,
-        judged: JudgedRows,
-        question: Question,
-        sweeps: Sequence[Sweep],
-        texts: Sequence[str] | None,
-        state: Checkpoint,
-    ) -> Sensitivity:
-        ranked = judged.pairs is not None
-        measured = StudyOptions(
-            agreement="pearson" if ranked else question.agreement,  # type: ignore[arg-type]  # refused there
-            criterion=question.criterion,
-            levels=(question.level,),
-            ddof=self.inputs.ddof,
-        )
-        recipes = list(dict.fromkeys(self._recipe(row) for row in self._computed))
-        return run_study(
-            Study(recipes, sweeps, self.table.id),
-            judged.table,
-            options=measured,
-            state=state,
-            pairs=judged.pairs,
-            idf_texts=texts,
-            rankings=False,
-            run=self.request.run,
-        )
-
     def _recipe(self, row: TableRow) -> str:
         """With the model at hand, and BERTScore's layer in it."""
         text = self.recipe(row)
-        added = {"model": self.model}
+        added = f"model={self.model}"
         knows_layer = "layer" in metric_class(metric_name(text)).options()
         if self.request.layer is not None and knows_layer and "layer=" not in text:
-            added["layer"] = str(self.request.layer)
-        return f"{text}{',' if ':' in text else ':'}{','.join(f'{key}={value}' for key, value in added.items())}"
+            added += f",layer={self.request.layer}"
+        return f"{text}{',' if ':' in text else ':'}{added}"
 
     def _value(self, row: TableRow, column: Column, question: Question, result: Sensitivity) -> Value | None:
         recipe = self._recipe(row)
@@ -237,13 +231,3 @@ class StudyRun(PublishedRun):
 def _language(langpair: str) -> str:
     """Of the texts that are scored."""
     return langpair.rpartition("-")[2]
-
-
-def _best(pairs: Sequence[_Settings]) -> str | None:
-    """The setting with the highest mean over language pairs, the first of equals; of those that all pairs have."""
-    means = {}
-    for name in pairs[0]:
-        numbers = [value for settings in pairs if (value := settings.get(name)) is not None]
-        if len(numbers) == len(pairs):
-            means[name] = sum(numbers) / len(pairs)
-    return max(means, key=means.__getitem__) if means else None
