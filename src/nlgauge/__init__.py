@@ -23,7 +23,6 @@ if typing.TYPE_CHECKING:  # at run time found by __getattr__ below
     from nlgauge.apps.service.client import AsyncClient as AsyncClient
     from nlgauge.apps.service.client import Client as Client
     from nlgauge.core.corpus import join_documents as join_documents
-    from nlgauge.core.merging import Accumulator as Accumulator
     from nlgauge.core.pairs import ScoreMatrix as ScoreMatrix
     from nlgauge.core.pairs import matrix as matrix
     from nlgauge.core.rank import Ranking as Ranking
@@ -33,6 +32,7 @@ if typing.TYPE_CHECKING:  # at run time found by __getattr__ below
     from nlgauge.core.score_table import ScoreTable as ScoreTable
     from nlgauge.core.score_table import load_scores as load_scores
     from nlgauge.core.score_table import save_scores as save_scores
+    from nlgauge.core.scoring import Accumulator as Accumulator
     from nlgauge.core.scoring import score as score
     from nlgauge.core.scoring import score_systems as score_systems
     from nlgauge.core.signature import Signature as Signature
@@ -61,7 +61,7 @@ _MODULES = ("apps", "data", "errors", "metrics", "plugin", "studies", "testing")
 #: Public names by the module that has them. Each is imported when it is first used, so that `import nlgauge` and
 #: `nlgauge --version` need not wait for numpy and all metrics.
 _NAMES = {
-    "Accumulator": "nlgauge.core.merging",
+    "Accumulator": "nlgauge.core.scoring",
     "AsyncClient": "nlgauge.apps.service.client",
     "Client": "nlgauge.apps.service.client",
     "CorpusSummary": "nlgauge.studies.explain.corpus",

@@ -373,7 +373,7 @@ class Score(ComponentsResult):
         >>> len(nlgauge.Score.merge([cats, dogs]))
         2
         """
-        from nlgauge.core.merging import merge_scores
+        from nlgauge.core.score_table import merge_scores
 
         return merge_scores(scores)
 

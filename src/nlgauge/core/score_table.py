@@ -14,6 +14,7 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, TypedDict, overload
 
@@ -21,8 +22,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from nlgauge._version import __version__
+from nlgauge.core.metric import TextMetric
+from nlgauge.core.notes import run_fields
+from nlgauge.core.registry import recipe_from_signature
 from nlgauge.core.result import Result
-from nlgauge.core.score import Score, ScoreRecord
+from nlgauge.core.score import Score, ScoreRecord, SegmentNotes, count_notes, join_notes
 from nlgauge.core.score_layout import (
     Confidence,
     check_scores,
@@ -39,6 +43,8 @@ from nlgauge.io.storage import ContentError, FrozenTable, text_digest
 from nlgauge.io.table import Table
 
 if TYPE_CHECKING:
+    from nlgauge.stats.corpus_counts import CorpusCounts
+
     _ListOfScores = Sequence[Score]
 else:
     # polars reads any Sequence element by element, before it looks for the Arrow interface; so the table has the
@@ -297,3 +303,93 @@ def digests_of_texts(
     if sources is not None:
         digests["sources"] = text_digest(json.dumps(list(sources)))
     return digests
+
+
+def merge_scores(scores: Sequence[Score]) -> Score:
+    """All segments of the scores, in the order given; what does not go together is refused."""
+    scores = list(scores)
+    if not scores:
+        msg = "Score.merge needs at least one score, got none"
+        raise InputError(msg)
+    for number, score in enumerate(scores):
+        if not isinstance(score, Score):
+            msg = f"scores[{number}]: expected a Score, got {type(score).__name__}"
+            raise InputError(msg)
+    first = scores[0]
+    for number, score in enumerate(scores[1:], start=1):
+        _check(first, score, number)
+    notes = _notes(scores)
+    best, alignments, counts = (_of_all(scores, name) for name in ("best_reference", "alignments", "statistics"))
+    statistics = None
+    if counts is not None:
+        statistics = replace(counts[0], counts=np.concatenate([part.counts for part in counts]))
+    return replace(
+        first,
+        segments={name: np.concatenate([score.segments[name] for score in scores]) for name in first.segments},
+        signature=_signature(scores, notes),
+        notes=notes,
+        best_reference=None if best is None else np.concatenate(best),
+        alignments=None if alignments is None else tuple(chain(*alignments)),
+        corpus=_corpus(first, statistics),
+        statistics=statistics,
+        origin=None,
+    )
+
+
+def _of_all(scores: Sequence[Score], name: str) -> list[Any] | None:
+    """A field of each score, where all have it."""
+    values = [getattr(score, name) for score in scores]
+    return None if any(value is None for value in values) else values
+
+
+def _check(first: Score, other: Score, number: int) -> None:
+    if first.system != other.system:
+        msg = f"scores[{number}] is of system {other.system!r}, and scores[0] of {first.system!r}; merge each system"
+        raise InputError(msg)
+    counts = {**first.notes, **other.notes, **count_notes({})}
+    differing = [
+        one
+        for one in first.signature.difference(other.signature)
+        if (one.part == "recipe" and (one.field != "refs" or "source" in {one.left, one.right}))
+        or (one.part == "run" and one.key not in counts and one.key != "errors")
+    ]
+    if differing or set(first.segments) != set(other.segments):
+        found = "; ".join(f"{one.key}: {one.left} and {one.right}" for one in differing) or "other components"
+        msg = (
+            f"scores[{number}] was made otherwise than scores[0] ({found}), so that the two are not one score; score "
+            "them with one recipe, and with frozen tables where it looks at the corpus (idf=FILE, bounds=FILE)"
+        )
+        raise InputError(msg)
+
+
+def _notes(scores: Sequence[Score]) -> SegmentNotes:
+    """What is noted of each segment, under its new number."""
+    starts = np.cumsum([0, *(len(score) for score in scores)]).tolist()
+    moved = [
+        {name: tuple(segment + start for segment in segments) for name, segments in score.notes.items()}
+        for start, score in zip(starts, scores, strict=False)
+    ]
+    return join_notes(moved)
+
+
+def _signature(scores: Sequence[Score], notes: SegmentNotes) -> Signature:
+    first = scores[0].signature
+    counts = {score.signature.recipe.get("refs") for score in scores}
+    recipe = dict(first.recipe) | ({"refs": "var"} if len(counts) > 1 else {})
+    run = run_fields(notes) | {key: text for key, text in first.run.items() if key not in count_notes(notes)}
+    left_out = sum(int(score.signature.run.get("errors", "0")) for score in scores)
+    return Signature(first.metric, recipe, run | ({"errors": str(left_out)} if left_out else {}))
+
+
+def _corpus(first: Score, statistics: CorpusCounts | None) -> Mapping[str, float]:
+    """Scores of the whole corpus, where they are no means: from the counts of all segments."""
+    if not first.corpus:
+        return {}
+    metric = first.origin.metric if first.origin is not None else recipe_from_signature(first.signature)
+    if statistics is None or not isinstance(metric, TextMetric):
+        msg = (
+            f"{first.metric} is computed on the whole corpus, and the counts it is made of are not with these "
+            "scores, so that they cannot be merged; score the texts in one call"
+        )
+        raise InputError(msg)
+    return metric.corpus_scores(statistics)

@@ -1,4 +1,7 @@
-"""The two functions most users need. Both build recipes and hand them to the runner."""
+"""Functions that most users need: `score`, `score_systems`, and the `Accumulator` of scores that come in batches.
+
+All build recipes and hand them to the runner.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +11,8 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from nlgauge.core.composite import CompositeMetric, member_signatures
-from nlgauge.core.corpus import References, make_corpus
-from nlgauge.core.metric import Metric, looks_alone
+from nlgauge.core.corpus import Corpus, References, make_corpus
+from nlgauge.core.metric import Metric, base_metrics, looks_alone
 from nlgauge.core.options import did_you_mean
 from nlgauge.core.pipeline import run_metrics
 from nlgauge.core.prepare import SignatureCheck
@@ -27,7 +30,7 @@ from nlgauge.core.signature import ENGINE_FIELDS, VERSION_FIELDS, Signature
 from nlgauge.core.vector_metric import VectorMetric
 from nlgauge.encoders.base import precision_name
 from nlgauge.encoders.load import engine_names, engine_of_signature, is_added
-from nlgauge.errors import NlgaugeWarning, RecipeError, SignatureError, user_stacklevel
+from nlgauge.errors import InputError, NlgaugeWarning, RecipeError, SignatureError, user_stacklevel
 from nlgauge.text.windows import NO_WINDOWS
 
 if TYPE_CHECKING:
@@ -124,6 +127,100 @@ class Call(NamedTuple):
         alone = looks_alone(self.recipes)
         corpus = make_corpus(systems, refs, ref_streams=ref_streams, sources=sources, alone=alone)
         return ScoreTable(tuple(run_metrics(self.recipes, corpus, self.run, check_signature=self.check_signature)))
+
+
+class Accumulator:
+    """A score that grows: `update` with texts, `compute` the score of all of them, `reset` to begin again.
+
+    `compute` gives what `nlgauge.score` gives for all texts in one call, bit for bit. Recipes that do not look at the
+    corpus score each batch as it comes, and keep numbers; the others (`idf=refs`, SentSim with `bounds=corpus`,
+    `transforms=position-norm`) keep the texts and score them in `compute`. Options are those of `nlgauge.score`.
+
+    >>> import nlgauge
+    >>> running = nlgauge.Accumulator("bertscore")
+    >>> for text in ("A cat sat.", "A dog ran."):
+    ...     running.update([text], [text])
+    >>> len(running.compute())
+    2
+    """
+
+    def __init__(self, metric: AnyMetric | None = None, **options: Unpack[ScoreKeywords]) -> None:
+        chosen = one_metric(metric, function="Accumulator")
+        self._recipes, self._run, self._check = resolved_call(chosen, options)
+        self.keeps_texts = any(_looks_at_corpus(recipe) for recipe in base_metrics(self._recipes))
+        """Whether the recipe looks at the whole corpus, so that texts are scored in `compute`."""
+        self._texts: list[Corpus] = []
+        self._scores: list[Score] = []
+
+    def __len__(self) -> int:
+        return sum(map(len, self._scores)) + sum(map(len, self._texts))
+
+    def update(
+        self,
+        hyps: Iterable[str],
+        refs: References | None = None,
+        *,
+        ref_streams: Iterable[Iterable[str]] | None = None,
+        sources: Iterable[str] | None = None,
+    ) -> None:
+        """Add segments; arguments are those of `nlgauge.score`. Texts that are refused leave all as it was."""
+        corpus = self.check(hyps, refs, ref_streams=ref_streams, sources=sources)
+        if self._texts and (corpus.sources is None) != (self._texts[0].sources is None):
+            msg = "sources must be given in every update() or in none"
+            raise InputError(msg)
+        if self.keeps_texts:
+            self._texts.append(corpus)
+        else:
+            self._scores += run_metrics(self._recipes, corpus, self._run, check_signature=self._check)
+
+    def check(
+        self,
+        hyps: Iterable[str],
+        refs: References | None = None,
+        *,
+        ref_streams: Iterable[Iterable[str]] | None = None,
+        sources: Iterable[str] | None = None,
+    ) -> Corpus:
+        """The texts as `update` would add them; what it would refuse is refused."""
+        alone = looks_alone(self._recipes)
+        return make_corpus({"": hyps}, refs, ref_streams=ref_streams, sources=sources, alone=alone)
+
+    def merge(self, other: Accumulator) -> None:
+        """Add what another one of the same recipe has seen, such as that of another process."""
+        if other is self:
+            msg = "an Accumulator cannot take in itself: every segment would count twice"
+            raise InputError(msg)
+        if (self._recipes, self.keeps_texts) != (other._recipes, other.keeps_texts):
+            msg = "an Accumulator takes in one of the same recipe; this one has another"
+            raise InputError(msg)
+        self._texts += other._texts
+        self._scores += other._scores
+
+    def compute(self) -> Score:
+        """The score of all segments so far."""
+        if not len(self):
+            msg = "there is nothing to compute yet: call update() with texts first"
+            raise InputError(msg)
+        if not self.keeps_texts:
+            # Batches that have been joined need not be joined again.
+            self._scores = [Score.merge(self._scores)]
+            return self._scores[0]
+        sources = None if self._texts[0].sources is None else [s for one in self._texts for s in one.sources or ()]
+        corpus = Corpus(
+            {"": [text for one in self._texts for text in one.systems[""]]},
+            [group for one in self._texts for group in one.references],
+            sources=sources,
+        )
+        return run_metrics(self._recipes, corpus, self._run, check_signature=self._check)[0]
+
+    def reset(self) -> None:
+        """Forget all segments; the model stays in memory."""
+        self._texts, self._scores = [], []
+
+
+def _looks_at_corpus(recipe: Metric) -> bool:
+    """Whether the score of a segment depends on the others."""
+    return recipe.whole_corpus or recipe.group > 1 or (isinstance(recipe, VectorMetric) and recipe.counts_idf)
 
 
 def resolved_call(metrics: Sequence[AnyMetric], options: Mapping[str, Any]) -> Call:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from nlgauge.core.corpus import checked_list, checked_texts
-from nlgauge.core.merging import Accumulator
+from nlgauge.core.scoring import Accumulator
 from nlgauge.errors import InputError, RecipeError
 
 __all__ = ["BatchScorer"]

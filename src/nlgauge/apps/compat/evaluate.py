@@ -40,14 +40,13 @@ from nlgauge._version import __version__
 from nlgauge.apps.compat import bert_score, check_lengths, reference_groups
 from nlgauge.core.corpus import checked_list, checked_texts, make_corpus
 from nlgauge.core.kinds import Flag, Float, Int
-from nlgauge.core.merging import Accumulator
 from nlgauge.core.metric import Metric
 from nlgauge.core.notes import run_fields
 from nlgauge.core.options import Option, did_you_mean
 from nlgauge.core.prepare import PreparedTextMetric, prepare
 from nlgauge.core.registry import METRICS
 from nlgauge.core.run_options import RunOptions
-from nlgauge.core.scoring import score
+from nlgauge.core.scoring import Accumulator, score
 from nlgauge.core.signature import Signature
 from nlgauge.errors import InputError, MissingExtraError, RecipeError
 from nlgauge.io.packages import package_version, require

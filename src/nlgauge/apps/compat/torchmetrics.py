@@ -17,9 +17,8 @@ from typing import Any
 
 from nlgauge.apps.compat import check_lengths, reference_groups
 from nlgauge.core.corpus import checked_texts
-from nlgauge.core.merging import Accumulator
 from nlgauge.core.score import Score
-from nlgauge.core.scoring import one_metric, resolved_call, score
+from nlgauge.core.scoring import Accumulator, one_metric, resolved_call, score
 from nlgauge.errors import InputError, MissingExtraError
 
 __all__ = ["TextScore"]
