@@ -7,10 +7,10 @@ import pickle
 import pytest
 
 import nlgauge
-from nlgauge.core.composite import member_recipe, member_signatures, member_text, split_outside
+from nlgauge.core.composite import member_recipe, member_text, split_outside
 from nlgauge.core.metric import base_metrics
 from nlgauge.core.registry import parse_metric, split_recipe, with_options
-from nlgauge.core.signature import Signature, member_fields, plain_key
+from nlgauge.core.signature import Signature, plain_key
 from nlgauge.errors import RecipeError, SignatureError
 from nlgauge.metrics.bertscore import BERTScore
 from nlgauge.metrics.chrf import ChrF
@@ -78,10 +78,9 @@ def test_members_may_be_recipes() -> None:
 
 def test_fields_of_members_have_their_number() -> None:
     signature = Signature.parse("ensemble|members:bertscore+chrf|norms:shipped[ab]|1.layer:4|2.chars:6|model:minilm")
-    first, second = member_signatures(signature)
+    first, second = signature.members
     assert (first.metric, dict(first.recipe)) == ("bertscore", {"layer": "4", "model": "minilm"})
     assert (second.metric, second.recipe["chars"]) == ("chrf", "6")
-    assert member_fields(signature.recipe, 2) == {"chars": "6"}
     assert (plain_key("12.layer"), plain_key("layer"), plain_key("a.b")) == ("layer", "layer", "a.b")
     assert signature.short().startswith("ensemble|mb:bertscore+chrf|nm:shipped[ab]|1.l:4")
 

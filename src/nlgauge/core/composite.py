@@ -25,9 +25,9 @@ from numpy.typing import NDArray
 from nlgauge.core.kinds import Kind, as_text
 from nlgauge.core.metric import Metric, SystemResult, base_metrics
 from nlgauge.core.notes import count_fields, run_fields
-from nlgauge.core.options import Option, option
+from nlgauge.core.options import option
 from nlgauge.core.score import Score, count_notes, join_notes
-from nlgauge.core.signature import RUNNER_FIELDS, Signature, member_fields, member_key
+from nlgauge.core.signature import RUNNER_FIELDS, Signature, member_key
 from nlgauge.errors import RecipeError
 
 if TYPE_CHECKING:
@@ -132,13 +132,6 @@ class CompositeMetric(Metric):
     def whole_corpus(self) -> bool:  # type: ignore[override]  # by its members
         """Whether a member's score of a pair depends on the other pairs."""
         return any(member.whole_corpus for member in self.base_metrics)
-
-    def known_options_of_members(self) -> dict[str, Option]:
-        """Options that the composite or one of its members takes."""
-        found = dict(self.options())
-        for member in self.base_metrics:
-            found |= {name: about for name, about in member.options().items() if name not in found}
-        return found
 
     def check(self) -> None:
         """Read the members, so that a wrong one is an error before anything runs."""
@@ -267,18 +260,6 @@ def _sign_together(
     names = "+".join(signature.metric for signature in signatures)
     fields = metric.own_fields(dict(resolved.fields) | {"members": names})
     return Signature(metric.name, fields | own | shared | dict(common))
-
-
-def member_signatures(signature: Signature) -> list[Signature]:
-    """The recipe parts of the members that a composite's signature holds; of any other signature itself."""
-    if "members" not in signature.recipe:
-        return [signature]
-    shared = {key: text for key, text in signature.recipe.items() if key in RUNNER_FIELDS}
-    names = signature.recipe["members"].split("+")
-    return [
-        Signature(name, member_fields(signature.recipe, number) | shared)
-        for number, name in enumerate(names, start=1)
-    ]
 
 
 def texts_of_options(given: Mapping[str, Any]) -> dict[str, str]:

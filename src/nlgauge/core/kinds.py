@@ -15,24 +15,6 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
-__all__ = [
-    "Choice",
-    "FigureFile",
-    "Flag",
-    "Float",
-    "Folder",
-    "InputFile",
-    "Int",
-    "Kind",
-    "Many",
-    "NameList",
-    "NumberList",
-    "OutputFile",
-    "Pattern",
-    "Text",
-    "TextColumn",
-]
-
 
 class Kind(ABC):
     """Values of one kind."""

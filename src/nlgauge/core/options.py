@@ -23,8 +23,6 @@ from nlgauge.errors import RecipeError
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-__all__ = ["BY_PROFILE", "Option", "OptionSet", "did_you_mean", "option", "seed_option"]
-
 #: Letters that the start of a name must have to stand for it.
 _LEAST_START = 3
 

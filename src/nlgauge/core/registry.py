@@ -19,7 +19,6 @@ from typing import Any
 from nlgauge.core.composite import (
     CompositeMetric,
     member_recipe,
-    member_signatures,
     member_text,
     split_outside,
     texts_of_options,
@@ -230,7 +229,7 @@ def recipe_from_signature(signature: str | Signature, **replace: Any) -> Metric:
     metric, recipe = check_signature_fields(parsed), parsed.recipe
     options = metric.options_from_signature(recipe)
     if issubclass(metric, CompositeMetric):
-        members = [_member_from_signature(one, replace) for one in member_signatures(parsed)]
+        members = [_member_from_signature(one, replace) for one in parsed.members]
         options["members"] = metric.options()["members"].check(members)
         replace = {key: value for key, value in replace.items() if key in metric.options()}
     if issubclass(metric, VectorMetric):
@@ -272,7 +271,7 @@ def check_signature_fields(signature: Signature) -> type[Metric]:
     metric = metric_class(signature.metric)
     known = signature_fields(metric)
     if issubclass(metric, CompositeMetric):
-        for number, member in enumerate(member_signatures(signature), start=1):
+        for number, member in enumerate(signature.members, start=1):
             known += tuple(member_key(number, key) for key in signature_fields(metric_class(member.metric)))
     for key in signature.recipe:
         if key not in known:

@@ -10,7 +10,6 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from nlgauge.core.composite import CompositeMetric, member_signatures
 from nlgauge.core.corpus import Corpus, References, make_corpus
 from nlgauge.core.metric import Metric, base_metrics, looks_alone
 from nlgauge.core.options import did_you_mean
@@ -331,9 +330,7 @@ def _is_signature(metric: str) -> bool:
 
 def _engine_of_signatures(signatures: Sequence[Signature | None]) -> dict[str, str]:
     """Engine and precision that the signatures of a call name; some models bring their own engine."""
-    recipes = [
-        one.recipe for signature in signatures if signature is not None for one in member_signatures(signature)
-    ]
+    recipes = [one.recipe for signature in signatures if signature is not None for one in signature.members]
     given = [recipe for recipe in recipes if not is_added(recipe.get("model", ""))]
     engines: dict[str, None] = {}
     for text in (recipe[key] for recipe in given for key in ("engine", "sentence_engine") if key in recipe):
@@ -360,13 +357,8 @@ def _engine_of_signatures(signatures: Sequence[Signature | None]) -> dict[str, s
 
 def _check_known(shared: Mapping[str, Any], recipes: Sequence[Metric], run_names: set[str]) -> None:
     """An option that no metric of the call knows is a mistake, not something to ignore."""
-    known = {
-        name: about
-        for recipe in recipes
-        for name, about in (
-            recipe.known_options_of_members() if isinstance(recipe, CompositeMetric) else recipe.options()
-        ).items()
-    }
+    own = (metric.options() for recipe in recipes for metric in (recipe, *recipe.base_metrics))
+    known = dict.fromkeys(name for options in own for name in options)
     for name in shared:
         if name not in known:
             names = ", ".join(dict.fromkeys(recipe.name for recipe in recipes))

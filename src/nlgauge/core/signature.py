@@ -109,11 +109,6 @@ def plain_key(key: str) -> str:
     return rest if dot and number.isdigit() else key
 
 
-def member_fields(fields: Mapping[str, str], number: int) -> dict[str, str]:
-    """The fields that belong to a member (from 1), under their plain names."""
-    return {plain_key(key): text for key, text in fields.items() if key == member_key(number, plain_key(key))}
-
-
 class FieldDifference(NamedTuple):
     """One key on which two signatures disagree; None where a side lacks it."""
 
@@ -152,6 +147,19 @@ class Signature:
         # A colon would be taken for that of a field; metrics of other tools may have one in their name.
         metric = _BREAKING.sub(_quote, self.metric).replace(":", "%3A")
         return "|".join([metric, *([_join(self.recipe)] if self.recipe else [])])
+
+    @property
+    def members(self) -> list[Signature]:
+        """Recipe parts of the metrics that a metric of several joins; of any other metric the signature itself."""
+        if "members" not in self.recipe:
+            return [self]
+        shared = {key: text for key, text in self.recipe.items() if key in RUNNER_FIELDS}
+        found = []
+        for number, name in enumerate(self.recipe["members"].split("+"), start=1):
+            head = member_key(number, "")
+            own = {key.removeprefix(head): text for key, text in self.recipe.items() if key.startswith(head)}
+            found.append(Signature(name, own | shared))
+        return found
 
     def short(self) -> str:
         """The same with abbreviated keys, for a table's caption; it does not parse back into a recipe."""

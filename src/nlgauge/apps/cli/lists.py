@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from nlgauge.apps.cli.common import METRIC, QUIET, format_flag, read_columns
 from nlgauge.apps.cli.flags import Command, Flags
 from nlgauge.apps.cli.outputs import report
-from nlgauge.core.composite import member_signatures
 from nlgauge.core.kinds import Many, Text, TextColumn
 from nlgauge.core.options import OptionSet, did_you_mean, option
 from nlgauge.core.registry import METRICS, check_signature_fields, metric_class, todays_signature
@@ -150,7 +149,7 @@ def _show(args: argparse.Namespace) -> int:
         return 0
     signature = todays_signature(_parse(args.left))
     check_signature_fields(signature)
-    for member in {id(member): member for member in (signature, *member_signatures(signature))}.values():
+    for member in {id(member): member for member in (signature, *signature.members)}.values():
         _check_options(member)
     for key in signature.run:
         if plain_key(key) not in MEANINGS:

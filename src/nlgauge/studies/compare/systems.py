@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nlgauge.core.composite import member_signatures
 from nlgauge.core.corpus import References
 from nlgauge.core.score import Score
 from nlgauge.core.scoring import Metrics, score_systems
@@ -112,7 +111,7 @@ def notes(found: MetricComparison, sample: Sample, settings: CompareSettings) ->
 def own_idf_notes(signature: str) -> list[str]:
     """Metrics that weigh a system's output by idf of that output alone, with the recipe that does not."""
     try:
-        members = member_signatures(Signature.parse(signature))
+        members = Signature.parse(signature).members
     except SignatureError:  # scores of another tool
         return []
     metrics = dict.fromkeys(one.metric for one in members if one.recipe.get("idf", "").startswith("both["))
