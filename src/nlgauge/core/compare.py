@@ -100,7 +100,9 @@ class Comparisons:
                 for system, segments in systems.items():
                     target = found.setdefault(number, {}).setdefault(system, {})
                     for index in target.keys() & segments.keys():
-                        if not _same(target[index], segments[index]):
+                        left, right = target[index], segments[index]
+                        flags = (left.zero_weight, left.unconverged) == (right.zero_weight, right.unconverged)
+                        if not flags or not np.array_equal(left.values, right.values, equal_nan=True):
                             msg = f"segment {index} of metric {number} was compared twice, with different results"
                             raise InputError(msg)
                     target.update(segments)
@@ -161,14 +163,12 @@ def unpack_systems(packed: Mapping[str, Any], *, offset: int = 0) -> dict[str, d
     return found
 
 
-def _same(one: Comparison, other: Comparison) -> bool:
-    flags = (one.zero_weight, one.unconverged) == (other.zero_weight, other.unconverged)
-    return flags and np.array_equal(one.values, other.values, equal_nan=True)
-
-
 def compare(prepared: Prepared, segments: range | None = None, *, only: Collection[int] | None = None) -> Comparisons:
     """Compare the segments (default: all) under every metric that looks at vectors, or `only` those numbers."""
-    segments = _checked(prepared, segments)
+    segments = prepared.segments if segments is None else segments
+    if segments.step != 1 or not 0 <= segments.start <= segments.stop <= len(prepared):
+        msg = f"segments must be a range within 0 to {len(prepared)} in steps of 1, got {segments!r}"
+        raise InputError(msg)
     found: dict[int, dict[str, dict[int, Comparison]]] = {}
 
     def collect(number: int, pairs: BlockPairs) -> None:
@@ -209,15 +209,6 @@ def planned_encodings(prepared: Prepared) -> Iterator[tuple[Encoder, tuple[int, 
         tokens = members[0].tokenized.tokens
         texts = distinct_texts(members, prepared.segments)
         yield group.encoder, layers_of(members), [tokens[text] for text in texts]
-
-
-def _checked(prepared: Prepared, segments: range | None) -> range:
-    if segments is None:
-        return prepared.segments
-    if segments.step != 1 or not 0 <= segments.start <= segments.stop <= len(prepared):
-        msg = f"segments must be a range within 0 to {len(prepared)} in steps of 1, got {segments!r}"
-        raise InputError(msg)
-    return segments
 
 
 def windows(metrics: Sequence[PreparedMetric], segments: range, layers: int) -> Iterator[range]:
@@ -347,7 +338,9 @@ class Checkpoint(Document):
                 os.truncate(path, end)
             damaged = self._take(data[:end].split(b"\n")[1:-1])
             if damaged:
-                _warn_of_damage(path, damaged)
+                many = f"lines {', '.join(map(str, damaged))} were" if len(damaged) > 1 else f"line {damaged[0]} was"
+                msg = f"{str(path)!r}: {many} changed after being written; dropped, and computed again"
+                warnings.warn(msg, NlgaugeWarning, stacklevel=user_stacklevel())
                 write_atomic(path, _HEAD + b"".join(line + b"\n" for line in self._lines.values()))
         except OSError as error:
             msg = f"the state cannot be kept in {str(path)!r}: {error.strerror}"
@@ -402,9 +395,3 @@ def _texts_digest(corpus: Corpus, segments: range) -> str:
     for index in segments:
         state.update(json.dumps(segment_texts([corpus], index)).encode() + b"\n")
     return state.hexdigest()
-
-
-def _warn_of_damage(path: Path, lines: list[int]) -> None:
-    many = f"lines {', '.join(map(str, lines))} were" if len(lines) > 1 else f"line {lines[0]} was"
-    msg = f"{str(path)!r}: {many} changed after being written; dropped, and computed again"
-    warnings.warn(msg, NlgaugeWarning, stacklevel=user_stacklevel())

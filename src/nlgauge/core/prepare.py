@@ -139,14 +139,11 @@ def prepare(
     check_annotated_languages(metrics)
     if warn:
         warn_about_languages(metrics)
-    run = _Preparation(corpus, options, warn)
     # Texts first, because a package that is missing shows there before a model is loaded.
-    prepared: dict[int, PreparedMetric | PreparedTextMetric] = {
-        number: run.prepare_text_metric(metric)
-        for number, metric in enumerate(metrics)
-        if isinstance(metric, TextMetric)
-    }
-    groups = [run.prepare_group(spec, sharing) for spec, sharing in specs.items()]
+    texts = {number: metric for number, metric in enumerate(metrics) if isinstance(metric, TextMetric)}
+    prepared: dict[int, PreparedMetric | PreparedTextMetric] = {}
+    prepared |= _prepare_texts(texts, corpus, options, warn=warn)
+    groups = [_prepare_group(spec, sharing, corpus, options, warn=warn) for spec, sharing in specs.items()]
     for group in groups:
         prepared |= group.metrics
     ready = tuple(prepared[number] for number in range(len(metrics)))
@@ -169,60 +166,54 @@ def segment_texts(corpora: Sequence[Corpus], index: int) -> list[str]:
     return outputs + [text for corpus in corpora for text in corpus.references[index]]
 
 
-@dataclass(frozen=True, eq=False)
-class _Preparation:
-    """What all metrics of a run are prepared with."""
-
-    corpus: Corpus
-    options: RunOptions
-    warn: bool
-
-    @cached_property
-    def text_notes(self) -> dict[str, SegmentNotes]:
-        """Notes of texts that no model looks at."""
-        corpus = self.corpus
-        notes = check_texts(corpus, empty=self.options.empty)
-        if self.warn:
-            warn_about_empty(notes, corpus.names)
-        return notes
-
-    def prepare_text_metric(self, metric: TextMetric) -> PreparedTextMetric:
+def _prepare_texts(
+    metrics: Mapping[int, TextMetric], corpus: Corpus, options: RunOptions, *, warn: bool
+) -> dict[int, PreparedTextMetric]:
+    """Metrics without a model, all with the same notes."""
+    notes = check_texts(corpus, empty=options.empty) if metrics else {}
+    if warn:
+        warn_about_empty(notes, corpus.names)
+    prepared = {}
+    for number, metric in metrics.items():
         alone = metric.against == "nothing"
-        view = self.corpus if alone else self.corpus.compared_with("refs", metric=metric.name, choice=False)
+        view = corpus if alone else corpus.compared_with("refs", metric=metric.name, choice=False)
         about = {"refs": "none" if alone else view.reference_count, "nlgauge": __version__, "sig": GRAMMAR}
         signature = Signature(metric.name, metric.describe_texts() | about)
-        prepared = PreparedTextMetric(metric, view, self.text_notes, signature)
-        if self.warn:
+        prepared[number] = PreparedTextMetric(metric, view, notes, signature)
+        if warn:
             warn_about_text_language(metric, view)
-        return prepared
+    return prepared
 
-    def prepare_group(self, spec: EncodingSpec, metrics: Mapping[int, AnyVectorMetric]) -> EncodingGroup:
-        corpus, options = self.corpus, self.options
-        try:
-            encoder = load_encoder(spec.model, **options.loading)
-        except ModelNotFoundError as error:
-            raise with_reason(error, spec.model, (metric.lang for metric in metrics.values())) from error
-        texts = corpus.lowered if spec.lowercase == "yes" else corpus
-        views = _tokenise(list(metrics.values()), texts, encoder, spec)
-        unknown = {against: view.corpus.unknown_only(view.tokens) for against, view in views.items()}
-        for metric in metrics.values():
-            if metric.unknown == "error" and metric.reads_with(encoder):
-                _refuse_unknown(unknown[metric.against], encoder.model, corpus.names)
-        notes = {}
-        for against, view in views.items():
-            notes[against] = check_tokens(view, long=options.long, empty=options.empty)
-            if self.warn:
-                languages = {metric.lang for metric in metrics.values() if metric.lang}
-                warn_about_tokens(view, notes[against], languages=languages)
-        prepared = {}
-        for number, metric in metrics.items():
-            against = metric.against
-            prepared[number] = _prepare_metric(
-                metric, views[against], notes[against], options, has_unknown=bool(unknown[against])
-            )
-        for one in prepared.values():
-            one.metric.check_recipe(one.signature.recipe, one.state)
-        return EncodingGroup(encoder, prepared)
+
+def _prepare_group(
+    spec: EncodingSpec, metrics: Mapping[int, AnyVectorMetric], corpus: Corpus, options: RunOptions, *, warn: bool
+) -> EncodingGroup:
+    """Metrics that share an encoding."""
+    try:
+        encoder = load_encoder(spec.model, **options.loading)
+    except ModelNotFoundError as error:
+        raise with_reason(error, spec.model, (metric.lang for metric in metrics.values())) from error
+    texts = corpus.lowered if spec.lowercase == "yes" else corpus
+    views = _tokenise(list(metrics.values()), texts, encoder, spec)
+    unknown = {against: view.corpus.unknown_only(view.tokens) for against, view in views.items()}
+    for metric in metrics.values():
+        if metric.unknown == "error" and metric.reads_with(encoder):
+            _refuse_unknown(unknown[metric.against], encoder.model, corpus.names)
+    notes = {}
+    for against, view in views.items():
+        notes[against] = check_tokens(view, long=options.long, empty=options.empty)
+        if warn:
+            languages = {metric.lang for metric in metrics.values() if metric.lang}
+            warn_about_tokens(view, notes[against], languages=languages)
+    prepared = {
+        number: _prepare_metric(
+            metric, views[metric.against], notes[metric.against], options, has_unknown=bool(unknown[metric.against])
+        )
+        for number, metric in metrics.items()
+    }
+    for one in prepared.values():
+        one.metric.check_recipe(one.signature.recipe, one.state)
+    return EncodingGroup(encoder, prepared)
 
 
 def _tokenise(
