@@ -103,7 +103,7 @@ _BUILT_IN = (
         metric="none",
         group="study",
         at_once=False,
-        command="nlgauge.apps.cli.discourse:change_command",
+        command="nlgauge.apps.cli.studies:change_discourse",
     ),
     Operation(
         name="sensitivity",
@@ -115,7 +115,7 @@ _BUILT_IN = (
         metric="several",
         group="study",
         at_once=False,
-        command="nlgauge.apps.cli.sensitivity:change_command",
+        command="nlgauge.apps.cli.studies:change_sensitivity",
         without=("alignments",),
     ),
 )

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from tests.apps.cli.conftest import Run
 
-from nlgauge.apps.cli.completion import completion_script
+from nlgauge.apps.cli.lists import completion_script
 from nlgauge.core.registry import METRICS
 
 BASH = shutil.which("bash")

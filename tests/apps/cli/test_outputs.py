@@ -119,7 +119,7 @@ def test_a_folder_that_cannot_be_written_is_said_by_the_name_that_was_given(
     refused: Refusal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A check by the system's own word, so that it holds for root too."""
-    monkeypatch.setattr("nlgauge.apps.cli.outputs.os.access", lambda *_: False)
+    monkeypatch.setattr("nlgauge.apps.cli.common.os.access", lambda *_: False)
     assert "cannot write 'x.tsv': the folder '.' is read-only for you" in refused(1, *SCORE, "-o", "x.tsv")
 
 

@@ -43,7 +43,7 @@ _GROUPS = {
     "Study metrics": {
         "study meta": _Command("meta", "correlate metrics with human judgements"),
         "study tune-layer": _Command("meta", "find the layer that correlates best with judgements"),
-        "study stress": _Command("stress", "test metrics on perturbed texts and adversarial triples"),
+        "study stress": _Command("studies", "test metrics on perturbed texts and adversarial triples"),
         "study ensemble": _Command("meta", "search for the best pair of metrics to join"),
         "study reproduce": _Command("reproduce", "recompute published tables and figures; 'list' shows all"),
     },
@@ -63,7 +63,7 @@ _GROUPS = {
         "models": _Command("lists", "list, download or locate models"),
         "data": _Command("datasets", "list, describe or check data sets with human judgements"),
         "normalise": _Command("build", "split contractions, change word order, remove punctuation"),
-        "completion": _Command("completion", "print a completion script for the shell"),
+        "completion": _Command("lists", "print a completion script for the shell"),
     },
 }
 
@@ -196,8 +196,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _run(words: Sequence[str], args: Namespace) -> int:
     parser_for(words).parse_args(words, args)
     # Neither the version nor the list of commands waits for these.
-    from nlgauge.apps.cli.common import check_arguments
-    from nlgauge.apps.cli.outputs import write_result
+    from nlgauge.apps.cli.common import check_arguments, write_result
     from nlgauge.apps.cli.project_file import apply_settings
 
     loading_is_over()
@@ -227,7 +226,7 @@ def _open_streams() -> None:
         while os.open(os.devnull, os.O_RDWR) < 2:
             pass
     if sys.stdout is None:
-        from nlgauge.apps.cli.outputs import ClosedOutput
+        from nlgauge.apps.cli.common import ClosedOutput
 
         sys.stdout = ClosedOutput()
     if sys.stderr is None:

@@ -13,9 +13,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from nlgauge.apps.cli.align_fit import FIT, MODEL_FLAGS, chosen_layer, parallel_texts, warn_of_languages
-from nlgauge.apps.cli.common import MODEL, OutputOptions, output_file, read_columns, run_options
+from nlgauge.apps.cli.common import (
+    MODEL,
+    OutputOptions,
+    check_has_name,
+    output_file,
+    read_columns,
+    report,
+    run_options,
+    saving,
+)
 from nlgauge.apps.cli.flags import Command, Flags, read_options
-from nlgauge.apps.cli.outputs import check_has_name, report, saving
 from nlgauge.core.kinds import Choice, Folder, InputFile, Int, Many, Text, TextColumn
 from nlgauge.core.options import OptionSet, option
 from nlgauge.core.run_options import Progress, RunOptions

@@ -13,9 +13,19 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nlgauge.apps.cli.common import MODEL, output_file, read_columns, run_flags, run_options
+from nlgauge.apps.cli.common import (
+    MODEL,
+    check_has_name,
+    output_file,
+    read_columns,
+    report,
+    run_flags,
+    run_options,
+    saving,
+    write_figure,
+    write_output,
+)
 from nlgauge.apps.cli.flags import Command, Flags, given_options, read_options, refuse_flags
-from nlgauge.apps.cli.outputs import check_has_name, report, saving, write_figure, write_output
 from nlgauge.core.kinds import Choice, FigureFile, InputFile, Int, Many, OutputFile, Text, TextColumn
 from nlgauge.core.options import OptionSet, option
 from nlgauge.core.run_options import Progress, RunOptions

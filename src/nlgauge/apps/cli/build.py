@@ -10,14 +10,16 @@ from nlgauge.apps.cli.common import (
     OutputOptions,
     TableModel,
     TextInputs,
+    check_writable,
     output_file,
     read_columns,
     read_texts,
+    report,
     run_flags,
     run_options,
+    write_output,
 )
 from nlgauge.apps.cli.flags import Command, Flags, given_options
-from nlgauge.apps.cli.outputs import check_writable, report, write_output
 from nlgauge.core.kinds import Choice, Int, Many, Text, TextColumn
 from nlgauge.core.options import OptionSet, option, seed_option
 from nlgauge.core.run_options import RunOptions

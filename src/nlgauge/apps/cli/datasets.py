@@ -8,9 +8,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from nlgauge.apps.cli.common import check_documents, format_flag, read_documents
+from nlgauge.apps.cli.common import check_documents, format_flag, read_documents, write_result
 from nlgauge.apps.cli.flags import Command, Flags
-from nlgauge.apps.cli.outputs import write_result
 from nlgauge.core.kinds import Folder, Int, Many, Text
 from nlgauge.core.options import OptionSet, option
 from nlgauge.data.cards import DATA_CARDS, DataChecks, DataList, check, describe_card, find_data_card, load, recognise

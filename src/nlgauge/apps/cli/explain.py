@@ -18,20 +18,22 @@ from nlgauge.apps.cli.common import (
     check_metrics,
     metric_options,
     output_flags,
+    report,
     run_options,
     scoring_flags,
     scoring_options,
+    write_figure,
+    write_output,
+    write_result,
 )
 from nlgauge.apps.cli.datasets import data_flags, load_data
 from nlgauge.apps.cli.flags import Command, Flags, flag_of, given_options, read_options, refuse_flags
 from nlgauge.apps.cli.operations import commands_of_group, read_segments, run_operation
-from nlgauge.apps.cli.outputs import report, write_figure, write_output, write_result
 from nlgauge.apps.operations import operations
 from nlgauge.core.kinds import Choice, FigureFile, Flag, InputFile, Int, Many, Text
-from nlgauge.core.metric import looks_alone
+from nlgauge.core.metric import Metric, looks_alone
 from nlgauge.core.options import OptionSet, option
 from nlgauge.core.run_options import RunOptions
-from nlgauge.core.scoring import recipes_and_run
 from nlgauge.errors import RecipeError
 from nlgauge.io.canvas import save_figure
 from nlgauge.io.textfiles import file_label
@@ -96,12 +98,11 @@ def _word_options(args: argparse.Namespace) -> dict[str, Any]:
 # explain pair
 
 
-def _check_pair(args: argparse.Namespace) -> None:
+def _check_pair(args: argparse.Namespace, recipe: Metric) -> None:
     """Refuse texts that the metric does not read, and flags of a figure without one."""
     if not args.ref_text and args.source_text is None:
         msg = "nlgauge explain pair needs a text to compare with: --ref-text TEXT or --source-text TEXT"
         raise RecipeError(msg)
-    (recipe,), _ = recipes_and_run(args.metric, metric_options(args))
     with_source = getattr(recipe, "against", "refs") == "source"
     if args.source_text is not None and not with_source:
         fix = "leave it out" if args.ref_text else "give --ref-text TEXT instead"
@@ -146,8 +147,8 @@ def wants_colour(stream: TextIO) -> bool:
 def _pair(args: argparse.Namespace) -> int:
     from nlgauge.studies.explain.pairs import explain_pair
 
-    check_metrics(args)
-    _check_pair(args)
+    (recipe,) = check_metrics(args).recipes
+    _check_pair(args, recipe)
     explanation = explain_pair(
         args.hyp_text,
         args.ref_text or None,
@@ -215,9 +216,8 @@ def _check_evaluate(args: argparse.Namespace) -> None:
         refuse_flags(args, ["pieces"], "belongs to --method match")
 
 
-def _check_source_side(args: argparse.Namespace, metrics: Sequence[str]) -> None:
+def _check_source_side(args: argparse.Namespace, recipes: Sequence[Metric]) -> None:
     """Refuse to evaluate words of the source by metrics that do not read it."""
-    recipes, _ = recipes_and_run(metrics, metric_options(args))
     names = [recipe.name for recipe in recipes if getattr(recipe, "against", "refs") != "source"]
     if names and args.side != "hypothesis":
         msg = f"--side {args.side} is of the source, which {names[0]} does not read; use -m {names[0]}:against=source"
@@ -246,8 +246,7 @@ def _errors_of_data(args: argparse.Namespace) -> Iterator[ErrorAgreement]:
         raise RecipeError(msg)
     metrics = args.metric or ["bertscore"]
     if args.scores is None:
-        check_metrics(args, metrics)
-        _check_source_side(args, metrics)
+        _check_source_side(args, check_metrics(args, metrics).recipes)
     options = _word_options(args)
     for langpair in table.langpairs:
         part = table.where(langpair=langpair)

@@ -18,14 +18,16 @@ from nlgauge.apps.cli.common import (
     metric_options,
     output_file,
     output_flags,
+    report,
     run_flags,
     run_options,
     scoring_flags,
+    write_output,
+    write_result,
 )
-from nlgauge.apps.cli.compare_inputs import ScoreFiles, score_columns, score_file_flags
+from nlgauge.apps.cli.compare import ScoreFiles, score_columns, score_file_flags
 from nlgauge.apps.cli.datasets import data_flags, load_data, with_documents
 from nlgauge.apps.cli.flags import Command, Flags, given_options, read_options
-from nlgauge.apps.cli.outputs import report, write_output, write_result
 from nlgauge.core.kinds import Choice, Flag, Many, Text
 from nlgauge.core.options import OptionSet, option
 from nlgauge.core.run_options import RunOptions

@@ -9,10 +9,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from nlgauge.apps.cli.common import MODEL, output_flags, run_flags, run_options
+from nlgauge.apps.cli.common import MODEL, output_flags, run_flags, run_options, write_figure, write_output
 from nlgauge.apps.cli.datasets import DATA_NAME
 from nlgauge.apps.cli.flags import Command, Flags, flag_of, given_options, read_options
-from nlgauge.apps.cli.outputs import write_figure, write_output
 from nlgauge.core.kinds import Many, Text
 from nlgauge.core.options import OptionSet, option
 from nlgauge.errors import InputError, RecipeError

@@ -16,19 +16,16 @@ from nlgauge.apps.cli.common import (
     MetricOptions,
     OutputOptions,
     TextInputs,
-    check_documents,
     check_metrics,
     check_systems_first,
-    joined_texts,
-    read_documents,
-    read_texts,
-    read_unit,
+    read_documented_texts,
+    report,
     run_options,
     scoring_flags,
     scoring_options,
+    write_output,
 )
 from nlgauge.apps.cli.flags import Command, Flags, flag_of, refuse_flags
-from nlgauge.apps.cli.outputs import report, write_output
 from nlgauge.core.kinds import Flag, Float, Folder, InputFile, Int, Many, Pattern, Text
 from nlgauge.core.metric import looks_alone
 from nlgauge.core.options import OptionSet, option, seed_option
@@ -114,7 +111,6 @@ class TableOptions(OptionSet):
 
 
 def _run(args: argparse.Namespace) -> int:
-    read_unit(args)
     call = check_metrics(args, **run_options(args), alignments=args.alignments)
     if _is_about_parts(args):
         _check_output(args)
@@ -125,11 +121,7 @@ def _run(args: argparse.Namespace) -> int:
     if args.citation and not args.hyps:
         write_output(args.output, "\n\n".join(citations.values()) + "\n")
         return 0
-    documents = read_documents(args)
-    texts = read_texts(args)
-    if args.joined and documents is not None:
-        texts, documents = joined_texts(texts, documents, args), None
-    check_documents(documents, len(next(iter(texts.systems.values()))), args)
+    texts, documents = read_documented_texts(args)
     confidence = _confidence(args, documents)
     scores = call.score(texts.systems, texts.references, sources=texts.sources)
     scores = replace(scores, texts=digests_of_texts(texts.references, texts.sources))

@@ -1,0 +1,328 @@
+"""Studies of metrics and texts: `nlgauge study stress`, `study sensitivity` and `study discourse`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from nlgauge.apps.cli.common import (
+    DocumentOptions,
+    TextInputs,
+    check_metrics,
+    check_systems_first,
+    metric_options,
+    output_flags,
+    read_columns,
+    read_documented_texts,
+    run_options,
+    scoring_flags,
+    scoring_options,
+    write_figure,
+    write_output,
+)
+from nlgauge.apps.cli.datasets import data_flags, data_folder, load_data, with_documents
+from nlgauge.apps.cli.flags import Command, Flags, flag_of, given_options, read_options
+from nlgauge.apps.cli.operations import run_operation
+from nlgauge.apps.cli.score import ScoreOutput
+from nlgauge.apps.operations import operations
+from nlgauge.core.kinds import Flag, Folder, InputFile, Int, OutputFile, TextColumn
+from nlgauge.core.metric import base_metrics
+from nlgauge.core.options import OptionSet, option
+from nlgauge.core.registry import metric_class, metric_name
+from nlgauge.core.run_options import RunOptions
+from nlgauge.core.scoring import recipes_and_run
+from nlgauge.data.cards import find_data_card, load
+from nlgauge.errors import RecipeError
+from nlgauge.io.textfiles import file_label, read_parallel
+from nlgauge.studies.discourse import Discourse, check_discourse_figure
+from nlgauge.studies.sensitivity.measure import SensitivityOptions, run_study, systems_table
+from nlgauge.studies.sensitivity.results import Sensitivity
+from nlgauge.studies.sensitivity.study import DEFAULT_METRICS, PRESETS, Study, load_study, preset, study_metrics
+from nlgauge.studies.stress.perturbations import PERTURBATIONS
+from nlgauge.studies.stress.suite import StressOptions, StressTest, stress
+from nlgauge.studies.stress.triples import (
+    DrawOptions,
+    Triples,
+    TripleStudy,
+    load_paws_pairs,
+    load_triples,
+    paws_triples,
+    permute_nouns,
+    released_wins,
+    save_triples,
+    score_triples,
+    triples_of_table,
+)
+from nlgauge.text.annotators import load_annotator
+
+if TYPE_CHECKING:
+    from nlgauge.data.judgements import JudgementTable
+    from nlgauge.text.annotation import Annotator
+
+
+#: Data sets in the form of triples.
+_KNOWN = ("freitag", "paws")
+
+
+@dataclass(frozen=True, kw_only=True)
+class StressTexts(OptionSet):
+    """Texts to perturb."""
+
+    system: str | None = option(None, TextColumn(), help="outputs to perturb", positional=True, metavar="SYSTEM")
+    paraphrases: str | None = option(None, TextColumn(), help="a paraphrase of each output")
+
+
+@dataclass(frozen=True, kw_only=True)
+class TripleOptions(OptionSet):
+    """Adversarial triples."""
+
+    triples: str | None = option(
+        None,
+        InputFile("a set of triples"),
+        help="freitag or paws (in $NLGAUGE_DATA), FILE.tsv, paws:FILE, or nouns (of SYSTEM, with --paraphrases)",
+        metavar="SET",
+    )
+    at: str | None = option(
+        None, Folder(), help="folder of the data", unset="$NLGAUGE_DATA", needs="triples", metavar="PATH"
+    )
+    released: bool = option(False, Flag(), help="scores that came with freitag and paws", needs="triples")
+    save_triples: str | None = option(None, OutputFile(), help="write the triples to a .tsv file", needs="triples")
+
+
+def _stress(args: argparse.Namespace) -> StressTest | TripleStudy:
+    _check_stress(args)
+    annotator = None if args.annotator is None else load_annotator(args.annotator)
+    if args.triples:
+        return _triples(args, annotator)
+    texts = read_parallel([args.system], args.refs, args.source)
+    (outputs,) = texts.systems.values()
+    paraphrases = None if args.paraphrases is None else read_columns([args.paraphrases])[0]
+    options = given_options(args, StressOptions) | scoring_options(args) | {"annotator": annotator}
+    options |= {"lang": options.get("lang"), "name": file_label(args.system), "paraphrases": paraphrases}
+    return stress(outputs, texts.references, args.metric, sources=texts.sources, **options)
+
+
+def _check_stress(args: argparse.Namespace) -> None:
+    if args.metric is None:
+        args.metric = [] if args.released else ["bertscore"]
+    if not args.system and not args.triples:
+        msg = "nlgauge study stress needs a system's outputs (SYSTEM), or triples (--triples freitag); see --help"
+        raise RecipeError(msg)
+    if args.released and args.triples not in _KNOWN:
+        msg = f"--released belongs to --triples {' or '.join(_KNOWN)}, got {args.triples!r}"
+        raise RecipeError(msg)
+    if args.released and args.metric:
+        msg = "--released and --metric are two tables; leave one out"
+        raise RecipeError(msg)
+    if args.triples and args.perturbations:
+        msg = "--perturbations belongs to SYSTEM without --triples; leave one out"
+        raise RecipeError(msg)
+    if args.metric and (args.lang is None or _reads_language(args)):
+        check_metrics(args)
+
+
+def _reads_language(args: argparse.Namespace) -> bool:
+    """Whether a metric has a use of the language; perturbations have one in any case."""
+    options = {name: value for name, value in metric_options(args).items() if name != "lang"}
+    recipes, _ = recipes_and_run(args.metric, options)
+    return any("lang" in recipe.options() for recipe in base_metrics(recipes))
+
+
+def _triples(args: argparse.Namespace, annotator: Annotator | None) -> TripleStudy:
+    triples = _find_triples(args, annotator)
+    options = given_options(args, StressOptions)
+    drawing = {name: options[name] for name in DrawOptions.options() if name in options}
+    if args.save_triples:
+        save_triples(triples, args.save_triples)
+    if args.released:
+        return released_wins(triples, **drawing)
+    return score_triples(triples, args.metric, **drawing, **scoring_options(args))
+
+
+def _find_triples(args: argparse.Namespace, annotator: Annotator | None) -> Triples:
+    if args.triples in _KNOWN:
+        name = find_data_card(args.triples).name
+        return triples_of_table(load(name, data_folder(args, args.triples)))
+    if args.triples == "nouns":
+        if args.system is None or args.paraphrases is None or annotator is None:
+            msg = "--triples nouns takes SYSTEM, a paraphrase of each output (--paraphrases) and --annotator spacy-en"
+            raise RecipeError(msg)
+        anchors, paraphrases = read_columns((args.system, args.paraphrases))
+        return permute_nouns(anchors, paraphrases, annotator, seed=args.seed)
+    if args.triples.startswith("paws:"):
+        return paws_triples(load_paws_pairs(args.triples.removeprefix("paws:")))
+    return load_triples(args.triples)
+
+
+# study sensitivity
+
+
+@dataclass(frozen=True, kw_only=True)
+class StudyChoice(OptionSet):
+    """A study of one's own, rows of the data, and where the state of a run is kept."""
+
+    study: str | None = option(None, InputFile(), help="study of your own, as TOML, instead of a preset")
+    state: str | None = option(
+        None, OutputFile(), help="keeps what is finished, so that an interrupted run can be resumed", hidden=True
+    )
+    without_humans: bool = option(
+        False, Flag(), help="leave out systems that are human translators", needs="data", hidden=True
+    )
+    rows: int | None = option(
+        None, Int(2), help="first N rows of each language pair and system", unset="all", needs="data", hidden=True
+    )
+
+
+def change_sensitivity(command: Command) -> Command:
+    """The command with data sets next to files, and studies next to presets."""
+    unset = {"default": None, "unset": " ".join(DEFAULT_METRICS), "project": False}
+    change: dict[str, Any] = {name: {"needs": "data"} for name in ("levels", "agreement", "criterion", "documents")}
+    change |= {"preset": {"default": None}, "idf_corpus": {"needs": "preset"}, "metric": unset}
+    change["documents"] |= {"help": "resample the documents that the data names", "hidden": True}
+    change |= {"plot": {"help": "bars of CV and RD; and FILE-ranks: scores by setting"}}
+    title = "data with human judgements, instead of files"
+    return command.varied(
+        data_flags(title, required=False),
+        Flags(StudyChoice, title, only=["without_humans", "rows"]),
+        Flags(DocumentOptions, only=["document_ids"]),
+        Flags(StudyChoice, SensitivityOptions.called, only=["study", "state"]),
+        change=change,
+        run=_sensitivity,
+        usage="(HYP ... --refs REF ... | --data NAME) --preset NAME",
+        description="Vary stop words, idf, sub-words, punctuation or layers: what moves, and who swaps places?",
+        examples="""\
+  nlgauge study sensitivity a.txt b.txt --refs ref.txt --preset all --model mpnet
+  nlgauge study sensitivity --preset stopwords --data wmt17-testset --at FOLDER
+  nlgauge study sensitivity --study mine.toml --data tac2008 --at FOLDER --state mine.state
+""",
+    )
+
+
+def _sensitivity(args: argparse.Namespace) -> Sensitivity:
+    if args.metric:
+        check_metrics(args)
+    check_systems_first(args)
+    if bool(args.hyps) == bool(args.data):
+        msg = "give either files of systems with --refs, or --data NAME --at PATH"
+        raise RecipeError(msg)
+    documents = args.documents or args.document_ids is not None
+    options = read_options(args, SensitivityOptions, {"documents": documents, "lang": args.lang or ""}).measures()
+    return run_study(_study(args), _study_table(args), options=options, state=args.state, **run_options(args))
+
+
+def _study(args: argparse.Namespace) -> Study:
+    if bool(args.preset) == bool(args.study):
+        msg = f"say what varies: --preset ({', '.join(PRESETS)}) or --study FILE, one of the two"
+        raise RecipeError(msg)
+    if args.study:
+        made = load_study(args.study)
+        return replace(made, metric=_metrics(args.metric or list(made.recipes), args))
+    metrics = _metrics(args.metric or DEFAULT_METRICS, args)
+    loading = RunOptions.of(run_options(args)).loading
+    return preset(args.preset, metrics, idf_corpora=args.idf_corpus, loading=loading)
+
+
+def _metrics(metrics: Sequence[str], args: argparse.Namespace) -> list[str]:
+    """The metrics with the flags of the call, which a study keeps as text."""
+    options = metric_options(args)
+    texts = study_metrics(metrics, options)
+    for name in options:
+        if not any(name in metric_class(metric_name(metric)).options() for metric in metrics):
+            msg = f"{flag_of(name)} is not an option of {', '.join(metrics)}; see 'nlgauge show NAME'"
+            raise RecipeError(msg)
+    return texts
+
+
+def _study_table(args: argparse.Namespace) -> JudgementTable:
+    if args.data:
+        if args.refs or args.source:
+            msg = f"--data {args.data} has texts of its own; leave out --refs and --source"
+            raise RecipeError(msg)
+        table = with_documents(load_data(args), args)
+        table = table.without_humans() if args.without_humans else table
+        return table if args.rows is None else table.first_rows(args.rows)
+    if not (args.refs or args.source):
+        msg = "files of systems need --refs or --source"
+        raise RecipeError(msg)
+    texts, documents = read_documented_texts(args)
+    return systems_table(
+        texts.systems, texts.references, sources=texts.sources, documents=documents, lang=args.lang or "en"
+    )
+
+
+# study discourse
+
+
+def change_discourse(command: Command) -> Command:
+    """The command with lines that are joined to documents, and with `--segments`: a table of documents."""
+    ids = {"document_ids": {"help": "document of each line, one per line, with --unit document"}}
+    segments = {"segments": {"help": "features of every document"}}
+    return command.varied(
+        Flags(DocumentOptions, without=["documents"], change=ids),
+        Flags(ScoreOutput, only=["segments"], change=segments),
+        run=_discourse,
+        description="How often documents come back to the same things, how far that ties their sentences together,\n"
+        "and how well that tells hypotheses from references. A line is a document.",
+        usage="HYP ... [--refs REF ...]",
+        examples="""\
+  nlgauge study discourse summaries.txt
+  nlgauge study discourse a.jsonl:summary b.jsonl:summary --refs ref.jsonl:summary --plot discourse.png
+  nlgauge study discourse a.txt --refs r1.txt r2.txt --vectors glove.txt --format tsv
+  nlgauge study discourse lines.txt --document-ids docs.txt --unit document
+  nlgauge study discourse a.txt --annotator parses.conllu --sentences annotator
+""",
+    )
+
+
+def _discourse(args: argparse.Namespace) -> int:
+    if args.plot and args.hyps:
+        check_discourse_figure(references=bool(args.refs))
+    result = run_operation(args, operation=operations()["discourse"], read=_read_discourse)
+    assert isinstance(result, Discourse)
+    if args.segments and args.format != "json":
+        text = result.document_table().write(args.format, width=args.width, line=result.line)
+    else:
+        text = result.render(args.format, decimals=args.width)
+    write_output(args.output, text)
+    write_figure(args.plot, result.save_figure)
+    if args.plot and not args.quiet:
+        print(f"figure: {args.plot}", file=sys.stderr)
+    return 0
+
+
+def _read_discourse(args: argparse.Namespace) -> Mapping[str, Any]:
+    if args.document_ids is not None and not args.joined:
+        msg = "--document-ids names the documents that lines are joined to; say --unit document, too"
+        raise RecipeError(msg)
+    texts, _ = read_documented_texts(args)
+    return {"systems": texts.systems, "refs": texts.references}
+
+
+COMMANDS = {
+    "study stress": Command(
+        run=_stress,
+        flags=(
+            Flags(StressTexts, "texts", only=["system"]),
+            Flags(TextInputs, only=["refs", "source"], change={"refs": {"unset": "the outputs themselves"}}),
+            Flags(StressTexts, only=["paraphrases"]),
+            Flags(StressOptions, "perturbations"),
+            Flags(TripleOptions, "triples"),
+            *scoring_flags("bertscore"),
+            output_flags(3, plot="figure: .png, .svg or .pdf"),
+        ),
+        usage="SYSTEM --metric METRIC ...",
+        description="Perturb the outputs of a system and see how far metrics fall; or score adversarial triples.",
+        examples=f"""\
+  nlgauge study stress system.txt --metric bertscore moverscore chrf
+  nlgauge study stress system.txt --refs ref1.txt --paraphrases ref2.txt --metric bertscore --plot falls.png
+  nlgauge study stress --triples freitag --released
+  nlgauge study stress --triples paws --metric bertscore ensemble:bertscore+moverscore --plot paws.png
+  nlgauge study stress a.txt --paraphrases b.txt --triples nouns --annotator spacy-en --metric bertscore
+  nlgauge study stress --triples paws:test.tsv --save-triples mine.tsv --metric chrf
+perturbations: {", ".join(PERTURBATIONS)}
+""",
+    )
+}
