@@ -312,7 +312,7 @@ class VectorMetric(Metric, Generic[Representation]):
         """Whether idf is counted on the texts at hand, for which whole files may have to be read."""
         return self.idf_choice in COUNTED
 
-    @property
+    @cached_property
     def group(self) -> int:
         """Segments, one after the other, whose vectors are made together; 1: each by itself."""
         return group_of(self.transforms)

@@ -218,12 +218,7 @@ class Table:
             notes = [part for note in notes for part in _wrapped(note, line, indent="  ")]
         cells.insert(1, ["-" * size for size in widths])
         layout = list(zip(widths, self._numeric(), strict=True))
-        lines = [
-            "  ".join(
-                [_padded(cell, size, right=right) for cell, (size, right) in zip(row, layout, strict=True)]
-            ).rstrip(" ")
-            for row in cells
-        ]
+        lines = [_aligned(row, layout) for row in cells]
         caption = [] if self.caption is None else [visible(self.caption)]
         return _joined([*caption, *lines, *notes])
 
@@ -456,9 +451,13 @@ def _too_small(cell: Cell, width: int) -> TypeGuard[Probability]:
     return isinstance(cell, Probability) and cell.value < 10.0**-width
 
 
-def _padded(text: str, size: int, *, right: bool) -> str:
-    space = " " * (size - display_width(text))
-    return space + text if right else text + space
+def _aligned(cells: Sequence[str], layout: Sequence[tuple[int, bool]]) -> str:
+    """A line of a table whose columns have these sizes, and are aligned at the right or not."""
+    texts = []
+    for cell, (size, right) in zip(cells, layout, strict=True):
+        space = " " * (size - display_width(cell))
+        texts.append(space + cell if right else cell + space)
+    return "  ".join(texts).rstrip(" ")
 
 
 def _wrapped_row(row: list[str], size: int) -> list[list[str]]:
@@ -473,4 +472,4 @@ def _wrapped(text: str, size: int, *, indent: str = "") -> list[str]:
 
 
 def _joined(lines: Sequence[str]) -> str:
-    return "".join(f"{line}\n" for line in lines)
+    return "".join([f"{line}\n" for line in lines])

@@ -39,25 +39,28 @@ def read_records(path: Path, record: type[T]) -> dict[str, T]:
 def build_record(record: type[T], values: Any, *, where: str, **given: Any) -> T:
     """A dataclass from a table; fields in `given` are not keys of the table."""
     _check_type(values, dict, where)
-    keys = {field.name: field for field in fields(record) if field.name not in given}  # type: ignore[arg-type]
-    for name in values:
-        if name not in keys:
-            msg = f"{where}: unknown key {name!r}; known keys: {', '.join(keys)}"
+    types, required = _fields_of(record)  # type: ignore[arg-type]
+    converted = {}
+    for name, value in values.items():
+        if name not in types or name in given:
+            known = ", ".join(name for name in types if name not in given)
+            msg = f"{where}: unknown key {name!r}; known keys: {known}"
             raise FileFormatError(msg)
-    for name, field in keys.items():
-        if name not in values and field.default is MISSING and field.default_factory is MISSING:
+        # Most values are plain, and files have many.
+        converted[name] = value if type(value) is types[name] else _convert(value, types[name], f"{where}: {name}")
+    for name in required:
+        if name not in values and name not in given:
             msg = f"{where}: missing key {name!r}"
             raise FileFormatError(msg)
-    types = _field_types(record)  # type: ignore[arg-type]
-    for name, value in values.items():
-        # Most values are plain, and files have many.
-        given[name] = value if type(value) is types[name] else _convert(value, types[name], f"{where}: {name}")
-    return record(**given)
+    return record(**given, **converted)
 
 
 @cache  # annotations take a moment to evaluate, and a file has many records of a type
-def _field_types(record: Any) -> dict[str, Any]:
-    return get_type_hints(record)
+def _fields_of(record: Any) -> tuple[dict[str, Any], list[str]]:
+    """The types of fields by name, and those without a default."""
+    types, own = get_type_hints(record), fields(record)
+    required = [field.name for field in own if field.default is MISSING and field.default_factory is MISSING]
+    return {field.name: types[field.name] for field in own}, required
 
 
 def _convert(value: Any, hint: Any, where: str) -> Any:
@@ -70,7 +73,7 @@ def _convert(value: Any, hint: Any, where: str) -> Any:
         if type(value) is list and {*map(type, value)} == {members[0]}:
             return tuple(value)
         _check_type(value, list, where)
-        return tuple(_convert(item, members[0], f"{where}[{index}]") for index, item in enumerate(value))
+        return tuple([_convert(item, members[0], f"{where}[{index}]") for index, item in enumerate(value)])
     if origin is Mapping:
         if type(value) is dict and {*map(type, value.values())} == {members[1]}:
             return value

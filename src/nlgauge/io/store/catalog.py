@@ -108,6 +108,8 @@ def find_card(name: str) -> ModelCard | None:
     'minilm'
     """
     wanted = name.casefold()
+    if wanted in CARDS:
+        return CARDS[wanted]
     for card in CARDS.values():
         if wanted and wanted in {known.casefold() for known in (card.name, card.hub_id, *card.aliases)}:
             return card

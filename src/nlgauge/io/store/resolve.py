@@ -84,7 +84,7 @@ class ModelFiles:
     path: Path
     card: ModelCard | None = None
 
-    @property
+    @cached_property
     def config(self) -> dict[str, Any]:
         """The parsed config.json."""
         path = self.path / "config.json"
