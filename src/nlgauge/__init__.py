@@ -37,9 +37,9 @@ if typing.TYPE_CHECKING:  # at run time found by __getattr__ below
     from nlgauge.core.scoring import score_systems as score_systems
     from nlgauge.core.signature import Signature as Signature
     from nlgauge.encoders.load import release_models as release_models
-    from nlgauge.report.html.document import write_report as write_report
-    from nlgauge.report.html.inputs import ReportOptions as ReportOptions
-    from nlgauge.report.html.inputs import ReportTexts as ReportTexts
+    from nlgauge.report.document import write_report as write_report
+    from nlgauge.report.inputs import ReportOptions as ReportOptions
+    from nlgauge.report.inputs import ReportTexts as ReportTexts
     from nlgauge.studies.compare.comparison import SystemComparison as SystemComparison
     from nlgauge.studies.compare.system_scores import SystemScores as SystemScores
     from nlgauge.studies.compare.systems import compare as compare
@@ -69,8 +69,8 @@ _NAMES = {
     "Explanation": "nlgauge.studies.explain.explanation",
     "FactorStudy": "nlgauge.studies.factors.surrogate",
     "Ranking": "nlgauge.core.rank",
-    "ReportOptions": "nlgauge.report.html.inputs",
-    "ReportTexts": "nlgauge.report.html.inputs",
+    "ReportOptions": "nlgauge.report.inputs",
+    "ReportTexts": "nlgauge.report.inputs",
     "Score": "nlgauge.core.score",
     "ScoreMatrix": "nlgauge.core.pairs",
     "ScoreTable": "nlgauge.core.score_table",
@@ -93,7 +93,7 @@ _NAMES = {
     "save_scores": "nlgauge.core.score_table",
     "score": "nlgauge.core.scoring",
     "score_systems": "nlgauge.core.scoring",
-    "write_report": "nlgauge.report.html.document",
+    "write_report": "nlgauge.report.document",
 }
 
 __all__ = [*_NAMES, "__version__"]

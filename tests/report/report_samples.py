@@ -13,7 +13,7 @@ import numpy as np
 from tests.studies.compare.made_scores import scores_of
 
 from nlgauge.core.signature import Signature
-from nlgauge.report.html.inputs import PairExplanation, ReportTexts
+from nlgauge.report.inputs import PairExplanation, ReportTexts
 from nlgauge.studies.compare.comparison import SystemComparison
 from nlgauge.studies.compare.system_scores import SystemScores
 from nlgauge.studies.compare.systems import compare_systems

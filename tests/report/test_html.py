@@ -17,9 +17,9 @@ from tests.studies.compare.made_scores import scores_of
 
 import nlgauge
 from nlgauge.io.table import Table
-from nlgauge.report.html.document import html_report, write_report
-from nlgauge.report.html.figures import pair_table, ranking_table
-from nlgauge.report.html.inputs import (
+from nlgauge.report.document import html_report, write_report
+from nlgauge.report.figures import pair_table, ranking_table
+from nlgauge.report.inputs import (
     PairExplanation,
     ReportOptions,
     ReportTexts,
@@ -384,3 +384,11 @@ def test_an_existing_file_is_replaced_whole(two: Sample, tmp_path: Path) -> None
     write_report(str(path), two.comparison, scores=two.scores)
     assert path.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
     assert [file.name for file in tmp_path.iterdir()] == ["report.html"]
+
+
+def test_scores_that_differ_by_rounding_only_have_a_distribution() -> None:
+    values = np.ones((6, 2))
+    values[0, 0] -= 2**-53
+    table = scores_of("moverscore", ("a", "b"), values)
+    page = Parsed(page_of(made([table], ReportTexts({}))))
+    assert [tag for tag, attributes in page.elements if attributes.get("class") == "histogram"] == ["svg", "svg"]

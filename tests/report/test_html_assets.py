@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from nlgauge.report.html.elements import (
+from nlgauge.report.elements import (
     COMPONENT_SCRIPTS,
     COMPONENT_STYLES,
     Html,
@@ -18,7 +18,7 @@ from nlgauge.report.html.elements import (
     page_file,
 )
 
-COMPONENTS = Path(str(resources.files("nlgauge.report.html"))) / "components"
+COMPONENTS = Path(str(resources.files("nlgauge.report"))) / "components"
 
 
 def test_every_component_is_used() -> None:
@@ -26,7 +26,7 @@ def test_every_component_is_used() -> None:
     assert {path.name for path in COMPONENTS.iterdir()} == used
 
 
-@pytest.mark.parametrize("package", ["nlgauge.report.html", "nlgauge.apps.service"])
+@pytest.mark.parametrize("package", ["nlgauge.report", "nlgauge.apps.service"])
 def test_every_page_has_all_components(package: str) -> None:
     style, script = joined_style(package), joined_script(package, ["start"])
     for path in COMPONENTS.iterdir():
@@ -43,7 +43,7 @@ def test_narrow_pages_and_paper_have_the_last_word() -> None:
 def test_no_name_of_a_component_is_written_again_by_a_page() -> None:
     """Scripts of a page share one function, in which a name that is declared twice is an error, or a surprise."""
     declared = re.compile(r"^(?:async )?(?:function\*? |class |const |let )(\w+)", re.M)
-    for package in ("nlgauge.report.html", "nlgauge.apps.service"):
+    for package in ("nlgauge.report", "nlgauge.apps.service"):
         pages = [Path(str(resources.files(package))) / "page"]
         names = [
             name

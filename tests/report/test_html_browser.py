@@ -14,7 +14,7 @@ from tests.browsing import Opened, accessibility_problems
 from tests.report.report_samples import Sample, explained, hostile, large, sample
 from tests.studies.compare.made_scores import uneven
 
-from nlgauge.report.html.document import write_report
+from nlgauge.report.document import write_report
 from nlgauge.studies.compare.systems import compare_systems
 
 if TYPE_CHECKING:

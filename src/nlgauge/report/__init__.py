@@ -1,1 +1,1 @@
-"""Scores and tables as text, JSON, TSV and LaTeX."""
+"""The HTML report of a comparison, and descriptions of metrics."""

@@ -438,7 +438,7 @@ def test_gate_stays_failed_when_the_report_cannot_be_written(run: Run, monkeypat
     def full(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("nlgauge.report.html.document.write_report", full)
+    monkeypatch.setattr("nlgauge.report.document.write_report", full)
     command = ("compare", "base.txt", "worse.txt", *CHRF, "--report", "out.html")
     result = run(*command, "--gate")
     assert result.status == 3

@@ -140,7 +140,7 @@ def test_ids_that_scripts_look_for_are_in_the_page() -> None:
     wanted = set(re.findall(r'byId\("([\w-]+)"\)', scripts))
     components = "".join(
         path.read_text(encoding="utf-8")
-        for path in (Path(str(resources.files("nlgauge.report.html"))) / "components").glob("*.js")
+        for path in (Path(str(resources.files("nlgauge.report"))) / "components").glob("*.js")
     )
     made = set(re.findall(r'\bid: "([\w-]+)"', scripts + components))
     assert len(wanted) > 20

@@ -7,7 +7,7 @@ import html
 import pytest
 
 import nlgauge
-from nlgauge.report.html.document import html_report
+from nlgauge.report.document import html_report
 from nlgauge.studies.compare.repeated_runs import compare_run_tables
 from nlgauge.studies.compare.system_scores import system_scores
 from nlgauge.studies.compare.systems import compare_systems, own_idf_notes

@@ -14,7 +14,7 @@ from tests.studies.compare.made_scores import uneven
 
 import nlgauge
 from nlgauge.errors import InputError, RecipeError
-from nlgauge.report.html.document import html_report
+from nlgauge.report.document import html_report
 from nlgauge.studies.compare.comparison import CompareSettings, SystemComparison
 from nlgauge.studies.compare.repeated_runs import compare_runs
 from nlgauge.studies.compare.report import ComparisonReport

@@ -452,8 +452,8 @@ def _gate_systems(systems: Sequence[str], args: argparse.Namespace) -> tuple[str
 
 def _write_report(path: Path, comparison: ComparisonReport, inputs: Inputs, args: argparse.Namespace) -> None:
     """The HTML file, with alignments of the segments that differ most where their texts are there."""
-    from nlgauge.report.html.document import write_report
-    from nlgauge.report.html.inputs import ReportOptions, ReportTexts, differing_segments, explain_for_report
+    from nlgauge.report.document import write_report
+    from nlgauge.report.inputs import ReportOptions, ReportTexts, differing_segments, explain_for_report
 
     notes = () if comparison.gate is None else (comparison.gate.headline,)
     title = {} if args.title is None else {"title": args.title}

@@ -42,7 +42,7 @@ from nlgauge.apps.service.guard import (
 from nlgauge.apps.service.service import Service
 from nlgauge.apps.service.settings import Settings
 from nlgauge.errors import NlgaugeError
-from nlgauge.report.html.elements import Html, filled, joined, joined_script, joined_style, page_file, tag
+from nlgauge.report.elements import Html, filled, joined, joined_script, joined_style, page_file, tag
 
 _ABOUT = """\
 Scores of generated text, each with the signature that says how it was made. The numbers are those of the library,

@@ -36,8 +36,8 @@ from nlgauge.core.score import Score
 from nlgauge.core.score_table import ScoreTable
 from nlgauge.core.scoring import resolved_call
 from nlgauge.errors import InputError, NlgaugeWarning, RecipeError
-from nlgauge.report.html.document import html_report
-from nlgauge.report.html.inputs import ReportTexts, alignment_record, differing_segments, explain_for_report
+from nlgauge.report.document import html_report
+from nlgauge.report.inputs import ReportTexts, alignment_record, differing_segments, explain_for_report
 from nlgauge.studies.compare.comparison import CompareSettings
 from nlgauge.studies.compare.system_scores import system_scores
 from nlgauge.studies.compare.systems import compare_scores

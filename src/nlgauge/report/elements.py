@@ -105,12 +105,10 @@ def export(table: Table, *, name: str, decimals: int = 4) -> Html:
     return tag("div", *parts, class_="export", data_export=name)
 
 
-def scrolling(
-    class_: str, head: Iterable[Html], body: Iterable[Html], foot: Iterable[Html] = (), *, label: str
-) -> Html:
+def scrolling(class_: str, head: Html | None, body: Iterable[Html], foot: Html | None = None, *, label: str) -> Html:
     """A table that scrolls by itself where the page is narrow; the keyboard can reach it."""
-    rows = {"thead": list(head), "tbody": list(body), "tfoot": list(foot)}
-    table = tag("table", *(tag(part, *children) for part, children in rows.items() if children), class_=class_)
+    parts = {"thead": head, "tbody": joined(body), "tfoot": foot}
+    table = tag("table", *(tag(part, rows) for part, rows in parts.items() if rows), class_=class_)
     return tag("div", table, class_="scroll", tabindex="0", role="region", aria_label=label)
 
 
@@ -151,4 +149,4 @@ def filled(template: str, slots: Mapping[str, Html]) -> str:
 
 
 def _component(name: str) -> str:
-    return page_file("nlgauge.report.html", name, "components")
+    return page_file("nlgauge.report", name, "components")
