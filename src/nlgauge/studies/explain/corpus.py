@@ -37,11 +37,10 @@ from nlgauge.io.table import LINE, Cell, Table
 from nlgauge.io.tables import read_jsonl, read_lines
 from nlgauge.io.textfiles import parse_source
 from nlgauge.stats.correlation import average_precision, recall_at_positives, roc_auc
-from nlgauge.stats.numeric import Vector
 from nlgauge.stats.resampling import bootstrap_sums, expanded_tail
 from nlgauge.studies.explain.explanation import Attribution, ExplainOptions, Side, Word
 from nlgauge.studies.explain.pairs import iter_explanations
-from nlgauge.text.annotation import AnnotatedText, AnnotatedWord, annotate_each
+from nlgauge.text.annotation import AnnotatedText, annotate_each
 from nlgauge.text.annotators import load_annotator
 from nlgauge.text.tokenizer import is_punctuation
 from nlgauge.text.words import split_words
@@ -221,16 +220,15 @@ def _group_words(part: _TextParts, own: AnnotatedText, other: AnnotatedText) -> 
         shared = [min(word.end, entry.end) - max(word.start, entry.start) for entry in annotated]
         most = max(shared, default=0)
         tag = annotated[shared.index(most)] if most > 0 else None
-        rows.append((tag.upos if tag else "X", _match(word, tag, forms, lemmas), float(value)))
+        match = "other word"
+        if all(map(is_punctuation, word.text)):
+            match = "punctuation"
+        elif word.text.lower() in forms or (tag is not None and tag.form.lower() in forms):
+            match = "same word"
+        elif tag is not None and tag.lemma.lower() in lemmas:
+            match = "same lemma"
+        rows.append((tag.upos if tag else "X", match, float(value)))
     return rows
-
-
-def _match(word: Word, tag: AnnotatedWord | None, forms: set[str], lemmas: set[str]) -> str:
-    if all(map(is_punctuation, word.text)):
-        return "punctuation"
-    if word.text.lower() in forms or (tag is not None and tag.form.lower() in forms):
-        return "same word"
-    return "same lemma" if tag is not None and tag.lemma.lower() in lemmas else "other word"
 
 
 def _shares(texts: Sequence[Sequence[tuple[str, float]]], options: CorpusOptions) -> list[GroupShare]:
@@ -245,27 +243,18 @@ def _shares(texts: Sequence[Sequence[tuple[str, float]]], options: CorpusOptions
             counts[text, group] += 1
             signed[group] += value
     total, words = sizes.sum(axis=0), counts.sum(axis=0)
+    ends: list[list[float | None]] = [[None, None]] * len(groups)
+    if len(sizes) > 1:
+        drawn = np.concatenate(list(bootstrap_sums(sizes, resamples=options.resamples, seed=options.seed)))
+        tail = 100 * expanded_tail(options.level, len(sizes))
+        ends = np.percentile(drawn / drawn.sum(axis=1, keepdims=True), [tail, 100 - tail], axis=0).T.tolist()
+    columns = words.astype(int), words / words.sum(), total / total.sum(), signed / words
     return [
-        GroupShare(
-            group,
-            int(words[number]),
-            float(words[number] / words.sum()),
-            float(total[number] / total.sum()),
-            *ends,
-            float(signed[number] / words[number]),
+        GroupShare(group, count, of_words, share, low, high, mean)
+        for group, count, of_words, share, mean, (low, high) in zip(
+            groups, *(column.tolist() for column in columns), ends, strict=True
         )
-        for number, (group, ends) in enumerate(zip(groups, _intervals(sizes, options), strict=True))
     ]
-
-
-def _intervals(sizes: Vector, options: CorpusOptions) -> list[tuple[float | None, float | None]]:
-    """Ends of the interval of each share."""
-    if len(sizes) < 2:
-        return [(None, None)] * sizes.shape[1]
-    drawn = np.concatenate(list(bootstrap_sums(sizes, resamples=options.resamples, seed=options.seed)))
-    tail = 100 * expanded_tail(options.level, len(sizes))
-    low, high = np.percentile(drawn / drawn.sum(axis=1, keepdims=True), [tail, 100 - tail], axis=0)
-    return list(zip(low.tolist(), high.tolist(), strict=True))
 
 
 #: Where error scores come from: the match of a word, or what the score gains without it.

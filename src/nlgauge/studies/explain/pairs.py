@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -361,35 +360,17 @@ class _Explainer:
         if len(references) == 1:
             return None
         rule, scores = reference_rule(metric), list[float]()
+        ((system, hypotheses),) = self.prepared.corpus.systems.items()
         if rule != "best" and isinstance(metric, TextMetric):
-            (hypotheses,) = self.prepared.corpus.systems.values()
             result = metric.score_texts([hypotheses[index]] * len(references), [[text] for text in references])
             scores = result.segments[metric.main].tolist()
         # A score that is scaled over the corpus has no value against one reference.
-        elif rule != "best" and not metric.whole_corpus:
-            scores = [column[index] for column in self._scores_by_reference[: len(references)]]
-        return SeveralReferences(rule, len(references), shown, tuple(scores))
-
-    @cached_property
-    def _scores_by_reference(self) -> list[list[float]]:
-        """For each reference the scores of all segments, as the metric finishes them: rescaled, in their order.
-
-        Where a segment has fewer references, its last one stands for the others.
-        """
-        if self.comparisons is None:
-            return []
-        prepared = self.prepared.compared[0]
-        ((system, by_segment),) = self.comparisons.found[0].items()
-        comparisons = [by_segment[index] for index in self.prepared.segments]
-        columns = []
-        for number in range(max(len(comparison.values) for comparison in comparisons)):
-            alone = [
-                replace(each, values=each.values[[min(number, len(each.values) - 1)]], alignments=None)
-                for each in comparisons
-            ]
+        elif rule != "best" and not metric.whole_corpus and self.comparisons is not None:
+            prepared, comparison = self.prepared.compared[0], self.comparisons.found[0][system][index]
+            alone = [replace(comparison, values=row[None], alignments=None) for row in comparison.values]
             finished = prepared.metric.finish({system: alone}, prepared.state)[system]
-            columns.append(finished.segments[prepared.metric.main].tolist())
-        return columns
+            scores = finished.segments[metric.main].tolist()
+        return SeveralReferences(rule, len(references), shown, tuple(scores))
 
     def _notes_of_references(self, several: SeveralReferences) -> list[str]:
         """Which reference is shown, and where words are left out of that one alone."""
