@@ -12,8 +12,8 @@ from tests.encoders.tiny_models import TINY, WORDS, write_model
 
 import nlgauge
 from nlgauge.encoders.base import precision_name, signed_precision
-from nlgauge.encoders.int8.calibrate import quantise_model, use_shipped_plan
-from nlgauge.encoders.int8.plan import plan_of
+from nlgauge.encoders.calibrate import quantise_model, use_shipped_plan
+from nlgauge.encoders.int8 import plan_of
 from nlgauge.encoders.load import load_encoder
 from nlgauge.errors import DataWarning, ModelError, UnsupportedModelError
 from nlgauge.io.store.resolve import resolve

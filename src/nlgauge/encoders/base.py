@@ -36,7 +36,7 @@ DEFAULT_PRECISION = PRECISIONS[0]
 #: Those that the engine torch computes in.
 TORCH_PRECISIONS = ("fp32", "fp16", "bf16")
 
-#: Made by a plan, not by the engine alone (`encoders/int8`).
+#: Made by a plan, not by the engine alone (`encoders/int8.py`).
 INT8 = "int8"
 
 _SIGNED = re.compile(rf"-((?:{'|'.join(PRECISIONS)})(?:@[^-]+)?)(?=-|$)")

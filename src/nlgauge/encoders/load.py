@@ -60,7 +60,7 @@ def _load_built_in(engine: str, files: ModelFiles, threads: int, device: str, pr
 
         return TorchEncoder(files, threads=threads, device=device, precision=precision)
     from nlgauge.encoders.engines.graph_engines import OnnxEncoder, OpenVinoEncoder
-    from nlgauge.encoders.int8.plan import plan_of
+    from nlgauge.encoders.int8 import plan_of
 
     kind = OnnxEncoder if engine == "onnx" else OpenVinoEncoder
     return kind(files, threads=threads, plan=plan_of(files) if precision == INT8 else None)

@@ -15,10 +15,10 @@ from safetensors.numpy import load_file, save_file
 from tests.encoders.random_models import CORPUS, SHAPES, save_random, write_family_tokenizer
 
 import nlgauge
+from nlgauge.encoders.calibrate import calibrate
 from nlgauge.encoders.engines.graph_engines import GraphEncoder, OnnxEncoder, OpenVinoEncoder
 from nlgauge.encoders.engines.torch_engine import TorchEncoder
 from nlgauge.encoders.graphs.post_norm import relative_rows
-from nlgauge.encoders.int8.calibrate import calibrate
 from nlgauge.io.store.resolve import resolve
 from nlgauge.text.tokenizer import TextTokenizer
 

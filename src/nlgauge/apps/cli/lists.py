@@ -121,7 +121,7 @@ def _path(args: argparse.Namespace) -> int:
 
 def _quantise(args: argparse.Namespace) -> int:
     # Calibration needs the room that runs models; the other actions do not.
-    from nlgauge.encoders.int8.calibrate import quantise_model, use_shipped_plan
+    from nlgauge.encoders.calibrate import quantise_model, use_shipped_plan
 
     if not args.corpus:
         plan = use_shipped_plan(args.model, progress=not args.quiet)

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from tests.encoders.tiny_models import TINY, write_model
 
+from nlgauge.encoders.calibrate import calibrate, observed_graph, smoothing_powers
 from nlgauge.encoders.engines.graph_engines import OnnxEncoder
-from nlgauge.encoders.int8.calibrate import calibrate, observed_graph, smoothing_powers
 from nlgauge.errors import InputError
 from nlgauge.io.store.resolve import resolve
 

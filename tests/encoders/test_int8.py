@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from nlgauge.encoders.int8.plan import Plan, Rounding, instruction_set
+from nlgauge.encoders.int8 import Plan, Rounding, instruction_set
 from nlgauge.errors import FileFormatError
 
 PLAN = Plan(

@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 
-from nlgauge.encoders.int8.plan import Plan, QuantisedBuilder, Rounding, bytes_name, steps_name
+from nlgauge.encoders.int8 import Plan, QuantisedBuilder, Rounding, bytes_name, steps_name
 
 INTO, OUT, ROWS = 384, 48, 5
 

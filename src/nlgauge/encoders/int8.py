@@ -54,7 +54,7 @@ LEVELS = 255
 #: The letter that stands for the power 0 in a file.
 _NO_POWER = ord("O")
 
-_SHIPPED = Path(__file__).parent / "shipped"
+_SHIPPED = Path(__file__).parent / "int8_plans"
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ from nlgauge.encoders.base import equal_length_batches
 from nlgauge.encoders.engines.graph_engines import GraphEncoder, Run
 from nlgauge.encoders.graphs.builder import Family, Graph, GraphBuilder
 from nlgauge.encoders.graphs.families import encoder_graph
-from nlgauge.encoders.int8.plan import Plan, Rounding, own_plan_path, plan_of
+from nlgauge.encoders.int8 import Plan, Rounding, own_plan_path, plan_of
 from nlgauge.encoders.load import load_encoder, release_models
 from nlgauge.errors import (
     DataWarning,

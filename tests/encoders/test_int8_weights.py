@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from tests.encoders.tiny_models import TINY, write_model
 
+from nlgauge.encoders.calibrate import calibrate
 from nlgauge.encoders.engines.graph_engines import OnnxEncoder
-from nlgauge.encoders.int8.calibrate import calibrate
-from nlgauge.encoders.int8.plan import rounded_weights
+from nlgauge.encoders.int8 import rounded_weights
 from nlgauge.io.store.resolve import resolve
 
 
