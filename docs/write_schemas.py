@@ -17,8 +17,7 @@ from docs.generated import write_or_check
 
 import nlgauge
 from nlgauge.core.result import Document, Result, schema_of, schema_of_document
-from nlgauge.io.formats import json_text
-from nlgauge.io.storage import FrozenTable
+from nlgauge.io.storage import FrozenTable, json_text
 
 FOLDER = Path(nlgauge.__file__).parent / "core" / "schemas"
 

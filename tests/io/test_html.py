@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nlgauge.io.formats import html_table
+from nlgauge.io.table import html_table
 
 
 def test_text_is_escaped_and_missing_values_are_empty() -> None:

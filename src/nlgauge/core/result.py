@@ -37,8 +37,8 @@ from nlgauge._version import __version__
 from nlgauge.core.options import OptionSet
 from nlgauge.core.signature import Signature
 from nlgauge.errors import FileFormatError, InputError, RecipeError
-from nlgauge.io.formats import json_text
 from nlgauge.io.packages import require
+from nlgauge.io.storage import json_text
 
 if TYPE_CHECKING:
     import pandas as pd

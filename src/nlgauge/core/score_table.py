@@ -38,8 +38,7 @@ from nlgauge.core.score_layout import (
 )
 from nlgauge.core.signature import Signature
 from nlgauge.errors import FileFormatError, InputError, SignatureError
-from nlgauge.io.formats import json_text
-from nlgauge.io.storage import ContentError, FrozenTable, text_digest
+from nlgauge.io.storage import ContentError, FrozenTable, json_text, text_digest
 from nlgauge.io.table import Table
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from nlgauge.core.corpus import join_document
 from nlgauge.errors import DataWarning, InputError, RecipeError
-from nlgauge.io.formats import HtmlCell, html_table
+from nlgauge.io.table import HtmlCell, html_table
 
 FloatArray = NDArray[np.float64]
 

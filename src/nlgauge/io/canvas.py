@@ -107,6 +107,22 @@ def panel_grid(count: int, *, most_columns: int = 2) -> tuple[int, int]:
     return max(1, math.ceil(count / columns)), columns
 
 
+def ticks(low: float, high: float, *, most: int = 6) -> list[float]:
+    """Round numbers between two ends, at most so many.
+
+    >>> ticks(0.0, 1.0)
+    [0.0, 0.2, 0.4, 0.6, 0.8, 1.0]
+    """
+    if not high > low:
+        return [low]
+    rough = (high - low) / max(most - 1, 1)
+    power = 10.0 ** math.floor(math.log10(rough))
+    step = next(size * power for size in (1, 2, 5, 10) if size * power >= rough * (1 - 1e-9))
+    first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
+    digits = max(0, -math.floor(math.log10(step)))
+    return [round(number * step, digits) for number in range(first, last + 1)]
+
+
 def new_panels(rows: int, columns: int, *, width: float, height: float) -> tuple[Any, list[Any]]:
     """A figure `width` wide (at most `WIDEST`) with panels in rows and columns, each row `height` high."""
     require("matplotlib", "plot")

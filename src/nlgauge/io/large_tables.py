@@ -11,11 +11,11 @@ import glob
 import json
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from nlgauge.errors import FileFormatError, InputError
 from nlgauge.io.packages import require
@@ -39,37 +39,29 @@ _BATCH = 4096
 _LINE = "the line"
 
 
-class Source(Protocol):
+class Source(ABC):
     """One or more files that are read together."""
 
-    @property
-    def paths(self) -> tuple[Path, ...]:
-        """The files."""
+    def __init__(self, *paths: Path, names: Iterable[str]) -> None:
+        self.paths = paths
+        self.names = tuple(names)
 
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Of the columns."""
-
+    @abstractmethod
     def count(self) -> int:
         """Number of rows."""
 
+    @abstractmethod
     def rows(self, names: Sequence[str], mark: Mark | None = None) -> Iterator[tuple[Mark, Row]]:
         """Each row from a mark on, with its own mark."""
 
 
-class ParquetFile:
+class ParquetFile(Source):
     """A Parquet file."""
 
     def __init__(self, path: Path) -> None:
-        self.paths: tuple[Path, ...] = (path,)
-        arrow = require("pyarrow", "cluster")
-        try:
-            # Not mapped into memory: a file that is overwritten meanwhile would end the process (SIGBUS).
-            self._file = require("pyarrow.parquet", "cluster").ParquetFile(path)
-        except (arrow.ArrowInvalid, OSError) as error:
-            msg = f"{str(path)!r} cannot be read as Parquet: {error}"
-            raise FileFormatError(msg) from error
-        self.names: tuple[str, ...] = tuple(self._file.schema_arrow.names)
+        # Not mapped into memory: a file that is overwritten meanwhile would end the process (SIGBUS).
+        self._file = _open_arrow(path, "Parquet", require("pyarrow.parquet", "cluster").ParquetFile)
+        super().__init__(path, names=self._file.schema_arrow.names)
 
     def count(self) -> int:
         return int(self._file.metadata.num_rows)
@@ -89,22 +81,12 @@ class ParquetFile:
             seen += len(batch)
 
 
-class ArrowFile:
+class ArrowFile(Source):
     """A file of Arrow record batches: what `Dataset.save_to_disk` writes, also Feather."""
 
     def __init__(self, path: Path) -> None:
-        self.paths: tuple[Path, ...] = (path,)
-        arrow, ipc = require("pyarrow", "cluster"), require("pyarrow.ipc", "cluster")
-        try:
-            mapped = arrow.memory_map(str(path))
-            try:
-                self._table = ipc.open_stream(mapped).read_all()
-            except arrow.ArrowInvalid:
-                self._table = ipc.open_file(mapped).read_all()
-        except (arrow.ArrowInvalid, OSError) as error:
-            msg = f"{str(path)!r} cannot be read as Arrow: {error}"
-            raise FileFormatError(msg) from error
-        self.names: tuple[str, ...] = tuple(self._table.column_names)
+        self._table = _open_arrow(path, "Arrow", _read_batches)
+        super().__init__(path, names=self._table.column_names)
 
     def count(self) -> int:
         return int(self._table.num_rows)
@@ -116,6 +98,23 @@ class ArrowFile:
             seen += len(batch)
 
 
+def _open_arrow(path: Path, kind: str, read: Callable[[Path], Any]) -> Any:
+    try:
+        return read(path)
+    except (require("pyarrow", "cluster").ArrowInvalid, OSError) as error:
+        msg = f"{str(path)!r} cannot be read as {kind}: {error}"
+        raise FileFormatError(msg) from error
+
+
+def _read_batches(path: Path) -> Any:
+    arrow, ipc = require("pyarrow", "cluster"), require("pyarrow.ipc", "cluster")
+    mapped = arrow.memory_map(str(path))
+    try:
+        return ipc.open_stream(mapped).read_all()
+    except arrow.ArrowInvalid:
+        return ipc.open_file(mapped).read_all()
+
+
 def _numbered(batch: Any, names: Sequence[str], start: int, wanted: int) -> Iterator[tuple[Mark, Row]]:
     skipped = max(0, wanted - start)
     columns = [batch.column(name).slice(skipped).to_pylist() for name in names]
@@ -123,13 +122,11 @@ def _numbered(batch: Any, names: Sequence[str], start: int, wanted: int) -> Iter
         yield (number,), values
 
 
-class _Lines(ABC):
+class _Lines(Source):
     """A file of lines, a row each."""
 
-    names: tuple[str, ...]
-
-    def __init__(self, path: Path, start: int = 0) -> None:
-        self.paths: tuple[Path, ...] = (path,)
+    def __init__(self, path: Path, *, names: Iterable[str], start: int = 0) -> None:
+        super().__init__(path, names=names)
         self._start = start
 
     def count(self) -> int:
@@ -156,9 +153,8 @@ class JsonLines(_Lines):
     """An object per line."""
 
     def __init__(self, path: Path) -> None:
-        super().__init__(path)
         place = f"{path}, line 1"
-        self.names = tuple(json_object(line_text(first_line(str(path))[1], place), place))
+        super().__init__(path, names=json_object(line_text(first_line(str(path))[1], place), place))
 
     def _parser(self, names: Sequence[str]) -> Callable[[bytes], Sequence[Any]]:
         def parse(line: bytes) -> list[Any]:
@@ -173,8 +169,8 @@ class TabSeparated(_Lines):
 
     def __init__(self, path: Path) -> None:
         start, header = first_line(str(path))
-        super().__init__(path, start + len(header))
-        self.names = tuple(line_text(header, f"{path}, line 1").split("\t"))
+        names = line_text(header, f"{path}, line 1").split("\t")
+        super().__init__(path, names=names, start=start + len(header))
 
     def count(self) -> int:
         return super().count() - 1
@@ -191,12 +187,11 @@ class TabSeparated(_Lines):
         return parse
 
 
-class TextFiles:
+class TextFiles(Source):
     """Plain text files side by side: each is a column under its file's name, each line a row."""
 
     def __init__(self, paths: Sequence[Path]) -> None:
-        self.paths: tuple[Path, ...] = tuple(paths)
-        self.names: tuple[str, ...] = tuple(path.name for path in paths)
+        super().__init__(*paths, names=[path.name for path in paths])
         if len(set(self.names)) < len(self.names):
             msg = f"text files of a table must differ in their names, got {', '.join(self.names)}"
             raise InputError(msg)
@@ -211,11 +206,13 @@ class TextFiles:
 
     def rows(self, names: Sequence[str], mark: Mark | None = None) -> Iterator[tuple[Mark, Row]]:
         paths = [str(self.paths[self.names.index(name)]) for name in names]
+
+        def parse(lines: Sequence[bytes]) -> list[str]:
+            return [line_text(line, _LINE) for line in lines]
+
         with ExitStack() as stack:
-            streams = [
-                stack.enter_context(closing(lines_from(path, start)))
-                for path, start in zip(paths, mark or [0] * len(paths), strict=True)
-            ]
+            starts = zip(paths, mark or [0] * len(paths), strict=True)
+            streams = [stack.enter_context(closing(lines_from(path, start))) for path, start in starts]
             number = 0
             while True:
                 row = [next(stream, None) for stream in streams]
@@ -226,12 +223,8 @@ class TextFiles:
                     ended = names[row.index(None)]
                     msg = f"{ended!r} ends {number} lines after the others' row began; the files must be equally long"
                     raise InputError(msg)
-                yield tuple(start for start, _ in lines), _readable(_texts, [line for _, line in lines])
+                yield tuple(start for start, _ in lines), _readable(parse, [line for _, line in lines])
                 number += 1
-
-
-def _texts(lines: Sequence[bytes]) -> list[str]:
-    return [line_text(line, _LINE) for line in lines]
 
 
 #: A file, a folder that `Dataset.save_to_disk` wrote, a pattern of file names; or several of them.
@@ -281,8 +274,8 @@ class Table:
 
 def open_table(given: TableGiven) -> Table:
     """The table that a caller names."""
-    several = [given] if isinstance(given, str | os.PathLike) else list(given)
-    paths = [path for one in several for path in _files(os.fspath(one))]
+    tables = [given] if isinstance(given, str | os.PathLike) else list(given)
+    paths = [path for table in tables for path in _files(os.fspath(table))]
     if not paths:
         msg = "no table was named; give a file, a pattern of files or the folder of a dataset"
         raise InputError(msg)

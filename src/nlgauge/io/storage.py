@@ -1,4 +1,4 @@
-"""Files on this machine: the cache folder, writing a file whole or not at all, SHA-256 digests, and frozen tables.
+"""Files on this machine: the cache folder, atomic writing, SHA-256 digests, JSON and TOML, and frozen tables.
 
 The digest of a large file is remembered on disk, so that weights are not read again at each start. A remembered
 digest is used only while path, size, modification time, change time, inode and device of the file are the same. The
@@ -17,6 +17,7 @@ import io
 import json
 import os
 import re
+import sys
 import tempfile
 import time
 from abc import ABC, abstractmethod
@@ -167,6 +168,56 @@ def _hash(path: Path) -> str:
         while chunk := file.read(1 << 20):
             digest.update(chunk)
     return digest.hexdigest()
+
+
+#: Made once: `json.dumps` makes one for every call that has options.
+_ENCODE = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
+
+
+def json_text(value: Any) -> str:
+    """The value as strict JSON with a newline at its end; what JSON has no word for (nan) is an `InputError`.
+
+    >>> print(json_text({"mean": 0.5, "rows": [{"segment": 0}, {"segment": 1}]}), end="")
+    {
+      "mean": 0.5,
+      "rows": [
+        {"segment": 0},
+        {"segment": 1}
+      ]
+    }
+    """
+    try:
+        text = _lay_out(value, "")
+    except ValueError as error:
+        msg = f"the result holds a value that JSON has no word for: {error}"
+        raise InputError(msg) from error
+    # A system named by a file whose name is not UTF-8 holds half surrogates; only JSON's escape prints them.
+    return re.sub("[\ud800-\udfff]", lambda match: f"\\u{ord(match[0]):04x}", text) + "\n"
+
+
+def _lay_out(value: Any, pad: str) -> str:
+    items = list(value.values()) if isinstance(value, Mapping) else value if isinstance(value, list | tuple) else []
+    if not any(isinstance(item, Mapping | list | tuple) for item in items):
+        return _ENCODE(value)
+    inner = pad + "  "
+    parts = [_lay_out(item, inner) for item in items]
+    if isinstance(value, Mapping):
+        parts = [f"{_ENCODE(name)}: {part}" for name, part in zip(value, parts, strict=True)]
+    opening, closing = "{}" if isinstance(value, Mapping) else "[]"
+    return opening + "\n" + ",\n".join(inner + part for part in parts) + f"\n{pad}{closing}"
+
+
+def toml_content(text: str) -> dict[str, Any]:
+    """What a text in TOML says; a ValueError where it is none.
+
+    >>> toml_content("threads = 2")
+    {'threads': 2}
+    """
+    if sys.version_info >= (3, 11):
+        import tomllib
+    else:
+        import tomli as tomllib
+    return tomllib.loads(text)
 
 
 class ContentError(ValueError):

@@ -17,17 +17,17 @@ Numbers in sentences have decimals by the size of a metric's scores, true minus 
 from __future__ import annotations
 
 import csv
+import html
 import io
 import math
 import re
 import textwrap
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, TypeGuard
+from typing import Literal, NamedTuple, TypeAlias, TypeGuard
 
 from nlgauge.errors import InputError, RecipeError
-from nlgauge.io.formats import escape_html, html_table
 
 
 def counted(count: int, noun: str) -> str:
@@ -88,22 +88,6 @@ def level_text(level: float) -> str:
     return f"{100 * level:g} %"
 
 
-def ticks(low: float, high: float, *, most: int = 6) -> list[float]:
-    """Round numbers between two ends, at most so many.
-
-    >>> ticks(0.0, 1.0)
-    [0.0, 0.2, 0.4, 0.6, 0.8, 1.0]
-    """
-    if not high > low:
-        return [low]
-    rough = (high - low) / max(most - 1, 1)
-    power = 10.0 ** math.floor(math.log10(rough))
-    step = next(size * power for size in (1, 2, 5, 10) if size * power >= rough * (1 - 1e-9))
-    first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
-    digits = max(0, -math.floor(math.log10(step)))
-    return [round(at * step, digits) for at in range(first, last + 1)]
-
-
 def deviation_notes(texts: Iterable[str]) -> list[str]:
     """Where such a number is explained; nothing where the texts have none.
 
@@ -111,9 +95,8 @@ def deviation_notes(texts: Iterable[str]) -> list[str]:
     ['numbers such as D8.12 are rows of docs/deviations.md']
     """
     for text in texts:
-        found = re.search(r"\bD\d+(\.\d+)?(?![\w-])", text)
-        if found:
-            return [f"numbers such as {found[0]} are rows of docs/deviations.md"]
+        if match := re.search(r"\bD\d+(\.\d+)?(?![\w-])", text):
+            return [f"numbers such as {match[0]} are rows of docs/deviations.md"]
     return []
 
 
@@ -136,7 +119,8 @@ class Probability(NamedTuple):
     value: float
 
 
-Cell = str | int | float | Marked | Probability | None
+Cell: TypeAlias = str | int | float | Marked | Probability | None
+HtmlCell: TypeAlias = str | int | float | None
 
 _LATEX = str.maketrans(
     {
@@ -149,6 +133,8 @@ _LATEX = str.maketrans(
         **{char: "\\" + char for char in "&%$#_{}"},
     }
 )
+#: What formulas begin and end with where a notebook looks for them: $...$, \(...\), \begin{...}.
+_FORMULA = re.compile(r"[$\\]")
 _ARROWS = {"higher": r" $\uparrow$", "lower": r" $\downarrow$", None: ""}
 _OPPOSITE: dict[str | None, str | None] = {"higher": "lower", "lower": "higher", None: None}
 
@@ -208,8 +194,8 @@ class Table:
         grid = [self._labels(), *self._formatted(width)]
         cells = [[visible(cell) for cell in row] for row in grid]
         for row, texts in zip(self.rows, cells[1:], strict=True):
-            for at, cell in enumerate(row):
-                texts[at] += "*" if isinstance(cell, Marked) else " " * starred[at]
+            for i, cell in enumerate(row):
+                texts[i] += "*" if isinstance(cell, Marked) else " " * starred[i]
         widths = [max(map(display_width, column)) for column in zip(*cells, strict=True)]
         notes = list(map(visible, self.notes))
         if line is not None:
@@ -255,14 +241,7 @@ class Table:
         if self.spans:
             lines += self._latex_spans()
         lines += [_latex_row(self._latex_columns()), r"\midrule"]
-        for row, texts in zip(self.rows, self._formatted(width), strict=True):
-            # A hyphen is no minus sign.
-            lines.append(
-                _latex_row(
-                    escape_latex(text) if isinstance(cell, str) else _latex_number(cell, text)
-                    for cell, text in zip(row, texts, strict=True)
-                )
-            )
+        lines += map(_latex_row, self._written(width, _latex_cell))
         lines += [r"\bottomrule", r"\end{tabular}"]
         return _joined([*lines, *(f"% {visible(note)}" for note in self.notes)])
 
@@ -278,13 +257,7 @@ class Table:
         lines = [] if self.caption is None else [escape_markdown(self.caption), ""]
         lines.append(_markdown_row(map(escape_markdown, self._labels())))
         lines.append(f"|{'|'.join('--:' if right else '---' for right in self._numeric())}|")
-        for row, texts in zip(self.rows, self._formatted(width), strict=True):
-            lines.append(
-                _markdown_row(
-                    f"**{text}**" if isinstance(cell, Marked) else escape_markdown(text)
-                    for cell, text in zip(row, texts, strict=True)
-                )
-            )
+        lines += map(_markdown_row, self._written(width, _markdown_cell))
         return _joined([*lines, *(part for note in self.notes for part in ("", escape_markdown(note)))])
 
     def write(self, format: str, *, width: int = 4, line: int | None = None) -> str:  # noqa: A002 - as the flag is called
@@ -324,15 +297,18 @@ class Table:
 
     def _latex_columns(self) -> list[str]:
         """Names of columns, each with an arrow where its heading's arrow would be wrong for it."""
-        spans = [span for span in self.spans for _ in range(span.columns)] or [Span("")] * len(self.columns)
         return [
             escape_latex(name) + (_ARROWS[_OPPOSITE[span.better]] if name in span.other_way else "")
-            for span, name in zip(spans, self.columns, strict=True)
+            for span, name in self._spanned()
         ]
 
     def _labels(self) -> list[str]:
-        titles = [span.title for span in self.spans for _ in range(span.columns)] or [""] * len(self.columns)
-        return [f"{title} {name}" if title else name for title, name in zip(titles, self.columns, strict=True)]
+        return [f"{span.title} {name}" if span.title else name for span, name in self._spanned()]
+
+    def _spanned(self) -> Iterator[tuple[Span, str]]:
+        """Names of columns with the heading above each."""
+        spans = [span for span in self.spans for _ in range(span.columns)] or [Span("")] * len(self.columns)
+        return zip(spans, self.columns, strict=True)
 
     def _numeric(self) -> list[bool]:
         columns = list(zip(*self.rows, strict=True)) or [()] * len(self.columns)
@@ -346,6 +322,11 @@ class Table:
             msg = f"width is the number of decimals and cannot be negative, got {width!r}"
             raise RecipeError(msg)
         return [[_formatted(cell, width) for cell in row] for row in self.rows]
+
+    def _written(self, width: int, write: Callable[[Cell, str], str]) -> list[list[str]]:
+        """Cells in the syntax of a format, from themselves and their texts."""
+        rows = zip(self.rows, self._formatted(width), strict=True)
+        return [[write(cell, text) for cell, text in zip(row, texts, strict=True)] for row, texts in rows]
 
 
 class Paragraphs(Table):
@@ -370,6 +351,39 @@ class Paragraphs(Table):
         if format == "html":
             return "".join(f"<p>{escape_html(text)}</p>" for text in texts)
         return _joined([f"{'% ' * (format == 'latex')}{visible(text)}" for text in texts])
+
+
+def html_table(
+    columns: Sequence[str],
+    rows: Iterable[Sequence[HtmlCell]],
+    *,
+    caption: str = "",
+    notes: Iterable[str] = (),
+    width: int = 4,
+) -> str:
+    """Columns, rows and notes as HTML; all text is escaped, floats have `width` decimals, None and nan are empty.
+
+    Texts are shown as they are: a notebook makes no formula of what stands between two prices in dollars.
+
+    >>> html_table(["<a>"], [[0.5]], width=1)
+    '<table><thead><tr><th>&lt;a&gt;</th></tr></thead><tbody><tr><td>0.5</td></tr></tbody></table>'
+    """
+    head = "".join(f"<th>{escape_html(name)}</th>" for name in columns)
+    body = "".join(f"<tr>{''.join(f'<td>{_html_cell(cell, width)}</td>' for cell in row)}</tr>" for row in rows)
+    title = f"<caption>{escape_html(caption)}</caption>" if caption else ""
+    table = f"<table>{title}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    return table + "".join(f"<p><small>{escape_html(note)}</small></p>" for note in notes)
+
+
+def _html_cell(cell: HtmlCell, width: int) -> str:
+    if cell is None or (isinstance(cell, float) and math.isnan(cell)):
+        return ""
+    return f"{cell:.{width}f}" if isinstance(cell, float) else escape_html(str(cell))
+
+
+def escape_html(text: str) -> str:
+    """Text that neither a browser nor MathJax takes for anything else; the classes are those MathJax leaves alone."""
+    return _FORMULA.sub(r'<span class="tex2jax_ignore mathjax_ignore">\g<0></span>', html.escape(text))
 
 
 #: Characters of the categories Cc, Cs, Zl and Zp of Unicode.
@@ -428,9 +442,15 @@ def _latex_row(cells: Iterable[str]) -> str:
     return " & ".join(cells) + r" \\"
 
 
-def _latex_number(cell: Cell, text: str) -> str:
-    number = text.replace("-", "$-$").replace("<", "$<$")
+def _latex_cell(cell: Cell, text: str) -> str:
+    if isinstance(cell, str):
+        return escape_latex(text)
+    number = text.replace("-", "$-$").replace("<", "$<$")  # a hyphen is no minus sign
     return rf"\textbf{{{number}}}" if isinstance(cell, Marked) else number
+
+
+def _markdown_cell(cell: Cell, text: str) -> str:
+    return f"**{text}**" if isinstance(cell, Marked) else escape_markdown(text)
 
 
 def _formatted(cell: Cell, width: int) -> str:

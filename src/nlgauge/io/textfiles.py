@@ -152,10 +152,9 @@ def read_parallel(
     source: str | None = None,
     *,
     input_format: str | None = None,
-    stdin: BinaryIO | None = None,
 ) -> ParallelTexts:
     """Outputs of systems, their references and their source, each named by a spec; all must have as many segments."""
-    inputs = Inputs(stdin)
+    inputs = Inputs()
     labels = _system_labels(systems)
     outputs = {label: inputs.texts(parse_source(spec, input_format=input_format)) for label, spec in labels.items()}
     return ParallelTexts(outputs, *_compared_with(inputs, list(outputs.items()), references, source, input_format))
@@ -178,10 +177,9 @@ def read_candidates(
     source: str | None = None,
     *,
     input_format: str | None = None,
-    stdin: BinaryIO | None = None,
 ) -> CandidateTexts:
     """Candidates, their references and their source; a value of a JSONL file may be a list of candidates."""
-    inputs = Inputs(stdin)
+    inputs = Inputs()
     labels = _system_labels(files)
     groups = [inputs.references(parse_source(spec, input_format=input_format)) for spec in labels.values()]
     columns = [(label, [group[0] for group in column]) for label, column in zip(labels, groups, strict=True)]

@@ -14,7 +14,7 @@ from types import NoneType, UnionType
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from nlgauge.errors import FileFormatError
-from nlgauge.io.formats import toml_content
+from nlgauge.io.storage import toml_content
 
 T = TypeVar("T")
 

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nlgauge.io.table import Cell, Table, level_text, number, p_text, signed, ticks
+from nlgauge.io.canvas import ticks
+from nlgauge.io.table import Cell, Table, level_text, number, p_text, signed
 from nlgauge.report.elements import Html, export, heads, hidden, joined, name_of, scrolling, tag
 from nlgauge.studies.compare.tables import DIFFERENCE, GAMES, INTERVAL, metric_decimals, row_table, test_name
 

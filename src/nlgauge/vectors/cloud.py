@@ -18,7 +18,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from nlgauge.io.formats import HtmlCell, html_table
+from nlgauge.io.table import HtmlCell, html_table
 from nlgauge.vectors.greedy import GreedyMatch
 from nlgauge.vectors.transport import squared_distances
 

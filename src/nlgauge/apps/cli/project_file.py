@@ -30,7 +30,7 @@ from nlgauge.core.kinds import Int, Many, Text
 from nlgauge.core.options import OptionSet, option
 from nlgauge.core.registry import metric_class, metric_name, split_recipe
 from nlgauge.errors import FileFormatError, InputError, RecipeError
-from nlgauge.io.formats import toml_content
+from nlgauge.io.storage import toml_content
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -47,8 +47,8 @@ from nlgauge.core.run_options import RunOptions
 from nlgauge.core.scoring import Metrics, chosen_metrics, resolved_call
 from nlgauge.core.signature import Signature
 from nlgauge.errors import InputError, RecipeError
-from nlgauge.io.formats import html_table
 from nlgauge.io.large_tables import Table, TableGiven, open_table
+from nlgauge.io.table import html_table
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack

@@ -33,7 +33,7 @@ from nlgauge.core.signature import Signature
 from nlgauge.data.judgements import JudgementTable
 from nlgauge.data.score_files import metric_name, open_score_file, score_columns, score_signature
 from nlgauge.errors import FileFormatError, InputError, NlgaugeError, NlgaugeWarning, RecipeError, user_stacklevel
-from nlgauge.io.formats import HtmlCell, html_table
+from nlgauge.io.table import HtmlCell, html_table
 from nlgauge.io.tables import Row
 from nlgauge.stats.numeric import Vector, numbers, orient
 

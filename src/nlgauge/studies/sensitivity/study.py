@@ -55,8 +55,7 @@ from nlgauge.core.run_options import RunOptions
 from nlgauge.core.vector_metric import VectorMetric
 from nlgauge.encoders.load import load_encoder
 from nlgauge.errors import FileFormatError, InputError, MissingExtraError, ModelError, RecipeError
-from nlgauge.io.formats import toml_content
-from nlgauge.io.storage import file_digest
+from nlgauge.io.storage import file_digest, toml_content
 from nlgauge.io.tables import stream_lines
 from nlgauge.text.idf import IdfTable
 from nlgauge.text.tokenizer import TextTokenizer
