@@ -23,8 +23,7 @@ from numpy.typing import NDArray
 
 from nlgauge.encoders.base import equal_length_batches
 from nlgauge.encoders.engines.graph_engines import GraphEncoder, Run
-from nlgauge.encoders.graphs.builder import Family, Graph, GraphBuilder
-from nlgauge.encoders.graphs.families import encoder_graph
+from nlgauge.encoders.graphs.builder import Family, Graph, GraphBuilder, Product
 from nlgauge.encoders.int8 import Plan, Rounding, own_plan_path, plan_of
 from nlgauge.encoders.load import load_encoder, release_models
 from nlgauge.errors import (
@@ -192,44 +191,15 @@ def _without(products: Sequence[Product], patterns: Sequence[str], *, model: str
     return chosen
 
 
-class Product(NamedTuple):
-    """A product x W^T of a graph."""
-
-    x: str
-    """The value that enters it."""
-    at: str
-    """Its weights, by their name in the checkpoint."""
-    into: int
-    out: int
-
-
-class _ListingBuilder(GraphBuilder):
-    """Remembers the products of a graph, and can show what enters them."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.products: list[Product] = []
-
-    def linear(
-        self, x: str, at: str, into: int, out: int, name: str, *, bias: bool = True, scale: float = 1.0
-    ) -> str:
-        self.products.append(Product(x, at, into, out))
-        return super().linear(x, at, into, out, name, bias=bias, scale=scale)
-
-    def finish(self, outputs: Sequence[tuple[str, int]], *, as_inputs: bool) -> Graph:
-        """A graph whose outputs are what enters the products, each (1, rows, width): rows need not be tokens."""
-        shown = []
-        for x, width in {product.x: product.into for product in self.products}.items():
-            shape = self.constant(f"{x}.one_text", [1, -1, width])
-            shown.append((self.node("Reshape", [x, shape], f"{x}.observed"), width))
-        return super().finish(shown, as_inputs=as_inputs)
-
-
 def observed_graph(family: Family, config: Mapping[str, Any]) -> tuple[Graph, list[Product]]:
     """A graph from token ids to what enters the products (each input once, in their order), and the products."""
-    build = _ListingBuilder()
-    graph = encoder_graph(family, config, (family.dimensions(config).layers,), build=build)
-    return graph, build.products
+    build = GraphBuilder()
+    list(family.build(build, config, family.dimensions(config).layers))
+    inputs = []
+    for x, width in {product.x: product.into for product in build.products}.items():
+        shape = build.constant(f"{x}.one_text", [1, -1, width])  # rows need not be tokens
+        inputs.append((build.node("Reshape", [x, shape], f"{x}.observed"), width))
+    return build.finish(inputs, as_inputs=False), build.products
 
 
 class _Extremes(NamedTuple):

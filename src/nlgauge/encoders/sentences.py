@@ -24,7 +24,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from nlgauge.encoders.base import DEFAULT_PRECISION, Encoder, encode_texts, vectors_digest
+from nlgauge.encoders.base import Encoder, encode_texts, vectors_digest
 from nlgauge.encoders.engines.muse import MuseEncoder
 from nlgauge.encoders.load import load_encoder
 from nlgauge.errors import ModelError, RecipeError, TruncationWarning, UnsupportedModelError
@@ -144,28 +144,23 @@ SentenceEncoder: TypeAlias = PooledSentences | MuseSentences
 
 
 def load_sentence_encoder(
-    model: str,
-    *,
-    engine: str = "onnx",
-    precision: str = DEFAULT_PRECISION,
-    threads: int | None = None,
-    device: str = "auto",
-    progress: bool = False,
-    reading: Reading = CUT,
+    model: str, *, reading: Reading = CUT, progress: bool = False, **options: Any
 ) -> SentenceEncoder:
-    """A sentence encoder by name (`muse`, `minilm`, `mpnet`), folder or hub id.
+    """A sentence encoder by name (`muse`, `minilm`, `mpnet`), folder or hub id, with the options of `load_encoder`.
 
     `reading` says what happens to texts over the model's limit: they are cut, or read in windows.
     """
-    options: dict[str, Any] = {"engine": engine, "precision": precision}
-    options |= {"threads": threads, "device": device, "progress": progress}
     # In older folders the network lies in a folder of its own, which only modules.json names.
     inner = _network_folder(Path(model))
     if inner is not None:
         name = Path(model).resolve().name
         pooling = read_pooling(Path(model), name=name)
-        return PooledSentences(load_encoder(str(inner), **options), pooling, name=name, reading=reading)
-    network = load_encoder(model, **options)  # first: it refuses what is no encoder before a download
+        return PooledSentences(
+            load_encoder(str(inner), progress=progress, **options), pooling, name=name, reading=reading
+        )
+    network = load_encoder(
+        model, progress=progress, **options
+    )  # first: it refuses what is no encoder before a download
     if isinstance(network, MuseEncoder):
         return MuseSentences(network)
     files = resolve(model, progress=progress)

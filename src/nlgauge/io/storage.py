@@ -224,23 +224,28 @@ class ContentError(ValueError):
     """What a file holds is no table; the message has the reason, without the file's name."""
 
 
-class FrozenTable(ABC):
-    """A table that is kept in a JSON file with a format tag and a digest."""
+class _Frozen(ABC):
+    """What is kept in a file with a format tag and a digest."""
 
     FORMAT: ClassVar[str]
     KIND: ClassVar[str]
     """What messages call the file, such as `idf file`."""
+
+    @property
+    @abstractmethod
+    def digest(self) -> str:
+        """sha256 of the numbers and of what they belong to, as 64 hexadecimal digits."""
+
+
+class FrozenTable(_Frozen):
+    """A table that is kept in a JSON file."""
+
     COMMAND: ClassVar[str]
     """The command that makes one."""
     INDENT: ClassVar[int | None] = None
     """Blanks before the lines of a file that people read; None for one line."""
     RECORD: ClassVar[type | None] = None
     """The type that describes `content`, where that does not have the fields of the class."""
-
-    @property
-    @abstractmethod
-    def digest(self) -> str:
-        """sha256 of the numbers and of what they belong to, as 64 hexadecimal digits."""
 
     @abstractmethod
     def content(self) -> Mapping[str, Any]:
@@ -362,19 +367,11 @@ def stated_format(path: Path) -> str:
         return ""
 
 
-class FrozenArrays(ABC):
-    """Arrays that are kept in an .npz file, whose header has a format tag and a digest."""
+class FrozenArrays(_Frozen):
+    """Arrays that are kept in an .npz file with a header."""
 
-    FORMAT: ClassVar[str]
-    KIND: ClassVar[str]
-    """What messages call the file."""
     FIX: ClassVar[str]
     """How to make one."""
-
-    @property
-    @abstractmethod
-    def digest(self) -> str:
-        """sha256 of the numbers and of what they belong to, as 64 hexadecimal digits."""
 
     @abstractmethod
     def header(self) -> dict[str, Any]:

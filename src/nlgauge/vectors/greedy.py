@@ -23,7 +23,6 @@ from nlgauge.encoders.run_context import current_run
 #: Similarities that are looked at together: as many as stay in a processor's cache.
 _CACHED = 2**18
 
-
 #: Similarities that are computed at once: 64 MB. More than two texts of 4,000 tokens have are taken in parts.
 _AT_ONCE = 2**24
 
@@ -123,11 +122,11 @@ def _best_of_blocks(
         best = np.full(len(rows), -np.inf, dtype=np.float32)
         columns = np.empty(len(y), dtype=np.float32)
         space = np.empty(len(rows) * width, dtype=np.float32)
-        for at in range(0, len(y), width):
-            part = y[at : at + width]
+        for first in range(0, len(y), width):
+            part = y[first : first + width]
             block = np.matmul(rows, part.T, out=space[: len(rows) * len(part)].reshape(len(rows), len(part)))
             np.maximum(best, block.max(axis=1), out=best)
-            columns[at : at + width] = block.max(axis=0)
+            columns[first : first + width] = block.max(axis=0)
         row_best[start : start + height] = best
         return columns
 
@@ -173,13 +172,8 @@ def _weighted(
 ) -> tuple[float, float, float]:
     precision = float(row_best @ row_weight / row_weight.sum())
     recall = float(column_best @ column_weight / column_weight.sum())
-    return precision, recall, harmonic_mean(precision, recall)
-
-
-def harmonic_mean(precision: float, recall: float) -> float:
-    """F measure; 0 where both are 0, as the released BERTScore sets it."""
-    total = precision + recall
-    return 2 * precision * recall / total if total != 0 else 0.0
+    total = precision + recall  # F is 0 where both are 0, as the released BERTScore sets it
+    return precision, recall, 2 * precision * recall / total if total != 0 else 0.0
 
 
 def greedy_scores(rows: Sequence[Weighted], columns: Sequence[Weighted]) -> NDArray[np.float64]:
@@ -190,32 +184,31 @@ def greedy_scores(rows: Sequence[Weighted], columns: Sequence[Weighted]) -> NDAr
     would be faster, but its last bits depend on what stands beside a cloud.) The one exception is a cloud against
     itself: `x @ x.T` is another routine of BLAS, which stacks never call. Large clouds are matched pair by pair.
     """
-    found = np.empty((len(rows), len(columns), 3))
+    scores = np.empty((len(rows), len(columns), 3))
     stacked_columns = list(_stacks(columns))
-    for at, x, u, u_sum in _stacks(rows):
+    for numbers, x, u, u_sum in _stacks(rows):
         for beside, y, v, v_sum in stacked_columns:
             if len(beside) * y.shape[1] * x.shape[1] > _AT_ONCE:
-                for row, column in itertools.product(at.tolist(), beside.tolist()):
+                for row, column in itertools.product(numbers.tolist(), beside.tolist()):
                     (left, weight), (right, other) = rows[row], columns[column]
-                    found[row, column] = greedy_values(left, right, weight, other)
+                    scores[row, column] = greedy_values(left, right, weight, other)
                 continue
             size = max(1, _CACHED // (y.shape[0] * y.shape[1] * x.shape[1]))
-            for start in range(0, len(at), size):
+            for start in range(0, len(numbers), size):
                 part = slice(start, start + size)
                 similarity = np.matmul(x[part, None], y.transpose(0, 2, 1)[None])
                 precision = _dot(similarity.max(axis=3), u[part, None]) / u_sum[part, None]
                 recall = _dot(similarity.max(axis=2), v[None]) / v_sum
                 total = precision + recall
                 f1 = np.divide(2 * precision * recall, total, out=np.zeros_like(total), where=total != 0)
-                found[np.ix_(at[part], beside)] = np.stack([precision, recall, f1], axis=2)
-    return found
+                scores[np.ix_(numbers[part], beside)] = np.stack([precision, recall, f1], axis=2)
+    return scores
 
 
 class _Stack(NamedTuple):
     """Clouds of one size."""
 
-    at: NDArray[np.intp]
-    """Their numbers."""
+    numbers: NDArray[np.intp]
     points: NDArray[np.float32]
     weights: NDArray[np.float64]
     sums: NDArray[np.float64]
@@ -224,12 +217,12 @@ class _Stack(NamedTuple):
 def _stacks(clouds: Sequence[Weighted]) -> Iterator[_Stack]:
     sizes = np.array([len(weights) for _, weights in clouds], dtype=np.intp)
     for size in np.unique(sizes):
-        at = np.flatnonzero(sizes == size)
-        points, weights = zip(*(clouds[one] for one in at.tolist()), strict=True)
-        yield _Stack(at, np.stack(points), np.stack(weights), np.array([one.sum() for one in weights]))
+        numbers = np.flatnonzero(sizes == size)
+        points, weights = zip(*(clouds[number] for number in numbers.tolist()), strict=True)
+        yield _Stack(numbers, np.stack(points), np.stack(weights), np.array([mass.sum() for mass in weights]))
 
 
 def _dot(best: NDArray[np.float32], weights: NDArray[np.float64]) -> NDArray[np.float64]:
     """Products over the last axis, each the dot product of BLAS that a pair alone takes."""
-    found: NDArray[np.float64] = np.matmul(best[..., None, :].astype(np.float64), weights[..., None])[..., 0, 0]
-    return found
+    dots: NDArray[np.float64] = np.matmul(best[..., None, :].astype(np.float64), weights[..., None])[..., 0, 0]
+    return dots

@@ -299,12 +299,7 @@ def regularisation(solver: str) -> float:
 
 
 def solve(
-    solver: str,
-    a: ArrayLike,
-    b: ArrayLike,
-    costs: NDArray[np.float64],
-    *,
-    check: Callable[[], None] | None = None,
+    solver: str, a: ArrayLike, b: ArrayLike, costs: NDArray[np.float64], *, check: Callable[[], None] | None = None
 ) -> Plan:
     """What it costs to move the weights `a` (rows) onto `b` (columns), by the solver of that name.
 

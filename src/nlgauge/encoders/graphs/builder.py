@@ -20,7 +20,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, TypeGuard
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, NoReturn, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -148,11 +148,23 @@ class Graph:
         return cls(data, {name: tuple(shape) for name, shape in json.loads(head).items()})
 
 
+class Product(NamedTuple):
+    """A product x W^T of a graph."""
+
+    x: str
+    """The value that enters it."""
+    at: str
+    """Its weights, by their name in the checkpoint."""
+    into: int
+    out: int
+
+
 class GraphBuilder:
     """Collects nodes; values are known by their names."""
 
     def __init__(self) -> None:
         self.parameters: dict[str, tuple[int, ...]] = {}
+        self.products: list[Product] = []
         self._of_bytes: set[str] = set()
         self._nodes: list[onnx.NodeProto] = []
         self._constants: dict[str, onnx.TensorProto] = {}
@@ -196,6 +208,7 @@ class GraphBuilder:
         self, x: str, at: str, into: int, out: int, name: str, *, bias: bool = True, scale: float = 1.0
     ) -> str:
         """scale * (x W^T + b) for x of shape (tokens, into), with the weights `at`."""
+        self.products.append(Product(x, at, into, out))
         inputs = [x, self.parameter(f"{at}.weight", out, into)]
         if bias:
             inputs.append(self.parameter(f"{at}.bias", out))
