@@ -19,6 +19,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import NamedTuple, NoReturn
 
 from nlgauge.errors import FileFormatError
@@ -72,7 +73,7 @@ def parse_conllu(lines: Iterable[str], *, name: str, trees: bool = True) -> Iter
     """
     count = 0
     block = _Block(name, 1, trees=trees)
-    for number, line in enumerate(lines, 1):
+    for number, line in enumerate(chain(lines, [""]), 1):
         if line:
             block.add(line, number)
             continue
@@ -80,9 +81,6 @@ def parse_conllu(lines: Iterable[str], *, name: str, trees: bool = True) -> Iter
             yield block.sentence()
             count += 1
         block = _Block(name, number + 1, trees=trees)
-    if block.started:
-        yield block.sentence()
-        count += 1
     if not count:
         msg = f"{name}: no sentence; give a file in CoNLL-U, as UDPipe or Stanza write it"
         raise FileFormatError(msg)
