@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -34,14 +35,14 @@ def parse_columns(text: str) -> dict[str, list[str]]:
     >>> parse_columns("hyp=system-a,hyp=system-b,ref=ref,id=key")
     {'hyp': ['system-a', 'system-b'], 'ref': ['ref'], 'id': ['key']}
     """
-    found: dict[str, list[str]] = {}
+    columns: dict[str, list[str]] = {}
     for part in text.split(","):
         role, equals, name = part.partition("=")
         if not equals or not name:
             msg = f"columns are given as ROLE=NAME, such as hyp=mt,ref=ref,id=id; got {part!r}"
             raise RecipeError(msg)
-        found.setdefault(role.strip(), []).append(name.strip())
-    return found
+        columns.setdefault(role.strip(), []).append(name.strip())
+    return columns
 
 
 @dataclass(frozen=True)
@@ -63,16 +64,17 @@ class Columns:
             if role not in _ROLES:
                 msg = f"a column is one of {', '.join(_ROLES)}, got {role!r}{did_you_mean(role, _ROLES)}"
                 raise RecipeError(msg)
-        found = {role: _matching(given[role], names, role) for role in given}
-        _refuse_two_roles(given, found)
-        if not found.get("hyp"):
+        patterns = {role: [value] if isinstance(value, str) else list(value) for role, value in given.items()}
+        columns = dict.fromkeys(_ROLES, ()) | {role: _matching(patterns[role], names, role) for role in patterns}
+        _refuse_two_roles(patterns, columns)
+        if not columns["hyp"]:
             msg = f"no column of hypotheses was named (hyp=NAME); the table has: {', '.join(names)}"
             raise RecipeError(msg)
         for role in ("src", "id"):
-            if len(found.get(role, ())) > 1:
-                msg = f"there can be one column {role}, got {', '.join(found[role])}"
+            if len(columns[role]) > 1:
+                msg = f"there can be one column {role}, got {', '.join(columns[role])}"
                 raise RecipeError(msg)
-        return cls(found["hyp"], found.get("ref", ()), *((*found.get(role, ()), None)[0] for role in ("src", "id")))
+        return cls(columns["hyp"], columns["ref"], *((*columns[role], None)[0] for role in ("src", "id")))
 
     @cached_property
     def names(self) -> list[str]:
@@ -123,9 +125,9 @@ class Columns:
         return RowTexts(hyps, refs, source)
 
 
-def _matching(given: str | Sequence[str], names: Sequence[str], role: str) -> tuple[str, ...]:
-    found: dict[str, None] = {}
-    patterns = _listed(given)
+def _matching(patterns: Sequence[str], names: Sequence[str], role: str) -> tuple[str, ...]:
+    """Names of columns that the patterns fit, each once."""
+    matches: dict[str, None] = {}
     for pattern in patterns:
         own = [pattern] if pattern in names else [name for name in names if fnmatch.fnmatchcase(name, pattern)]
         if not own:
@@ -135,25 +137,21 @@ def _matching(given: str | Sequence[str], names: Sequence[str], role: str) -> tu
         if patterns.count(pattern) > 1:
             msg = f"{role}={pattern} was given twice; a column counts once"
             raise RecipeError(msg)
-        found |= dict.fromkeys(own)
-    for name in found:
+        matches |= dict.fromkeys(own)
+    for name in matches:
         if names.count(name) > 1:
             msg = f"the table has {names.count(name)} columns called {name!r} ({role}); rename all but one"
             raise RecipeError(msg)
-    return tuple(found)
+    return tuple(matches)
 
 
-def _listed(given: str | Sequence[str]) -> list[str]:
-    return [given] if isinstance(given, str) else list(given)
-
-
-def _refuse_two_roles(given: ColumnsGiven, found: Mapping[str, Sequence[str]]) -> None:
+def _refuse_two_roles(patterns: Mapping[str, Sequence[str]], columns: Mapping[str, Sequence[str]]) -> None:
     """A column may be named under two roles, but a pattern must not take in what has a role of its own."""
-    for role, other in ((one, two) for one in found for two in found if one != two):
-        for name in found[role]:
-            if name in found[other] and name not in _listed(given[role]):
-                patterns = ", ".join(_listed(given[role]))
-                msg = f"column {name!r} is {other}=, and {role}={patterns} takes it in too; give a narrower pattern"
+    for role, other in itertools.permutations(patterns, 2):
+        for name in columns[role]:
+            if name in columns[other] and name not in patterns[role]:
+                wide = ", ".join(patterns[role])
+                msg = f"column {name!r} is {other}=, and {role}={wide} takes it in too; give a narrower pattern"
                 raise RecipeError(msg)
 
 
@@ -169,4 +167,4 @@ def _text(value: Any, column: str) -> str:
 def _several(value: Any, column: str) -> tuple[str, ...]:
     """A text, a list of texts, or none where a row has fewer references than others."""
     several = value if isinstance(value, list) else [] if value is None else [value]
-    return tuple(_text(one, column) for one in several)
+    return tuple(_text(text, column) for text in several)

@@ -37,9 +37,8 @@ from nlgauge.apps.cluster.shards import (
     make_plan,
     read_plan,
 )
-from nlgauge.apps.cluster.worker import Job, Pass, memory_in_use
+from nlgauge.apps.cluster.worker import Job, Pass, memory_in_use, recipe_parts
 from nlgauge.core.compare import compare
-from nlgauge.core.corpus import WholeCorpus
 from nlgauge.core.metric import Metric, base_metrics
 from nlgauge.core.pipeline import finish
 from nlgauge.core.prepare import Prepared, SignatureCheck, prepare
@@ -135,11 +134,13 @@ class Call:
     def signatures(self, plan: Plan, counts: Counts, *, check: bool = False) -> tuple[str, ...]:
         """Recipe parts that come out, seen on one row; what is wrong with a recipe is said here."""
         whole = counts.whole(self.recipes, self.options, plan.reference_count)
+        wanted = self.check_signature if check else None
         last: InputError | None = None
         rows = (self.columns.texts(row) for _, _, row in self.table.rows(self.columns.names))
-        for texts in islice((one for one in rows if isinstance(one, RowTexts)), _SAMPLED_ROWS):
+        for texts in islice((row for row in rows if isinstance(row, RowTexts)), _SAMPLED_ROWS):
             try:
-                return self._signatures_of(texts, whole, check=check)
+                corpus = ShardRows(self.columns, ("",), (texts,)).corpus([0], whole)
+                return recipe_parts(prepare(self.recipes, corpus, self.options, check_signature=wanted, warn=False))
             except InputError as error:
                 last = error
         if last is not None:
@@ -148,17 +149,6 @@ class Call:
         why = next(text for _, _, row in self.table.rows(self.columns.names) if (text := self.columns.texts(row)))
         msg = f"none of the {plan.rows:,} rows can be scored; the first: {why}"
         raise InputError(msg)
-
-    def _signatures_of(self, texts: RowTexts, whole: WholeCorpus, *, check: bool) -> tuple[str, ...]:
-        corpus = ShardRows(self.columns, ("",), (texts,)).corpus([0], whole)
-        prepared = prepare(
-            self.recipes,
-            corpus,
-            self.options,
-            check_signature=self.check_signature if check else None,
-            warn=False,
-        )
-        return tuple(recipe.signature.recipe_part for recipe in prepared.recipes)
 
 
 def resolve(
@@ -288,16 +278,13 @@ class _Driver:
         there = set()
         for shard in self._plan.shards:
             path = part_path(self._folder, shard)
-            wanted, found = PartKey.of(self._plan, shard, expected, frozen), stored_key(path)
-            if found is None:
+            wanted, stored = PartKey.of(self._plan, shard, expected, frozen), stored_key(path)
+            if stored is None:
                 continue
-            if found != wanted:
-                _refuse_other_recipes(found.recipes, wanted.recipes, repr(path.name))
-                names = ", ".join(
-                    f"{name} {getattr(found, name)!r} instead of {getattr(wanted, name)!r}"
-                    for name in PartKey._fields
-                    if getattr(found, name) != getattr(wanted, name)
-                )
+            if stored != wanted:
+                _refuse_other_recipes(stored.recipes, wanted.recipes, repr(path.name))
+                pairs = zip(PartKey._fields, stored, wanted, strict=True)
+                names = ", ".join(f"{name} {old!r} instead of {new!r}" for name, old, new in pairs if old != new)
                 msg = f"{str(path)!r} belongs to another run ({names}); give another folder to --parts"
                 raise InputError(msg)
             there.add(shard.number)
@@ -330,8 +317,8 @@ def _refuse_other_recipes(before: Sequence[str], now: Sequence[str], what: str) 
     for old, new in zip(before, now, strict=True):
         differing = Signature.parse(old).difference(Signature.parse(new))
         if differing:
-            found = "; ".join(f"{one.key}: {one.left}, now {one.right}" for one in differing)
-            msg = f"{what} have another signature ({found}); {fix}"
+            fields = "; ".join(f"{field.key}: {field.left}, now {field.right}" for field in differing)
+            msg = f"{what} have another signature ({fields}); {fix}"
             raise InputError(msg)
 
 

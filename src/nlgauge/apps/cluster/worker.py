@@ -212,8 +212,8 @@ class Worker:
         """End the run at a row that cannot be scored, where it was asked for, or where others depend on it."""
         if not errors:
             return
-        at, text = next(iter(sorted(errors.items())))
-        named = f"row {shard.start + at}" + (f" (id {rows.ids[at]!r})" if self._plan.columns.id else "")
+        row, text = min(errors.items())
+        named = f"row {shard.start + row}" + (f" (id {rows.ids[row]!r})" if self._plan.columns.id else "")
         if self._job.strict:
             msg = f"{named}: {text}"
             raise RefusedRowError(msg) from error
@@ -228,13 +228,12 @@ class Worker:
     def _prepared(self, rows: ShardRows, chosen: Sequence[int]) -> Prepared:
         corpus = rows.corpus(chosen, self._whole)
         prepared = prepare(self._job.recipes, corpus, self._job.options, warn=False)
-        found = [recipe.signature.recipe_part for recipe in prepared.recipes]
-        for asked, got in zip(self._step.expected if self._step else (), found, strict=False):
+        for asked, got in zip(self._step.expected if self._step else (), recipe_parts(prepared), strict=False):
             if asked != got:
                 differing = Signature.parse(asked).difference(Signature.parse(got))
                 msg = (
                     "this worker would score otherwise than the run asks for: "
-                    + "; ".join(f"{one.key}: asked {one.left}, got {one.right}" for one in differing)
+                    + "; ".join(f"{field.key}: asked {field.left}, got {field.right}" for field in differing)
                     + "; install the same versions and models on all machines"
                 )
                 raise SignatureError(msg)
@@ -244,10 +243,10 @@ class Worker:
         """Metrics that are scaled over the table, with the ranges of all rows in the place of those at hand."""
         metrics = list(prepared.metrics)
         for number, bounds in self._counts.bounds.items():
-            one = metrics[number]
-            assert isinstance(one, PreparedMetric)
-            loaded = dict(one.state.loaded) | {"bounds": Loaded("corpus", bounds)}
-            metrics[number] = replace(one, state=replace(one.state, loaded=loaded))
+            metric = metrics[number]
+            assert isinstance(metric, PreparedMetric)
+            loaded = dict(metric.state.loaded) | {"bounds": Loaded("corpus", bounds)}
+            metrics[number] = replace(metric, state=replace(metric.state, loaded=loaded))
         return replace(prepared, metrics=tuple(metrics))
 
 
@@ -270,14 +269,18 @@ class LazyWorker:
 
 def _chosen(counted: ShardCounts, chosen: Sequence[int]) -> Comparisons:
     """Comparisons of the first pass, numbered by the rows that are scored now."""
-    place = {row: at for at, row in enumerate(counted.scored)}
-    found = {
-        number: {
-            system: {new: by_row[place[row]] for new, row in enumerate(chosen)} for system, by_row in systems.items()
-        }
+    place = {row: number for number, row in enumerate(counted.scored)}
+    places = [place[row] for row in chosen]
+    comparisons = {
+        number: {system: dict(enumerate(map(by_row.__getitem__, places))) for system, by_row in systems.items()}
         for number, systems in counted.comparisons.found.items()
     }
-    return Comparisons(counted.comparisons.recipes, found)
+    return Comparisons(counted.comparisons.recipes, comparisons)
+
+
+def recipe_parts(prepared: Prepared) -> tuple[str, ...]:
+    """Recipe parts of the signatures that come out."""
+    return tuple(recipe.signature.recipe_part for recipe in prepared.recipes)
 
 
 def memory_in_use() -> int:

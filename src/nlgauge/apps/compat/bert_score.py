@@ -45,15 +45,7 @@ from nlgauge.metrics.parts.baseline import Baseline
 from nlgauge.text.idf import IdfTable
 from nlgauge.text.tokenizer import TextTokenizer
 
-__all__ = [
-    "BERTScorer",
-    "baseline_of_csv",
-    "idf_of_dictionary",
-    "is_own_baseline",
-    "layers_of_models",
-    "model_of_language",
-    "score",
-]
+__all__ = ["BERTScorer", "score"]
 
 
 #: `lang2model` of bert-score 0.3.13.
@@ -86,8 +78,8 @@ def layers_of_models() -> dict[str, int]:
 #: A frequency that came from counting is whole but for rounding in the logarithm.
 _WHOLE = 1e-3
 
-#: How a baseline of nlgauge begins.
-_OWN = "# nlgauge baseline "
+#: How a baseline of `nlgauge build baseline` begins, which messages advise.
+_OWN = b"# nlgauge baseline "
 
 
 def idf_of_dictionary(weights: Mapping[int, float], tokenizer: TextTokenizer) -> IdfTable:
@@ -111,22 +103,18 @@ def idf_of_dictionary(weights: Mapping[int, float], tokenizer: TextTokenizer) ->
     return IdfTable(round(documents), frequency, tokenizer.digest, "an idf dictionary of bert-score")
 
 
-def is_own_baseline(path: str | Path) -> bool:
-    """Whether a file was made by `nlgauge build baseline`, which messages advise."""
-    try:
-        with open(path, encoding="utf-8") as file:
-            return file.read(len(_OWN)) == _OWN
-    except (OSError, UnicodeDecodeError):
-        return False  # reading it as bert-score's says why
+def baseline_of_csv(path: str | Path, encoder: Encoder, language: str) -> Baseline | None:
+    """A baseline of bert-score (`LAYER,P,R,F`), said to be of this model: its files do not name one.
 
-
-def baseline_of_csv(path: str | Path, encoder: Encoder, language: str) -> Baseline:
-    """A baseline of bert-score (`LAYER,P,R,F`), said to be of this model: its files do not name one."""
+    None where the file is a baseline of nlgauge.
+    """
     try:
         data = read_bytes(str(path))
     except InputError as error:
         msg = f"baseline file {str(path)!r} cannot be read: {error}"
         raise BaselineError(msg) from error
+    if data.startswith(_OWN):
+        return None
     rows = [fields for _, fields in csv_records(data, str(path))]
     if [name.strip().upper() for name in rows[0]] != ["LAYER", "P", "R", "F"]:
         msg = f"{str(path)!r} is no baseline of bert-score: its first line should be 'LAYER,P,R,F'"
@@ -308,12 +296,12 @@ class BERTScorer:
             options["idf"] = "refs"
         if self.rescale_with_baseline and self.lang is not None:
             options |= {"lang": self.lang, "rescale": "yes"}
-            if self.baseline_path is not None and is_own_baseline(self.baseline_path):
-                options["rescale"] = str(self.baseline_path)
-            elif self.baseline_path is not None:
-                baseline = baseline_of_csv(self.baseline_path, self._encoder, self.lang)
-                (folder / "baseline.tsv").write_text(baseline.text(), encoding="utf-8")
-                options["rescale"] = str(folder / "baseline.tsv")
+            if self.baseline_path is not None:
+                baseline, path = baseline_of_csv(self.baseline_path, self._encoder, self.lang), self.baseline_path
+                if baseline is not None:
+                    path = folder / "baseline.tsv"
+                    path.write_text(baseline.text(), encoding="utf-8")
+                options["rescale"] = str(path)
         return options
 
 

@@ -29,17 +29,10 @@ except ImportError:  # the module can be read without it; a metric cannot be mad
     Metric = object
 
 #: Keywords that torchmetrics takes; all others are options of `nlgauge.score`.
-_THEIRS = frozenset(
-    {
-        "compute_on_cpu",
-        "compute_with_cache",
-        "dist_sync_fn",
-        "dist_sync_on_step",
-        "distributed_available_fn",
-        "process_group",
-        "sync_on_compute",
-    }
-)
+_THEIRS = {
+    *("compute_on_cpu", "compute_with_cache", "sync_on_compute", "process_group"),
+    *("dist_sync_fn", "dist_sync_on_step", "distributed_available_fn"),
+}
 
 
 class TextScore(Metric):  # type: ignore[misc]  # torchmetrics need not be here
