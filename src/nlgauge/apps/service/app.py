@@ -32,6 +32,7 @@ from nlgauge.apps.service import routes
 from nlgauge.apps.service.calls import sentence
 from nlgauge.apps.service.guard import (
     MEDIA_TYPE,
+    STATUSES,
     Guard,
     Observer,
     ProblemError,
@@ -48,21 +49,6 @@ _ABOUT = """\
 Scores of generated text, each with the signature that says how it was made. The numbers are those of the library,
 to the last bit.
 """
-
-#: Errors that any operation may answer with, beside those of its own.
-_ANYWHERE = {
-    400: "the request cannot be read",
-    401: "no key, or a wrong one",
-    403: "from a page of another site",
-    408: "the headers or the body did not arrive in time",
-    413: "over a limit of size",
-    415: "not JSON",
-    421: "the Host header names another host",
-    422: "not of this form, or not to be computed; `detail` says why",
-    429: "over a limit of rate or queue; `Retry-After` says when to come again",
-    500: "an error of the service",
-    503: "starting or stopping",
-}
 
 
 class ProblemRecord(BaseModel):
@@ -187,7 +173,9 @@ def _description(app: FastAPI, root_path: str) -> dict[str, Any]:
             "key": {"type": "apiKey", "in": "header", "name": "X-API-Key"},
         }
         about["security"] = [{}, {"bearer": []}, {"key": []}]
-        anywhere = {str(status): {"description": text, "content": content} for status, text in _ANYWHERE.items()}
+        anywhere = {
+            str(status): {"description": text, "content": content} for status, (_, text) in STATUSES.items() if text
+        }
         for operations in about["paths"].values():
             for operation in operations.values():
                 answers = operation["responses"] = operation["responses"] | anywhere

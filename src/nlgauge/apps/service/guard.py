@@ -24,21 +24,23 @@ from nlgauge.errors import InputError, MissingExtraError, ModelError, ModelNotFo
 
 MEDIA_TYPE = "application/problem+json"
 
-_TITLES = {
-    400: "The request cannot be read",
-    401: "A key is needed",
-    403: "Not from there",
-    404: "Not found",
-    405: "Not this method",
-    406: "Not in this format",
-    409: "Not in this state",
-    413: "Too large",
-    415: "Not this type of content",
-    421: "Not this host",
-    422: "This cannot be computed",
-    429: "Too many requests",
-    500: "The service failed",
-    503: "Not ready",
+#: Titles of errors by status, and what the description of the service says of those that any operation may answer.
+STATUSES = {
+    400: ("The request cannot be read", "the request cannot be read"),
+    401: ("A key is needed", "no key, or a wrong one"),
+    403: ("Not from there", "from a page of another site"),
+    404: ("Not found", ""),
+    405: ("Not this method", ""),
+    406: ("Not in this format", ""),
+    408: ("Error", "the headers or the body did not arrive in time"),
+    409: ("Not in this state", ""),
+    413: ("Too large", "over a limit of size"),
+    415: ("Not this type of content", "not JSON"),
+    421: ("Not this host", "the Host header names another host"),
+    422: ("This cannot be computed", "not of this form, or not to be computed; `detail` says why"),
+    429: ("Too many requests", "over a limit of rate or queue; `Retry-After` says when to come again"),
+    500: ("The service failed", "an error of the service"),
+    503: ("Not ready", "starting or stopping"),
 }
 
 #: All that a client is told of an error that nobody foresaw.
@@ -69,7 +71,7 @@ class ProblemError(Exception):
         detail = self.detail if len(self.detail) <= _LONGEST else self.detail[:_LONGEST] + " ..."
         return {
             "type": f"urn:nlgauge:problem:{self.kind}" if self.kind else "about:blank",
-            "title": _TITLES.get(self.status, "Error"),
+            "title": STATUSES.get(self.status, ("Error", ""))[0],
             "status": self.status,
             "detail": detail,
             **self.more,

@@ -224,20 +224,16 @@ def _score_together(thread: InferenceThread, chosen: Sequence[_Waiting], batch_t
             return
     with run_context(encoder_pool=_KnownVectors(thread, known)):
         for waiting, ready in prepared.items():
+            if estimated_seconds(ready) > longest:  # one pair may take minutes: not in the thread that all share
+                waiting.future.set_exception(SlowError(longest))
+                continue
             try:
-                _check_estimate(ready, longest)
                 # By the time of the processor: a busy machine makes no request larger.
                 check = deadline(longest, SlowError, time.thread_time)
                 with run_context(check=check), collected_warnings(waiting.call.warnings):
                     waiting.future.set_result(finish(ready, compare(ready)))
             except Exception as error:  # whoever waits for it is told
                 waiting.future.set_exception(error)
-
-
-def _check_estimate(prepared: Prepared, longest: float) -> None:
-    """One pair alone may take minutes: it must not begin in the thread that all share."""
-    if estimated_seconds(prepared) > longest:
-        raise SlowError(longest)
 
 
 _Key: TypeAlias = tuple[int, tuple[int, ...], bytes]
