@@ -6,10 +6,10 @@ many.score("pairs.parquet", "scores/", columns={"hyp": "mt", "ref": "ref"}, exec
 print(many.merge("scores/").scores)
 """
 
-from nlgauge.apps.cluster.columns import parse_columns
 from nlgauge.apps.cluster.driver import Prediction, Run, dry_run, score
 from nlgauge.apps.cluster.executors import Executor, Local, Ray, Shard
 from nlgauge.apps.cluster.parts import Merged, RowError, merge
+from nlgauge.apps.cluster.shards import parse_columns
 
 __all__ = [
     "Executor",

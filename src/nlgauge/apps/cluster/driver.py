@@ -16,7 +16,6 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from nlgauge.apps.cluster.columns import Columns, ColumnsGiven, RowTexts
 from nlgauge.apps.cluster.counts import (
     Counts,
     check_countable,
@@ -29,7 +28,10 @@ from nlgauge.apps.cluster.executors import Executor, Local, Pool, Tasks, progres
 from nlgauge.apps.cluster.parts import PartKey, part_path, stored_key, write_file
 from nlgauge.apps.cluster.shards import (
     PLAN,
+    Columns,
+    ColumnsGiven,
     Plan,
+    RowTexts,
     ShardRows,
     check_count,
     failing_rows,
