@@ -59,15 +59,15 @@ class Counts:
     @classmethod
     def merge(cls, parts: Sequence[Counts]) -> Counts:
         """Of all rows together."""
-        keys = dict.fromkeys(key for part in parts for key in part.idf)
-        numbers = dict.fromkeys(number for part in parts for number in part.bounds)
-        return cls(
-            {key: _merged_tables([part.idf[key] for part in parts if key in part.idf]) for key in keys},
-            {
-                number: Bounds.merge([part.bounds[number] for part in parts if number in part.bounds])
-                for number in numbers
-            },
-        )
+        tables: dict[str, list[IdfTables]] = {}
+        bounds: dict[int, list[Bounds]] = {}
+        for part in parts:
+            for key, table in part.idf.items():
+                tables.setdefault(key, []).append(table)
+            for number, limits in part.bounds.items():
+                bounds.setdefault(number, []).append(limits)
+        merged = {number: Bounds.merge(limits) for number, limits in bounds.items()}
+        return cls({key: _merge_tables(several) for key, several in tables.items()}, merged)
 
     @property
     def digest(self) -> str:
@@ -168,18 +168,14 @@ def check_countable(recipes: Iterable[Metric]) -> None:
 
 def count_shard(prepared: Prepared, comparisons: Comparisons) -> Counts:
     """What recipes count on the texts at hand; `comparisons` are those of metrics that are scaled over the table."""
-    idf = {
-        _key(one.metric): one.state.idf
-        for group in prepared.groups
-        for one in group.metrics.values()
-        if one.metric.counts_idf
-    }
+    members = [member for group in prepared.groups for member in group.metrics.values()]
+    idf = {_key(member.metric): member.state.idf for member in members if member.metric.counts_idf}
     bounds = {}
     for number, by_system in comparisons.found.items():
         metric = prepared.metrics[number].metric
         assert isinstance(metric, SentSim)
-        found = {system: [by_system[system][at] for at in range(len(prepared))] for system in by_system}
-        bounds[number] = Bounds.merge([Bounds.extremes(parts) for parts in metric.part_values(found).values()])
+        rows = {system: [by_row[row] for row in range(len(prepared))] for system, by_row in by_system.items()}
+        bounds[number] = Bounds.merge([Bounds.extremes(parts) for parts in metric.part_values(rows).values()])
     return Counts(idf, bounds)
 
 
@@ -256,7 +252,7 @@ def _key(metric: VectorMetric[Any]) -> str:
     return json.dumps([*metric.encoding, metric.against, metric.idf_choice])
 
 
-def _merged_tables(parts: Sequence[IdfTables]) -> IdfTables:
+def _merge_tables(parts: Sequence[IdfTables]) -> IdfTables:
     shared = IdfTable.merge([part.shared for part in parts if part.shared is not None])
     return IdfTables(
         "", shared, {name: IdfTable.merge([part.by_system[name] for part in parts]) for name in parts[0].by_system}

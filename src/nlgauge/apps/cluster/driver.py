@@ -114,10 +114,10 @@ class Call:
         known = read_plan(folder)
         if known is None:
             multiple = max(metric.group for metric in base_metrics(self.recipes))
-            made = make_plan(self.table, self.columns, digest=digest, shard_rows=shard_rows, multiple=multiple)
-            made = replace(made, recipes=self.signatures(made, Counts()))
+            plan = make_plan(self.table, self.columns, digest=digest, shard_rows=shard_rows, multiple=multiple)
+            plan = replace(plan, recipes=self.signatures(plan, Counts()))
             # Another job may have been quicker, perhaps with another recipe; then its plan holds, and is checked.
-            return made if _kept_first(folder / PLAN, made.content()) else self.plan(folder, shard_rows)
+            return plan if _write_first(folder / PLAN, plan.content()) else self.plan(folder, shard_rows)
         if known.input != digest:
             msg = (
                 f"the input is not the one that the parts in {str(folder)!r} were made of (digest {digest[:12]}, "
@@ -206,7 +206,7 @@ def score(
     began = time.perf_counter()
     executor = executor or Local()
     call = resolve(table, metric, columns, shard_rows, options)
-    folder = _made_folder(out)
+    folder = _make_folder(out)
     plan = call.plan(folder, shard_rows)
     with executor.open(Job(str(folder), call.recipes, call.options, strict)) as pool:
         driver = _Driver(plan, folder, executor.own(plan), pool, progress)
@@ -293,7 +293,7 @@ class _Driver:
         return there
 
 
-def _kept_first(path: Path, content: bytes) -> bool:
+def _write_first(path: Path, content: bytes) -> bool:
     """Write a file unless there is one, whole and in one step; whether this is the one that was written."""
     own = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
     write_file(own, content)
@@ -324,7 +324,7 @@ def _refuse_other_recipes(before: Sequence[str], now: Sequence[str], what: str) 
             raise InputError(msg)
 
 
-def _made_folder(out: str | PathLike[str]) -> Path:
+def _make_folder(out: str | PathLike[str]) -> Path:
     folder = Path(out).absolute()
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -456,8 +456,8 @@ def _timed(call: Call, plan: Plan, rows: ShardRows) -> tuple[float, int]:
         msg = f"none of the {len(rows.texts)} sampled rows can be scored; the first: {next(iter(errors.values()))}"
         raise InputError(msg)
     began = time.perf_counter()
-    made = prepared(scored)
-    finish(made, compare(made), warn=False)
+    run = prepared(scored)
+    finish(run, compare(run), warn=False)
     seconds = time.perf_counter() - began
     if looks_at_table(call.recipes) and not any(map(scaled_over_table, call.recipes)):
         began = time.perf_counter()

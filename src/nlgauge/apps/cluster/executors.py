@@ -200,7 +200,7 @@ class Ray(Executor):
         threads = job.options.threads or self.threads
         job = replace(job, options=replace(job.options, threads=threads), memory=self.memory)
         ray = require("ray", "cluster")
-        with _connected(ray, self.address), closing(RayPool(ray, job, self.workers, threads)) as pool:
+        with _connect(ray, self.address), closing(RayPool(ray, job, self.workers, threads)) as pool:
             yield pool
 
 
@@ -375,7 +375,7 @@ class RayPool:
         run_on_actors(self._ray, self._actors, step, tasks)
         if self._job.memory is not None:  # Ray does not say how an actor ended
             perhaps = f"{_DIED}, perhaps because it passed its bound of memory ({self._job.memory:g} GB)"
-            tasks.failed = {at: perhaps if why == _DIED else why for at, why in tasks.failed.items()}
+            tasks.failed = {shard: perhaps if why == _DIED else why for shard, why in tasks.failed.items()}
 
     def close(self) -> None:
         """End all actors."""
@@ -447,20 +447,20 @@ def _room_for(machines: Sequence[Mapping[str, Any]], threads: int, memory: int |
     room = int(sum(fitting))
     if not room:
         processors = max((machine.get("CPU", 0) for machine in there), default=0)
-        asked, found = f"{threads} processors", f"{processors:g}"
+        needed, largest = f"{threads} processors", f"{processors:g}"
         if memory:
             most = max((machine.get("memory", 0) for machine in there), default=0)
-            asked, found = f"{asked} and {memory / 2**30:g} GB", f"{found} and {most / 2**30:.1f} GB"
+            needed, largest = f"{needed} and {memory / 2**30:g} GB", f"{largest} and {most / 2**30:.1f} GB"
         msg = (
-            f"no machine of the cluster has room for a worker of {asked} (the most: {found}); ask for less, or say "
-            "--workers N to wait for machines that are yet to come"
+            f"no machine of the cluster has room for a worker of {needed} (the most: {largest}); ask for less, or "
+            "say --workers N to wait for machines that are yet to come"
         )
         raise InputError(msg)
     return room
 
 
 @contextmanager
-def _connected(ray: Any, address: str | None) -> Iterator[None]:
+def _connect(ray: Any, address: str | None) -> Iterator[None]:
     """A connection of this run, or that of the caller, which then stays."""
     if ray.is_initialized():
         yield

@@ -224,14 +224,14 @@ def stored_key(path: Path) -> PartKey | None:
         return None
     arrow = require("pyarrow", "cluster")
     try:
-        found = require("pyarrow.parquet", "cluster").read_schema(path).metadata or {}
+        metadata = require("pyarrow.parquet", "cluster").read_schema(path).metadata or {}
     except (arrow.ArrowException, OSError, ValueError):
         return None
-    if _KEY not in found:  # whole, and somebody else's: perhaps the very table that is scored
+    if _KEY not in metadata:  # whole, and somebody else's: perhaps the very table that is scored
         msg = f"{str(path)!r} is a Parquet file that nlgauge did not write; give another folder to --parts"
         raise InputError(msg)
     try:
-        return _key(json.loads(found[_KEY]))
+        return _key(json.loads(metadata[_KEY]))
     except (KeyError, ValueError, TypeError):
         return None
 
@@ -324,8 +324,8 @@ class Merged(Document):
 
     def _repr_html_(self) -> str:
         scored = self.rows - len(self.errors)
-        said = f"{scored} of {self.rows} rows scored, in {self.shards} shards; input {self.input[:12]}"
-        return f"{self.scores._repr_html_()}<p><small>{said}</small></p>"
+        caption = f"{scored} of {self.rows} rows scored, in {self.shards} shards; input {self.input[:12]}"
+        return f"{self.scores._repr_html_()}<p><small>{caption}</small></p>"
 
     def summary(self, intervals: Mapping[int, Interval] | None = None) -> dict[str, Any]:
         """Plain values without segments; `intervals` by place of a score."""
@@ -375,7 +375,7 @@ def merge(folder: str | PathLike[str]) -> Merged:
             f"{ids.hexdigest()[:12]}, expected {plan.ids[:12]}); rows are missing or double, so run again elsewhere"
         )
         raise InputError(msg)
-    scores = ScoreTable(tuple(_with_errors(Score.merge(of_place), len(errors)) for of_place in by_place.values()))
+    scores = ScoreTable(tuple(_count_errors(Score.merge(parts), len(errors)) for parts in by_place.values()))
     if not scores:
         msg = f"none of the {plan.rows} rows could be scored; the first: {errors[0].error}"
         raise InputError(msg)
@@ -411,11 +411,7 @@ def _refuse_missing(folder: Path, plan: Plan) -> None:
         raise InputError(msg)
 
 
-def _with_errors(score: Score, errors: int) -> Score:
+def _count_errors(score: Score, errors: int) -> Score:
     """Rows that were left out are counted in the signature."""
-    if not errors:
-        return score
-    signature = score.signature
-    return replace(
-        score, signature=Signature(signature.metric, signature.recipe, {**signature.run, "errors": str(errors)})
-    )
+    head, run = score.signature, {"errors": str(errors)} if errors else {}
+    return replace(score, signature=Signature(head.metric, head.recipe, {**head.run, **run}))

@@ -373,9 +373,9 @@ class Caller:
         """Those of the service; a signature that names another engine cannot come out here."""
         settings, defaults = self._settings, RunOptions()
         for name in ("engine", "precision"):
-            asked, here = getattr(options, name), getattr(settings, name)
-            if asked not in (getattr(defaults, name), here):
-                msg = f"the signature names {name} {asked!r}, and this service computes with {here!r}"
+            wanted, here = getattr(options, name), getattr(settings, name)
+            if wanted not in (getattr(defaults, name), here):
+                msg = f"the signature names {name} {wanted!r}, and this service computes with {here!r}"
                 raise RecipeError(msg)
         own = {name: getattr(settings, name) for name in ("engine", "precision", "threads", "batch_tokens")}
         return replace(options, **own)

@@ -16,6 +16,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -241,11 +242,14 @@ class Guard:
         limits = self._settings.limits
         limit = "job_bytes" if scope["path"].startswith("/v1/jobs/") else "body_bytes"
         most: int = getattr(limits, limit)
-        stated = Headers(scope=scope).get("content-length", "")
+        request = Request(scope, receive)
+        stated = request.headers.get("content-length", "")
         if stated.isdigit() and (len(stated) > 18 or int(stated) > most):
             raise _too_large(limit, most)
         try:
-            return await asyncio.wait_for(_read(receive, limit, most), _BODY_SECONDS)
+            return await asyncio.wait_for(_read(request, limit, most), _BODY_SECONDS)
+        except ClientDisconnect:
+            raise ProblemError(400, "the client went away", kind="disconnected") from None
         except asyncio.TimeoutError:
             raise ProblemError(408, "the body did not arrive in time", kind="timeout") from None
 
@@ -297,20 +301,13 @@ class Observer:
             log.info("answered", extra={"fields": fields})
 
 
-async def _read(receive: Receive, limit: str, most: int) -> bytes:
-    parts: list[bytes] = []
-    size = 0
-    while True:
-        message = await receive()
-        if message["type"] == "http.disconnect":
-            raise ProblemError(400, "the client went away", kind="disconnected")
-        part = message.get("body", b"")
-        size += len(part)
-        if size > most:
+async def _read(request: Request, limit: str, most: int) -> bytes:
+    body = bytearray()
+    async for part in request.stream():
+        body += part
+        if len(body) > most:
             raise _too_large(limit, most)
-        parts.append(part)
-        if not message.get("more_body"):
-            return b"".join(parts)
+    return bytes(body)
 
 
 def _replay(body: bytes, receive: Receive) -> Callable[[], Awaitable[Any]]:

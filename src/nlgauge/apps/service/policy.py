@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import os
 import re
+import time
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from importlib.util import find_spec
@@ -179,8 +180,6 @@ def _is_here(name: str, seconds: int) -> bool:
 
 def is_here(card: ModelCard) -> bool:
     """Whether a model is on this machine, its digests checked; looked at again every minute."""
-    import time
-
     return _is_here(card.name, int(time.monotonic()) // 60)
 
 

@@ -214,11 +214,11 @@ def _add_answer(router: APIRouter, operation: Operation) -> None:
 def _add_job(router: APIRouter, operation: Operation) -> None:
     model: Any = request_model(operation)
 
-    def submit(asked: model, service: ServiceDep, request: Request, response: Response) -> JobStatus:
+    def submit(body: model, service: ServiceDep, request: Request, response: Response) -> JobStatus:
         if service.stopping.is_set():
             raise ProblemError(503, "the service is about to stop", kind="stopping", retry_after=5)
-        _check(asked, service, job=True)
-        job = service.jobs.submit(operation.name, asked.model_dump_json(exclude_unset=True).encode())
+        _check(body, service, job=True)
+        job = service.jobs.submit(operation.name, body.model_dump_json(exclude_unset=True).encode())
         response.headers["Location"] = f"{request.scope.get('root_path', '')}/v1/jobs/{job.id}"
         return _status(service, job)
 

@@ -50,19 +50,14 @@ _MOST_TOGETHER = 64
 class SlowError(Exception):
     """A small request is none: its pairs take longer than others should wait."""
 
-    def __init__(self, seconds: float) -> None:
-        super().__init__(f"not done after {seconds:g} seconds")
 
-
-def deadline(
-    seconds: float, error: Callable[[float], Exception], clock: Callable[[], float] = time.monotonic
-) -> Callable[[], None]:
+def deadline(seconds: float, error: Exception, clock: Callable[[], float] = time.monotonic) -> Callable[[], None]:
     """Raises the error when it is called after that time."""
     until = clock() + seconds
 
     def look() -> None:
         if clock() > until:
-            raise error(seconds)
+            raise error
 
     return look
 
@@ -225,11 +220,11 @@ def _score_together(thread: InferenceThread, chosen: Sequence[_Waiting], batch_t
     with run_context(encoder_pool=_KnownVectors(thread, known)):
         for waiting, ready in prepared.items():
             if estimated_seconds(ready) > longest:  # one pair may take minutes: not in the thread that all share
-                waiting.future.set_exception(SlowError(longest))
+                waiting.future.set_exception(SlowError())
                 continue
             try:
                 # By the time of the processor: a busy machine makes no request larger.
-                check = deadline(longest, SlowError, time.thread_time)
+                check = deadline(longest, SlowError(), time.thread_time)
                 with run_context(check=check), collected_warnings(waiting.call.warnings):
                     waiting.future.set_result(finish(ready, compare(ready)))
             except Exception as error:  # whoever waits for it is told
@@ -246,16 +241,16 @@ def _encode_all(prepared: Sequence[Prepared], batch_tokens: int) -> dict[_Key, V
         for encoder, layers, tokens in planned_encodings(run):
             if layers:
                 _, distinct = wanted.setdefault((id(encoder), layers), (encoder, {}))
-                distinct.update((_spelt(part.tokens.ids), part.tokens) for part in portions(tokens))
+                distinct.update((_ids_key(part.tokens.ids), part.tokens) for part in portions(tokens))
     known: dict[_Key, Vectors] = {}
     for (_, layers), (encoder, distinct) in wanted.items():
         encoded = encode_texts(encoder, list(distinct.values()), layers, batch_tokens=batch_tokens)
-        for spelt, text in zip(distinct, encoded, strict=True):
-            known[id(encoder), layers, spelt] = [text.layers[layer] for layer in layers]
+        for key, text in zip(distinct, encoded, strict=True):
+            known[id(encoder), layers, key] = [text.layers[layer] for layer in layers]
     return known
 
 
-def _spelt(ids: NDArray[np.integer]) -> bytes:
+def _ids_key(ids: NDArray[np.integer]) -> bytes:
     return np.asarray(ids, dtype=np.int64).tobytes()
 
 
@@ -366,16 +361,15 @@ class Service:
             self._larger_waiting -= 1
 
     def _fulfil(self, future: Future[Answer], work: Callable[[], Answer]) -> None:
+        seconds = self.settings.limits.seconds
+        more = "post it to /v1/jobs, where work may take longer, or send shorter texts"
+        error = ProblemError(413, f"not done after {seconds:g} seconds; {more}", kind="too-slow")
         if future.set_running_or_notify_cancel():
             try:
-                with run_context(check=deadline(self.settings.limits.seconds, _too_slow)):
-                    future.set_result(self._hosted(work))
+                with run_context(check=deadline(seconds, error), encoder_pool=self.inference):
+                    future.set_result(work())
             except BaseException as error:  # whoever waits for it is told
                 future.set_exception(error)
-
-    def _hosted(self, work: Callable[[], Answer]) -> Answer:
-        with run_context(encoder_pool=self.inference):
-            return work()
 
     def score_here(self, call: ScoreCall) -> list[Score]:
         """Score a request in the thread at hand, that of larger work; not where it would take far too long."""
@@ -396,13 +390,7 @@ class Service:
         texts = {"hyps": ["a"], "refs": ["a"], "options": {"model": model}}
         pair = request_model(operations()["score"]).model_validate(texts)
         try:
-            self._hosted(lambda: self.score_here(self.caller.score(pair, [])))
+            with run_context(encoder_pool=self.inference):
+                self.score_here(self.caller.score(pair, []))
         except (NlgaugeError, OSError) as error:
             log.warning("model not loaded", extra={"fields": {"model": model, "reason": str(error)}})
-
-
-def _too_slow(seconds: float) -> ProblemError:
-    msg = (
-        f"not done after {seconds:g} seconds; post it to /v1/jobs, where work may take longer, or send shorter texts"
-    )
-    return ProblemError(413, msg, kind="too-slow")
