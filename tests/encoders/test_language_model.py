@@ -27,7 +27,7 @@ from nlgauge.io.store.catalog import CARDS
 
 TEXTS = ["the cat sat on the dog", "a storm", "ran", "", "the ferry was late and the cat ran", "red red red red"]
 
-ONE: dict[str, Any] = {"device": "cpu", "threads": 1}
+ONE: dict[str, Any] = {"device": "cpu", "threads": 1, "precision": "fp32", "progress": False}
 
 
 def test_the_later_code_s_value() -> None:
