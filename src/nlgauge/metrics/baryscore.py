@@ -12,10 +12,11 @@ cloud, their Wasserstein barycentre, and the score is the cost of moving one tex
 
 All are distances: lower is better. The default is profile `corrected` with measure W. b = w = a token's idf, each
 side's own as in MoverScore, divided by its sum over the text; they are also the marginals of T. Special tokens have
-idf 0, and tokens without weight are left out. X is not scaled again. The iteration starts at the mean of the
-layers. With T_l the exact plan from X to layer l under squared distance, X_i <- mean over l of sum_j T_l,ij x_l,j /
-b_i, until the squared movement of all points together is at most 1e-7. Fewer than five layers include the
-embeddings. Several references are averaged, or the nearest counts (`multiref`).
+idf 0, and tokens without weight are left out; a text that idf leaves without any weight has uniform weights. X is not
+scaled again. The iteration starts at the mean of the layers. With T_l the exact plan from X to layer l under squared
+distance, X_i <- mean over l of sum_j T_l,ij x_l,j / b_i, until the squared movement of all points together is at most
+1e-7. Fewer than five layers include the embeddings. Several references are averaged, or the nearest counts
+(`multiref`).
 
 Worked example
 --------------

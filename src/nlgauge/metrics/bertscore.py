@@ -115,10 +115,10 @@ class BERTScore(VectorMetric[Cloud]):
     def represent(self, text: TextView, state: State) -> Cloud | None:
         stopwords = state["stopwords"].words
         keep = TokenFilter("all", "keep", stopwords, stops="starts") if stopwords else None
-        idf = text.select(keep, specials_weigh=False)
-        if text.tokens.is_special[idf.rows].all():
+        kept = text.select(keep, specials_weigh=False)  # the tokens that are left, and their weights
+        if text.tokens.is_special[kept.rows].all():
             return None
-        return text.cloud(text.unit(state.layers[0], keep), idf, spelling="token_strings")
+        return text.cloud(text.unit(state.layers[0], keep), kept, spelling="token_strings")
 
     def compare(self, x: Cloud, y: Cloud, state: State, *, align: bool) -> Pair:
         idf_x, idf_y = x.weights, y.weights
@@ -134,6 +134,7 @@ class BERTScore(VectorMetric[Cloud]):
         f = 2 * p * r / (p + r) if p + r != 0 else 0.0
         return Pair((p, r, f), Alignment.of(x, y, match) if align else None)
 
+    # The same numbers for many pairs at once.
     def compare_block(self, xs: Sequence[Cloud], ys: Sequence[Cloud], state: State) -> NDArray[np.float64]:
         return greedy_scores([(x.points, x.weights) for x in xs], [(y.points, y.weights) for y in ys])
 

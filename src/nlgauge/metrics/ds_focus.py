@@ -8,7 +8,7 @@ What it computes
 
 It is a distance: lower is better. The default profile is `released`, in which equation 2 has the squared distance:
 
-    1. Foci: the lemmas of the text's nouns (tags NOUN and PROPN), in lower case.
+    1. Foci (`focus=nn`): the lemmas of the text's nouns (tags NOUN and PROPN), in lower case.
     2. A mention of v is a run of characters between blanks that, in lower case, is spelt as v: "minutes" and
        "minute," are no mentions of minute, and a verb spelt like a noun of the text is one.
     3. Z_u is the vector of the mention's last token, scaled to unit length. The tokens of a mention are those whose

@@ -8,10 +8,11 @@ What it computes
     G  = mean, max, min, sum over the rows of S^, laid side by side
     DS-Sent = cos(G^hyp, G^ref)                                                                     (equation 3)
 
-It is a similarity. The default is profile `released` with `adjacency=unweighted` (-U). A focus is a noun (tags NOUN
-and PROPN), by its lemma in lower case; two sentences share it if both have a noun of that lemma. A is upper
-triangular: a sentence receives from later ones only. A token belongs to the sentence that it lies in, [CLS] to the
-first one, the end token to none. The rows of S^ are scaled to unit length before G is taken.
+It is a similarity. The default is profile `released` with `adjacency=unweighted` (-U). A focus is a noun (`focus=nn`:
+tags NOUN and PROPN), by its lemma in lower case; two sentences share it if both have a noun of that lemma. A is upper
+triangular: a sentence receives from later ones only; j - i counts all sentences of the text. A token belongs to the
+sentence that it lies in, [CLS] to the first one, the end token to none. The rows of S^ are scaled to unit length
+before G is taken.
 
 If the reference has one sentence, the score is the mean cosine of the hypothesis's rows of S^ with that row, and the
 reference has weight 2 in the mean over references. A text without tokens scores 0.
@@ -52,7 +53,8 @@ does. Paper and released code disagree (D6.5 to D6.7); a profile is one consiste
     corrected  as they are  left out       a graph as any other                 .8
 
 For DS-Sent `corrected` is what the paper describes. Differences of `released` to the released code: as for DS-Focus
-(`metrics/ds_focus.py`). The end token of a text belongs to no sentence, and a sentence that was cut off is left out.
+(`metrics/ds_focus.py`). The end token of a text belongs to no sentence, and a sentence without tokens (all of them
+over the model's limit) has no row.
 
 Relations
 ---------

@@ -15,11 +15,12 @@ score is 1 - WMD. Step by step, for one text:
     1. Scale the rows of each of the last five layers to unit length. Join them per token: the smallest, the mean and
        the largest value in each dimension, side by side (power means; three times the width).
     2. Keep special tokens, and the first piece of each word, without its other pieces. Drop every token whose surface
-       is one character of Python's string.punctuation.
+       is one character of Python's string.punctuation. Both rules look at each token by itself.
     3. Weigh each by its own idf = log((N + 1) / (df + 1)), counted on the N hypotheses for a hypothesis and on the N
        references for a reference; special tokens get 0.
     4. Make n-grams of neighbours among the tokens that are left (fewer than n make one): E by the weighted mean,
-       which equals equation 1 up to its scale, f by the sum. Scale E to unit length, for n = 1 as well.
+       which equals equation 1 up to its scale, f by the sum. Scale E to unit length, for n = 1 as well: as in the
+       released code, divide it by its length plus 1e-6.
 
 f is divided by its sum over the text. Without idf every kept token weighs the same, special ones too. A text without
 tokens scores 0; under `paper` its cost is the mean length of the other text's vectors. For long texts, `solver` can

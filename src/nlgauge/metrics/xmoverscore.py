@@ -14,7 +14,8 @@ and the score is 1 - WMD. Step by step, for one text:
     2. Keep special tokens, and the first piece of each word, without its other pieces (a lone mark of white space is
        a first piece). Drop every token whose surface, without such marks, is one character of string.punctuation.
     3. Make n-grams of n = 2 neighbours among the tokens that are left, special ones included; fewer than n make one.
-       The vector of an n-gram is the mean of its vectors, scaled to unit length; all n-grams have the same mass.
+       The vector of an n-gram is the mean of its vectors, scaled to unit length (divided by its length plus 1e-6);
+       all n-grams have the same mass.
 
 `transforms` re-map the vectors of the source to the target's language before (CLP, UMD; `nlgauge align fit`).
 
