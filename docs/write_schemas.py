@@ -22,7 +22,7 @@ from nlgauge.io.storage import FrozenTable, json_text
 FOLDER = Path(nlgauge.__file__).parent / "core" / "schemas"
 
 #: Rooms whose modules define classes that are written as JSON.
-_ROOMS = ("apps.cluster", "core", "data", "encoders.int8", "metrics", "report", "studies", "text")
+_ROOMS = ("apps.cluster", "core", "data", "metrics", "report", "studies", "text")
 
 Kind = TypeVar("Kind", bound=type)
 
@@ -46,6 +46,7 @@ def document_classes() -> list[type[Document]]:
 
 
 def _import_rooms() -> None:
+    importlib.import_module("nlgauge.encoders.int8")  # alone: modules next to it need engines that may be missing
     for room in _ROOMS:
         package = importlib.import_module(f"nlgauge.{room}")
         for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
