@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import pytest
 
-from nlgauge.core.kinds import Choice, Flag, Float, InputFile, Int, Many
+from nlgauge.core.kinds import Choice, Flag, Float, InputFile, Int, Many, Text
 from nlgauge.core.options import OptionSet, option, seed_option
 from nlgauge.errors import RecipeError
 
@@ -62,3 +62,14 @@ def test_with_options_keeps_the_others() -> None:
 def test_signed_options_leave_out_what_has_no_effect() -> None:
     assert list(Cake().signed()) == ["flour", "eggs", "sugar", "iced", "seed"]
     assert Cake(iced=True, layers=2).signed()["layers"] == "2"
+
+
+def test_defaults_are_checked_like_other_values() -> None:
+    @dataclass(frozen=True, kw_only=True)
+    class Order(OptionSet):
+        guests: tuple[str, ...] = option((), Many(Text("a name"), least=1), help="guests", required=True)
+        town: str = option("Bonn", Text("a town", lower=True), help="town")
+
+    with pytest.raises(RecipeError, match="guests must be"):
+        Order()
+    assert Order(guests=("Ann",)).town == "bonn"

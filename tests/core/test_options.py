@@ -131,7 +131,7 @@ def test_a_number_is_signed_to_its_last_digit(value: float) -> None:
     assert kind.parse(kind.show(value)) == value
 
 
-@pytest.mark.parametrize("name", ["weights", "engine", "long", "refs", "package"])
+@pytest.mark.parametrize("name", ["weights", "engine", "long", "refs", "package", "group", "base_metrics"])
 def test_a_name_with_a_meaning_for_every_metric_is_refused(name: str) -> None:
     with pytest.raises(RecipeError, match=f"cannot be called '{name}'"):
         type("Mine", (nlgauge.plugin.TextMetric,), {name: nlgauge.plugin.option("a", Choice("a", "b"), help="mine")})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import json
+import pickle
 import weakref
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -283,3 +284,9 @@ def test_a_metric_declares_what_it_notes(monkeypatch: pytest.MonkeyPatch) -> Non
     with pytest.warns(NlgaugeWarning, match=r"1 pair \(a\[1\] and b\[0\]\): calm does not hear capitals"):
         matrix = nlgauge.matrix(["a", "B"], ["a"], Calm())
     assert matrix.counts["shouted"] == 1
+
+
+def test_recipes_that_were_used_and_pickled_score_the_same(recipes: list[Any]) -> None:
+    used = [*recipes, parse_metric("smd:profile=web"), parse_metric("moverscore:profile=paper")]
+    before = as_bytes(run_metrics(used, small_corpus(), OPTIONS))
+    assert as_bytes(run_metrics(pickle.loads(pickle.dumps(used)), small_corpus(), OPTIONS)) == before

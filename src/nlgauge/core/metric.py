@@ -77,14 +77,11 @@ class SystemResult:
     """What the run part of the signature must say of it."""
 
 
-#: Keywords of the scoring functions and options of a run, which are no options of a metric.
+#: Keywords of the scoring functions and options of a run, which are no options of a metric, and attributes that the
+#: engine reads of every metric.
 _RESERVED = {entry.name for entry in fields(RunOptions)} | {
-    "hyps",
-    "metric",
-    "metrics",
-    "ref_streams",
-    "refs",
-    "sources",
+    *("hyps", "metric", "metrics", "ref_streams", "refs", "sources"),
+    *("base_metrics", "group", "profiles", "published"),
 }
 
 
@@ -225,7 +222,7 @@ class Metric(ABC, metaclass=_RecipeType):
         options = self.options()
         for name, about in options.items():
             value = getattr(self, name)
-            if value is not BY_PROFILE and value is not about.default:
+            if value is not BY_PROFILE:
                 object.__setattr__(self, name, about.check(value))
         chosen = {name: getattr(self, name) for name in options}
         for name, value in chosen.items():

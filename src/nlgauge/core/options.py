@@ -199,7 +199,7 @@ class OptionSet:
     def __post_init__(self) -> None:
         for name, entry in self.options().items():
             value = getattr(self, name)
-            if value is not entry.default:
+            if value is not None or entry.default is not None:
                 object.__setattr__(self, name, entry.check(value))
         self.check()
 

@@ -106,7 +106,10 @@ class TextView:
         return self.encoded.text_features
 
     def once(self, function: Callable[..., Made], *given: Hashable) -> Made:
-        """`function(text, *given)`, computed once for all recipes that ask for the same."""
+        """`function(text, *given)`, computed once for all recipes that ask for the same.
+
+        It must not look at `role` or `idf`, which differ between recipes and sides.
+        """
         return self.encoded.derived((function, *given), lambda: function(self, *given))
 
     def unit(self, layer: int, keep: TokenFilter | None = None) -> NDArray[np.float32]:
@@ -118,10 +121,13 @@ class TextView:
         return surfaces_of(self.encoded, self.tokenizer)
 
     def token_points(
-        self, aggregation: Aggregation, layers: tuple[int, ...], *, by_word: bool = False
+        self, aggregation: Aggregation, layers: tuple[int, ...], by_word: bool, *, floor: float | None = None
     ) -> TokenPoints:
-        """A point for every token, or every word: its layers joined. Recipes with an equal aggregation share them."""
-        return self.once(_token_points, aggregation, layers, by_word)
+        """A point for every token, or every word: its layers joined, scaled to length 1 where there is a `floor`.
+
+        Recipes with an equal aggregation share them.
+        """
+        return self.once(_token_points, aggregation, layers, by_word, floor)
 
     def cloud(
         self,
@@ -167,9 +173,12 @@ def _unit_vectors(text: TextView, layer: int, keep: TokenFilter | None) -> NDArr
     return text.unit(layer)[kept_tokens(text.encoded, keep, text.tokenizer)]
 
 
-def _token_points(text: TextView, aggregation: Aggregation, layers: tuple[int, ...], by_word: bool) -> TokenPoints:
+def _token_points(
+    text: TextView, aggregation: Aggregation, layers: tuple[int, ...], by_word: bool, floor: float | None
+) -> TokenPoints:
     vectors = aggregation.join([text.layers[layer] for layer in layers])
-    return TokenPoints(text.tokens.average_pieces(vectors) if by_word else vectors)
+    vectors = text.tokens.average_pieces(vectors) if by_word else vectors
+    return TokenPoints(vectors if floor is None else unit_rows(vectors, floor=floor))
 
 
 @dataclass(frozen=True, eq=False)

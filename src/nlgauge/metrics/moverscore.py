@@ -127,6 +127,9 @@ PROFILES = {
     ),
 }  # fmt: skip
 
+#: Added to the length by which a vector is divided, as in the released code.
+_FLOOR = 1e-6
+
 #: What becomes of the cost.
 SCORES: dict[str, Callable[[float], float]] = {
     "cost": lambda cost: cost,
@@ -173,10 +176,14 @@ class WordMover:
         if not len(kept.rows) or text.tokens.empty:
             return None
         by_word = self.keep.subwords == "average"
-        e = text.token_points(self.aggregation, state.layers, by_word=by_word)  # E(x_k) of every token, or word
+        unit, alone = self.published.unit_points, self.n == 1
+        # E(x_k) of every token, or word; where nothing is joined only the scaled ones are kept in memory
+        e = text.token_points(self.aggregation, state.layers, by_word, floor=_FLOOR if unit and alone else None)
         tokens = text.cloud(e, kept, by_word=by_word)
-        x = tokens if self.n == 1 else self.ngrams(tokens)
-        return x.unit(floor=1e-6) if self.published.unit_points else x.times_weights()
+        x = tokens if alone else self.ngrams(tokens)
+        if not unit:
+            return x.times_weights()
+        return x if alone else x.unit(floor=_FLOOR)
 
     def ngrams(self, tokens: Cloud) -> Cloud:
         """Neighbours among the tokens that are left; fewer than n make one, without weight it is at the origin."""

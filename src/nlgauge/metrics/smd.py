@@ -61,7 +61,9 @@ from nlgauge.metrics.moverscore import MoverScore, WordMover
 from nlgauge.vectors.cloud import Cloud
 from nlgauge.vectors.transport import EXACT
 
-PROFILES = moverscore.PROFILES | {"web": Profile(**(vars(moverscore.PROFILES["web"]) | {"score": "-cost"}))}
+PROFILES = moverscore.PROFILES | {
+    "web": Profile(**(vars(moverscore.PROFILES["web"]) | {"score": "-cost", "taxicab": True}))
+}
 
 
 class TextMover(WordMover):
@@ -69,7 +71,7 @@ class TextMover(WordMover):
 
     def costs(self, x: Cloud, y: Cloud) -> NDArray[np.float64]:
         """||m_x - m_y||, squared under `v1`; SMD_web without its sign."""
-        if self.published is not PROFILES["web"]:
+        if not hasattr(self.published, "taxicab"):
             return super().costs(x, y)
         m_x, m_y = x.points[:, None], y.points[None]
         taxicab: NDArray[np.float64] = np.abs(m_x - m_y).sum(axis=-1)
@@ -77,7 +79,7 @@ class TextMover(WordMover):
 
     def lengths(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
         """||m||."""
-        if self.published is not PROFILES["web"]:
+        if not hasattr(self.published, "taxicab"):
             return super().lengths(points)
         taxicab: NDArray[np.float64] = np.abs(points).sum(axis=1)
         return taxicab

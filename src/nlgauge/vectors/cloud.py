@@ -117,7 +117,6 @@ class TokenPoints:
 
     def __init__(self, points: NDArray[np.float32]) -> None:
         self.points = points
-        self._unit: dict[float, TokenPoints] = {}
         # Weak, because a text that is compared with itself must not keep itself alive.
         self._distances: WeakKeyDictionary[TokenPoints, dict[bool, NDArray[np.float64]]] = WeakKeyDictionary()
 
@@ -130,12 +129,6 @@ class TokenPoints:
             found = squared_distances(self.points.astype(np.float64), other.points.astype(np.float64))
             known[squared] = found if squared else np.sqrt(found)
         return known[squared]
-
-    def unit(self, floor: float) -> TokenPoints:
-        """The same points with length 1, computed once."""
-        if floor not in self._unit:
-            self._unit[floor] = TokenPoints(unit_rows(self.points, floor=floor))
-        return self._unit[floor]
 
 
 class TokenCloud(Cloud):
@@ -159,11 +152,6 @@ class TokenCloud(Cloud):
         """The chosen points in single precision."""
         chosen: NDArray[np.float32] = self.whole.points[self.rows]
         return chosen
-
-    def unit(self, *, floor: float) -> Cloud:
-        """The same cloud with points of length 1; its distances are shared as well."""
-        about = {"zero_weight": self.zero_weight, "names": self.names}
-        return TokenCloud(self.whole.unit(floor), self.rows, self.weights, **about)
 
     def distances(self, other: Cloud, *, squared: bool) -> NDArray[np.float64]:
         """Distances of the chosen points to the other's."""

@@ -426,7 +426,9 @@ class DiscoMetric(VectorMetric[Representation]):
     @property
     def unused(self) -> Mapping[str, str]:
         """Word vectors belong to entities."""
-        names = {"threshold", "sent_threshold", "vectors"} & {*self.options()} if self.focus != "entity" else ()
+        if self.focus == "entity":
+            return super().unused
+        names = [name for name in ("threshold", "sent_threshold", "vectors") if name in self.options()]
         reason = f"belongs to focus=entity, and the focus is {self.focus}"
         return dict(super().unused) | dict.fromkeys(names, reason)
 
