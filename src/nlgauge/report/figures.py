@@ -109,7 +109,7 @@ def distributions(metric: MetricComparison, scores: SystemScores, *, name: str) 
     decimals = metric_decimals(metric)
     scale = scale_over([float(scores.values.min()), float(scores.values.max())], margin=0.02)
     columns = {row.system: scores.values[:, scores.systems.index(row.system)] for row in metric.systems}
-    most = max(float(_bins(scale, values)[0].max() / len(values)) for values in columns.values())
+    most = max(1e-9, *(float(_bins(scale, values)[0].max() / len(values)) for values in columns.values()))
     body: list[Html] = []
     plain: list[list[Cell]] = []
     for system, values in columns.items():

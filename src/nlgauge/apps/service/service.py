@@ -184,6 +184,7 @@ class InferenceThread:
                     batch.future.set_result(batch.encoder.encode(batch.ids, batch.layers))
                 except Exception as error:  # whoever waits for it is told
                     batch.future.set_exception(error)
+                del batch  # else its vectors stay until the next one
 
     def _gather(self) -> list[_Waiting]:
         """Requests to compute together. Only where others were there a moment ago is it worth to wait for more."""
@@ -219,10 +220,10 @@ def _score_together(thread: InferenceThread, chosen: Sequence[_Waiting], batch_t
             return
     with run_context(encoder_pool=_KnownVectors(thread, known)):
         for waiting, ready in prepared.items():
-            if estimated_seconds(ready) > longest:  # one pair may take minutes: not in the thread that all share
-                waiting.future.set_exception(SlowError())
-                continue
             try:
+                if estimated_seconds(ready) > longest:  # one pair may take minutes: not in the thread that all share
+                    waiting.future.set_exception(SlowError())
+                    continue
                 # By the time of the processor: a busy machine makes no request larger.
                 check = deadline(longest, SlowError(), time.thread_time)
                 with run_context(check=check), collected_warnings(waiting.call.warnings):
@@ -363,10 +364,10 @@ class Service:
     def _fulfil(self, future: Future[Answer], work: Callable[[], Answer]) -> None:
         seconds = self.settings.limits.seconds
         more = "post it to /v1/jobs, where work may take longer, or send shorter texts"
-        error = ProblemError(413, f"not done after {seconds:g} seconds; {more}", kind="too-slow")
+        too_slow = ProblemError(413, f"not done after {seconds:g} seconds; {more}", kind="too-slow")
         if future.set_running_or_notify_cancel():
             try:
-                with run_context(check=deadline(seconds, error), encoder_pool=self.inference):
+                with run_context(check=deadline(seconds, too_slow), encoder_pool=self.inference):
                     future.set_result(work())
             except BaseException as error:  # whoever waits for it is told
                 future.set_exception(error)
