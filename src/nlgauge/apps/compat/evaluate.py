@@ -10,9 +10,9 @@ same. The key `hashcode` is in every result: the signature of the recipe of nlga
 there is one (bertscore, and sacrebleu and chrf with options that recipes have). Elsewhere it is a line of all choices
 that begins with `evaluate-`. What needs a word beyond the options:
 
-    bleu    not sacrebleu's: between 0 and 1, unsmoothed, and the brevity penalty takes the shortest reference
-    rouge   with `use_aggregator` evaluate gives the median of 1,000 resampled means, whose draws depend on a seed;
-            without one, evaluate draws anew in each process. Here the seed is 12345 unless `load` is given another
+- bleu is not sacrebleu's: between 0 and 1, unsmoothed, and the brevity penalty takes the shortest reference.
+- rouge with `use_aggregator`: evaluate gives the median of 1,000 resampled means, whose draws depend on a seed;
+  without one, evaluate draws anew in each process. Here the seed is 12345 unless `load` is given another.
 
 Every other metric loads by its name, and its options are those of `nlgauge.score`; it has the system's `score`, a
 list per component (`scores` where that is called score too) and `hashcode`. Nothing is fetched when a metric is
