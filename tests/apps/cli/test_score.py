@@ -36,6 +36,7 @@ from nlgauge.core.kinds import Int
 from nlgauge.core.options import option
 from nlgauge.core.registry import METRICS
 from nlgauge.io.store.resolve import resolve
+from nlgauge.metrics.bertscore import BERTScore
 
 Process = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -869,3 +870,18 @@ def test_an_unset_variable_of_the_shell_is_not_the_default(refused: Refusal, opt
 
 def test_a_name_is_no_code_of_a_language(refused: Refusal) -> None:
     assert "'English'" in refused(2, "score", "a.txt", "--refs", "ref.txt", "--lang", "English")
+
+
+@pytest.mark.parametrize("command", ["score", "compare"])
+def test_a_recipe_is_made_once_between_the_command_line_and_the_score(
+    command: str, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    layers = []
+
+    def count(recipe: BERTScore) -> None:
+        layers.append(recipe.layer)
+
+    monkeypatch.setattr(BERTScore, "check", count)
+    result = run(command, "a.txt", "b.txt", "--refs", "ref.txt", "-m", "bertscore", "--layer", "4")
+    assert result.status == 0
+    assert layers == [4]
