@@ -9,7 +9,7 @@ encoder has no say. With `--encoders` a word's counterpart is itself, and the wi
 width first. Lexicon induction, P@1 by CSLS among 3,000 words in their places, with an interval over words and the
 difference to the centred rotation over the same words. For languages also Pearson's r of XMoverScore (no language
 model) with people on WMT17, and the difference to no map over the same resampled segments. Networks need
-nlgauge[torch]. Figures stand in docs/findings.md.
+nlgauge[torch]. Figures stand in docs/findings.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Kendall's tau between systems, for each metric and averaged over the four aspects, with 95 % bootstrap intervals over
 articles, over systems, and over both; differences from BERTScore with PERM-BOTH over single scores. `--scores FILE`
-keeps scores, so that a second run only counts. Figures stand in docs/findings.md.
+keeps scores, so that a second run only counts. Figures stand in docs/findings.
 """
 
 from __future__ import annotations

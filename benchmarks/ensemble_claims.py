@@ -2,7 +2,7 @@
 
 The search of `nlgauge study ensemble`, on the rows of `wmt17-testset` with the scores that were released for them
 (see `benchmarks.factor_claims`), and with metrics of ours beside them where some are named. Figures stand in
-docs/findings.md.
+docs/findings.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 The released scores of WMT do not say which year a row is of. Here they are put beside the rows of `wmt17-testset`
 with the same output and human score, so that our metrics and theirs are fitted by the same factors on the same rows.
-Figures stand in docs/findings.md.
+Figures stand in docs/findings.
 """
 
 from __future__ import annotations

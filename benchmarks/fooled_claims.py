@@ -2,7 +2,7 @@
 
 For each metric, the nine released ones and ours: the coefficients of SEM and LEX on STS-B and on WMT17, by the
 released factors, and the share of adversarial triples of Freitag et al. and of PAWS whose paraphrase wins. Then
-Spearman's rho between the two over metrics. Figures stand in docs/findings.md.
+Spearman's rho between the two over metrics. Figures stand in docs/findings.
 """
 
 from __future__ import annotations

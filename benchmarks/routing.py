@@ -6,7 +6,7 @@ MoverScore v1 with each way to make one vector of the last five layers, and with
 data set and model in one call, so a text is encoded once. The average over language pairs (WMT) or topics (TAC-2008)
 with its 95 % interval, and by how much routing is ahead of each other way, with an interval over resampled segments
 or topics, the same ones for both sides. `--scores FILE` keeps scores, so that a second run only counts. Beside it,
-how far routed vectors lie from the mean at all. Figures stand in docs/findings.md.
+how far routed vectors lie from the mean at all. Figures stand in docs/findings.
 """
 
 from __future__ import annotations

@@ -79,7 +79,6 @@ def test_options_of_every_metric_of_vectors_are_named() -> None:
 
 def test_every_page_of_the_documentation_is_linked() -> None:
     pages = {path.name for path in (ROOT / "docs").glob("*.md")} - {
-        "remapping-figures.md",  # linked by findings.md
         "index.md",  # the site's own, and those that it leads to
         "api.md",
     }

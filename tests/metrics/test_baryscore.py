@@ -101,7 +101,7 @@ def test_released_depends_on_rounding(thirty_pairs: dict[str, Any]) -> None:
 
 
 def test_from_the_layer_mean_the_barycentre_usually_is_the_layer_mean(thirty_pairs: dict[str, Any]) -> None:
-    """With the weights of the corrected profile; the figures of more texts are in docs/findings.md."""
+    """With the weights of the corrected profile; the figures of more texts are in docs/findings."""
     from nlgauge.text.idf import IdfTable
 
     tokenizer = load_encoder("minilm").tokenizer

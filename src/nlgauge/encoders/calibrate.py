@@ -39,7 +39,7 @@ from nlgauge.io.store.resolve import resolve
 
 FloatArray = NDArray[np.float32]
 
-#: alpha of the equation (docs/findings.md has what others do).
+#: alpha of the equation (docs/findings has what others do).
 STRENGTH = 0.7
 
 #: Tokens of a batch: all inputs of all products of a batch are in memory at once.

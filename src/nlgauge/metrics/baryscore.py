@@ -52,7 +52,7 @@ Relations
 - The barycentre is the mean of the layers for nearly all texts (all 1,120 of WMT17 cs-en with MiniLM), so BaryScore
   is close to transport between layer means.
 - On WMT17 with mpnet `released` has .734 and `corrected` .721 (segment-level Pearson), BERTScore .738. See
-  docs/findings.md.
+  docs/findings.
 
 Citation
 --------

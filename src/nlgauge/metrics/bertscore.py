@@ -53,7 +53,7 @@ Relations
 - `sentsim:combine=bertscore` uses the same F as one of its parts.
 - With mpnet no other metric of one encoder was significantly better on WMT15 and WMT17 (segment-level Pearson .762
   and .738; MoverScore .736 and .723, BaryScore .758 and .734). With MiniLM it is open (.666 on WMT17;
-  `moverscore:n=2,idf=none` .674). See docs/findings.md.
+  `moverscore:n=2,idf=none` .674). See docs/findings.
 
 Citation
 --------

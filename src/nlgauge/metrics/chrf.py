@@ -26,7 +26,7 @@ Relations
 ---------
 
 - BLEU counts word n-grams and no recall. On WMT17 (segment-level Pearson, seven pairs to English) chrF has .574 and
-  sentence BLEU .481; BERTScore has .666 with MiniLM and .738 with mpnet. See docs/findings.md.
+  sentence BLEU .481; BERTScore has .666 with MiniLM and .738 with mpnet. See docs/findings.
 
 Citation
 --------

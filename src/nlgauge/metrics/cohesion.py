@@ -32,7 +32,7 @@ Relations
 
 - `lexical-chain` compares the repetitions of the hypothesis with those of the reference.
 - On SummEval, Kendall's tau with human scores (average over aspects, systems) is -.46 for LC, -.49 for RC and -.22
-  for `entity-graph`; printed, as absolute values: .51, .52 and .22. See docs/findings.md.
+  for `entity-graph`; printed, as absolute values: .51, .52 and .22. See docs/findings.
 
 Citation
 --------

@@ -31,7 +31,7 @@ Relations
 
 - It *has* a `ds-sent` and a `ds-focus`, and gives the same numbers as the two alone.
 - "DiscoScore beats BERTScore on coherence" was not shown on SummEval: DS-Focus leads by .21 with MiniLM (p .09) and
-  .12 with mpnet (p .22). See docs/findings.md.
+  .12 with mpnet (p .22). See docs/findings.
 
 Citation
 --------

@@ -62,7 +62,7 @@ Relations
   .03 to .09.
 - On Newsroom, where 37 % of the released scores are zeros for want of a common focus, the distance correlates
   positively with quality. On 2,400 other summaries r is -.036; `corrected` has .194, BERTScore .432. See
-  docs/findings.md.
+  docs/findings.
 - DS-Sent compares the sentences that foci connect; `discoscore` has both in one result.
 
 Citation

@@ -64,7 +64,7 @@ Relations
   without).
 - It is not significantly ahead of BERTScore on coherence (by .09 with MiniLM, p .30, and by .03 with mpnet, p .46).
 - Where sentences end moves it as far as that: .39 with sentences by rules, .51 by spaCy's parser. See
-  docs/findings.md.
+  docs/findings.
 - DS-Focus compares the foci themselves; `discoscore` has both in one result.
 
 Citation

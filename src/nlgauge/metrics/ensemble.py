@@ -35,7 +35,7 @@ Relations
 
 - It *has* its members, and adds nothing but their norms.
 - An ensemble is not better than its best member by itself: the mean of the best pair of metrics with minilm and mpnet
-  has .722 on WMT17 (segment-level Pearson) and BERTScore with mpnet alone .738. See docs/findings.md.
+  has .722 on WMT17 (segment-level Pearson) and BERTScore with mpnet alone .738. See docs/findings.
 
 Citation
 --------

@@ -29,7 +29,7 @@ Relations
 - It is DS-Focus (`metrics/ds_focus.py`) with an encoder that gives every mention the same vector. It is a baseline:
   what DS-Focus achieves beyond it, the encoder adds.
 - On SummEval it has Kendall's tau .51 (average over aspects, systems), DS-Focus .54 with MiniLM and .60 with mpnet.
-  See docs/findings.md.
+  See docs/findings.
 
 Citation
 --------

@@ -28,7 +28,7 @@ Relations
 
 - `entity-graph` looks at the sentences that share a noun in the hypothesis alone.
 - On SummEval it has Kendall's tau -.17 with human scores (average over aspects, systems; in print .19 as an absolute
-  value): more chains go with worse summaries. See docs/findings.md.
+  value): more chains go with worse summaries. See docs/findings.
 
 Citation
 --------

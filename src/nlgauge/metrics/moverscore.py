@@ -70,7 +70,7 @@ Relations
 - SMD is the case n = sentence: one point per text. XMoverScore compares with the source instead of a reference.
 - BERTScore lets each token choose its best match; here the plan must use up all mass of both sides.
 - BERTScore correlates better on WMT17 with mpnet (.738; MoverScore .723, with n = 2 .728). With MiniLM,
-  `moverscore:n=2,idf=none` has .674 and BERTScore .666. See docs/findings.md.
+  `moverscore:n=2,idf=none` has .674 and BERTScore .666. See docs/findings.
 
 Citation
 --------

@@ -31,7 +31,7 @@ Relations
 ---------
 
 - On SummEval (Kendall's tau, average over aspects, systems) ROUGE-L has .64 as F and .19 as recall, more than the
-  difference between most metrics; BERTScore has .33 with MiniLM and .48 with mpnet. See docs/findings.md.
+  difference between most metrics; BERTScore has .33 with MiniLM and .48 with mpnet. See docs/findings.
 
 Citation
 --------

@@ -46,7 +46,7 @@ Relations
   without idf.
 - The sentence part alone (`combine=sss`) is at least as good: on WMT17 de-en it has .323 and SentSim .329, on the
   three other pairs and on MLQE-PE it is ahead of the sum. The high published figures came from a wrong column. See
-  docs/findings.md.
+  docs/findings.
 - XMoverScore answers the same question, a translation next to its source, with transport and a language model.
 
 Citation

@@ -55,7 +55,7 @@ Relations
 - It has MoverScore's clouds and transport, against the source, and adds the fluency term.
 - `unit=sentence,against=refs` is the cosine of two sentence vectors.
 - On WMT17 de-en the language model SmolLM2-135M raises the correlation of n = 2 from .274 to .383, by .110 [.062,
-  .157]. SentSim's sentence part alone has .323 there without a language model. See docs/findings.md.
+  .157]. SentSim's sentence part alone has .323 there without a language model. See docs/findings.
 
 Citation
 --------

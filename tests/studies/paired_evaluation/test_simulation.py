@@ -90,7 +90,7 @@ def test_the_whole_grid_is_that_of_the_released_code() -> None:
 
 
 def test_under_the_appendix_s_design_the_mean_is_not_worse() -> None:
-    """A finding (docs/findings.md): what makes Bradley-Terry win is how the code draws outliers and types."""
+    """A finding (docs/findings): what makes Bradley-Terry win is how the code draws outliers and types."""
     found = simulate(RankingOptions(design="appendix"), grid=Grid(systems=(5, 10), instances=(30, 100)))
     mean, median, strength = (float(np.nanmean(values)) for values in found.tau.values())
     assert mean > strength > median

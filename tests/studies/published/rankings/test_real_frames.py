@@ -154,7 +154,7 @@ def test_a_frame_in_detail(frames: list[FrameSet]) -> None:
 
 
 def test_ties(frames: list[FrameSet], data_folder: Path) -> None:
-    """Disagreement of mean and BT by tie policy, and ties that hide in last bits (docs/findings.md)."""
+    """Disagreement of mean and BT by tie policy, and ties that hide in last bits (docs/findings)."""
     del frames
     result = reproduce(PAPER_TABLES["bt-ties"], at=data_folder)
     columns = result.columns
