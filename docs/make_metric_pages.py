@@ -4,9 +4,9 @@
 
 A block stands between a marker and `<!-- end -->`:
 
-    <!-- about: NAME, ... -->       what metrics compute, their components, and which way is better
+    <!-- about: NAME, ... -->       classes of metrics, their components, and which way is better
     <!-- output -->                 what the page's one Python example prints
-    <!-- signature -->              the signatures of its `score`, or `scores`, and their own fields
+    <!-- signature -->              the signatures of its `score`, or `scores`
     <!-- deviations: D5.1 to D5.3, D19; rest of MoverScore -->    rows of docs/deviations.md
     <!-- cite: NAME, ... -->        how to cite
     <!-- index -->                  docs/metrics.md: all metrics with their pages
@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from nlgauge.core.registry import built_in_metrics
-from nlgauge.core.signature import MEANINGS, RUNNER_FIELDS, Signature, plain_key
+from nlgauge.core.signature import Signature
 from nlgauge.report.metrics import describe_metric
 
 DOCS = Path(__file__).resolve().parent
@@ -39,9 +39,6 @@ BLOCK = re.compile(
 )
 CODE = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
 NUMBER = re.compile(r"D\d+(?:\.\d+)?")
-
-#: Fields that every metric has; docs/signature.md explains them once for all.
-SHARED_FIELDS = (*RUNNER_FIELDS, "truncated", "empty")
 
 
 @dataclass(frozen=True)
@@ -114,20 +111,20 @@ def deviations(marker: str) -> str:
         raise SystemExit(msg)
     if rest:
         where = f"[{section}](../deviations.md#{_anchor(section)})"
-        lines += ["", f"Further rows of {where}, about published tables, data and scripts: {', '.join(rest)}."]
+        lines += ["", f"Further rows of {where}: {', '.join(rest)}."]
     return "\n".join([*lines, ""])
 
 
 def about(names: str) -> str:
     """A table of metrics."""
-    lines = ["| metric | class | components (reported first) | better | what it computes |", "|---|---|---|---|---|"]
+    lines = ["| metric | class | components (main first) | better |", "|---|---|---|---|"]
     for name in names.split(", "):
         metric = built_in_metrics()[name]
         told = describe_metric(metric)
         components = [told.main, *(one for one in told.components if one != told.main)]
         shown = [f"`{one}`" + " (a distance)" * (one in told.distances) for one in components]
         way = told.better
-        lines.append(f"| `{name}` | `nlgauge.metrics.{metric.__name__}` | {', '.join(shown)} | {way} | {told.what} |")
+        lines.append(f"| `{name}` | `nlgauge.metrics.{metric.__name__}` | {', '.join(shown)} | {way} |")
     return "\n".join([*lines, ""])
 
 
@@ -137,19 +134,9 @@ def output(run: Run) -> str:
 
 
 def signature(run: Run) -> str:
-    """The signatures, and what their own fields mean."""
+    """Show the signatures."""
     shown = "".join(f"{one}\n" for one in run.signatures)
-    values: dict[str, dict[str, None]] = {}
-    for one in run.signatures:
-        for key, value in {**one.recipe, **one.run}.items():
-            values.setdefault(key, {})[value] = None
-    lines = ["| field | here | meaning |", "|---|---|---|"]
-    for key, found in values.items():
-        if plain_key(key) not in SHARED_FIELDS:
-            here = ", ".join(f"`{value}`" for value in found)
-            lines.append(f"| `{key}` | {here} | {MEANINGS[plain_key(key)]} |")
-    more = "Fields of the model, the library and the run are explained in [signature.md](../signature.md#fields)."
-    return "\n".join([f"```text\n{shown}```", "", *lines, "", more, ""])
+    return f"```text\n{shown}```\n"
 
 
 def cite(names: str) -> str:
@@ -160,14 +147,11 @@ def cite(names: str) -> str:
 
 def index() -> str:
     """All metrics, in the order of the pages in the table of contents."""
-    lines = ["| metric | page | better | what it computes |", "|---|---|---|---|"]
+    lines = ["| metric | better | what it computes |", "|---|---|---|"]
     for page in pages_in_order():
-        text = page.read_text(encoding="utf-8")
-        title = text.partition("\n")[0].removeprefix("# ")
-        for name in metrics_of(text):
-            told = describe_metric(built_in_metrics()[name])
-            link = f"[{title.partition(':')[0]}](metrics/{page.name})"
-            lines.append(f"| `{name}` | {link} | {told.better} | {told.what} |")
+        for name in metrics_of(page.read_text(encoding="utf-8")):
+            metric = describe_metric(built_in_metrics()[name])
+            lines.append(f"| [`{name}`](metrics/{page.name}) | {metric.better} | {metric.what} |")
     return "\n".join([*lines, ""])
 
 

@@ -4,8 +4,8 @@
     python -m docs.make_options --check    ends with 1 where one is not up to date
 
 A table stands between `<!-- options: NAME -->` and `<!-- end -->`. NAME is a metric; several that take the same
-(`rouge1, rouge2`); a metric `beside` another one, whose options are not said again; or `vectors`: what all metrics of
-vectors take, which the other tables leave out.
+(`rouge1, rouge2`); a metric `beside` one or several others, whose options are left out; or `vectors`: the options of all
+metrics of vectors, which the other tables leave out.
 """
 
 from __future__ import annotations
@@ -33,15 +33,16 @@ def rows_of(name: str) -> dict[str, str]:
 
 def table(marker: str) -> str:
     """The table that a marker asks for."""
-    names, _, base = marker.partition(" beside ")
+    names, _, bases = marker.partition(" beside ")
     first, *others = [rows_of(name) for name in names.split(", ")]
     if any(other != first for other in others):
         msg = f"{names} do not take the same options"
         raise SystemExit(msg)
-    said = {} if marker == "vectors" else rows_of("vectors")
-    said |= rows_of(base) if base else {}
-    lines = [line for option, line in first.items() if said.get(option) != line]
-    return "\n".join([*TABLE_HEAD, *lines, ""])
+    listed = {} if marker == "vectors" else rows_of("vectors")
+    for base in filter(None, bases.split(", ")):
+        listed |= rows_of(base)
+    lines = [line for option, line in first.items() if listed.get(option) != line]
+    return "\n".join([*TABLE_HEAD, *lines, ""]) if lines else "No further options.\n"
 
 
 def made(text: str) -> str:
