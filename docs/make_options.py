@@ -4,8 +4,8 @@
     python -m docs.make_options --check    ends with 1 where one is not up to date
 
 A table stands between `<!-- options: NAME -->` and `<!-- end -->`. NAME is a metric; several that take the same
-(`rouge1, rouge2`); a metric `beside` one or several others, whose options are left out; or `vectors`: the options of all
-metrics of vectors, which the other tables leave out.
+(`rouge1, rouge2`); a metric `beside` one or several others, whose options are left out; or `vectors`: the options of
+all metrics of vectors, which the other tables leave out.
 """
 
 from __future__ import annotations

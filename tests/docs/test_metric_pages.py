@@ -1,4 +1,4 @@
-"""Pages of metrics (docs/metrics): each is whole, and what it shows is what a reader gets."""
+"""Each page of docs/metrics has all sections, and its output and signatures are those of a run."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from nlgauge.core.registry import built_in_metrics
 from nlgauge.core.signature import VERSION_FIELDS, Signature
 from nlgauge.studies.sensitivity.study import load_study
 
-HEADINGS = ("Equation", "A worked pair", "Signature", "Options", "Where paper and code disagree", "How to cite")
+HEADINGS = ("Equation", "Example", "Options", "Limits", "Where paper and code disagree", "How to cite")
+COMMAND = re.compile(r"^    (nlgauge (?:[^\n]*\\\n)*[^\n]*)\n", re.MULTILINE)
 IMAGE = re.compile(r"!\[([^\]]*)\]\(([^)]*)\)")
 FIGURE = re.compile(r"-?\d+\.\d+")
 
@@ -65,13 +66,13 @@ def test_a_page_has_all_its_parts(name: str) -> None:
     profiled = any(metric.profiles for metric in metrics)
     assert bool(section(name, "Profiles").strip()) == profiled
     assert section(name, "Equation").count("$$") >= 2
-    assert "nlgauge.score" in section(name, "A worked pair")
+    assert "nlgauge.score" in section(name, "Example")
     for metric in metrics:
         assert metric.citation.strip() in section(name, "How to cite")
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_what_is_made_from_code_and_other_pages_is_up_to_date(name: str) -> None:
+def test_generated_blocks_are_up_to_date(name: str) -> None:
     assert made(page(name), None) == page(name), f"run: python -m docs.make_metric_pages {name}"
 
 
@@ -103,11 +104,14 @@ def test_the_signature_is_that_of_the_example(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "command", re.findall(r"^    (nlgauge (?:[^\n]*\\\n)*[^\n]*)\n", INDEX.read_text(encoding="utf-8"), re.M)
+    "path", [INDEX, DOCS / "signature.md", *sorted(PAGES.glob("*.md"))], ids=lambda path: path.stem
 )
-def test_commands_behind_the_choice_of_a_metric_are_understood(command: str) -> None:
-    words = shlex.split(command.replace("\\\n", " "))[1:]
-    assert parser_for(words).parse_args(words).run
+def test_commands_of_a_page_parse(path: Path) -> None:
+    commands = COMMAND.findall(path.read_text(encoding="utf-8"))
+    assert commands
+    for command in commands:
+        words = shlex.split(command.replace("\\\n", " "))[1:]
+        assert parser_for(words).parse_args(words).run, command
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -140,7 +144,7 @@ def test_pictures_are_of_the_texts_of_their_page() -> None:
         if figure.name.startswith("metric-") and figure.command:
             (name,) = (one for one in NAMES if f"/{figure.path.name})" in page(one))
             for text in (text for text in figure.command if " " in text):
-                assert text in section(name, "A worked pair"), (figure.name, text)
+                assert text in section(name, "Example"), (figure.name, text)
 
 
 def test_the_flow_drawn_for_sentsim_is_that_of_its_word_mover() -> None:

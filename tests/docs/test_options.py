@@ -35,3 +35,9 @@ def test_every_metric_has_a_table() -> None:
     markers = re.findall(r"<!-- options: ([^>]*) -->", text)
     named = [name for marker in markers for name in marker.partition(" beside ")[0].split(", ")]
     assert sorted(named) == sorted([*built_in_metrics(), "vectors"])
+
+
+def test_options_of_the_metrics_beside_are_left_out() -> None:
+    lines = make_options.table("discoscore beside ds-sent, ds-focus").splitlines()
+    assert [line.split("|")[1].strip() for line in lines[2:]] == ["`sent_threshold`"]
+    assert make_options.table("bertscore beside bertscore") == "No further options.\n"

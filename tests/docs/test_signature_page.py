@@ -34,7 +34,7 @@ def test_every_field_is_in_a_table() -> None:
     )
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     fields = set(json.loads(out.stdout))
-    # Options are told of in the tables of docs/metrics/*.md, which follow from the code; this page may name them too.
+    # The generated tables of docs/metrics/*.md explain options; this page may name them too.
     options = {name for metric in METRICS.values() for name in metric.options()}
     assert fields - options <= explained() <= fields
 
