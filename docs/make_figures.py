@@ -191,6 +191,13 @@ def draw_costs(path: Path, at: str) -> None:
     costs(["--repeats", "1", "--plot", str(path)])
 
 
+def draw_readme(path: Path, at: str) -> None:
+    """docs/readme_picture.py on newstest2017 ru-en, first 300 segments"""
+    from docs.readme_picture import draw
+
+    draw(path, at)
+
+
 def draw_report(path: Path, at: str) -> None:
     """nlgauge compare --report on newstest2017 ru-en, first 200 segments, and a browser"""
     from docs.report_picture import draw
@@ -258,6 +265,7 @@ FIGURES = {
         ),
         Figure("wmt17-sensitivity", made_by=draw_sensitivity, needs=["data"], takes="long"),
         Figure("costs", made_by=draw_costs, needs=["a quiet machine"], takes="minutes"),
+        Figure("readme", made_by=draw_readme, needs=["data"]),
         Figure("report", made_by=draw_report, needs=["data", "a browser"], takes="a minute"),
         Figure("page", made_by=draw_page, needs=["a browser"], takes="a minute"),
     )
