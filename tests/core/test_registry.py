@@ -29,7 +29,7 @@ class Foo(VectorMetric):
     name: ClassVar[str] = "foo"
     components: ClassVar[tuple[str, ...]] = ("score",)
     main: ClassVar[str] = "score"
-    layer: int = option(0, Int(0), help="layer", short="l")
+    layer: int = option(0, Int(0), help="layer")
     def layers(self, encoder):
         return (self.layer,)
     def represent(self, text, state):

@@ -261,7 +261,7 @@ def test_what_will_be_encoded_is_known_before() -> None:
 
 
 def test_a_metric_declares_what_it_notes(monkeypatch: pytest.MonkeyPatch) -> None:
-    note = Note("shouted", "sh", "segments in capitals", "{metric} does not hear capitals", warning=NlgaugeWarning)
+    note = Note("shouted", "segments in capitals", "{metric} does not hear capitals", warning=NlgaugeWarning)
     monkeypatch.setitem(score_module.NOTES, note.name, note)
 
     @dataclass(frozen=True, kw_only=True)

@@ -94,14 +94,12 @@ class AnnotatedTextMetric(TextMetric):
         "spacy-en",
         AnnotatorName(),
         help="who finds words, lemmas and parts of speech",
-        short="an",
         in_profile=False,
     )
     sentences: str = option(
         "rules",
         Choice(*SENTENCE_RULES),
         help="where sentences end: by rules, at ends of lines, or as the annotator says",
-        short="ss",
         in_profile=False,
     )
 

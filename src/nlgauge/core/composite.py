@@ -113,7 +113,6 @@ class CompositeMetric(Metric):
         "bertscore+moverscore",
         MemberRecipes(),
         help="metrics whose scores are joined; 1.layer is the layer of the first",
-        short="mb",
     )
 
     @cached_property

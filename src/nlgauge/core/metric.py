@@ -99,7 +99,7 @@ class ProfileName(Choice):
 
 def profile_option(default: str, profiles: Mapping[str, Profile]) -> Any:
     """The option that names one of the profiles."""
-    return option(default, ProfileName(*profiles), help="set of choices where paper and code disagree", short="p")
+    return option(default, ProfileName(*profiles), help="set of choices where paper and code disagree")
 
 
 @cache
@@ -155,7 +155,7 @@ class Metric(ABC, metaclass=_RecipeType):
 
     def __init_subclass__(cls, **rest: Any) -> None:
         super().__init_subclass__(**rest)
-        signed = []
+        signed: dict[str, str] = {}
         own = dict.fromkeys(vars(cls).get("__annotations__", ()), "")
         for name, entry in vars(cls).items():
             about = getattr(entry, "metadata", {}).get("option")
@@ -166,8 +166,8 @@ class Metric(ABC, metaclass=_RecipeType):
                 msg = f"an option of {cls.__name__} cannot be called {name!r}, which has a meaning for every metric"
                 raise RecipeError(msg)
             if about.signed:
-                signed.append((name, about.short, about.help))
-        declare_fields(*signed)
+                signed[name] = about.help
+        declare_fields(signed)
         inherited: dict[str, str] = {}
         for base in reversed(cls.__mro__[1:]):
             inherited |= vars(base).get("_option_lines", {})

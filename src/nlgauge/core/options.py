@@ -1,11 +1,10 @@
 """Options: each declares all there is to know about it, once.
 
-    idf: str = option("none", IdfChoice("none", "refs", "both"), help="weights of tokens", short="i")
+    idf: str = option("none", IdfChoice("none", "refs", "both"), help="weights of tokens")
 
 Parsing, checks and their messages, flags and help of the command line, request models of the service, fields of a
-signature in and out, what the short signature calls them, and the tables in the documentation follow from it. Options
-of a metric are fields of its recipe (`core/metric.py`); those of a run, a study, a command or the service are fields
-of an `OptionSet`.
+signature in and out, and the tables in the documentation follow from it. Options of a metric are fields of its recipe
+(`core/metric.py`); those of a run, a study, a command or the service are fields of an `OptionSet`.
 """
 
 from __future__ import annotations
@@ -69,8 +68,6 @@ class Option:
     default: Any
     kind: Kind
     help: str
-    short: str = ""
-    """In a short signature."""
     signed: bool = True
     """Whether it is a field of the signature; what is not chooses something that is."""
     optional: bool = False

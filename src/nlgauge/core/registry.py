@@ -26,7 +26,7 @@ from nlgauge.core.composite import (
 from nlgauge.core.metric import Metric, TextMetric
 from nlgauge.core.options import did_you_mean
 from nlgauge.core.resources import Resource
-from nlgauge.core.signature import ABBREVIATIONS, GRAMMAR, RUNNER_FIELDS, Signature, member_key
+from nlgauge.core.signature import GRAMMAR, RUNNER_FIELDS, Signature, member_key
 from nlgauge.core.vector_metric import VectorMetric
 from nlgauge.errors import NlgaugeWarning, RecipeError, SignatureError, user_stacklevel
 from nlgauge.io.store.catalog import CARDS
@@ -275,9 +275,7 @@ def check_signature_fields(signature: Signature) -> type[Metric]:
             known += tuple(member_key(number, key) for key in signature_fields(metric_class(member.metric)))
     for key in signature.recipe:
         if key not in known:
-            short = key in ABBREVIATIONS.values()
-            hint = "; this is the short form, which does not parse back" if short else ""
-            msg = f"a {metric.name} signature has no field {key!r}{hint}; it has: {', '.join(known)}"
+            msg = f"a {metric.name} signature has no field {key!r}{did_you_mean(key, known)}"
             raise SignatureError(msg)
     return metric
 

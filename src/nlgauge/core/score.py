@@ -47,8 +47,6 @@ class Note(NamedTuple):
     """Something that had to be decided about a text, or that happened to it."""
 
     name: str
-    short: str
-    """Its name in a short signature."""
     meaning: str
     """What its count in a signature means."""
     message: str
@@ -63,14 +61,12 @@ class Note(NamedTuple):
 COMMON_NOTES = (
     Note(
         "truncated",
-        "tr",
         "segments in which a text was cut at the limit",
         "texts were truncated",
         warning=TruncationWarning,
     ),
     Note(
         "empty",
-        "em",
         "segments in which a side had no token",
         "empty texts",
         "a text is empty, so there is nothing to align",
@@ -78,7 +74,6 @@ COMMON_NOTES = (
     ),
     Note(
         "zero_weight",
-        "zw",
         "segments in which idf, or the removal of tokens, left a text without weight",
         "idf, or the removal of tokens, left texts without weight",
         "idf gave a text no weight, so all its tokens weigh the same",
@@ -86,7 +81,6 @@ COMMON_NOTES = (
     ),
     Note(
         "unconverged",
-        "uc",
         "segments in which an iteration stopped before it converged",
         "Sinkhorn did not converge",
         "Sinkhorn did not converge, so the score is approximate",
@@ -94,7 +88,6 @@ COMMON_NOTES = (
     ),
     Note(
         "unknown",
-        "uk",
         "in the recipe: what a text of nothing but unknown tokens gets (zero, or score: as it is); "
         "in the run: segments with tokens that the model does not know",
         "words without a vector were left out",
@@ -103,7 +96,6 @@ COMMON_NOTES = (
     ),
     Note(
         "windows",
-        "ws",
         "segments in which a text was read in windows",
         "texts were read in windows",
         warning=WindowsWarning,
@@ -112,12 +104,12 @@ COMMON_NOTES = (
 
 #: All notes by name, in the order in which they are shown.
 NOTES: dict[str, Note] = {note.name: note for note in COMMON_NOTES}
-declare_fields(*[(note.name, note.short, note.meaning) for note in COMMON_NOTES])
+declare_fields({note.name: note.meaning for note in COMMON_NOTES})
 
 
 def declare_note(note: Note) -> Note:
     """Add a note that a metric may have."""
-    declare_fields((note.name, note.short, note.meaning))
+    declare_fields({note.name: note.meaning})
     return NOTES.setdefault(note.name, note)
 
 

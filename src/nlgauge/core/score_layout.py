@@ -69,22 +69,21 @@ def score_tables(
     *,
     segments: bool = False,
     confidence: Confidence | None = None,
-    short: bool = False,
 ) -> list[Table]:
-    """The scores as tables; the module's docstring has the grammar. `short` abbreviates signatures."""
+    """The scores as tables; the module's docstring has the grammar."""
     if form in ("tsv", "csv"):
         names = metric_titles(scores)
         if segments:
-            return [_segment_table(scores, names=names, short=short)]
-        return [_score_table(scores, names, confidence, short)]
+            return [_segment_table(scores, names=names, signed=True)]
+        return [_score_table(scores, names, confidence)]
     if form == "latex":
-        return [_latex_table(scores, confidence, short)]
+        return [_latex_table(scores, confidence)]
     tables: list[Table] = []
     for title, part in _by_recipe(scores):
         if segments:
             names = {id(score): score.metric for score in part}
             tables.append(_segment_table(part, names=names, caption=f"{title}, by segment"))
-        tables.append(_metric_table(title, part, confidence, short))
+        tables.append(_metric_table(title, part, confidence))
     return tables
 
 
@@ -116,9 +115,7 @@ def check_scores(scores: Sequence[Score], form: str, *, segments: bool, confiden
                 raise InputError(msg)
 
 
-def _score_table(
-    scores: Sequence[Score], names: Mapping[int, str], confidence: Confidence | None, short: bool
-) -> Table:
+def _score_table(scores: Sequence[Score], names: Mapping[int, str], confidence: Confidence | None) -> Table:
     bounds = [] if confidence is None else ["interval", "low", "high"]
     columns = [*system_column(scores), "metric", "better", *components_of(scores), *bounds, "signature"]
     records: list[dict[str, Cell]] = []
@@ -134,38 +131,38 @@ def _score_table(
             record["interval"] = f"none: {interval}" if isinstance(interval, str) else f"{score.main} {interval}"
             if not isinstance(interval, str):
                 record |= {"low": interval.low, "high": interval.high}
-        records.append(record | {"signature": _signature(score, short)})
+        records.append(record | {"signature": str(score.signature)})
     return Table(columns, _rows(columns, records))
 
 
 def _segment_table(
-    scores: Sequence[Score], *, names: Mapping[int, str], caption: str | None = None, short: bool | None = None
+    scores: Sequence[Score], *, names: Mapping[int, str], caption: str | None = None, signed: bool = False
 ) -> Table:
-    """One row per segment; the signature is in a column unless `short` is None (text has it below)."""
+    """A row per segment; `signed` adds a column with the signature, which text has below the table."""
     extra = ["best_reference"] * any(score.best_reference is not None for score in scores)
-    extra += ["signature"] * (short is not None)
-    better = ["better"] * (short is not None)  # a caption says it in text
+    extra += ["signature"] * signed
+    better = ["better"] * signed  # a caption says it in text
     columns = [*system_column(scores), "metric", *better, "segment", *components_of(scores), *extra]
     rows: list[list[Cell]] = []
     for score in scores:
         fixed: dict[str, Cell] = {"system": score.system, "metric": names[id(score)], "better": _better_of_all(score)}
-        if short is not None:
-            fixed["signature"] = _signature(score, short)
+        if signed:
+            fixed["signature"] = str(score.signature)
         rows += _rows(columns, [fixed | row for row in score.rows()])
     return Table(columns, rows, caption)
 
 
-def _metric_table(title: str, scores: Sequence[Score], confidence: Confidence | None, short: bool) -> Table:
+def _metric_table(title: str, scores: Sequence[Score], confidence: Confidence | None) -> Table:
     columns = [*system_column(scores), *_mean_columns(scores, confidence)]
     records = [{"system": score.system, **_means(score, confidence)} for score in scores]
     caption = title + ("" if scores[0].higher_is_better else " (distance: lower is better)")
     if scores[0].distances:
         caption += f" (lower is better: {', '.join(scores[0].distances)})"
-    notes = _signature_notes(scores, short) + _interval_notes(scores, confidence)
+    notes = _signature_notes(scores) + _interval_notes(scores, confidence)
     return Table(columns, _rows(columns, records), caption, notes)
 
 
-def _latex_table(scores: Sequence[Score], confidence: Confidence | None, short: bool) -> Table:
+def _latex_table(scores: Sequence[Score], confidence: Confidence | None) -> Table:
     systems = list(dict.fromkeys(score.system for score in scores))
     columns = system_column(scores)
     spans = [Span("")] * len(columns)
@@ -178,7 +175,7 @@ def _latex_table(scores: Sequence[Score], confidence: Confidence | None, short: 
         found = {score.system: _means(score, confidence) for score in part}
         for row, system in zip(rows, systems, strict=True):
             row += _rows(names, [found.get(system, {})])[0]
-        notes += _signature_notes(part, short)
+        notes += _signature_notes(part)
         if part[0].distances:
             notes.append(f"{title}: lower is better: {', '.join(part[0].distances)}")
     notes += _interval_notes(scores, confidence)
@@ -284,13 +281,9 @@ def _cell(value: Cell) -> Cell:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def _signature(score: Score, short: bool) -> str:
-    return score.signature.short() if short else str(score.signature)
-
-
-def _signature_notes(scores: Sequence[Score], short: bool) -> list[str]:
+def _signature_notes(scores: Sequence[Score]) -> list[str]:
     """As little text as says everything: what all scores share stands once."""
-    signatures = [_signature(score, short) for score in scores]
+    signatures = [str(score.signature) for score in scores]
     if len(set(signatures)) == 1:
         return [f"signature: {signatures[0]}"]
     names = [score.system or f"score {number}" for number, score in enumerate(scores, start=1)]

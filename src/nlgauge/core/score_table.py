@@ -141,17 +141,16 @@ class ScoreTable(Result, FrozenTable, _ListOfScores):
         *,
         segments: bool = False,
         confidence: Confidence | None = None,
-        short: bool = False,
     ) -> list[Table]:
         """A table per metric, a row per system; for programs and LaTeX one table.
 
-        `segments` adds scores of segments, `confidence` intervals; `short` abbreviates signatures.
+        `segments` adds scores of segments, `confidence` intervals.
         """
         if form == "segments":
             form, segments = "tsv", True
         if form != "html":  # a notebook shows what there is
             check_scores(self.scores, form, segments=segments, confidence=confidence)
-        return score_tables(self.scores, form, segments=segments, confidence=confidence, short=short)
+        return score_tables(self.scores, form, segments=segments, confidence=confidence)
 
     def render(
         self,
@@ -160,12 +159,11 @@ class ScoreTable(Result, FrozenTable, _ListOfScores):
         decimals: int | None = None,
         segments: bool = False,
         confidence: Confidence | None = None,
-        short: bool = False,
         citations: Mapping[str, str] | None = None,
     ) -> str:
         """The scores as one text that ends with a newline; options are those of `tables`.
 
-        `decimals` and `short` do not apply to JSON, which keeps full numbers and signatures that parse back.
+        `decimals` does not apply to JSON, which keeps full numbers.
         `citations` (BibTeX by metric) are part of text, Markdown and JSON only: TSV, CSV and LaTeX are read by other
         programs. JSON with segments is a file that `nlgauge.load_scores` reads.
         """
@@ -176,7 +174,7 @@ class ScoreTable(Result, FrozenTable, _ListOfScores):
             content |= {"digest": self.digest} if segments else {}
             return json_text(content | ({} if citations is None else {"citations": dict(citations)}))
         width = self.decimals if decimals is None else decimals
-        tables = self.tables(form, segments=segments, confidence=confidence, short=short)
+        tables = self.tables(form, segments=segments, confidence=confidence)
         blocks = [table.write("tsv" if form in self.further else form, width=width) for table in tables]
         if form in ("text", "markdown"):
             before, after = ("```bibtex\n", "```\n") if form == "markdown" else ("", "")

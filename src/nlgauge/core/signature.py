@@ -39,58 +39,39 @@ PACKAGE = "package"
 #: Version of the grammar and of the names of fields.
 GRAMMAR = "1"
 
-#: Fields that no option or note declares: the name in a short signature, in the spirit of sacreBLEU's (empty: it
-#: keeps its own), and what `nlgauge signature show` says about it.
-_FIELDS = {
-    "metric": ("", "metric"),
-    "model": ("m", "encoder by name"),
-    "weights": ("w", "sha256 of the encoder's weights (first digits)"),
-    "tokenizer": ("t", "sha256 of the tokenizer (first digits)"),
-    "config": (
-        "cf",
-        "sha256 of what of the encoder's config.json vectors depend on (first digits); none without one",
-    ),
-    "maxlen": (
-        "ml",
-        "most tokens that the model reads at once; longer texts are truncated and counted, or read in windows",
-    ),
-    "layers": ("ls", "layers that are aggregated"),
-    "refs": (
-        "#",
-        "references per segment (var: the number varies); source: compared with the text that was "
-        "translated; none: looked at by itself",
-    ),
-    "sacrebleu": ("sb", "version of the package that computed the score"),
-    "rouge_score": ("rg", "version of the package that computed the score"),
-    "package": ("pk", "package and version that a metric of others comes with"),
-    "engine": ("e", "what computed the vectors, with its version and precision"),
-    "sentence_engine": ("sg", "what computed the sentence vectors, with its version and precision"),
-    "lm_engine": ("le", "what computed the fluency term, with its version and precision"),
-    "annotator_engine": ("ae", "package that annotated the texts, with its version"),
-    "tokenize_engine": ("te", "package behind BLEU's tokenizer, with its version, where it has one"),
-    "stemmer_engine": ("sme", "package that stemmed the words, with its version"),
-    "nlgauge": ("v", "version of this library"),
-    "sig": ("", "version of the signature's grammar"),
-    "idf_hyps": ("ih", "digest of the idf table of this system's own outputs"),
-    "range": ("ra", "digest of the range of each part over this corpus, on which every score depends"),
-    "pairs": ("pr", "pairs that the range was taken over"),
-    "errors": ("er", "rows that could not be scored and are left out, of a run over many shards"),
-    "scores": ("sc", "sha256 of the file that holds the scores of another tool (first digits)"),
-    "better": ("bt", "which scores of another tool are better, higher or lower ones"),
+#: Meanings of fields, as `nlgauge signature show` prints them; options and notes add their own.
+MEANINGS = {
+    "metric": "metric",
+    "model": "name of the encoder",
+    "weights": "sha256 of the encoder's weights (first digits)",
+    "tokenizer": "sha256 of the tokenizer (first digits)",
+    "config": "sha256 of the entries of config.json that affect vectors (first digits); none without a config.json",
+    "maxlen": "longest input of the model in tokens; longer texts are truncated, or read in windows",
+    "layers": "layers that are aggregated",
+    "refs": "references per segment (var: the number varies); source: compared with the source; none: no references",
+    "sacrebleu": "version of the package that computed the score",
+    "rouge_score": "version of the package that computed the score",
+    "package": "package of the metric, with its version, if it is not nlgauge",
+    "engine": "inference backend with its version and precision",
+    "sentence_engine": "backend of the sentence model, with its version and precision",
+    "lm_engine": "backend of the language model, with its version and precision",
+    "annotator_engine": "package that annotated the texts, with its version",
+    "tokenize_engine": "package behind BLEU's tokenizer, with its version",
+    "stemmer_engine": "package that stemmed the words, with its version",
+    "nlgauge": "version of nlgauge",
+    "sig": "version of the signature's grammar",
+    "idf_hyps": "digest of the idf table of the hypotheses",
+    "range": "digest of the range of each part over this corpus, on which every score depends",
+    "pairs": "number of pairs behind the range",
+    "errors": "rows that could not be scored and are left out, of a run over many shards",
+    "scores": "sha256 of the file with the scores of another tool (first digits)",
+    "better": "which scores of another tool are better: higher or lower",
 }
 
-#: Short names of fields; options and notes declare their own. Others keep their name.
-ABBREVIATIONS = {name: short for name, (short, _) in _FIELDS.items() if short}
 
-#: What `nlgauge signature show` says about a field; options and notes say it themselves.
-MEANINGS = {name: meaning for name, (_, meaning) in _FIELDS.items()}
-
-
-def declare_fields(*declared: tuple[str, str, str]) -> None:
-    """Declare options or notes: name, what a short signature calls it, and meaning; the first of a name counts."""
-    for name, short, meaning in declared:
-        if short:
-            ABBREVIATIONS.setdefault(name, short)
+def declare_fields(meanings: Mapping[str, str]) -> None:
+    """Add the meanings of options or notes, by name; the first meaning of a name counts."""
+    for name, meaning in meanings.items():
         MEANINGS.setdefault(name, meaning)
 
 
@@ -161,10 +142,6 @@ class Signature:
             found.append(Signature(name, own | shared))
         return found
 
-    def short(self) -> str:
-        """The same with abbreviated keys, for a table's caption; it does not parse back into a recipe."""
-        return str(Signature(self.metric, _abbreviated(self.recipe), _abbreviated(self.run)))
-
     @classmethod
     def parse(cls, text: str) -> Signature:
         """Read a signature back.
@@ -193,11 +170,6 @@ class Signature:
                 if left.get(key) != right.get(key):
                     found.append(FieldDifference(part, key, left.get(key), right.get(key)))
         return found
-
-
-def _abbreviated(fields: Mapping[str, str]) -> dict[str, str]:
-    short = {key: ABBREVIATIONS.get(plain_key(key), plain_key(key)) for key in fields}
-    return {key[: len(key) - len(plain_key(key))] + short[key]: value for key, value in fields.items()}
 
 
 #: What would break the grammar; nothing else is escaped, so that ordinary values stay readable.

@@ -203,9 +203,9 @@ class State:
         return transforms
 
 
-def _text_option(default: Any, kind: Kind, about: str, short: str) -> Any:
+def _text_option(default: Any, kind: Kind, about: str) -> Any:
     """An option about how texts are read: no matter of profiles, and in a signature where it is not as usual."""
-    return option(default, kind, help=about, short=short, optional=True, in_profile=False)
+    return option(default, kind, help=about, optional=True, in_profile=False)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -238,37 +238,31 @@ class VectorMetric(Metric, Generic[Representation]):
         signed=False,
         unset="none",
     )
-    lowercase: str = _text_option("no", Choice("no", "yes"), "put all texts in lower case before they are read", "lc")
+    lowercase: str = _text_option("no", Choice("no", "yes"), "put all texts in lower case before they are read")
     max_tokens: int | None = _text_option(
-        None, Int(1, word="model"), "longest text in tokens, below the model's own limit", "mt"
+        None, Int(1, word="model"), "longest text in tokens, below the model's own limit"
     )
     window: int | str = _text_option(
         NO_WINDOWS,
         Int(1, also=[NO_WINDOWS, MODEL_WINDOW]),
         "texts longer than so many tokens are read in overlapping windows of that size; model: its limit",
-        "wi",
     )
     stride: int | None = _text_option(
         None,
         Int(1, word="half"),
         "tokens of a text from one window to the next; half: half of those in a window",
-        "sr",
     )
     prefix_space: str = _text_option(
         "auto",
         Choice("auto", "yes", "no"),
         "space before each text, for byte-level BPE tokenizers; auto: yes for RoBERTa and GPT-2",
-        "ps",
     )
     unknown: str = _text_option(
         "error",
         Choice("error", "zero", "score"),
         "what a text of nothing but tokens unknown to the model gets: score is as it is",
-        "uk",
     )
-    transforms: str = _text_option(
-        "none", TransformFiles(), "what is done to token vectors before they are compared", "tf"
-    )
+    transforms: str = _text_option("none", TransformFiles(), "what is done to token vectors before they are compared")
 
     def resolve(self) -> None:
         """The model that the language, or the source, asks for."""

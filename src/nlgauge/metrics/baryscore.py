@@ -109,7 +109,6 @@ class BaryScore(VectorMetric[Cloud]):
         "W",
         NameList(*MEASURES),
         help="W (exact), SD_r (entropic)",
-        short="ms",
         in_profile=False,
     )
     idf: str = idf_option(BY_PROFILE)

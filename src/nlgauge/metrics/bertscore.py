@@ -100,14 +100,12 @@ class BERTScore(VectorMetric[Cloud]):
     citation: ClassVar[str] = cite("zhang2020bertscore")
 
     layer: int | None = option(
-        None, Int(0, word="default", note="the embeddings"), help="layer whose vectors are compared", short="l"
+        None, Int(0, word="default", note="the embeddings"), help="layer whose vectors are compared"
     )
     idf: str = idf_option("none")
-    multiref: str = option(
-        "best-f", Choice("best-f", "best-each", "mean"), help="rule for several references", short="mr"
-    )
-    rescale: str = option("no", BaselineChoice(), help="rescaling with a baseline; yes: the shipped one", short="rs")
-    stopwords: str = option("none", StopwordList(), help="words that are dropped", short="st", optional=True)
+    multiref: str = option("best-f", Choice("best-f", "best-each", "mean"), help="rule for several references")
+    rescale: str = option("no", BaselineChoice(), help="rescaling with a baseline; yes: the shipped one")
+    stopwords: str = option("none", StopwordList(), help="words that are dropped", optional=True)
 
     def layers(self, encoder: Encoder) -> tuple[int, ...]:
         return (chosen_layer(self.layer, encoder),)

@@ -153,12 +153,11 @@ class BLEU(SacreBLEUMetric):
 
     derived_fields: ClassVar[tuple[str, ...]] = ("tokenize_engine", "sacrebleu")
 
-    case: str = option("mixed", Choice("mixed", "lower"), help="lower: compare in lower case", short="c")
+    case: str = option("mixed", Choice("mixed", "lower"), help="lower: compare in lower case")
     tokenize: str = option(
         "",
         Text("a tokenizer of sacrebleu: 13a, intl, char, none, zh, ...", empty=True),
         help="tokenizer of BLEU",
-        short="tok",
         unset="by language, else 13a",
     )
     lang: str = option(
@@ -168,7 +167,7 @@ class BLEU(SacreBLEUMetric):
         signed=False,
         unset="none",
     )
-    smooth: str = option("exp", Choice("exp", "floor", "add-k", "none"), help="smoothing of BLEU", short="s")
+    smooth: str = option("exp", Choice("exp", "floor", "add-k", "none"), help="smoothing of BLEU")
 
     def resolve(self) -> None:
         """The tokenizer that the language asks for."""

@@ -56,9 +56,9 @@ class ChrF(SacreBLEUMetric):
     main: ClassVar[str] = "chrf"
     citation: ClassVar[str] = cite("popovic-2015-chrf")
 
-    chars: int = option(6, Int(1), help="longest character n-gram", short="nc")
-    words: int = option(0, Int(0), help="longest word n-gram; 2 makes it chrF++", short="nw")
-    beta: int = option(2, Int(1), help="weight of recall", short="b")
+    chars: int = option(6, Int(1), help="longest character n-gram")
+    words: int = option(0, Int(0), help="longest word n-gram; 2 makes it chrF++")
+    beta: int = option(2, Int(1), help="weight of recall")
 
     @property
     def _formula(self) -> str:

@@ -138,7 +138,6 @@ class LC(AnnotatedTextMetric):
         BY_PROFILE,
         Choice("nouns", "content"),
         help="what is counted: nouns of all nouns, by lemma, or content words of all words (D6.9)",
-        short="dv",
     )
 
     def score_texts(self, hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> SystemResult:
@@ -189,7 +188,6 @@ class EntityGraph(AnnotatedTextMetric):
         BY_PROFILE,
         Choice("sentences", "entries"),
         help="what the sum over the graph is divided by: sentences, or entries of its matrix (D6.8)",
-        short="av",
     )
 
     def score_texts(self, hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> SystemResult:
@@ -217,11 +215,10 @@ class LexicalGraph(AnnotatedTextMetric):
         "none",
         WordVectorFile("none"),
         help="word vectors that make entities; they must be named",
-        short="ve",
         in_profile=False,
         required=True,
     )
-    threshold: float = option(0.7, Float(-1, 1), help="cosine above which two nouns are one entity", short="th")
+    threshold: float = option(0.7, Float(-1, 1), help="cosine above which two nouns are one entity")
     average: str = EntityGraph.same_option("average")
 
     @property

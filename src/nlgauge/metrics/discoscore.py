@@ -90,7 +90,7 @@ class DiscoScore(DiscoMetric[Document]):
 
     profile: str = profile_option("released", PROFILES)
     threshold: float = threshold_option()
-    sent_threshold: float = threshold_option(short="ts", of=", in the graph of sentences")
+    sent_threshold: float = threshold_option(of=", in the graph of sentences")
     adjacency: str = DSSent.same_option("adjacency")
     match: str = DSSent.same_option("match")
     statistics: str = DSSent.same_option("statistics")

@@ -193,29 +193,22 @@ class DSFocus(DiscoMetric[FocusTable]):
         BY_PROFILE,
         Choice(*MENTIONS),
         help="what counts as a mention: a noun, by its lemma, or a word spelt as one of the text's lemmas of nouns",
-        short="mn",
     )
-    subwords: str = option(BY_PROFILE, Choice("last", "average"), help="pieces of a word that are kept", short="sw")
+    subwords: str = option(BY_PROFILE, Choice("last", "average"), help="pieces of a word that are kept")
     lengths: str = option(
-        BY_PROFILE, Choice("unit", "own"), help="whether the vector of a mention is scaled to length 1", short="vl"
+        BY_PROFILE, Choice("unit", "own"), help="whether the vector of a mention is scaled to length 1"
     )
-    distance: str = option(
-        BY_PROFILE, Choice("norm", "squared"), help="distance between the vectors of a focus", short="di"
-    )
+    distance: str = option(BY_PROFILE, Choice("norm", "squared"), help="distance between the vectors of a focus")
     unmatched: str = option(
         BY_PROFILE,
         Choice("ignored", "origin"),
         help="a focus that one side lacks: ignored, or at the origin there",
-        short="um",
     )
-    min_mentions: int = option(
-        1, Int(1), help="mentions in a text from which on a focus counts", short="mm", in_profile=False
-    )
+    min_mentions: int = option(1, Int(1), help="mentions in a text from which on a focus counts", in_profile=False)
     measure: str = option(
         "precision",
         Choice("precision", "recall", "f"),
         help="what stands for the metric",
-        short="me",
         in_profile=False,
     )
     focus: str = focus_option()

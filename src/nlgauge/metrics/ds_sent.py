@@ -169,37 +169,32 @@ class DSSent(DiscoMetric[SentenceGraph]):
         "unweighted",
         Choice("unweighted", "weighted", "none"),
         help="weight between sentences that share a focus: DS-Sent-U, DS-Sent-W (by how many foci), or no graph",
-        short="ad",
         in_profile=False,
     )
     match: str = option(
         "statistics",
         Choice("statistics", "greedy", "optimal"),
         help="how two sets of sentences are compared: by statistics of each, by greedy or by optimal alignment",
-        short="ma",
         in_profile=False,
     )
     statistics: str = option(
         "mean+max+min+sum",
         NameList("mean", "max", "min", "sum"),
         help="what is taken over the sentences of a text",
-        short="sx",
         in_profile=False,
     )
     start_token: str = option(
         BY_PROFILE,
         Choice("first-sentence", "left-out"),
         help="whether the token before a text ([CLS]) belongs to its first sentence",
-        short="sk",
     )
     sentence_lengths: str = option(
-        BY_PROFILE, Choice("unit", "own"), help="whether the vector of a sentence is scaled to length 1", short="sl"
+        BY_PROFILE, Choice("unit", "own"), help="whether the vector of a sentence is scaled to length 1"
     )
     single_reference: str = option(
         BY_PROFILE,
         Choice("twice", "graph"),
         help="a reference of one sentence: mean of cosines with it, counted twice, or a graph as any other",
-        short="sgr",
     )
     focus: str = focus_option()
     vectors: str = vectors_option()

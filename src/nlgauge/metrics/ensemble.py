@@ -72,9 +72,7 @@ class Ensemble(CompositeMetric):
     main: ClassVar[str] = "score"
     citation: ClassVar[str] = cite("kaster-etal-2021-global")
 
-    norms: str = option(
-        SHIPPED, NormsChoice(), help="means and deviations that members are standardised by", short="nm"
-    )
+    norms: str = option(SHIPPED, NormsChoice(), help="means and deviations that members are standardised by")
 
     def check(self) -> None:
         super().check()

@@ -65,7 +65,7 @@ class LexicalChain(AnnotatedTextMetric):
     notes: ClassVar[tuple[Note, ...]] = (NO_NOUN, NO_TIES)
     citation: ClassVar[str] = cite("gong-etal-2015-document")
 
-    multiref: str = option("best", Choice("best", "mean"), help="rule for several references", short="mr")
+    multiref: str = option("best", Choice("best", "mean"), help="rule for several references")
 
     def score_texts(self, hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> SystemResult:
         texts = list(dict.fromkeys([*hypotheses, *(text for group in references for text in group)]))

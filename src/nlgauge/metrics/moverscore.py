@@ -234,27 +234,23 @@ class MoverScore(VectorMetric[Cloud]):
         BY_PROFILE,
         Pattern(*AGGREGATIONS),
         help="how layers become one vector per token",
-        short="ag",
     )
     exponents: str = option(
         "-inf+1+inf",
         NumberList(finite=False),
         help="exponents of the power means (-inf the smallest, 1 the mean, inf the largest)",
-        short="ex",
     )
     routing_step: float = option(
-        1.0, Float(1e-6, 1e6), help="how fast layers near the routed vector gain (alpha, D5.11)", short="rst"
+        1.0, Float(1e-6, 1e6), help="how fast layers near the routed vector gain (alpha, D5.11)"
     )
     routing_epsilon: float = option(
-        0.05, Float(1e-12, 1e6), help="change of the agreement below which routing stops (D5.11)", short="rep"
+        0.05, Float(1e-12, 1e6), help="change of the agreement below which routing stops (D5.11)"
     )
     idf: str = idf_option(BY_PROFILE)
-    subwords: str = option(BY_PROFILE, Choice(*SUBWORDS), help="pieces of a word that are kept", short="sw")
-    punctuation: str = option(BY_PROFILE, Choice(*PUNCTUATION), help="whether punctuation is dropped", short="pu")
-    stopwords: str = option("none", StopwordList(), help="words that are dropped", short="st")
-    specials: str = option(
-        "keep", Choice(*SPECIALS), help="special tokens such as [CLS]: keep is as published", short="sp"
-    )
+    subwords: str = option(BY_PROFILE, Choice(*SUBWORDS), help="pieces of a word that are kept")
+    punctuation: str = option(BY_PROFILE, Choice(*PUNCTUATION), help="whether punctuation is dropped")
+    stopwords: str = option("none", StopwordList(), help="words that are dropped")
+    specials: str = option("keep", Choice(*SPECIALS), help="special tokens such as [CLS]: keep is as published")
     solver: str = solver_option()
     multiref: str = multiref_option()
 

@@ -88,9 +88,9 @@ class _Rouge(TextMetric):
     derived_fields: ClassVar[tuple[str, ...]] = ("stemmer_engine", "rouge_score")
     citation: ClassVar[str] = cite("lin-2004-rouge")
 
-    stemmer: str = option("yes", Choice("yes", "no"), help="whether words are stemmed (Porter's stemmer)", short="sm")
-    multiref: str = option("mean", Choice("mean", "best"), help="rule for several references", short="mr")
-    measure: str = option("f1", Choice("f1", "recall", "precision"), help="what stands for the metric", short="me")
+    stemmer: str = option("yes", Choice("yes", "no"), help="whether words are stemmed (Porter's stemmer)")
+    multiref: str = option("mean", Choice("mean", "best"), help="rule for several references")
+    measure: str = option("f1", Choice("f1", "recall", "precision"), help="what stands for the metric")
 
     @property
     def main(self) -> str:  # type: ignore[override]  # the caller's choice

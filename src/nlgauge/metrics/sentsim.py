@@ -157,21 +157,18 @@ class SentSim(VectorMetric[TextParts]):
     citation: ClassVar[str] = cite("song-etal-2021-sentsim")
 
     against: str = option("source", Choice("source", "refs"), help="what a text is compared with", signed=False)
-    combine: str = option("sss+wmd", NameList(*PARTS), help="parts that are joined", short="co")
-    weighting: str = option("equal", NumberList(word="equal"), help="weight of each part", short="wt")
+    combine: str = option("sss+wmd", NameList(*PARTS), help="parts that are joined")
+    weighting: str = option("equal", NumberList(word="equal"), help="weight of each part")
     distance_as: str = option(
         "one-minus",
         Choice("one-minus", "negative"),
         help="a distance B enters as e^(1-B), or as e^-B (first release)",
-        short="da",
     )
-    wmdo_matches: str = option(
-        "flow", Choice("flow", "words"), help="matches of wmdo: from the flow, or equal words", short="wm"
-    )
+    wmdo_matches: str = option("flow", Choice("flow", "words"), help="matches of wmdo: from the flow, or equal words")
     solver: str = solver_option()
-    layer: int | None = option(None, Int(0, word="default"), help="layer whose vectors are compared", short="l")
-    sentence: str = option("", SentenceModelName(), help="model of sentence vectors", short="se", unset="the model")
-    bounds: str = option("corpus", BoundsChoice(), help="what parts are scaled by", short="bo")
+    layer: int | None = option(None, Int(0, word="default"), help="layer whose vectors are compared")
+    sentence: str = option("", SentenceModelName(), help="model of sentence vectors", unset="the model")
+    bounds: str = option("corpus", BoundsChoice(), help="what parts are scaled by")
 
     @property
     def components(self) -> tuple[str, ...]:  # type: ignore[override]  # by what was asked for

@@ -141,18 +141,15 @@ class XMoverScore(VectorMetric[Translation]):
         "word",
         Choice("word", "sentence"),
         help="transport of n-grams, or sentence vectors",
-        short="un",
         in_profile=False,
     )
     n: int | str = option(BY_PROFILE, Int(1), help="tokens per n-gram", in_profile=False)
-    trim: float = option(
-        BY_PROFILE, Float(0, 1), help="share of the flow's smallest masses that is dropped", short="tm"
-    )
+    trim: float = option(BY_PROFILE, Float(0, 1), help="share of the flow's smallest masses that is dropped")
     sentence: str = option(
-        "", SentenceModelName(), help="model of sentence vectors", short="se", unset="the model", in_profile=False
+        "", SentenceModelName(), help="model of sentence vectors", unset="the model", in_profile=False
     )
     lm: str = option("none", LanguageModelName(), help="language model of the fluency term", in_profile=False)
-    lm_weight: float = option(0.1, Float(), help="weight of the fluency term, .1 by the authors", short="lw")
+    lm_weight: float = option(0.1, Float(), help="weight of the fluency term, .1 by the authors")
     aggregation: str = MoverScore.same_option("aggregation")
     exponents: str = MoverScore.same_option("exponents")
     routing_step: float = MoverScore.same_option("routing_step")

@@ -25,8 +25,8 @@ class Centroid(VectorMetric[NDArray[np.float64]]):
     components: ClassVar[tuple[str, ...]] = ("score",)
     main: ClassVar[str] = "score"
 
-    layer: int = option(0, Int(0), help="layer whose vectors are averaged", short="l")
-    weigh: str = option("equal", Choice("equal", "squared-length"), help="what a token's vector counts", short="wg")
+    layer: int = option(0, Int(0), help="layer whose vectors are averaged")
+    weigh: str = option("equal", Choice("equal", "squared-length"), help="what a token's vector counts")
 
     def layers(self, encoder: Encoder) -> tuple[int, ...]:
         return (self.layer,)

@@ -166,7 +166,6 @@ def _show(args: argparse.Namespace) -> int:
     for part, fields in (("recipe", signature.recipe), ("run", signature.run)):
         rows += [[part, key, value, meanings[part].get(plain_key(key), "")] for key, value in fields.items()]
     sys.stdout.write(Table(["part", "field", "value", "meaning"], rows).to_text())
-    print(f"\nshort: {signature.short()}")
     return 0
 
 

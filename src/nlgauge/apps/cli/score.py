@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 _OF_TEXTS = ("input_format", "document_ids", "unit", "alignments", "citation")
 
 #: Options about scores, which a run into parts does not print.
-_OF_SCORES = ("segments", "confidence", "short", "format", "output")
+_OF_SCORES = ("segments", "confidence", "format", "output")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,7 +60,6 @@ class ScoreOutput(OptionSet):
     )
     resamples: int = option(1000, Int(100), help="bootstrap resamples", needs="confidence", hidden=True)
     seed: int = seed_option(needs="confidence")
-    short: bool = option(False, Flag(), help="short signature", hidden=True)
     citation: bool = option(False, Flag(), help="BibTeX of the metrics; alone, print only that", hidden=True)
 
 
@@ -145,7 +144,7 @@ def _is_saved(args: argparse.Namespace) -> bool:
 
 def _write(args: argparse.Namespace, scores: ScoreTable, confidence: Confidence | None, **what: Any) -> None:
     form = args.format or ("json" if _is_saved(args) else "text")
-    rendered = scores.render(form, decimals=args.width, confidence=confidence, short=args.short, **what)
+    rendered = scores.render(form, decimals=args.width, confidence=confidence, **what)
     write_output(args.output, rendered)
 
 

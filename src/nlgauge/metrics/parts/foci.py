@@ -42,7 +42,6 @@ from nlgauge.vectors.transport import check_size, squared_distances
 NO_NOUN = declare_note(
     Note(
         "no_noun",
-        "nn",
         "segments in which a text had no noun, so that a metric of nouns gave 0",
         "no noun in a text; {metric} is 0 there",
         "a text has no noun, so a metric of nouns gives 0",
@@ -52,7 +51,6 @@ NO_NOUN = declare_note(
 NO_FOCUS = declare_note(
     Note(
         "no_focus",
-        "nf",
         "segments that share no focus with any of their references",
         "no focus in common with any reference",
         "the texts share no focus",
@@ -62,7 +60,6 @@ NO_FOCUS = declare_note(
 NO_TIES = declare_note(
     Note(  # usual in short texts, and no reason for a warning
         "no_ties",
-        "nt",
         "segments with a text no two sentences of which share a focus (one sentence, no noun, ...)",
         "no two sentences of a text share a focus",
         "no two sentences of a text share a focus",
@@ -366,13 +363,12 @@ class WordVectorFile(Resource):
         return Loaded(vectors.label, vectors)
 
 
-def threshold_option(*, short: str = "th", of: str = "") -> Any:
+def threshold_option(*, of: str = "") -> Any:
     """The option that says which nouns are one entity."""
     return option(
         BY_PROFILE,
         Float(-1, 1),
         help=f"nouns whose word vectors have a cosine above it are one entity{of}",
-        short=short,
     )
 
 
@@ -382,7 +378,6 @@ def focus_option() -> Any:
         "nn",
         Choice("nn", "entity"),
         help="what a focus is: a noun, or nouns whose word vectors are close",
-        short="fo",
         in_profile=False,
     )
 
@@ -393,7 +388,6 @@ def vectors_option() -> Any:
         "layer-0",
         WordVectorFile("layer-0"),
         help="word vectors that make entities; layer-0: the encoder's own",
-        short="ve",
         in_profile=False,
     )
 
@@ -404,7 +398,6 @@ def layer_option() -> Any:
         None,
         Int(0, word="two-thirds"),
         help="layer whose vectors are compared; two-thirds: layer 8 of 12, as published",
-        short="l",
         in_profile=False,
     )
 

@@ -108,13 +108,10 @@ def solver_option() -> Any:
         EXACT,
         SolverName(),
         help="how transport is solved: exact; relaxed is a lower bound; sinkhorn-R is entropic with regularisation R",
-        short="so",
         optional=True,
     )
 
 
 def multiref_option() -> Any:
     """The rule for several references that `VectorMetric.finish` follows."""
-    return option(
-        "mean", Choice("mean", "best"), help="rule for several references; mean is as published", short="mr"
-    )
+    return option("mean", Choice("mean", "best"), help="rule for several references; mean is as published")
