@@ -35,6 +35,7 @@ if typing.TYPE_CHECKING:  # at run time found by __getattr__ below
     from nlgauge.core.scoring import Accumulator as Accumulator
     from nlgauge.core.scoring import score as score
     from nlgauge.core.scoring import score_systems as score_systems
+    from nlgauge.core.short_signature import signature_form as signature_form
     from nlgauge.core.signature import Signature as Signature
     from nlgauge.encoders.load import release_models as release_models
     from nlgauge.report.document import write_report as write_report
@@ -93,6 +94,7 @@ _NAMES = {
     "save_scores": "nlgauge.core.score_table",
     "score": "nlgauge.core.scoring",
     "score_systems": "nlgauge.core.scoring",
+    "signature_form": "nlgauge.core.short_signature",
     "write_report": "nlgauge.report.document",
 }
 

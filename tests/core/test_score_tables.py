@@ -18,6 +18,7 @@ from nlgauge._version import __version__
 from nlgauge.core.score import Score
 from nlgauge.core.score_layout import Confidence
 from nlgauge.core.score_table import ScoreTable
+from nlgauge.core.short_signature import SignatureForm, signature_form
 from nlgauge.core.signature import Signature
 from nlgauge.errors import InputError, RecipeError
 from nlgauge.vectors.cloud import Alignment
@@ -26,6 +27,9 @@ from nlgauge.vectors.cloud import Alignment
 def render(scores: Iterable[Score], *, format: str = "text", width: int = 4, **options: Any) -> str:  # noqa: A002
     return ScoreTable(tuple(scores)).render(format, decimals=width, **options)
 
+
+#: The last line of a table of BERTScores of `make`.
+SHORT = "signature: bertscore|h:c1e8f403"
 
 BIBTEX = "@inproceedings{zhang2020,\n  title = {BERTScore}\n}\n"
 
@@ -74,24 +78,20 @@ def test_text_of_several_systems_and_metrics() -> None:
         "---------  ---------  ------\n"
         "a             0.5000  0.6250\n"
         "long-name     0.2500  0.3750\n"
-        "signature: bertscore|layer:4||truncated:0|empty:0\n"
+        f"{SHORT}\n"
         "\n"
         "baryscore (distance: lower is better)\n"
         "system          w\n"
         "---------  ------\n"
         "a          2.5000\n"
         "long-name  2.5000\n"
-        "signature: baryscore|layer:4||truncated:0|empty:0\n"
+        "signature: baryscore|h:3b1808c4\n"
     )
 
 
 def test_text_without_system() -> None:
     assert render([bert(None)], width=2) == (
-        "bertscore\n"
-        "precision    f1\n"
-        "---------  ----\n"
-        "     0.50  0.62\n"
-        "signature: bertscore|layer:4||truncated:0|empty:0\n"
+        f"bertscore\nprecision    f1\n---------  ----\n     0.50  0.62\n{SHORT}\n"
     )
 
 
@@ -104,7 +104,7 @@ def test_text_with_confidence_and_citations() -> None:
         "system  precision      f1  f1 90% low  f1 90% high\n"
         "------  ---------  ------  ----------  -----------\n"
         "a          0.5000  0.6250     -0.1642       1.4142\n"  # .625 -+ 6.313752 x .125: t of one degree of freedom
-        "signature: bertscore|layer:4||truncated:0|empty:0\n"
+        f"{SHORT}\n"
         "t interval: 90 %, 2 segments (below 30 a bootstrap is too narrow)\n"
         "\n"
         "% bertscore\n"
@@ -122,11 +122,12 @@ def test_default_confidence_is_named() -> None:
     assert Confidence(level=0.55).percent == "55"
 
 
-def signature_lines(scores: list[Score], *, short: bool = False) -> list[str]:
-    return render(scores, short=short).splitlines()[3 + len(scores) :]
+def signature_lines(scores: list[Score], form: SignatureForm = "full") -> list[str]:
+    with signature_form(form):
+        return render(scores).splitlines()[3 + len(scores) :]
 
 
-def test_signature_stands_once_where_it_is_shared() -> None:
+def test_shared_signature_is_printed_once() -> None:
     assert signature_lines([bert("a"), bert("b", empty="1")]) == [
         "signature: bertscore|layer:4",
         "run of a: truncated:0|empty:0",
@@ -146,13 +147,14 @@ def test_two_recipes_of_one_metric_have_a_table_each() -> None:
     ]
 
 
-def test_short_signature() -> None:
-    assert signature_lines([bert("a"), bert("b")], short=True) == ["signature: bertscore|l:4||tr:0|em:0"]
-    assert signature_lines([bert("a"), bert("b", empty="1")], short=True) == [
-        "signature: bertscore|l:4",
-        "run of a: tr:0|em:0",
-        "run of b: tr:0|em:1",
+def test_short_signature_comes_with_counts_that_are_not_zero() -> None:
+    assert signature_lines([bert("a"), bert("b")], "short") == [SHORT]
+    assert signature_lines([bert("a"), bert("b", empty="1")], "short") == [SHORT, "run of b: empty 1"]
+    assert signature_lines([bert("a"), bert("b", layer="5")], "short") == [
+        f"signature of a: {bert('a').signature.short()}",
+        f"signature of b: {bert('b', layer='5').signature.short()}",
     ]
+    assert signature_lines([bert(None, empty="1")], "short") == [SHORT, "run: empty 1"]
 
 
 def test_text_of_segments() -> None:
@@ -168,7 +170,7 @@ def test_text_of_segments() -> None:
         "system      f1\n"
         "------  ------\n"
         "a       0.3750\n"
-        "signature: bertscore|layer:4||truncated:0|empty:0\n"
+        f"{SHORT}\n"
     )
 
 
@@ -194,13 +196,13 @@ def test_tsv() -> None:
     )
 
 
-def test_tsv_with_confidence_and_short_signature_and_no_system() -> None:
-    output = render([bert(None)], format="tsv", confidence=Confidence(resamples=200), short=True)
+def test_tsv_with_confidence_and_no_system() -> None:
+    output = render([bert(None)], format="tsv", confidence=Confidence(resamples=200))
     assert output == (
         "metric\tbetter\tprecision\tf1\tinterval\tlow\thigh\tsignature\n"
         "bertscore\thigher\t0.5000\t0.6250\tf1 t interval: 95 %, 2 segments (below 30 a bootstrap is too narrow)\t"
         "-0.9633\t2.2133\t"
-        "bertscore|l:4||tr:0|em:0\n"
+        "bertscore|layer:4||truncated:0|empty:0\n"
     )
 
 
@@ -248,10 +250,9 @@ def test_latex() -> None:
         "{[}b] & 0.25 & 0.38 &  \\\\\n"
         "\\bottomrule\n"
         "\\end{tabular}\n"
-        "% signature: bertscore|layer:4\n"
-        "% run of my_sys: truncated:0|empty:0\n"
-        "% run of [b]: truncated:0|empty:1\n"
-        "% signature: baryscore|layer:4||truncated:0|empty:0\n"
+        f"% {SHORT}\n"
+        "% run of [b]: empty 1\n"
+        "% signature: baryscore|h:3b1808c4\n"
     )
 
 
@@ -264,7 +265,7 @@ def test_latex_marks_a_component_that_is_better_the_other_way_round() -> None:
 
 
 def test_latex_with_confidence_and_no_system() -> None:
-    output = render([bary(None)], format="latex", confidence=Confidence(resamples=200), short=True)
+    output = render([bary(None)], format="latex", confidence=Confidence(resamples=200))
     assert output == (
         "\\begin{tabular}{rrr}\n"
         "\\toprule\n"
@@ -275,7 +276,7 @@ def test_latex_with_confidence_and_no_system() -> None:
         "2.5000 & $-$3.8531 & 8.8531 \\\\\n"
         "\\bottomrule\n"
         "\\end{tabular}\n"
-        "% signature: baryscore|l:4||tr:0|em:0\n"
+        f"% signature: {bary(None).signature.short()}\n"
         "% t interval: 95 %, 2 segments (below 30 a bootstrap is too narrow)\n"
     )
 
@@ -288,9 +289,9 @@ def test_latex_of_one_system_under_two_recipes() -> None:
     assert "{bertscore (layer:5) $\\uparrow$}" in lines[2]
     assert lines[6:8] == ["a & 2.5 & 0.5 & 0.6 & 0.2 & 0.4 \\\\", "b &  & 0.5 & 0.6 &  &  \\\\"]
     assert lines[10:] == [
-        "% signature: baryscore|layer:4||truncated:0|empty:0",
-        "% signature: bertscore|layer:4||truncated:0|empty:0",
-        "% signature: bertscore|layer:5||truncated:0|empty:0",
+        f"% signature: {bary('a').signature.short()}",
+        f"% signature: {bert('a').signature.short()}",
+        f"% signature: {bert('a', layer='5').signature.short()}",
     ]
 
 
@@ -299,7 +300,7 @@ def test_latex_of_one_system_under_two_recipes() -> None:
 
 def test_json_bytes() -> None:
     third = make("日本 <é>", {"f1": [1 / 3]})
-    assert render([third], format="json", width=1, short=True) == (
+    assert render([third], format="json", width=1) == (
         "{\n"
         '  "format": "nlgauge-scores-1",\n'
         f'  "nlgauge": "{__version__}",\n'
@@ -313,6 +314,7 @@ def test_json_bytes() -> None:
         '      "higher_is_better": true,\n'
         '      "means": {"f1": 0.3333333333333333},\n'
         '      "signature": "bertscore|layer:4||truncated:0|empty:0",\n'
+        f'      "short_signature": "{third.signature.short()}",\n'
         '      "counts": {"truncated": 0, "empty": 0, "zero_weight": 0},\n'
         '      "noted_segments": {}\n'
         "    }\n"

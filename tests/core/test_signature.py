@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import nlgauge
 from nlgauge.core.registry import METRICS, signature_fields
-from nlgauge.core.signature import ABBREVIATIONS, MEANINGS, Signature
+from nlgauge.core.signature import MEANINGS, Signature
 
 keys = st.text("abcdefghijklmnop_", min_size=1, max_size=8)
 values = st.text(st.characters(exclude_categories=("Cs", "Cc")), min_size=1, max_size=12)
@@ -85,20 +85,11 @@ def test_another_version_is_said_but_not_refused() -> None:
         nlgauge.score(HYPS, REFS, metric=signature.replace(f"nlgauge:{nlgauge.__version__}", "nlgauge:0.0.1"))
 
 
-def test_short_has_the_same_values_under_short_keys() -> None:
-    signature = nlgauge.score(HYPS, REFS).signature
-    assert signature.short().startswith("bertscore|l:4|i:none|mr:best-f|rs:no|#:1|m:minilm|w:")
-    assert len(signature.short()) < len(str(signature))
-    assert Signature("m", {}, {"empty": "0"}).short() == "m||em:0"
-
-
 @pytest.mark.parametrize("field", ["l:6", "Layer:6", "profile:v1"])
 def test_a_field_that_no_recipe_has_is_refused(field: str) -> None:
-    """The short form and a misspelt key would otherwise score something else in silence."""
+    """A misspelt key would otherwise score something else in silence."""
     with pytest.raises(nlgauge.errors.SignatureError, match=f"no field '{field.partition(':')[0]}'"):
         nlgauge.score(HYPS, REFS, metric=f"bertscore|{field}")
-    with pytest.raises(nlgauge.errors.SignatureError, match="short form"):
-        nlgauge.score(HYPS, REFS, metric=nlgauge.score(HYPS, REFS).signature.short())
 
 
 def test_a_mismatch_is_found_before_anything_is_encoded(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -117,17 +108,6 @@ def test_signatures_of_two_engines_do_not_go_together() -> None:
         nlgauge.score_systems({"a": HYPS}, REFS, metric=[onnx, torch])
 
 
-def test_no_short_key_is_the_name_of_another_field() -> None:
-    names = {name for metric in METRICS.values() for name in signature_fields(metric)}
-    assert len(set(ABBREVIATIONS.values())) == len(ABBREVIATIONS)
-    assert not set(ABBREVIATIONS.values()) & names
-
-
 @pytest.mark.parametrize("metric", METRICS)
 def test_every_field_has_a_meaning(metric: str) -> None:
     assert set(signature_fields(METRICS[metric])) <= set(MEANINGS)
-
-
-def test_short_names_do_not_collide() -> None:
-    short = [ABBREVIATIONS.get(key, key) for key in MEANINGS]
-    assert len(set(short)) == len(short)

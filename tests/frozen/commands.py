@@ -121,7 +121,7 @@ REPORTS: dict[str, list[str]] = {
         *in_formats(f"score {_TWO} --metric bertscore moverscore --segments", ("text", "tsv", "markdown", "json")),
         *in_formats(f"score {_TWO} --confidence"),
         *in_formats(f"score {_TWO} --confidence --document-ids docs.txt --metric chrf", ("text", "json")),
-        f"nlgauge score {_TWO} --short --width 6",
+        f"nlgauge score {_TWO} --signature full --width 6",
         f"nlgauge score {_TWO} r2.txt --metric bertscore:multiref=mean bleu",
         "nlgauge score a.txt --refs ref.txt --segments --alignments --format json -o alignments.json",
         "cat alignments.json",

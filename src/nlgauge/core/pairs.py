@@ -34,6 +34,7 @@ from nlgauge.core.result import ComponentsResult
 from nlgauge.core.run_options import Progress, RunOptions
 from nlgauge.core.score import COMMON_NOTES, SegmentNotes, count_notes, order_notes
 from nlgauge.core.scoring import AnyMetric, one_metric, resolved_call
+from nlgauge.core.short_signature import format_signature
 from nlgauge.core.signature import Signature
 from nlgauge.core.vector_metric import VectorMetric
 from nlgauge.encoders.run_context import current_run
@@ -385,7 +386,8 @@ class ScoreMatrix(ComponentsResult):
     def tables(self, form: str = "text") -> list[Table]:
         """The main component, a row per hypothesis; in a notebook the first rows and columns of a large matrix."""
         shown = self.scores[:_SHOWN, :_SHOWN] if form == "html" else self.scores
-        notes = [f"{self.metric}, {self.main}: {' x '.join(map(str, self.shape))}", f"signature: {self.signature}"]
+        size = " x ".join(map(str, self.shape))
+        notes = [f"{self.metric}, {self.main}: {size}", f"signature: {format_signature(self.signature)}"]
         rows: list[list[Cell]] = [[number, *row] for number, row in enumerate(shown.tolist())]
         return [Table(["hypothesis", *map(str, range(shown.shape[1]))], rows, notes=notes)]
 
@@ -397,7 +399,7 @@ class ScoreMatrix(ComponentsResult):
 
     def __repr__(self) -> str:
         rows, columns = self.shape
-        return f"<{self.metric}: {self.main} of {rows} x {columns} pairs | {self.signature}>"
+        return f"<{self.metric}: {self.main} of {rows} x {columns} pairs | {format_signature(self.signature)}>"
 
 
 def count_pairs(a: Sequence[str], b: Sequence[str] | None = None) -> int:

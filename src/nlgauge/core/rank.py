@@ -25,6 +25,7 @@ from nlgauge.core.prepare import SignatureCheck
 from nlgauge.core.result import Result
 from nlgauge.core.run_options import RunOptions
 from nlgauge.core.scoring import AnyMetric, one_metric, resolved_call
+from nlgauge.core.short_signature import format_signature
 from nlgauge.core.signature import Signature
 from nlgauge.core.vector_metric import VectorMetric
 from nlgauge.errors import InputError, RecipeError
@@ -126,7 +127,7 @@ class Ranking(Result):
             return [Table(columns, rows)]
         columns = ["segment", "rank", "candidate", *named, "text", "utility"]
         caption = f"{self.metric} against {self.against}: {better} is better, the best of a segment in bold"
-        return [Table(columns, rows, caption, [f"signature: {self.signature}"])]
+        return [Table(columns, rows, caption, [f"signature: {format_signature(self.signature)}"])]
 
     def flat_columns(self) -> dict[str, Any]:
         """A row per candidate, the best of a segment first."""
@@ -144,9 +145,8 @@ class Ranking(Result):
 
     def __repr__(self) -> str:
         count = len(self)
-        return (
-            f"<{self.metric}: best of {count} segment{'s' * (count != 1)} against {self.against} | {self.signature}>"
-        )
+        segments = f"{count} segment{'s' * (count != 1)}"
+        return f"<{self.metric}: best of {segments} against {self.against} | {format_signature(self.signature)}>"
 
 
 def check_lines(candidates: Sequence[Sequence[str]]) -> None:

@@ -35,6 +35,7 @@ from numpy.typing import NDArray
 
 from nlgauge._version import __version__
 from nlgauge.core.options import OptionSet
+from nlgauge.core.short_signature import shorten_text
 from nlgauge.core.signature import Signature
 from nlgauge.errors import FileFormatError, InputError, RecipeError
 from nlgauge.io.packages import require
@@ -220,15 +221,17 @@ def to_plain(value: Any) -> Any:
 
 
 def fields_to_plain(value: Any) -> dict[str, Any]:
-    """The fields of a record, and the properties that are written with them."""
+    """The fields of a record, the properties that are written with them, and the short form of a signature."""
     kind = value.__class__
     optional = getattr(kind, "optional", ())
-    values = {name: getattr(value, name) for name in _written(kind)}
-    return {
-        _key(kind, name): to_plain(entry)
-        for name, entry in values.items()
-        if entry is not None or name not in optional
-    }
+    plain: dict[str, Any] = {}
+    for name in _written(kind):
+        entry = getattr(value, name)
+        if entry is not None or name not in optional:
+            plain[_key(kind, name)] = to_plain(entry)
+        if name == "signature" and entry is not None:
+            plain["short_signature"] = shorten_text(str(entry))
+    return plain
 
 
 def from_plain(kind: Any, value: Any) -> Any:
@@ -303,8 +306,13 @@ def schema_of(kind: Any) -> dict[str, Any]:
 def schema_of_fields(kind: Any) -> dict[str, Any]:
     """The JSON Schema of a record."""
     hints = _hints(kind)
-    properties = {_key(kind, name): schema_of(hints[name]) for name in _written(kind)}
-    optional = {_key(kind, name) for name in getattr(kind, "optional", ())}
+    properties: dict[str, Any] = {}
+    for name in _written(kind):
+        properties[_key(kind, name)] = schema_of(hints[name])
+        if name == "signature":
+            properties["short_signature"] = schema_of(str)
+    # Older files have no short signature.
+    optional = {"short_signature", *(_key(kind, name) for name in getattr(kind, "optional", ()))}
     required = [name for name in properties if name not in optional]
     return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
 

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlgauge.core.result import ComponentsResult, from_plain, read_only
+from nlgauge.core.short_signature import format_signature
 from nlgauge.core.signature import Signature, declare_fields
 from nlgauge.errors import (
     ConvergenceWarning,
@@ -145,8 +146,13 @@ class Origin:
     options: RunOptions
 
 
-class SystemRecord(TypedDict):
-    """What the JSON of a score, or of a summary of parts, has about its system."""
+class _ShortSignature(TypedDict, total=False):
+    short_signature: str
+    """Missing in older files."""
+
+
+class SystemRecord(_ShortSignature):
+    """The system in the JSON of a score, or of a summary of parts."""
 
     system: str | None
     metric: str
@@ -321,6 +327,7 @@ class Score(ComponentsResult):
             "means": self.means,
             **({"corpus": dict(self.corpus)} if self.corpus else {}),
             "signature": str(self.signature),
+            "short_signature": self.signature.short(),
             "counts": self.counts,
             "noted_segments": {name: list(segments) for name, segments in self.notes.items()},
         }
@@ -386,7 +393,8 @@ class Score(ComponentsResult):
         means = ", ".join(f"{name}={value:.4f}" for name, value in self.system_scores.items())
         system = f" {self.system}" if self.system is not None else ""
         count = len(self)
-        return f"<{self.metric}{system}: {means} over {count} segment{'s' * (count != 1)} | {self.signature}>"
+        segments = f"{count} segment{'s' * (count != 1)}"
+        return f"<{self.metric}{system}: {means} over {segments} | {format_signature(self.signature)}>"
 
 
 def _from_record(kind: type[Score], record: Mapping[str, Any]) -> Score:

@@ -3,6 +3,10 @@ r"""Tables of scores of several systems under several metrics.
     text    one block per metric, a blank line between blocks:
               NAME [(distance: lower is better)]
               [system] COMPONENT... [MAIN 95% low] [MAIN 95% high]     header, rule, one row per score
+              signature: SHORT                     once, when all rows share it; else
+              signature of SYSTEM: SHORT           per row
+              run of SYSTEM: KEY COUNT, ...        per row with a count that is not 0
+            with full signatures (`signature_form`) instead
               signature: SIGNATURE                 once, when all rows share it; else
               signature: RECIPE PART               and per row   run of SYSTEM: RUN PART
               signature of SYSTEM: SIGNATURE       per row, when the recipes differ
@@ -28,6 +32,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from nlgauge.core.score import Score
+from nlgauge.core.short_signature import prints_full_signatures
 from nlgauge.errors import InputError, RecipeError
 from nlgauge.io.table import Cell, Span, Table
 
@@ -282,13 +287,34 @@ def _cell(value: Cell) -> Cell:
 
 
 def _signature_notes(scores: Sequence[Score]) -> list[str]:
-    """As little text as says everything: what all scores share stands once."""
+    """The signatures; what all scores share is printed once."""
+    if not prints_full_signatures():
+        return _short_notes(scores)
     signatures = [str(score.signature) for score in scores]
     if len(set(signatures)) == 1:
         return [f"signature: {signatures[0]}"]
-    names = [score.system or f"score {number}" for number, score in enumerate(scores, start=1)]
+    names = _names(scores)
     parts = [signature.partition("||") for signature in signatures]
     if len({recipe for recipe, _, _ in parts}) == 1:
         runs = [f"run of {name}: {run}" for name, (_, _, run) in zip(names, parts, strict=True)]
         return [f"signature: {parts[0][0]}", *runs]
     return [f"signature of {name}: {text}" for name, text in zip(names, signatures, strict=True)]
+
+
+def _short_notes(scores: Sequence[Score]) -> list[str]:
+    """The short signatures, and the counts of each run that are not 0."""
+    names = _names(scores)
+    signatures = [score.signature.short() for score in scores]
+    if len(set(signatures)) == 1:
+        notes = [f"signature: {signatures[0]}"]
+    else:
+        notes = [f"signature of {name}: {text}" for name, text in zip(names, signatures, strict=True)]
+    for name, score in zip(names, scores, strict=True):
+        counts = [f"{key} {text}" for key, text in score.signature.run.items() if text.isdigit() and text != "0"]
+        head = "run" if len(scores) == 1 and score.system is None else f"run of {name}"
+        notes += [f"{head}: {', '.join(counts)}"] * bool(counts)
+    return notes
+
+
+def _names(scores: Sequence[Score]) -> list[str]:
+    return [score.system or f"score {number}" for number, score in enumerate(scores, start=1)]

@@ -226,6 +226,8 @@ class ScoreTable(Result, FrozenTable, _ListOfScores):
     def digest(self) -> str:
         record = self.to_dict()
         del record["format"]
+        for score in record["scores"]:
+            del score["short_signature"]  # it follows from the signature, and older files lack it
         return text_digest(json.dumps(record, sort_keys=True, separators=(",", ":")))
 
     def content(self) -> dict[str, Any]:

@@ -25,6 +25,7 @@ from nlgauge.core.registry import (
 from nlgauge.core.run_options import RunOptions
 from nlgauge.core.score import Score
 from nlgauge.core.score_table import ScoreTable
+from nlgauge.core.short_signature import is_short
 from nlgauge.core.signature import ENGINE_FIELDS, VERSION_FIELDS, Signature
 from nlgauge.core.vector_metric import VectorMetric
 from nlgauge.encoders.base import precision_name
@@ -276,6 +277,8 @@ def metric_text(metric: AnyMetric) -> str:
 
 def _read(metric: Any) -> Any:
     """A signature, in text or not, under today's names; anything else as it is."""
+    if isinstance(metric, str) and is_short(metric):
+        metric = Signature.find(metric)
     if isinstance(metric, Signature) or (isinstance(metric, str) and _is_signature(metric)):
         return todays_signature(Signature.parse(metric) if isinstance(metric, str) else metric)
     return metric

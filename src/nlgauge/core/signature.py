@@ -12,8 +12,9 @@ Hash strings of bert-score are read too (`BertScoreHash`), so that an old number
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Literal, NamedTuple
 from urllib.parse import quote, unquote
 
@@ -126,7 +127,7 @@ class Signature:
     def recipe_part(self) -> str:
         """The part that two comparable scores share."""
         # A colon would be taken for that of a field; metrics of other tools may have one in their name.
-        metric = _BREAKING.sub(_quote, self.metric).replace(":", "%3A")
+        metric = quote_value(self.metric).replace(":", "%3A")
         return "|".join([metric, *([_join(self.recipe)] if self.recipe else [])])
 
     @property
@@ -142,15 +143,43 @@ class Signature:
             found.append(Signature(name, own | shared))
         return found
 
+    def short(self) -> str:
+        """The short form, at most 70 characters, such as `bertscore|minilm-L4|nlgauge:0.2|h:3f9c21ab`.
+
+        It is added to the index of this machine, so that `Signature.find` can resolve it. Its hash has as many digits
+        as it needs to be unique there.
+        """
+        from nlgauge.core.short_signature import record, shorten  # which knows all metrics
+
+        return shorten(self, digits=record(self))
+
+    @classmethod
+    def find(cls, text: str, files: Iterable[str | Path] = ()) -> Signature:
+        """The full signature of a short one, or of its hash (`h:3f9c21ab`).
+
+        It is looked up in result files, if any, and in the index of signatures that this machine has printed in short
+        form. A hash without a match, or with several, is a `SignatureError`.
+
+        >>> signature = Signature.parse("chrf|chars:6|words:2|beta:2|refs:1|nlgauge:0.2.0|sig:1")
+        >>> Signature.find(signature.short()) == signature
+        True
+        """
+        from nlgauge.core.short_signature import find_signature
+
+        return find_signature(text, files)
+
     @classmethod
     def parse(cls, text: str) -> Signature:
-        """Read a signature back.
+        """Read a full signature.
 
         >>> Signature.parse("bertscore|layer:4||empty:0").recipe["layer"]
         '4'
         """
         recipe_text, _, run_text = text.strip().partition("||")
         metric, _, fields = recipe_text.partition("|")
+        if re.fullmatch(r"(.*\|)?h:[0-9a-f]+", recipe_text):
+            msg = f"{text!r} is a short signature: Signature.find() and 'nlgauge signature show' get the full one"
+            raise SignatureError(msg)
         if not metric or ":" in metric:
             msg = f"a signature starts with the metric's name and '|', got {text!r}"
             raise SignatureError(msg)
@@ -176,12 +205,13 @@ class Signature:
 _BREAKING = re.compile(r"[|%\s]")
 
 
-def _quote(match: re.Match[str]) -> str:
-    return quote(match[0], safe="")
+def quote_value(text: str) -> str:
+    """The text with the characters escaped that would break the grammar."""
+    return _BREAKING.sub(lambda match: quote(match[0], safe=""), text)
 
 
 def _join(fields: Mapping[str, str]) -> str:
-    return "|".join([f"{key}:{_BREAKING.sub(_quote, value)}" for key, value in fields.items()])
+    return "|".join([f"{key}:{quote_value(value)}" for key, value in fields.items()])
 
 
 def _split(text: str, whole: str) -> dict[str, str]:

@@ -259,10 +259,12 @@ def test_a_model_without_a_tuned_layer_asks_for_one(refused: Refusal) -> None:
 
 @pytest.mark.usefixtures("model_copy")
 def test_a_copy_of_a_known_model_has_its_tuned_layer(run: Run) -> None:
-    copy = run("score", "a.txt", "--refs", "ref.txt", "--model", "./my-model", *JSON)
-    by_name = run("score", "a.txt", "--refs", "ref.txt", "--model", "minilm", *JSON)
-    # Not the whole output: the digest at its end signs the signature too, and with it the model's name.
-    assert copy.scores == json.loads(by_name.out.replace("model:minilm", "model:my-model"))["scores"]
+    (copy,) = run("score", "a.txt", "--refs", "ref.txt", "--model", "./my-model", *JSON).scores
+    (by_name,) = run("score", "a.txt", "--refs", "ref.txt", "--model", "minilm", *JSON).scores
+    # Not the whole output: the digest at its end covers the signature, and with it the model's name.
+    short = [record.pop("short_signature").partition("|h:")[0] for record in (copy, by_name)]
+    assert short == ["bertscore|my-model-L4|nlgauge:0.2", "bertscore|minilm-L4|nlgauge:0.2"]
+    assert copy == json.loads(json.dumps(by_name).replace("model:minilm", "model:my-model"))
 
 
 def test_a_model_by_its_hub_id(run: Run) -> None:
@@ -325,8 +327,7 @@ def test_text_has_a_row_per_system_and_the_signature(run: Run) -> None:
     means = nlgauge.score(SYSTEM_A, REFERENCE).means
     assert lines[3].split() == ["a.txt", *(f"{means[name]:.4f}" for name in ("precision", "recall", "f1"))]
     assert lines[4].split()[0] == "b.txt"
-    signature = lines[5].removeprefix("signature: ")
-    assert signature == str(nlgauge.score(SYSTEM_A, REFERENCE).signature)
+    assert lines[5] == f"signature: {nlgauge.score(SYSTEM_A, REFERENCE).signature.short()}"
 
 
 @pytest.mark.parametrize("format_", ["text", "tsv", "latex"])
@@ -338,16 +339,18 @@ def test_width_is_the_number_of_decimals(run: Run, format_: str, width: int) -> 
 
 
 @pytest.mark.parametrize("format_", ["text", "tsv", "latex"])
-def test_a_short_signature(run: Run, format_: str) -> None:
+def test_tables_print_short_signatures_unless_full_ones_are_asked_for(run: Run, format_: str) -> None:
     command = ("score", "a.txt", "--refs", "ref.txt", "--format", format_)
     short = nlgauge.score(SYSTEM_A, REFERENCE).signature.short()
-    assert short in run(*command, "--short").out
-    assert short not in run(*command).out
-    assert len(short) < len(str(nlgauge.score(SYSTEM_A, REFERENCE).signature))
+    full = str(nlgauge.score(SYSTEM_A, REFERENCE).signature)
+    printed = run(*command).out
+    assert (short in printed, full in printed) == (format_ != "tsv", format_ == "tsv")
+    printed = run(*command, "--signature", "full").out
+    assert (short in printed, full in printed) == (False, True)
 
 
 def test_json_keeps_full_numbers_and_whole_signatures(run: Run) -> None:
-    (record,) = run("score", "a.txt", "--refs", "ref.txt", "--format", "json", "--width", "1", "--short").scores
+    (record,) = run("score", "a.txt", "--refs", "ref.txt", "--format", "json", "--width", "1").scores
     expected = nlgauge.score(SYSTEM_A, REFERENCE)
     assert record["means"] == expected.means
     assert record["signature"] == str(expected.signature)
@@ -394,7 +397,7 @@ def test_latex_is_a_tabular_with_the_signature_as_a_comment(run: Run, folder: Pa
     assert lines[0].startswith(r"\begin{tabular}")
     assert r"\end{tabular}" in lines
     assert any(line.startswith(r"my\_system.txt & 0.") for line in lines)
-    assert lines[-1] == f"% signature: {nlgauge.score(SYSTEM_A, REFERENCE).signature}"
+    assert lines[-1] == f"% signature: {nlgauge.score(SYSTEM_A, REFERENCE).signature.short()}"
 
 
 def interval(run: Run, *options: str, system: str = "a.txt", refs: str = "ref.txt") -> dict[str, Any]:

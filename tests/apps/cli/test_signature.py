@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import warnings
 from pathlib import Path
 
@@ -43,7 +44,7 @@ def test_show_explains_each_field(run: Run, signature: str) -> None:
         **{("run", key): (value, MEANINGS[key]) for key, value in parsed.run.items()},
     }
     assert shown["recipe", "layer"][0] == "3"
-    assert result.out.endswith(f"short: {parsed.short()}\n")
+    assert result.out.endswith(f"\nfull: {parsed}\nshort: {parsed.short()}\n")
 
 
 def test_show_reads_the_hash_of_bert_score(run: Run) -> None:
@@ -118,6 +119,46 @@ def test_show_refuses_what_is_no_signature(refused: Refusal, text: str, expected
 
 def test_show_refuses_a_word(refused: Refusal) -> None:
     assert "'hello'" in refused(2, "signature", "show", "hello")
+
+
+# --- short signatures ----------------------------------------------------------------------------------
+
+
+def test_show_and_diff_find_a_short_signature_that_was_printed(run: Run, signature: str) -> None:
+    short = nlgauge.Signature.parse(signature).short()
+    digits = short.rpartition("|")[2]
+    recipe = signature.partition("||")[0]
+    for text in (short, digits, f"signature of a.txt: {short}"):
+        assert run("signature", "show", text).out == run("signature", "show", recipe).out
+    assert run("signature", "diff", digits, recipe).status == 0
+    result = run("signature", "diff", recipe.replace("|layer:3|", "|layer:4|"), short)
+    assert [line.split() for line in result.out.splitlines()[2:]] == [["recipe", "layer", "4", "3"]]
+
+
+def test_show_finds_a_short_signature_in_a_result_file(
+    run: Run, refused: Refusal, signature: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    digits = nlgauge.Signature.parse(signature).short().rpartition("|")[2]
+    Path("run.json").write_text(json.dumps({"scores": [{"signature": signature}]}), encoding="utf-8")
+    monkeypatch.setenv("NLGAUGE_CACHE", str(tmp_path / "empty"))
+    assert f"full: {signature}\n" in run("signature", "show", digits, "--run", "run.json").out
+    assert run("signature", "diff", digits, signature, "--run", "run.json").out == ""
+    message = refused(2, "signature", "show", digits.replace("h:", "h:00"), "--run", "run.json")
+    assert f"is not in 'run.json' or the index of this machine ('{tmp_path / 'empty' / 'signatures'}')" in message
+    assert "--run FILE.json" in message
+
+
+def test_show_explains_the_signature_of_a_study(run: Run) -> None:
+    line = run("compare", "a.txt", "b.txt", "--refs", "ref.txt", "-m", "chrf").out.splitlines()[-1]
+    result = run("signature", "show", line.rpartition("|")[2])
+    assert result.status == 0
+    assert "full: compare|test:bootstrap|" in result.out
+
+
+def test_a_short_signature_is_a_metric(run: Run, signature: str) -> None:
+    first = run(*SCORE, "ref2.txt", "--metric", signature, *JSON)
+    for text in (first.scores[0]["short_signature"], first.scores[0]["short_signature"].rpartition("|")[2]):
+        assert run(*SCORE, "ref2.txt", "--metric", text, *JSON).out == first.out
 
 
 # --- diff ----------------------------------------------------------------------------------------------
@@ -250,7 +291,6 @@ def test_fields_that_a_signature_lacks_keep_their_defaults(run: Run) -> None:
     [
         ("foo|layer:4", "unknown metric 'foo'"),
         ("bertscore|lyer:4", "no field 'lyer'"),
-        ("bertscore|l:4|i:none", "short form"),
         ("bertscore|layer:4||emty:0", "did you mean 'empty'?"),
     ],
 )

@@ -198,6 +198,7 @@ def _run(words: Sequence[str], args: Namespace) -> int:
     # Neither the version nor the list of commands waits for these.
     from nlgauge.apps.cli.common import check_arguments, write_result
     from nlgauge.apps.cli.project_file import apply_settings
+    from nlgauge.core.short_signature import signature_form
 
     loading_is_over()
     quiet = getattr(args, "quiet", False)
@@ -206,10 +207,11 @@ def _run(words: Sequence[str], args: Namespace) -> int:
         warnings.showwarning = _WarningsOnce(args).show  # type: ignore[assignment]  # its tail of arguments is not needed
         apply_settings(args)
         check_arguments(args)
-        outcome = args.run(args)
-        if isinstance(outcome, int):
-            return outcome
-        write_result(outcome, args)
+        with signature_form(getattr(args, "signature", None)):
+            outcome = args.run(args)
+            if isinstance(outcome, int):
+                return outcome
+            write_result(outcome, args)
     return 0
 
 

@@ -30,6 +30,7 @@ from nlgauge.core.resources import Resource
 from nlgauge.core.result import FORMATS, Result
 from nlgauge.core.run_options import RunOptions
 from nlgauge.core.scoring import Call, resolved_call
+from nlgauge.core.short_signature import format_signature
 from nlgauge.errors import FileFormatError, InputError, NlgaugeWarning, RecipeError
 from nlgauge.io.canvas import check_figure
 from nlgauge.io.storage import write_atomic
@@ -92,6 +93,7 @@ class OutputOptions(OptionSet):
     format: str = option("text", Choice(*FORMATS), help="output format", flag="-f")
     output: str = option("-", OutputFile(), help="output file", unset="stdout", flag="-o")
     width: int = option(4, Int(0, 17), help="number of decimals", flag="-w", hidden=True)
+    signature: str = option("short", Choice("short", "full"), help="signatures in tables: short or full")
     plot: str | None = option(None, FigureFile(), help="figure: .png, .svg or .pdf")
     quiet: bool = option(False, Flag(), help="no progress bar and no warnings on stderr", flag="-q")
 
@@ -479,9 +481,10 @@ def write_result(result: Result, args: argparse.Namespace) -> None:
     text = result.render(args.format, decimals=getattr(args, "width", None))
     write_output(getattr(args, "output", "-"), text)
     signature = getattr(result, "signature", None)
-    shown = "".join(text.split())  # a long signature is wrapped
-    if signature and args.format == "text" and str(signature) not in shown and not getattr(args, "quiet", False):
-        print(f"signature: {signature}", file=sys.stderr)
+    if signature and args.format == "text" and not getattr(args, "quiet", False):
+        line = format_signature(signature)
+        if line not in "".join(text.split()):  # a long signature is wrapped
+            print(f"signature: {line}", file=sys.stderr)
     write_figure(getattr(args, "plot", None), result.save_figure)
 
 

@@ -34,6 +34,7 @@ from nlgauge.core.kinds import Choice, FigureFile, Flag, InputFile, Int, Many, T
 from nlgauge.core.metric import Metric, looks_alone
 from nlgauge.core.options import OptionSet, option
 from nlgauge.core.run_options import RunOptions
+from nlgauge.core.short_signature import format_signature
 from nlgauge.errors import RecipeError
 from nlgauge.io.canvas import save_figure
 from nlgauge.io.textfiles import file_label
@@ -163,7 +164,7 @@ def _pair(args: argparse.Namespace) -> int:
     colour = args.output == "-" and wants_colour(sys.stdout)
     write_output(args.output, explanation.render(args.format, decimals=args.width, colour=colour))
     write_figure(args.plot, lambda path: save_figure(explanation.figure(kind=args.plot_kind), path))
-    return report(args, f"signature: {explanation.signature}") if args.format == "text" else 0
+    return report(args, f"signature: {format_signature(explanation.signature)}") if args.format == "text" else 0
 
 
 # explain corpus

@@ -10,14 +10,16 @@ import argparse
 import itertools
 import shlex
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from nlgauge.apps.cli.common import METRIC, QUIET, format_flag, read_columns, report
 from nlgauge.apps.cli.flags import Command, CommandParser, Flags, is_shown
-from nlgauge.core.kinds import Choice, Many, Text, TextColumn
+from nlgauge.core.kinds import Choice, InputFile, Many, Text, TextColumn
 from nlgauge.core.options import OptionSet, did_you_mean, option
 from nlgauge.core.registry import METRICS, check_signature_fields, metric_class, todays_signature
+from nlgauge.core.short_signature import is_short
 from nlgauge.core.signature import (
     MEANINGS,
     VERSION_FIELDS,
@@ -139,10 +141,15 @@ def _quantise(args: argparse.Namespace) -> int:
 
 @dataclass(frozen=True, kw_only=True)
 class _Signatures(OptionSet):
-    """Signatures to look at."""
+    """Signatures, and files in which short ones are looked up."""
+
+    flag_names = MappingProxyType({"files": "run"})
 
     left: str = option("", METRIC, help="signature", positional=True, required=True, metavar="SIGNATURE")
     right: str = option("", METRIC, help="other one", positional=True, required=True, metavar="SIGNATURE")
+    files: tuple[str, ...] = option(
+        (), Many(InputFile()), help="result files in which a short signature is looked up", metavar="FILE"
+    )
 
 
 def _show(args: argparse.Namespace) -> int:
@@ -152,7 +159,23 @@ def _show(args: argparse.Namespace) -> int:
         print(f"\nas a recipe: {foreign.recipe()}")
         print("not in the hash: " + ", ".join(foreign.missing()))
         return 0
-    signature = todays_signature(_parse(args.left))
+    signature = _parse(args.left, args.files)
+    meanings = {part: {"metric": "study", "nlgauge": MEANINGS["nlgauge"]} for part in ("recipe", "run")}
+    if signature.metric in METRICS or not is_short(args.left):  # the signature of a study has no metric
+        signature = todays_signature(signature)
+        _check_fields(signature)
+        own = {name: option.help for name, option in metric_class(signature.metric).options().items()}
+        meanings = {"recipe": MEANINGS | own, "run": MEANINGS}
+    rows = [["recipe", "metric", signature.metric, meanings["recipe"]["metric"]]]
+    for part, fields in (("recipe", signature.recipe), ("run", signature.run)):
+        rows += [[part, key, value, meanings[part].get(plain_key(key), "")] for key, value in fields.items()]
+    sys.stdout.write(Table(["part", "field", "value", "meaning"], rows).to_text())
+    print(f"\nfull: {signature}\nshort: {signature.short()}")
+    return 0
+
+
+def _check_fields(signature: Signature) -> None:
+    """Refuse fields and values that the metric does not have."""
     check_signature_fields(signature)
     for member in {id(member): member for member in (signature, *signature.members)}.values():
         _check_options(member)
@@ -160,13 +183,6 @@ def _show(args: argparse.Namespace) -> int:
         if plain_key(key) not in MEANINGS:
             msg = f"the run part of a signature has no field {key!r}{did_you_mean(key, MEANINGS)}"
             raise SignatureError(msg)
-    rows = [["recipe", "metric", signature.metric, MEANINGS["metric"]]]
-    own = {name: option.help for name, option in metric_class(signature.metric).options().items()}
-    meanings = {"recipe": MEANINGS | own, "run": MEANINGS}
-    for part, fields in (("recipe", signature.recipe), ("run", signature.run)):
-        rows += [[part, key, value, meanings[part].get(plain_key(key), "")] for key, value in fields.items()]
-    sys.stdout.write(Table(["part", "field", "value", "meaning"], rows).to_text())
-    return 0
 
 
 def _check_options(signature: Signature) -> None:
@@ -183,7 +199,7 @@ def _diff(args: argparse.Namespace) -> int:
         if is_bert_score_hash(text):
             msg = f"{text!r} is a hash string of bert-score; 'nlgauge signature show' says what it leaves open"
             raise SignatureError(msg)
-    left, right = (_of_today(text) for text in (args.left, args.right))
+    left, right = (_of_today(text, args.files) for text in (args.left, args.right))
     differences = left.difference(right)
     rows = [[d.part, d.key, d.left or "(absent)", d.right or "(absent)"] for d in differences]
     if rows:
@@ -193,18 +209,18 @@ def _diff(args: argparse.Namespace) -> int:
     return status
 
 
-def _parse(text: str) -> Signature:
-    """A signature with at least one field; a bare word is none."""
-    signature = Signature.parse(text)
+def _parse(text: str, files: Sequence[str]) -> Signature:
+    """A signature with at least one field; a short one is looked up in the files and in the index."""
+    signature = Signature.find(text, files) if is_short(text) else Signature.parse(text)
     if not signature.recipe and not signature.run:
         msg = f"{text!r} is not a signature: expected METRIC|key:value|..."
         raise SignatureError(msg)
     return signature
 
 
-def _of_today(text: str) -> Signature:
-    """A signature under today's names, so that an old one can be compared; an unknown metric's as it stands."""
-    signature = _parse(text)
+def _of_today(text: str, files: Sequence[str]) -> Signature:
+    """A signature under today's names, so that an old one can be compared; one of an unknown metric as it is."""
+    signature = _parse(text, files)
     return todays_signature(signature) if signature.metric in METRICS else signature
 
 
@@ -324,8 +340,8 @@ COMMANDS = {
     "build int8": Command(run=_quantise, flags=(Flags(_Lookup, only=["model"]), Flags(Calibration), QUIET)),
     "signature show": Command(
         run=_show,
-        flags=(Flags(_Signatures, only=["left"]),),
-        help="explain each field; reads hash strings of bert-score too",
+        flags=(Flags(_Signatures, only=["left", "files"]),),
+        help="explain a full or short signature, or a hash string of bert-score",
     ),
     "signature diff": Command(
         run=_diff,

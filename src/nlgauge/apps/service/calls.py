@@ -35,7 +35,8 @@ from nlgauge.core.run_options import RunOptions
 from nlgauge.core.score import Score
 from nlgauge.core.score_table import ScoreTable
 from nlgauge.core.scoring import resolved_call
-from nlgauge.errors import InputError, NlgaugeWarning, RecipeError
+from nlgauge.core.short_signature import is_short
+from nlgauge.errors import InputError, NlgaugeWarning, RecipeError, SignatureError
 from nlgauge.report.document import html_report
 from nlgauge.report.inputs import ReportTexts, alignment_record, differing_segments, explain_for_report
 from nlgauge.studies.compare.comparison import CompareSettings
@@ -364,6 +365,9 @@ class Caller:
     def _resolve(self, metrics: tuple[str, ...], options: tuple[tuple[str, type, Any], ...]) -> _Resolved:
         messages: list[str] = []
         with collected_warnings(messages):
+            if any(map(is_short, metrics)):
+                msg = "a service does not resolve short signatures: send the full signature"
+                raise SignatureError(msg)
             recipes, run, check = resolved_call(metrics, {name: value for name, _, value in options})
         for recipe in recipes:
             self._policy.check(recipe)

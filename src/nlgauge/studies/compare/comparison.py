@@ -16,6 +16,7 @@ from nlgauge.core.kinds import Choice, Flag, Float, Int, Many
 from nlgauge.core.options import OptionSet, option, seed_option
 from nlgauge.core.result import Result
 from nlgauge.core.score import Score
+from nlgauge.core.short_signature import format_signature
 from nlgauge.core.signature import Signature
 from nlgauge.errors import InputError
 from nlgauge.io.canvas import COLOURS, WIDEST, finish_figure, new_panels, shorten
@@ -306,7 +307,8 @@ class SystemComparison(Result):
     """How systems were compared; how they were scored is in the signature of each metric."""
 
     def __repr__(self) -> str:
-        return f"<SystemComparison by {', '.join(found.metric for found in self.metrics)} | {self.signature}>"
+        metrics = ", ".join(table.metric for table in self.metrics)
+        return f"<SystemComparison by {metrics} | {format_signature(self.signature)}>"
 
     def tables(self, form: str = "text") -> list[Table]:
         """For people all tables, with verdicts and a legend; for programs the ranking, or one of `further`."""

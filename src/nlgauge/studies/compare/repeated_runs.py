@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from nlgauge.core.result import Result
+from nlgauge.core.short_signature import format_signature
 from nlgauge.data.score_files import read_score_rows
 from nlgauge.errors import FileFormatError, InputError
 from nlgauge.io.table import Table
@@ -136,7 +137,7 @@ class RunComparison(ComparedSystems[RunPair], Result):
         notes = [
             f"with a star, or bold: permutation test of runs, p < {self.alpha:g}, corrected for all pairs by Holm",
             "P(first better): that a run of the first system beats a run of the second",
-            f"signature: {self.signature}",
+            f"signature: {format_signature(self.signature)}",
         ]
         columns |= {"better": "better"} if complete else {}
         return row_table(self.pairs, columns, f"{self.metric}, pairs over runs", notes, marked=not complete)

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from nlgauge.core.short_signature import format_signature
 from nlgauge.io.table import (
     Cell,
     Marked,
@@ -233,7 +234,7 @@ def comparison_tables(
     tables += [] if agree else [disagreement_table(comparison, all_rows=False)]
     tables += [*further, Paragraphs(legend(comparison))]
     tables += [Paragraphs([_AGREE])] if rows and agree else []
-    return [*tables, Paragraphs([f"comparison: {comparison.signature}"])]
+    return [*tables, Paragraphs([f"comparison: {format_signature(comparison.signature)}"])]
 
 
 def join_tables(tables: Iterable[tuple[str, Table]]) -> Table:
@@ -302,7 +303,7 @@ def ranking_table(found: MetricComparison, budgets: Budgets | None = None, *, si
     caption += "" if found.documents is None else f" of {counted(found.documents, 'document')}"
     caption += "" if found.higher_is_better else " (distance: lower is better)"
     notes = [*found.notes, _diagnostics(found.diagnostics)]
-    notes += [f"signature: {found.signature}"] if found.signature else []
+    notes += [f"signature: {format_signature(found.signature)}"] if found.signature else []
     return Table([*columns, *spent, *(["signature"] if signed else [])], rows, caption, notes)
 
 

@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlgauge.core.result import Result
+from nlgauge.core.short_signature import format_signature
 from nlgauge.data.score_files import ROLES, ScoreSpec, read_score_rows
 from nlgauge.errors import FileFormatError, InputError, RecipeError
 from nlgauge.io.table import Table, counted
@@ -159,7 +160,7 @@ class VerdictComparison(ComparedSystems[VerdictPair], Result):
         judge, digest, _ = self.name.partition("|")
         caption = f"{judge}: {counted(self.verdicts, 'verdict')} on {counted(self.instances, 'instance')}"
         notes = [str(self.position), *self.notes]
-        notes += [f"verdicts: {self.name}"] * bool(digest) + [f"signature: {self.signature}"]
+        notes += [f"verdicts: {self.name}"] * bool(digest) + [f"signature: {format_signature(self.signature)}"]
         table = row_table(self.systems, {"rank": "rank", "system": "system"} | STRENGTHS | GAMES, caption, notes)
         return [join_tables([(self.name, table)]) if form in FOR_PROGRAMS else table]
 

@@ -31,6 +31,7 @@ from nlgauge.core.kinds import Choice, Float, Int
 from nlgauge.core.options import OptionSet, option, seed_option
 from nlgauge.core.result import Result
 from nlgauge.core.scoring import AnyMetric, one_metric, resolved_call
+from nlgauge.core.short_signature import format_signature
 from nlgauge.data.judgements import JudgementTable
 from nlgauge.errors import FileFormatError, InputError
 from nlgauge.io.table import LINE, Cell, Table
@@ -127,7 +128,7 @@ class CorpusSummary(Result):
             f"share: of the sizes of all contributions; low, high: {intervals}",
             "mean: contribution of a word, with its sign",
             f"annotator: {self.annotator}",
-            f"signature: {self.signature}",
+            f"signature: {format_signature(self.signature)}",
         ]
         columns = ["by", "group", "words", "of words", "share", "low", "high", "mean"]
         caption = f"{self.metric}: what words of the {self.side} contribute to {self.of} ({self.method})"

@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
+from nlgauge.core.short_signature import format_signature
 from nlgauge.errors import InputError
 from nlgauge.io.canvas import COLOURS, new_panels
 from nlgauge.io.table import Cell, Table, escape_markdown, visible
@@ -169,7 +170,10 @@ def render_markdown(explanation: Explanation, width: int) -> str:
     lines = _render_texts(explanation, colour=False).splitlines()
     blocks = [escape_markdown(explanation.sentence) + "\n", "".join(f"- {escape_markdown(line)}\n" for line in lines)]
     blocks += [table.to_markdown(width=width) for table in word_tables(explanation)]
-    notes = [*(f"note: {note}" for note in explanation.notes), f"signature: {explanation.signature}"]
+    notes = [
+        *(f"note: {note}" for note in explanation.notes),
+        f"signature: {format_signature(explanation.signature)}",
+    ]
     return "\n".join([*blocks, *(f"{escape_markdown(note)}\n" for note in notes)])
 
 
@@ -214,7 +218,12 @@ def joint_table(explanation: Explanation) -> Table:
             values = [part.values[number] if part.side == side else None for part in parts]
             own: list[Cell] = [word.text, word.weight, word.similarity, word.cost, word.removed]
             rows.append([explanation.label(side), *own, *values])
-    return Table(columns, rows, explanation.sentence, [*explanation.notes, f"signature: {explanation.signature}"])
+    return Table(
+        columns,
+        rows,
+        explanation.sentence,
+        [*explanation.notes, f"signature: {format_signature(explanation.signature)}"],
+    )
 
 
 def _word_table(explanation: Explanation, side: Side) -> Table:

@@ -23,6 +23,7 @@ from nlgauge.core.options import OptionSet, option, seed_option
 from nlgauge.core.result import Result
 from nlgauge.core.run_options import RunOptions
 from nlgauge.core.scoring import AnyMetric, Metrics, chosen_metrics
+from nlgauge.core.short_signature import format_signature
 from nlgauge.data.judgements import JudgementTable
 from nlgauge.data.score_files import read_score_rows
 from nlgauge.errors import InputError, RecipeError
@@ -87,7 +88,14 @@ class Surrogate(Result):
         """A row per factor."""
         rows: list[list[Cell]] = [[*effect[:3], Probability(effect.p), *effect[4:]] for effect in self.effects]
         caption = f"{self.metric}: R2 {self.r2:.3f} on {self.rows} rows"
-        return [Table(Effect._fields, rows, caption, [f"signature: {self.signature}"] if self.signature else [])]
+        return [
+            Table(
+                Effect._fields,
+                rows,
+                caption,
+                [f"signature: {format_signature(self.signature)}"] if self.signature else [],
+            )
+        ]
 
     def effect(self, factor: str) -> Effect:
         """The effect of a factor."""
@@ -247,7 +255,7 @@ class FactorStudy(Result):
         yield "partial R2: share of what the other factors leave over; VIF: 1 where factors do not go together"
         yield from self.notes
         for signature in dict.fromkeys(one.signature for one in self.surrogates if one.signature):
-            yield f"signature: {signature}"
+            yield f"signature: {format_signature(signature)}"
 
 
 def fit_surrogates(

@@ -35,6 +35,7 @@ import numpy as np
 
 from nlgauge.core.result import Result
 from nlgauge.core.run_options import Progress
+from nlgauge.core.short_signature import format_signature
 from nlgauge.encoders.run_context import run_context
 from nlgauge.errors import NlgaugeError
 from nlgauge.io.canvas import series_styles
@@ -260,7 +261,7 @@ def _signatures(result: AgreementTable) -> list[str]:
         distinct = list(dict.fromkeys(row.signatures.values()))
         if distinct:
             rest = f" (and {len(distinct) - 1} more, which differ in their idf tables)" if len(distinct) > 1 else ""
-            notes.append(f"signature of {row.metric}: {distinct[0]}{rest}")
+            notes.append(f"signature of {row.metric}: {format_signature(distinct[0])}{rest}")
     return notes
 
 

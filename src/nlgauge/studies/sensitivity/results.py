@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nlgauge.core.result import Result
+from nlgauge.core.short_signature import format_signature
 from nlgauge.errors import InputError
 from nlgauge.io.canvas import (
     SeriesStyle,
@@ -277,7 +278,7 @@ def _signatures(result: Sensitivity) -> list[str]:
         signature = next(iter(one.signatures.values()), "")
         where.setdefault((one.metric, signature), []).append(f"{one.sweep} {one.setting}")
     return [
-        f"signature of {metric} ({', '.join(settings)}): {signature}"
+        f"signature of {metric} ({', '.join(settings)}): {format_signature(signature)}"
         for (metric, signature), settings in where.items()
         if signature
     ]

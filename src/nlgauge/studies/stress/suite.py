@@ -17,6 +17,7 @@ from nlgauge.core.options import option
 from nlgauge.core.result import Result
 from nlgauge.core.score import Score
 from nlgauge.core.scoring import Metrics, chosen_metrics, metric_text, recipes_and_run, score_systems
+from nlgauge.core.short_signature import format_signature
 from nlgauge.core.signature import Signature
 from nlgauge.errors import InputError
 from nlgauge.io.canvas import series_styles
@@ -125,7 +126,7 @@ class StressTest(Result):
         return [Table(columns, rows, "how far metrics fall", list(self._notes()))]
 
     def _notes(self) -> Iterator[str]:
-        yield f"signature: {self.signature}"
+        yield f"signature: {format_signature(self.signature)}"
         yield (
             f"changed: of {self.texts} texts, scored against {self.against}; {self.unchanged} could not be changed "
             "by any perturbation"
@@ -137,7 +138,7 @@ class StressTest(Result):
             yield "  where the meaning is changed, and none where it is kept"
         for one in self.metrics:
             unrelated = "" if one.unrelated is None else f", unrelated texts {one.unrelated:.3f}"
-            yield f"{one.metric}: {one.signature}; as they were {one.original:.3f}{unrelated}"
+            yield f"{one.metric}: {format_signature(one.signature)}; as they were {one.original:.3f}{unrelated}"
 
     def figure(self) -> Any:
         """A group of bars for each perturbation, a bar for each metric, on the scale from 0 to an unrelated text."""

@@ -28,6 +28,7 @@ from nlgauge.core.metric import base_metrics
 from nlgauge.core.options import OptionSet, option, seed_option
 from nlgauge.core.result import Result
 from nlgauge.core.scoring import Metrics, chosen_metrics, metric_text, recipes_and_run, score_systems
+from nlgauge.core.short_signature import format_signature
 from nlgauge.core.signature import Signature
 from nlgauge.data.judgements import JudgementTable
 from nlgauge.errors import FileFormatError, InputError
@@ -390,12 +391,12 @@ class TripleStudy(Result):
             rows.append([wins.metric, wins.share, *(wins.interval or (None, None)), wins.ties, *means, wins.effect])
         skipped = f"; {self.skipped} texts left out, no triple could be made of them" * bool(self.skipped)
         notes = [
-            f"signature: {self.signature}",
+            f"signature: {format_signature(self.signature)}",
             f"{self.triples} triples; overlap of A with paraphrases B {self.overlap.paraphrase:.3f}, "
             f"with lookalikes C {self.overlap.lookalike:.3f}{skipped}",
             f"B wins: share of triples with m(A, B) above m(A, C); low, high: {self.level:.0%} interval",
             "effect: mean of m(A, B) - m(A, C) in deviations of the metric; below 0 it prefers lookalikes",
-            *(f"{one.metric}: {one.signature}" for one in self.metrics if one.signature),
+            *(f"{one.metric}: {format_signature(one.signature)}" for one in self.metrics if one.signature),
         ]
         columns = ["metric", "B wins", "low", "high", "ties", "m(A,B)", "m(A,C)", "effect"]
         return [Table(columns, rows, f"adversarial triples: {self.name}", notes)]
