@@ -89,6 +89,7 @@ def test_json_has_the_fields_and_the_computed_properties_and_nothing_else() -> N
     names = [
         "format",
         "signature",
+        "short_signature",
         "rows",
         "matrix",
         "counts",
