@@ -20,7 +20,7 @@ def test_a_pair_is_explained_in_words(run: Run) -> None:
     assert result.out.startswith(found.sentence + "\n\nhypothesis: A cat sat on it (.)\n")
     assert "note: idf gave a text no weight" in result.out
     assert "\x1b[" not in result.out
-    assert result.err == f"signature: {found.signature}\n"
+    assert result.err == f"signature: {found.signature.short()}\n"
 
 
 def test_json_is_the_plain_form_of_the_explanation(run: Run) -> None:

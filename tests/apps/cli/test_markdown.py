@@ -128,4 +128,4 @@ def test_a_name_with_a_pipe_stays_in_its_cell(run: Run, files: Path) -> None:
 def test_the_texts_of_a_pair_are_a_list(run: Run) -> None:
     out = run(*COMMANDS["explain pair"][0], "--format", "markdown").out
     assert "\n- hypothesis: A \\| cat\n- reference:  The cat .\n\n|" in out
-    assert "\nsignature: bertscore\\|layer:4" in out
+    assert "\nsignature: bertscore\\|minilm-L4" in out

@@ -39,7 +39,7 @@ def test_a_table_in_every_format(own: Path, capsys: pytest.CaptureFixture[str], 
     assert main(command(own, "--plot", str(tmp_path / "f.png"), "--released", "other")) == 0
     text = capsys.readouterr().out
     assert "Pearson's r with human, segment level" in text
-    assert "signature of bertscore: bertscore|layer:4" in text
+    assert "signature of bertscore: bertscore|minilm-L4" in text
     assert "sentinel-random" in text
     assert (tmp_path / "f.png").stat().st_size > 1000
     assert main(command(own, "--format", "json", "--no-sentinels", "--agreement", "pearson", "kendall")) == 0

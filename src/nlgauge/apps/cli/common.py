@@ -93,7 +93,7 @@ class OutputOptions(OptionSet):
     format: str = option("text", Choice(*FORMATS), help="output format", flag="-f")
     output: str = option("-", OutputFile(), help="output file", unset="stdout", flag="-o")
     width: int = option(4, Int(0, 17), help="number of decimals", flag="-w", hidden=True)
-    signature: str = option("short", Choice("short", "full"), help="signatures in tables: short or full")
+    signature: str = option("short", Choice("short", "full"), help="signatures in tables: short or full", hidden=True)
     plot: str | None = option(None, FigureFile(), help="figure: .png, .svg or .pdf")
     quiet: bool = option(False, Flag(), help="no progress bar and no warnings on stderr", flag="-q")
 
