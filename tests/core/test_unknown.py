@@ -53,7 +53,7 @@ def test_the_error_names_the_system() -> None:
         nlgauge.score_systems(systems, ["The train was late."])
 
 
-def test_a_model_that_knows_the_script_scores_them() -> None:
+def test_a_model_that_supports_the_script_scores_them() -> None:
     score = nlgauge.score(THAI[:1], THAI[1:], model="muse")
     assert 0 < score.system_score < 0.6
     assert "unknown" not in score.counts
@@ -128,7 +128,7 @@ def test_unknown_tokens_among_others_are_counted_and_warned_of_once() -> None:
     with pytest.warns(nlgauge.errors.UnknownWordWarning) as caught:
         score = nlgauge.score(hyps, refs)
     assert [str(one.message) for one in caught] == [
-        "2 segments (0, 1): tokens unknown to model 'minilm' share one vector, whatever they say"
+        "2 segments (0, 1): tokens unknown to model 'minilm' share one vector; the score is unreliable"
     ]
     assert score.notes.get("unknown", ()) == (0, 1)
     assert str(score.signature).endswith("||truncated:0|empty:0|unknown:2")
@@ -157,8 +157,8 @@ def test_vectors_that_know_no_word_of_a_pair_are_said_to(tmp_path: Path) -> None
     [(["Мы идём в парк.", "Он спит."], "Cyrillic"), (["我们今天去公园玩", "今天天气很好"], "Han")],
     ids=["Russian", "Chinese"],
 )
-def test_a_script_the_model_was_not_trained_on_is_named_with_a_model_that_was(texts: list[str], script: str) -> None:
-    expected = rf"1 segment \(0\): texts in {script} script, which model 'minilm' does not cover.*--model muse"
+def test_unsupported_script_is_named_with_a_model_that_supports_it(texts: list[str], script: str) -> None:
+    expected = rf"1 segment \(0\): {script} script, which model 'minilm' does not support.*--model muse"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", nlgauge.errors.UnknownWordWarning)
         with pytest.warns(nlgauge.errors.LanguageWarning, match=expected) as caught:
@@ -167,11 +167,11 @@ def test_a_script_the_model_was_not_trained_on_is_named_with_a_model_that_was(te
     nlgauge.score(texts[:1], texts[1:], model="muse")
 
 
-def test_a_script_that_no_model_here_covers_offers_none() -> None:
+def test_script_that_no_model_supports_offers_none() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", nlgauge.errors.UnknownWordWarning)
         with pytest.warns(
-            nlgauge.errors.LanguageWarning, match="Greek script, which model 'muse' does not cover"
+            nlgauge.errors.LanguageWarning, match="Greek script, which model 'muse' does not support"
         ) as caught:
             nlgauge.score(["Η γάτα κοιμάται."], ["Ο σκύλος τρέχει."], model="muse")
     assert not any("--model muse" in str(one.message) for one in caught)

@@ -137,7 +137,7 @@ def test_max_tokens_is_the_default_window() -> None:
 
 
 def test_truncation_stays_the_default_with_its_count() -> None:
-    with pytest.warns(TruncationWarning, match=r"3 segments \(0, 2, 3\): texts were truncated to the limit of 20"):
+    with pytest.warns(TruncationWarning, match=r"3 segments \(0, 2, 3\): truncated to the model's limit of 20 tokens"):
         found = scored(BERTSCORE)
     assert found.notes.get("truncated", ()) == (0, 2, 3)
     assert found.notes.get("windows", ()) == ()
@@ -147,14 +147,14 @@ def test_truncation_warning_names_windows() -> None:
     """Two texts that differ only beyond the limit get the same score; the warning says how to tell them apart."""
     start = words(40)
     texts = [f"{start} {words(30)}"], [f"{start} {words(30)}"]
-    with pytest.warns(TruncationWarning, match=r"not scored; to score whole texts, use long='windows'$"):
+    with pytest.warns(TruncationWarning, match=r"; use long='windows' to score whole texts$"):
         cut = nlgauge.score(*texts, metric=BERTSCORE, model="short")
     assert cut.system_score == pytest.approx(1, abs=1e-6)
     assert nlgauge.score(*texts, metric=BERTSCORE, model="short", long="windows").system_score < 0.99
 
 
-def test_the_count_of_texts_in_windows_is_said() -> None:
-    says = r"3 segments \(0, 2, 3\): texts over 20 tokens were read in windows of 20, one every 9 tokens"
+def test_windows_are_warned_of_with_their_segments() -> None:
+    says = r"3 segments \(0, 2, 3\): longer than 20 tokens, read in windows of 20 tokens with a stride of 9"
     with pytest.warns(WindowsWarning, match=says):
         scored(BERTSCORE, long="windows")
 

@@ -32,6 +32,13 @@ class TextNames(NamedTuple):
         return f"system {system!r}, {named}" if system else named
 
 
+#: Segments by their number, from 0, as results number them.
+SEGMENT_NAMES = TextNames()
+
+#: Segments that are lines of files, from 1, as editors number them.
+LINE_NAMES = TextNames(name=lambda number: f"line {number + 1}")
+
+
 @dataclass(frozen=True, eq=False)
 class WholeCorpus:
     """What texts that are a part of a larger corpus must know of it to be scored as if all of it were here."""
@@ -59,7 +66,7 @@ class Corpus:
     """Whether the references are the sources: texts of another language."""
     whole: WholeCorpus | None = None
     """The corpus that these texts are a part of; None: they are all there is."""
-    names: TextNames = TextNames()
+    names: TextNames = SEGMENT_NAMES
     """What messages call the segments."""
 
     def __len__(self) -> int:

@@ -1,6 +1,8 @@
-"""What had to be decided about texts: noted by segment, counted in the result, warned of once.
+"""Notes about texts that a run had to treat specially: by segment, counted in the result, warned of once.
 
-Nothing is truncated, dropped or replaced in silence: whatever a run does to a text ends up here.
+A run never truncates, drops or replaces a text silently: it is noted here.
+
+Messages number segments from 0, as results do.
 """
 
 from __future__ import annotations
@@ -41,16 +43,16 @@ from nlgauge.text.languages import (
 )
 from nlgauge.text.tokenizer import Tokens
 
-#: Segments that a message names one by one; the rest are counted, or "...".
+#: The number of segments that a message names before "...".
 MAX_NAMED_SEGMENTS = 10
 
-#: Counts that a signature has even where they are 0.
+#: Counts that are in a signature even if they are 0.
 _ALWAYS_IN_SIGNATURE = ("truncated", "empty")
 
 
 @contextmanager
 def naming_documents(corpus: Corpus) -> Iterator[None]:
-    """Say where a document stands that an annotator, or a metric, does not know the place of."""
+    """Add the segment to an error about a document, which an annotator or a metric raises without it."""
     try:
         yield
     except InputError as error:
@@ -62,52 +64,54 @@ def naming_documents(corpus: Corpus) -> Iterator[None]:
 
 
 def _place_of(document: str, corpus: Corpus) -> str | None:
-    what = ", hypothesis" if any(corpus.references) else ""
+    role = ", hypothesis" if any(corpus.references) else ""
     for system, texts in corpus.systems.items():
         if document in texts:
-            return f"{corpus.names.place(system, texts.index(document))}{what}"
-    for at, group in enumerate(corpus.references):
+            return f"{corpus.names.place(system, texts.index(document))}{role}"
+    for index, group in enumerate(corpus.references):
         if document in group:
-            what = "source" if corpus.against_source else f"reference {group.index(document)}"
-            return f"{corpus.names.place('', at)}, {what}"
+            role = "source" if corpus.against_source else f"reference {group.index(document)}"
+            return f"{corpus.names.place('', index)}, {role}"
     return None
 
 
 def run_fields(notes: SegmentNotes) -> dict[str, str]:
-    """The run part of a signature."""
+    """The fields of the run part of a signature."""
     return count_fields(count_notes(notes))
 
 
 def count_fields(counts: Mapping[str, int]) -> dict[str, str]:
-    """Counts by kind of note, as a signature has them."""
+    """The fields of a signature for counts by note."""
     return {name: str(count) for name, count in counts.items() if count or name in _ALWAYS_IN_SIGNATURE}
 
 
 def check_tokens(tokenized: TokenizedCorpus, *, long: str, empty: str) -> dict[str, SegmentNotes]:
-    """What each system's texts make us decide under a model; refuses what the options say to refuse."""
+    """Note each system's texts that a model treats specially; refuse those that the options refuse."""
     corpus, tokens = tokenized.corpus, tokenized.tokens
     names, limit = corpus.names, tokenized.limit
     notes = {}
     for system, hypotheses in corpus.systems.items():
         truncated, unknown, blank, in_windows = [], [], [], []
-        for at, (hypothesis, references) in enumerate(zip(hypotheses, corpus.references, strict=True)):
+        for index, (hypothesis, references) in enumerate(zip(hypotheses, corpus.references, strict=True)):
             sides = [tokens[hypothesis], *(tokens[text] for text in references)]
             if any(side.cut for side in sides):
-                truncated.append(at)
+                truncated.append(index)
                 if long == "error":
                     raise TooLongError(
-                        _too_long(names.place(system, at), sides, limit, against_source=corpus.against_source)
+                        _format_too_long(
+                            names.place(system, index), sides, limit, against_source=corpus.against_source
+                        )
                     )
             if any(side.windows for side in sides):
-                in_windows.append(at)
+                in_windows.append(index)
             if any(side.unknown for side in sides):
-                unknown.append(at)
+                unknown.append(index)
             if any(side.empty for side in sides):
-                blank.append(at)
+                blank.append(index)
                 if references and all(side.empty for side in sides):
                     other = "source" if corpus.against_source else "reference"
                     left_out = any(side.left_out for side in sides)
-                    _refuse_empty_pair(names.place(system, at), empty, other=other, left_out=left_out)
+                    _refuse_empty_pair(names.place(system, index), empty, other=other, left_out=left_out)
         notes[system] = order_notes(
             {"truncated": truncated, "empty": blank, "unknown": unknown, "windows": in_windows}
         )
@@ -117,16 +121,16 @@ def check_tokens(tokenized: TokenizedCorpus, *, long: str, empty: str) -> dict[s
 
 
 def check_texts(corpus: Corpus, *, empty: str) -> dict[str, SegmentNotes]:
-    """The same where no model looks at the texts, so that nothing is too long."""
+    """Note each system's empty texts, for metrics without a model."""
     notes = {}
     for system, hypotheses in corpus.systems.items():
         blank = []
-        for at, (hypothesis, references) in enumerate(zip(hypotheses, corpus.references, strict=True)):
+        for index, (hypothesis, references) in enumerate(zip(hypotheses, corpus.references, strict=True)):
             sides = [not text.strip() for text in (hypothesis, *references)]
             if any(sides):
-                blank.append(at)
+                blank.append(index)
                 if all(sides) and references:
-                    _refuse_empty_pair(corpus.names.place(system, at), empty)
+                    _refuse_empty_pair(corpus.names.place(system, index), empty)
         notes[system] = order_notes({"empty": blank})
         if empty == "error":
             corpus.refuse_empty_pairs(blank)
@@ -139,19 +143,18 @@ def warn_about_tokens(
     *,
     languages: Collection[str] = (),
 ) -> None:
-    """Warn of what `check_tokens` noted; `languages` are those that the recipes name, and have been judged by."""
+    """Warn of the notes of `check_tokens`; languages in `languages` have been checked already."""
     names = tokenized.corpus.names
     _warn(
         TruncationWarning,
         _segments("truncated", notes),
-        f"texts were truncated to the limit of {tokenized.limit} tokens, and the rest of them was not scored; "
-        "to score whole texts, use long='windows'",
+        f"truncated to the model's limit of {tokenized.limit} tokens; use long='windows' to score whole texts",
         names,
     )
     if tokenized.windows is not None:
         size, stride, _ = tokenized.windows
-        what = f"texts over {size} tokens were read in windows of {size}, one every {stride} tokens"
-        _warn(WindowsWarning, _segments("windows", notes), what, names)
+        message = f"longer than {size} tokens, read in windows of {size} tokens with a stride of {stride}"
+        _warn(WindowsWarning, _segments("windows", notes), message, names)
     warn_about_empty(notes, names)
     _warn_about_unknown(tokenized, notes)
     _warn_about_scripts(tokenized)
@@ -159,66 +162,66 @@ def warn_about_tokens(
 
 
 def warn_about_fallbacks(comparisons: Sequence[Mapping[str, Sequence[Comparison]]], names: TextNames) -> None:
-    """Warn of what metrics had to do while they compared."""
+    """Warn of pairs without weight, and of approximate scores."""
     pairs = [
-        (at, comparison)
+        (index, comparison)
         for by_system in comparisons
-        for found in by_system.values()
-        for at, comparison in enumerate(found)
+        for of_system in by_system.values()
+        for index, comparison in enumerate(of_system)
     ]
-    warn_about_weights((at for at, comparison in pairs if comparison.zero_weight), names)
-    warn_about_convergence((at for at, comparison in pairs if comparison.unconverged), names)
+    warn_about_weights((index for index, comparison in pairs if comparison.zero_weight), names)
+    warn_about_convergence((index for index, comparison in pairs if comparison.unconverged), names)
 
 
-def warn_about_weights(found: Iterable[int], names: TextNames) -> None:
+def warn_about_weights(segments: Iterable[int], names: TextNames) -> None:
     """Warn of texts without weight."""
-    what = "idf, or the removal of tokens, left a text without weight; uniform weights were used"
-    _warn(ZeroWeightWarning, found, what, names)
+    message = "no weight left by idf or token filters; uniform weights were used"
+    _warn(ZeroWeightWarning, segments, message, names)
 
 
-def warn_about_convergence(found: Iterable[int], names: TextNames) -> None:
-    """Warn of approximate values."""
-    _warn(ConvergenceWarning, found, "Sinkhorn did not converge; the value is approximate", names)
+def warn_about_convergence(segments: Iterable[int], names: TextNames) -> None:
+    """Warn of approximate scores."""
+    _warn(ConvergenceWarning, segments, "Sinkhorn did not converge; the score is approximate", names)
 
 
-def warn_about_note(note: Note, found: Iterable[int], what: str, names: TextNames) -> None:
-    """Warn of segments that a metric noted, unless they are only counted."""
+def warn_about_note(note: Note, segments: Iterable[int], message: str, names: TextNames) -> None:
+    """Warn of segments with a note of a metric, unless the note is only counted."""
     if note.warning is not None:
-        _warn(note.warning, found, what, names)
+        _warn(note.warning, segments, message, names)
 
 
 def warn_about_languages(metrics: Iterable[Metric], *, named_by_data: Iterable[str] = ()) -> None:
-    """Warn of each language that a recipe, or the data, names and the recipe's model does not know."""
+    """Warn of each language, named by a recipe or the data, that the recipe's model does not support."""
     of_data = tuple(named_by_data)
-    named: dict[tuple[str, str], bool] = {}
-    for one in metrics:
-        if isinstance(one, VectorMetric):
-            against_source = one.against == "source"
+    is_read: dict[tuple[str, str], bool] = {}
+    for metric in metrics:
+        if isinstance(metric, VectorMetric):
+            against_source = metric.against == "source"
             for language, read in (
-                (one.lang, True),
-                (one.src_lang, against_source),
+                (metric.lang, True),
+                (metric.src_lang, against_source),
                 *((code, False) for code in of_data),
             ):
                 if language:
-                    named[one.model, language] = named.get((one.model, language), False) or read
-    for (model, language), read in named.items():
+                    is_read[metric.model, language] = is_read.get((metric.model, language), False) or read
+    for (model, language), read in is_read.items():
         warn_if_unsupported(model, language, read=read, stacklevel=user_stacklevel())
 
 
 def warn_about_text_language(metric: TextMetric, corpus: Corpus) -> None:
-    """Warn of references in a language that a metric of texts scores badly."""
+    """Warn of references in a language that a metric without a model does not suit."""
     if problem := metric.language_problem(corpus.reference_groups):
         warnings.warn(problem, LanguageWarning, stacklevel=user_stacklevel())
 
 
-def _too_long(name: str, sides: Sequence[Tokens], limit: int, *, against_source: bool) -> str:
+def _format_too_long(name: str, sides: Sequence[Tokens], limit: int, *, against_source: bool) -> str:
     side = next(number for number, tokens in enumerate(sides) if tokens.cut)
-    what = "hypothesis" if side == 0 else "source" if against_source else f"reference {side - 1}"
-    text = f"{name}: the {what}" if len(sides) > 1 else name
+    role = "hypothesis" if side == 0 else "source" if against_source else f"reference {side - 1}"
+    text = f"{name}: the {role}" if len(sides) > 1 else name
     count = len(sides[side]) + sides[side].cut
     return (
         f"{text} has {count} tokens, over the limit of {limit}; "
-        "shorten it, allow truncation (long='truncate'), or read it in windows (long='windows')"
+        "shorten it, truncate it (long='truncate'), or read it in windows (long='windows')"
     )
 
 
@@ -229,52 +232,54 @@ def _refuse_empty_pair(name: str, empty: str, *, other: str = "reference", left_
             if left_out
             else f"hypothesis and {other} are both empty"
         )
-        msg = f"{name}: {both}, so no score is defined; remove the segment, or score it 0 (empty='zero')"
+        msg = f"{name}: {both}, so the score is undefined; remove the segment, or score it 0 (empty='zero')"
         raise EmptyPairError(msg)
 
 
 def warn_about_empty(notes: Mapping[str, SegmentNotes], names: TextNames) -> None:
-    """Warn of empty texts, whether or not a model looks at them."""
-    what = "empty text: scored 0 before rescaling (distances: as the metric has it, mostly that to the origin)"
-    _warn(EmptyTextWarning, _segments("empty", notes), what, names)
+    """Warn of empty texts."""
+    message = "empty hypothesis or reference, scored 0 before rescaling (distances: distance to the origin)"
+    _warn(EmptyTextWarning, _segments("empty", notes), message, names)
 
 
 def _warn_about_unknown(tokenized: TokenizedCorpus, notes: Mapping[str, SegmentNotes]) -> None:
-    what = f"tokens unknown to model {tokenized.encoder.model!r} share one vector, whatever they say"
+    message = f"tokens unknown to model {tokenized.encoder.model!r} share one vector; the score is unreliable"
     if any(tokens.left_out for tokens in tokenized.tokens.values()):
-        what = "words without a vector were left out"
-    _warn(UnknownWordWarning, _segments("unknown", notes), what, tokenized.corpus.names)
+        message = "words without a vector were left out"
+    _warn(UnknownWordWarning, _segments("unknown", notes), message, tokenized.corpus.names)
 
 
 def _warn_about_scripts(tokenized: TokenizedCorpus) -> None:
-    """Warn of texts in scripts that the model was not trained on, and name a model that was."""
+    """Warn of texts in scripts that the model does not support, and name a model that does."""
     corpus, model = tokenized.corpus, tokenized.encoder.model
     columns = [*corpus.systems.values(), *itertools.zip_longest(*corpus.references, fillvalue="")]
     script_of_text = {text: _foreign_script(text, tokenized) for text in dict.fromkeys(itertools.chain(*columns))}
-    found = [(at, script) for texts in columns for at, text in enumerate(texts) if (script := script_of_text[text])]
-    scripts = sorted({script for _, script in found})
-    what = f"texts in {' and '.join(scripts)} script, which model {model!r} does not cover, so scores mean little"
-    what += f"; {offer_multilingual(scripts, model=model)}"
-    _warn(LanguageWarning, (at for at, _ in found), what, corpus.names)
+    foreign = [
+        (index, script) for texts in columns for index, text in enumerate(texts) if (script := script_of_text[text])
+    ]
+    scripts = sorted({script for _, script in foreign})
+    message = f"{' and '.join(scripts)} script, which model {model!r} does not support"
+    message += f"; the score is unreliable; {offer_multilingual(scripts, model=model)}"
+    _warn(LanguageWarning, (index for index, _ in foreign), message, corpus.names)
 
 
-def _warn_about_function_words(tokenized: TokenizedCorpus, named: Collection[str]) -> None:
-    """Warn of texts that are plainly in another language than the only one of the model."""
+def _warn_about_function_words(tokenized: TokenizedCorpus, checked: Collection[str]) -> None:
+    """Warn of texts whose words are of another language than the only one of the model."""
     corpus, model = tokenized.corpus, tokenized.encoder.model
     own = one_language_of(model)
     if not own:
         return
-    judged = {own, *(language.partition("-")[0] for language in named)}
+    known = {own, *(language.partition("-")[0] for language in checked)}
     for texts in (itertools.chain(*corpus.systems.values()), itertools.chain(*corpus.references)):
         language = language_of_texts(texts)
-        if language and language not in judged:
-            judged.add(language)
-            what = f"texts look {LANGUAGE_NAMES[language]}"
-            warn_of_other_language(model, what, language, stacklevel=user_stacklevel())
+        if language and language not in known:
+            known.add(language)
+            guess = f"texts look {LANGUAGE_NAMES[language]}"
+            warn_of_other_language(model, guess, language, stacklevel=user_stacklevel())
 
 
 def _foreign_script(text: str, tokenized: TokenizedCorpus) -> str:
-    """The script of a text that the model does not cover: by what is known of it, or else by its unknown tokens."""
+    """The script of a text if the model does not support it; of an unlisted model, judged by unknown tokens."""
     covered = COVERED_SCRIPTS.get(tokenized.encoder.model)
     if covered is not None:
         return foreign_script(text, covered)
@@ -285,16 +290,15 @@ def _foreign_script(text: str, tokenized: TokenizedCorpus) -> str:
 
 
 def _segments(note: str, notes: Mapping[str, SegmentNotes]) -> Iterator[int]:
-    """Segments that a note names for one of the systems."""
+    """Segments with a note, of any system."""
     return (segment for own in notes.values() for segment in own.get(note, ()))
 
 
-def _warn(category: type[Warning], found: Iterable[int], what: str, names: TextNames) -> None:
-    segments = sorted(set(found))
-    if not segments:
+def _warn(category: type[Warning], segments: Iterable[int], message: str, names: TextNames) -> None:
+    numbers = sorted(set(segments))
+    if not numbers:
         return
-    named = ", ".join(map(names.name, segments[:MAX_NAMED_SEGMENTS])) + (
-        ", ..." if len(segments) > MAX_NAMED_SEGMENTS else ""
-    )
-    many = "s" if len(segments) > 1 else ""
-    warnings.warn(f"{len(segments)} {names.unit}{many} ({named}): {what}", category, stacklevel=user_stacklevel())
+    places = ", ".join(map(names.name, numbers[:MAX_NAMED_SEGMENTS]))
+    places += ", ..." if len(numbers) > MAX_NAMED_SEGMENTS else ""
+    count = f"{len(numbers)} {names.unit}{'s' if len(numbers) > 1 else ''}"
+    warnings.warn(f"{count} ({places}): {message}", category, stacklevel=user_stacklevel())

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from nlgauge.core.corpus import Corpus, References, make_corpus
+from nlgauge.core.corpus import SEGMENT_NAMES, Corpus, References, TextNames, make_corpus
 from nlgauge.core.metric import Metric, base_metrics, looks_alone
 from nlgauge.core.options import did_you_mean
 from nlgauge.core.pipeline import run_metrics
@@ -122,10 +122,12 @@ class Call(NamedTuple):
         *,
         ref_streams: Iterable[Iterable[str]] | None = None,
         sources: Iterable[str] | None = None,
+        names: TextNames = SEGMENT_NAMES,
     ) -> ScoreTable:
-        """Scores of texts."""
+        """Score texts; `names` are the names of their segments in messages."""
         alone = looks_alone(self.recipes)
         corpus = make_corpus(systems, refs, ref_streams=ref_streams, sources=sources, alone=alone)
+        corpus = replace(corpus, names=names)
         return ScoreTable(tuple(run_metrics(self.recipes, corpus, self.run, check_signature=self.check_signature)))
 
 

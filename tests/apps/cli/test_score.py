@@ -466,7 +466,7 @@ def test_citation_beside_scores(run: Run) -> None:
     assert nlgauge.metrics.BERTScore.citation in tsv.err
 
 
-def test_warnings_are_talk_and_quiet_stops_them(run: Run, folder: Path) -> None:
+def test_warnings_go_to_stderr_unless_quiet(run: Run, folder: Path) -> None:
     write_lines(folder / "gaps.txt", [*SYSTEM_A[:3], "", LONG, ""])
     command = ("score", "gaps.txt", "--refs", "ref.txt", "--format", "json")
     loud, quiet = run(*command), run(*command, "--quiet")
@@ -474,7 +474,7 @@ def test_warnings_are_talk_and_quiet_stops_them(run: Run, folder: Path) -> None:
     assert loud.out == quiet.out
     assert quiet.err == ""
     truncated, empty = loud.err.splitlines()
-    assert truncated.startswith("nlgauge: warning: 1 segment (4): ")
+    assert truncated.startswith("nlgauge: warning: 1 segment (line 5): ")
     assert "512" in truncated
     assert truncated.endswith("to score whole texts, use --long windows")
     assert empty.startswith("nlgauge: warning: 2 segments (3, 5): ")
@@ -546,7 +546,7 @@ def test_both_sides_empty(refused: Refusal, run: Run, folder: Path) -> None:
     write_lines(folder / "gap.txt", [*SYSTEM_A[:2], " ", *SYSTEM_A[3:]])
     write_lines(folder / "gap-ref.txt", [*REFERENCE[:2], "", *REFERENCE[3:]])
     message = refused(1, "score", "gap.txt", "--refs", "gap-ref.txt")
-    assert "'gap.txt', segment 2" in message
+    assert "'gap.txt', line 3" in message
     assert "--empty zero" in message
     (record,) = run("score", "gap.txt", "--refs", "gap-ref.txt", "--empty", "zero", *JSON).scores
     assert f1_of(record)[2] == 0
@@ -556,7 +556,7 @@ def test_both_sides_empty(refused: Refusal, run: Run, folder: Path) -> None:
 def test_a_text_over_the_limit(refused: Refusal, run: Run, folder: Path) -> None:
     write_lines(folder / "long.txt", [*SYSTEM_A[:5], LONG])
     message = refused(1, "score", "a.txt", "long.txt", "--refs", "ref.txt", "--long", "error")
-    assert "'long.txt', segment 5" in message
+    assert "'long.txt', line 6" in message
     assert "602" in message
     assert "512" in message
     assert run("score", "a.txt", "--refs", "ref.txt", "--long", "error").status == 0
@@ -566,7 +566,7 @@ def test_a_text_over_the_limit_in_windows(run: Run, folder: Path) -> None:
     write_lines(folder / "long.txt", [*SYSTEM_A[:5], LONG])
     found = run("score", "long.txt", "--refs", "ref.txt", "--long", "windows", "--format", "json", "--segments")
     (record,) = found.scores
-    assert "1 segment (5): texts over 512 tokens were read in windows of 512, one every 255 tokens" in found.err
+    assert "1 segment (line 6): longer than 512 tokens, read in windows of 512 tokens with a stride of 255" in found.err
     assert "|window:512|stride:255|" in record["signature"]
     assert record["counts"] == {"truncated": 0, "empty": 0, "zero_weight": 0, "windows": 1}
     (cut,) = run("score", "long.txt", "--refs", "ref.txt", *JSON).scores
@@ -686,15 +686,15 @@ def test_what_cannot_be_printed_is_said_before_the_work(run: Run, monkeypatch: p
 # --- a process of its own ------------------------------------------------------------------------------
 
 
-def test_numbers_go_to_stdout_and_talk_to_stderr(process: Process, folder: Path) -> None:
+def test_results_go_to_stdout_and_warnings_to_stderr(process: Process, folder: Path) -> None:
     write_lines(folder / "gap.txt", [*SYSTEM_A[:5], ""])
     result = process("score", "-", "--refs", "ref.txt", "--format", "tsv", input=(folder / "gap.txt").read_text())
     assert result.returncode == 0
     header, row = (line.split("\t") for line in result.stdout.splitlines())
     assert dict(zip(header, row, strict=True))["system"] == "stdin"
     assert result.stderr.splitlines() == [
-        "nlgauge: warning: 1 segment (5): empty text: scored 0 before rescaling "
-        "(distances: as the metric has it, mostly that to the origin)"
+        "nlgauge: warning: 1 segment (line 6): empty hypothesis or reference, scored 0 before rescaling "
+        "(distances: distance to the origin)"
     ]
 
 

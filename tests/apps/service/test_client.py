@@ -111,7 +111,7 @@ def test_errors_are_those_of_the_library(address: str) -> None:
 
 
 def test_warnings_are_those_of_the_library(address: str) -> None:
-    with Client(address) as client, pytest.warns(nlgauge.errors.NlgaugeWarning, match="empty text"):
+    with Client(address) as client, pytest.warns(nlgauge.errors.NlgaugeWarning, match="empty hypothesis or reference"):
         assert client.score([""], ["a cat"], model="hash", layer=1).counts["empty"] == 1
 
 

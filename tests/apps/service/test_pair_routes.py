@@ -41,7 +41,7 @@ def test_a_ranking_as_json_and_as_a_table(service: TestClient) -> None:
 
 def test_warnings_are_in_the_answer(service: TestClient) -> None:
     answer = service.post("/v1/matrix", json={"a": ["", "a cat"], "b": ["a cat"], **HASH})
-    assert "empty text" in answer.json()["warnings"][0]
+    assert "empty hypothesis or reference" in answer.json()["warnings"][0]
 
 
 @pytest.mark.parametrize(

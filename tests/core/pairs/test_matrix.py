@@ -208,7 +208,7 @@ def test_truncation_is_warned_of_once_per_text_and_counted_by_pairs() -> None:
     with pytest.warns(nlgauge.errors.TruncationWarning) as caught:
         found = nlgauge.matrix([long, "A cat.", "A dog."], ["The cat.", "The dog."])
     assert len(caught) == 1
-    assert str(caught[0].message).startswith("1 text (a[0]): texts were truncated")
+    assert str(caught[0].message).startswith("1 text (a[0]): truncated to the model's limit")
     assert found.counts["truncated"] == 2
     with pytest.raises(nlgauge.errors.TooLongError, match=r"b\[1\] has 602 tokens, over the limit of 512"):
         nlgauge.matrix(["A cat."], ["The cat.", long], long="error")
@@ -230,7 +230,7 @@ def test_texts_of_unknown_tokens_are_refused_by_name_or_score_zero(counted: Coun
 
 def test_texts_without_weight_are_warned_of_by_name_and_counted_by_pairs() -> None:
     recipe, a, b = "bertscore:stopwords=iso-en", ["of the", "A cat sat."], ["The cat sat.", "It is", "Rain fell."]
-    with pytest.warns(nlgauge.errors.ZeroWeightWarning, match=r"2 texts \(a\[0\], b\[1\]\): idf, or the removal"):
+    with pytest.warns(nlgauge.errors.ZeroWeightWarning, match=r"2 texts \(a\[0\], b\[1\]\): no weight left by idf"):
         found = nlgauge.matrix(a, b, recipe)
     with pytest.warns(nlgauge.errors.ZeroWeightWarning, match="4 segments"):
         score = expanded(a, b, recipe)

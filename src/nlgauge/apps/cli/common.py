@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from nlgauge.apps.cli.flags import Flags, check_options, flag_of, given_options, set_option
-from nlgauge.core.corpus import document_rows, join_documents
+from nlgauge.core.corpus import LINE_NAMES, SEGMENT_NAMES, TextNames, document_rows, join_documents
 from nlgauge.core.kinds import Choice, FigureFile, Flag, InputFile, Int, Many, OutputFile, Text, TextColumn
 from nlgauge.core.metric import base_metrics
 from nlgauge.core.options import OptionSet, option
@@ -307,6 +307,13 @@ def read_documented_texts(args: argparse.Namespace) -> tuple[ParallelTexts, tupl
         return join_texts(texts, documents, args), None
     check_documents(documents, len(next(iter(texts.systems.values()))), args)
     return texts, documents
+
+
+def segment_names(systems: Iterable[str], args: argparse.Namespace) -> TextNames:
+    """Names of segments in messages: lines, from 1, if all inputs are plain text."""
+    specs = [*systems, *args.refs, *([args.source] if args.source else [])]
+    formats = {parse_source(spec, input_format=args.input_format).format for spec in specs}
+    return LINE_NAMES if formats == {"text"} and not args.joined else SEGMENT_NAMES
 
 
 def join_texts(texts: ParallelTexts, documents: tuple[str, ...], args: argparse.Namespace) -> ParallelTexts:

@@ -25,6 +25,7 @@ from nlgauge.apps.cli.common import (
     read_documents,
     run_options,
     scoring_flags,
+    segment_names,
     write_figure,
     write_output,
 )
@@ -225,7 +226,9 @@ def _read_scores(
     if joined is not None:
         texts = join_texts(texts, joined, args)
     check(list(texts.systems), len(next(iter(texts.systems.values()))))
-    scores = call.score(texts.systems, texts.references, sources=texts.sources)
+    scores = call.score(
+        texts.systems, texts.references, sources=texts.sources, names=segment_names(files.specs, args)
+    )
     return Inputs(scores=scores, texts=texts, runs_of=files.runs_of(list(texts.systems)))
 
 

@@ -23,6 +23,7 @@ from nlgauge.apps.cli.common import (
     run_options,
     scoring_flags,
     scoring_options,
+    segment_names,
     write_output,
 )
 from nlgauge.apps.cli.flags import Command, Flags, flag_of, refuse_flags
@@ -122,7 +123,7 @@ def _run(args: argparse.Namespace) -> int:
         return 0
     texts, documents = read_documented_texts(args)
     confidence = _confidence(args, documents)
-    scores = call.score(texts.systems, texts.references, sources=texts.sources)
+    scores = call.score(texts.systems, texts.references, sources=texts.sources, names=segment_names(args.hyps, args))
     scores = replace(scores, texts=digests_of_texts(texts.references, texts.sources))
     whole = args.segments or _is_saved(args)
     _write(args, scores, confidence, segments=whole, citations=citations if args.citation else None)
