@@ -1,4 +1,4 @@
-"""nlgauge: measure generated text with contextual embeddings, so that anyone can get the same number again.
+"""nlgauge: BERTScore, MoverScore, BLEU, chrF and more, each score with a signature that reproduces it.
 
 >>> import nlgauge
 >>> result = nlgauge.score(["A cat sat on the mat."], ["The cat sat on the mat."], metric="bertscore")
@@ -9,10 +9,10 @@
 import importlib
 import typing
 
-from nlgauge import _startup  # noqa: F401  # first, because what a command imports takes a moment to load
+from nlgauge import _startup  # noqa: F401  # first, because it handles interrupts during slow imports
 from nlgauge._version import __version__
 
-if typing.TYPE_CHECKING:  # at run time found by __getattr__ below
+if typing.TYPE_CHECKING:  # at run time __getattr__ below imports them
     from nlgauge import apps as apps
     from nlgauge import data as data
     from nlgauge import errors as errors
@@ -59,8 +59,8 @@ if typing.TYPE_CHECKING:  # at run time found by __getattr__ below
 #: `nlgauge.studies.compare.gate` works after `import nlgauge`.
 _MODULES = ("apps", "data", "errors", "metrics", "plugin", "studies", "testing")
 
-#: Public names by the module that has them. Each is imported when it is first used, so that `import nlgauge` and
-#: `nlgauge --version` need not wait for numpy and all metrics.
+#: Public names by their module. Each is imported at its first use, so `import nlgauge` and `nlgauge --version` do not
+#: load numpy and all metrics.
 _NAMES = {
     "Accumulator": "nlgauge.core.scoring",
     "AsyncClient": "nlgauge.apps.service.client",
@@ -101,7 +101,7 @@ _NAMES = {
 __all__ = [*_NAMES, "__version__"]
 
 
-if not typing.TYPE_CHECKING:  # which see the names above, and can tell a misspelt one
+if not typing.TYPE_CHECKING:  # type checkers use the imports above
 
     def __dir__() -> list[str]:
         return sorted({*__all__, *_MODULES, *(name for name in globals() if name.startswith("__"))})

@@ -1,35 +1,35 @@
-"""Errors that nlgauge raises on purpose, and warnings that it counts.
+"""Errors and warnings of nlgauge.
 
     NlgaugeError
     ├── InputError (ValueError)             a text, a list of texts or a file that cannot be scored
-    │   ├── EmptyPairError                  both sides of a pair are empty
-    │   ├── TooLongError                    a text over the model's limit (`long="error"`), or too long for a metric
-    │   ├── UnknownTextError                a text holds nothing but tokens that the model does not know
-    │   └── FileFormatError                 a file is not what its name says
-    ├── RecipeError (ValueError)            an unknown metric or option, or a value it does not take
-    │   └── SignatureError                  a signature that does not parse, or does not fit what is here
-    ├── BaselineError (LookupError)         rescaling asked for where no baseline exists
-    ├── AlignmentNotFoundError (RuntimeError)  two languages that could not be brought together
+    │   ├── EmptyPairError                  hypothesis and reference are both empty
+    │   ├── TooLongError                    a text is over the limit of the model or metric
+    │   ├── UnknownTextError                all tokens of a text are unknown to the model
+    │   └── FileFormatError                 a file does not have the expected format
+    ├── RecipeError (ValueError)            an unknown metric or option, or an invalid value
+    │   └── SignatureError                  a signature that cannot be parsed, resolved or reproduced
+    ├── BaselineError (LookupError)         rescaling without a baseline
+    ├── AlignmentNotFoundError (RuntimeError)  two languages could not be aligned
     ├── ModelError (RuntimeError)           a model that cannot be used
-    │   ├── ModelNotFoundError              ... because it is not here and could not be fetched
-    │   ├── DigestError                     ... because its bytes are not the known ones
-    │   └── UnsupportedModelError           ... because this engine does not know its architecture
-    ├── ServiceError (RuntimeError)         a service that cannot be reached, or that failed
-    └── MissingExtraError (ImportError)     an optional dependency that is not installed
+    │   ├── ModelNotFoundError              ... because it is not installed and could not be downloaded
+    │   ├── DigestError                     ... because a checksum does not match
+    │   └── UnsupportedModelError           ... because the engine does not support its architecture
+    ├── ServiceError (RuntimeError)         a service is not reachable, or failed
+    └── MissingExtraError (ImportError)     an optional dependency is not installed
 
     NlgaugeWarning (UserWarning)
-    ├── TruncationWarning                   texts were cut at the model's limit
-    ├── WindowsWarning                      texts over the model's limit were read in windows, as was asked for
-    ├── EmptyTextWarning                    texts without a token were scored 0, or as a distance to the origin
-    ├── ZeroWeightWarning                   idf gave a text no weight at all; uniform weights were used
-    ├── ConvergenceWarning                  an iteration stopped before it came to rest
-    ├── UnknownWordWarning                  texts hold tokens or words that the model does not know
+    ├── TruncationWarning                   texts were truncated to the model's limit
+    ├── WindowsWarning                      long texts were read in windows (`long="windows"`)
+    ├── EmptyTextWarning                    empty texts were scored 0, or by their distance to the origin
+    ├── ZeroWeightWarning                   a text had no weight left; uniform weights were used
+    ├── ConvergenceWarning                  an iteration did not converge
+    ├── UnknownWordWarning                  texts contain tokens or words unknown to the model
     ├── NoNounWarning                       texts without a noun were scored 0 by a metric of nouns
     ├── NoFocusWarning                      texts share no focus with any of their references
-    ├── LanguageWarning                     a language, or the script of a text, that the model was not trained on
-    └── DataWarning                         a data set holds something that a user must know of
+    ├── LanguageWarning                     a language or script that the model does not support
+    └── DataWarning                         a data set has a limitation that affects results
 
-Catch `nlgauge.errors.NlgaugeError` for all of them, or the builtin in brackets where you would anyway.
+`nlgauge.errors.NlgaugeError` catches all errors; the built-in class in brackets works, too.
 """
 
 from __future__ import annotations
@@ -38,46 +38,46 @@ import sys
 
 
 class NlgaugeError(Exception):
-    """Root of all errors that nlgauge raises on purpose."""
+    """Base of all errors of nlgauge."""
 
 
 class InputError(NlgaugeError, ValueError):
-    """A text, a list of texts or a file cannot be scored as it is."""
+    """A text, a list of texts or a file cannot be scored."""
 
     document: str | None = None
-    """The text that it is about, where whoever raised it knew the text and not its place."""
+    """The text of the error, if its segment is not known yet."""
 
 
 class EmptyPairError(InputError):
-    """Hypothesis and reference are both empty, so no score is defined."""
+    """Hypothesis and reference are both empty, so the score is undefined."""
 
 
 class TooLongError(InputError):
-    """A text is longer than the model reads, and the caller asked not to truncate; or it is too long for a metric."""
+    """A text is over the model's limit with `long="error"`, or too long for a metric."""
 
 
 class UnknownTextError(InputError):
-    """A text holds nothing but tokens that the model does not know, so all such texts look alike to it."""
+    """All tokens of a text are unknown to the model, which cannot tell such texts apart."""
 
 
 class FileFormatError(InputError):
-    """A file does not hold what its name or the caller says."""
+    """A file does not have the expected format."""
 
 
 class RecipeError(NlgaugeError, ValueError):
-    """A metric, an option or an option's value is not known."""
+    """A metric or option is unknown, or the value of an option is invalid."""
 
 
 class SignatureError(RecipeError):
-    """A signature cannot be read, or names something that is not here."""
+    """A signature cannot be parsed, resolved or reproduced."""
 
 
 class BaselineError(NlgaugeError, LookupError):
-    """Rescaling was asked for, but there is no baseline for this model, language and layer."""
+    """Rescaling was requested without a baseline for this model, language and layer."""
 
 
 class AlignmentNotFoundError(NlgaugeError, RuntimeError):
-    """No map between two languages was good enough to be kept; there is no file of a bad one."""
+    """No alignment of two languages was good enough; no file was written."""
 
 
 class ModelError(NlgaugeError, RuntimeError):
@@ -85,24 +85,24 @@ class ModelError(NlgaugeError, RuntimeError):
 
 
 class ModelNotFoundError(ModelError):
-    """A model is neither here nor could it be fetched."""
+    """A model is not installed and could not be downloaded."""
 
 
 class DigestError(ModelError):
-    """A file's bytes are not the ones that are known under its name."""
+    """The checksum of a file does not match."""
 
 
 class UnsupportedModelError(ModelError):
-    """The engine does not know this architecture."""
+    """The engine does not support this architecture."""
 
 
 class ServiceError(NlgaugeError, RuntimeError):
-    """A service cannot be reached, does not answer, refuses to, or has failed."""
+    """A service is not reachable, refused a request, or failed."""
 
     def __init__(self, message: str, *, status: int | None = None) -> None:
         super().__init__(message)
         self.status = status
-        """The HTTP status; None where there was no answer."""
+        """The HTTP status, or None without an answer."""
 
 
 class MissingExtraError(NlgaugeError, ImportError):
@@ -110,31 +110,31 @@ class MissingExtraError(NlgaugeError, ImportError):
 
 
 class NlgaugeWarning(UserWarning):
-    """Root of the warnings. Each is also counted in the result."""
+    """Base of all warnings. Results count them, too."""
 
 
 class WindowsWarning(NlgaugeWarning):
-    """Texts over the model's limit were read in windows, as was asked for."""
+    """Long texts were read in windows (`long="windows"`)."""
 
 
 class TruncationWarning(NlgaugeWarning):
-    """Texts were cut at the model's limit."""
+    """Texts were truncated to the model's limit."""
 
 
 class EmptyTextWarning(NlgaugeWarning):
-    """Texts without a single token were scored 0, or as a distance to the origin."""
+    """Empty texts were scored 0, or by their distance to the origin."""
 
 
 class ZeroWeightWarning(NlgaugeWarning):
-    """Inverse document frequency gave a text no weight; uniform weights were used instead."""
+    """Idf or token filters left a text without weight; uniform weights were used."""
 
 
 class ConvergenceWarning(NlgaugeWarning):
-    """An iterative solver stopped at its limit, or broke down, so a value is not exact."""
+    """An iterative solver did not converge, so a score is approximate."""
 
 
 class UnknownWordWarning(NlgaugeWarning):
-    """Texts hold tokens that the model does not know, or words that a file of word vectors does not hold."""
+    """Texts contain tokens unknown to the model, or words without a vector."""
 
 
 class NoNounWarning(NlgaugeWarning):
@@ -142,19 +142,19 @@ class NoNounWarning(NlgaugeWarning):
 
 
 class NoFocusWarning(NlgaugeWarning):
-    """Texts share no focus with any of their references, so that a distance between foci says little of them."""
+    """Texts share no focus with any reference, so a distance between foci is not informative."""
 
 
 class LanguageWarning(NlgaugeWarning):
-    """A language was named, or a text is in a script, that the model was not trained on."""
+    """The model does not support the language, or the script of a text."""
 
 
 class DataWarning(NlgaugeWarning):
-    """A data set holds something that a user must know of: rows left out, a gold column that is no human score."""
+    """A data set has a limitation that affects results, such as rows left out or gold scores that are not human."""
 
 
 def user_stacklevel() -> int:
-    """How far up the stack the user's own line is, so that a warning points there."""
+    """The stack level of the user's own line, for warnings to point to."""
     package = __name__.partition(".")[0]
     frame, level = sys._getframe(1), 1
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == package:

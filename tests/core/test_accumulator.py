@@ -48,7 +48,7 @@ def test_it_goes_on_after_compute_and_forgets_after_reset() -> None:
     running.update(HYPS[3:], REFS[3:])
     assert running.compute().to_dict() == nlgauge.score(HYPS, REFS, metric=HASH).to_dict()
     running.reset()
-    with pytest.raises(InputError, match="there is nothing to compute yet"):
+    with pytest.raises(InputError, match="no segments to score: call update"):
         running.compute()
     running.update(HYPS[:1], REFS[:1])
     assert len(running.compute()) == 1
@@ -61,9 +61,9 @@ def test_what_several_processes_have_seen_is_merged(metric: str) -> None:
     other.update(HYPS[2:], REFS[2:])
     one.merge(other)
     assert one.compute().to_dict() == nlgauge.score(HYPS, REFS, metric=metric).to_dict()
-    with pytest.raises(InputError, match="one of the same recipe"):
+    with pytest.raises(InputError, match="Accumulators of different recipes"):
         one.merge(nlgauge.Accumulator("chrf"))
-    with pytest.raises(InputError, match="cannot take in itself"):
+    with pytest.raises(InputError, match="cannot merge an Accumulator with itself"):
         one.merge(one)
 
 
@@ -77,14 +77,14 @@ def test_a_batch_that_is_refused_leaves_all_as_it_was() -> None:
 def test_sources_in_every_batch_or_in_none() -> None:
     running = nlgauge.Accumulator("bertscore:model=hash,layer=1,idf=refs")
     running.update(["the cat"], ["a cat"], sources=["die Katze"])
-    with pytest.raises(InputError, match="sources must be given in every update"):
+    with pytest.raises(InputError, match="pass sources in every update"):
         running.update(["the dog"], ["a dog"])
 
 
 def test_one_metric_and_known_options() -> None:
-    with pytest.raises(RecipeError, match="takes one metric"):
+    with pytest.raises(RecipeError, match="accepts one metric"):
         nlgauge.Accumulator(["bleu", "chrf"])  # type: ignore[arg-type]  # on purpose
-    with pytest.raises(RecipeError, match="option 'layers' is not known"):
+    with pytest.raises(RecipeError, match="has no option 'layers'"):
         nlgauge.Accumulator("bertscore", layers=3)
 
 

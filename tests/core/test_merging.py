@@ -60,13 +60,13 @@ def test_a_merged_score_can_be_pickled_and_merged_again() -> None:
 @pytest.mark.parametrize("metric", [f"{HASH},idf=refs", "sentsim:model=hash,layer=1,against=refs,combine=wmd"])
 def test_scores_that_looked_at_their_own_corpus_are_refused(metric: str) -> None:
     one, other = nlgauge.score(HYPS[:2], REFS[:2], metric=metric), nlgauge.score(HYPS[2:], REFS[2:], metric=metric)
-    with pytest.raises(InputError, match="was made otherwise than scores"):
+    with pytest.raises(InputError, match="cannot merge: scores"):
         Score.merge([one, other])
 
 
-def test_what_is_no_list_of_scores_of_one_system() -> None:
+def test_merge_refuses_scores_of_several_systems() -> None:
     one = nlgauge.score_systems({"a": HYPS, "b": HYPS}, REFS, metric=HASH)
-    with pytest.raises(InputError, match="of system 'b', and scores"):
+    with pytest.raises(InputError, match="of system 'b', scores"):
         Score.merge(one)
     with pytest.raises(InputError, match="at least one score"):
         Score.merge([])
@@ -78,7 +78,7 @@ def test_a_corpus_score_without_its_counts_cannot_be_merged() -> None:
     records = [part.to_dict() for part in parts("bleu")]
     for record in records:
         del record["statistics"]
-    with pytest.raises(InputError, match="the counts it is made of are not with these scores"):
+    with pytest.raises(InputError, match="the counts of segments are missing"):
         Score.merge([Score.from_dict(record) for record in records])
 
 

@@ -119,7 +119,7 @@ def test_json_is_what_the_schema_says() -> None:
 def test_json_of_another_format_is_refused_by_name() -> None:
     with pytest.raises(FileFormatError, match="'nlgauge-sample-1', got 'nlgauge-other-1'"):
         Sample.from_dict(sample().to_dict() | {"format": "nlgauge-other-1"})
-    with pytest.raises(InputError, match=r"not one of Sample\.to_dict\(\): KeyError\('rows'\)"):
+    with pytest.raises(InputError, match=r"expected a dict of Sample\.to_dict\(\): KeyError\('rows'\)"):
         Sample.from_dict({name: value for name, value in sample().to_dict().items() if name != "rows"})
 
 

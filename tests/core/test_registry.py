@@ -133,14 +133,14 @@ def test_names_in_any_case_and_a_hint_at_the_right_one() -> None:
         registry.parse_metric("bertscore:layr=4")
 
 
-def test_a_part_of_a_signature_is_read_and_says_what_it_does_not_pin() -> None:
+def test_part_of_a_signature_is_read_with_a_warning_about_missing_fields() -> None:
     part = "bertscore|layer:4|idf:none|multiref:best-f|rescale:no|lowercase:yes|max_tokens:9|refs:1|model:minilm"
     recipe = registry.recipe_from_signature(part)
     assert (recipe.lowercase, recipe.max_tokens) == ("yes", 9)
     with pytest.warns(NlgaugeWarning) as seen:
         nlgauge.score(["A cat sat."], ["The cat sat."], metric=part)
     said = [str(warning.message) for warning in seen]
-    assert any("it does not pin weights (here 53aa51172d14), tokenizer" in text for text in said)
+    assert any("it does not specify weights (here 53aa51172d14), tokenizer" in text for text in said)
 
 
 def test_a_signature_of_a_later_grammar_is_refused() -> None:

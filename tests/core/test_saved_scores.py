@@ -74,16 +74,16 @@ def first(content: dict[str, Any]) -> dict[str, Any]:
             "in format nlgauge-scores-9, and this version of nlgauge reads nlgauge-scores-1",
         ),
         (lambda content: content.pop("texts"), "'texts' is missing"),
-        (lambda content: first(content).pop("segments"), "score 0: the dict of a score needs 'segments'"),
-        (lambda content: first(content).update(segments=[]), "score 0: the dict of a score needs at least one"),
-        (lambda content: first(content).update(segments=[3]), "score 0 is not as nlgauge writes one"),
-        (lambda content: first(content).update(signature=":"), "score 0: a signature starts with"),
+        (lambda content: first(content).pop("segments"), "score 0: the dict of a score has no 'segments'"),
+        (lambda content: first(content).update(segments=[]), "score 0: the dict of a score has no segments"),
+        (lambda content: first(content).update(segments=[3]), "score 0 is not a score written by nlgauge"),
+        (lambda content: first(content).update(signature=":"), "score 0: a signature must start with"),
         (lambda content: first(content)["statistics"].update(formula="x"), "score 0: a score of counts must be"),
         (
             lambda content: first(content).update(main="f1"),
             r"score 0: the dict of a score has no component 'f1' \(main",
         ),
-        (lambda content: content.update(scores=[]), "a list of at least one score"),
+        (lambda content: content.update(scores=[]), "a list with at least one score"),
     ],
 )
 def test_a_changed_file_is_refused(
@@ -104,5 +104,5 @@ def test_what_is_no_such_file_is_said(tmp_path: Path) -> None:
     (tmp_path / "text.json").write_text("a line of text\n")
     with pytest.raises(FileFormatError, match="is not a file of saved scores"):
         nlgauge.load_scores(tmp_path / "text.json")
-    with pytest.raises(InputError, match="at least one score"):
+    with pytest.raises(InputError, match="no scores to print: expected at least one"):
         nlgauge.save_scores(tmp_path / "x.json", [])

@@ -87,7 +87,7 @@ def test_a_result_can_be_sent_to_another_process(score: nlgauge.Score) -> None:
 def test_a_dict_that_is_no_result_is_refused(missing: str) -> None:
     record = plain(nlgauge.score(HYPS, REFS))
     del record[missing]
-    with pytest.raises(nlgauge.errors.InputError, match=f"needs '{missing}', which is missing"):
+    with pytest.raises(nlgauge.errors.InputError, match=f"the dict of a score has no '{missing}'"):
         nlgauge.Score.from_dict(record)
-    with pytest.raises(nlgauge.errors.InputError, match=r"as Score\.to_dict"):
+    with pytest.raises(nlgauge.errors.InputError, match=r"a dict of Score\.to_dict"):
         nlgauge.Score.from_dict([])  # type: ignore[arg-type]

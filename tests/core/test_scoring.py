@@ -37,7 +37,7 @@ def test_metric_is_the_third_argument() -> None:
     ],
 )
 def test_metrics_keyword_is_refused_and_the_message_names_metric(call: Callable[..., object]) -> None:
-    with pytest.raises(nlgauge.errors.RecipeError, match=r"option 'metrics' is not known.*did you mean 'metric'\?"):
+    with pytest.raises(nlgauge.errors.RecipeError, match=r"has no option 'metrics'; did you mean 'metric'\?"):
         call(metrics=["chrf"])
 
 
@@ -50,7 +50,7 @@ def test_capitals_do_not_matter_and_misspellings_get_a_hint() -> None:
 
 
 def test_an_option_that_the_metric_sets_otherwise_is_refused() -> None:
-    with pytest.raises(nlgauge.errors.RecipeError, match="chars is 4 in the metric 'chrf:chars=4' but 5"):
+    with pytest.raises(nlgauge.errors.RecipeError, match="conflicting values for chars: 4 in 'chrf:chars=4', 5"):
         nlgauge.score(HYPS, REFS, metric="chrf:chars=4", chars=5)
     assert nlgauge.score(HYPS, REFS, metric="chrf:chars=4", chars=4).signature.recipe["chars"] == "4"
 

@@ -151,7 +151,7 @@ def test_bad_tables() -> None:
         Table(["a", "b"], [["a", float("nan")]])
     with pytest.raises(InputError, match="spans must cover all 2 columns, got 1"):
         Table(["a", "b"], [], spans=[Span("x")])
-    with pytest.raises(RecipeError, match="width is the number of decimals and cannot be negative, got -1"):
+    with pytest.raises(RecipeError, match=r"width \(number of decimals\) must be at least 0, got -1"):
         Table(["a"], [[1.0]]).to_text(width=-1)
 
 

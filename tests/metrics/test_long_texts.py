@@ -137,7 +137,7 @@ def test_max_tokens_is_the_default_window() -> None:
 
 
 def test_truncation_stays_the_default_with_its_count() -> None:
-    with pytest.warns(TruncationWarning, match=r"3 segments \(0, 2, 3\): truncated to the model's limit of 20 tokens"):
+    with pytest.warns(TruncationWarning, match=r"3 segments \(0, 2, 3\): truncated to the model's limit of 20"):
         found = scored(BERTSCORE)
     assert found.notes.get("truncated", ()) == (0, 2, 3)
     assert found.notes.get("windows", ()) == ()

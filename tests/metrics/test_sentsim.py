@@ -292,7 +292,7 @@ def test_a_signature_with_frozen_bounds_asks_for_the_file(tmp_path: Path) -> Non
     assert again.segments["sentsim"][0] == sentsim().segments["sentsim"][2]
     other = tmp_path / "other.json"
     Bounds.of_scores([nlgauge.score(REFS, sources=SOURCES, metric="sentsim")]).save(other)
-    with pytest.raises(SignatureError, match="cannot be reproduced here: bounds"):
+    with pytest.raises(SignatureError, match="cannot be reproduced: bounds"):
         nlgauge.score(HYPS, sources=SOURCES, metric=signature, bounds=str(other))
 
 

@@ -1,7 +1,7 @@
-"""The base of results: a frozen dataclass that knows its tables and, where one makes sense, its figure.
+"""Base of results: frozen dataclasses with tables and, if useful, a figure.
 
-Everything that shows or stores a result follows from these: text, TSV, CSV, LaTeX, Markdown, JSON, notebooks, the
-answers of the service, `to_dict` and `from_dict`, and the JSON Schema.
+All output follows from these: text, TSV, CSV, LaTeX, Markdown, JSON, notebooks, answers of the service, `to_dict` and
+`from_dict`, and the JSON Schema.
 
     @dataclass(frozen=True)
     class Ranking(Result):
@@ -12,10 +12,9 @@ answers of the service, `to_dict` and `from_dict`, and the JSON Schema.
         def tables(self, form: str = "text") -> list[Table]:
             return [Table(["segment", "utility"], ...)]
 
-Plain values, the way back and the schema follow the types of the fields. A field may hold text, numbers, arrays,
-signatures, options, other dataclasses and named tuples, and lists or mappings of them. What has `to_dict` and
-`from_dict`, as results have, is written and read by them. A number that is not defined (nan) or infinite is null in
-JSON, and null is read as nan.
+JSON and its schema follow the types of the fields: text, numbers, arrays, signatures, options, other dataclasses and
+named tuples, and lists or mappings of them. Types with `to_dict` and `from_dict`, such as results, use these. An
+undefined (nan) or infinite number is null in JSON, and null is read as nan.
 """
 
 from __future__ import annotations
@@ -48,31 +47,31 @@ if TYPE_CHECKING:
     from nlgauge.io.table import Table
 
 
-#: Formats that every result can be written in.
+#: Output formats of every result.
 FORMATS = ("text", "json", "tsv", "csv", "latex", "markdown")
 
 
 class Result(ABC):
-    """Base of frozen dataclasses that a function of the library returns."""
+    """Base of the results of the library's functions."""
 
     format: ClassVar[str] = ""
     """The name and version of its JSON, such as `nlgauge-ranking-1`."""
     decimals: ClassVar[int] = 4
-    """Decimals in tables for people."""
+    """Decimals in printed tables."""
     line: ClassVar[int | None] = None
-    """Letters of a line at which texts of tables are wrapped."""
+    """Line length at which texts in tables are wrapped."""
     computed: ClassVar[tuple[str, ...]] = ()
-    """Properties that JSON has next to the fields; they are not read back."""
+    """Properties that are written to JSON with the fields; they are not read back."""
     unwritten: ClassVar[tuple[str, ...]] = ()
     """Fields that JSON leaves out; they need a default."""
     optional: ClassVar[tuple[str, ...]] = ()
-    """Fields that JSON leaves out where they are None."""
+    """Fields that JSON leaves out if they are None."""
     further: ClassVar[tuple[str, ...]] = ()
-    """Names of further tables, which `tables` and `render` take like a format; they are written as TSV."""
+    """Names of further tables, which `tables` and `render` accept as a format; they are written as TSV."""
     record: ClassVar[type | None] = None
-    """The type that describes the JSON, where that does not have the fields of the class."""
+    """The type that describes the JSON if its keys are not the fields of the class."""
     keys: ClassVar[Mapping[str, str]] = {}
-    """Keys in JSON of fields that cannot have that name."""
+    """JSON keys of fields whose key is not a possible name."""
 
     @abstractmethod
     def tables(self, form: str = "text") -> Sequence[Table]:
@@ -80,16 +79,16 @@ class Result(ABC):
 
     def figure(self) -> Any:
         """The result as a matplotlib figure."""
-        msg = f"there is no figure of {type(self).__name__}"
+        msg = f"{type(self).__name__} has no figure"
         raise RecipeError(msg)
 
     def render(self, form: str = "text", *, decimals: int | None = None) -> str:
-        """The result as one text that ends with a newline."""
+        """The result as text in a format, with a newline at its end."""
         if form == "json":
             return json_text({"nlgauge": __version__, **self.to_dict()})
         width = self.decimals if decimals is None else decimals
-        written = "tsv" if form in self.further else form
-        return "\n".join(table.write(written, width=width, line=self.line) for table in self.tables(form))
+        syntax = "tsv" if form in self.further else form
+        return "\n".join(table.write(syntax, width=width, line=self.line) for table in self.tables(form))
 
     def save_figure(self, path: str | Path) -> None:
         """Write the figure as .png, .svg or .pdf (extra `nlgauge[plot]`)."""
@@ -104,7 +103,7 @@ class Result(ABC):
 
     @classmethod
     def from_dict(cls, record: Mapping[str, Any]) -> Self:
-        """A result from what `to_dict` made of it; JSON between the two changes nothing."""
+        """Make a result of the dict that `to_dict` returns, also after it was written as JSON."""
         name = record.get("format") if isinstance(record, Mapping) else None
         if name != cls.format:
             msg = f"the format of a {cls.__name__} must be {cls.format!r}, got {name!r}"
@@ -112,23 +111,23 @@ class Result(ABC):
         try:
             result: Self = from_fields(cls, record)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
-            msg = f"the dict is not one of {cls.__name__}.to_dict(): {error!r}"
+            msg = f"expected a dict of {cls.__name__}.to_dict(): {error!r}"
             raise InputError(msg) from error
         return result
 
     @classmethod
     def schema(cls) -> dict[str, Any]:
-        """The JSON Schema of `to_dict`, and of JSON files, which name the version of nlgauge too."""
+        """The JSON Schema of `to_dict` and of JSON files."""
         head = {"nlgauge": schema_of(str), "warnings": schema_of(list[str])}
         return schema_of_document(cls, cls.format, record=cls.record, **head)
 
     def flat_columns(self) -> Mapping[str, Any]:
-        """The result as one flat table for programs: lists or arrays of one length, by the name of their column."""
-        msg = f"{type(self).__name__} has no flat table; its tables are those of render() and tables()"
+        """The result as one flat table: lists or arrays of equal length by column."""
+        msg = f"{type(self).__name__} has no flat table; use render() or tables()"
         raise RecipeError(msg)
 
     def metadata(self) -> dict[str, str]:
-        """What an Arrow table has next to the columns: format, version and, where there is one, the signature."""
+        """Metadata of an Arrow table: format, version and, if there is one, the signature."""
         signature = getattr(self, "signature", None)
         head = {"nlgauge": __version__, "format": self.format}
         return head if signature is None else head | {"signature": str(signature)}
@@ -141,7 +140,7 @@ class Result(ABC):
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """The columns for polars, DuckDB, pyarrow and others that read Arrow (extra `nlgauge[cluster]`)."""
         pyarrow = require("pyarrow", "cluster")
-        # A number that is not defined (nan) is null.
+        # An undefined number (nan) is null.
         arrays = {name: pyarrow.array(values, from_pandas=True) for name, values in self.flat_columns().items()}
         return pyarrow.table(arrays, metadata=self.metadata()).__arrow_c_stream__(requested_schema)
 
@@ -150,15 +149,15 @@ class Result(ABC):
 
 
 class ComponentsResult(Result):
-    """Base of results with an array per component, each of which is an attribute, too (`score.f1`).
+    """Base of results with an array per component, each also an attribute (`score.f1`).
 
-    Arrays and mappings cannot be changed: a result is signed.
+    Arrays and mappings are read-only, because the result has a signature.
     """
 
     components_in: ClassVar[str]
-    """The field that has the arrays."""
+    """The field with the arrays."""
     mappings: ClassVar[tuple[str, ...]]
-    """All fields that are mappings."""
+    """The fields that are mappings."""
 
     def __post_init__(self) -> None:
         arrays = getattr(self, self.components_in)
@@ -167,7 +166,7 @@ class ComponentsResult(Result):
             object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
 
     def __getstate__(self) -> dict[str, Any]:
-        # The read-only views of mappings do not pickle; their content does.
+        # Read-only views of mappings cannot be pickled, but dicts can.
         return self.__dict__ | {name: dict(getattr(self, name)) for name in self.mappings}
 
     def __setstate__(self, state: Mapping[str, Any]) -> None:
@@ -178,16 +177,17 @@ class ComponentsResult(Result):
         return sorted({*super().__dir__(), *filter(str.isidentifier, getattr(self, self.components_in))})
 
     def __getattr__(self, name: str) -> NDArray[np.float64]:
-        # Only called for names that are not fields: a component, or an honest error.
+        # Only called for names that are not fields.
         arrays: Mapping[str, NDArray[np.float64]] = self.__dict__.get(self.components_in, {})
         if name in arrays:
             return arrays[name]
-        msg = f"{self.__dict__.get('metric', type(self).__name__)} has no component {name!r}; it has {list(arrays)}"
+        label = self.__dict__.get("metric", type(self).__name__)
+        msg = f"{label} has no component {name!r}; components: {', '.join(arrays)}"
         raise AttributeError(msg)
 
 
 def read_only(values: NDArray[Any]) -> NDArray[Any]:
-    """A view that cannot be written to, so that the array of whoever computed it stays as it is."""
+    """A read-only view; the array itself stays writable for its owner."""
     view = np.asarray(values).view()
     view.flags.writeable = False
     return view
@@ -198,7 +198,7 @@ _UNIONS = (Union, types.UnionType)
 
 
 def to_plain(value: Any) -> Any:
-    """The value as JSON has it.
+    """Convert a value to plain values for JSON.
 
     >>> to_plain({"score": np.array([0.5, np.nan, np.inf]), "n": (1, 2)})
     {'score': [0.5, None, None], 'n': [1, 2]}
@@ -225,7 +225,7 @@ def fields_to_plain(value: Any) -> dict[str, Any]:
     kind = value.__class__
     optional = getattr(kind, "optional", ())
     plain: dict[str, Any] = {}
-    for name in _written(kind):
+    for name in _json_names(kind):
         entry = getattr(value, name)
         if entry is not None or name not in optional:
             plain[_key(kind, name)] = to_plain(entry)
@@ -235,7 +235,7 @@ def fields_to_plain(value: Any) -> dict[str, Any]:
 
 
 def from_plain(kind: Any, value: Any) -> Any:
-    """The value of a type from what `to_plain` made of it; a TypeError, KeyError or ValueError if it is not."""
+    """Make a value of a type from plain values; raises TypeError, KeyError or ValueError if they do not fit."""
     origin, inner = get_origin(kind), get_args(kind)
     if origin in _UNIONS:
         return _from_union(inner, value)
@@ -264,7 +264,7 @@ def from_plain(kind: Any, value: Any) -> Any:
 
 
 def schema_of(kind: Any) -> dict[str, Any]:
-    """The JSON Schema (2020-12) of what `to_plain` makes of values of a type.
+    """The JSON Schema (2020-12) of values of a type.
 
     >>> schema_of(tuple[int, ...])
     {'type': 'array', 'items': {'type': 'integer'}}
@@ -307,7 +307,7 @@ def schema_of_fields(kind: Any) -> dict[str, Any]:
     """The JSON Schema of a record."""
     hints = _hints(kind)
     properties: dict[str, Any] = {}
-    for name in _written(kind):
+    for name in _json_names(kind):
         properties[_key(kind, name)] = schema_of(hints[name])
         if name == "signature":
             properties["short_signature"] = schema_of(str)
@@ -331,12 +331,12 @@ def schema_of_document(kind: type, name: str, *, record: Any = None, **head: Any
 
 
 class Document:
-    """Base of classes that are written as JSON files and are neither results nor frozen tables."""
+    """Base of classes written as JSON files that are neither results nor frozen tables."""
 
     format: ClassVar[str] = ""
     """The name and version of the JSON, such as `nlgauge-plan/1`."""
     record: ClassVar[type | None] = None
-    """The type that describes the JSON, where that does not have the fields of the class."""
+    """The type that describes the JSON if its keys are not the fields of the class."""
 
     def to_document(self) -> dict[str, Any]:
         """The fields as plain values, with the format and the version of nlgauge."""
@@ -349,37 +349,37 @@ class Document:
 
 
 def is_record(kind: Any) -> bool:
-    """Whether values of a type have named fields: a dataclass or a named tuple, but not a set of options."""
+    """Whether a type is a dataclass or a named tuple, but not an `OptionSet`."""
     if not isinstance(kind, type) or issubclass(kind, OptionSet):
         return False
     return is_dataclass(kind) or (issubclass(kind, tuple) and hasattr(kind, "_fields"))
 
 
 def _has_own_form(kind: Any) -> bool:
-    """Whether a type writes and reads itself."""
+    """Whether a type has its own `to_dict` and `from_dict`."""
     return isinstance(kind, type) and hasattr(kind, "to_dict") and hasattr(kind, "from_dict")
 
 
-def _names(kind: type) -> tuple[str, ...]:
+def _field_names(kind: type) -> tuple[str, ...]:
     return tuple(entry.name for entry in fields(kind)) if is_dataclass(kind) else kind._fields  # type: ignore[attr-defined]
 
 
 @cache
-def _written(kind: type) -> tuple[str, ...]:
-    """Fields and properties that are in JSON: `computed` adds properties, `unwritten` leaves fields out."""
+def _json_names(kind: type) -> tuple[str, ...]:
+    """Fields and properties in JSON: `computed` adds properties, `unwritten` leaves out fields."""
     left_out = getattr(kind, "unwritten", ())
-    return (*(name for name in _names(kind) if name not in left_out), *getattr(kind, "computed", ()))
+    return (*(name for name in _field_names(kind) if name not in left_out), *getattr(kind, "computed", ()))
 
 
 def _key(kind: type, name: str) -> str:
-    """The key of a field in JSON: its name, unless the class has another one in `keys`."""
+    """The JSON key of a field: its name, or the one in `keys`."""
     key: str = getattr(kind, "keys", {}).get(name, name)
     return key
 
 
 @cache
 def _hints(kind: type) -> Mapping[str, Any]:
-    """Types of fields, and of the properties that are written."""
+    """Types of the fields and of the computed properties."""
     hints = get_type_hints(kind)
     for name in getattr(kind, "computed", ()):
         hints[name] = get_type_hints(getattr(kind, name).fget)["return"]
@@ -387,21 +387,21 @@ def _hints(kind: type) -> Mapping[str, Any]:
 
 
 def from_fields(kind: Any, record: Mapping[str, Any]) -> Any:
-    """A record from its fields as plain values."""
+    """Make a record of its fields as plain values."""
     hints = _hints(kind)
-    return kind(**{name: from_plain(hints[name], record[_key(kind, name)]) for name in _read(kind, record)})
+    return kind(**{name: from_plain(hints[name], record[_key(kind, name)]) for name in _names_to_read(kind, record)})
 
 
-def _read(kind: Any, record: Mapping[str, Any]) -> Iterator[str]:
-    """Fields to be read: all that are written; one with a default may be missing."""
-    optional = _optional(kind)
-    for name in _names(kind):
+def _names_to_read(kind: Any, record: Mapping[str, Any]) -> Iterator[str]:
+    """Names of the fields to read; fields with a default may be missing."""
+    optional = _names_with_default(kind)
+    for name in _field_names(kind):
         if _key(kind, name) in record or name not in optional:
             yield name
 
 
-def _optional(kind: Any) -> set[str]:
-    """Fields with a default."""
+def _names_with_default(kind: Any) -> set[str]:
+    """Names of the fields with a default."""
     if not is_dataclass(kind):
         return set(kind._field_defaults)
     return {e.name for e in fields(kind) if e.default is not MISSING or e.default_factory is not MISSING}

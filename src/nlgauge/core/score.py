@@ -1,4 +1,4 @@
-"""What a metric returns: named per-segment arrays, their means, and the signature that says how."""
+"""Scores of one system under one metric: arrays per segment, system scores, notes and the signature."""
 
 from __future__ import annotations
 
@@ -45,101 +45,101 @@ SegmentNotes: TypeAlias = Mapping[str, tuple[int, ...]]
 
 
 class Note(NamedTuple):
-    """Something that had to be decided about a text, or that happened to it."""
+    """A kind of note about a segment, such as `truncated` or `empty`."""
 
     name: str
     meaning: str
-    """What its count in a signature means."""
+    """The meaning of its count in a signature."""
     message: str
-    """What a warning says; `{metric}` stands for the name of the metric."""
+    """The text of the warning; `{metric}` stands for the name of the metric."""
     reason: str = ""
-    """What the explanation of a pair says."""
+    """The text in the explanation of a pair."""
     warning: type[NlgaugeWarning] | None = None
-    """None: it is counted, and no reason for a warning."""
+    """None: it is counted without a warning."""
 
 
-#: Notes that any metric may have.
+#: Notes of all metrics.
 COMMON_NOTES = (
     Note(
         "truncated",
-        "segments in which a text was cut at the limit",
+        "segments with a truncated text",
         "texts were truncated",
         warning=TruncationWarning,
     ),
     Note(
         "empty",
-        "segments in which a side had no token",
+        "segments with an empty hypothesis or reference",
         "empty texts",
-        "a text is empty, so there is nothing to align",
+        "a text is empty, so nothing can be aligned",
         EmptyTextWarning,
     ),
     Note(
         "zero_weight",
-        "segments in which idf, or the removal of tokens, left a text without weight",
-        "idf, or the removal of tokens, left texts without weight",
+        "segments with a text that idf or token filters left without weight",
+        "no weight left by idf or token filters",
         "idf gave a text no weight, so all its tokens weigh the same",
         ZeroWeightWarning,
     ),
     Note(
         "unconverged",
-        "segments in which an iteration stopped before it converged",
+        "segments whose Sinkhorn iteration did not converge",
         "Sinkhorn did not converge",
         "Sinkhorn did not converge, so the score is approximate",
         ConvergenceWarning,
     ),
     Note(
         "unknown",
-        "in the recipe: what a text of nothing but unknown tokens gets (zero, or score: as it is); "
-        "in the run: segments with tokens that the model does not know",
+        "in the recipe: treatment of texts with unknown tokens only (zero or score); "
+        "in the run: segments with tokens unknown to the model",
         "words without a vector were left out",
-        "a text holds nothing but tokens unknown to the model",
+        "a text has unknown tokens only",
         UnknownWordWarning,
     ),
     Note(
         "windows",
-        "segments in which a text was read in windows",
+        "segments with a text that was read in windows",
         "texts were read in windows",
         warning=WindowsWarning,
     ),
 )
 
-#: All notes by name, in the order in which they are shown.
+#: All notes by name, in the order of display.
 NOTES: dict[str, Note] = {note.name: note for note in COMMON_NOTES}
 declare_fields({note.name: note.meaning for note in COMMON_NOTES})
 
 
 def declare_note(note: Note) -> Note:
-    """Add a note that a metric may have."""
+    """Register a note of a metric."""
     declare_fields({note.name: note.meaning})
     return NOTES.setdefault(note.name, note)
 
 
-#: Notes that are counted even where there is none.
+#: Notes whose count is given even if it is 0.
 _ALWAYS_COUNTED = ("truncated", "empty", "zero_weight")
 
 
 def count_notes(notes: SegmentNotes) -> dict[str, int]:
-    """How many segments each note names; most are counted only where there is one."""
+    """Count segments by note; most notes are left out if their count is 0."""
     return dict.fromkeys(_ALWAYS_COUNTED, 0) | {name: len(segments) for name, segments in notes.items()}
 
 
 def join_notes(notes: Iterable[SegmentNotes]) -> SegmentNotes:
-    """What is noted in one of them or more."""
+    """Join notes: a segment has the notes that it has in any of them."""
     joined: dict[str, set[int]] = {}
-    for own in notes:
-        for name, segments in own.items():
+    for mapping in notes:
+        for name, segments in mapping.items():
             joined.setdefault(name, set()).update(segments)
     return order_notes({name: sorted(segments) for name, segments in joined.items()})
 
 
 def order_notes(notes: Mapping[str, Iterable[int]]) -> SegmentNotes:
-    """The notes that name a segment, in one order."""
+    """Sort notes by the order of display, and leave out those without a segment."""
     return {name: segments for name in {**NOTES, **notes} if (segments := tuple(notes.get(name, ())))}
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Origin:
-    """What a score was computed from, for those who want to look at a segment again."""
+    """The texts, recipe and options behind a score, for explanations of its segments."""
 
     metric: Metric
     corpus: Corpus
@@ -169,7 +169,7 @@ class _ScoreRecord(SystemRecord):
 
 
 class ScoreRecord(_ScoreRecord, total=False):
-    """The JSON of a score: a row per segment, where `Score` has an array per component."""
+    """The JSON of a score, with a row per segment; `Score` has an array per component."""
 
     distances: list[str]
     corpus: dict[str, float]
@@ -185,7 +185,7 @@ class Score(ComponentsResult):
 
     The number to report is `system_score`, for every metric. `segments` maps a component's name to one value per
     segment; each is an attribute too (`score.f1`). `main` names the component that stands for the metric. A result
-    is signed, so its arrays cannot be changed; copy one to work on it.
+    has a signature, so its arrays are read-only; copy an array to change it.
     """
 
     format = "nlgauge-score-1"
@@ -203,13 +203,13 @@ class Score(ComponentsResult):
     best_reference: NDArray[np.int64] | None = None
     alignments: tuple[Alignment | Flow | None, ...] | None = None
     corpus: Mapping[str, float] = field(default_factory=dict)
-    """Scores of the whole system by component, where they are no means over segments (BLEU counts them all)."""
+    """System scores by component that are not means over segments (BLEU, chrF)."""
     distances: tuple[str, ...] = ()
-    """Components that are better when they are lower, beside a main component that is not one of them."""
+    """Components for which lower is better, if for the main one higher is better."""
     statistics: CorpusCounts | None = None
-    """Counts behind the score of the whole system, where `corpus` has one: segments can be resampled by them."""
+    """Counts per segment behind the scores in `corpus`, needed to resample segments."""
     origin: Origin | None = None
-    """The texts and the recipe; not in files and pickles, which would hold every text once per metric."""
+    """The texts and the recipe; not in files and pickles, which would repeat the texts for every metric."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -226,14 +226,14 @@ class Score(ComponentsResult):
     def system_score(self) -> float:
         """The number to report: the system's score of the main component.
 
-        It is what the metric computes on the whole corpus, where it does so (BLEU, chrF), and else the mean over
-        segments. It is `"score"` in `to_dict` and in JSON.
+        For BLEU and chrF it is computed on the whole corpus, for other metrics it is the mean over segments. Its key
+        in `to_dict` and in JSON is `"score"`.
         """
         return self.system_scores[self.main]
 
     @property
     def mean(self) -> float:
-        """Mean of the main component over segments; for BLEU and chrF that is not the system's score."""
+        """Mean of the main component over segments; for BLEU and chrF that is not the system score."""
         return self.means[self.main]
 
     @property
@@ -243,12 +243,12 @@ class Score(ComponentsResult):
 
     @property
     def system_scores(self) -> dict[str, float]:
-        """What stands for the system: of every component the score of the whole corpus, or else the mean."""
+        """System score of every component: the corpus score if there is one, else the mean."""
         return self.means | dict(self.corpus)
 
     @property
     def counts(self) -> dict[str, int]:
-        """Number of segments by kind of note, such as truncated, empty or left without weight."""
+        """Number of segments by note, such as truncated or empty."""
         return count_notes(self.notes)
 
     def interval(
@@ -260,19 +260,19 @@ class Score(ComponentsResult):
         resamples: int = 1000,
         seed: int = 12345,
     ) -> Interval:
-        """Interval of a component's mean, or of the score of the whole system (BLEU, chrF).
+        """Confidence interval of a component's mean, or of the corpus score (BLEU, chrF).
 
-        It is a seeded bootstrap, or Student's t for fewer than 30 segments. `documents` names the document of each
-        segment; what is drawn (and counted) is whole documents then.
+        It is a seeded bootstrap, or Student's t for fewer than 30 segments. With `documents`, the document of each
+        segment, whole documents are drawn and counted.
         """
         if component is not None and component not in self.segments:
-            msg = f"{self.metric} has no component {component!r}; it has {list(self.segments)}"
+            msg = f"{self.metric} has no component {component!r}; components: {', '.join(self.segments)}"
             raise InputError(msg)
         name = component or self.main
         if not self.has_interval(name):
             msg = (
-                f"{name} of {self.metric} is computed on the whole corpus, so the interval of a mean does not fit "
-                "it, and the counts to resample are not with this score; score the texts again"
+                f"{name} of {self.metric} is computed on the whole corpus, and the counts to resample are missing; "
+                "score the texts again"
             )
             raise InputError(msg)
         if len(self) < 2:
@@ -291,15 +291,13 @@ class Score(ComponentsResult):
         return bootstrap_mean(self.segments[name], **options)
 
     def has_interval(self, component: str | None = None) -> bool:
-        """Whether a component can be resampled: it is a mean, or the counts behind the corpus score are here."""
+        """Whether a component can be resampled: it is a mean, or its counts are available."""
         name = component or self.main
         return name not in self.corpus or (name == self.main and self.statistics is not None)
 
     def explain(self, segment: int, **options: Unpack[SegmentKeywords]) -> Any:
-        """The `Explanation` of a segment (from 0); options are those of `nlgauge.explain_pair`."""
-        study = importlib.import_module(
-            "nlgauge.studies.explain.pairs"
-        )  # a later layer, loaded where it is asked for
+        """Explain a segment (from 0); options are those of `nlgauge.explain_pair`."""
+        study = importlib.import_module("nlgauge.studies.explain.pairs")  # a later layer, so it is imported here
         return study.explain_segments(self, [segment], **options)[0]
 
     def rows(self) -> Iterator[dict[str, Any]]:
@@ -315,7 +313,7 @@ class Score(ComponentsResult):
             yield row
 
     def to_dict(self, *, segments: bool = True) -> dict[str, Any]:
-        """Everything as plain Python values; the same input gives the same JSON bytes."""
+        """Plain Python values, ready for JSON; the same input gives the same bytes."""
         record: dict[str, Any] = {
             "format": self.format,
             "system": self.system,
@@ -339,7 +337,7 @@ class Score(ComponentsResult):
 
     @classmethod
     def from_dict(cls, record: Mapping[str, Any]) -> Score:
-        """A result from what `to_dict` made of it, segments included; JSON between the two changes nothing.
+        """Make a score of the dict that `to_dict` returns, segments included.
 
         >>> score = Score.from_dict({"system": None, "metric": "chrf", "main": "score", "higher_is_better": True,
         ...     "signature": "chrf|nlgauge:0.2.0", "segments": [{"segment": 0, "score": 50.0}]})
@@ -347,25 +345,25 @@ class Score(ComponentsResult):
         50.0
         """
         if not isinstance(record, Mapping):
-            msg = f"expected the dict of a score, as Score.to_dict() gives it, got {type(record).__name__}"
+            msg = f"expected a dict of Score.to_dict(), got {type(record).__name__}"
             raise InputError(msg)
-        if record.get("format", cls.format) != cls.format:  # a score in a table has none of its own
+        if record.get("format", cls.format) != cls.format:  # a score in a table has no format
             msg = f"the format of a Score must be {cls.format!r}, got {record['format']!r}"
             raise FileFormatError(msg)
         try:
-            return _from_record(cls, record)
+            return _make_score(cls, record)
         except KeyError as error:
             name = error.args[0]
-            fix = " (to_dict(segments=True) has them)" if name == "segments" else ""
-            msg = f"the dict of a score needs {name!r}, which is missing{fix}"
+            fix = "; use to_dict(segments=True)" if name == "segments" else ""
+            msg = f"the dict of a score has no {name!r}{fix}"
             raise InputError(msg) from error
 
     @classmethod
     def merge(cls, scores: Sequence[Score]) -> Score:
-        """One score of scores of one recipe and system on different segments, in the order given.
+        """Merge scores of one recipe and system on different segments, in this order.
 
-        It is what scoring all segments in one call gives, bit for bit. What would not be is refused: scores that look
-        at their own corpus (`idf=refs`, SentSim's ranges over the corpus) unless that was the same one.
+        The result is the same as scoring all segments in one call, bit for bit. Scores that depend on their corpus
+        (`idf=refs`, SentSim with `bounds=corpus`) are refused unless that was the same corpus.
 
         >>> import nlgauge
         >>> cats, dogs = (nlgauge.score([text], [text]) for text in ("A cat sat.", "A dog ran."))
@@ -377,14 +375,14 @@ class Score(ComponentsResult):
         return merge_scores(scores)
 
     def tables(self, form: str = "text") -> list[Table]:
-        """The score of the system, by component; `ScoreTable.tables` has more options."""
-        return self._alone().tables(form)
+        """The system scores as a table; `ScoreTable.tables` has more options."""
+        return self._as_table().tables(form)
 
     def flat_columns(self) -> dict[str, Any]:
         """A row per segment."""
-        return self._alone().flat_columns()
+        return self._as_table().flat_columns()
 
-    def _alone(self) -> ScoreTable:
+    def _as_table(self) -> ScoreTable:
         from nlgauge.core.score_table import ScoreTable
 
         return ScoreTable((self,))
@@ -397,14 +395,14 @@ class Score(ComponentsResult):
         return f"<{self.metric}{system}: {means} over {segments} | {format_signature(self.signature)}>"
 
 
-def _from_record(kind: type[Score], record: Mapping[str, Any]) -> Score:
+def _make_score(kind: type[Score], record: Mapping[str, Any]) -> Score:
     rows = record["segments"]
     if not rows:
-        msg = "the dict of a score needs at least one segment, got none"
+        msg = "the dict of a score has no segments"
         raise InputError(msg)
     names = [name for name in rows[0] if name not in {"segment", "best_reference", "alignment"}]
     if record["main"] not in names:
-        msg = f"the dict of a score has no component {record['main']!r} (main); it has {names}"
+        msg = f"the dict of a score has no component {record['main']!r} (main); components: {', '.join(names)}"
         raise InputError(msg)
     best = [row["best_reference"] for row in rows] if "best_reference" in rows[0] else None
     matches = None
@@ -425,11 +423,11 @@ def _from_record(kind: type[Score], record: Mapping[str, Any]) -> Score:
         alignments=matches,
         corpus=record.get("corpus", {}),
         distances=tuple(record.get("distances", ())),
-        statistics=_counts(record["statistics"]) if "statistics" in record else None,
+        statistics=_read_counts(record["statistics"]) if "statistics" in record else None,
     )
 
 
-def _counts(record: Mapping[str, Any]) -> CorpusCounts:
+def _read_counts(record: Mapping[str, Any]) -> CorpusCounts:
     from nlgauge.stats.corpus_counts import CorpusCounts
 
     return CorpusCounts.from_dict(record)

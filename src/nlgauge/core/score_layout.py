@@ -14,12 +14,12 @@ r"""Tables of scores of several systems under several metrics.
             with `segments`, a table "NAME, by segment" before each
     TSV, CSV  [system] metric better COMPONENT... [interval low high] signature    one row per score; or
             [system] metric segment COMPONENT... [best_reference] signature      one row per segment
-            metric is the title of its block of text: two recipes of one metric are told apart
+            metric is the title of its block in text, so two recipes of one metric have different names
     Markdown, HTML  the blocks of text, for pull requests and notebooks
     LaTeX   a booktabs tabular, systems as rows, the metrics' components as columns; signatures as % comments
 
 COMPONENT... is the union over all scores, with empty cells where a metric has no such component. The system
-column is left out when no score has a system. No row is marked as best: a higher mean alone is no finding.
+column is left out if no score has a system. No row is marked as best: a higher mean alone is not a finding.
 """
 
 from __future__ import annotations
@@ -42,16 +42,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Confidence:
-    """How to make the interval around each score's main component (`nlgauge.stats.resampling.bootstrap_mean`)."""
+    """Options of the confidence interval of each score's main component."""
 
     level: float = 0.95
     resamples: int = 1000
     seed: int = 12345
     documents: tuple[str, ...] | None = None
-    """The document of each segment; whole documents are drawn then."""
+    """The document of each segment, to draw whole documents."""
 
     def __post_init__(self) -> None:
-        from nlgauge.stats.numeric import LEAST_RESAMPLES  # which scores without intervals do not need
+        from nlgauge.stats.numeric import (
+            LEAST_RESAMPLES,
+        )  # imported here because tables without intervals do not need it
 
         for name, value, fits, expected in (
             ("level", self.level, 0 < self.level < 1, "between 0 and 1"),
@@ -64,7 +66,7 @@ class Confidence:
 
     @property
     def percent(self) -> str:
-        """The level in per cent, without the noise of binary fractions."""
+        """The level in per cent, rounded to 10 digits."""
         return f"{100 * self.level:.10g}"
 
 
@@ -93,30 +95,30 @@ def score_tables(
 
 
 def metric_titles(scores: Sequence[Score]) -> dict[int, str]:
-    """By identity of a score, the name of its metric, with what tells recipes apart where there are several."""
+    """The title of each score by its identity: the metric, and the fields that differ between its recipes."""
     return {id(score): title for title, part in _by_recipe(scores) for score in part}
 
 
 def check_scores(scores: Sequence[Score], form: str, *, segments: bool, confidence: Confidence | None) -> None:
     """Refuse options that do not go together, and scores that are not numbers."""
     if segments and form == "latex":
-        msg = "LaTeX tables have no rows for segments; ask for text, json or tsv, or leave out segments"
+        msg = "LaTeX tables have no rows for segments; use text, json or tsv, or leave out segments"
         raise RecipeError(msg)
     if segments and confidence is not None and form in ("tsv", "csv"):
-        msg = "an interval belongs to a system, not to a segment's row in TSV; leave out confidence or segments"
+        msg = "tables of segments in TSV and CSV have no intervals; leave out confidence or segments"
         raise RecipeError(msg)
     if not scores:
-        msg = "nothing to report: expected at least one score, got none"
+        msg = "no scores to print: expected at least one"
         raise InputError(msg)
     for score in scores:
-        of = f"{score.metric} of {score.system!r}" if score.system is not None else score.metric
+        label = f"{score.metric} of {score.system!r}" if score.system is not None else score.metric
         if not len(score):
-            msg = f"{of} has no segments, so it has no mean; score at least one segment"
+            msg = f"{label} has no segments; score at least one"
             raise InputError(msg)
         for component, values in score.segments.items():
             if not np.isfinite(values).all():
                 index = int(np.flatnonzero(~np.isfinite(values))[0])
-                msg = f"{of} has {component} = {float(values[index])!r} at segment {index}; expected a number"
+                msg = f"{label}, segment {index}: {component} must be a finite number, got {float(values[index])!r}"
                 raise InputError(msg)
 
 
@@ -146,7 +148,7 @@ def _segment_table(
     """A row per segment; `signed` adds a column with the signature, which text has below the table."""
     extra = ["best_reference"] * any(score.best_reference is not None for score in scores)
     extra += ["signature"] * signed
-    better = ["better"] * signed  # a caption says it in text
+    better = ["better"] * signed  # text has it in the caption
     columns = [*system_column(scores), "metric", *better, "segment", *components_of(scores), *extra]
     rows: list[list[Cell]] = []
     for score in scores:
@@ -177,9 +179,9 @@ def _latex_table(scores: Sequence[Score], confidence: Confidence | None) -> Tabl
         names = _mean_columns(part, confidence)
         columns = [*columns, *names]
         spans = [*spans, Span(title, len(names), _better(part[0]), part[0].distances)]
-        found = {score.system: _means(score, confidence) for score in part}
+        means = {score.system: _means(score, confidence) for score in part}
         for row, system in zip(rows, systems, strict=True):
-            row += _rows(names, [found.get(system, {})])[0]
+            row += _rows(names, [means.get(system, {})])[0]
         notes += _signature_notes(part)
         if part[0].distances:
             notes.append(f"{title}: lower is better: {', '.join(part[0].distances)}")
@@ -188,17 +190,17 @@ def _latex_table(scores: Sequence[Score], confidence: Confidence | None) -> Tabl
 
 
 def _by_recipe(scores: Sequence[Score]) -> list[tuple[str, list[Score]]]:
-    """Scores that belong in one table, with its title.
+    """Scores of one table, with its title.
 
-    A system may come twice under one metric, by two recipes; then each recipe has its table, and the fields
-    on which they differ are in the titles.
+    If a system has scores of two recipes of a metric, each recipe has its table, and the titles contain the fields
+    that differ.
     """
     groups: dict[tuple[str, bool], list[Score]] = {}
     for score in scores:
         groups.setdefault((score.metric, score.higher_is_better), []).append(score)
     titled: list[tuple[str, list[Score]]] = []
     for (metric, _), group in groups.items():
-        parts = _turns(group)
+        parts = _split_repeated(group)
         if len(parts) == 1:
             titled.append((metric, group))
             continue
@@ -210,8 +212,8 @@ def _by_recipe(scores: Sequence[Score]) -> list[tuple[str, list[Score]]]:
     return titled
 
 
-def _turns(scores: Sequence[Score]) -> list[list[Score]]:
-    """The scores split so that no system comes twice in one part."""
+def _split_repeated(scores: Sequence[Score]) -> list[list[Score]]:
+    """Split scores so that a part has no system twice."""
     parts: list[list[Score]] = []
     for score in scores:
         for part in parts:
@@ -224,12 +226,12 @@ def _turns(scores: Sequence[Score]) -> list[list[Score]]:
 
 
 def system_column(scores: Sequence[Score]) -> list[str]:
-    """The name of the column, where a score has a system."""
+    """The name of the system column, or nothing if no score has a system."""
     return ["system"] * any(score.system is not None for score in scores)
 
 
 def components_of(scores: Sequence[Score]) -> list[str]:
-    """The union of their components."""
+    """The components of all scores, each once."""
     return list(dict.fromkeys(name for score in scores for name in score.segments))
 
 
@@ -250,12 +252,12 @@ def _better(score: Score) -> Literal["higher", "lower"]:
 
 
 def _better_of_all(score: Score) -> str:
-    """Of the main component, and of others that are the other way round: `higher, lower: ds_focus`."""
+    """The direction of the main component, and of others that are opposite: `higher, lower: ds_focus`."""
     return _better(score) + (f", lower: {' '.join(score.distances)}" if score.distances else "")
 
 
 def interval_of(score: Score, confidence: Confidence) -> Interval | str:
-    """Of the system's score; or why there is none, where that is no mean and its counts are not here."""
+    """The interval of the system score, or the reason why there is none."""
     try:
         return score.interval(**asdict(confidence))
     except InputError as error:
@@ -265,12 +267,13 @@ def interval_of(score: Score, confidence: Confidence) -> Interval | str:
 
 
 def _interval_notes(scores: Sequence[Score], confidence: Confidence | None) -> list[str]:
-    """How the intervals were made, and why some scores have none."""
+    """Method of the intervals, and the reasons of scores without one."""
     if confidence is None:
         return []
-    found = [interval_of(score, confidence) for score in scores]
-    made = [str(interval) for interval in found if not isinstance(interval, str)]
-    return [*dict.fromkeys(made), *dict.fromkeys(f"no interval: {why}" for why in found if isinstance(why, str))]
+    intervals = [interval_of(score, confidence) for score in scores]
+    methods = [str(interval) for interval in intervals if not isinstance(interval, str)]
+    reasons = [f"no interval: {reason}" for reason in intervals if isinstance(reason, str)]
+    return [*dict.fromkeys(methods), *dict.fromkeys(reasons)]
 
 
 def _bound_names(main: str, confidence: Confidence | None) -> list[str]:
@@ -282,7 +285,7 @@ def _rows(columns: Sequence[str], records: Iterable[Mapping[str, Cell]]) -> list
 
 
 def _cell(value: Cell) -> Cell:
-    """A notebook shows scores that are not numbers, too; `check_scores` refuses them elsewhere."""
+    """The value, or an empty cell for nan, which only notebooks show; `check_scores` refuses it elsewhere."""
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 

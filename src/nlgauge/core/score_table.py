@@ -1,10 +1,10 @@
-"""Scores of several systems and metrics: what `nlgauge.score_systems` returns, what files hold, what tables show.
+"""Scores of several systems and metrics: result of `nlgauge.score_systems`, saved file, table.
 
-A file is complete enough for scores to be compared, tabled or resampled again without scoring:
+Scores in a file can be compared, printed or resampled without scoring again:
 
     {"format": "nlgauge-scores-1", "nlgauge": VERSION,
-     "texts": {"references": DIGEST, "sources": DIGEST},       what the systems were compared with, where it is known
-     "scores": [...],                                          each as `Score.to_dict()` has it, segments included
+     "texts": {"references": DIGEST, "sources": DIGEST},       of the texts, if they are known
+     "scores": [...],                                          each as in `Score.to_dict()`, with segments
      "digest": SHA-256 of texts and scores}
 """
 
@@ -46,8 +46,8 @@ if TYPE_CHECKING:
 
     _ListOfScores = Sequence[Score]
 else:
-    # polars reads any Sequence element by element, before it looks for the Arrow interface; so the table has the
-    # methods of one, and is one for type checkers only.
+    # polars reads any Sequence element by element, before it tries the Arrow interface. So the table has the methods
+    # of a Sequence, and is one for type checkers only.
     class _ListOfScores:
         index, count, __iter__ = Sequence.index, Sequence.count, Sequence.__iter__
         __contains__, __reversed__ = Sequence.__contains__, Sequence.__reversed__
@@ -67,7 +67,7 @@ class ScoreTableRecord(_TableRecord, total=False):
 
 @dataclass(frozen=True, repr=False, eq=False)
 class ScoreTable(Result, FrozenTable, _ListOfScores):
-    """Scores of several systems and metrics; it can be read like a list of `Score`.
+    """Scores of several systems and metrics, which can be read like a list of `Score`.
 
     pandas (`to_frame`), polars, DuckDB and pyarrow read it as a table with a row per metric, system and segment.
 
@@ -83,7 +83,7 @@ class ScoreTable(Result, FrozenTable, _ListOfScores):
 
     scores: tuple[Score, ...]
     texts: Mapping[str, str] = field(default_factory=dict)
-    """Digests of the references and of the sources (`digests_of_texts`), where they are known."""
+    """Digests of the references and of the sources (`digests_of_texts`), if they are known."""
 
     FORMAT: ClassVar[str] = "nlgauge-scores-1"
     KIND: ClassVar[str] = "file of saved scores"
@@ -101,12 +101,12 @@ class ScoreTable(Result, FrozenTable, _ListOfScores):
         higher_is_better: bool = True,
         signature: Signature | None = None,
     ) -> ScoreTable:
-        """Scores that were computed elsewhere: by system a number per segment, all under one metric.
+        """Make a table of numbers computed elsewhere: a number per segment for each system, under one metric.
 
         >>> ScoreTable.from_numbers("wer", {"old": [0.5, 0.75], "new": [0.25, 0.5]}, higher_is_better=False)[1].mean
         0.375
         """
-        from nlgauge.stats.numeric import vector  # scores that are computed here do without statistics
+        from nlgauge.stats.numeric import vector  # imported here because other tables do not need it
 
         if not isinstance(systems, Mapping) or not systems:
             msg = f"scores of {metric!r} must map at least one system to its scores, got {systems!r}"
@@ -142,13 +142,13 @@ class ScoreTable(Result, FrozenTable, _ListOfScores):
         segments: bool = False,
         confidence: Confidence | None = None,
     ) -> list[Table]:
-        """A table per metric, a row per system; for programs and LaTeX one table.
+        """A table per metric with a row per system; one table in TSV, CSV and LaTeX.
 
-        `segments` adds scores of segments, `confidence` intervals.
+        `segments` adds tables of segments, `confidence` adds intervals.
         """
         if form == "segments":
             form, segments = "tsv", True
-        if form != "html":  # a notebook shows what there is
+        if form != "html":  # a notebook also shows scores that are not numbers
             check_scores(self.scores, form, segments=segments, confidence=confidence)
         return score_tables(self.scores, form, segments=segments, confidence=confidence)
 
@@ -163,9 +163,8 @@ class ScoreTable(Result, FrozenTable, _ListOfScores):
     ) -> str:
         """The scores as one text that ends with a newline; options are those of `tables`.
 
-        `decimals` does not apply to JSON, which keeps full numbers.
-        `citations` (BibTeX by metric) are part of text, Markdown and JSON only: TSV, CSV and LaTeX are read by other
-        programs. JSON with segments is a file that `nlgauge.load_scores` reads.
+        `decimals` does not apply to JSON, which has full numbers. `citations` (BibTeX by metric) are written in text,
+        Markdown and JSON only. `nlgauge.load_scores` reads JSON with segments.
         """
         if form == "json":
             check_scores(self.scores, form, segments=segments, confidence=confidence)
@@ -182,7 +181,7 @@ class ScoreTable(Result, FrozenTable, _ListOfScores):
         return "\n".join(blocks)
 
     def flat_columns(self) -> dict[str, Any]:
-        """A row per metric, system and segment; a component that a metric lacks is nan (null in Arrow)."""
+        """A row per metric, system and segment; missing components are nan (null in Arrow)."""
         titles = metric_titles(self.scores)
         columns: dict[str, Any] = {
             "metric": [titles[id(score)] for score in self for _ in range(len(score))],
@@ -201,17 +200,17 @@ class ScoreTable(Result, FrozenTable, _ListOfScores):
         return columns
 
     def metadata(self) -> dict[str, str]:
-        """The signatures too, in the order of the scores."""
+        """Format and version, and the signatures in the order of the scores."""
         return super().metadata() | {"signatures": json.dumps([str(score.signature) for score in self])}
 
     def to_dict(self, *, segments: bool = True, confidence: Confidence | None = None) -> dict[str, Any]:
-        """Plain values, ready for JSON; without `segments` they cannot be read back."""
+        """Plain values, ready for JSON; `from_dict` needs `segments`."""
         records = [_record(score, segments, confidence) for score in self.scores]
         return {"format": self.format, "texts": dict(self.texts), "scores": records}
 
     @classmethod
     def from_dict(cls, record: Mapping[str, Any]) -> ScoreTable:
-        """A table from what `to_dict` made of it."""
+        """Make a table of the dict that `to_dict` returns."""
         name = record.get("format") if isinstance(record, Mapping) else None
         if name != cls.format:
             msg = f"the format of a ScoreTable must be {cls.format!r}, got {name!r}"
@@ -219,7 +218,7 @@ class ScoreTable(Result, FrozenTable, _ListOfScores):
         try:
             return cls.from_content(record)
         except (ContentError, KeyError) as error:
-            msg = f"the dict is not one of ScoreTable.to_dict(): {error}"
+            msg = f"expected a dict of ScoreTable.to_dict(): {error}"
             raise InputError(msg) from error
 
     @property
@@ -237,36 +236,36 @@ class ScoreTable(Result, FrozenTable, _ListOfScores):
     def from_content(cls, content: Mapping[str, Any]) -> ScoreTable:
         texts, records = content["texts"], content["scores"]
         if not isinstance(records, list) or not records or not isinstance(texts, dict):
-            msg = "expected a list of at least one score, and an object of digests of texts"
+            msg = "'scores' must be a list with at least one score, and 'texts' an object of digests"
             raise ContentError(msg)
-        return cls(tuple(_score(number, record) for number, record in enumerate(records)), texts)
+        return cls(tuple(_read_score(number, record) for number, record in enumerate(records)), texts)
 
     def text(self) -> str:
-        """The content of a file, a line per segment."""
+        """The content of a file, with a line per segment."""
         return self.render("json", segments=True)
 
 
 def _record(score: Score, segments: bool, confidence: Confidence | None) -> dict[str, Any]:
-    """A score in the JSON of a table, which names its format once."""
+    """A score in the JSON of a table, without the format, which the table has."""
     record = score.to_dict(segments=segments)
     del record["format"]
     if confidence is None:
         return record
-    rows = {"segments": record.pop("segments")} if segments else {}  # last, because it is long
+    rows = {"segments": record.pop("segments")} if segments else {}  # at the end because it is long
     interval = interval_of(score, confidence)
     if isinstance(interval, str):
         return record | {"interval": None, "no_interval": interval} | rows
     return record | {"interval": {"component": score.main, **interval._asdict()}} | rows
 
 
-def _score(number: int, record: Mapping[str, Any]) -> Score:
+def _read_score(number: int, record: Mapping[str, Any]) -> Score:
     try:
         return Score.from_dict(record)
     except (InputError, SignatureError) as error:
         msg = f"score {number}: {error}"
         raise ContentError(msg) from error
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        msg = f"score {number} is not as nlgauge writes one ({error!r})"
+        msg = f"score {number} is not a score written by nlgauge ({error!r})"
         raise ContentError(msg) from error
 
 
@@ -279,7 +278,7 @@ def save_scores(
 ) -> None:
     """Write scores to a file that `load_scores` and `nlgauge compare` read.
 
-    References and sources are kept as digests only: runs on different test sets are then not taken for one.
+    The file has digests of references and sources, so that runs on different test sets are not mixed up.
     """
     several = (scores,) if isinstance(scores, Score) else tuple(scores)
     texts = dict(scores.texts) if isinstance(scores, ScoreTable) else {}
@@ -287,14 +286,14 @@ def save_scores(
 
 
 def load_scores(path: str | os.PathLike[str]) -> ScoreTable:
-    """The scores in a file that `save_scores` or `nlgauge score -o FILE.json` wrote, bit for bit."""
+    """Load a file written by `save_scores` or `nlgauge score -o FILE.json`; the numbers are the same bit for bit."""
     return ScoreTable.load(Path(path))
 
 
 def digests_of_texts(
     references: Sequence[str | Sequence[str]] | None, sources: Sequence[str] | None
 ) -> dict[str, str]:
-    """What the systems were compared with, as digests."""
+    """Digests of the texts that systems are compared with."""
     digests: dict[str, str] = {}
     if references is not None:
         groups = [[group] if isinstance(group, str) else list(group) for group in references]
@@ -305,7 +304,7 @@ def digests_of_texts(
 
 
 def merge_scores(scores: Sequence[Score]) -> Score:
-    """All segments of the scores, in the order given; what does not go together is refused."""
+    """Merge scores of one recipe and system on different segments, in this order."""
     scores = list(scores)
     if not scores:
         msg = "Score.merge needs at least one score, got none"
@@ -316,53 +315,58 @@ def merge_scores(scores: Sequence[Score]) -> Score:
             raise InputError(msg)
     first = scores[0]
     for number, score in enumerate(scores[1:], start=1):
-        _check(first, score, number)
-    notes = _notes(scores)
-    best, alignments, counts = (_of_all(scores, name) for name in ("best_reference", "alignments", "statistics"))
+        _check_mergeable(first, score, number)
+    notes = _merge_notes(scores)
+    best, alignments, counts = (
+        _field_of_all(scores, name) for name in ("best_reference", "alignments", "statistics")
+    )
     statistics = None
     if counts is not None:
         statistics = replace(counts[0], counts=np.concatenate([part.counts for part in counts]))
     return replace(
         first,
         segments={name: np.concatenate([score.segments[name] for score in scores]) for name in first.segments},
-        signature=_signature(scores, notes),
+        signature=_merge_signatures(scores, notes),
         notes=notes,
         best_reference=None if best is None else np.concatenate(best),
         alignments=None if alignments is None else tuple(chain(*alignments)),
-        corpus=_corpus(first, statistics),
+        corpus=_merge_corpus(first, statistics),
         statistics=statistics,
         origin=None,
     )
 
 
-def _of_all(scores: Sequence[Score], name: str) -> list[Any] | None:
-    """A field of each score, where all have it."""
+def _field_of_all(scores: Sequence[Score], name: str) -> list[Any] | None:
+    """A field of each score, or None if a score lacks it."""
     values = [getattr(score, name) for score in scores]
     return None if any(value is None for value in values) else values
 
 
-def _check(first: Score, other: Score, number: int) -> None:
+def _check_mergeable(first: Score, other: Score, number: int) -> None:
     if first.system != other.system:
-        msg = f"scores[{number}] is of system {other.system!r}, and scores[0] of {first.system!r}; merge each system"
+        msg = f"scores[{number}] is of system {other.system!r}, scores[0] of {first.system!r}; merge each system"
         raise InputError(msg)
     counts = {**first.notes, **other.notes, **count_notes({})}
     differing = [
-        one
-        for one in first.signature.difference(other.signature)
-        if (one.part == "recipe" and (one.field != "refs" or "source" in {one.left, one.right}))
-        or (one.part == "run" and one.key not in counts and one.key != "errors")
+        difference
+        for difference in first.signature.difference(other.signature)
+        if (
+            difference.part == "recipe"
+            and (difference.field != "refs" or "source" in {difference.left, difference.right})
+        )
+        or (difference.part == "run" and difference.key not in counts and difference.key != "errors")
     ]
     if differing or set(first.segments) != set(other.segments):
-        found = "; ".join(f"{one.key}: {one.left} and {one.right}" for one in differing) or "other components"
+        fields = "; ".join(f"{d.key}: {d.left} and {d.right}" for d in differing) or "other components"
         msg = (
-            f"scores[{number}] was made otherwise than scores[0] ({found}), so that the two are not one score; score "
-            "them with one recipe, and with frozen tables where it looks at the corpus (idf=FILE, bounds=FILE)"
+            f"cannot merge: scores[0] and scores[{number}] have different recipes ({fields}); score them with one "
+            "recipe, and with frozen tables if it depends on the corpus (idf=FILE, bounds=FILE)"
         )
         raise InputError(msg)
 
 
-def _notes(scores: Sequence[Score]) -> SegmentNotes:
-    """What is noted of each segment, under its new number."""
+def _merge_notes(scores: Sequence[Score]) -> SegmentNotes:
+    """The notes of all scores, with the new numbers of the segments."""
     starts = np.cumsum([0, *(len(score) for score in scores)]).tolist()
     moved = [
         {name: tuple(segment + start for segment in segments) for name, segments in score.notes.items()}
@@ -371,7 +375,7 @@ def _notes(scores: Sequence[Score]) -> SegmentNotes:
     return join_notes(moved)
 
 
-def _signature(scores: Sequence[Score], notes: SegmentNotes) -> Signature:
+def _merge_signatures(scores: Sequence[Score], notes: SegmentNotes) -> Signature:
     first = scores[0].signature
     counts = {score.signature.recipe.get("refs") for score in scores}
     recipe = dict(first.recipe) | ({"refs": "var"} if len(counts) > 1 else {})
@@ -380,15 +384,15 @@ def _signature(scores: Sequence[Score], notes: SegmentNotes) -> Signature:
     return Signature(first.metric, recipe, run | ({"errors": str(left_out)} if left_out else {}))
 
 
-def _corpus(first: Score, statistics: CorpusCounts | None) -> Mapping[str, float]:
-    """Scores of the whole corpus, where they are no means: from the counts of all segments."""
+def _merge_corpus(first: Score, statistics: CorpusCounts | None) -> Mapping[str, float]:
+    """The corpus scores, from the counts of all segments."""
     if not first.corpus:
         return {}
     metric = first.origin.metric if first.origin is not None else recipe_from_signature(first.signature)
     if statistics is None or not isinstance(metric, TextMetric):
         msg = (
-            f"{first.metric} is computed on the whole corpus, and the counts it is made of are not with these "
-            "scores, so that they cannot be merged; score the texts in one call"
+            f"cannot merge: {first.metric} is computed on the whole corpus, and the counts of segments are missing; "
+            "score the texts in one call"
         )
         raise InputError(msg)
     return metric.corpus_scores(statistics)

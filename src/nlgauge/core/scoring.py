@@ -1,6 +1,6 @@
-"""Functions that most users need: `score`, `score_systems`, and the `Accumulator` of scores that come in batches.
+"""Scoring functions: `score`, `score_systems`, and the `Accumulator` for segments that come in batches.
 
-All build recipes and hand them to the runner.
+They parse metrics and options to recipes, and pass them to `run_metrics`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from nlgauge.core.options import did_you_mean
 from nlgauge.core.pipeline import run_metrics
 from nlgauge.core.prepare import SignatureCheck
 from nlgauge.core.registry import (
-    METRICS,
     metric_name,
     parse_metric,
     recipe_from_signature,
@@ -38,16 +37,16 @@ if TYPE_CHECKING:
 
     from nlgauge.core.keywords import ScoreKeywords
 
-#: A metric as a call names it: in text, as a recipe, or by the signature that is to come out again.
+#: A metric of a call: text, a recipe, or a signature that must be reproduced.
 AnyMetric: TypeAlias = str | Metric | Signature
 
 #: One metric, or several.
 Metrics: TypeAlias = AnyMetric | Sequence[AnyMetric]
 
-#: Fields of a signature that may come out differently, with a warning. Any other makes another score.
+#: Fields that may differ from those of a given signature, with a warning. Any other difference is an error.
 _MAY_DIFFER = ("refs", "model", *VERSION_FIELDS)
 
-#: Of these, those that say nothing about how a score is computed where they are missing.
+#: Of these, fields that may be missing without a warning.
 _NAMES_ONLY = ("sig",)
 
 
@@ -66,20 +65,20 @@ def score(
         hyps: The system's outputs, one text per segment.
         refs: References per segment: a string, or a list of strings whose number may vary.
         metric: A name (`"bertscore"`), a name with options (`"bertscore:layer=4,idf=refs"`), a recipe
-            (`BERTScore(layer=4)`), or a signature, which is then required to come out again. Default: BERTScore.
-        ref_streams: References as sacreBLEU has them, instead of `refs`: a list of streams, each with a
+            (`BERTScore(layer=4)`), or a full or short signature, which must be reproduced. Default: BERTScore.
+        ref_streams: References in the order of sacreBLEU, instead of `refs`: a list of streams, each with a
             text per segment.
-        sources: The texts that were translated, for metrics that compare with them (`against="source"`).
-        options: Fields of the metric's recipe (`model=`, `layer=`, ...), `lang=` (model and baseline by
-            table), `unknown="error" | "zero" | "score"` (a text of unknown tokens only), and options of the run:
-            `engine="onnx" | "openvino" | "torch"`, `precision="fp32" | "fp16" | "bf16" | "int8"` (what the engine
-            has), `device="auto" | "cpu" | "cuda"`, `threads=`, `batch_tokens=`, `long="truncate" | "error" |
-            "windows"` (a text over the model's limit is cut, refused, or read in overlapping windows),
-            `empty="error" | "zero"`, `alignments=True`, `progress=True`, `cache=FOLDER` (keeps layer vectors
-            for the next run), `cache_size=` (GB).
+        sources: Source texts, for metrics that compare with them (`against="source"`).
+        options: Fields of the metric's recipe (`model=`, `layer=`, ...), `lang=` (chooses model and baseline),
+            `unknown="error" | "zero" | "score"` (texts of unknown tokens only), and options of the run:
+            `engine="onnx" | "openvino" | "torch"`, `precision="fp32" | "fp16" | "bf16" | "int8"` (if the engine
+            supports it), `device="auto" | "cpu" | "cuda"`, `threads=`, `batch_tokens=`, `long="truncate" | "error" |
+            "windows"` (texts over the model's limit are truncated, refused, or read in overlapping windows),
+            `empty="error" | "zero"`, `alignments=True`, `progress=True`, `cache=FOLDER` (stores layer vectors for
+            later runs), `cache_size=` (GB).
 
-    The two models used last stay in memory, so that the next call need not load them;
-    `nlgauge.release_models()` lets them go.
+    The last two models stay in memory, which saves loading them in the next call. `nlgauge.release_models()` frees
+    them.
 
     >>> result = score(["The cat sat."], ["The cat sat."])
     >>> round(result.system_score, 4)
@@ -100,8 +99,8 @@ def score_systems(
 ) -> ScoreTable:
     """Score several systems on the same segments with one or more metrics.
 
-    Texts are encoded once for all systems and metrics. The result has a `Score` per metric and system, metric
-    by metric; options are those of `score`. `metric` is one metric or a list of them.
+    Texts are encoded once for all systems and metrics. The result has a `Score` per metric and system, ordered by
+    metric. Options are those of `score`; `metric` is one metric or a list.
     """
     call = resolved_call(chosen_metrics(metric), options)
     return call.score(systems, refs, ref_streams=ref_streams, sources=sources)
@@ -113,7 +112,7 @@ class Call(NamedTuple):
     recipes: list[Metric]
     run: RunOptions
     check_signature: SignatureCheck
-    """Compares what comes out with the signature that was given, if any."""
+    """Compares the signature of a result with the given one, if any."""
 
     def score(
         self,
@@ -132,11 +131,11 @@ class Call(NamedTuple):
 
 
 class Accumulator:
-    """A score that grows: `update` with texts, `compute` the score of all of them, `reset` to begin again.
+    """Score segments in batches: `update` adds texts, `compute` scores all of them, `reset` starts again.
 
-    `compute` gives what `nlgauge.score` gives for all texts in one call, bit for bit. Recipes that do not look at the
-    corpus score each batch as it comes, and keep numbers; the others (`idf=refs`, SentSim with `bounds=corpus`,
-    `transforms=position-norm`) keep the texts and score them in `compute`. Options are those of `nlgauge.score`.
+    `compute` returns the same as `nlgauge.score` for all texts in one call, bit for bit. Most recipes score each
+    batch at once and store numbers. Recipes that depend on the corpus (`idf=refs`, SentSim with `bounds=corpus`,
+    `transforms=position-norm`) store the texts and score them in `compute`. Options are those of `nlgauge.score`.
 
     >>> import nlgauge
     >>> running = nlgauge.Accumulator("bertscore")
@@ -149,8 +148,8 @@ class Accumulator:
     def __init__(self, metric: AnyMetric | None = None, **options: Unpack[ScoreKeywords]) -> None:
         chosen = one_metric(metric, function="Accumulator")
         self._recipes, self._run, self._check = resolved_call(chosen, options)
-        self.keeps_texts = any(_looks_at_corpus(recipe) for recipe in base_metrics(self._recipes))
-        """Whether the recipe looks at the whole corpus, so that texts are scored in `compute`."""
+        self.keeps_texts = any(_depends_on_corpus(recipe) for recipe in base_metrics(self._recipes))
+        """Whether the recipe depends on the whole corpus, so texts are scored in `compute`."""
         self._texts: list[Corpus] = []
         self._scores: list[Score] = []
 
@@ -165,10 +164,10 @@ class Accumulator:
         ref_streams: Iterable[Iterable[str]] | None = None,
         sources: Iterable[str] | None = None,
     ) -> None:
-        """Add segments; arguments are those of `nlgauge.score`. Texts that are refused leave all as it was."""
+        """Add segments; arguments are those of `nlgauge.score`. Refused texts change nothing."""
         corpus = self.check(hyps, refs, ref_streams=ref_streams, sources=sources)
         if self._texts and (corpus.sources is None) != (self._texts[0].sources is None):
-            msg = "sources must be given in every update() or in none"
+            msg = "pass sources in every update() or in none"
             raise InputError(msg)
         if self.keeps_texts:
             self._texts.append(corpus)
@@ -183,17 +182,17 @@ class Accumulator:
         ref_streams: Iterable[Iterable[str]] | None = None,
         sources: Iterable[str] | None = None,
     ) -> Corpus:
-        """The texts as `update` would add them; what it would refuse is refused."""
+        """Check texts as `update` does, and return them as a corpus."""
         alone = looks_alone(self._recipes)
         return make_corpus({"": hyps}, refs, ref_streams=ref_streams, sources=sources, alone=alone)
 
     def merge(self, other: Accumulator) -> None:
-        """Add what another one of the same recipe has seen, such as that of another process."""
+        """Add the segments of another accumulator with the same recipe, such as one of another process."""
         if other is self:
-            msg = "an Accumulator cannot take in itself: every segment would count twice"
+            msg = "cannot merge an Accumulator with itself: every segment would count twice"
             raise InputError(msg)
         if (self._recipes, self.keeps_texts) != (other._recipes, other.keeps_texts):
-            msg = "an Accumulator takes in one of the same recipe; this one has another"
+            msg = "cannot merge Accumulators of different recipes"
             raise InputError(msg)
         self._texts += other._texts
         self._scores += other._scores
@@ -201,35 +200,37 @@ class Accumulator:
     def compute(self) -> Score:
         """The score of all segments so far."""
         if not len(self):
-            msg = "there is nothing to compute yet: call update() with texts first"
+            msg = "no segments to score: call update() first"
             raise InputError(msg)
         if not self.keeps_texts:
-            # Batches that have been joined need not be joined again.
+            # Merged batches need not be merged again.
             self._scores = [Score.merge(self._scores)]
             return self._scores[0]
-        sources = None if self._texts[0].sources is None else [s for one in self._texts for s in one.sources or ()]
+        sources = (
+            None if self._texts[0].sources is None else [s for batch in self._texts for s in batch.sources or ()]
+        )
         corpus = Corpus(
-            {"": [text for one in self._texts for text in one.systems[""]]},
-            [group for one in self._texts for group in one.references],
+            {"": [text for batch in self._texts for text in batch.systems[""]]},
+            [group for batch in self._texts for group in batch.references],
             sources=sources,
         )
         return run_metrics(self._recipes, corpus, self._run, check_signature=self._check)[0]
 
     def reset(self) -> None:
-        """Forget all segments; the model stays in memory."""
+        """Remove all segments; the model stays in memory."""
         self._texts, self._scores = [], []
 
 
-def _looks_at_corpus(recipe: Metric) -> bool:
-    """Whether the score of a segment depends on the others."""
+def _depends_on_corpus(recipe: Metric) -> bool:
+    """Whether the score of a segment depends on other segments."""
     return recipe.whole_corpus or recipe.group > 1 or (isinstance(recipe, VectorMetric) and recipe.counts_idf)
 
 
 def resolved_call(metrics: Sequence[AnyMetric], options: Mapping[str, Any]) -> Call:
-    """Metrics and options as a call names them, parsed and checked."""
-    named = [_read(metric) for metric in metrics]
+    """Parse and check the metrics and options of a call."""
+    named = [_parse_signature(metric) for metric in metrics]
     if not named:
-        msg = f"no metric was given; there are: {', '.join(METRICS)}"
+        msg = "no metric was given; 'nlgauge list' shows all metrics"
         raise RecipeError(msg)
     recipes, run = recipes_and_run(named, options)
     expected = [metric if isinstance(metric, Signature) else None for metric in named]
@@ -237,48 +238,48 @@ def resolved_call(metrics: Sequence[AnyMetric], options: Mapping[str, Any]) -> C
     if (
         isinstance(long, str)
         and long == "windows"
-        and any(_cuts(*pair) for pair in zip(expected, recipes, strict=True))
+        and any(_truncates(*pair) for pair in zip(expected, recipes, strict=True))
     ):
-        msg = "the signature is of a score whose long texts were cut, and long='windows' gives another; leave one out"
+        msg = "long='windows' conflicts with the signature, whose long texts are truncated; leave out one of them"
         raise SignatureError(msg)
     run = _engine_of_signatures(expected) | run
 
     def check_signature(number: int, got: Signature) -> None:
-        asked = expected[number]
-        if asked is not None:
-            _check_reproduced(asked, got, recipes[number].unused)
+        given = expected[number]
+        if given is not None:
+            _check_reproduced(given, got, recipes[number].unused)
 
     return Call(recipes, RunOptions.of(run), check_signature)
 
 
-def _cuts(signature: Signature | None, recipe: Metric) -> bool:
-    """Whether a signature asks for a score that cuts long texts."""
+def _truncates(signature: Signature | None, recipe: Metric) -> bool:
+    """Whether a signature is of a score that truncates long texts."""
     return signature is not None and isinstance(recipe, VectorMetric) and recipe.window == NO_WINDOWS
 
 
 def one_metric(metric: Metrics | None, *, function: str) -> list[AnyMetric]:
-    """The metric of a call that takes only one."""
+    """The metric of a call that accepts only one."""
     chosen = chosen_metrics(metric)
     if len(chosen) != 1:
-        msg = f"{function}() takes one metric, got {len(chosen)}; score_systems() takes several"
+        msg = f"{function}() accepts one metric, got {len(chosen)}; use score_systems() for several"
         raise RecipeError(msg)
     return chosen
 
 
 def chosen_metrics(metric: Metrics | None) -> list[AnyMetric]:
-    """The metrics of a call, which names one or several; BERTScore where it names none."""
+    """The metrics of a call as a list; BERTScore by default."""
     if metric is None:
         return ["bertscore"]
     return list(metric) if isinstance(metric, Sequence) and not isinstance(metric, str) else [metric]
 
 
 def metric_text(metric: AnyMetric) -> str:
-    """What a result calls a metric: the text that named it, or the name of its recipe."""
+    """The label of a metric in results: its text, or the name of its recipe."""
     return metric.name if isinstance(metric, Metric) else str(metric)
 
 
-def _read(metric: Any) -> Any:
-    """A signature, in text or not, under today's names; anything else as it is."""
+def _parse_signature(metric: Any) -> Any:
+    """Parse a full or short signature; anything else is returned unchanged."""
     if isinstance(metric, str) and is_short(metric):
         metric = Signature.find(metric)
     if isinstance(metric, Signature) or (isinstance(metric, str) and _is_signature(metric)):
@@ -287,11 +288,11 @@ def _read(metric: Any) -> Any:
 
 
 def recipes_and_run(metrics: Sequence[AnyMetric], options: Mapping[str, Any]) -> tuple[list[Metric], dict[str, Any]]:
-    """Recipes, with the options that belong to them, and the options of the run; an option of neither is an error."""
+    """Make recipes, and split the options into those of the recipes and those of the run; refuse others."""
     run_names = {f.name for f in fields(RunOptions)}
     run = {name: value for name, value in options.items() if name in run_names}
     shared = {name: value for name, value in options.items() if name not in run_names}
-    recipes = [_recipe(metric, shared) for metric in metrics]
+    recipes = [_make_recipe(metric, shared) for metric in metrics]
     if shared:
         _check_known(shared, recipes, run_names)
         _check_overridden(shared, recipes, metrics)
@@ -299,29 +300,29 @@ def recipes_and_run(metrics: Sequence[AnyMetric], options: Mapping[str, Any]) ->
 
 
 def _check_overridden(shared: Mapping[str, Any], recipes: Sequence[Metric], metrics: Sequence[AnyMetric]) -> None:
-    """An option that every metric which knows it sets otherwise would be ignored; that is a mistake."""
+    """Refuse an option that every metric with that option overrides, because it would be ignored."""
     if not all(isinstance(metric, str) and not _is_signature(metric) for metric in metrics):
-        return  # a signature meets its options where it is read, and a finished recipe takes none
+        return  # signatures check their own options, and recipe objects take none
     for name, value in shared.items():
-        knowing = [n for n, recipe in enumerate(recipes) if name in recipe.options()]
-        if knowing and all(recipes[n].given[name] != recipes[n].options()[name].parse(value) for n in knowing):
-            first = recipes[knowing[0]]
+        numbers = [n for n, recipe in enumerate(recipes) if name in recipe.options()]
+        if numbers and all(recipes[n].given[name] != recipes[n].options()[name].parse(value) for n in numbers):
+            first = recipes[numbers[0]]
             own = first.options()[name].kind.show(first.given[name])
-            msg = f"{name} is {own} in the metric {metrics[knowing[0]]!r} but {value} for the whole call; say it once"
+            msg = f"conflicting values for {name}: {own} in {metrics[numbers[0]]!r}, {value} for all metrics"
             raise RecipeError(msg)
 
 
-def _recipe(metric: AnyMetric, shared: Mapping[str, Any]) -> Metric:
+def _make_recipe(metric: AnyMetric, shared: Mapping[str, Any]) -> Metric:
     if isinstance(metric, Metric):
         if shared:
             name = type(metric).__name__
-            msg = f"options {list(shared)} were given beside a finished recipe; set them in {name}(...)"
+            msg = f"options {', '.join(shared)} do not apply to a recipe object; set them in {name}(...)"
             raise RecipeError(msg)
         return metric
     if isinstance(metric, Signature):
         return recipe_from_signature(metric, **shared)
     if not isinstance(metric, str):
-        msg = f"metric must be a name, a recipe or a signature, got {metric!r}; names are: {', '.join(METRICS)}"
+        msg = f"metric must be a name, a recipe or a signature, got {metric!r}; 'nlgauge list' shows all names"
         raise RecipeError(msg)
     if _is_signature(metric):
         return recipe_from_signature(metric, **shared)
@@ -329,70 +330,66 @@ def _recipe(metric: AnyMetric, shared: Mapping[str, Any]) -> Metric:
 
 
 def _is_signature(metric: str) -> bool:
-    """Whether a text is a signature (`name|...`) and not `name:option=value`."""
+    """Whether a text is a full signature (`name|...`), not `name:option=value`."""
     return "|" in metric and metric_name(metric) == metric.partition("|")[0]
 
 
 def _engine_of_signatures(signatures: Sequence[Signature | None]) -> dict[str, str]:
-    """Engine and precision that the signatures of a call name; some models bring their own engine."""
-    recipes = [one.recipe for signature in signatures if signature is not None for one in signature.members]
-    given = [recipe for recipe in recipes if not is_added(recipe.get("model", ""))]
+    """Engine and precision of the signatures of a call; models with an engine of their own do not count."""
+    members = [member.recipe for signature in signatures if signature is not None for member in signature.members]
+    recipes = [recipe for recipe in members if not is_added(recipe.get("model", ""))]
     engines: dict[str, None] = {}
-    for text in (recipe[key] for recipe in given for key in ("engine", "sentence_engine") if key in recipe):
+    for text in (recipe[key] for recipe in recipes for key in ("engine", "sentence_engine") if key in recipe):
         engine = engine_of_signature(text)
         if engine is None:
-            msg = (
-                f"the signature names the engine {text!r}, which is not here; there are: {', '.join(engine_names())}"
-            )
+            msg = f"engine {text!r} of the signature is not installed; installed engines: {', '.join(engine_names())}"
             raise SignatureError(msg)
         if engine.chosen:
             engines[engine.name] = None
     precisions = dict.fromkeys(
-        precision_name(recipe[key]) for recipe in given for key in ENGINE_FIELDS if key in recipe
+        precision_name(recipe[key]) for recipe in recipes for key in ENGINE_FIELDS if key in recipe
     )
-    named: dict[str, str] = {}
-    for what, found in (("engine", engines), ("precision", precisions)):
-        if len(found) > 1:
-            msg = f"the signatures of one call name several {what}s ({', '.join(found)}); score them one by one"
+    options: dict[str, str] = {}
+    for name, values in (("engine", engines), ("precision", precisions)):
+        if len(values) > 1:
+            msg = f"the signatures have several {name}s ({', '.join(values)}); score them one by one"
             raise SignatureError(msg)
-        if found:
-            named[what] = next(iter(found))
-    return named
+        if values:
+            options[name] = next(iter(values))
+    return options
 
 
 def _check_known(shared: Mapping[str, Any], recipes: Sequence[Metric], run_names: set[str]) -> None:
-    """An option that no metric of the call knows is a mistake, not something to ignore."""
+    """Refuse an option that no metric of the call has."""
     own = (metric.options() for recipe in recipes for metric in (recipe, *recipe.base_metrics))
     known = dict.fromkeys(name for options in own for name in options)
     for name in shared:
         if name not in known:
             names = ", ".join(dict.fromkeys(recipe.name for recipe in recipes))
-            hint = did_you_mean(name, [*known, *run_names, "metric"])
-            msg = (
-                f"option {name!r} is not known to any metric of this call ({names}: {', '.join(known)}); "
-                f"options of a run are {', '.join(sorted(run_names))}{hint}"
-            )
+            hint = did_you_mean(name, [*known, *run_names, "metric"]) or ";"
+            verb = "has" if len(recipes) == 1 else "have"
+            msg = f"{names} {verb} no option {name!r}{hint} 'nlgauge show {recipes[0].name}' lists all options"
             raise RecipeError(msg)
 
 
-def _check_reproduced(asked: Signature, got: Signature, unused: Collection[str]) -> None:
-    """A score asked for by signature is that score, or an error. What the signature does not pin is said.
+def _check_reproduced(given: Signature, got: Signature, unused: Collection[str]) -> None:
+    """Refuse a result whose signature differs from the given one; warn of fields that the given one lacks.
 
-    `unused` are options that mean nothing in the recipe, so a signature that names their defaults is the same score.
+    `unused` are options without effect in the recipe, so a signature may contain their defaults.
     """
-    differences = [d for d in asked.difference(got) if d.part == "recipe" and d.key not in unused]
+    differences = [d for d in given.difference(got) if d.part == "recipe" and d.key not in unused]
     loose = [d for d in differences if d.left is None and d.field not in _NAMES_ONLY]
-    # Another number of references may be; a source in their place is another question.
+    # The number of references may differ, but a source instead of references makes another score.
     moved = [d for d in differences if d.field == "refs" and "source" in {d.left, d.right}]
     pinned = [d for d in differences if d.left is not None]
     broken = [d for d in pinned if d.field not in _MAY_DIFFER or d in moved or d.of_precision]
     if broken:
-        found = "; ".join(f"{d.key}: asked {d.left}, got {d.right}" for d in broken)
-        msg = f"the signature cannot be reproduced here: {found}"
+        fields = "; ".join(f"{d.key}: asked {d.left}, got {d.right}" for d in broken)
+        msg = f"the signature cannot be reproduced: {fields}"
         raise SignatureError(msg)
     notes = [f"{d.key}: asked {d.left}, got {d.right}" for d in pinned if d.field not in _NAMES_ONLY]
     if loose:
-        notes.append("it does not pin " + ", ".join(f"{d.key} (here {d.right})" for d in loose))
+        notes.append("it does not specify " + ", ".join(f"{d.key} (here {d.right})" for d in loose))
     if notes:
-        msg = f"not everything is as in the signature: {'; '.join(notes)}"
+        msg = f"the result differs from the signature: {'; '.join(notes)}"
         warnings.warn(msg, NlgaugeWarning, stacklevel=user_stacklevel())

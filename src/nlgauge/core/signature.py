@@ -1,12 +1,12 @@
-"""The signature: every choice that moves a score, in one line that can be read back.
+"""The signature: one line with every setting that affects a score, which can be parsed back.
 
     bertscore|layer:4|idf:none|...|nlgauge:0.2.0|sig:1||truncated:0|empty:0
     \\_____________ recipe part ______________/  \\____ run part ____/
 
-The recipe part says how a score was made and parses back into a recipe; two scores are comparable when
-their recipe parts are equal. The run part counts what happened to the texts at hand.
+The recipe part describes how a score is computed, and can be made a recipe again. Two scores are comparable if their
+recipe parts are equal. The run part counts notes about the texts, such as truncated ones.
 
-Hash strings of bert-score are read too (`BertScoreHash`), so that an old number can be compared with a new one.
+`BertScoreHash` reads the hash strings of the bert-score package.
 """
 
 from __future__ import annotations
@@ -21,23 +21,23 @@ from urllib.parse import quote, unquote
 from nlgauge.encoders.base import signed_precision
 from nlgauge.errors import SignatureError
 
-#: Fields of a signature that every metric has, after its own. `refs` counts references, or says `source`.
+#: Fields of every metric, after its own. `refs` is the number of references, or `source`.
 RUNNER_FIELDS = ("refs", "model", "weights", "tokenizer", "config", "maxlen", "engine", "nlgauge", "sig")
 
-#: Fields that say by which versions a score was computed. Another version is told, and not another recipe.
+#: Fields with versions. Another version is a warning, not another recipe.
 VERSION_FIELDS = (
     *("engine", "sentence_engine", "lm_engine", "annotator_engine"),
     *("tokenize_engine", "stemmer_engine"),
     *("sacrebleu", "rouge_score", "package", "nlgauge", "sig"),
 )
 
-#: Of these, those that name an engine, and with it a precision.
+#: Of these, the fields with an engine and its precision.
 ENGINE_FIELDS = ("engine", "sentence_engine", "lm_engine")
 
-#: The field of a metric that comes with another package: its name and version.
+#: The field with name and version of the package of a third-party metric.
 PACKAGE = "package"
 
-#: Version of the grammar and of the names of fields.
+#: Version of the grammar and of the field names.
 GRAMMAR = "1"
 
 #: Meanings of fields, as `nlgauge signature show` prints them; options and notes add their own.
@@ -77,7 +77,7 @@ def declare_fields(meanings: Mapping[str, str]) -> None:
 
 
 def member_key(number: int, key: str) -> str:
-    """The field of a member (from 1) in the signature of a metric of several.
+    """The field of a member (from 1) in the signature of an ensemble.
 
     >>> member_key(2, "layer")
     '2.layer'
@@ -86,13 +86,13 @@ def member_key(number: int, key: str) -> str:
 
 
 def plain_key(key: str) -> str:
-    """A field without the number of the member that it belongs to."""
+    """A field without the number of its member."""
     number, dot, rest = key.partition(".")
     return rest if dot and number.isdigit() else key
 
 
 class FieldDifference(NamedTuple):
-    """One key on which two signatures disagree; None where a side lacks it."""
+    """A field in which two signatures differ; None if a side lacks it."""
 
     part: Literal["recipe", "run"]
     key: str
@@ -101,12 +101,12 @@ class FieldDifference(NamedTuple):
 
     @property
     def field(self) -> str:
-        """The key without the number of a member."""
+        """The key without the number of its member."""
         return plain_key(self.key)
 
     @property
     def of_precision(self) -> bool:
-        """Whether both name an engine, and not of one precision: then their scores do not compare."""
+        """Whether the engines have different precisions, so that scores are not comparable."""
         if self.field not in ENGINE_FIELDS or self.left is None or self.right is None:
             return False
         return signed_precision(self.left) != signed_precision(self.right)
@@ -125,23 +125,23 @@ class Signature:
 
     @property
     def recipe_part(self) -> str:
-        """The part that two comparable scores share."""
-        # A colon would be taken for that of a field; metrics of other tools may have one in their name.
+        """The part that comparable scores have in common."""
+        # Names of metrics of other tools may contain a colon, which would start a field.
         metric = quote_value(self.metric).replace(":", "%3A")
         return "|".join([metric, *([_join(self.recipe)] if self.recipe else [])])
 
     @property
     def members(self) -> list[Signature]:
-        """Recipe parts of the metrics that a metric of several joins; of any other metric the signature itself."""
+        """Recipe parts of the members of an ensemble; of any other metric the signature itself."""
         if "members" not in self.recipe:
             return [self]
         shared = {key: text for key, text in self.recipe.items() if key in RUNNER_FIELDS}
-        found = []
+        members = []
         for number, name in enumerate(self.recipe["members"].split("+"), start=1):
             head = member_key(number, "")
             own = {key.removeprefix(head): text for key, text in self.recipe.items() if key.startswith(head)}
-            found.append(Signature(name, own | shared))
-        return found
+            members.append(Signature(name, own | shared))
+        return members
 
     def short(self) -> str:
         """The short form, at most 70 characters, such as `bertscore|minilm-L4|nlgauge:0.2|h:3f9c21ab`.
@@ -181,15 +181,15 @@ class Signature:
             msg = f"{text!r} is a short signature: Signature.find() and 'nlgauge signature show' get the full one"
             raise SignatureError(msg)
         if not metric or ":" in metric:
-            msg = f"a signature starts with the metric's name and '|', got {text!r}"
+            msg = f"a signature must start with a metric and '|', got {text!r}"
             raise SignatureError(msg)
         return cls(unquote(metric), _split(fields, text), _split(run_text, text))
 
     def difference(self, other: Signature) -> list[FieldDifference]:
-        """Fields on which the two disagree, recipe first, in this signature's order."""
-        found: list[FieldDifference] = []
+        """Fields that differ, recipe first, in the order of this signature."""
+        differences: list[FieldDifference] = []
         if self.metric != other.metric:
-            found.append(FieldDifference("recipe", "metric", self.metric, other.metric))
+            differences.append(FieldDifference("recipe", "metric", self.metric, other.metric))
         sides: list[tuple[Literal["recipe", "run"], Mapping[str, str], Mapping[str, str]]] = [
             ("recipe", self.recipe, other.recipe),
             ("run", self.run, other.run),
@@ -197,11 +197,11 @@ class Signature:
         for part, left, right in sides:
             for key in [*left, *(key for key in right if key not in left)]:
                 if left.get(key) != right.get(key):
-                    found.append(FieldDifference(part, key, left.get(key), right.get(key)))
-        return found
+                    differences.append(FieldDifference(part, key, left.get(key), right.get(key)))
+        return differences
 
 
-#: What would break the grammar; nothing else is escaped, so that ordinary values stay readable.
+#: Characters that would break the grammar; all others stay readable.
 _BREAKING = re.compile(r"[|%\s]")
 
 
@@ -242,7 +242,7 @@ def is_bert_score_hash(text: str) -> bool:
 
 @dataclass(frozen=True)
 class BertScoreHash:
-    """What a hash string of the bert-score package says."""
+    """The fields of a hash string of the bert-score package."""
 
     model: str
     layer: int
@@ -250,12 +250,12 @@ class BertScoreHash:
     version: str
     transformers: str
     rescaled: str
-    """'no', 'shipped' or 'custom'."""
+    """`no`, `shipped` or `custom`."""
     fast_tokenizer: bool
 
     @classmethod
     def parse(cls, text: str) -> BertScoreHash:
-        """Read a hash string."""
+        """Parse a hash string."""
         match = _BERT_SCORE.fullmatch(text.strip())
         if match is None:
             msg = f"{text!r} is not a hash string of bert-score (MODEL_L17_no-idf_version=...(hug_trans=...))"
@@ -275,8 +275,8 @@ class BertScoreHash:
     def prefix_space(self) -> str:
         """Whether a space was put before each text: `yes` or `no` for RoBERTa and GPT-2, empty for other models.
 
-        bert-score asks for the space with the slow tokenizers of transformers up to 4. Those of transformers 5 are
-        all fast ones, which ignore what it asks for.
+        bert-score requests the space from the slow tokenizers of transformers up to 4. Fast tokenizers, the only ones
+        in transformers 5, ignore the request.
         """
         name = self.model.lower()
         if not ("roberta" in name or "gpt2" in name) or "xlm" in name or "bigbird" in name:  # those are SentencePiece
@@ -285,7 +285,7 @@ class BertScoreHash:
         return "no" if self.fast_tokenizer or (version.isdigit() and int(version) >= 5) else "yes"
 
     def recipe(self) -> str:
-        """The nearest recipe here; bert-score takes the best of each of P, R and F over references."""
+        """The closest recipe of nlgauge; bert-score takes the best P, R and F over references separately."""
         rescale = {"no": "no", "shipped": "yes", "custom": "FILE"}[self.rescaled]
         idf = "refs" if self.idf else "none"
         options = f"layer={self.layer},idf={idf},multiref=best-each,rescale={rescale}"
@@ -297,23 +297,23 @@ class BertScoreHash:
         """Rows: field, value, meaning."""
         rescaled = {
             "no": "raw scores",
-            "shipped": "said to be rescaled; a missing baseline file left raw scores under this label",
-            "custom": "rescaled with a file of the caller's",
+            "shipped": "rescaled, unless a baseline file was missing: bert-score then printed raw scores",
+            "custom": "rescaled with a custom file",
         }[self.rescaled]
         space = [["prefix_space", self.prefix_space, "space before each text, by tokenizer and transformers"]]
         return [
-            ["model", self.model, "model by name, without a revision"],
+            ["model", self.model, "name of the model, without a revision"],
             ["layer", str(self.layer), "layer whose vectors are compared"],
-            ["idf", "yes" if self.idf else "no", "idf of the references of the call, or of a dictionary passed in"],
+            ["idf", "yes" if self.idf else "no", "idf of the references, or of a custom dictionary"],
             ["rescaled", self.rescaled, rescaled],
-            ["tokenizer", "fast" if self.fast_tokenizer else "slow", "tokenizer implementation asked for"],
+            ["tokenizer", "fast" if self.fast_tokenizer else "slow", "tokenizer implementation"],
             *(space if self.prefix_space else []),
             ["version", self.version, "version of bert-score"],
             ["transformers", self.transformers, "version of transformers"],
         ]
 
     def missing(self) -> list[str]:
-        """What moves the score and is not in the hash."""
+        """Settings that affect the score and are not in the hash."""
         fields = ["digest of the weights", "number and rule of references", "texts truncated", "torch, dtype, device"]
         return ([*fields, "the idf corpus"] if self.idf else fields) + (
             ["the baseline's content"] if self.rescaled != "no" else []

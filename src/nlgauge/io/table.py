@@ -1,15 +1,14 @@
-r"""A small table that writes itself as aligned text, TSV, CSV, LaTeX, Markdown or HTML; and numbers in sentences.
+r"""Tables as aligned text, TSV, CSV, LaTeX, Markdown or HTML, and numbers in sentences.
 
     text    caption, header, a rule of dashes, rows, notes; columns two spaces apart, numbers to the right
     TSV     the header and the rows only: exactly one line each, cells between tabs, no quoting
-    CSV     the same cells between commas, quoted where RFC 4180 asks for it
+    CSV     the same cells between commas, quoted as in RFC 4180
     LaTeX   a booktabs `tabular` (needs \usepackage{booktabs}); caption above and notes below as % comments
     Markdown  a pipe table, for a pull request; caption above and notes below as paragraphs
 
-Floats have `width` decimals, integers none, None is an empty cell, a `Marked` number stands out, a `Probability` is
-never written as 0. A tab, a line end or another control character in a cell is written as an escape (`\t`, `\n`,
-`\x1b`), so that no cell breaks the grid or reaches the terminal; all other text is written as it is. Every form ends
-with a newline.
+Floats have `width` decimals, integers none, None is an empty cell, a `Marked` number is highlighted, a `Probability`
+is never written as 0. Control characters in a cell, such as tabs and line ends, are written as escapes (`\t`, `\n`,
+`\x1b`), so they cannot break the grid or affect the terminal. Every format ends with a newline.
 
 Numbers in sentences have decimals by the size of a metric's scores, true minus signs and short p-values.
 """
@@ -31,7 +30,7 @@ from nlgauge.errors import InputError, RecipeError
 
 
 def counted(count: int, noun: str) -> str:
-    """So many of them.
+    """Format a count with its noun.
 
     >>> counted(1, "segment"), counted(1200, "segment")
     ('1 segment', '1,200 segments')
@@ -40,7 +39,7 @@ def counted(count: int, noun: str) -> str:
 
 
 def decimals_for(scores: Iterable[float]) -> int:
-    """Decimals of a metric: 4 for scores around 1, 2 where they go to 100.
+    """Decimals for the scores of a metric: 4 for scores around 1, 2 for scores up to 100.
 
     >>> decimals_for([0.91, 0.88]), decimals_for([34.2])
     (4, 2)
@@ -49,7 +48,7 @@ def decimals_for(scores: Iterable[float]) -> int:
 
 
 def number(value: float | None, decimals: int) -> str:
-    """The number with a minus sign that is as wide as a plus; an empty text for None.
+    """Format a number with a true minus sign; None gives an empty text.
 
     >>> number(-0.5, 2), number(-0.001, 2), number(None, 2)
     ('−0.50', '0.00', '')
@@ -61,7 +60,7 @@ def number(value: float | None, decimals: int) -> str:
 
 
 def signed(value: float, decimals: int) -> str:
-    """The number with its sign, for differences.
+    """Format a difference with its sign.
 
     >>> signed(0.05, 2), signed(-0.05, 2), signed(0.0, 2)
     ('+0.05', '−0.05', '0.00')
@@ -71,7 +70,7 @@ def signed(value: float, decimals: int) -> str:
 
 
 def p_text(p: float) -> str:
-    """A p-value as it stands in a sentence.
+    """Format a p-value for a sentence.
 
     >>> p_text(0.0001), p_text(0.0123), p_text(1.0)
     ('p < 0.001', 'p = 0.012', 'p = 1.000')
@@ -80,7 +79,7 @@ def p_text(p: float) -> str:
 
 
 def level_text(level: float) -> str:
-    """The level of an interval in per cent.
+    """Format a confidence level in per cent.
 
     >>> level_text(0.95), level_text(0.995)
     ('95 %', '99.5 %')
@@ -89,7 +88,7 @@ def level_text(level: float) -> str:
 
 
 def deviation_notes(texts: Iterable[str]) -> list[str]:
-    """Where such a number is explained; nothing where the texts have none.
+    """A note that explains numbers of deviations, if the texts contain one.
 
     >>> deviation_notes(["435 rows of lv-en (D8.12)", "aclanthology.org/D19-1053"])
     ['numbers such as D8.12 are rows of docs/deviations.md']
@@ -100,21 +99,21 @@ def deviation_notes(texts: Iterable[str]) -> list[str]:
     return []
 
 
-#: Letters of a line that a list for people is wrapped at.
+#: Line length at which lists are wrapped.
 LINE = 120
 
-#: What the last column of a wrapped table has at least, however wide the others are.
+#: Minimum width of the last column of a wrapped table.
 _LEAST_LAST = 30
 
 
 class Marked(NamedTuple):
-    """A number that stands out: with a star in text, bold in LaTeX, as it is in TSV."""
+    """A highlighted number: with a star in text, bold in LaTeX and Markdown, plain in TSV."""
 
     value: float
 
 
 class Probability(NamedTuple):
-    """A p value: never 0 for people, but less than the decimals show; in TSV a number with an exponent."""
+    """A p-value: below the last decimal it is printed as `<0.0001`, in TSV with an exponent."""
 
     value: float
 
@@ -127,13 +126,13 @@ _LATEX = str.maketrans(
         "\\": r"\textbackslash{}",
         "~": r"\textasciitilde{}",
         "^": r"\textasciicircum{}",
-        "<": r"\textless{}",  # these three print as other signs in LaTeX's default font encoding
+        "<": r"\textless{}",  # the default font encoding of LaTeX prints other signs for these three
         ">": r"\textgreater{}",
         "|": r"\textbar{}",
         **{char: "\\" + char for char in "&%$#_{}"},
     }
 )
-#: What formulas begin and end with where a notebook looks for them: $...$, \(...\), \begin{...}.
+#: Characters that start formulas in notebooks: $...$, \(...\), \begin{...}.
 _FORMULA = re.compile(r"[$\\]")
 _ARROWS = {"higher": r" $\uparrow$", "lower": r" $\downarrow$", None: ""}
 _OPPOSITE: dict[str | None, str | None] = {"higher": "lower", "lower": "higher", None: None}
@@ -142,19 +141,19 @@ _OPPOSITE: dict[str | None, str | None] = {"higher": "lower", "lower": "higher",
 class Span(NamedTuple):
     """A heading over neighbouring columns, with the direction in which their numbers are better.
 
-    LaTeX sets it above the columns; text and TSV put it in front of each column's name.
+    LaTeX puts it above the columns, text and TSV before the name of each column.
     """
 
     title: str
     columns: int = 1
     better: Literal["higher", "lower"] | None = None
     other_way: tuple[str, ...] = ()
-    """Columns of it whose numbers are better the other way round."""
+    """Columns with the opposite direction."""
 
 
 @dataclass(frozen=True)
 class Table:
-    """Named columns and rows of cells; `spans`, when given, cover all columns from left to right."""
+    """Named columns and rows of cells; `spans`, if any, cover all columns from left to right."""
 
     columns: Sequence[str]
     rows: Sequence[Sequence[Cell]]
@@ -178,9 +177,9 @@ class Table:
             raise InputError(msg)
 
     def to_text(self, *, width: int = 4, line: int | None = None) -> str:
-        """Aligned for a terminal, also where letters are two cells wide or combine.
+        """Align cells for a terminal, with wide and combining characters.
 
-        With `line`, texts of the last column go on below, and so do notes, where a line would be longer.
+        With `line`, long texts in the last column and in notes are wrapped at this length.
 
         >>> print(Table(["system", "f1"], [["a", 0.5], ["漢字", -1.0]]).to_text(width=2), end="")
         system     f1
@@ -188,10 +187,10 @@ class Table:
         a        0.50
         漢字    -1.00
         """
-        # A star hangs over: where a column has one, the other cells have a space there.
+        # Numbers stay aligned: in a column with a star, the other cells end with a space.
         starred = [any(isinstance(cell, Marked) for cell in column) for column in zip(*self.rows, strict=True)]
         starred = starred or [False] * len(self.columns)
-        grid = [self._labels(), *self._formatted(width)]
+        grid = [self._labels(), *self._format_cells(width)]
         cells = [[visible(cell) for cell in row] for row in grid]
         for row, texts in zip(self.rows, cells[1:], strict=True):
             for i, cell in enumerate(row):
@@ -200,17 +199,17 @@ class Table:
         notes = list(map(visible, self.notes))
         if line is not None:
             widths[-1] = min(widths[-1], max(_LEAST_LAST, line - sum(widths[:-1]) - 2 * (len(widths) - 1)))
-            cells = [part for row in cells for part in _wrapped_row(row, widths[-1])]
-            notes = [part for note in notes for part in _wrapped(note, line, indent="  ")]
+            cells = [part for row in cells for part in _wrap_row(row, widths[-1])]
+            notes = [part for note in notes for part in _wrap(note, line, indent="  ")]
         cells.insert(1, ["-" * size for size in widths])
         layout = list(zip(widths, self._numeric(), strict=True))
-        lines = [_aligned(row, layout) for row in cells]
+        lines = [_align(row, layout) for row in cells]
         caption = [] if self.caption is None else [visible(self.caption)]
-        return _joined([*caption, *lines, *notes])
+        return _join_lines([*caption, *lines, *notes])
 
     def to_tsv(self, *, width: int = 4) -> str:
-        """One header line, then one line per row."""
-        return _joined(["\t".join(row) for row in self._plain_cells(width)])
+        """A header line and a line per row, between tabs."""
+        return _join_lines(["\t".join(row) for row in self._plain_cells(width)])
 
     def to_csv(self, *, width: int = 4) -> str:
         """The cells of `to_tsv` between commas.
@@ -223,30 +222,30 @@ class Table:
         return text.getvalue()
 
     def to_html(self, *, width: int = 4) -> str:
-        """For a notebook."""
+        """The table as HTML for notebooks."""
         rows = [[cell.value if isinstance(cell, Marked | Probability) else cell for cell in row] for row in self.rows]
         return html_table(self._labels(), rows, caption=self.caption or "", notes=self.notes, width=width)
 
     def _plain_cells(self, width: int) -> list[list[str]]:
-        """Header and rows for programs, which want p values as numbers."""
+        """Header and rows for programs, with p-values as numbers."""
         numbers = [[f"{cell.value:.3g}" if _too_small(cell, width) else cell for cell in row] for row in self.rows]
-        grid = [self._labels(), *([_formatted(cell, width) for cell in row] for row in numbers)]
+        grid = [self._labels(), *([_format_cell(cell, width) for cell in row] for row in numbers)]
         return [[visible(cell) for cell in row] for row in grid]
 
     def to_latex(self, *, width: int = 4) -> str:
-        """A booktabs tabular with the text of all cells escaped."""
+        """A booktabs tabular with escaped cells."""
         lines = [] if self.caption is None else [f"% {visible(self.caption)}"]
         layout = "".join("r" if right else "l" for right in self._numeric())
         lines += [rf"\begin{{tabular}}{{{layout}}}", r"\toprule"]
         if self.spans:
             lines += self._latex_spans()
         lines += [_latex_row(self._latex_columns()), r"\midrule"]
-        lines += map(_latex_row, self._written(width, _latex_cell))
+        lines += map(_latex_row, self._write_cells(width, _latex_cell))
         lines += [r"\bottomrule", r"\end{tabular}"]
-        return _joined([*lines, *(f"% {visible(note)}" for note in self.notes)])
+        return _join_lines([*lines, *(f"% {visible(note)}" for note in self.notes)])
 
     def to_markdown(self, *, width: int = 4) -> str:
-        r"""A pipe table with the text of all cells escaped.
+        r"""A pipe table with escaped cells.
 
         >>> print(Table(["system", "f1"], [["a|b", 0.5], ["*", Marked(1.0)]]).to_markdown(width=1), end="")
         | system | f1 |
@@ -257,11 +256,11 @@ class Table:
         lines = [] if self.caption is None else [escape_markdown(self.caption), ""]
         lines.append(_markdown_row(map(escape_markdown, self._labels())))
         lines.append(f"|{'|'.join('--:' if right else '---' for right in self._numeric())}|")
-        lines += map(_markdown_row, self._written(width, _markdown_cell))
-        return _joined([*lines, *(part for note in self.notes for part in ("", escape_markdown(note)))])
+        lines += map(_markdown_row, self._write_cells(width, _markdown_cell))
+        return _join_lines([*lines, *(part for note in self.notes for part in ("", escape_markdown(note)))])
 
     def write(self, format: str, *, width: int = 4, line: int | None = None) -> str:  # noqa: A002 - as the flag is called
-        """In a format by its name; `line` is for text (`to_text`).
+        """Write the table in a format; `line` applies to text (`to_text`).
 
         >>> Table(["n"], [[1]]).write("tsv")
         'n\\n1\\n'
@@ -296,7 +295,7 @@ class Table:
         return [_latex_row(heads), *([" ".join(rules)] if rules else [])]
 
     def _latex_columns(self) -> list[str]:
-        """Names of columns, each with an arrow where its heading's arrow would be wrong for it."""
+        """Names of columns, with an arrow if the direction is not that of the heading."""
         return [
             escape_latex(name) + (_ARROWS[_OPPOSITE[span.better]] if name in span.other_way else "")
             for span, name in self._spanned()
@@ -306,7 +305,7 @@ class Table:
         return [f"{span.title} {name}" if span.title else name for span, name in self._spanned()]
 
     def _spanned(self) -> Iterator[tuple[Span, str]]:
-        """Names of columns with the heading above each."""
+        """Names of columns with their headings."""
         spans = [span for span in self.spans for _ in range(span.columns)] or [Span("")] * len(self.columns)
         return zip(spans, self.columns, strict=True)
 
@@ -317,15 +316,15 @@ class Table:
             for column in columns
         ]
 
-    def _formatted(self, width: int) -> list[list[str]]:
+    def _format_cells(self, width: int) -> list[list[str]]:
         if width < 0:
-            msg = f"width is the number of decimals and cannot be negative, got {width!r}"
+            msg = f"width (number of decimals) must be at least 0, got {width!r}"
             raise RecipeError(msg)
-        return [[_formatted(cell, width) for cell in row] for row in self.rows]
+        return [[_format_cell(cell, width) for cell in row] for row in self.rows]
 
-    def _written(self, width: int, write: Callable[[Cell, str], str]) -> list[list[str]]:
-        """Cells in the syntax of a format, from themselves and their texts."""
-        rows = zip(self.rows, self._formatted(width), strict=True)
+    def _write_cells(self, width: int, write: Callable[[Cell, str], str]) -> list[list[str]]:
+        """Cells in the syntax of a format."""
+        rows = zip(self.rows, self._format_cells(width), strict=True)
         return [[write(cell, text) for cell, text in zip(row, texts, strict=True)] for row, texts in rows]
 
 
@@ -337,11 +336,11 @@ class Paragraphs(Table):
     """
 
     def __init__(self, lines: Sequence[str], *, lead: str = "") -> None:
-        """`lead` are the first words of the first line, which are bold in Markdown."""
+        """`lead` starts the first line, in bold in Markdown."""
         super().__init__((), (), lead, lines)
 
     def write(self, format: str, *, width: int = 4, line: int | None = None) -> str:  # noqa: A002 - as Table
-        """In a format by its name; numbers and lines are as they are."""
+        """Write the paragraphs in a format."""
         lead, texts = self.caption or "", list(self.notes)
         if format == "markdown":
             escaped = list(map(escape_markdown, texts))
@@ -350,7 +349,7 @@ class Paragraphs(Table):
         texts[0] = lead + texts[0]
         if format == "html":
             return "".join(f"<p>{escape_html(text)}</p>" for text in texts)
-        return _joined([f"{'% ' * (format == 'latex')}{visible(text)}" for text in texts])
+        return _join_lines([f"{'% ' * (format == 'latex')}{visible(text)}" for text in texts])
 
 
 def html_table(
@@ -363,7 +362,7 @@ def html_table(
 ) -> str:
     """Columns, rows and notes as HTML; all text is escaped, floats have `width` decimals, None and nan are empty.
 
-    Texts are shown as they are: a notebook makes no formula of what stands between two prices in dollars.
+    Text is never rendered as a formula, even between two dollar signs.
 
     >>> html_table(["<a>"], [[0.5]], width=1)
     '<table><thead><tr><th>&lt;a&gt;</th></tr></thead><tbody><tr><td>0.5</td></tr></tbody></table>'
@@ -382,7 +381,7 @@ def _html_cell(cell: HtmlCell, width: int) -> str:
 
 
 def escape_html(text: str) -> str:
-    """Text that neither a browser nor MathJax takes for anything else; the classes are those MathJax leaves alone."""
+    """Escape text for HTML, and for MathJax with the classes that it ignores."""
     return _FORMULA.sub(r'<span class="tex2jax_ignore mathjax_ignore">\g<0></span>', html.escape(text))
 
 
@@ -391,7 +390,7 @@ _INVISIBLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
 
 def visible(text: str) -> str:
-    r"""The text with control characters, line ends and half surrogates as escapes.
+    r"""Escape control characters, line ends and lone surrogates.
 
     >>> visible("a\tb\u2028c")
     'a\\tb\\u2028c'
@@ -400,13 +399,13 @@ def visible(text: str) -> str:
 
 
 def display_width(text: str) -> int:
-    """Cells of a terminal that the text takes: 2 for wide East Asian letters, 0 for combining marks.
+    """Width of a text in terminal cells: 2 for wide East Asian characters, 0 for combining marks.
 
     >>> display_width("漢字"), display_width("e\u0301"), display_width("ab")
     (4, 1, 2)
     """
     total = 0
-    # NFC, because names of files on macOS are decomposed: a Hangul syllable would count as three letters.
+    # NFC, because file names on macOS are decomposed: a Hangul syllable would count as three characters.
     for char in unicodedata.normalize("NFC", text):
         if unicodedata.category(char) not in ("Mn", "Me", "Cf"):
             total += 2 if unicodedata.east_asian_width(char) in "WF" else 1
@@ -414,18 +413,18 @@ def display_width(text: str) -> int:
 
 
 def escape_latex(text: str) -> str:
-    r"""The text so that LaTeX prints it as it is.
+    r"""Escape text for LaTeX.
 
     >>> escape_latex("50%_a--b")
     '50\\%\\_a-{}-b'
     """
     escaped = re.sub("-(?=-)", "-{}", visible(text).translate(_LATEX))  # "--" would print as a dash
-    # After \\ and \midrule, also across a line end, LaTeX takes "[" or "*" for an argument.
+    # After \\ and \midrule, also across a line end, LaTeX reads "[" or "*" as an argument.
     return re.sub(r"^\s*[\[*]", lambda match: f"{{{match[0]}}}", escaped)
 
 
 def escape_markdown(text: str) -> str:
-    r"""The text so that Markdown shows it as it is; numbers stay as they are.
+    r"""Escape text for Markdown; numbers do not change.
 
     >>> escape_markdown("a_b <i>|"), escape_markdown("-0.5")
     ('a\\_b &lt;i&gt;\\|', '-0.5')
@@ -445,7 +444,7 @@ def _latex_row(cells: Iterable[str]) -> str:
 def _latex_cell(cell: Cell, text: str) -> str:
     if isinstance(cell, str):
         return escape_latex(text)
-    number = text.replace("-", "$-$").replace("<", "$<$")  # a hyphen is no minus sign
+    number = text.replace("-", "$-$").replace("<", "$<$")  # a minus sign, not a hyphen
     return rf"\textbf{{{number}}}" if isinstance(cell, Marked) else number
 
 
@@ -453,13 +452,13 @@ def _markdown_cell(cell: Cell, text: str) -> str:
     return f"**{text}**" if isinstance(cell, Marked) else escape_markdown(text)
 
 
-def _formatted(cell: Cell, width: int) -> str:
+def _format_cell(cell: Cell, width: int) -> str:
     if cell is None:
         return ""
     if _too_small(cell, width):
         return f"<{10**-width:.{width}f}"
     if isinstance(cell, Marked | Probability):
-        return _formatted(cell.value, width)
+        return _format_cell(cell.value, width)
     if not isinstance(cell, float):
         return str(cell)
     text = f"{cell:.{width}f}"
@@ -467,12 +466,12 @@ def _formatted(cell: Cell, width: int) -> str:
 
 
 def _too_small(cell: Cell, width: int) -> TypeGuard[Probability]:
-    """Whether it is a p value that would be written as 0."""
+    """Whether a cell is a p-value that would be printed as 0."""
     return isinstance(cell, Probability) and cell.value < 10.0**-width
 
 
-def _aligned(cells: Sequence[str], layout: Sequence[tuple[int, bool]]) -> str:
-    """A line of a table whose columns have these sizes, and are aligned at the right or not."""
+def _align(cells: Sequence[str], layout: Sequence[tuple[int, bool]]) -> str:
+    """A line of a table; the layout has the size of each column, and whether it is right-aligned."""
     texts = []
     for cell, (size, right) in zip(cells, layout, strict=True):
         space = " " * (size - display_width(cell))
@@ -480,16 +479,16 @@ def _aligned(cells: Sequence[str], layout: Sequence[tuple[int, bool]]) -> str:
     return "  ".join(texts).rstrip(" ")
 
 
-def _wrapped_row(row: list[str], size: int) -> list[list[str]]:
-    """The row, and further ones with the rest of its last cell."""
-    first, *rest = _wrapped(row[-1], size)
+def _wrap_row(row: list[str], size: int) -> list[list[str]]:
+    """The row, and more rows for the rest of its last cell."""
+    first, *rest = _wrap(row[-1], size)
     return [[*row[:-1], first], *([*[""] * (len(row) - 1), part] for part in rest)]
 
 
-def _wrapped(text: str, size: int, *, indent: str = "") -> list[str]:
+def _wrap(text: str, size: int, *, indent: str = "") -> list[str]:
     parts = textwrap.wrap(text, size, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
     return parts or [text]
 
 
-def _joined(lines: Sequence[str]) -> str:
+def _join_lines(lines: Sequence[str]) -> str:
     return "".join([f"{line}\n" for line in lines])

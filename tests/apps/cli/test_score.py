@@ -209,10 +209,7 @@ def test_a_flag_applies_to_the_metrics_that_know_it(run: Run) -> None:
 
 def test_a_flag_that_no_metric_of_the_call_knows_is_refused(refused: Refusal) -> None:
     message = refused(2, "score", "a.txt", "--refs", "ref.txt", "--metric", "chrf", "--layer", "3")
-    assert "'layer'" in message
-    assert "chrf" in message
-    for known in METRICS["chrf"].options():
-        assert known in message
+    assert message.endswith("chrf has no option 'layer'; 'nlgauge show chrf' lists all options\n")
 
 
 @pytest.mark.usefixtures("second_metric")
@@ -476,7 +473,7 @@ def test_warnings_go_to_stderr_unless_quiet(run: Run, folder: Path) -> None:
     truncated, empty = loud.err.splitlines()
     assert truncated.startswith("nlgauge: warning: 1 segment (line 5): ")
     assert "512" in truncated
-    assert truncated.endswith("to score whole texts, use --long windows")
+    assert truncated.endswith("use --long windows to score whole texts")
     assert empty.startswith("nlgauge: warning: 2 segments (3, 5): ")
     (record,) = loud.scores
     assert record["counts"] == {"truncated": 1, "empty": 2, "zero_weight": 0}
@@ -566,7 +563,9 @@ def test_a_text_over_the_limit_in_windows(run: Run, folder: Path) -> None:
     write_lines(folder / "long.txt", [*SYSTEM_A[:5], LONG])
     found = run("score", "long.txt", "--refs", "ref.txt", "--long", "windows", "--format", "json", "--segments")
     (record,) = found.scores
-    assert "1 segment (line 6): longer than 512 tokens, read in windows of 512 tokens with a stride of 255" in found.err
+    assert (
+        "1 segment (line 6): longer than 512 tokens, read in windows of 512 tokens with a stride of 255" in found.err
+    )
     assert "|window:512|stride:255|" in record["signature"]
     assert record["counts"] == {"truncated": 0, "empty": 0, "zero_weight": 0, "windows": 1}
     (cut,) = run("score", "long.txt", "--refs", "ref.txt", *JSON).scores
