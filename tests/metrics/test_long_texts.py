@@ -184,10 +184,10 @@ def test_the_run_option_is_one_of_three() -> None:
         scored("bertscore", long="window")
 
 
-def test_a_signature_that_cuts_is_not_asked_for_in_windows() -> None:
+def test_windows_conflict_with_a_signature_that_truncates() -> None:
     with pytest.warns(TruncationWarning):
         cut = str(scored(BERTSCORE).signature)
-    with pytest.raises(SignatureError, match="long texts were cut, and long='windows' gives another"):
+    with pytest.raises(SignatureError, match="long='windows' conflicts with the signature"):
         nlgauge.score(HYPS, REFS, metric=cut, long="windows")
 
 

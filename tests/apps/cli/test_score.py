@@ -474,7 +474,7 @@ def test_warnings_go_to_stderr_unless_quiet(run: Run, folder: Path) -> None:
     assert truncated.startswith("nlgauge: warning: 1 segment (line 5): ")
     assert "512" in truncated
     assert truncated.endswith("use --long windows to score whole texts")
-    assert empty.startswith("nlgauge: warning: 2 segments (3, 5): ")
+    assert empty.startswith("nlgauge: warning: 2 segments (line 4, line 6): ")
     (record,) = loud.scores
     assert record["counts"] == {"truncated": 1, "empty": 2, "zero_weight": 0}
     assert record["noted_segments"] == {"truncated": [4], "empty": [3, 5]}
@@ -887,3 +887,10 @@ def test_a_recipe_is_made_once_between_the_command_line_and_the_score(
     result = run(command, "a.txt", "b.txt", "--refs", "ref.txt", "-m", "bertscore", "--layer", "4")
     assert result.status == 0
     assert layers == [4]
+
+
+def test_segments_of_a_column_keep_their_number(run: Run, folder: Path) -> None:
+    """Rows of a table are not lines: a quoted cell may have several."""
+    write_lines(folder / "gap.tsv", ["hyp\tref", "a cat\ta cat", "\ta dog"])
+    result = run("score", "gap.tsv:hyp", "--refs", "gap.tsv:ref", "-m", "chrf")
+    assert result.err.startswith("nlgauge: warning: 1 segment (1): empty hypothesis or reference")
