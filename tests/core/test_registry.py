@@ -146,3 +146,13 @@ def test_part_of_a_signature_is_read_with_a_warning_about_missing_fields() -> No
 def test_a_signature_of_a_later_grammar_is_refused() -> None:
     with pytest.raises(SignatureError, match="the signature has grammar '2', and this version reads '1'"):
         registry.recipe_from_signature("bertscore|layer:4|sig:2")
+
+
+def test_every_metric_has_a_title_for_papers() -> None:
+    titles = {name: metric.title for name, metric in registry.built_in_metrics().items()}
+    assert all(titles.values())
+    assert len(set(titles.values())) == len(titles)
+    assert (titles["rougel"], titles["xmoverscore"]) == ("ROUGE-L", "XMoverScore")
+    assert registry.table_decimals("bleu") == registry.table_decimals("chrf (2)") == 1
+    assert registry.table_decimals("bertscore") == 3
+    assert registry.table_decimals("comet") is None

@@ -132,6 +132,10 @@ class Metric(ABC, metaclass=_RecipeType):
     """A recipe. Its fields are its options, and all of them are in the signature once resolved."""
 
     name: ClassVar[str]
+    title: ClassVar[str] = ""
+    """The name as papers print it, such as BERTScore; empty: `name`."""
+    table_decimals: ClassVar[int] = 3
+    """Decimals of system scores in a table for a paper."""
     components: ClassVar[tuple[str, ...]]
     main: ClassVar[str]
     higher_is_better: ClassVar[bool] = True
@@ -176,6 +180,11 @@ class Metric(ABC, metaclass=_RecipeType):
         if lines and vars(cls).get("__doc__"):
             options = textwrap.indent("\n".join(lines), "    ")
             cls.__doc__ = f"{cls.__doc__}" + textwrap.indent(f"\n\nOptions:\n{options}", "    ")
+
+    @classmethod
+    def title_of(cls, recipe: Mapping[str, str]) -> str:
+        """The name as papers print it, of a recipe by the fields of its signature."""
+        return cls.title or cls.name
 
     @classmethod
     def options(cls) -> Mapping[str, Option]:

@@ -122,6 +122,29 @@ def metric_name(text: str) -> str:
     return text.partition("|")[0].partition(":")[0]
 
 
+def metric_title(name: str, signature: str = "") -> str:
+    """The name of a metric as papers print it; an unknown metric keeps its name.
+
+    >>> metric_title("bertscore (2)"), metric_title("chrf", "chrf|chars:6|words:2"), metric_title("comet")
+    ('BERTScore (2)', 'chrF++', 'comet')
+    """
+    base, bracket, rest = name.partition(" (")
+    metric = METRICS.get(base)
+    if metric is None:
+        return name
+    try:
+        recipe = Signature.parse(signature).recipe
+    except SignatureError:  # scores of another tool
+        recipe = {}
+    return metric.title_of(recipe) + bracket + rest
+
+
+def table_decimals(name: str) -> int | None:
+    """Decimals of a metric in a table for a paper; None for an unknown metric."""
+    metric = METRICS.get(name.partition(" (")[0])
+    return None if metric is None else metric.table_decimals
+
+
 def metric_class(name: str) -> type[Metric]:
     """The class behind a name, in whatever case it is written."""
     if name in METRICS:

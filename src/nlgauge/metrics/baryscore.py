@@ -99,6 +99,7 @@ class BaryScore(VectorMetric[Cloud]):
     """Exact or entropic transport between barycentres of the last five layers; a distance."""
 
     name: ClassVar[str] = "baryscore"
+    title: ClassVar[str] = "BaryScore"
     higher_is_better: ClassVar[bool] = False
     empty_value: ClassVar[float | None] = None
     profiles: ClassVar[Mapping[str, Profile]] = PROFILES

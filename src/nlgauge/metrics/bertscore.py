@@ -94,6 +94,7 @@ class BERTScore(VectorMetric[Cloud]):
     """
 
     name: ClassVar[str] = "bertscore"
+    title: ClassVar[str] = "BERTScore"
     components: ClassVar[tuple[str, ...]] = ("precision", "recall", "f1")
     main: ClassVar[str] = "f1"
     published_idf: ClassVar[str] = "refs"

@@ -147,6 +147,8 @@ class BLEU(SacreBLEUMetric):
     """Corpus BLEU, and sentence BLEU for segments."""
 
     name: ClassVar[str] = "bleu"
+    title: ClassVar[str] = "BLEU"
+    table_decimals: ClassVar[int] = 1
     components: ClassVar[tuple[str, ...]] = ("bleu",)
     main: ClassVar[str] = "bleu"
     citation: ClassVar[str] = cite("post-2018-call")

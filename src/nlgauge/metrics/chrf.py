@@ -37,6 +37,7 @@ n-grams", WMT 2017.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -52,6 +53,8 @@ class ChrF(SacreBLEUMetric):
     """Character n-gram F; with `words=2` it is chrF++."""
 
     name: ClassVar[str] = "chrf"
+    title: ClassVar[str] = "chrF"
+    table_decimals: ClassVar[int] = 1
     components: ClassVar[tuple[str, ...]] = ("chrf",)
     main: ClassVar[str] = "chrf"
     citation: ClassVar[str] = cite("popovic-2015-chrf")
@@ -59,6 +62,11 @@ class ChrF(SacreBLEUMetric):
     chars: int = option(6, Int(1), help="longest character n-gram")
     words: int = option(0, Int(0), help="longest word n-gram; 2 makes it chrF++")
     beta: int = option(2, Int(1), help="weight of recall")
+
+    @classmethod
+    def title_of(cls, recipe: Mapping[str, str]) -> str:
+        """Two words make it chrF++."""
+        return "chrF++" if recipe.get("words") == "2" else cls.title
 
     @property
     def _formula(self) -> str:

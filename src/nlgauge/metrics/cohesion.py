@@ -126,6 +126,7 @@ class LC(AnnotatedTextMetric):
     """Lexical cohesion: how many of the words that a text uses come again."""
 
     name: ClassVar[str] = "lc"
+    title: ClassVar[str] = "LC"
     components: ClassVar[tuple[str, ...]] = ("lc",)
     main: ClassVar[str] = "lc"
     against: ClassVar[str] = "nothing"
@@ -153,6 +154,7 @@ class RC(AnnotatedTextMetric):
     """Repetition: how often those words are mentioned."""
 
     name: ClassVar[str] = "rc"
+    title: ClassVar[str] = "RC"
     components: ClassVar[tuple[str, ...]] = ("rc",)
     main: ClassVar[str] = "rc"
     against: ClassVar[str] = "nothing"
@@ -176,6 +178,7 @@ class EntityGraph(AnnotatedTextMetric):
     """The graph of sentences that share a noun: the nearer they stand, the more."""
 
     name: ClassVar[str] = "entity-graph"
+    title: ClassVar[str] = "Entity Graph"
     components: ClassVar[tuple[str, ...]] = ("connectivity",)
     main: ClassVar[str] = "connectivity"
     against: ClassVar[str] = "nothing"
@@ -203,6 +206,7 @@ class LexicalGraph(AnnotatedTextMetric):
     """The graph of sentences that share an entity: nouns of like word vectors."""
 
     name: ClassVar[str] = "lexical-graph"
+    title: ClassVar[str] = "Lexical Graph"
     components: ClassVar[tuple[str, ...]] = EntityGraph.components
     main: ClassVar[str] = EntityGraph.main
     against: ClassVar[str] = "nothing"

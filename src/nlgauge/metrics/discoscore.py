@@ -82,6 +82,7 @@ class DiscoScore(DiscoMetric[Document]):
     """DS-Sent and DS-Focus of two documents, in one call; the latter is a distance."""
 
     name: ClassVar[str] = "discoscore"
+    title: ClassVar[str] = "DiscoScore"
     components: ClassVar[tuple[str, ...]] = ("ds_sent", "ds_focus")
     main: ClassVar[str] = "ds_sent"
     notes: ClassVar[tuple[Note, ...]] = (*DSFocus.notes, *DSSent.notes)

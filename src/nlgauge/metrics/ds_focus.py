@@ -182,6 +182,7 @@ class DSFocus(DiscoMetric[FocusTable]):
     """Distance between what two documents keep talking about: sums of the vectors of each focus's mentions."""
 
     name: ClassVar[str] = "ds-focus"
+    title: ClassVar[str] = "DS-Focus"
     components: ClassVar[tuple[str, ...]] = ("precision", "recall", "f")
     higher_is_better: ClassVar[bool] = False
     notes: ClassVar[tuple[Note, ...]] = (NO_FOCUS,)

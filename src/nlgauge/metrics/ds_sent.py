@@ -158,6 +158,7 @@ class DSSent(DiscoMetric[SentenceGraph]):
     """Similarity of two documents as graphs of sentences that share what they talk about."""
 
     name: ClassVar[str] = "ds-sent"
+    title: ClassVar[str] = "DS-Sent"
     components: ClassVar[tuple[str, ...]] = ("score",)
     main: ClassVar[str] = "score"
     notes: ClassVar[tuple[Note, ...]] = (NO_TIES,)

@@ -68,6 +68,7 @@ class Ensemble(CompositeMetric):
     """Average of the standardised scores of other metrics."""
 
     name: ClassVar[str] = "ensemble"
+    title: ClassVar[str] = "Ensemble"
     components: ClassVar[tuple[str, ...]] = ("score",)
     main: ClassVar[str] = "score"
     citation: ClassVar[str] = cite("kaster-etal-2021-global")

@@ -60,6 +60,7 @@ class FocusFrequency(AnnotatedTextMetric):
     """DS-Focus without an encoder: squared differences of how often nouns are mentioned; a distance."""
 
     name: ClassVar[str] = "focus-frequency"
+    title: ClassVar[str] = "Focus Frequency"
     components: ClassVar[tuple[str, ...]] = ("precision", "recall", "f")
     higher_is_better: ClassVar[bool] = False
     notes: ClassVar[tuple[Note, ...]] = (NO_FOCUS,)

@@ -60,6 +60,7 @@ class LexicalChain(AnnotatedTextMetric):
     """How far nouns that go through a reference go through the same sentences of the hypothesis."""
 
     name: ClassVar[str] = "lexical-chain"
+    title: ClassVar[str] = "Lexical Chain"
     components: ClassVar[tuple[str, ...]] = ("overlap",)
     main: ClassVar[str] = "overlap"
     notes: ClassVar[tuple[Note, ...]] = (NO_NOUN, NO_TIES)

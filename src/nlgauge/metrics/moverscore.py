@@ -220,6 +220,7 @@ class MoverScore(VectorMetric[Cloud]):
     """Exact transport between clouds of n-grams, layers joined by power means."""
 
     name: ClassVar[str] = "moverscore"
+    title: ClassVar[str] = "MoverScore"
     components: ClassVar[tuple[str, ...]] = ("score",)
     main: ClassVar[str] = "score"
     empty_value: ClassVar[float | None] = None

@@ -139,6 +139,7 @@ class Rouge1(_Rouge):
     """ROUGE-1: words."""
 
     name: ClassVar[str] = "rouge1"
+    title: ClassVar[str] = "ROUGE-1"
     kind: ClassVar[str] = "rouge1"
 
 
@@ -146,6 +147,7 @@ class Rouge2(_Rouge):
     """ROUGE-2: pairs of words."""
 
     name: ClassVar[str] = "rouge2"
+    title: ClassVar[str] = "ROUGE-2"
     kind: ClassVar[str] = "rouge2"
 
 
@@ -153,6 +155,7 @@ class RougeL(_Rouge):
     """ROUGE-L: the longest common subsequence of words."""
 
     name: ClassVar[str] = "rougel"
+    title: ClassVar[str] = "ROUGE-L"
     kind: ClassVar[str] = "rougeL"
 
     def comparer(self, words: _Words) -> Callable[[str, str], tuple[float, float, float]]:

@@ -151,6 +151,7 @@ class SentSim(VectorMetric[TextParts]):
     """
 
     name: ClassVar[str] = "sentsim"
+    title: ClassVar[str] = "SentSim"
     main: ClassVar[str] = "sentsim"
     distances: ClassVar[frozenset[str]] = DISTANCES
     empty_value: ClassVar[float | None] = None

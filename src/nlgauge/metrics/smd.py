@@ -90,6 +90,7 @@ class SMD(MoverScore):
     """One point per text, and the distance between two of them."""
 
     name: ClassVar[str] = "smd"
+    title: ClassVar[str] = "SMD"
     profiles: ClassVar[Mapping[str, Profile]] = PROFILES
 
     profile: str = profile_option("v1", PROFILES)

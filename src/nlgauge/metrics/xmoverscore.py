@@ -130,6 +130,7 @@ class XMoverScore(VectorMetric[Translation]):
     """Transport of n-grams, or sentence vectors, and the fluency of a language model; against the source."""
 
     name: ClassVar[str] = "xmoverscore"
+    title: ClassVar[str] = "XMoverScore"
     main: ClassVar[str] = "score"
     empty_value: ClassVar[float | None] = None
     profiles: ClassVar[Mapping[str, Profile]] = PROFILES
