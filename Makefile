@@ -32,7 +32,7 @@ endif
 
 .DEFAULT_GOAL := help
 .PHONY: help demo environments test test-more test-torch test-pythons test-all test-long test-isa lint count coverage docs docs-tools
-.PHONY: browser-tools network-tools screenshot
+.PHONY: browser-tools network-tools latex-tools screenshot
 .PHONY: bench bench-costs bench-documents bench-matrix bench-memory bench-meta bench-compare bench-isa bench-start bench-service bench-cluster clean
 
 help:
@@ -47,6 +47,7 @@ help:
 	@echo "make test-isa      a part of make test under lower instruction sets"
 	@echo "make browser-tools what tests of pages need, Debian's chromium-headless-shell among it"
 	@echo "make network-tools strace, for tests that watch what commands send and write"
+	@echo "make latex-tools   pdflatex, for tests of tables for papers"
 	@echo "make screenshot    the picture of the service's page, docs/images/page.png"
 	@echo "make lint          ruff and mypy"
 	@echo "make count         files, lines, imports, names and flags of the source"
@@ -118,6 +119,10 @@ browser-tools: $(VENV)/.browser-tools
 
 network-tools:
 	command -v strace >/dev/null || { apt-get update -q && apt-get install -y -q --no-install-recommends strace; }
+
+latex-tools:
+	command -v pdflatex >/dev/null || { apt-get update -q && apt-get install -y -q --no-install-recommends \
+		texlive-latex-base texlive-latex-recommended lmodern; }
 
 screenshot: browser-tools
 	$(BIN)/nlgauge models pull minilm

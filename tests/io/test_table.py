@@ -7,7 +7,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nlgauge.errors import InputError, RecipeError
-from nlgauge.io.table import Marked, Span, Table, display_width, escape_latex, visible
+from nlgauge.io.table import (
+    Formatted,
+    Marked,
+    Paragraphs,
+    Span,
+    Table,
+    display_width,
+    escape_latex,
+    fit_columns,
+    visible,
+)
 
 ANY_TEXT = st.text(st.one_of(st.sampled_from("\t\n\r\x0b\x0c\x1c\x85\u2028\u2029\\\"'&%$[*"), st.characters()))
 CELL = st.one_of(ANY_TEXT, st.integers(-9, 9), st.floats(-10, 10, allow_nan=False, allow_infinity=False), st.none())
@@ -163,3 +173,46 @@ def test_a_long_last_column_and_notes_go_on_below() -> None:
         part for part in table.to_text().split() if "--" not in part
     ]
     assert [line[0] for line in text.splitlines()] == ["i", "-", "a", " ", " ", "b", "n", " ", " "]
+
+
+def test_a_text_table_fits_the_terminal() -> None:
+    columns = ["system", "score", "low", "high", "wins"]
+    table = Table(columns, [["transformer-base-v2", 0.5, 0.25, 0.75, 3]], less_important=[2, 3])
+    assert "low" in table.to_text()
+    with fit_columns(40):
+        lines = table.to_text().splitlines()
+    assert lines[0].split() == ["system", "score", "wins"]
+    note = "not shown at this width: low, high; use a wider terminal (COLUMNS) or --format tsv"
+    assert " ".join(" ".join(lines[3:]).split()) == note
+    assert all(len(line) <= 40 for line in lines)
+    with fit_columns(26):
+        lines = table.to_text().splitlines()
+    assert lines[2] == "transf…se-v2  0.5000     3"
+    with fit_columns(20):
+        lines = table.to_text().splitlines()
+    assert lines[2] == "transf…se-v2  0.5000"
+    assert lines[3].startswith("not shown at")
+    with fit_columns(40):
+        assert table.to_tsv().count("\t") == 2 * (len(columns) - 1)
+
+
+@given(table=TABLES)
+def test_a_narrow_terminal_never_breaks_the_grid(table: Table) -> None:
+    with fit_columns(20):
+        lines = table.to_text().split("\n")
+    assert len(lines) > len(table.rows) + 2
+
+
+def test_text_at_the_end_of_a_row_and_paragraphs_are_wrapped_to_the_terminal() -> None:
+    table = Table(["name", "what"], [["a", "one two three four five six seven eight nine ten eleven"]])
+    with fit_columns(40):
+        assert [len(line) <= 40 for line in table.to_text().splitlines()] == [True] * 4
+        assert Paragraphs(["one two three four five six seven eight nine"]).write("text").count("\n") == 2
+        assert Paragraphs(["one two three four five six seven eight nine"]).write("markdown").count("\n") == 1
+
+
+def test_formatted_numbers_are_aligned_right() -> None:
+    table = Table(["system", "BLEU"], [["a", Formatted("9.1*")], ["b", Formatted("10.25")]])
+    assert table.to_text().splitlines()[2:] == ["a        9.1*", "b       10.25"]
+    assert "|---|--:|" in table.to_markdown()
+    assert r"\begin{tabular}{lr}" in table.to_latex()

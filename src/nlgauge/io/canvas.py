@@ -17,6 +17,7 @@ from typing import Any, Literal, NamedTuple
 from nlgauge.errors import NlgaugeWarning, RecipeError
 from nlgauge.io.packages import require
 from nlgauge.io.storage import write_atomic
+from nlgauge.io.table import shorten_name
 
 #: Distinguishable for colour-blind readers (Okabe and Ito 2008), and in print.
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#222222")
@@ -86,15 +87,12 @@ def legend_entries(styles: Mapping[str, SeriesStyle], *, kind: Literal["bar", "m
 
 
 def shorten(name: str, most: int = LONGEST_NAME) -> str:
-    """A long name without its middle: what tells systems apart stands at the ends.
+    """A long name without its middle: names of systems differ at their ends.
 
     >>> shorten("transformer-big-with-back-translation-run-07.txt", 20)
     'transforme…un-07.txt'
     """
-    if len(name) <= most:
-        return name
-    head = most // 2
-    return f"{name[:head]}\u2026{name[len(name) - (most - head - 1) :]}"
+    return shorten_name(name, most)
 
 
 def panel_grid(count: int, *, most_columns: int = 2) -> tuple[int, int]:

@@ -15,6 +15,7 @@ Numbers in sentences have decimals by the size of a metric's scores, true minus 
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import html
 import io
@@ -23,6 +24,7 @@ import re
 import textwrap
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias, TypeGuard
 
@@ -105,11 +107,33 @@ LINE = 120
 #: Minimum width of the last column of a wrapped table.
 _LEAST_LAST = 30
 
+#: Columns of the terminal that text tables must fit; None: any width.
+_COLUMNS: ContextVar[int | None] = ContextVar("columns", default=None)
+
+#: Letters of a shortened name.
+_LEAST_NAME = 12
+
+
+@contextlib.contextmanager
+def fit_columns(columns: int | None) -> Iterator[None]:
+    """Make text tables and paragraphs that are written in this context fit a terminal of this width."""
+    token = _COLUMNS.set(columns)
+    try:
+        yield
+    finally:
+        _COLUMNS.reset(token)
+
 
 class Marked(NamedTuple):
     """A highlighted number: with a star in text, bold in LaTeX and Markdown, plain in TSV."""
 
     value: float
+
+
+class Formatted(str):
+    """A number that is written as it is, aligned like a number."""
+
+    __slots__ = ()
 
 
 class Probability(NamedTuple):
@@ -160,6 +184,8 @@ class Table:
     caption: str | None = None
     notes: Sequence[str] = ()
     spans: Sequence[Span] = ()
+    less_important: Sequence[int] = ()
+    """Columns that a narrow terminal leaves out, the least important first."""
 
     def __post_init__(self) -> None:
         for index, row in enumerate(self.rows):
@@ -179,7 +205,8 @@ class Table:
     def to_text(self, *, width: int = 4, line: int | None = None) -> str:
         """Align cells for a terminal, with wide and combining characters.
 
-        With `line`, long texts in the last column and in notes are wrapped at this length.
+        With `line`, long texts in the last column and in notes are wrapped at this length. In `fit_columns` the
+        table fits the terminal: a table that ends with a number leaves out columns and shortens names.
 
         >>> print(Table(["system", "f1"], [["a", 0.5], ["漢字", -1.0]]).to_text(width=2), end="")
         system     f1
@@ -187,7 +214,50 @@ class Table:
         a        0.50
         漢字    -1.00
         """
-        # Numbers stay aligned: in a column with a star, the other cells end with a space.
+        columns = _COLUMNS.get()
+        if columns is not None:
+            line = min(line or columns, columns)
+            if self.rows and (self.less_important or self._numeric()[-1]):
+                return self._fitted(columns, width)._as_text(width, line, wrap_cells=False)
+        return self._as_text(width, line)
+
+    def _fitted(self, columns: int, width: int) -> Table:
+        """The table with as many columns as the terminal has room for, and a note that names the others."""
+        sizes = [max(map(display_width, texts)) for texts in zip(*self._text_cells(width), strict=True)]
+        texts = [i for i, right in enumerate(self._numeric()) if not right]
+        left_out: list[int] = []
+        shortened = False
+
+        def excess() -> int:
+            shown = [size for i, size in enumerate(sizes) if i not in left_out]
+            return sum(shown) + 2 * (len(shown) - 1) - columns
+
+        for i in self.less_important:
+            if excess() > 0:
+                left_out.append(i)
+        while excess() > 0 and (long := [i for i in texts if sizes[i] > _LEAST_NAME and i not in left_out]):
+            longest = max(long, key=lambda i: sizes[i])
+            sizes[longest] = max(_LEAST_NAME, sizes[longest] - excess())
+            shortened = True
+        for i in reversed(range(1, len(sizes))):
+            if excess() > 0 and i not in left_out and i not in texts:
+                left_out.append(i)
+        if not left_out and not shortened:
+            return self
+        shown = [i for i in range(len(sizes)) if i not in left_out]
+        labels = self._labels()
+        names = [*dict.fromkeys(labels[i] for i in sorted(left_out))]
+        notes = [f"not shown at this width: {', '.join(names)}"] if names else []
+        notes += ["some names are shortened"] if shortened else []
+        return Table(
+            [shorten_name(labels[i], sizes[i]) if i in texts else labels[i] for i in shown],
+            [[_shortened(row[i], sizes[i]) for i in shown] for row in self.rows],
+            self.caption,
+            [*self.notes, "; ".join([*notes, "use a wider terminal (COLUMNS) or --format tsv"])],
+        )
+
+    def _text_cells(self, width: int) -> list[list[str]]:
+        """Header and rows as text; where a column has a star, the other cells have a space."""
         starred = [any(isinstance(cell, Marked) for cell in column) for column in zip(*self.rows, strict=True)]
         starred = starred or [False] * len(self.columns)
         grid = [self._labels(), *self._format_cells(width)]
@@ -195,11 +265,16 @@ class Table:
         for row, texts in zip(self.rows, cells[1:], strict=True):
             for i, cell in enumerate(row):
                 texts[i] += "*" if isinstance(cell, Marked) else " " * starred[i]
+        return cells
+
+    def _as_text(self, width: int, line: int | None, *, wrap_cells: bool = True) -> str:
+        cells = self._text_cells(width)
         widths = [max(map(display_width, column)) for column in zip(*cells, strict=True)]
         notes = list(map(visible, self.notes))
         if line is not None:
-            widths[-1] = min(widths[-1], max(_LEAST_LAST, line - sum(widths[:-1]) - 2 * (len(widths) - 1)))
-            cells = [part for row in cells for part in _wrap_row(row, widths[-1])]
+            if wrap_cells:
+                widths[-1] = min(widths[-1], max(_LEAST_LAST, line - sum(widths[:-1]) - 2 * (len(widths) - 1)))
+                cells = [part for row in cells for part in _wrap_row(row, widths[-1])]
             notes = [part for note in notes for part in _wrap(note, line, indent="  ")]
         cells.insert(1, ["-" * size for size in widths])
         layout = list(zip(widths, self._numeric(), strict=True))
@@ -312,7 +387,8 @@ class Table:
     def _numeric(self) -> list[bool]:
         columns = list(zip(*self.rows, strict=True)) or [()] * len(self.columns)
         return [
-            any(cell is not None for cell in column) and not any(isinstance(cell, str) for cell in column)
+            any(cell is not None for cell in column)
+            and all(isinstance(cell, Formatted) or not isinstance(cell, str) for cell in column)
             for column in columns
         ]
 
@@ -349,7 +425,11 @@ class Paragraphs(Table):
         texts[0] = lead + texts[0]
         if format == "html":
             return "".join(f"<p>{escape_html(text)}</p>" for text in texts)
-        return _join_lines([f"{'% ' * (format == 'latex')}{visible(text)}" for text in texts])
+        texts = list(map(visible, texts))
+        columns = _COLUMNS.get()
+        if format == "text" and columns is not None:
+            texts = [part for text in texts for part in _wrap(text, columns, indent="  ")]
+        return _join_lines([f"{'% ' * (format == 'latex')}{text}" for text in texts])
 
 
 def html_table(
@@ -410,6 +490,28 @@ def display_width(text: str) -> int:
         if unicodedata.category(char) not in ("Mn", "Me", "Cf"):
             total += 2 if unicodedata.east_asian_width(char) in "WF" else 1
     return total
+
+
+def shorten_name(text: str, size: int) -> str:
+    """The text with an ellipsis in its middle where it takes more than `size` cells of a terminal.
+
+    Names of systems differ at their ends.
+
+    >>> shorten_name("transformer-base-v2", 12), shorten_name("base", 12)
+    ('transf…se-v2', 'base')
+    """
+    if display_width(text) <= size:
+        return text
+    head, tail = text, text
+    while display_width(head) > size // 2:
+        head = head[:-1]
+    while display_width(tail) > size - size // 2 - 1:
+        tail = tail[1:]
+    return f"{head}…{tail}"
+
+
+def _shortened(cell: Cell, size: int) -> Cell:
+    return shorten_name(visible(cell), size) if isinstance(cell, str) and not isinstance(cell, Formatted) else cell
 
 
 def escape_latex(text: str) -> str:
@@ -486,6 +588,9 @@ def _wrap_row(row: list[str], size: int) -> list[list[str]]:
 
 
 def _wrap(text: str, size: int, *, indent: str = "") -> list[str]:
+    if len(text.split()) <= 2:  # such as "signature: ...", which stays in one line to be copied
+        return [text]
+    size = max(size, len(indent) + 1)
     parts = textwrap.wrap(text, size, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
     return parts or [text]
 

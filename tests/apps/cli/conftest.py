@@ -109,6 +109,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     ):
         write_lines(tmp_path / name, lines)
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "250")  # wide tables keep their columns
     return tmp_path
 
 

@@ -10,6 +10,7 @@ import contextlib
 import importlib
 import io
 import os
+import shutil
 import sys
 import warnings
 from argparse import SUPPRESS, Namespace
@@ -199,6 +200,7 @@ def _run(words: Sequence[str], args: Namespace) -> int:
     from nlgauge.apps.cli.common import check_arguments, write_result
     from nlgauge.apps.cli.project_file import apply_settings
     from nlgauge.core.short_signature import signature_form
+    from nlgauge.io.table import fit_columns
 
     loading_is_over()
     quiet = getattr(args, "quiet", False)
@@ -207,7 +209,9 @@ def _run(words: Sequence[str], args: Namespace) -> int:
         warnings.showwarning = _WarningsOnce(args).show  # type: ignore[assignment]  # its tail of arguments is not needed
         apply_settings(args)
         check_arguments(args)
-        with signature_form(getattr(args, "signature", None)):
+        # A file is read in an editor, which has no columns.
+        columns = shutil.get_terminal_size().columns if getattr(args, "output", "-") == "-" else None
+        with signature_form(getattr(args, "signature", None)), fit_columns(columns):
             outcome = args.run(args)
             if isinstance(outcome, int):
                 return outcome
