@@ -17,7 +17,8 @@ def test_the_example_writes_a_report(tmp_path: Path, monkeypatch: pytest.MonkeyP
     exec(code, {})
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert "<title>Old and new</title>" in page
-    assert "By <b>bertscore</b> no difference between" in page, "three segments show nothing"
+    assert "No significant difference between " in page
+    assert "(<b>BERTScore</b>)" in page, "three segments show nothing"
 
 
 def test_the_picture_is_small() -> None:

@@ -151,7 +151,7 @@ def test_names_of_segments_and_odd_letters_survive() -> None:
     assert data["texts"][4][0] == HOSTILE[4].replace("\ud800", "?")
 
 
-def test_two_systems_in_words() -> None:
+def test_verdict_of_two_systems() -> None:
     rng = np.random.default_rng(1)
     base = rng.normal(0.5, 0.1, (200, 1))
     values = base + np.array([[0.05, 0.0]]) + rng.normal(0, 0.01, (200, 2))
@@ -159,28 +159,30 @@ def test_two_systems_in_words() -> None:
     pair = found.comparison.metrics[0].pairs[0]
     said = Parsed(page_of(found)).text
     assert (
-        f"a is better than b by m (difference {pair.difference:.4f}, 95 % {pair.low:.4f} to {pair.high:.4f}, "
-        f"p = {pair.p_adjusted:.3f})." in said
+        f"a is significantly better than b (m): difference {pair.difference:.4f}, 95 % interval {pair.low:.4f} to "
+        f"{pair.high:.4f}, p = {pair.p_adjusted:.3f}." in said
     )
     distance = made([scores_of("m", ("a", "b"), values, higher_is_better=False)], ReportTexts({}))
-    assert f"b is better than a by m (difference {pair.difference:.4f}, 95 % " in Parsed(page_of(distance)).text
+    verdict = f"b is significantly better than a (m): difference {pair.difference:.4f}, 95 % "
+    assert verdict in Parsed(page_of(distance)).text
     even = made([scores_of("m", ("a", "b"), rng.normal(0.5, 0.1, (200, 2)))], ReportTexts({}))
     said = Parsed(page_of(even)).text
     assert re.search(
-        r"By m no difference between . and . is shown \(difference 0\.\d+, 95 % −?0\.\d+ to 0\.\d+, p", said
+        r"No significant difference between . and . \(m\): difference 0\.\d+, 95 % interval −?0\.\d+ to 0\.\d+, p",
+        said,
     )
-    assert "would be found in 80 % of cases" in said
+    assert "This test set can detect a difference of 0." in said
 
 
-def test_many_systems_in_words(many: Sample) -> None:
+def test_verdict_of_many_systems(many: Sample) -> None:
     said = Parsed(page_of(many)).text
-    assert "By bertscore, system-a comes first of 6 systems (0." in said
-    assert "after Holm's correction over 15 pairs" in said
-    assert "All 3 metrics put system-a first." in said
+    assert "system-a has the best BERTScore of 6 systems (0." in said
+    assert "(p < 0.05, Holm-corrected for 15 pairs)" in said
+    assert "All 3 metrics rank system-a first." in said
     turned = scores_of("turned", many.scores[0].systems, -many.scores[0].values)
     found = made([many.scores[0], turned], many.texts)
     assert (
-        "The metrics disagree on who comes first: system-a by bertscore; system-f by turned."
+        "The metrics disagree on the best system: system-a (BERTScore); system-f (turned)."
         in Parsed(page_of(found)).text
     )
 
@@ -193,13 +195,13 @@ def test_few_systems_and_few_segments(shape: tuple[int, int]) -> None:
     said = Parsed(page_of(found)).text
     assert f"{shape[0]} segment" in said
     assert "nan" not in said.lower().replace("pennant", "")
-    assert ("there is no other system" in said) == (shape[1] == 1)
+    assert ("there is no other system to compare it with" in said) == (shape[1] == 1)
 
 
 def test_all_ties_and_constant_scores() -> None:
     found = made([scores_of("m", ("a", "b", "c"), np.full((20, 3), 0.5))], ReportTexts({}))
     said = Parsed(page_of(found)).text
-    assert "By m, a, b and c share the first of 3 places (0.5000)." in said
+    assert "a, b and c share the best m of 3 systems (0.5000)." in said
     assert "all systems tie on every instance" in said
     assert unpacked(page_of(found))["metrics"][0]["values"] == [[5000] * 20] * 3
 
@@ -231,7 +233,7 @@ def test_strengths_have_their_intervals(two: Sample) -> None:
     assert (cells["bt low"], cells["bt high"]) == (f"{low:.6f}", f"{high:.6f}")
 
 
-def test_tables_of_the_callers_own(two: Sample) -> None:
+def test_further_tables_are_shown(two: Sample) -> None:
     table = Table(["system", "runs"], [["<b>", 5], ["b", 3]], caption="Runs", notes=["A note."])
     page = page_of(two, tables=[table])
     assert "Further tablesRunssystemruns" in Parsed(page).text
@@ -357,7 +359,7 @@ def test_what_does_not_belong_together_is_refused(two: Sample) -> None:
         html_report(replace(two.comparison, metrics=()), scores=two.scores)
     with pytest.raises(nlgauge.errors.RecipeError, match="alignments must be a whole number from 0, got -1"):
         ReportOptions(alignments=-1)
-    with pytest.raises(nlgauge.errors.InputError, match="keep their alignments must be 0 or more, got -1"):
+    with pytest.raises(nlgauge.errors.InputError, match="with alignments must be 0 or more, got -1"):
         differing_segments(two.scores, -1)
 
 

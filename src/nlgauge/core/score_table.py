@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike
 from nlgauge._version import __version__
 from nlgauge.core.metric import TextMetric
 from nlgauge.core.notes import run_fields
-from nlgauge.core.registry import recipe_from_signature
+from nlgauge.core.registry import metric_title, recipe_from_signature, table_decimals
 from nlgauge.core.result import Result
 from nlgauge.core.score import Score, ScoreRecord, SegmentNotes, count_notes, join_notes
 from nlgauge.core.score_layout import (
@@ -38,10 +38,13 @@ from nlgauge.core.score_layout import (
 )
 from nlgauge.core.signature import Signature
 from nlgauge.errors import FileFormatError, InputError, SignatureError
+from nlgauge.io.paper_table import HasPaperTable, MetricScores, PaperKeywords, PaperTable, paper_table
 from nlgauge.io.storage import ContentError, FrozenTable, json_text, text_digest
-from nlgauge.io.table import Table
+from nlgauge.io.table import Table, counted
 
 if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
     from nlgauge.stats.corpus_counts import CorpusCounts
 
     _ListOfScores = Sequence[Score]
@@ -66,7 +69,7 @@ class ScoreTableRecord(_TableRecord, total=False):
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class ScoreTable(Result, FrozenTable, _ListOfScores):
+class ScoreTable(Result, HasPaperTable, FrozenTable, _ListOfScores):
     """Scores of several systems and metrics, which can be read like a list of `Score`.
 
     pandas (`to_frame`), polars, DuckDB and pyarrow read it as a table with a row per metric, system and segment.
@@ -151,6 +154,24 @@ class ScoreTable(Result, FrozenTable, _ListOfScores):
         if form != "html":  # a notebook also shows scores that are not numbers
             check_scores(self.scores, form, segments=segments, confidence=confidence)
         return score_tables(self.scores, form, segments=segments, confidence=confidence)
+
+    def paper_table(self, **options: Unpack[PaperKeywords]) -> PaperTable:
+        """Systems and metrics for a paper, without marks: a higher score alone is not a finding (`compare_systems`).
+
+        `to_latex`, `to_markdown` and `to_html` write it; `options` are those of `PaperKeywords`.
+        """
+        titles = metric_titles(self.scores)
+        systems = list(dict.fromkeys(score.system for score in self.scores))
+        metrics = []
+        for title in dict.fromkeys(titles.values()):
+            scores = {score.system: score for score in self.scores if titles[id(score)] == title}
+            first = next(iter(scores.values()))
+            values = [None if system not in scores else scores[system].system_score for system in systems]
+            name = metric_title(title, str(first.signature))
+            short = Signature(first.metric, first.signature.recipe).short()
+            metrics.append(MetricScores(name, first.higher_is_better, values, table_decimals(first.metric), short))
+        segments = " and ".join(dict.fromkeys(counted(len(score), "segment") for score in self.scores))
+        return paper_table([system or "" for system in systems], metrics, segments, **options)
 
     def render(
         self,

@@ -1,8 +1,8 @@
-"""The report as one HTML file that loads nothing.
+"""The report as one HTML file that makes no requests.
 
-Sections are put into the template, with a content policy that names script and style sheet by their digests. So a
-script that came in with a text cannot run, and nothing is loaded from anywhere. Tables and figures can be read
-without a script; what a reader chooses (segments, scatter plot) the script makes from the packed data.
+The template has slots for the sections, and a content policy that allows one script and one style sheet by their
+digests. A script inside a text cannot run, and nothing is loaded. Tables and figures need no script; the segments and
+the scatter plot that a reader chooses are drawn by the script from packed data.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nlgauge._version import __version__
+from nlgauge.core.short_signature import shorten_text
 from nlgauge.io.storage import write_atomic
 from nlgauge.io.table import Cell, Table, counted, level_text, number
 from nlgauge.report.elements import (
@@ -42,13 +43,19 @@ from nlgauge.report.inputs import (
     page_data,
     page_explanations,
 )
-from nlgauge.studies.compare.tables import metric_decimals, metric_verdict, on_the_winner, test_name
+from nlgauge.studies.compare.sentences import (
+    agreement_on_winner,
+    metric_decimals,
+    metric_verdict,
+    test_name,
+    title_of,
+)
 
 if TYPE_CHECKING:
     from nlgauge.studies.compare.comparison import MetricComparison, SystemComparison
     from nlgauge.studies.compare.system_scores import SystemScores
 
-#: Where the template is, and the scripts of this page beside the components.
+#: Package of the template, and the scripts of this page in addition to the components.
 _PACKAGE = "nlgauge.report"
 _SCRIPTS = ("data", "scatter", "start")
 
@@ -66,12 +73,12 @@ def write_report(
     """Write the comparison as one HTML file that needs no network: to attach to a paper or a pull request.
 
     Args:
-        path: Where the file goes; an existing one is replaced whole.
-        comparison: What `compare_systems` found.
-        scores: The scores it was made from, for the segments, the distributions and the scatter plot.
-        texts: Outputs, references and sources; without them the segments have only their scores.
-        explanations: Which words matched which, for as many segments as the options keep.
-        tables: Of your own, such as runs with their budgets; they follow the metrics.
+        path: Output file; an existing one is replaced.
+        comparison: Result of `compare_systems`.
+        scores: Scores behind the comparison, for segments, distributions and the scatter plot.
+        texts: Outputs, references and sources; without them segments have only scores.
+        explanations: Word alignments, for as many segments as the options keep.
+        tables: Further tables, such as runs with their budgets.
         options: Title, date, how many segments keep their explanations.
     """
     page = html_report(
@@ -89,7 +96,7 @@ def html_report(
     tables: Sequence[Table] = (),
     options: ReportOptions | None = None,
 ) -> str:
-    """The page that `write_report` writes, as text."""
+    """The page of `write_report` as text."""
     options = options or ReportOptions()
     check_inputs(comparison, scores, texts, explanations)
     segments = set(differing_segments(scores, options.alignments, among={pair.segment for pair in explanations}))
@@ -109,7 +116,7 @@ def html_report(
         "version": joined([__version__]),
         "title": joined([options.title]),
         "facts": joined([_facts(comparison, texts), date, *(tag("p", note) for note in options.notes)]),
-        "links": joined([tag("a", metric.metric, href=f"#{name}") for name, metric in metrics.items()]),
+        "links": joined([tag("a", title_of(metric), href=f"#{name}") for name, metric in metrics.items()]),
         "verdicts": _verdicts(comparison),
         "overview": _overview(comparison),
         "metrics": joined(sections),
@@ -124,7 +131,7 @@ def html_report(
 def _section(name: str, metric: MetricComparison, comparison: SystemComparison, scores: SystemScores) -> Html:
     matrix = significance_matrix(metric, comparison.settings, name=name)
     return tag(
-        "section", tag("h2", metric.metric, id=f"{name}-title"),
+        "section", tag("h2", title_of(metric), id=f"{name}-title"),
         tag("h3", "Ranking"), ranking(metric, comparison.settings, name=name),
         None if matrix is None else tag("h3", "Significance"), matrix,
         tag("h3", "Distribution"), distributions(metric, scores, name=name),
@@ -133,14 +140,14 @@ def _section(name: str, metric: MetricComparison, comparison: SystemComparison, 
 
 
 def _policy(*texts: str) -> Html:
-    """The policy that lets only this style sheet and this script run."""
+    """Content policy that allows only this style sheet and this script."""
     digests = (base64.b64encode(hashlib.sha256(text.encode("utf-8")).digest()).decode("ascii") for text in texts)
     style, script = (f"'sha256-{digest}'" for digest in digests)
     return Html(f"default-src 'none'; style-src {style}; script-src {script}; base-uri 'none'; form-action 'none'")
 
 
 def _facts(comparison: SystemComparison, texts: ReportTexts | None) -> Html:
-    """One line that says what the page is about."""
+    """Numbers of systems, segments and metrics in one line."""
     first = comparison.metrics[0]
     facts = [counted(len(first.systems), "system"), counted(first.n, "segment")]
     if first.documents is not None:
@@ -153,18 +160,18 @@ def _facts(comparison: SystemComparison, texts: ReportTexts | None) -> Html:
 
 
 def _verdicts(comparison: SystemComparison) -> Html:
-    """A paragraph per metric; notes of a metric below its paragraph."""
+    """The verdict of each metric, followed by its notes."""
     parts: list[Html] = []
     for metric in comparison.metrics:
         parts.append(paragraph(metric_verdict(metric, comparison.settings)))
         if metric.notes:
             parts.append(tag("ul", *(tag("li", note) for note in metric.notes), class_="notes"))
-    agreed = on_the_winner(comparison)
+    agreed = agreement_on_winner(comparison)
     return tag("div", *parts, None if agreed is None else paragraph(agreed), class_="verdicts")
 
 
 def _overview(comparison: SystemComparison) -> Html:
-    """Scores and ranks of all systems under all metrics; nothing where there is one metric."""
+    """Scores and ranks of all systems by all metrics; empty with one metric."""
     metrics = comparison.metrics
     if len(metrics) < 2:
         return Html("")
@@ -172,7 +179,7 @@ def _overview(comparison: SystemComparison) -> Html:
     for metric in metrics:
         arrow, better = ("↑", "higher is better") if metric.higher_is_better else ("↓", "lower is better")
         sign = tag("span", arrow, aria_hidden="true")
-        head.append(tag("th", metric.metric, " ", sign, hidden(better), scope="col", class_="num"))
+        head.append(tag("th", title_of(metric), " ", sign, hidden(better), scope="col", class_="num"))
     by_system = [{row.system: row for row in metric.systems} for metric in metrics]
     body, plain = [], []
     for system in by_system[0]:
@@ -187,14 +194,15 @@ def _overview(comparison: SystemComparison) -> Html:
         body.append(tag("tr", *cells))
         plain.append(line)
     columns = ["system", *(name for metric in metrics for name in (metric.metric, f"{metric.metric} rank"))]
-    table = Table(columns, plain, caption="Systems under all metrics")
+    table = Table(columns, plain, caption="Systems by all metrics")
     note = tag("p", "Small numbers are ranks; the best score of each metric is bold.", class_="note")
     shown = scrolling("overview", tag("tr", *head), body, label="Scores of all metrics")
-    return joined([shown, note, export(table, name="overview")])
+    forms = {"LaTeX": comparison.to_latex(), "Markdown": comparison.to_markdown()}
+    return joined([shown, note, export(table, name="overview", forms=forms)])
 
 
 def _disagreements(comparison: SystemComparison) -> Html:
-    """How far rankings differ; nothing where there are none to compare."""
+    """How far rankings differ; empty without two rankings."""
     if not comparison.disagreements:
         return Html("")
     columns = ["ranking", "and ranking", "pairs in another order", "other winner", "other top 3"]
@@ -213,7 +221,7 @@ def _disagreements(comparison: SystemComparison) -> Html:
 
 
 def _further(tables: Sequence[Table]) -> Html:
-    """Tables of the caller's own, such as runs with their budgets."""
+    """Further tables, such as runs with their budgets."""
     parts: list[Html] = []
     for index, table in enumerate(tables, 1):
         caption = table.caption or f"Table {index}"
@@ -227,24 +235,29 @@ def _further(tables: Sequence[Table]) -> Html:
 
 
 def _signatures(comparison: SystemComparison) -> Html:
-    """Signatures with which these numbers can be computed again."""
-    plain = [[metric.metric, metric.signature] for metric in comparison.metrics]
-    plain.append(["comparison", comparison.signature])
+    """Short signatures for a paper, and full ones that reproduce the numbers."""
+    signatures = {metric.metric: metric.signature for metric in comparison.metrics}
+    signatures["comparison"] = comparison.signature
+    plain = [[name, shorten_text(signature), signature] for name, signature in signatures.items()]
     rows = [
-        tag("tr", tag("th", name, scope="row", class_="name"), tag("td", tag("code", signature or "none")))
-        for name, signature in plain
+        tag(
+            "tr",
+            tag("th", name, scope="row", class_="name"),
+            tag("td", tag("code", short or "none"), *((tag("br"), tag("code", full)) if full else ())),
+        )
+        for name, short, full in plain
     ]
-    table = Table(["what", "signature"], plain, caption="Signatures")
+    table = Table(["what", "short signature", "signature"], plain, caption="Signatures")
     return joined([scrolling("signatures", None, rows, label="Signatures"), export(table, name="signatures")])
 
 
 def _settings(comparison: SystemComparison) -> Html:
-    """How the comparison was made, in words."""
+    """Settings of the comparison as a list."""
     used = comparison.settings
     ties = {"half": "half a win for both", "second": "a win for the second system", "drop": "left out"}
     items = [
         f"Test of two systems: {test_name(used)}, two-sided; correction for the number of pairs: {used.correction}.",
-        f"Draws for tests: {used.permutations:,}; a difference counts from {used.smallest_difference:g} upwards.",
+        f"Draws for tests: {used.permutations:,}; smallest difference that counts: {used.smallest_difference:g}.",
         f"Intervals: {level_text(used.level)}; those of Bradley–Terry strengths from {used.resamples:,} resamples; "
         f"seed {used.seed}.",
         f"Bradley–Terry: ties count as {ties.get(used.ties, used.ties)}; "

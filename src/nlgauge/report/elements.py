@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from importlib import resources
 from typing import TYPE_CHECKING
 
-from nlgauge.studies.compare.tables import Emphasis, MetricName, SystemName
+from nlgauge.studies.compare.sentences import Emphasis, MetricName, SystemName
 
 if TYPE_CHECKING:
     from nlgauge.io.table import Table
@@ -23,7 +23,7 @@ _VOID = frozenset({"br", "circle", "line", "path", "rect"})
 
 
 class Html(str):
-    """Markup that is ready; every other string is text."""
+    """Markup; every other string is text."""
 
     __slots__ = ()
 
@@ -63,7 +63,7 @@ def joined(children: Iterable[str | None]) -> Html:
 
 
 def name_of(system: str) -> Html:
-    """A name as people gave it, apart from the direction in which the text around it is read.
+    """A name, isolated from the writing direction of the text around it.
 
     >>> name_of("<i>")
     '<bdi>&lt;i&gt;</bdi>'
@@ -73,7 +73,7 @@ def name_of(system: str) -> Html:
 
 
 def hidden(text: str) -> Html:
-    """Words for those who hear the page; the eye has a figure or a sign in their place."""
+    """Text for screen readers only."""
     return tag("span", text, class_="unseen")
 
 
@@ -90,15 +90,16 @@ def _marked(part: str) -> str:
     return tag("strong", str(part)) if isinstance(part, Emphasis) else part
 
 
-def export(table: Table, *, name: str, decimals: int = 4) -> Html:
-    """A part that opens, with the table in three forms and a button each that copies it.
+def export(table: Table, *, name: str, decimals: int = 4, forms: Mapping[str, str] | None = None) -> Html:
+    """The table as TSV, LaTeX and Markdown, folded, each with a button that copies it.
 
-    `name` tells the buttons of several tables apart, and stands in their ids.
+    `name` makes the ids of the buttons unique. `forms` has other texts for some of the three.
     """
     parts = []
     for form in ("TSV", "LaTeX", "Markdown"):
         target = f"{name}-{form.lower()}"
-        text, label = table.write(form.lower(), width=decimals), f"{table.caption or name}, {form}"
+        text = (forms or {}).get(form) or table.write(form.lower(), width=decimals)
+        label = f"{table.caption or name}, {form}"
         button = tag("button", f"Copy {form}", type="button", class_="copy", data_copies=target, hidden=True)
         body = tag("pre", text, id=target, tabindex="0", role="region", aria_label=label)
         parts.append(tag("details", tag("summary", form), button, body, class_="form"))
@@ -106,14 +107,14 @@ def export(table: Table, *, name: str, decimals: int = 4) -> Html:
 
 
 def scrolling(class_: str, head: Html | None, body: Iterable[Html], foot: Html | None = None, *, label: str) -> Html:
-    """A table that scrolls by itself where the page is narrow; the keyboard can reach it."""
+    """A table that scrolls on narrow pages and can be focused with the keyboard."""
     parts = {"thead": head, "tbody": joined(body), "tfoot": foot}
     table = tag("table", *(tag(part, rows) for part, rows in parts.items() if rows), class_=class_)
     return tag("div", table, class_="scroll", tabindex="0", role="region", aria_label=label)
 
 
 def heads(titles: Iterable[tuple[str | None, str]]) -> Html:
-    """The row of the titles of columns, each with its class."""
+    """The header row: titles of columns with their classes."""
     return tag("tr", *(tag("th", text, scope="col", class_=class_) for class_, text in titles))
 
 
@@ -126,25 +127,25 @@ COMPONENT_SCRIPTS = (
 
 
 def page_file(package: str, name: str, folder: str = "page") -> str:
-    """A file of the page that a package has."""
+    """Read a file of a package's page."""
     return resources.files(package).joinpath(folder, name).read_text(encoding="utf-8")
 
 
 def joined_style(package: str, names: Iterable[str] = ()) -> str:
-    """The components' style sheet, with further parts of a page; narrow pages and paper come last."""
+    """Join the style sheets of components and page; rules for narrow pages and paper come last."""
     *first, last = [_component(f"{name}.css") for name in COMPONENT_STYLES]
     return "\n".join([*first, *(page_file(package, f"{name}.css") for name in names), last])
 
 
 def joined_script(package: str, names: Iterable[str]) -> str:
-    """The components' script, then that of a page."""
+    """Join the scripts of components and page."""
     parts = [_component(f"{name}.js") for name in COMPONENT_SCRIPTS]
     parts += [page_file(package, f"{name}.js") for name in names]
     return '"use strict";\n(() => {\n' + "\n".join(parts) + "})();\n"
 
 
 def filled(template: str, slots: Mapping[str, Html]) -> str:
-    """The template with its slots filled, once: what goes in is not looked at again."""
+    """Fill the slots of the template in one pass; slots in the content are left alone."""
     return re.sub(r"\{\{(\w+)\}\}", lambda match: slots[match[1]], template)
 
 

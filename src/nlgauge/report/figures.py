@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from nlgauge.io.canvas import ticks
 from nlgauge.io.table import Cell, Table, level_text, number, p_text, signed
 from nlgauge.report.elements import Html, export, heads, hidden, joined, name_of, scrolling, tag
-from nlgauge.studies.compare.tables import DIFFERENCE, GAMES, INTERVAL, metric_decimals, row_table, test_name
+from nlgauge.studies.compare.sentences import decision_rule, metric_decimals
+from nlgauge.studies.compare.tables import DIFFERENCE, GAMES, INTERVAL, row_table
 
 if TYPE_CHECKING:
     from nlgauge.stats.resampling import Interval
@@ -84,7 +85,7 @@ def axis(scale: Scale, decimals: int) -> Html:
 
 
 def histogram(scale: Scale, values: NDArray[np.float64], most: float, *, label: str) -> Html:
-    """How often which scores occur; `most` is the share that fills the height, the same for all systems."""
+    """Histogram of scores; `most` is the share that fills the height, the same for all systems."""
     counts, edges = _bins(scale, values)
     heights = 30.0 * counts / len(values) / most
     steps = [f"M{scale.position(float(edges[0]))} 32"]
@@ -129,7 +130,7 @@ def distributions(metric: MetricComparison, scores: SystemScores, *, name: str) 
     )
     seen = metric.diagnostics
     note = tag(
-        "p", f"Scores of {metric.n:,} segments each, all on one scale; the line is the mean. "
+        "p", f"Scores of {metric.n:,} segments on one scale; the line is the mean. "
         f"{100 * seen.outliers:.1f} % of all scores are outliers (more than 1.5 interquartile ranges outside of the "
         f"middle half), {100 * seen.ties:.1f} % of comparisons between two systems tie.", class_="note",
     )  # fmt: skip
@@ -148,7 +149,7 @@ _MOST_ON_PAPER = 6
 
 
 def significance_matrix(metric: MetricComparison, settings: CompareSettings, *, name: str) -> Html | None:
-    """Row against column, best systems first; None where there is one system."""
+    """Matrix of pairs, best systems first; None for one system."""
     systems = [row.system for row in metric.systems]
     if len(systems) < 2:
         return None
@@ -175,13 +176,13 @@ def significance_matrix(metric: MetricComparison, settings: CompareSettings, *, 
 
 
 def _cluster_lines(metric: MetricComparison) -> list[str | None]:
-    """The class of each row of a table of systems: whether a line above it starts a cluster."""
+    """Classes of rows; a row that starts a cluster has a line above it."""
     clusters = [row.cluster for row in metric.systems]
-    return [None, *("starts" if two != one else None for one, two in pairwise(clusters))]
+    return [None, *("starts" if below != above else None for above, below in pairwise(clusters))]
 
 
 def pair_table(metric: MetricComparison) -> Table:
-    """All that is known of each pair, as a table to copy."""
+    """All columns of each pair, as a table to copy."""
     columns = DIFFERENCE | {"effect": "effect"} | GAMES
     columns |= {f"p {test}": f"p.{test}" for test in (metric.pairs[0].p if metric.pairs else ())}
     columns |= {"p adjusted": "p_adjusted", "better": "better", "detectable": "detectable"}
@@ -189,10 +190,10 @@ def pair_table(metric: MetricComparison) -> Table:
 
 
 def _cell(pair: PairRow, sign: int, decimals: int, *, numbers: bool) -> Html:
-    """The row's system against the column's."""
+    """One cell: the row's system compared with the column's."""
     row, column = (pair.first, pair.second) if sign > 0 else (pair.second, pair.first)
     difference = signed(sign * pair.difference, decimals)
-    mark, class_, word = "·", "even", "not shown to differ from"
+    mark, class_, word = "·", "even", "not significantly different from"
     if pair.better is not None:
         mark, class_, word = ("▲", "better", "better than") if pair.better == row else ("▼", "worse", "worse than")
     adjusted = "" if pair.p_adjusted is None else f", {p_text(pair.p_adjusted)}"
@@ -204,15 +205,14 @@ def _cell(pair: PairRow, sign: int, decimals: int, *, numbers: bool) -> Html:
 
 
 def _legend(metric: MetricComparison, settings: CompareSettings, *, numbers: bool) -> Html:
-    corrected = f" after {settings.correction.capitalize()}'s correction" if settings.correction != "none" else ""
-    test = f"{test_name(settings)}, p < {settings.alpha:g}{corrected} over {len(metric.pairs)} pairs"
+    test = decision_rule(settings, len(metric.pairs))
     return tag(
         "p", tag("span", "▲", class_="better key"), " the row's system is better than the column's, ",
         tag("span", "▼", class_="worse key"), " it is worse (", test, "), ",
-        tag("span", "·", class_="even key"), " no difference is shown. ",
-        "Numbers are differences of scores, row minus column, turned so that above 0 is better."
+        tag("span", "·", class_="even key"), " no significant difference. ",
+        "Numbers are differences of scores, row minus column; above 0 the row is better."
         if numbers
-        else "Columns are numbered as rows are; differences and p-values are in the copies below.",
+        else "Columns have the numbers of rows; differences and p-values are in the copies below.",
         " Lines separate rank clusters, as in the ranking." if metric.systems[-1].cluster > 1 else None,
         class_="note",
     )  # fmt: skip
@@ -243,7 +243,7 @@ def ranking(metric: MetricComparison, settings: CompareSettings, *, name: str) -
 
 
 def ranking_table(metric: MetricComparison) -> Table:
-    """All that is known of each system, as a table to copy."""
+    """All columns of each system, as a table to copy."""
     columns = {"rank": "rank", "system": "system", "score": "score", **INTERVAL, "median": "median"}
     columns |= {"bradley-terry": "bradley_terry", "bt low": "bt_interval.low", "bt high": "bt_interval.high"}
     columns |= GAMES | {"cluster": "cluster"}

@@ -45,42 +45,42 @@ class ReportTexts:
 
 @dataclass(frozen=True)
 class PairExplanation:
-    """Why one output got its score under one metric."""
+    """The explanation of one output's score by one metric."""
 
     metric: str
     system: str
     segment: int
-    """Place of the segment among the scores, from 0."""
+    """Index of the segment, from 0."""
     explanation: Mapping[str, Any]
     """`Explanation.to_dict()`."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ReportOptions(OptionSet):
-    """How a report looks, and how much is in it."""
+    """Title, date and size of a report."""
 
     called: ClassVar[str] = "options of a report"
 
-    title: str = option("Comparison of systems", Text("a title"), help="title of the report")
+    title: str = option("Comparison of systems", Text("a title"), help="report title")
     date: str | None = option(
         None,
         Text("a date"),
         help="date below the title; without one, the same input gives the same bytes on every day",
     )
-    alignments: int = option(500, Int(0), help="most segments with explanations: those on which systems differ most")
+    alignments: int = option(500, Int(0), help="number of segments with explanations (those that differ most)")
     notes: tuple[str, ...] = option((), Many(Text("a sentence")), help="sentences below the title")
 
 
 def differing_segments(
     scores: Sequence[SystemScores], count: int, *, among: Iterable[int] | None = None
 ) -> list[int]:
-    """Places of the segments (all, or some) on which systems differ most under any metric, in their own order.
+    """Indices of the segments (all, or some) on which systems differ most by any metric, in ascending order.
 
-    How much they differ is the range of the systems' scores in standard deviations of the metric, so that no metric
-    outweighs another by its unit.
+    The difference is the range of the systems' scores in standard deviations of the metric, which makes metrics
+    comparable.
     """
     if count < 0:
-        msg = f"the number of segments that keep their alignments must be 0 or more, got {count!r}"
+        msg = f"the number of segments with alignments must be 0 or more, got {count!r}"
         raise InputError(msg)
     widest = np.zeros(scores[0].n)
     for table in scores:
@@ -99,21 +99,21 @@ def check_inputs(
     texts: ReportTexts | None,
     explanations: Sequence[PairExplanation],
 ) -> None:
-    """That scores, texts and explanations belong to the comparison, and to each other."""
+    """Check that scores, texts and explanations belong to the comparison."""
     if not comparison.metrics:
         msg = "a report needs a comparison of at least one metric, got none"
         raise InputError(msg)
     by_metric = {table.metric: table for table in scores}
     for metric in comparison.metrics:
         if metric.metric not in by_metric:
-            there = sorted(by_metric)
-            msg = f"the comparison is by {metric.metric!r}, the scores are of {there}; pass those it was made from"
+            names = ", ".join(sorted(by_metric))
+            msg = f"the comparison is by {metric.metric!r}, the scores are of {names}; pass the compared scores"
             raise InputError(msg)
         table = by_metric[metric.metric]
         if set(table.systems) != {row.system for row in metric.systems} or table.n != metric.n:
             msg = (
                 f"the comparison by {metric.metric!r} is of {len(metric.systems)} systems on {metric.n} instances, "
-                f"the scores are of {table.k} on {table.n}, or of others; pass those it was made from"
+                f"the scores are of {table.k} on {table.n}, or of others; pass the compared scores"
             )
             raise InputError(msg)
     segments, metrics = comparison.metrics[0].n, [metric.metric for metric in comparison.metrics]
@@ -165,7 +165,7 @@ def explain_for_report(
     pairs = []
     for score in results:
         if score.origin is not None and len(score.origin.metric.base_metrics) > 1:
-            continue  # its members are metrics of their own, where they are asked for
+            continue  # its members are explained if they are metrics of the call
         metric, system = by_recipe[score.signature.recipe_part], score.system or "system"
         places = [segment for segment in segments if system in wanted[segment]]
         explained = explain_segments(score, places, shapley=False)
@@ -180,7 +180,7 @@ def explain_for_report(
 def _explained_systems(
     tables: Sequence[SystemScores], segments: Sequence[int], systems: Sequence[str] | None
 ) -> dict[int, Sequence[str]]:
-    """By segment the systems that are explained there."""
+    """Systems that are explained, by segment."""
     names = tables[0].systems
     if systems is not None or len(names) <= _ALL_SYSTEMS:
         return dict.fromkeys(segments, names if systems is None else systems)
@@ -198,7 +198,7 @@ def _explained_systems(
 
 
 def packed_explanation(record: Mapping[str, Any]) -> list[Any]:
-    """What the page needs of `Explanation.to_dict()`, as a list.
+    """The parts of `Explanation.to_dict()` that the page shows, as a list.
 
     Words of the hypothesis and of the reference; links (place, place, value); whether values are costs; what the
     hypothesis was compared with; the sentence; contributions by side, and what they are summands of.
@@ -227,15 +227,15 @@ def alignment_record(record: Mapping[str, Any]) -> dict[str, Any]:
     """
     hypothesis, reference, _, _, against, sentence, contributions, removed = packed_explanation(record)
     alignments = []
-    for given, shares in ((record["links"], contributions), (record["beside"], [None, None])):
-        links, costs = _links(given)
+    for entries, shares in ((record["links"], contributions), (record["beside"], [None, None])):
+        links, costs = _links(entries)
         if links:
-            kind = "flow" if given[0]["kind"] == "flow" else "greedy"
+            kind = "flow" if entries[0]["kind"] == "flow" else "greedy"
             ends = _colour_range([value for _, _, value in links], costs=costs)
             alignments.append({"kind": kind, "links": links, "costs": costs, "range": ends, "contributions": shares})
     words = {"words": [hypothesis, reference], "removed": removed, "against": against}
-    about = {"score": record["score"], "sentence": sentence, "notes": list(record["notes"])}
-    return {**words, **about, "alignments": alignments}
+    result = {"score": record["score"], "sentence": sentence, "notes": list(record["notes"])}
+    return {**words, **result, "alignments": alignments}
 
 
 def _colour_range(values: Sequence[int], *, costs: bool) -> list[int]:

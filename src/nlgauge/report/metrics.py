@@ -49,7 +49,7 @@ class MetricList(Result):
 
     @classmethod
     def of(cls, metrics: Iterable[type[Metric]]) -> MetricList:
-        """That of some metrics."""
+        """Describe metrics."""
         return cls(tuple(map(describe_metric, metrics)))
 
     def tables(self, form: str = "text") -> list[Table]:
@@ -71,7 +71,7 @@ class MetricDescription(Result):
 
     @classmethod
     def of(cls, metric: type[Metric]) -> MetricDescription:
-        """That of a metric."""
+        """Describe a metric."""
         recipe = metric()
         options = tuple(describe_option(recipe, name, about) for name, about in metric.options().items())
         return cls(describe_metric(metric), options, metric_equation(metric), metric.citation.strip())
@@ -82,7 +82,7 @@ class MetricDescription(Result):
         return [Table(["option", "default", "values", "meaning"], rows, self.metric.name)]
 
     def render(self, form: str = "text", *, decimals: int | None = None) -> str:
-        """As text also the equation and the citation."""
+        """Text also has the equation and the citation."""
         if form != "text":
             return super().render(form, decimals=decimals)
         metric = self.metric

@@ -64,15 +64,77 @@ def test_texts_are_scored_and_compared_as_python_does(run: Run, folder: Path) ->
 
 @pytest.mark.parametrize("form", ["text", "markdown", "latex"])
 def test_tables_for_people(run: Run, form: str) -> None:
-    result = run("compare", "base.txt", "same.txt", "worse.txt", *CHRF[:-2], "chrf", "bleu", "-f", form, "-q")
+    command = ("compare", "base.txt", "same.txt", "worse.txt", *CHRF[:-2], "chrf", "bleu", "-f", form, "-q")
+    result = run(*command, "--all")
     assert (result.status, result.err) == (0, "")
     assert "chrf: 40 instances" in result.out
     assert "paired bootstrap, p" in result.out
-    assert "corrected for all pairs by Holm" in result.out
-    assert "comparison: compare" in result.out
+    assert "Holm-corrected for 3 pairs" in result.out
+    assert "compare|test:bootstrap|" in result.out
     assert result.out.count("the row beats the column") == 2
     stars = {"text": "*", "markdown": "**", "latex": r"\textbf{"}[form]
     assert stars in result.out
+
+
+def test_default_output_is_one_table_that_fits_80_columns(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    metrics = ("chrf", "bleu", "bertscore")
+    result = run("compare", "base.txt", "same.txt", "worse.txt", "--refs", "refs.txt", "-m", *metrics, "-q")
+    lines = result.out.splitlines()
+    assert all(len(line) <= 80 for line in lines)
+    (header,) = (line for line in lines if line.startswith("system "))
+    assert header.split()[1:4] == ["chrF", "95", "%"]
+    assert "BERTScore" in header
+    rows = lines[lines.index(header) + 2 :][:3]
+    assert [row.split()[0] for row in rows][2] == "worse.txt"
+    assert rows[2].count("*") == 3
+    assert "*: significantly worse than the best system (paired bootstrap, p < 0.05," in lines
+    assert "not shown at this width: 95 % interval" in result.out
+    assert "rankings" not in result.out
+    assert "bleu|sacrebleu" in lines[-2]
+
+
+def test_ten_systems_and_three_metrics_print_at_most_60_lines(
+    run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    references = (folder / "refs.txt").read_text().splitlines()
+    names = [f"wmt17.system-with-a-long-name-{at}.txt" for at in range(10)]
+    for at, name in enumerate(names):
+        write_lines(folder / name, spoilt(references, 0.05 * at, at))
+    result = run("compare", *names, "--refs", "refs.txt", "-m", "chrf", "bleu", "rouge1", "-q")
+    assert result.status == 0
+    assert len(result.out.splitlines()) <= 60
+    assert all(len(line) <= 80 for line in result.out.splitlines())
+    assert "Holm-corrected for 45 pairs" in " ".join(result.out.split())
+    assert "some names are shortened" not in result.out, "intervals go first"
+
+
+def test_table_for_a_paper(run: Run, refused: Refusal) -> None:
+    command = ("compare", "base=base.txt", "worse=worse.txt", *CHRF[:-1], "rouge1", "-q", "--table", "paper")
+    latex = run(*command, "-f", "latex", "--percent").out
+    assert r"System & chrF & ROUGE-1 \\" in latex
+    assert r"\begin{table}[t]" in latex
+    assert "ROUGE-1 times 100" in latex
+    markdown = run(*command, "-f", "markdown").out
+    assert "| System | chrF | ROUGE-1 |" in markdown
+    assert "| base | **" in markdown
+    assert "(paired bootstrap, p &lt; 0.05)" in markdown
+    assert run(*command, "-f", "html").out.startswith("<table>\n<caption>Scores of 2 systems on 40 segments.")
+    assert run(*command).out.startswith("System")
+    assert "--table paper is written as text, latex, markdown, html, not tsv" in refused(2, *command, "-f", "tsv")
+    assert "--all prints all tables, and --table paper one" in refused(2, *command, "--all")
+    assert "--percent belongs to --table" in refused(2, *command[:-2], "--percent")
+    assert "add --table paper" in refused(2, *command[:-1], "pairs", "-f", "tsv", "--percent")
+    assert "--all adds tables to text" in refused(2, *command[:-2], "--all", "-f", "json")
+
+
+def test_markdown_folds_legend_and_signatures(run: Run) -> None:
+    text = run("compare", "base.txt", "worse.txt", *CHRF, "-f", "markdown").out
+    assert text.count("<details><summary>Legend and signatures</summary>") == text.count("</details>") == 1
+    folded = text.split("<details>")[1]
+    assert "\n- `chrf|sacrebleu:" in folded
+    assert r"\|" not in text
 
 
 def test_tsv_holds_one_table(run: Run) -> None:
@@ -117,18 +179,19 @@ def test_orders_of_games_can_be_shuffled(run: Run) -> None:
     assert plain["metrics"][0]["systems"][0]["elo"] != shuffled["metrics"][0]["systems"][0]["elo"]
 
 
-def test_tables_for_people_say_nothing_of_tests_that_they_do_not_show(run: Run) -> None:
+def test_notes_name_only_tests_that_are_shown(run: Run) -> None:
     command = ("compare", "base.txt", "worse.txt", *CHRF)
-    assert "sign: of the scores of instances" not in run(*command).out
-    assert "\neffect, t: of the scores of instances, not of the corpus score" in run(*command, "--test", "t").out
-    assert "t, wilcoxon, sign: of the scores" in run(*command, "-f", "json").out
+    assert "sign: of segment scores" not in run(*command).out
+    text = run(*command, "--test", "t", "--all").out
+    assert "\neffect, t: of segment scores, not of the corpus score" in text
+    assert "t, wilcoxon, sign: of segment scores" in run(*command, "-f", "json").out
 
 
 def test_documents_are_resampled_whole(run: Run) -> None:
     command = ("compare", "base.txt", "worse.txt", *CHRF, "-f", "json")
     (metric,) = found(run(*command, "--document-ids", "docs.txt"))["metrics"]
     assert (metric["n"], metric["documents"]) == (COUNT, 10)
-    assert "40 instances of 10 documents" in run(*command[:-2], "--document-ids", "docs.txt").out
+    assert "40 segments of 10 documents" in run(*command[:-2], "--document-ids", "docs.txt").out
 
 
 def test_a_text_that_looks_like_html_is_shown_as_it_is(run: Run, folder: Path) -> None:
@@ -168,7 +231,7 @@ def test_some_metrics_of_saved_runs(run: Run, refused: Refusal) -> None:
     message = refused(2, "compare", "base.json", "worse.json", "-m", "ter")
     assert "'base.json' has no scores of metric 'ter'; it has chrf, bleu" in message
     message = refused(2, "compare", "base.json", "worse.json", "--layer", "3")
-    assert "--layer is for texts that are scored" in message
+    assert "--layer is for texts, and no texts are scored" in message
 
 
 def test_a_saved_run_is_read_back_by_python(run: Run, folder: Path) -> None:
@@ -193,7 +256,7 @@ def test_runs_that_do_not_compare(run: Run, refused: Refusal, folder: Path) -> N
     assert "were scored against different references" in refused(1, "compare", "base.json", "same.json")
 
 
-def test_runs_of_other_versions_need_a_word(run: Run, refused: Refusal, folder: Path) -> None:
+def test_runs_of_other_versions_need_a_flag(run: Run, refused: Refusal, folder: Path) -> None:
     save(run, "base")
     (score,) = nlgauge.load_scores("base.json")
     record = score.to_dict() | {
@@ -201,7 +264,7 @@ def test_runs_of_other_versions_need_a_word(run: Run, refused: Refusal, folder: 
         "signature": str(score.signature).replace("nlgauge:0", "nlgauge:9"),
     }
     nlgauge.save_scores(folder / "old.json", nlgauge.Score.from_dict(record))
-    assert "only versions differ: go on with" in refused(2, "compare", "base.json", "old.json")
+    assert "only versions differ: continue with" in refused(2, "compare", "base.json", "old.json")
     result = run("compare", "base.json", "old.json", "--other-versions")
     assert result.status == 0
     assert "different versions: nlgauge 0" in result.err
@@ -228,7 +291,7 @@ def wide(folder: Path, name: str = "comet.tsv", systems: str = "base worse", **c
     return name
 
 
-def test_scores_of_other_tools_stand_beside_ours(run: Run, folder: Path) -> None:
+def test_scores_of_other_tools_are_compared_with_ours(run: Run, folder: Path) -> None:
     command = ("compare", "base.txt", "worse.txt", *CHRF, "--scores", wide(folder), "-f", "json")
     record = found(run(*command))
     assert [one["metric"] for one in record["metrics"]] == ["chrf", "comet"]
@@ -236,7 +299,9 @@ def test_scores_of_other_tools_stand_beside_ours(run: Run, folder: Path) -> None
     assert record["metrics"][1]["signature"].startswith("comet|scores:")
     turned = found(run(*command, "--lower-is-better", "comet"))
     assert ranked(turned, 1) == ["worse.txt", "base.txt"]
-    assert "rankings that disagree" in run(*command[:-2], "--lower-is-better", "comet").out
+    turned_text = run(*command[:-2], "--lower-is-better", "comet").out
+    assert "The metrics disagree on the best system: base.txt (chrF); worse.txt (comet)." in turned_text
+    assert "rankings that disagree" in run(*command[:-2], "--lower-is-better", "comet", "--all").out
 
 
 def test_scores_alone_are_enough(run: Run, folder: Path) -> None:
@@ -271,7 +336,7 @@ def test_scores_that_do_not_fit_the_texts_are_refused(refused: Refusal, folder: 
     assert "long of 'base' lacks segment '2'" in refused(1, *texts, "long.csv")
 
 
-def test_verdicts_go_straight_into_bradley_terry(run: Run, refused: Refusal, folder: Path) -> None:
+def test_verdicts_give_bradley_terry_strengths(run: Run, refused: Refusal, folder: Path) -> None:
     rows = [f"{at},x,y,{'x' if at % 4 else 'y'}" for at in range(24)] + [f"{at},y,x,y" for at in range(6)]
     write_lines(folder / "judge.csv", ["id,first,second,winner", *rows])
     (record,) = found(run("compare", "--scores", "judge.csv", "-f", "json"))["verdicts"]
@@ -306,23 +371,25 @@ def test_several_runs_of_a_system(run: Run, refused: Refusal, folder: Path) -> N
     ]
     assert record["pairs"][0]["better"] == "big"
     text = run(*command).out
-    assert "not at equal GPU hours: big 12, small 3" in text
+    assert "different GPU hours: big 12, small 3" in text
     assert run(*command, "-f", "tsv", "--table", "pairs").rows[0]["better"] == "big"
-    assert "system 'big' is given twice; if the files are runs" in refused(2, *command[: 1 + len(files)], *CHRF)
+    assert "system 'big' is given twice; use --runs if the files are runs" in refused(
+        2, *command[: 1 + len(files)], *CHRF
+    )
     assert "--runs needs the system of every file" in refused(2, "compare", "base.txt", *CHRF, "--runs")
     for flags in (("--gate",), ("--plot", "x.png"), ("--test", "t"), ("--document-ids", "docs.txt")):
         assert f"{flags[0]} is about segments, and --runs compares" in refused(2, *command, *flags)
 
 
-def test_a_budget_stands_beside_the_ranking(run: Run, refused: Refusal, folder: Path) -> None:
+def test_budget_is_shown_next_to_the_ranking(run: Run, refused: Refusal, folder: Path) -> None:
     write_lines(folder / "budget.csv", ["system,parameters", "base.txt,110M"])
     command = ("compare", "base.txt", "worse.txt", *CHRF, "--budget", "budget.csv")
     assert run(*command, "-f", "tsv").rows[0]["parameters"] == "110M"
     assert found(run(*command, "-f", "json"))["budgets"] == {"base.txt": {"parameters": "110M"}}
     write_lines(folder / "budget.csv", ["system,parameters", "other,110M"])
-    assert "line 2, column 'system': there is no system 'other' to compare" in refused(1, *command)
+    assert "line 2, column 'system': unknown system 'other'" in refused(1, *command)
     write_lines(folder / "budget.csv", ["system,parameters", "base.txt,1", "base.txt,2"])
-    assert "line 3, column 'system': the budget of 'base.txt' stands there already" in refused(1, *command)
+    assert "line 3, column 'system': duplicate budget of 'base.txt'" in refused(1, *command)
 
 
 # --- gate ----------------------------------------------------------------------------------------------
@@ -363,7 +430,7 @@ def test_another_metric_does_not_make_the_gate_pass(
     assert result.status == 3
     first, *rest = result.out.splitlines()
     assert first.startswith("gate failed: new is significantly worse than base: bertscore -0.04859")
-    assert any(line.startswith("base is better than new by bertscore") for line in rest)
+    assert any(line.startswith("base is significantly better than new (BERTScore)") for line in rest)
     assert "gate passed" not in result.out + result.err
 
 
@@ -392,18 +459,18 @@ def test_a_terminal_shows_the_sentence_of_the_gate_once(run: Run, monkeypatch: p
     assert run(*command, "-f", "json").err.startswith("nlgauge: gate failed")
 
 
-def test_what_counts_for_the_gate_can_be_set(run: Run, refused: Refusal, folder: Path) -> None:
+def test_gate_thresholds_systems_and_metric_can_be_set(run: Run, refused: Refusal, folder: Path) -> None:
     command = ("compare", "base.txt", "worse.txt", *CHRF, "--gate")
     assert run(*command, "--smallest-difference", "90").status == 0
     assert run(*command, "--alpha", "1e-9").status == 0
     three = ("compare", "worse.txt", "same.txt", "base.txt", *CHRF, "--gate")
     assert run(*three, "--base", "base.txt", "--new", "worse.txt").status == 3
     assert "--gate takes two of the 3 systems" in refused(2, *three)
-    assert "there is no system 'q'; there are 'worse.txt'" in refused(2, *three, "--base", "base.txt", "--new", "q")
+    assert "unknown system 'q'; systems: 'worse.txt'" in refused(2, *three, "--base", "base.txt", "--new", "q")
     both = (*command, "--scores", wide(folder), "--lower-is-better", "comet")
     assert run(*both, "--gate-metric", "comet").status == 0
     assert run(*both, "--gate-metric", "chrf").status == 3
-    assert "the old one and the new one are both 'base.txt'" in refused(2, *command, "--new", "base.txt")
+    assert "--base and --new are both 'base.txt'" in refused(2, *command, "--new", "base.txt")
     assert "--gate needs two systems, got 1" in refused(2, "compare", "base.txt", *CHRF, "--gate")
     assert "--base belongs to --gate" in refused(2, "compare", "base.txt", "worse.txt", *CHRF, "--base", "x")
 
@@ -486,11 +553,11 @@ def test_systems_of_unequal_length(refused: Refusal, folder: Path) -> None:
     assert "'short.txt' has 1 segments, but 'base.txt' has 40" in message
 
 
-def test_one_system_has_nothing_to_be_compared_with(run: Run) -> None:
+def test_one_system_has_a_score_and_no_pairs(run: Run) -> None:
     result = run("compare", "base.txt", *CHRF)
     assert result.status == 0
-    assert "one system has nothing to be compared with" in result.out
-    assert "pairs" not in result.out
+    assert "there is no other system to compare it with" in result.out
+    assert ", pairs\n" not in run("compare", "base.txt", *CHRF, "--all").out
 
 
 @pytest.mark.parametrize("count", [1, 2, 3])
@@ -504,22 +571,23 @@ def test_a_few_segments_have_no_interval_and_no_star(run: Run, folder: Path, cou
     assert all(row["interval"] is None and row["bt_interval"] is None for row in metric["systems"])
     assert not metric["pairs"][0]["significant"]
     text = run(*command).out
-    assert f"chrf: {count} instance" in text
+    assert f"\n{count} segment" in text
     assert f"{count} instances: no intervals, and no difference is called significant" in text
     assert run(*command, "--gate").status == 0
 
 
-def test_all_ties(run: Run, folder: Path) -> None:
+def test_identical_systems_tie(run: Run, folder: Path) -> None:
     (folder / "copy.txt").write_text((folder / "base.txt").read_text())
     result = run("compare", "base.txt", "copy.txt", *CHRF)
     assert result.status == 0
-    assert "all systems tie on every instance" in result.out
+    assert "No significant difference between base.txt and copy.txt" in result.out
+    assert "all systems tie on every instance" in run("compare", "base.txt", "copy.txt", *CHRF, "--all").out
     assert "base.txt, copy.txt have the same score on every instance" in result.out
-    assert "would be found" not in result.out
+    assert "can detect" not in result.out
     assert run("compare", "base.txt", "copy.txt", *CHRF, "--gate").status == 0
 
 
-def test_names_that_come_twice(refused: Refusal) -> None:
+def test_duplicate_names_are_refused(refused: Refusal) -> None:
     assert "the file 'base.txt' is given twice" in refused(2, "compare", "base.txt", "base.txt", *CHRF)
     assert "system 'a' is given twice" in refused(2, "compare", "a=base.txt", "a=worse.txt", *CHRF)
     twice = refused(2, "compare", "a=base.txt", "b=base.txt", *CHRF)
@@ -537,7 +605,7 @@ def test_names_that_come_twice(refused: Refusal) -> None:
         ("compare base.txt worse.txt", 2, "needs references (--refs REF) or a source"),
         ("compare --refs refs.txt base.txt", 2, "put the systems first"),
         ("compare base.json worse.txt --refs refs.txt", 2, "is a saved run and 'worse.txt' is a text"),
-        ("compare base.json --refs refs.txt", 2, "saved runs are compared as they are; leave out --refs"),
+        ("compare base.json --refs refs.txt", 2, "saved runs are not scored again; leave out --refs"),
         ("compare none.json", 1, "does not exist; make one with 'nlgauge score"),
         ("compare base.txt worse.txt --refs refs.txt -m nothing", 2, "nothing"),
         (
@@ -563,11 +631,11 @@ def test_names_that_come_twice(refused: Refusal) -> None:
         (
             "compare base.txt worse.txt --refs refs.txt -m chrf --table pairs",
             2,
-            "--table chooses the table of --format",
+            "--table is a table of --format tsv",
         ),
-        ("compare --scores none.tsv -m chrf", 2, "--metric is for texts that are scored"),
-        ("compare --scores none.tsv --refs refs.txt", 2, "--refs is for texts that are scored, and there are none"),
-        ("compare --scores none.tsv --source refs.txt", 2, "--source is for texts that are scored"),
+        ("compare --scores none.tsv -m chrf", 2, "--metric is for texts, and no texts are scored"),
+        ("compare --scores none.tsv --refs refs.txt", 2, "--refs is for texts, and no texts are scored"),
+        ("compare --scores none.tsv --source refs.txt", 2, "--source is for texts, and no texts"),
         ("compare --scores none.tsv --runs", 2, "--runs takes several files of a system (NAME=FILE ...)"),
         ("compare --scores base.json", 1, "without --scores: nlgauge compare base.json OTHER.json"),
         ("compare base.json --title Mine", 2, "--title belongs to --report FILE, which was not given"),
@@ -583,7 +651,7 @@ def test_names_that_come_twice(refused: Refusal) -> None:
         ("compare base.txt worse.txt --refs refs.txt -m chrf -q --document-ids blank.txt", 1, "without a document"),
     ],
 )
-def test_commands_that_are_wrong(
+def test_invalid_commands_are_refused(
     run: Run, refused: Refusal, folder: Path, words: str, status: int, message: str
 ) -> None:
     save(run, "base")
@@ -599,8 +667,8 @@ def test_files_that_do_not_fit_are_found_before_texts_are_scored(refused: Refusa
     assert "names 1 documents" in refused(1, *texts, "--document-ids", "short.txt")
     assert "no scores of system 'same.txt'" in refused(1, *texts, "--scores", wide(folder))
     write_lines(folder / "cost.csv", ["system,hours", "other,1"])
-    assert "no system 'other'" in refused(1, *texts, "--budget", "cost.csv")
-    assert "there is no system 'q'" in refused(2, *texts, "--gate", "--new", "q")
+    assert "unknown system 'other'" in refused(1, *texts, "--budget", "cost.csv")
+    assert "unknown system 'q'" in refused(2, *texts, "--gate", "--new", "q")
 
 
 def test_files_of_the_wrong_shape(refused: Refusal, run: Run, folder: Path) -> None:

@@ -83,7 +83,7 @@ def test_what_is_wrong_is_said(refused: Refusal, files: Path) -> None:
     assert "--unit must be segment or document, got 'sentence'" in refused(2, *score, "--unit", "sentence")
     compare = ("compare", "sys.txt", "other.txt", "--refs", "r1.txt", "-m", "chrf", "-q", "--unit", "document")
     assert "names 4 documents" in refused(1, *compare, "--document-ids", "few.txt")
-    assert "there are none" in refused(
+    assert "no texts are scored" in refused(
         2, "compare", "--scores", "x.tsv", "--unit", "document", "--document-ids", "docs.txt"
     )
 

@@ -26,7 +26,7 @@ TEXTS = ("a.txt", "b.txt", "--refs", "ref.txt")
 COMMANDS: dict[str, tuple[tuple[str, ...], str | None]] = {
     "score": (("score", *TEXTS, "-m", "chrf", "--confidence"), "chrf"),
     "score by segment": (("score", *TEXTS, "-m", "chrf", "--segments"), "chrf"),
-    "compare": (("compare", *TEXTS, "-m", "chrf", "--resamples", "100"), "score"),
+    "compare": (("compare", *TEXTS, "-m", "chrf", "--resamples", "100", "--all"), "score"),
     "rank": (("rank", "a.txt", "b.txt", "ref2.txt", "-m", "chrf"), "utility"),
     "explain pair": (("explain", "pair", "--hyp-text", "A | cat", "--ref-text", "The cat.", "-q"), "similarity"),
     "explain factors": (

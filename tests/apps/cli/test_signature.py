@@ -149,7 +149,7 @@ def test_show_finds_a_short_signature_in_a_result_file(
 
 
 def test_show_explains_the_signature_of_a_study(run: Run) -> None:
-    line = run("compare", "a.txt", "b.txt", "--refs", "ref.txt", "-m", "chrf").out.splitlines()[-1]
+    line = run("compare", "a.txt", "b.txt", "--refs", "ref.txt", "-m", "chrf", "--all").out.splitlines()[-1]
     result = run("signature", "show", line.rpartition("|")[2])
     assert result.status == 0
     assert "full: compare|test:bootstrap|" in result.out

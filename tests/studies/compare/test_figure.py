@@ -41,7 +41,7 @@ def test_names_values_and_a_caption_are_on_it(tmp_path: Path) -> None:
     drawn = texts(tmp_path / "out.svg")
     assert drawn.count("<!-- a-very-long-name") == 28
     assert "95 % intervals" in drawn
-    assert "30 instances" in drawn
+    assert "30 segments" in drawn
     found.save_figure(tmp_path / "out.png")
     assert size(tmp_path / "out.png")[0] <= 11 * 150
 

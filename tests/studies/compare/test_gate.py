@@ -213,11 +213,11 @@ def test_a_test_that_cannot_reach_alpha_is_undecided(options: dict[str, Any], al
     assert (found.result, found.sentence) == ("undecided", sentence)
 
 
-def test_what_makes_no_sense() -> None:
+def test_unknown_names_and_invalid_bounds_are_refused() -> None:
     comparison = compare_systems({"m": {"old": [1.0, 2], "new": [1.0, 3]}})
     with pytest.raises(InputError, match="no system 'newer'"):
         gate(comparison, base="old", new="newer")
-    with pytest.raises(InputError, match="not compared by 'bleu'"):
+    with pytest.raises(InputError, match="no comparison by 'bleu'"):
         gate(comparison, base="old", new="new", metric="bleu")
     with pytest.raises(RecipeError, match="alpha"):
         gate(comparison, base="old", new="new", alpha=0)

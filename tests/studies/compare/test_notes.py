@@ -24,7 +24,7 @@ SYSTEMS = {
     ],
 }
 NOTE = (
-    "moverscore counts idf on each system's own output, so that the same output of two systems can get different "
+    "moverscore counts idf on each system's own output, so the same output of two systems can get different "
     "scores; to avoid this, add idf=refs to the recipe: moverscore:idf=refs"
 )
 

@@ -64,9 +64,9 @@ def test_budgets_are_shown_and_compared() -> None:
     ]
     found = compare_runs(runs)
     assert found.systems[0].budget == {"GPU hours": 12, "parameters": "110M"}
-    assert found.notes == ("not at equal GPU hours: a 12, b 96",)
+    assert found.notes == ("different GPU hours: a 12, b 96",)
     partly = compare_runs([runs[0], SystemRuns("c", np.array(B))])
-    assert "not at equal GPU hours: a 12, c unknown" in partly.notes
+    assert "different GPU hours: a 12, c unknown" in partly.notes
 
 
 @pytest.mark.parametrize("count", [1, 2, 3])
@@ -94,13 +94,13 @@ def test_the_result_is_json_with_a_signature() -> None:
 @pytest.mark.parametrize(
     ("runs", "message"),
     [
-        ({}, "no runs to compare"),
+        ({}, "expected at least one system with runs"),
         ({"a": []}, "runs of system 'a': expected at least one run"),
         ({"a": [1.0, float("nan")]}, "runs of system 'a' needs finite"),
         ({"a": ["x"]}, "runs of system 'a': expected numbers"),
         ([SystemRuns("a", np.ones(2)), SystemRuns("a", np.ones(2))], "two systems are called 'a'"),
     ],
 )
-def test_what_are_no_runs(runs: object, message: str) -> None:
+def test_invalid_runs_are_refused(runs: object, message: str) -> None:
     with pytest.raises(InputError, match=message):
         compare_runs(runs)  # type: ignore[arg-type]

@@ -64,9 +64,9 @@ def test_two_recipes_that_all_systems_have_are_two_metrics() -> None:
     assert len(join_runs({"one.json": saved(*both)})) == 4
 
 
-def test_another_version_needs_a_word() -> None:
+def test_runs_of_other_versions_need_a_flag() -> None:
     runs = {"one.json": saved(made("a")), "two.json": saved(made("b", nlgauge="0.3.0", engine="onnx-1.3-fp32"))}
-    with pytest.raises(SignatureError, match=r"only versions differ: go on with .*--other-versions"):
+    with pytest.raises(SignatureError, match=r"only versions differ: continue with .*--other-versions"):
         join_runs(runs)
     with pytest.warns(NlgaugeWarning, match=r"versions: engine onnx-1.2-fp32 and onnx-1.3-fp32; nlgauge 0.2"):
         joined = join_runs(runs, other_versions=True)

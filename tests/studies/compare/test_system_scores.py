@@ -146,8 +146,8 @@ def test_views_follow_the_order_of_the_first() -> None:
 @pytest.mark.parametrize(
     ("scores", "message"),
     [
-        ([], "nothing to compare"),
-        ({}, "nothing to compare"),
+        ([], "expected at least one score to compare"),
+        ({}, "expected at least one score to compare"),
         ({"m": {}}, "at least one system"),
         ({"m": [1, 2]}, "must map at least one system"),
         ({"m": {"a": ["x", "y"]}}, "'m', system 'a': expected numbers"),
@@ -156,7 +156,7 @@ def test_views_follow_the_order_of_the_first() -> None:
         ({"m": {"a": []}}, "non-empty"),
         ({"m": {"a": [1]}, "o": {"b": [1]}}, "system 'a' has scores of 'm' but none of 'o'"),
         ({"m": {"a": [1]}, "o": {"a": [1, 2]}}, "'m' has 1 instances, 'o' has 2"),
-        ([table([[1.0]]), table([[1.0]])], "two tables of scores are called 'm'"),
+        ([table([[1.0]]), table([[1.0]])], "two tables of scores have the metric 'm'"),
         ([result("a", [1, 2]), result("b", [1])], "'a' has 2 instances, system 'b' has 1"),
         ([result("a", [1, 2]), result("a", [1, 2])], "two systems are called 'a'"),
         ([result("a", [1, 2]), result(None, [1, 2])], "no system name"),
@@ -164,7 +164,7 @@ def test_views_follow_the_order_of_the_first() -> None:
         ([1.0, 2.0], "expected Score or SystemScores objects, or a mapping, got float"),
     ],
 )
-def test_what_cannot_be_compared(scores: object, message: str) -> None:
+def test_scores_that_do_not_compare_are_refused(scores: object, message: str) -> None:
     with pytest.raises(InputError, match=message):
         score_tables(scores)  # type: ignore[arg-type]
 

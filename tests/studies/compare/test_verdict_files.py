@@ -37,12 +37,12 @@ def test_a_name_that_is_also_the_word_for_its_place(tmp_path: Path) -> None:
         ("1,none,x,none", "'none' is the name of the first system, and also means a tie"),
     ],
 )
-def test_a_name_that_means_something_else_as_well_is_refused(tmp_path: Path, row: str, means: str) -> None:
-    with pytest.raises(FileFormatError, match=f"line 2, column 'winner': {means}; give the systems other names"):
+def test_ambiguous_system_name_is_refused(tmp_path: Path, row: str, means: str) -> None:
+    with pytest.raises(FileFormatError, match=f"line 2, column 'winner': {means}; rename the systems"):
         read_verdicts(write(tmp_path, "id,first,second,winner", row))
 
 
-def test_position_turns_the_two_round(tmp_path: Path) -> None:
+def test_position_column_swaps_the_systems(tmp_path: Path) -> None:
     rows = ["1,x,y,x,1", "1,x,y,y,2", "2,x,y,tie,second"]
     path = write(tmp_path, "instance,first,second,winner,position", *rows)
     assert read_verdicts(path) == [
@@ -56,7 +56,7 @@ def test_jsonl_and_names_of_columns(tmp_path: Path) -> None:
     row = {"item": 3, "first": "x", "second": "y", "winner": "tie", "why": "..."}
     path = write(tmp_path, json.dumps(row), name="judge.jsonl")
     assert read_verdicts(path, columns={"segment": "item"}) == [Verdict("3", "x", "y", "tie")]
-    with pytest.raises(RecipeError, match="no column names the instance of a verdict"):
+    with pytest.raises(RecipeError, match="no column for the instance of a verdict"):
         read_verdicts(path)
 
 
@@ -75,6 +75,6 @@ def test_files_of_verdicts_are_told_from_files_of_scores(tmp_path: Path) -> None
         ("1,x,y,x,left", "column 'position': expected 1 or 2"),
     ],
 )
-def test_what_is_no_verdict_is_refused_with_its_place(tmp_path: Path, row: str, message: str) -> None:
+def test_invalid_verdict_is_refused_with_line_and_column(tmp_path: Path, row: str, message: str) -> None:
     with pytest.raises(FileFormatError, match=message):
         read_verdicts(write(tmp_path, "id,first,second,winner,position", row))

@@ -45,17 +45,17 @@ def test_a_fair_judge_has_no_bias_and_a_partial_one_does() -> None:
     assert fair.position.p_value > 0.05
     assert not any("prefers" in note for note in fair.notes)
     assert partial.position.p_value < 1e-4
-    assert any(note.startswith("the judge prefers the first output") for note in partial.notes)
+    assert any(note.startswith("the judge prefers the output shown first") for note in partial.notes)
     assert partial.position.share_first is not None
     assert partial.position.share_first > 0.55
 
 
-def test_a_taste_for_the_second_place_is_called_that() -> None:
+def test_preference_for_the_second_position_is_noted() -> None:
     found = compare_verdicts(judged(100, bias=0.4), settings=FAST)
-    assert any(note.startswith("the judge prefers the second output") for note in found.notes)
+    assert any(note.startswith("the judge prefers the output shown second") for note in found.notes)
 
 
-def test_both_orders_are_compared_by_hand() -> None:
+def test_counts_of_pairs_judged_in_both_orders() -> None:
     said = [
         Verdict("1", "a", "b", "first"), Verdict("1", "b", "a", "second"),  # a, both times
         Verdict("2", "a", "b", "first"), Verdict("2", "b", "a", "first"),  # the first, both times
@@ -73,7 +73,7 @@ def test_both_orders_are_compared_by_hand() -> None:
 def test_one_order_only_cannot_tell_bias_from_quality() -> None:
     found = compare_verdicts(judged(100, both=False), settings=FAST)
     assert "no pair was judged in both orders" in found.notes[0]
-    assert "the first output won unusually often" in found.notes[1]
+    assert "the output shown first won unusually often" in found.notes[1]
 
 
 @pytest.mark.parametrize(("ties", "strength"), [("half", 0.625), ("drop", 2 / 3), ("second", 0.5)])
@@ -118,12 +118,12 @@ def test_the_result_is_json() -> None:
 @pytest.mark.parametrize(
     ("verdicts", "message"),
     [
-        ([], "no verdicts"),
+        ([], "expected at least one verdict"),
         ([Verdict("1", "a", "a", "first")], "verdict 0 compares system 'a' with itself"),
         ([Verdict("1", "a", "b", "A")], "verdict 0: the winner must be first, second or tie, got 'A'"),  # type: ignore[arg-type]
     ],
 )
-def test_what_are_no_verdicts(verdicts: list[Verdict], message: str) -> None:
+def test_invalid_verdicts_are_refused(verdicts: list[Verdict], message: str) -> None:
     with pytest.raises(InputError, match=message):
         compare_verdicts(verdicts)
 

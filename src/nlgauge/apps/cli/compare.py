@@ -33,9 +33,11 @@ from nlgauge.apps.cli.flags import Command, Flags, read_options, refuse_flags
 from nlgauge.core.kinds import Choice, Flag, InputFile, Int, Many, OutputFile, Text
 from nlgauge.core.metric import Metric
 from nlgauge.core.options import OptionSet, option
+from nlgauge.core.result import FORMATS
 from nlgauge.core.score_table import ScoreTable
 from nlgauge.data.score_files import ScoreSpec, metric_name, read_score_files
 from nlgauge.errors import NlgaugeError, RecipeError
+from nlgauge.io.paper_table import PAPER_FORMATS
 from nlgauge.io.storage import bytes_digest, short_digest
 from nlgauge.io.tables import read_bytes
 from nlgauge.io.textfiles import ParallelTexts, printable, read_parallel
@@ -57,10 +59,10 @@ if TYPE_CHECKING:
 
 
 class _ColumnName(Text):
-    """`KEY=COLUMN`."""
+    """Text of the form `KEY=COLUMN`."""
 
     def check(self, value: Any) -> str:
-        """Text with something on either side of the sign."""
+        """Require text on both sides of the equals sign."""
         text = super().check(value)
         key, _, column = text.partition("=")
         if not key or not column:
@@ -70,7 +72,7 @@ class _ColumnName(Text):
 
 @dataclass(frozen=True, kw_only=True)
 class ScoreFiles(OptionSet):
-    """Scores of other tools, and runs."""
+    """Options for scores of other tools, and for runs."""
 
     scores: tuple[str, ...] = option(
         (), Many(InputFile()), help="[METRIC=]FILE[:COLUMN,...]: .tsv, .csv, .jsonl, or the .json of COMET"
@@ -87,7 +89,7 @@ class ScoreFiles(OptionSet):
         metavar="KEY=COLUMN",
     )
     other_versions: bool = option(
-        False, Flag(), help="compare saved runs that only versions of packages tell apart", hidden=True
+        False, Flag(), help="allow runs whose signatures differ only in package versions", hidden=True
     )
     runs: bool = option(False, Flag(), help="files of one NAME=FILE are runs (seeds) of a system")
     budget: str | None = option(
@@ -99,32 +101,32 @@ class ScoreFiles(OptionSet):
 
 
 def score_file_flags(*, runs: bool = False) -> Flags:
-    """The flag `--scores` and what goes with it, and the flags of a comparison of systems."""
+    """Flags for scores of other tools; `runs` adds those for runs and budgets."""
     without = () if runs else ("other_versions", "runs", "budget")
     return Flags(ScoreFiles, "scores of other tools", without=without)
 
 
 def score_columns(args: argparse.Namespace) -> dict[str, str]:
-    """The columns that `--score-columns` names."""
+    """Parse `--score-columns`."""
     return dict(text.split("=", 1) for text in args.score_columns)
 
 
 @dataclass(frozen=True)
 class Inputs:
-    """What the arguments of the command name."""
+    """Scores, texts and verdicts from the command's files."""
 
     tables: list[SystemScores] = field(default_factory=list)
-    """Scores of all metrics, to be compared."""
+    """Scores of all metrics."""
     scores: Sequence[Score] = ()
-    """Those of nlgauge among them."""
+    """Scores that nlgauge computed."""
     texts: ParallelTexts | None = None
     verdicts: list[tuple[str, list[Verdict]]] = field(default_factory=list)
     runs_of: Mapping[str, str] = field(default_factory=dict)
-    """By the name of a run its system, where systems have several runs."""
+    """System of each run, with --runs."""
 
 
 def read_inputs(args: argparse.Namespace, check_systems: Callable[[Sequence[str]], None]) -> Inputs:
-    """Read the files, and score texts; what does not fit the systems is said before texts are scored."""
+    """Read the files, check that they fit the systems, then score texts."""
     columns = score_columns(args)
     verdicts = [spec for spec in args.scores if is_verdict_file(spec)]
     imported = read_score_files(
@@ -157,12 +159,12 @@ class _Files:
     runs: bool
 
     @classmethod
-    def of(cls, given: Sequence[str], *, runs: bool) -> _Files:
-        pairs = [_named(text) for text in given]
+    def of(cls, arguments: Sequence[str], *, runs: bool) -> _Files:
+        pairs = [_split_name(text) for text in arguments]
         names = [name for name, _ in pairs]
         for name in names:
             if name is not None and names.count(name) > 1 and not runs:
-                msg = f"system {name!r} is given twice; if the files are runs of it (seeds), say so: --runs"
+                msg = f"system {name!r} is given twice; use --runs if the files are runs (seeds) of one system"
                 raise RecipeError(msg)
         if runs and None in names:
             msg = f"--runs needs the system of every file: NAME=FILE, as in {names[0] or 'base'}={pairs[-1][1]}"
@@ -171,7 +173,7 @@ class _Files:
 
     @property
     def saved(self) -> bool:
-        """Whether they are saved runs; a mixture is refused."""
+        """Whether the files are saved runs; a mixture is refused."""
         json = [spec for spec in self.specs if spec.lower().endswith(".json")]
         if json and len(json) < len(self.specs):
             other = next(spec for spec in self.specs if spec not in json)
@@ -180,7 +182,7 @@ class _Files:
         return bool(json)
 
     def renamed(self, labels: Sequence[str]) -> dict[str, str]:
-        """By label what the user calls it; runs of a system are numbered."""
+        """Names of systems by label; runs of a system are numbered."""
         names: dict[str, str] = {}
         for index, (label, name) in enumerate(zip(labels, self.names, strict=True)):
             number = self.names[: index + 1].count(name)
@@ -192,12 +194,12 @@ class _Files:
         return names
 
     def runs_of(self, systems: Sequence[str]) -> dict[str, str]:
-        """By run its system."""
+        """System of each run."""
         return {run: name for run, name in zip(systems, self.names, strict=True) if self.runs and name is not None}
 
 
-def _named(text: str) -> tuple[str | None, str]:
-    """`NAME=FILE`, unless there is a file of that whole name, or the sign is in a folder's name."""
+def _split_name(text: str) -> tuple[str | None, str]:
+    """Split `NAME=FILE`, unless a file has that whole name, or the sign is in a folder's name."""
     name, equals, spec = text.partition("=")
     if not equals or not name or os.sep in name or os.path.exists(text):
         return None, text
@@ -210,7 +212,7 @@ def _read_scores(
     check: Callable[[Sequence[str], int], None],
     joined: tuple[str, ...] | None,
 ) -> Inputs:
-    """What the files hold, texts scored; `joined` is the document of each line where lines are joined."""
+    """Read saved runs, or score texts; `joined` is the document of each line if lines are joined."""
     if not files.specs:
         return Inputs()
     if files.saved:
@@ -233,7 +235,7 @@ def _read_scores(
 
 
 def _check_twice(metrics: Sequence[str], recipes: Sequence[Metric]) -> None:
-    """Two recipes of a metric are two columns of a comparison; one recipe given twice is a mistake."""
+    """Refuse the same recipe twice; two recipes of a metric are two columns."""
     for index, (metric, recipe) in enumerate(zip(metrics, recipes, strict=True)):
         if recipe in recipes[:index]:
             other = metrics[recipes.index(recipe)]
@@ -244,7 +246,7 @@ def _check_twice(metrics: Sequence[str], recipes: Sequence[Metric]) -> None:
 
 def _read_runs(args: argparse.Namespace, files: _Files) -> Inputs:
     if args.refs or args.source:
-        msg = "saved runs are compared as they are; leave out --refs and --source"
+        msg = "saved runs are not scored again; leave out --refs and --source"
         raise RecipeError(msg)
     runs = {spec: _of_metrics(ScoreTable.load(Path(spec)), args.metric, spec) for spec in files.specs}
     if len(runs) < len(files.specs):
@@ -265,13 +267,13 @@ def _read_runs(args: argparse.Namespace, files: _Files) -> Inputs:
 
 
 def _of_metrics(saved: ScoreTable, metrics: Sequence[str] | None, spec: str) -> ScoreTable:
-    """The scores of some metrics of a saved run."""
+    """Select metrics of a saved run."""
     if metrics is None:
         return saved
-    there = list(dict.fromkeys(score.metric for score in saved.scores))
+    saved_metrics = list(dict.fromkeys(score.metric for score in saved.scores))
     for name in metrics:
-        if name not in there:
-            msg = f"{spec!r} has no scores of metric {name!r}; it has {', '.join(there)}"
+        if name not in saved_metrics:
+            msg = f"{spec!r} has no scores of metric {name!r}; it has {', '.join(saved_metrics)}"
             raise RecipeError(msg)
     return replace(saved, scores=tuple(score for score in saved.scores if score.metric in metrics))
 
@@ -282,6 +284,9 @@ def _judge(spec: str) -> str:
     name = metric_name("score", ["score"], named)
     return f"{name}|scores:{short_digest(bytes_digest(read_bytes(named.path)))}"
 
+
+#: The table for a paper, next to the tables of TSV.
+PAPER = "paper"
 
 #: Exit status when the new system is significantly worse than the old one.
 GATE_FAILED = 3
@@ -294,7 +299,7 @@ _SETTINGS_OF_RUNS = ("alpha", "level", "permutations", "seed", "tests_shown")
 
 @dataclass(frozen=True, kw_only=True)
 class GateOptions(OptionSet):
-    """When the exit status reports a regression."""
+    """Options of the gate."""
 
     gate: bool = option(
         False, Flag(), help=f"exit status {GATE_FAILED} if the second system is significantly worse than the first"
@@ -318,11 +323,18 @@ class GateOptions(OptionSet):
 
 @dataclass(frozen=True, kw_only=True)
 class CompareFiles(OptionSet):
-    """Files that a comparison writes, and which table TSV holds."""
+    """Options of the output."""
 
     report: str | None = option(None, OutputFile(), help="HTML report in one file, with all segments")
+    all: bool = option(False, Flag(), help="print all tables: pairs, rank clusters, strengths")
     table: str = option(
-        "ranking", Choice("ranking", *ComparisonReport.further), help="table in TSV output", hidden=True
+        "ranking",
+        Choice("ranking", *ComparisonReport.further, PAPER),
+        help="paper: systems and metrics for a paper; the others are tables of tsv",
+        hidden=True,
+    )
+    percent: bool = option(
+        False, Flag(), help="scores between -1 and 1 times 100, in a table for a paper", needs="table", hidden=True
     )
     title: str | None = option(
         None, Text("a title"), help="report title", needs="report", hidden=True, metavar="TEXT"
@@ -330,7 +342,7 @@ class CompareFiles(OptionSet):
     report_alignments: int = option(
         500,
         Int(0),
-        help="number of segments with alignments in the report, those that differ most",
+        help="number of segments with alignments in the report (those that differ most)",
         needs="report",
         hidden=True,
     )
@@ -345,7 +357,7 @@ def _run(args: argparse.Namespace) -> int:
         comparison, inputs = _compare(args, settings)
     except NlgaugeError as error:
         if args.gate and args.format == "json":
-            # A program that reads the record learns that there is no decision; the message goes to stderr as well.
+            # The record tells programs that there is no decision; the message goes to stderr as well.
             reason = in_flags(str(error), vars(args))
             write_output(args.output, GateNotRun(NoDecision("not-run", reason)).render("json"))
         raise
@@ -353,16 +365,13 @@ def _run(args: argparse.Namespace) -> int:
     if decision is not None and not decision.passed:
         status = GATE_FAILED if decision.failed else GATE_UNDECIDED if args.strict else 0
     try:
-        write_output(
-            args.output,
-            comparison.render(args.format if args.table == "ranking" else args.table, decimals=args.width),
-        )
+        write_output(args.output, _render(comparison, args))
         write_figure(args.plot, comparison.save_figure)
         write_figure(args.report, lambda path: _write_report(path, comparison, inputs, args))
     except (NlgaugeError, OSError) as error:
         if not status:
             raise
-        # A gate that failed has failed, even if a file cannot be written or the reader went away.
+        # A gate that failed keeps its status, even if a file cannot be written or the reader went away.
         if not isinstance(error, BrokenPipeError):
             print(f"nlgauge: error: {in_flags(str(error), vars(args))}", file=sys.stderr)
     # The gate's sentence is the first line of text, which is on the terminal already.
@@ -372,8 +381,17 @@ def _run(args: argparse.Namespace) -> int:
     return status
 
 
+def _render(comparison: ComparisonReport, args: argparse.Namespace) -> str:
+    """The result in the format and table that the command chooses."""
+    decimals = args.width if "width" in args.given else None
+    if args.table == PAPER:
+        return comparison.paper_table(percent=args.percent, decimals=decimals).write(args.format)
+    form = args.format if args.table == "ranking" else args.table
+    return comparison.render(form, decimals=decimals, all_tables=args.all)
+
+
 def _check(args: argparse.Namespace) -> None:
-    """Refuse what is wrong with the command."""
+    """Refuse combinations of arguments that make no sense."""
     check_systems_first(args)
     texts = [spec for spec in args.hyps if not spec.lower().endswith(".json")]
     if not args.hyps and not args.scores:
@@ -383,21 +401,38 @@ def _check(args: argparse.Namespace) -> None:
         msg = "nlgauge compare needs references (--refs REF) or a source (--source SRC) to score texts with"
         raise RecipeError(msg)
     if args.joined and not texts:
-        msg = "--unit document joins lines of texts that are scored, and there are none; leave it out"
+        msg = "--unit document joins lines of texts, and no texts are scored; leave it out"
         raise RecipeError(msg)
-    if args.format != "tsv":
-        refuse_flags(args, ["table"], "chooses the table of --format tsv; the other formats have all of them")
+    if args.table == PAPER:
+        _check_paper(args)
+    elif args.format != "tsv":
+        refuse_flags(args, ["table"], "is a table of --format tsv; --all prints all tables in the other formats")
+    if args.percent and args.table != PAPER:
+        msg = "--percent is for a table for a paper; add --table paper"
+        raise RecipeError(msg)
+    if args.format in ("json", "tsv", "csv"):
+        refuse_flags(args, ["all"], f"adds tables to text, Markdown, LaTeX and HTML; {args.format} is complete")
     if args.runs:
         settings = [name for name in CompareSettings.options() if name not in _SETTINGS_OF_RUNS]
         segments = () if args.joined else ("document_ids",)
-        about = "is about segments, and --runs compares the scores of whole runs; leave one out"
+        about = "is about segments, and --runs compares whole runs; leave one out"
         refuse_flags(args, (*settings, "gate", "report", "plot", *segments), about)
     if not texts:
-        refuse_flags(args, ("model", "layer", "idf", "lang"), "is for texts that are scored, and there are none")
+        refuse_flags(args, ("model", "layer", "idf", "lang"), "is for texts, and no texts are scored; leave it out")
     if not args.hyps:
-        refuse_flags(args, ("metric", "refs", "source"), "is for texts that are scored, and there are none")
+        refuse_flags(args, ("metric", "refs", "source"), "is for texts, and no texts are scored; leave it out")
         takes = "takes several files of a system (NAME=FILE ...); a file of --scores has one column per system"
         refuse_flags(args, ["runs"], takes)
+
+
+def _check_paper(args: argparse.Namespace) -> None:
+    if args.format not in PAPER_FORMATS:
+        msg = f"--table paper is written as {', '.join(PAPER_FORMATS)}, not {args.format}; choose one with --format"
+        raise RecipeError(msg)
+    if args.runs:
+        msg = "--table paper needs scores of segments, and --runs compares whole runs; leave one out"
+        raise RecipeError(msg)
+    refuse_flags(args, ["all"], "prints all tables, and --table paper one; leave one out")
 
 
 def _compare(args: argparse.Namespace, settings: CompareSettings) -> tuple[ComparisonReport, Inputs]:
@@ -419,8 +454,8 @@ def _compare(args: argparse.Namespace, settings: CompareSettings) -> tuple[Compa
     if not inputs.tables:
         if args.gate or args.report or args.plot or args.budget:
             msg = (
-                "--gate, --report, --plot and --budget take scores, and verdicts have none; give the systems' texts "
-                "(HYP ... --refs REF) or a file of scores beside them"
+                "--gate, --report, --plot and --budget need scores, and verdicts have none; add the systems' texts "
+                "(HYP ... --refs REF) or a file of scores"
             )
             raise RecipeError(msg)
         return ComparisonReport((), (), settings, "", verdicts=verdicts), inputs
@@ -435,7 +470,7 @@ def _compare(args: argparse.Namespace, settings: CompareSettings) -> tuple[Compa
 
 
 def _gate_systems(systems: Sequence[str], args: argparse.Namespace) -> tuple[str, str]:
-    """The first two systems of the command, unless it names others."""
+    """The systems of --base and --new; by default the only two."""
     if len(systems) < 2:
         msg = f"--gate needs two systems, got {len(systems)}: nlgauge compare base.txt new.txt --refs ref.txt --gate"
         raise RecipeError(msg)
@@ -445,16 +480,16 @@ def _gate_systems(systems: Sequence[str], args: argparse.Namespace) -> tuple[str
     chosen = (args.base or systems[0], args.new or systems[1])
     for name in chosen:
         if name not in systems:
-            msg = f"--gate: there is no system {name!r}; there are {', '.join(map(repr, systems))}"
+            msg = f"--gate: unknown system {name!r}; systems: {', '.join(map(repr, systems))}"
             raise RecipeError(msg)
     if chosen[0] == chosen[1]:
-        msg = f"--gate compares two systems, but the old one and the new one are both {chosen[0]!r}; name two"
+        msg = f"--gate compares two systems, but --base and --new are both {chosen[0]!r}"
         raise RecipeError(msg)
     return chosen
 
 
 def _write_report(path: Path, comparison: ComparisonReport, inputs: Inputs, args: argparse.Namespace) -> None:
-    """The HTML file, with alignments of the segments that differ most where their texts are there."""
+    """Write the HTML report, with alignments if texts were scored."""
     from nlgauge.report.document import write_report
     from nlgauge.report.inputs import ReportOptions, ReportTexts, differing_segments, explain_for_report
 
@@ -487,7 +522,7 @@ COMMANDS = {
             Flags(CompareSettings, "tests and rankings"),
             Flags(DocumentOptions, "tests and rankings", without=["documents"]),
             Flags(GateOptions, "gate"),
-            output_flags(plot="figure of the ranking: .png, .svg or .pdf"),
+            output_flags(formats=(*FORMATS, "html"), plot="figure of the ranking: .png, .svg or .pdf"),
             Flags(CompareFiles, "output"),
         ),
         usage="[NAME=]HYP ... --refs REF ...",
@@ -495,10 +530,9 @@ COMMANDS = {
         examples=f"""\
   nlgauge compare a.txt b.txt c.txt --refs reference.txt --metric bertscore bleu
   nlgauge compare base.txt new.txt --refs reference.txt --gate --format markdown
+  nlgauge compare a.txt b.txt --refs ref.txt -m bertscore chrf --table paper -f latex
   nlgauge compare run1.json run2.json                   saved by nlgauge score -o
   nlgauge compare a.txt b.txt --refs ref.txt --scores comet.tsv --lower-is-better ter
-  nlgauge compare --scores judge-verdicts.jsonl         columns id, first, second, winner
-  nlgauge compare big=1.txt big=2.txt small=3.txt small=4.txt --refs ref.txt --runs
 status: 0 success, 1 runtime error, 2 usage error, {GATE_FAILED} gate failed, {GATE_UNDECIDED} undecided
 """,
     )

@@ -9,7 +9,7 @@ import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any, ClassVar, Generic, Literal, TypeAlias, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeAlias, TypeVar, get_args
 
 from nlgauge._version import __version__
 from nlgauge.core.kinds import Choice, Flag, Float, Int, Many
@@ -20,11 +20,16 @@ from nlgauge.core.short_signature import format_signature
 from nlgauge.core.signature import Signature
 from nlgauge.errors import InputError
 from nlgauge.io.canvas import COLOURS, WIDEST, finish_figure, new_panels, shorten
+from nlgauge.io.paper_table import HasPaperTable, PaperKeywords, PaperTable
 from nlgauge.io.table import Cell, Table
 from nlgauge.stats.numeric import LEAST_RESAMPLES
 from nlgauge.stats.resampling import Interval
+from nlgauge.studies.compare.sentences import plain_verdicts, title_of
 from nlgauge.studies.compare.system_scores import Matrix
-from nlgauge.studies.compare.tables import comparison_tables, plain_verdicts, ranking_table
+from nlgauge.studies.compare.tables import FOR_PROGRAMS, comparison_paper_table, comparison_tables, ranking_table
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 TiePolicy: TypeAlias = Literal["half", "second", "drop"]
 TestName: TypeAlias = Literal["bootstrap", "randomisation", "t", "wilcoxon", "sign", "sign-ties-in", "mood"]
@@ -36,7 +41,7 @@ TESTS: tuple[TestName, ...] = get_args(TestName)
 
 @dataclass(frozen=True, kw_only=True)
 class CompareSettings(OptionSet):
-    """The choices behind a comparison; `signature` has all that can change a verdict."""
+    """Settings of a comparison; `signature` has all that can change a verdict."""
 
     called: ClassVar[str] = "settings of a comparison"
 
@@ -99,7 +104,7 @@ class CompareSettings(OptionSet):
         return max(self.resamples, self.permutations)
 
     def signature(self, unit: str = "instance", documents: str = "") -> str:
-        """All choices in one line; `unit` is what was drawn: an instance, or a document, with a digest of which.
+        """All settings in one line; `unit` is what is resampled: an instance, or a document, with a digest of which.
 
         >>> CompareSettings(ties="drop").signature()[:54]
         'compare|test:bootstrap|correction:holm|alpha:0.05|leve'
@@ -116,7 +121,7 @@ class SystemRow:
     score: float
     """The system's score: the mean over instances, or the score of the whole corpus (BLEU, chrF)."""
     interval: Interval | None
-    """Of the score; None for fewer than four instances (or documents)."""
+    """Confidence interval of the score; None for fewer than four instances (or documents)."""
     mean: float
     median: float
     bradley_terry: float
@@ -130,7 +135,7 @@ class SystemRow:
     cluster: int
     """From 1, as in WMT: every system of a cluster is significantly better than every system of later clusters."""
     worse_than_best: bool
-    """Significantly worse than the system that comes first, or than one of those that share the first rank."""
+    """Significantly worse than the first system, or than one of those that share the first rank."""
     wins: int
     """Over all other systems and all instances."""
     ties: int
@@ -148,14 +153,14 @@ class PairRow:
     first: str
     second: str
     difference: float
-    """Of the systems' scores, first minus second, turned so that above 0 means that the first is better."""
+    """Difference of the scores, with the sign that makes a better first system positive."""
     low: float | None
-    """Of the interval of the difference; None for fewer than four instances."""
+    """Lower end of the interval of the difference; None for fewer than four instances."""
     high: float | None
     effect: float | None
     """Cohen's d_z: mean paired difference over its standard deviation; None where there is no deviation.
 
-    It is of the scores of instances, and may have another sign than the difference of corpus scores (BLEU, chrF).
+    It uses segment scores, and may have another sign than the difference of corpus scores (BLEU, chrF).
     """
     wins: int
     """Instances on which the first is better."""
@@ -164,21 +169,21 @@ class PairRow:
     p: Mapping[str, float]
     """Two-sided, by name of the test, uncorrected; empty for fewer than two instances."""
     p_value: float | None
-    """Of the test that decides."""
+    """p value of the test that decides."""
     p_adjusted: float | None
-    """The same corrected for the number of pairs."""
+    """p value corrected for the number of pairs."""
     significant: bool
     better: str | None
     """The system that is significantly better."""
     detectable: float | None
-    """Smallest true difference that would be found with a chance of 80 per cent; None without any spread."""
+    """Smallest true difference that is detected with 80 % power; None without any spread."""
     favoured: str | None = None
-    """The system on whose side the statistic of the test that decides is, significant or not; None for neither."""
+    """System that the test's statistic favours, significant or not; None for neither."""
     opposed: bool = False
-    """The test finds a difference, but in favour of the system whose score is not the better one: no verdict."""
+    """Whether the test is significant in favour of the system with the worse score; then there is no verdict."""
 
     def turned(self) -> PairRow:
-        """The same pair with its systems in the other order."""
+        """The pair with its systems swapped."""
         low, high, effect = (None if value is None else -value for value in (self.high, self.low, self.effect))
         return replace(
             self,
@@ -195,25 +200,25 @@ class PairRow:
 
 @dataclass(frozen=True)
 class Diagnostics:
-    """What the scores of a metric look like, before anybody wins."""
+    """Outliers, ties and spread of a metric's scores."""
 
     outliers: float
     """Share of all scores that lie more than 1.5 interquartile ranges outside of the middle half."""
     ties: float
     """Share of comparisons (pairs of systems on an instance) that tie."""
     instance_deviation: float | None
-    """Mean over instances of the standard deviation between systems: how far systems are apart on an instance."""
+    """Mean over instances of the standard deviation between systems."""
     difficulty_deviation: float | None
-    """Standard deviation of the instances' means: how unequal instances are. Pairing takes it out."""
+    """Standard deviation of the instances' means, which pairing removes."""
     rank_deviations: Mapping[str, float]
-    """By system the standard deviation of its rank on an instance."""
+    """Standard deviation of each system's rank on an instance."""
 
 
 _Pair = TypeVar("_Pair")
 
 
 class ComparedSystems(Generic[_Pair]):
-    """What comparisons by scores, by verdicts and over runs share: systems, all pairs of them, and who is first."""
+    """Base of comparisons by scores, by verdicts and over runs: systems, pairs and the winner."""
 
     metric: str
     systems: tuple[Any, ...]
@@ -223,19 +228,19 @@ class ComparedSystems(Generic[_Pair]):
 
     @property
     def winner(self) -> str:
-        """The system that comes first."""
+        """The system that is ranked first."""
         name: str = self.systems[0].system
         return name
 
     def pair(self, first: str, second: str) -> _Pair:
-        """The row of two systems, whichever of them comes first in it."""
+        """The row of two systems, in either order."""
         names = [row.system for row in self.systems]
         for row, pair in zip(self.pairs, itertools.combinations(names, 2), strict=False):
             if set(pair) == {first, second}:
                 return row
         strange = next((name for name in (first, second) if name not in names), None)
-        what = f"no system {strange!r}" if strange else "nothing to compare a system with itself"
-        msg = f"there is {what} in the comparison by {self.metric!r}; it has {names}"
+        what = f"no system {strange!r}" if strange else "comparison of a system with itself"
+        msg = f"the comparison by {self.metric!r} has {what}; systems: {', '.join(names)}"
         raise InputError(msg)
 
 
@@ -255,14 +260,16 @@ class MetricComparison(ComparedSystems[PairRow]):
     pairs: tuple[PairRow, ...]
     """All pairs, in the order of `systems`."""
     win_matrix: Matrix
-    """In the order of `systems`: share of instances on which the row's system beats the column's."""
+    """Share of instances on which the row's system beats the column's, in the order of `systems`."""
     condorcet: str | None
     """The system that beats every other one on more instances than it loses to it."""
     bt_winner: str
     connected: bool
-    """Whether wins lead from every system to every other one; else strengths have no finite maximum."""
+    """Whether chains of wins connect all systems in both directions; else strengths have no finite maximum."""
     notes: tuple[str, ...]
     diagnostics: Diagnostics
+    warning_count: int = 0
+    """Notes that limit the verdict; they are the first ones of `notes`."""
 
     def __repr__(self) -> str:
         count = len(self.systems)
@@ -271,6 +278,11 @@ class MetricComparison(ComparedSystems[PairRow]):
 
     def _repr_html_(self) -> str:
         return ranking_table(self).to_html()
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Notes that limit the verdict."""
+        return self.notes[: self.warning_count]
 
     @property
     def separated(self) -> bool:
@@ -286,14 +298,13 @@ class RankingDisagreement:
     """Such as "bertscore mean" or "bertscore BT"."""
     second: str
     share_of_pairs: float | None
-    """Of all pairs of systems, those that one ranking orders one way and the other the other way; None if a ranking
-    ties all systems."""
+    """Share of the pairs of systems that the two rankings order differently; None if a ranking ties all systems."""
     different_winner: bool
     different_top3: bool
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SystemComparison(Result):
+class SystemComparison(Result, HasPaperTable):
     """Systems compared by one or several metrics."""
 
     format = "nlgauge-comparison-1"
@@ -301,18 +312,36 @@ class SystemComparison(Result):
 
     metrics: tuple[MetricComparison, ...]
     disagreements: tuple[RankingDisagreement, ...]
-    """Of a metric's rankings by score and by Bradley-Terry, and of the rankings by score of each two metrics."""
+    """Between a metric's rankings by score and by Bradley-Terry, and between rankings of each two metrics."""
     settings: CompareSettings
     signature: str
-    """How systems were compared; how they were scored is in the signature of each metric."""
+    """Settings of the comparison; each metric has the signature of its scores."""
 
     def __repr__(self) -> str:
-        metrics = ", ".join(table.metric for table in self.metrics)
+        metrics = ", ".join(metric.metric for metric in self.metrics)
         return f"<SystemComparison by {metrics} | {format_signature(self.signature)}>"
 
-    def tables(self, form: str = "text") -> list[Table]:
-        """For people all tables, with verdicts and a legend; for programs the ranking, or one of `further`."""
-        return comparison_tables(self, form)
+    def tables(self, form: str = "text", *, all_tables: bool = False, decimals: int | None = None) -> list[Table]:
+        """Verdicts, one table of systems and metrics, and a legend; for programs the ranking, or one of `further`.
+
+        With `all_tables` also rankings, pairs and win shares of each metric, and the signature of the comparison.
+        """
+        return comparison_tables(self, form, all_tables=all_tables, decimals=decimals)
+
+    def render(self, form: str = "text", *, decimals: int | None = None, all_tables: bool = False) -> str:
+        """The comparison as one text that ends with a newline; options are those of `tables`."""
+        if form == "json" or form in FOR_PROGRAMS:
+            return super().render(form, decimals=decimals)
+        width = self.decimals if decimals is None else decimals
+        tables = self.tables(form, all_tables=all_tables, decimals=decimals)
+        return "\n".join(table.write(form, width=width) for table in tables)
+
+    def paper_table(self, **options: Unpack[PaperKeywords]) -> PaperTable:
+        """Systems and metrics for a paper: the best system in bold, systems that are not significantly worse marked.
+
+        `to_latex`, `to_markdown` and `to_html` write it; `options` are those of `PaperKeywords`.
+        """
+        return comparison_paper_table(self, **options)
 
     def figure(self) -> Any:
         """The rankings by score and by Bradley-Terry strength; the best system is at the top."""
@@ -320,7 +349,7 @@ class SystemComparison(Result):
 
     def flat_columns(self) -> dict[str, Any]:
         """A row per metric and system, the best first; intervals have a column for each end."""
-        rows = [(found.metric, row) for found in self.metrics for row in found.systems]
+        rows = [(metric.metric, row) for metric in self.metrics for row in metric.systems]
         columns: dict[str, Any] = {"metric": [metric for metric, _ in rows]}
         for entry in fields(SystemRow):
             values = [getattr(row, entry.name) for _, row in rows]
@@ -334,22 +363,22 @@ class SystemComparison(Result):
 
     @property
     def winners(self) -> dict[str, str]:
-        """By metric the system that comes first."""
-        return {found.metric: found.winner for found in self.metrics}
+        """The first system by each metric."""
+        return {metric.metric: metric.winner for metric in self.metrics}
 
     def metric(self, name: str | None = None) -> MetricComparison:
-        """The comparison by a metric; without a name by the first one."""
+        """The comparison by a metric; by default the first."""
         if name is None:
             return self.metrics[0]
-        for found in self.metrics:
-            if found.metric == name:
-                return found
-        msg = f"systems were not compared by {name!r}, but by {[found.metric for found in self.metrics]}"
+        for metric in self.metrics:
+            if metric.metric == name:
+                return metric
+        msg = f"no comparison by {name!r}; metrics: {', '.join(metric.metric for metric in self.metrics)}"
         raise InputError(msg)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ScoredComparison(Result):
+class ScoredComparison(Result, HasPaperTable):
     """Systems scored and compared in one call."""
 
     format = "nlgauge-scored-comparison-1"
@@ -361,7 +390,7 @@ class ScoredComparison(Result):
 
     @property
     def verdicts(self) -> list[str]:
-        """Which system is better by each metric, in words."""
+        """The verdict of each metric in a sentence."""
         return plain_verdicts(self.comparison)
 
     def to_dict(self, *, segments: bool = True) -> dict[str, Any]:
@@ -372,10 +401,10 @@ class ScoredComparison(Result):
     def __repr__(self) -> str:
         return repr(self.comparison)
 
-    def tables(self, form: str = "text") -> list[Table]:
+    def tables(self, form: str = "text", *, all_tables: bool = False, decimals: int | None = None) -> list[Table]:
         """Those of the comparison; `segments` has a row per metric, system and segment."""
         if form != "segments":
-            return self.comparison.tables(form)
+            return self.comparison.tables(form, all_tables=all_tables, decimals=decimals)
         components = list(dict.fromkeys(name for score in self.scores for name in score.segments))
         rows: list[list[Cell]] = [
             [score.system, score.metric, row["segment"], *map(row.get, components), str(score.signature)]
@@ -383,6 +412,16 @@ class ScoredComparison(Result):
             for row in score.rows()
         ]
         return [Table(["system", "metric", "segment", *components, "signature"], rows)]
+
+    def render(self, form: str = "text", *, decimals: int | None = None, all_tables: bool = False) -> str:
+        """The comparison as one text that ends with a newline; options are those of `tables`."""
+        if form in ("json", *self.further):
+            return super().render(form, decimals=decimals)
+        return self.comparison.render(form, decimals=decimals, all_tables=all_tables)
+
+    def paper_table(self, **options: Unpack[PaperKeywords]) -> PaperTable:
+        """That of the comparison."""
+        return self.comparison.paper_table(**options)
 
     def flat_columns(self) -> dict[str, Any]:
         """Those of the comparison."""
@@ -393,54 +432,54 @@ class ScoredComparison(Result):
         return self.comparison.figure()
 
 
-#: Inches for a system, and for what stands above and below the systems of a panel.
+#: Inches for a system, and for the margins of a panel.
 _ROW, _FRAME = 0.24, 1.0
 
 
 def _draw_comparison(comparison: SystemComparison) -> Any:
-    """Draw the rankings; the best system is at the top."""
+    """Draw a panel per metric for scores and one for strengths; the best system is at the top."""
     metrics = comparison.metrics
-    most = max(len(found.systems) for found in metrics)
+    most = max(len(metric.systems) for metric in metrics)
     figure, panels = new_panels(len(metrics), 2, width=min(WIDEST, 9.0), height=_FRAME + _ROW * most)
-    for row, found in enumerate(metrics):
+    for row, metric in enumerate(metrics):
         score, strength = panels[2 * row], panels[2 * row + 1]
-        _draw(score, found, [(one.score, one.interval) for one in found.systems])
-        _draw(strength, found, [(one.bradley_terry, one.bt_interval) for one in found.systems])
-        better = "" if found.higher_is_better else " (lower is better)"
-        score.set_xlabel(f"{found.metric}{better}", fontsize=8)
-        strength.set_xlabel(f"{found.metric}: Bradley-Terry strength", fontsize=8)
+        _draw(score, metric, [(system.score, system.interval) for system in metric.systems])
+        _draw(strength, metric, [(system.bradley_terry, system.bt_interval) for system in metric.systems])
+        better = "" if metric.higher_is_better else " (lower is better)"
+        score.set_xlabel(f"{title_of(metric)}{better}", fontsize=8)
+        strength.set_xlabel(f"{title_of(metric)}: Bradley-Terry strength", fontsize=8)
         strength.set_yticklabels([])
     settings = comparison.settings
     counted = ", ".join(
         dict.fromkeys(
-            f"{found.n} instances" + ("" if found.documents is None else f" of {found.documents} documents")
-            for found in metrics
+            f"{metric.n} segments" + ("" if metric.documents is None else f" of {metric.documents} documents")
+            for metric in metrics
         )
     )
     clusters = ""
-    if any(found.systems[-1].cluster > 1 for found in metrics):
+    if any(metric.systems[-1].cluster > 1 for metric in metrics):
         clusters = "Dashed: every system above is significantly better than every system below (rank clusters). "
     caption = (
-        f"Lines: {100 * settings.level:.10g} % intervals, none for fewer than four instances. Filled: not "
+        f"Lines: {100 * settings.level:.10g} % intervals (at least four segments). Filled: not "
         f"significantly worse than the best (test {settings.test}, alpha {settings.alpha:g}, "
         f"{'Holm' if settings.correction == 'holm' else 'not corrected'}). {clusters}{counted}."
     )
-    finish_figure(figure, title="Systems ranked", caption=caption)
+    finish_figure(figure, title="System ranking", caption=caption)
     return figure
 
 
-def _draw(axes: Any, found: MetricComparison, values: Sequence[tuple[float, Interval | None]]) -> None:
+def _draw(axes: Any, metric: MetricComparison, values: Sequence[tuple[float, Interval | None]]) -> None:
     places = list(range(len(values)))
-    for at, (value, interval) in zip(places, values, strict=True):
+    for i, (value, interval) in zip(places, values, strict=True):
         if interval is not None:
-            axes.plot([interval.low, interval.high], [at, at], color=COLOURS[0], linewidth=1.4)
-        face = "white" if found.systems[at].worse_than_best else COLOURS[0]
-        axes.plot([value], [at], marker="o", markersize=5, color=COLOURS[0], markerfacecolor=face, linestyle="none")
-    for at in places[1:]:
-        if found.systems[at].cluster != found.systems[at - 1].cluster:
-            axes.axhline(at - 0.5, color="#888888", linewidth=0.8, linestyle="--")
+            axes.plot([interval.low, interval.high], [i, i], color=COLOURS[0], linewidth=1.4)
+        face = "white" if metric.systems[i].worse_than_best else COLOURS[0]
+        axes.plot([value], [i], marker="o", markersize=5, color=COLOURS[0], markerfacecolor=face, linestyle="none")
+    for i in places[1:]:
+        if metric.systems[i].cluster != metric.systems[i - 1].cluster:
+            axes.axhline(i - 0.5, color="#888888", linewidth=0.8, linestyle="--")
     axes.set_ylim(len(values) - 0.5, -0.5)
-    axes.set_yticks(places, [shorten(row.system) for row in found.systems], fontsize=8)
+    axes.set_yticks(places, [shorten(row.system) for row in metric.systems], fontsize=8)
     for text in axes.get_yticklabels():
         text.set_parse_math(False)  # a "$" in a name is a "$"
     axes.tick_params(axis="x", labelsize=8)

@@ -1,9 +1,9 @@
-"""Resamples of the instances, the intervals that they give, and paired tests of all pairs of systems.
+"""Resampling of instances, intervals, and paired tests of all pairs of systems.
 
-Scores are oriented here: higher is better. All metrics share the draws. What is drawn are units: instances, or whole
+Scores are oriented here: higher is better. All metrics share the draws. Units are drawn: instances, or whole
 documents where the tables name them, because instances of one document are not independent.
 
-Percentiles of resamples cover less than they say where there are few units: .87 instead of .95 at n = 12. So below 30
+Percentiles of resamples cover less than their level with few units: .87 instead of .95 at n = 12. So below 30
 units an interval is Student's t, for a corpus score with the standard error of the jackknife, and percentiles go as
 much further out as t does (`expanded_tail`). Below four units there is no interval.
 """
@@ -53,9 +53,9 @@ class Sample:
 
     table: SystemScores
     sums: Matrix
-    """Units x columns: what has to be added up for the score of every system."""
+    """Units x columns: sums from which the score of every system is computed."""
     sizes: Matrix
-    """Instances in each unit."""
+    """Number of instances in each unit."""
 
     @classmethod
     def of(cls, table: SystemScores) -> Sample:
@@ -66,7 +66,7 @@ class Sample:
 
     @property
     def units(self) -> int:
-        """How many instances or documents."""
+        """Number of instances or documents."""
         return len(self.sizes)
 
     @property
@@ -93,14 +93,14 @@ def bootstrap_scores(samples: Sequence[Sample], *, resamples: int, seed: int) ->
     """
     scores: list[list[Matrix]] = [[] for _ in samples]
     groups: dict[tuple[float, ...], list[int]] = {}
-    for at, sample in enumerate(samples):
-        groups.setdefault(tuple(sample.sizes), []).append(at)
+    for index, sample in enumerate(samples):
+        groups.setdefault(tuple(sample.sizes), []).append(index)
     for group in groups.values():
-        columns = np.hstack([samples[group[0]].sizes[:, None], *(samples[at].sums for at in group)])
-        edges = np.cumsum([1, *(samples[at].sums.shape[1] for at in group)])
+        columns = np.hstack([samples[group[0]].sizes[:, None], *(samples[index].sums for index in group)])
+        edges = np.cumsum([1, *(samples[index].sums.shape[1] for index in group)])
         for block in bootstrap_sums(columns, resamples=resamples, seed=seed):
-            for at, low, high in zip(group, edges[:-1], edges[1:], strict=True):
-                scores[at].append(samples[at].scores(block[:, low:high], block[:, 0]))
+            for index, low, high in zip(group, edges[:-1], edges[1:], strict=True):
+                scores[index].append(samples[index].scores(block[:, low:high], block[:, 0]))
     return [np.concatenate(blocks) for blocks in scores]
 
 
@@ -125,8 +125,8 @@ def randomisation_p(sample: Sample, *, resamples: int, seed: int) -> Matrix:
     reached = np.zeros(rows.size, dtype=np.int64)
     limit = np.abs(observed[rows] - observed[columns]) * (1 - SAME)
     for block in swap_sums(sample.sums, resamples=resamples, seed=seed):
-        for at, (i, j) in enumerate(zip(rows, columns, strict=True)):
-            reached[at] += int((np.abs(_swapped(sample, block, int(i), int(j))) >= limit[at]).sum())
+        for index, (i, j) in enumerate(zip(rows, columns, strict=True)):
+            reached[index] += int((np.abs(_swapped(sample, block, int(i), int(j))) >= limit[index]).sum())
     return (reached + 1) / (resamples + 1)
 
 
@@ -167,12 +167,12 @@ def _resampled_wins(
     shape = (len(counts), rows.size)
     wins, losses = np.empty(shape, dtype=np.float32), np.empty(shape, dtype=np.float32)
     tie = 0.5 if settings.ties == "half" else 0.0
-    for here in blocks(rows.size, table.n):
-        first, second = (pair_columns(table.oriented, systems[here]) for systems in (rows, columns))
+    for part in blocks(rows.size, table.n):
+        first, second = (pair_columns(table.oriented, systems[part]) for systems in (rows, columns))
         results = outcomes(first, second, tolerance=settings.tie_tolerance)
-        wins[:, here] = _products(counts, (results == 1) + np.float32(tie) * (results == 0), table)
+        wins[:, part] = _products(counts, (results == 1) + np.float32(tie) * (results == 0), table)
         if settings.ties == "drop":
-            losses[:, here] = _products(counts, results == -1, table)
+            losses[:, part] = _products(counts, results == -1, table)
     if settings.ties != "drop":
         losses[:] = (counts @ sizes)[:, None] - wins
     return wins, losses
@@ -188,20 +188,20 @@ def _products(counts: NDArray[np.uint16], won: NDArray[Any], table: SystemScores
 #: Fewer instances (or documents) have no interval.
 LEAST_UNITS = 4
 
-#: Said of strengths from fewer than 30 units. For equal systems "95 %" hold .94 from ten on; for three systems a
+#: Note on strengths from fewer than 30 units. For equal systems "95 %" hold .94 from ten on; for three systems a
 #: standard deviation apart each .81 at six units, .89 at ten, .92 at twenty, .94 at forty (500 samples each), and the
 #: weakest least: .75, .81, .86, .94.
 NARROW = f"intervals of Bradley-Terry strengths can be too narrow below {FEW} instances (or documents)"
 
 
 def jackknife_errors(left_out: Matrix) -> Matrix:
-    """Standard errors of what has these values (units x columns) with one unit left out at a time."""
+    """Jackknife standard errors from values (units x columns) with one unit left out at a time."""
     units = len(left_out)
     return np.asarray(left_out.std(axis=0) * np.sqrt(units - 1), dtype=np.float64)
 
 
 def score_intervals(sample: Sample, draws: Matrix | None, settings: CompareSettings) -> list[Interval | None]:
-    """Of the systems' scores, as the metric has them."""
+    """Intervals of the systems' scores, not oriented."""
     observed = sample.observed
     if sample.units < LEAST_UNITS or draws is None:
         return [None] * observed.size
@@ -223,7 +223,7 @@ def score_intervals(sample: Sample, draws: Matrix | None, settings: CompareSetti
 def strength_intervals(
     strengths: Matrix, draws: Matrix, units: int, settings: CompareSettings, *, clustered: bool = False
 ) -> list[Interval | None]:
-    """Of Bradley-Terry strengths, from draws of that many instances, or documents if `clustered`."""
+    """Intervals of Bradley-Terry strengths, from draws of instances, or of documents if `clustered`."""
     if units < LEAST_UNITS:
         return [None] * strengths.size
     low, high = percentile_bounds(draws, level=settings.level, units=units)
@@ -266,39 +266,39 @@ def pair_rows(sample: Sample, draws: Matrix | None, settings: CompareSettings) -
     significant, opposed = _verdicts(adjusted, difference, side, sample.units, settings)
     detectable = None
     if sample.units >= LEAST_UNITS:
-        # Without any spread (copies, a constant gap) there is no power to speak of.
+        # Without any spread (copies, a constant gap) power is not defined.
         needed = detectable_errors(strictest_alpha(settings, rows.size), sample.units)
         detectable = np.where(errors > 0, needed * errors, np.nan)
     wins, losses = by_instance["wins"], by_instance["losses"]
     pairs = []
-    for at, (i, j) in enumerate(zip(rows, columns, strict=True)):
-        favoured = table.systems[i if side[at] > 0 else j] if side[at] else None
+    for index, (i, j) in enumerate(zip(rows, columns, strict=True)):
+        favoured = table.systems[i if side[index] > 0 else j] if side[index] else None
         pairs.append(
             PairRow(
                 first=table.systems[i],
                 second=table.systems[j],
-                difference=float(difference[at]),
-                low=_number(low, at),
-                high=_number(high, at),
-                effect=_number(by_instance["effect"], at),
-                wins=int(wins[at]),
-                ties=int(table.n - wins[at] - losses[at]),
-                losses=int(losses[at]),
-                p={name: float(p[name][at]) for name in settings.tests if name in p},
-                p_value=_number(p.get(settings.test), at),
-                p_adjusted=_number(adjusted, at),
-                significant=bool(significant[at]),
-                better=favoured if significant[at] else None,
-                detectable=_number(detectable, at),
+                difference=float(difference[index]),
+                low=_number(low, index),
+                high=_number(high, index),
+                effect=_number(by_instance["effect"], index),
+                wins=int(wins[index]),
+                ties=int(table.n - wins[index] - losses[index]),
+                losses=int(losses[index]),
+                p={name: float(p[name][index]) for name in settings.tests if name in p},
+                p_value=_number(p.get(settings.test), index),
+                p_adjusted=_number(adjusted, index),
+                significant=bool(significant[index]),
+                better=favoured if significant[index] else None,
+                detectable=_number(detectable, index),
                 favoured=favoured if p else None,
-                opposed=bool(opposed[at]),
+                opposed=bool(opposed[index]),
             )
         )
     return pairs
 
 
-def _number(values: Matrix | None, at: int) -> float | None:
-    return None if values is None or np.isnan(values[at]) else float(values[at])
+def _number(values: Matrix | None, index: int) -> float | None:
+    return None if values is None or np.isnan(values[index]) else float(values[index])
 
 
 def adjusted_p(p: Matrix, settings: CompareSettings) -> Matrix:
@@ -309,7 +309,7 @@ def adjusted_p(p: Matrix, settings: CompareSettings) -> Matrix:
 def _test_instances(
     sample: Sample, i: NDArray[np.intp], j: NDArray[np.intp], settings: CompareSettings
 ) -> dict[str, NDArray[Any]]:
-    """What is computed from the scores on instances, for some pairs.
+    """Effects, tests and standard errors of some pairs, from the scores of instances.
 
     Effects, wins, losses, `errors` (standard errors of the mean differences), p values by test, and `side`: of the
     statistic of the test that decides, 1 for the first system, -1 for the second, unless that is the difference of
@@ -329,14 +329,14 @@ def _test_instances(
     effect = np.divide(means, deviations, out=np.full_like(means, np.nan), where=deviations > 0)
     _, errors = t_statistics(sums, sample.sizes)
     ties = len(differences) - wins - losses
-    # The system that Bradley-Terry of the two would name, so the policy for ties has its say.
+    # The system that Bradley-Terry of the two would name, with the policy for ties.
     side_with_ties = np.sign(wins - losses - (ties if settings.ties == "second" else 0)).astype(np.float64)
-    named, other = np.where(side_with_ties < 0, [losses, wins], [wins, losses])
+    won, other = np.where(side_with_ties < 0, [losses, wins], [wins, losses])
     tests: dict[str, Callable[[], tuple[Matrix, Matrix]]] = {
         "t": lambda: (paired_t(sums, sample.sizes), np.sign(means)),
         "wilcoxon": lambda: wilcoxon(differences),
         "sign": lambda: (sign_test(wins, losses), np.sign(wins - losses).astype(np.float64)),
-        "sign-ties-in": lambda: (sign_test(named, other, ties), side_with_ties),
+        "sign-ties-in": lambda: (sign_test(won, other, ties), side_with_ties),
         "mood": lambda: mood(first, second),
     }
     results = {"effect": effect, "wins": wins, "losses": losses, "errors": errors}
@@ -361,17 +361,17 @@ def _bounds(
         reach = t_reach(errors, level=settings.level, units=sample.units)
         return difference - reach, difference + reach, errors
     low, high, spread = (np.empty(rows.size) for _ in range(3))
-    for here in blocks(rows.size, len(draws)):
-        drawn = draws[:, rows[here]] - draws[:, columns[here]]
-        low[here], high[here] = percentile_bounds(drawn, level=settings.level, units=sample.units)
-        spread[here] = drawn.std(axis=0, ddof=1)
+    for part in blocks(rows.size, len(draws)):
+        drawn = draws[:, rows[part]] - draws[:, columns[part]]
+        low[part], high[part] = percentile_bounds(drawn, level=settings.level, units=sample.units)
+        spread[part] = drawn.std(axis=0, ddof=1)
     return low, high, spread if sample.table.counts is not None else errors
 
 
 def _verdicts(
     adjusted: Matrix | None, difference: Matrix, side: Matrix, units: int, settings: CompareSettings
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Which differences are significant, and where the test is on the other side than the difference of the scores.
+    """Which differences are significant, and where test and scores favour different systems.
 
     A test of ranks or wins may favour the system with the lower mean, where a few wild scores make the mean. Neither
     system is called better then.
@@ -384,14 +384,14 @@ def _verdicts(
 
 
 def strictest_alpha(settings: CompareSettings, pairs: int) -> float:
-    """What the first of that many p values must be below: the strictest step of Holm's procedure."""
+    """The significance level of the first of so many p values: the strictest step of Holm's procedure."""
     return settings.alpha / pairs if settings.correction == "holm" else settings.alpha
 
 
 def smallest_p(settings: CompareSettings, *, units: int, differing: int) -> float:
     """The smallest p value that the test that decides can give; 0 where there is no bound.
 
-    `units` are what is drawn, `differing` the instances that are not ties. Tests by draws are limited by their
+    `units` are drawn, `differing` are the instances without ties. Tests by draws are limited by their
     number; tests of signs, and swaps of units, by the number of patterns of signs.
 
     >>> smallest_p(CompareSettings(test="sign"), units=10, differing=10)
@@ -406,7 +406,7 @@ def smallest_p(settings: CompareSettings, *, units: int, differing: int) -> floa
 
 
 def detectable_errors(alpha: float, units: int) -> float:
-    """How many standard errors a true difference must have for a t test to find it with a chance of 80 per cent."""
+    """A true difference, in standard errors, that a t test detects with 80 % power."""
     from scipy.special import stdtrit
 
     return float(stdtrit(units - 1, 1 - alpha / 2) + stdtrit(units - 1, _POWER))

@@ -31,7 +31,7 @@ from nlgauge.studies.compare.system_scores import Matrix
 #: Scores of systems, higher is better: by system, the score of each of its segments (`ScoreTable.by_system`).
 SegmentScores: TypeAlias = Mapping[str, Mapping[str, float]]
 
-#: Fewest common segments (or documents) for a bootstrap to say anything.
+#: Fewest common segments (or documents) for a bootstrap.
 _LEAST = 5
 
 
@@ -49,13 +49,13 @@ class Flip:
     behind: str
     setting: str
     base_difference: float
-    """Of the systems' means, ahead minus behind: above 0."""
+    """Difference of the means under the base setting, ahead minus behind: above 0."""
     difference: float
-    """The same under the other setting: below 0."""
+    """Difference of the means under the other setting: below 0."""
     base_p: float | None
     """One-sided p of the order under the base setting; None where the systems share too few segments (documents)."""
     p: float | None
-    """The larger p of the two orders: small where both hold up, so that the setting decides who wins."""
+    """The larger p of the two orders: small where both are significant, so the setting decides the winner."""
     significant: bool
 
 
@@ -80,7 +80,7 @@ def find_flips(
     resamples: int = 1000,
     seed: int = 12345,
 ) -> tuple[Flip, ...]:
-    """Pairs of systems whose order differs, those whose flip holds up best first.
+    """Pairs of systems whose order differs, the most significant flips first.
 
     `documents` names the document of each segment; whole documents are drawn then.
     """
@@ -94,8 +94,8 @@ def find_flips(
         return paired_order(*values, clusters=clusters, resamples=resamples, seed=seed)
 
     flips = []
-    for one, two in itertools.combinations(first, 2):
-        ahead, behind = (one, two) if first[one] > first[two] else (two, one)
+    for a, b in itertools.combinations(first, 2):
+        ahead, behind = (a, b) if first[a] > first[b] else (b, a)
         before, after = first[ahead] - first[behind], second[ahead] - second[behind]
         if not (before > 0 and after < 0):
             continue
@@ -109,12 +109,12 @@ def find_flips(
 
 
 class Wins(NamedTuple):
-    """Who beats whom on how many instances, systems x systems."""
+    """Numbers of wins and ties of all pairs of systems (systems x systems)."""
 
     strict: NDArray[np.int64]
     """Instances on which the row's system beats the column's."""
     ties: NDArray[np.int64]
-    """Instances on which neither does; 0 on the diagonal."""
+    """Instances on which the two tie; 0 on the diagonal."""
 
 
 def mean_scores(matrix: Matrix) -> Matrix:
@@ -128,16 +128,16 @@ def median_scores(matrix: Matrix) -> Matrix:
 
 
 def levelled(values: Matrix, *, tolerance: float = 1e-9) -> Matrix:
-    """Values that differ in their last bits only made equal, so that no rank hangs on those.
+    """Make values equal that differ only in their last bits, so that no rank depends on these.
 
     >>> levelled(np.array([0.1 + 0.2, 0.5, 0.3])).tolist()
     [0.30000000000000004, 0.5, 0.30000000000000004]
     """
     order = np.argsort(-values, kind="stable")
     level = values[order]
-    for at in range(1, level.size):
-        if level[at - 1] - values[order[at]] <= tolerance * max(abs(level[at - 1]), abs(values[order[at]])):
-            level[at] = level[at - 1]
+    for i in range(1, level.size):
+        if level[i - 1] - values[order[i]] <= tolerance * max(abs(level[i - 1]), abs(values[order[i]])):
+            level[i] = level[i - 1]
     return level[np.argsort(order)]
 
 
@@ -152,9 +152,9 @@ def outcomes(first: Matrix, second: Matrix, *, tolerance: float) -> NDArray[np.i
     return (difference > limit).view(np.int8) - (difference < -limit).view(np.int8)
 
 
-def pair_columns(matrix: Matrix, at: NDArray[np.intp]) -> Matrix:
-    """Columns of a matrix, one after another in memory: what is done column by column then is faster."""
-    return np.ascontiguousarray(matrix.T)[at].T
+def pair_columns(matrix: Matrix, systems: NDArray[np.intp]) -> Matrix:
+    """Columns of a matrix, contiguous in memory, which makes work column by column faster."""
+    return np.ascontiguousarray(matrix.T)[systems].T
 
 
 def count_wins(matrix: Matrix, *, tolerance: float = 1e-9) -> Wins:
@@ -230,15 +230,15 @@ def opposed_share(first: ArrayLike, second: ArrayLike) -> float:
     >>> opposed_share([3.0, 2.0, 2.0], [2.0, 3.0, 1.0]) == 1 / 3
     True
     """
-    one, other = (np.asarray(values, dtype=np.float64) for values in (first, second))
-    if one.size < 2 or not (np.ptp(one) and np.ptp(other)):
+    a, b = (np.asarray(values, dtype=np.float64) for values in (first, second))
+    if a.size < 2 or not (np.ptp(a) and np.ptp(b)):
         return float("nan")
-    rows, columns = np.triu_indices(one.size, 1)
-    return float(((one[rows] - one[columns]) * (other[rows] - other[columns]) < 0).mean())
+    rows, columns = np.triu_indices(a.size, 1)
+    return float(((a[rows] - a[columns]) * (b[rows] - b[columns]) < 0).mean())
 
 
 def different_winner(first: ArrayLike, second: ArrayLike) -> bool:
-    """Whether two rankings put different systems first; of equal ones the earlier column comes first."""
+    """Whether two rankings have different winners; of equal systems the earlier column is first."""
     return bool(_top(first, 1) != _top(second, 1))
 
 

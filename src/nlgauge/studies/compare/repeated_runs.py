@@ -34,11 +34,11 @@ _LEAST_RUNS = 4
 
 @dataclass(frozen=True, eq=False)
 class SystemRuns:
-    """The scores of a system's runs, and what each of them cost."""
+    """The scores of a system's runs, and their budget."""
 
     system: str
     scores: Matrix
-    """One per run; of runs x instances the means."""
+    """One score per run; of a matrix of runs and instances the means."""
     budget: Mapping[str, str | float] = field(default_factory=dict)
     """Such as {"GPU hours": 12, "parameters": "110M", "sentences": 4_500_000}."""
 
@@ -135,8 +135,8 @@ class RunComparison(ComparedSystems[RunPair], Result):
         """Every pair of systems over their runs; `complete` with the better system."""
         columns = DIFFERENCE | {"P(first better)": "probability", "p": "p_value", "p Holm": "p_adjusted"}
         notes = [
-            f"with a star, or bold: permutation test of runs, p < {self.alpha:g}, corrected for all pairs by Holm",
-            "P(first better): that a run of the first system beats a run of the second",
+            f"star, or bold: permutation test of runs, p < {self.alpha:g}, Holm-corrected for all pairs",
+            "P(first better): probability that a run of the first system beats a run of the second",
             f"signature: {format_signature(self.signature)}",
         ]
         columns |= {"better": "better"} if complete else {}
@@ -153,10 +153,10 @@ def compare_runs(
     permutations: int = 10_000,
     seed: int = 12345,
 ) -> RunComparison:
-    """Which system is better over its runs? A run is a score, or a row of scores of instances.
+    """Compare systems over their runs. A run is a score, or a row of scores of instances.
 
-    >>> found = compare_runs({"a": [0.71, 0.73, 0.72, 0.74, 0.70], "b": [0.61, 0.66, 0.63, 0.62, 0.65]})
-    >>> found.pairs[0].better, round(found.pairs[0].p_value, 4)
+    >>> comparison = compare_runs({"a": [0.71, 0.73, 0.72, 0.74, 0.70], "b": [0.61, 0.66, 0.63, 0.62, 0.65]})
+    >>> comparison.pairs[0].better, round(comparison.pairs[0].p_value, 4)
     ('a', 0.0079)
     """
     check_level(level)
@@ -164,13 +164,13 @@ def compare_runs(
     check_resampling(permutations, seed)
     if isinstance(runs, Mapping):
         runs = [SystemRuns(name, np.asarray(scores)) for name, scores in runs.items()]
-    names = [one.system for one in runs]
+    names = [system.system for system in runs]
     if not names:
-        msg = "there are no runs to compare"
+        msg = "expected at least one system with runs, got none"
         raise InputError(msg)
     for name in names:
         if names.count(name) > 1:
-            msg = f"two systems are called {name!r}; put their runs together, or give each a name of its own"
+            msg = f"two systems are called {name!r}; merge their runs, or give each another name"
             raise InputError(msg)
     sign = 1 if higher_is_better else -1
     ordered = sorted(runs, key=lambda system: -sign * float(system.scores.mean()))
@@ -219,9 +219,10 @@ def _pair(
     difference, reach = float(a.mean() - b.mean()), None
     if min(a.size, b.size) >= _LEAST_RUNS:
         # Welch's interval.
-        one, other = a.var(ddof=1) / a.size, b.var(ddof=1) / b.size
-        spread = one**2 / (a.size - 1) + other**2 / (b.size - 1)
-        reach = _quantile(level, (one + other) ** 2 / spread) * math.sqrt(one + other) if one + other else 0.0
+        error_a, error_b = a.var(ddof=1) / a.size, b.var(ddof=1) / b.size
+        error = error_a + error_b
+        spread = error_a**2 / (a.size - 1) + error_b**2 / (b.size - 1)
+        reach = _quantile(level, error**2 / spread) * math.sqrt(error) if error else 0.0
     probability = float((np.sign(a[:, None] - b[None, :]).mean() + 1) / 2)
     low, high = (None, None) if reach is None else (difference - reach, difference + reach)
     significant = reach is not None and p_adjusted < alpha
@@ -231,7 +232,7 @@ def _pair(
 
 
 def _permutation_p(a: Matrix, b: Matrix, *, permutations: int, seed: int) -> float:
-    """Share of the ways to deal out all runs to two systems that set their means at least as far apart."""
+    """Share of all assignments of the runs to two systems whose means differ at least as much."""
     pool = np.concatenate([a, b])
     total, n = pool.sum(), a.size
     ways = math.comb(pool.size, n)
@@ -250,14 +251,12 @@ def _notes(systems: Sequence[SystemRuns]) -> list[str]:
     notes = []
     few = [runs.system for runs in systems if runs.scores.size < _LEAST_RUNS]
     if few:
-        notes.append(
-            f"{', '.join(few)}: fewer than {_LEAST_RUNS} runs, so no interval and nothing that is called significant"
-        )
+        notes.append(f"{', '.join(few)}: fewer than {_LEAST_RUNS} runs, so no interval and no significance")
     for name in budget_names(runs.budget for runs in systems):
         values = {runs.system: runs.budget.get(name) for runs in systems}
         if len(set(map(str, values.values()))) > 1:
             shown = ", ".join(f"{system} {'unknown' if value is None else value}" for system, value in values.items())
-            notes.append(f"not at equal {name}: {shown}")
+            notes.append(f"different {name}: {shown}")
     return notes
 
 
@@ -268,7 +267,7 @@ def compare_run_tables(
     budgets: Budgets | None = None,
     settings: CompareSettings | None = None,
 ) -> list[RunComparison]:
-    """Systems over their runs, a comparison per metric.
+    """Compare systems over their runs, once per metric.
 
     `systems` has the system of each column. The score of a run is that of all its output: for BLEU and chrF the
     score of the corpus, for other metrics the mean.
@@ -295,21 +294,21 @@ def compare_run_tables(
     return comparisons
 
 
-#: By system and by what is counted, such as {"big": {"GPU hours": 12, "parameters": "110M"}}.
+#: Budgets of systems, such as {"big": {"GPU hours": 12, "parameters": "110M"}}.
 Budgets = dict[str, dict[str, str | float]]
 
 
 def read_budgets(path: str | os.PathLike[str], systems: Sequence[str]) -> Budgets:
-    """The budgets of these systems; an empty cell is not known, and a system that is not there is an error."""
+    """Read the budgets of systems; an empty cell is unknown, and another system is an error."""
     name = os.fspath(path)
     budgets: Budgets = {}
     for row in read_score_rows(name):
         system = row.label("system")
         if system in budgets:
-            msg = f"{row.at('system')}: the budget of {system!r} stands there already; keep one"
+            msg = f"{row.at('system')}: duplicate budget of {system!r}; keep one"
             raise FileFormatError(msg)
         if system not in systems:
-            msg = f"{row.at('system')}: there is no system {system!r} to compare; there are {', '.join(systems)}"
+            msg = f"{row.at('system')}: unknown system {system!r}; systems: {', '.join(systems)}"
             raise InputError(msg)
         values = {key: value for key, value in row.values.items() if key != "system" and value not in ("", None)}
         budgets[system] = {

@@ -1,4 +1,4 @@
-"""Report of a comparison: the gate for a new version of a system, and all that one call of `nlgauge compare` finds.
+"""Report of a comparison: the gate for a new version of a system, and all results of one `nlgauge compare`.
 
 The gate fails if the new system is significantly worse than the old one. Each metric is decided by itself, at the
 full significance level: p values are corrected neither for other systems nor for other metrics. So a metric that
@@ -133,7 +133,7 @@ def gate(
         raise RecipeError(msg)
     metrics = comparison.metrics if metric is None else (comparison.metric(metric),)
     result = GateResult("passed", "", base, new, (), alpha, smallest_difference)
-    result = replace(result, rows=tuple(_decide(found, comparison.settings, result) for found in metrics))
+    result = replace(result, rows=tuple(_decide(metric, comparison.settings, result) for metric in metrics))
     results = [row.result for row in result.rows]
     if "failed" in results:
         return replace(result, result="failed", sentence=_why_failed(comparison, result))
@@ -142,21 +142,21 @@ def gate(
     return replace(result, sentence=_why_passed(comparison, result))
 
 
-def _decide(found: MetricComparison, settings: CompareSettings, gate: GateResult) -> GateRow:
-    """Decide one metric by itself."""
-    pair = found.pair(gate.base, gate.new)
+def _decide(metric: MetricComparison, settings: CompareSettings, gate: GateResult) -> GateRow:
+    """Decide by one metric alone."""
+    pair = metric.pair(gate.base, gate.new)
     pair = pair if pair.first == gate.new else pair.turned()
-    units = found.n if found.documents is None else found.documents
-    reason = _undecided(found, pair, settings, units=units, alpha=gate.alpha)
+    units = metric.n if metric.documents is None else metric.documents
+    reason = _undecided(metric, pair, settings, units=units, alpha=gate.alpha)
     worse = pair.p_value is not None and pair.p_value < gate.alpha and pair.favoured == gate.base
     failed = worse and pair.difference < 0 and -pair.difference >= gate.smallest_difference
     detectable = pair.detectable
     if detectable is not None:
-        # That of the pair is for a correction by the number of pairs, which is no business of a gate.
-        of_pairs = detectable_errors(strictest_alpha(settings, len(found.pairs)), units)
+        # The pair's own value assumes a correction for the number of pairs, which a gate does not make.
+        of_pairs = detectable_errors(strictest_alpha(settings, len(metric.pairs)), units)
         detectable *= detectable_errors(gate.alpha, units) / of_pairs
     return GateRow(
-        metric=found.metric,
+        metric=metric.metric,
         difference=pair.difference,
         low=pair.low,
         high=pair.high,
@@ -168,11 +168,13 @@ def _decide(found: MetricComparison, settings: CompareSettings, gate: GateResult
     )
 
 
-def _undecided(found: MetricComparison, pair: PairRow, settings: CompareSettings, *, units: int, alpha: float) -> str:
+def _undecided(
+    metric: MetricComparison, pair: PairRow, settings: CompareSettings, *, units: int, alpha: float
+) -> str:
     """Why the test cannot decide; empty where it can."""
     if units < LEAST_FOR_A_VERDICT or pair.p_value is None:
         too_few = "is too few" if units == 1 else "are too few"
-        return f"{_counted(found)} {too_few} to decide, at least {LEAST_FOR_A_VERDICT} are needed"
+        return f"{_counted(metric)} {too_few} to decide, at least {LEAST_FOR_A_VERDICT} are needed"
     differing = pair.wins + pair.losses
     least = smallest_p(settings, units=units, differing=differing) if differing else 0.0
     if least >= alpha:
@@ -188,10 +190,10 @@ def _undecided(found: MetricComparison, pair: PairRow, settings: CompareSettings
 
 def _why_failed(comparison: SystemComparison, gate: GateResult) -> str:
     failed = [(row, comparison.metric(row.metric)) for row in gate.rows if row.result == "failed"]
-    numbers = "; ".join(_numbers(row, found, comparison.settings.level) for row, found in failed)
+    numbers = "; ".join(_numbers(row, metric, comparison.settings.level) for row, metric in failed)
     sentence = f"{gate.new} is significantly worse than {gate.base}: {numbers}; alpha {gate.alpha:g}"
     pairs = len(comparison.metrics[0].pairs)
-    if pairs > 1 and not all(found.pair(gate.base, gate.new).significant for _, found in failed):
+    if pairs > 1 and not all(metric.pair(gate.base, gate.new).significant for _, metric in failed):
         sentence += f" (the gate tests this pair alone, stars in the tables are corrected for {pairs} pairs)"
     return sentence
 
@@ -216,34 +218,34 @@ def _why_passed(comparison: SystemComparison, gate: GateResult) -> str:
         sentence += f" by any of {len(rows)} metrics"
     elif len(comparison.metrics) > 1:
         sentence += f" by {rows[0].metric}, the only gate metric"
-    known = [row for row in rows if row.detectable is not None]
-    drops = [f"{row.detectable:.2g}{f' by {row.metric}' if len(rows) > 1 else ''}" for row in known]
+    detectable = [row for row in rows if row.detectable is not None]
+    drops = [f"{row.detectable:.2g}{f' by {row.metric}' if len(rows) > 1 else ''}" for row in detectable]
     if drops:
         sentence += f" (this test set can detect a drop of {' or '.join(drops)} with 80 % power)"
     return sentence
 
 
-def _numbers(row: GateRow, found: MetricComparison, level: float) -> str:
+def _numbers(row: GateRow, metric: MetricComparison, level: float) -> str:
     interval = ""
     if row.low is not None and row.high is not None:
         interval = f" ({100 * level:g} % interval {row.low:+.4g} to {row.high:+.4g})"
-    return f"{row.metric} {row.difference:+.4g}{interval}, p = {row.p_value:.4g}, {_counted(found)}"
+    return f"{row.metric} {row.difference:+.4g}{interval}, p = {row.p_value:.4g}, {_counted(metric)}"
 
 
-def _counted(found: MetricComparison) -> str:
-    count, unit = (found.n, "segment") if found.documents is None else (found.documents, "document")
+def _counted(metric: MetricComparison) -> str:
+    count, unit = (metric.n, "segment") if metric.documents is None else (metric.documents, "document")
     return f"{count} {unit}{'s' * (count != 1)}"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ComparisonReport(SystemComparison):
-    """A comparison with what else belongs to it; `metrics` is empty where there are only verdicts or runs."""
+    """A comparison with gate, budgets, verdicts and runs; `metrics` is empty with only verdicts or runs."""
 
     format = "nlgauge-comparison-report-1"
 
     gate: GateResult | None = None
     budgets: Budgets = field(default_factory=dict)
-    """What was spent on each system."""
+    """Cost of each system."""
     verdicts: tuple[VerdictComparison, ...] = ()
     """A comparison per judge."""
     runs: tuple[RunComparison, ...] = ()
@@ -251,11 +253,11 @@ class ComparisonReport(SystemComparison):
 
     def __post_init__(self) -> None:
         if not self.metrics and not self.verdicts and not self.runs:
-            msg = "nothing to report: no comparison was made"
+            msg = "nothing to report: no comparison by scores, verdicts or runs"
             raise InputError(msg)
 
-    def tables(self, form: str = "text") -> list[Table]:
-        """The gate's decision, then all tables; for programs those by scores, else those of runs or verdicts."""
+    def tables(self, form: str = "text", *, all_tables: bool = False, decimals: int | None = None) -> list[Table]:
+        """The gate's decision, then the comparison; for programs that by scores, else that of runs or verdicts."""
         if form in FOR_PROGRAMS:
             if self.metrics:
                 return comparison_tables(self, form, budgets=self.budgets)
@@ -263,11 +265,13 @@ class ComparisonReport(SystemComparison):
             return [Table(tables[0].columns, [row for table in tables for row in table.rows])]
         tables = [table for result in (*self.verdicts, *self.runs) for table in result.tables(form)]
         if self.metrics:
-            tables = comparison_tables(self, form, budgets=self.budgets, further=tables)
+            tables = comparison_tables(
+                self, form, all_tables=all_tables, decimals=decimals, budgets=self.budgets, further=tables
+            )
         return tables if self.gate is None else [self.gate.paragraph(), *tables]
 
     def further_tables(self) -> list[Table]:
-        """What a page shows with a comparison by scores: verdicts of judges, and what was spent on systems."""
+        """Further tables of an HTML report: verdicts of judges, and budgets."""
         spent = budget_names(self.budgets.values())
         rows: list[list[Cell]] = [
             [system, *(budget.get(name) for name in spent)] for system, budget in self.budgets.items()

@@ -50,17 +50,17 @@ _TINY = 1e-290
 _HUGE = 1e9
 #: Wins added to either side of pairs that met, where wins are not connected.
 _HINT = 1e-6
-#: Newton's method is at rest when no logarithm of a strength moves by more.
+#: Newton's method has converged when no logarithm of a strength moves by more.
 _REST = 1e-10
 
 
 class BradleyTerry(NamedTuple):
-    """Strengths of systems, and how far they can be trusted."""
+    """Strengths of systems, and how the iteration ended."""
 
     strengths: Matrix
     """(..., systems); they sum to 1."""
     iterations: int
-    """Of the slowest of the win matrices."""
+    """Iterations for the slowest of the win matrices."""
     converged: bool
     connected: bool
     """Whether the graph of wins is strongly connected, for every win matrix."""
@@ -101,7 +101,7 @@ def bradley_terry(wins: ArrayLike, *, tolerance: float | None = None, max_iterat
         strengths.reshape(counts.shape[:-1]),
         iterations,
         converged,
-        all(strongly_connected(one) for one in flat),
+        all(strongly_connected(matrix) for matrix in flat),
         (counts.sum(axis=-1) == 0) & met,
         (counts.sum(axis=-2) == 0) & met,
     )
@@ -118,7 +118,7 @@ def _newton(wins: Matrix, *, max_iterations: int) -> tuple[Matrix, int, bool]:
     met = (wins + wins.T) > 0
     counted = wins if strongly_connected(wins) else wins + _HINT * met
     games = counted + counted.T
-    # The strengths of two systems that are not linked by games cannot be set against each other.
+    # Strengths of systems that are not linked by games cannot be compared.
     group = _components(met)
     gauge = (group[:, None] == group[None, :]) * games.max()
     above, below = counted.sum(axis=1), counted.sum(axis=0)
@@ -139,7 +139,7 @@ def _newton(wins: Matrix, *, max_iterations: int) -> tuple[Matrix, int, bool]:
 
 
 def zermelo(wins: Matrix, *, tolerance: float = 1e-9, max_iterations: int = 10_000) -> tuple[Matrix, int, bool]:
-    """Strengths for a batch of win matrices, the most iterations that one took, and whether all came to rest."""
+    """Strengths for a batch of win matrices, the most iterations of one, and whether all converged."""
 
     def step(old: Matrix, games: Matrix, totals: Matrix) -> Matrix:
         sums = _pair_sums(old)
@@ -183,7 +183,7 @@ def _iterate(
     tolerance: float,
     max_iterations: int,
 ) -> tuple[Matrix, int, bool]:
-    """Steps from equal strengths on, for those of the batch that still move; `fixed` is what a step looks up."""
+    """Iterate from equal strengths until all of the batch converge; `fixed` is what each step reads."""
     batch, k, _ = wins.shape
     strengths = np.full((batch, k), 1 / k)
     moves = wins.any(axis=(1, 2))  # without a single win all stay equal
@@ -203,7 +203,7 @@ def _iterate(
 
 
 def strongly_connected(wins: Matrix) -> bool:
-    """Whether a chain of wins leads from every system to every other one."""
+    """Whether a chain of wins connects every system to every other one."""
     return not _components(np.asarray(wins) > 0, strong=True).any()
 
 
@@ -297,7 +297,7 @@ def trueskill(
 
 
 def _update(t: float, margin: float, *, drawn: bool) -> tuple[float, float]:
-    """How far a game moves the mean and shrinks the variance: the truncated Gaussian's v and w."""
+    """Updates of mean and variance by a game: v and w of the truncated Gaussian."""
     if not drawn:
         x = t - margin
         chance = _normal(x)

@@ -1,4 +1,4 @@
-"""Scores of systems for a comparison: those of one metric as a matrix, from whatever holds them.
+"""Scores of systems for a comparison: one metric as a matrix, from any source.
 
 An instance is what systems are compared on: a segment, a summary, a dialogue turn. Rows are instances, columns are
 systems, and `oriented` negates a distance once, so that all later code may take higher for better. Results of
@@ -45,9 +45,9 @@ class SystemScores:
     scores: ScoreTable
     """A score per system, all of one recipe."""
     metric: str = ""
-    """What the comparison calls the metric; by default its name."""
+    """Name of the metric in the comparison; by default its own."""
     instances: tuple[str, ...] = ()
-    """Names of the instances; their numbers from 0 where nothing names them."""
+    """Names of the instances; by default their numbers from 0."""
     documents: tuple[str, ...] | None = None
     """The document of each instance; instances of one document are not independent."""
 
@@ -85,23 +85,23 @@ class SystemScores:
 
     @property
     def signature(self) -> str:
-        """Recipe part of the signature; empty where it is not known how scores were computed."""
+        """Recipe part of the signature; empty for scores of unknown origin."""
         signature = self.scores[0].signature
         return signature.recipe_part if signature.recipe else ""
 
     @property
     def n(self) -> int:
-        """How many instances."""
+        """Number of instances."""
         return len(self.scores[0])
 
     @property
     def k(self) -> int:
-        """How many systems."""
+        """Number of systems."""
         return len(self.scores)
 
     @cached_property
     def values(self) -> Matrix:
-        """Instances x systems, as the metric gave them; read-only."""
+        """Instances x systems, not oriented; read-only."""
         values = np.column_stack([score.segments[score.main] for score in self.scores])
         values.flags.writeable = False
         return values
@@ -132,7 +132,7 @@ class SystemScores:
         return np.stack(parts, axis=1)
 
     def corpus_score(self, totals: Matrix) -> Matrix:
-        """The metric's corpus scores of summed counts; the last axis of `totals` is that of the counts, and goes.
+        """Corpus scores from summed counts, which are the last axis of `totals`.
 
         A resample of instances adds up other counts. Sums are whole numbers where the counts are, also in approximate
         randomisation.
@@ -142,23 +142,23 @@ class SystemScores:
         return statistics.score(totals)
 
     def take(self, systems: Sequence[str]) -> SystemScores:
-        """The same of some systems, in the order asked for."""
+        """The scores of some systems, in the given order."""
         by_name = dict(zip(self.systems, self.scores, strict=True))
         unknown = [name for name in systems if name not in by_name]
         if unknown:
-            msg = f"there are no scores of {self.metric!r} for system {unknown[0]!r}; there are {list(self.systems)}"
+            msg = f"no scores of {self.metric!r} for system {unknown[0]!r}; systems: {', '.join(self.systems)}"
             raise InputError(msg)
         return replace(self, scores=replace(self.scores, scores=tuple(by_name[name] for name in systems)))
 
 
 def _check_alike(metric: str, scores: Sequence[Score], systems: Sequence[str]) -> None:
-    """All scores have a system of their own, the same segments and the same kind of number."""
+    """Check that scores have distinct systems, the same segments and the same main component."""
     if len(scores) > 1 and any(score.system is None for score in scores):
         msg = f"a score of {metric!r} has no system name; give one: score(..., system=NAME)"
         raise InputError(msg)
     twice = [name for name, times in Counter(systems).items() if times > 1]
     if twice:
-        msg = f"scores of {metric!r}: two systems are called {twice[0]!r}; give each a name of its own"
+        msg = f"scores of {metric!r}: two systems are called {twice[0]!r}; rename one"
         raise InputError(msg)
     recipes: dict[str, list[Score]] = {}
     for score in scores:
@@ -177,12 +177,12 @@ def _check_alike(metric: str, scores: Sequence[Score], systems: Sequence[str]) -
 
 
 def _check_values(view: SystemScores) -> None:
-    """Scores are finite, and so are their squares."""
+    """Check that scores and their squares are finite."""
     values, sizes = view.values, np.abs(view.values)
     bad = np.argwhere(~np.isfinite(values))
     if bad.size:
         row, column = map(int, bad[0])
-        more = f", and {len(bad) - 1} more scores are no finite numbers" if len(bad) > 1 else ""
+        more = f", and {len(bad) - 1} more scores are not finite numbers" if len(bad) > 1 else ""
         msg = (
             f"scores of {view.metric!r}: system {view.systems[column]!r} has {float(values[row, column])!r} for "
             f"instance {view.instances[row]!r}{more}; all systems need a score for every instance, so leave such "
@@ -222,15 +222,15 @@ def score_tables(scores: Scores) -> list[SystemScores]:
             raise InputError(msg)
         views += system_scores(results)
     if not views:
-        msg = "there is nothing to compare: no scores were given"
+        msg = "expected at least one score to compare, got none"
         raise InputError(msg)
     return _in_one_order(views)
 
 
 def system_scores(scores: Sequence[Score], *, documents: Sequence[str] | None = None) -> list[SystemScores]:
-    """Results of nlgauge, a view per recipe: the main component of every system, instances in their order.
+    """Views of results of nlgauge, one per recipe: the main component of every system.
 
-    Two results are put side by side only if the recipe parts of their signatures are equal. `documents` names the
+    Two results are compared only if the recipe parts of their signatures are equal. `documents` names the
     document of each segment.
     """
     recipes: dict[str, list[Score]] = {}
@@ -252,31 +252,31 @@ def system_scores(scores: Sequence[Score], *, documents: Sequence[str] | None = 
 
 
 def _check_texts(metric: str, scores: Sequence[Score]) -> None:
-    """Results that know their texts must have been scored against the same ones; as many segments prove nothing."""
-    known = [(score.system, score.origin.corpus) for score in scores if score.origin is not None]
-    for name, corpus in known[1:]:
-        first_name, first = known[0]
-        for what, here, there in (
+    """Check that results with texts were scored against the same ones; equal counts of segments prove nothing."""
+    origins = [(score.system, score.origin.corpus) for score in scores if score.origin is not None]
+    for name, corpus in origins[1:]:
+        first_name, first = origins[0]
+        for what, expected, texts in (
             ("references", first.references, corpus.references),
             ("sources", first.sources or (), corpus.sources or ()),
         ):
-            if here is there or list(here) == list(there) or len(here) != len(there):
-                continue  # other lengths are told with their numbers
-            at = next(at for at, texts in enumerate(zip(here, there, strict=True)) if texts[0] != texts[1])
+            if expected is texts or list(expected) == list(texts) or len(expected) != len(texts):
+                continue  # different lengths are reported elsewhere
+            segment = next(i for i, pair in enumerate(zip(expected, texts, strict=True)) if pair[0] != pair[1])
             msg = (
-                f"{metric!r} of {first_name!r} and of {name!r} was scored against different {what}: segment {at} has "
-                f"{here[at]!r} and {there[at]!r}; score all systems against the same texts"
+                f"{metric!r} of {first_name!r} and of {name!r} was scored against different {what}: segment "
+                f"{segment} has {expected[segment]!r} and {texts[segment]!r}; score all systems on the same texts"
             )
             raise InputError(msg)
 
 
 def _in_one_order(views: list[SystemScores]) -> list[SystemScores]:
-    """All views have the same systems, in the order of the first, and the same number of instances."""
+    """Order the systems of all views like those of the first; systems and numbers of instances must be equal."""
     first = views[0]
     seen: set[str] = set()
     for view in views:
         if view.metric in seen:
-            msg = f"two tables of scores are called {view.metric!r}; give each metric a name of its own"
+            msg = f"two tables of scores have the metric {view.metric!r}; rename one"
             raise InputError(msg)
         seen.add(view.metric)
         missing = set(first.systems) ^ set(view.systems)
@@ -287,8 +287,8 @@ def _in_one_order(views: list[SystemScores]) -> list[SystemScores]:
             raise InputError(msg)
         if view.n != first.n:
             msg = (
-                f"{first.metric!r} has {first.n} instances, {view.metric!r} has {view.n}; metrics that stand side "
-                "by side must be of the same instances"
+                f"{first.metric!r} has {first.n} instances, {view.metric!r} has {view.n}; all "
+                "metrics need the same instances"
             )
             raise InputError(msg)
     return [view if view.systems == first.systems else view.take(first.systems) for view in views]
@@ -300,11 +300,11 @@ def imported_tables(
     beside: Sequence[SystemScores] = (),
     documents: Sequence[str] | None = None,
 ) -> list[SystemScores]:
-    """Scores of other tools, of the same systems and segments as those `beside`, or as those of the first file."""
+    """Scores of other tools, for the systems and segments of `beside`, or else of the first file."""
     if beside:
         first = beside[0]
-        known = first.documents if documents is None else documents
-        return [imported_table(table, systems=first.systems, segments=first.n, documents=known) for table in imported]
+        names = first.documents if documents is None else documents
+        return [imported_table(table, systems=first.systems, segments=first.n, documents=names) for table in imported]
     aligned = [in_line_with(imported[0], table) for table in imported]
     if documents is None:
         documents = next((table.documents for table in aligned if table.documents is not None), None)
@@ -320,7 +320,7 @@ def imported_table(
 ) -> SystemScores:
     """The scores of these systems on so many segments; documents of the caller come before the file's.
 
-    Segments are those of the caller in their order: a file of another tool knows only their places.
+    Segments are matched by position: files of other tools do not name them.
     """
     n = len(imported.instances)
     if segments is not None and n != segments:
@@ -337,7 +337,7 @@ def imported_table(
 
 
 def in_line_with(first: ImportedScores, other: ImportedScores) -> ImportedScores:
-    """The other file's scores with its instances in the order of the first's; both must have the same."""
+    """The other file's scores in the order of the first file's instances; both must have the same instances."""
     for file, names, here in ((other, first.instances, other.instances), (first, other.instances, first.instances)):
         missing = next((name for name in names if name not in set(here)), None)
         if missing is not None:
@@ -348,7 +348,7 @@ def in_line_with(first: ImportedScores, other: ImportedScores) -> ImportedScores
 
 
 def match_system(name: str, imported: ImportedScores) -> str:
-    """What the file calls a system: the same, without folder, or without folder and suffix."""
+    """Find the file's name of a system: equal, without folder, or without folder and suffix."""
     for shorten in (str, lambda path: PurePath(path).name, lambda path: PurePath(path).name.split(".")[0]):
         matches = [other for other in imported.systems if shorten(other) == shorten(name)]
         if len(matches) == 1:
@@ -390,7 +390,7 @@ def join_runs(runs: Mapping[str, ScoreTable], *, other_versions: bool = False) -
 
 
 def _add_score(groups: list[list[Score]], score: Score, *, other_versions: bool) -> None:
-    """Put the score to those of its recipe; another version is accepted where that is wanted, with a warning."""
+    """Add the score to the group of its recipe; `other_versions` accepts another version, with a warning."""
     for group in groups:
         first = group[0]
         differences = _recipe_differences(first, score)
@@ -399,7 +399,7 @@ def _add_score(groups: list[list[Score]], score: Score, *, other_versions: bool)
             return
         if other_versions and _only_versions(differences):
             systems = f"{score.metric} of {first.system!r} and {score.system!r}"
-            msg = f"{systems} was computed by different versions: {_in_words(differences)}"
+            msg = f"{systems} was computed by different versions: {_format_differences(differences)}"
             warnings.warn(msg, NlgaugeWarning, stacklevel=user_stacklevel())
             signature = Signature(score.metric, first.signature.recipe, score.signature.run)
             group.append(replace(score, signature=signature))
@@ -408,7 +408,7 @@ def _add_score(groups: list[list[Score]], score: Score, *, other_versions: bool)
 
 
 def check_recipes(metric: str, recipes: Sequence[Sequence[Score]]) -> None:
-    """Several recipes of a metric are several metrics where all systems have them, and a mistake elsewhere."""
+    """Refuse recipes of a metric that only some systems have; recipes that all have are separate metrics."""
     systems = [{score.system for score in group} for group in recipes]
     for group, names in zip(recipes, systems, strict=True):
         if names == systems[0]:
@@ -416,13 +416,13 @@ def check_recipes(metric: str, recipes: Sequence[Sequence[Score]]) -> None:
         first, second = recipes[0][0], group[0]
         differences = _recipe_differences(first, second)
         fix = (
-            "only versions differ: go on with other_versions=True (--other-versions)"
+            "only versions differ: continue with other_versions=True (--other-versions)"
             if _only_versions(differences)
             else "score the systems with one recipe"
         )
         msg = (
             f"{metric} of {first.system!r} and of {second.system!r} do not compare, because their signatures differ: "
-            f"{_in_words(differences)}; {fix}"
+            f"{_format_differences(differences)}; {fix}"
         )
         raise SignatureError(msg)
 
@@ -438,29 +438,29 @@ def _only_versions(differences: Sequence[FieldDifference]) -> bool:
     )
 
 
-def _in_words(differences: Sequence[FieldDifference]) -> str:
-    return "; ".join(f"{one.key} {one.left or '(absent)'} and {one.right or '(absent)'}" for one in differences)
+def _format_differences(differences: Sequence[FieldDifference]) -> str:
+    return "; ".join(f"{row.key} {row.left or '(absent)'} and {row.right or '(absent)'}" for row in differences)
 
 
 def _check_run(metric: str, group: Sequence[Score]) -> None:
     first = group[0]
     for score in group:
         for key in _SHARED_BY_A_RUN:
-            here, there = first.signature.run.get(key), score.signature.run.get(key)
-            if here != there:
+            expected, value = first.signature.run.get(key), score.signature.run.get(key)
+            if expected != value:
                 msg = (
                     f"{metric} of {first.system!r} and of {score.system!r} do not compare: each was scaled over its "
-                    f"own run ({key} {here} and {there}); score them in one run, or with frozen bounds"
+                    f"own run ({key} {expected} and {value}); score them in one run, or with frozen bounds"
                 )
                 raise SignatureError(msg)
 
 
 def _check_digests(runs: Mapping[str, ScoreTable]) -> None:
-    """Runs on different test sets may have as many segments by chance."""
-    known: dict[str, tuple[str, str]] = {}
+    """Refuse runs on different test sets, which may have equal numbers of segments."""
+    digests: dict[str, tuple[str, str]] = {}
     for file, run in runs.items():
         for what, digest in run.texts.items():
-            other, expected = known.setdefault(what, (file, digest))
+            other, expected = digests.setdefault(what, (file, digest))
             if digest != expected:
                 msg = (
                     f"{other!r} and {file!r} were scored against different {what} (sha256 {short_digest(expected)} "
@@ -470,7 +470,7 @@ def _check_digests(runs: Mapping[str, ScoreTable]) -> None:
 
 
 def _system_names(runs: Mapping[str, ScoreTable]) -> dict[tuple[str, str | None], str]:
-    """By file and system the name in the comparison: the system's own, unless it is missing or comes twice."""
+    """Names in the comparison by file and system: the system's own, unless it is missing or not unique."""
     # Two recipes of a metric are no clash of names.
     keys = [key for run in runs.values() for key in {(score.metric, score.system) for score in run}]
     clash = len(keys) > len(set(keys)) or any(system is None for _, system in keys)

@@ -94,134 +94,152 @@ _NAMES = 5
 _MANY_TIES = 0.25
 
 
-def notes(found: MetricComparison, sample: Sample, settings: CompareSettings) -> tuple[str, ...]:
-    """What was decided, or must be doubted, about the comparison by one metric."""
-    if len(found.systems) < 2:
-        return ("one system has nothing to be compared with",)
+def warnings_of(metric: MetricComparison, sample: Sample, settings: CompareSettings) -> tuple[str, ...]:
+    """Notes that limit the verdict by one metric."""
+    if len(metric.systems) < 2:
+        return ()
     return (
-        *_size(found, sample, settings),
-        *own_idf_notes(found.signature),
-        *_opposed(found, settings),
+        *_size(metric, sample, settings),
+        *own_idf_notes(metric.signature),
+        *_opposed(metric, settings),
         *_copies(sample),
-        *_strengths(found, settings),
-        *_winners(found),
+        *_ranking(settings),
     )
 
 
+def notes(metric: MetricComparison, sample: Sample, settings: CompareSettings) -> tuple[str, ...]:
+    """Notes on the numbers behind the comparison by one metric."""
+    if len(metric.systems) < 2:
+        return ("one system: nothing to compare",)
+    return (*_details(metric, sample, settings), *_strengths(metric, settings), *_winners(metric))
+
+
 def own_idf_notes(signature: str) -> list[str]:
-    """Metrics that weigh a system's output by idf of that output alone, with the recipe that does not."""
+    """Warn of metrics that count idf on each system's own output, and name a recipe that does not."""
     try:
         members = Signature.parse(signature).members
     except SignatureError:  # scores of another tool
         return []
-    metrics = dict.fromkeys(one.metric for one in members if one.recipe.get("idf", "").startswith("both["))
+    metrics = dict.fromkeys(member.metric for member in members if member.recipe.get("idf", "").startswith("both["))
     return [
-        f"{metric} counts idf on each system's own output, so that the same output of two systems can get different "
+        f"{metric} counts idf on each system's own output, so the same output of two systems can get different "
         f"scores; to avoid this, add idf=refs to the recipe: {metric}:idf=refs"
         for metric in metrics
     ]
 
 
-def _size(found: MetricComparison, sample: Sample, settings: CompareSettings) -> list[str]:
-    unit = "documents" if found.documents is not None else "instances"
-    said = []
+def _size(metric: MetricComparison, sample: Sample, settings: CompareSettings) -> list[str]:
+    unit = "documents" if metric.documents is not None else "instances"
+    sentences = []
     if sample.units < LEAST_UNITS:
-        said.append(f"{sample.units} {unit}: no intervals, and no difference is called significant")
+        sentences.append(f"{sample.units} {unit}: no intervals, and no difference is called significant")
     elif sample.units < LEAST_FOR_A_VERDICT:
-        said.append(
+        sentences.append(
             f"{sample.units} {unit}: fewer than {LEAST_FOR_A_VERDICT}, so no difference is called significant"
         )
     drawn = settings.test in ("bootstrap", "randomisation") and settings.correction == "holm"
     enough = sample.units >= LEAST_FOR_A_VERDICT
-    least = smallest_p(settings, units=sample.units, differing=found.n) if drawn and enough else 0.0
-    if least * len(found.pairs) >= settings.alpha:
-        said.append(
-            f"{settings.score_draws} draws cannot show a difference after Holm's correction for {len(found.pairs)} "
-            "pairs; take more permutations, or test t"
+    least = smallest_p(settings, units=sample.units, differing=metric.n) if drawn and enough else 0.0
+    if least * len(metric.pairs) >= settings.alpha:
+        sentences.append(
+            f"{settings.score_draws} draws cannot show a difference after Holm's correction for {len(metric.pairs)} "
+            "pairs; use more permutations, or test t"
         )
+    return sentences
+
+
+def _details(metric: MetricComparison, sample: Sample, settings: CompareSettings) -> list[str]:
+    sentences = []
     if LEAST_UNITS <= sample.units < FEW:
-        said.append(NARROW)
+        sentences.append(NARROW)
     if sample.table.counts is not None:
         others = ["effect", *(name for name in settings.tests if name not in ("bootstrap", "randomisation"))]
-        said.append(f"{', '.join(others)}: of the scores of instances, not of the corpus score")
-        turned = [row for row in found.pairs if row.effect is not None and row.effect * row.difference < 0]
+        sentences.append(f"{', '.join(others)}: of segment scores, not of the corpus score")
+        turned = [row for row in metric.pairs if row.effect is not None and row.effect * row.difference < 0]
         if turned:
-            named = _named([f"{row.first} and {row.second}" for row in turned])
-            said.append(f"instances favour the other system than the corpus score does (see effect): {named}")
-    elif found.documents is not None:
+            named = join_names([f"{row.first} and {row.second}" for row in turned])
+            sentences.append(f"segments and corpus score favour different systems (see effect): {named}")
+    elif metric.documents is not None:
         others = [name for name in settings.tests if name in ("wilcoxon", "sign", "sign-ties-in", "mood")]
         if others:
-            said.append(f"{', '.join(others)}: instances of a document are taken for independent")
+            sentences.append(f"{', '.join(others)}: treat instances of a document as independent")
     if settings.ratings and not settings.shuffles:
-        said.append("Elo and TrueSkill depend on the order of systems and instances; shuffles average over orders")
+        sentences.append("Elo and TrueSkill depend on the order of systems and instances; use shuffles")
+    return sentences
+
+
+def _ranking(settings: CompareSettings) -> list[str]:
+    sentences = []
     if settings.ranking == "median":
-        said.append(
-            "ranked by the median, but scores, intervals, tests and clusters are of the mean (or corpus score)"
+        sentences.append(
+            "ranked by the median; scores, intervals, tests and clusters are of the mean (or corpus score)"
         )
     if settings.ranking == "bt" and settings.test not in ("sign", "sign-ties-in", "wilcoxon"):
-        said.append(f"ranked by Bradley-Terry, but test {settings.test} is about scores; sign fits")
-    return said
+        sentences.append(f"ranked by Bradley-Terry, but test {settings.test} compares scores; use test sign")
+    return sentences
 
 
-def _opposed(found: MetricComparison, settings: CompareSettings) -> list[str]:
-    """Pairs whose test is on the other side than their scores, so that neither system is called better."""
-    pairs = [row for row in found.pairs if row.opposed]
-    said = []
+def _opposed(metric: MetricComparison, settings: CompareSettings) -> list[str]:
+    """Pairs whose test and scores favour different systems; neither is called better."""
+    pairs = [row for row in metric.pairs if row.opposed]
+    sentences = []
     for row in pairs[:_NAMES]:
         other = row.second if row.favoured == row.first else row.first
         scores = f"the score of {other} is better" if row.difference else "their scores are equal"
-        said.append(
+        sentences.append(
             f"test {settings.test} favours {row.favoured} over {other} (p = {row.p_adjusted:.2g}), but {scores}: "
             "neither is called better"
         )
     if len(pairs) > _NAMES:
-        said.append(f"test and score are opposed for {len(pairs) - _NAMES} more pairs; none has a verdict")
-    return said
+        sentences.append(f"test and score are opposed for {len(pairs) - _NAMES} more pairs; none has a verdict")
+    return sentences
 
 
 def _copies(sample: Sample) -> list[str]:
-    """Systems with the same scores everywhere: a file given twice, or two names for one system."""
+    """Systems with the same scores everywhere: a file twice, or two names for one system."""
     groups: dict[bytes, list[str]] = {}
     for name, column in zip(sample.table.systems, sample.table.values.T, strict=True):
         groups.setdefault((column + 0.0).tobytes(), []).append(name)
-    return [f"{_named(group)} have the same score on every instance" for group in groups.values() if len(group) > 1]
+    return [
+        f"{join_names(group)} have the same score on every instance" for group in groups.values() if len(group) > 1
+    ]
 
 
-def _strengths(found: MetricComparison, settings: CompareSettings) -> list[str]:
-    said = []
-    if found.diagnostics.ties == 1:
+def _strengths(metric: MetricComparison, settings: CompareSettings) -> list[str]:
+    sentences = []
+    if metric.diagnostics.ties == 1:
         return ["all systems tie on every instance"]
-    if found.diagnostics.ties > _MANY_TIES:
-        said.append(f"{found.diagnostics.ties:.0%} of comparisons tie; ties count by policy {settings.ties}")
-    if not found.connected:
-        said.append(
-            "wins do not lead from every system to every other one, so Bradley-Terry strengths have no finite size; "
-            "their order stands"
+    if metric.diagnostics.ties > _MANY_TIES:
+        sentences.append(f"{metric.diagnostics.ties:.0%} of comparisons tie; ties count by policy {settings.ties}")
+    if not metric.connected:
+        sentences.append(
+            "some systems never won against a group of others, so Bradley-Terry strengths have no finite size; their "
+            "order is valid"
         )
     for what, names in (
-        ("never won an instance", [row.system for row in found.systems if row.never_won]),
-        ("never lost an instance", [row.system for row in found.systems if row.never_lost]),
+        ("never won an instance", [row.system for row in metric.systems if row.never_won]),
+        ("never lost an instance", [row.system for row in metric.systems if row.never_lost]),
     ):
         if names:
-            said.append(f"{_named(names)} {what}")
-    return said
+            sentences.append(f"{join_names(names)} {what}")
+    return sentences
 
 
-def _winners(found: MetricComparison) -> list[str]:
-    said = []
-    strengths = {row.system: row.bradley_terry for row in found.systems}
-    if found.condorcet is not None and strengths[found.condorcet] < strengths[found.bt_winner]:
-        said.append(
-            f"{found.condorcet} beats every other system on more instances than it loses, yet {found.bt_winner} has "
-            "the highest Bradley-Terry strength"
+def _winners(metric: MetricComparison) -> list[str]:
+    sentences = []
+    strengths = {row.system: row.bradley_terry for row in metric.systems}
+    if metric.condorcet is not None and strengths[metric.condorcet] < strengths[metric.bt_winner]:
+        sentences.append(
+            f"{metric.condorcet} beats every other system on more instances than it loses, but "
+            f"{metric.bt_winner} has the highest Bradley-Terry strength"
         )
-    ranks = {row.system: row.rank for row in found.systems}
-    if ranks[found.bt_winner] > 1 and found.diagnostics.ties < 1:
-        said.append(f"{found.winner} comes first, but {found.bt_winner} has the highest Bradley-Terry strength")
-    return said
+    ranks = {row.system: row.rank for row in metric.systems}
+    if ranks[metric.bt_winner] > 1 and metric.diagnostics.ties < 1:
+        sentences.append(f"{metric.winner} is first, but {metric.bt_winner} has the highest Bradley-Terry strength")
+    return sentences
 
 
-def _named(names: list[str]) -> str:
+def join_names(names: list[str]) -> str:
     shown = ", ".join(names[:_NAMES])
     return shown if len(names) <= _NAMES else f"{shown} and {len(names) - _NAMES} more"
 
@@ -242,28 +260,30 @@ def compare(
     >>> compare(texts, ["The cat sat.", "It rained."], "chrf").comparison.winners
     {'chrf': 'a'}
     """
-    given: dict[str, Any] = dict(options)
-    settings = CompareSettings.of({name: given.pop(name) for name in CompareSettings.options() if name in given})
-    scores = score_systems(systems, refs, metric, sources=sources, **given)
+    keywords: dict[str, Any] = dict(options)
+    settings = CompareSettings.of(
+        {name: keywords.pop(name) for name in CompareSettings.options() if name in keywords}
+    )
+    scores = score_systems(systems, refs, metric, sources=sources, **keywords)
     return compare_scores(scores, settings)
 
 
 def compare_scores(scores: Iterable[Score], settings: CompareSettings) -> ScoredComparison:
-    """Compare scores of systems, and keep them."""
-    kept = tuple(scores)
-    return ScoredComparison(compare_systems(kept, settings=settings), kept)
+    """Compare scores of systems; the result has both."""
+    all_scores = tuple(scores)
+    return ScoredComparison(compare_systems(all_scores, settings=settings), all_scores)
 
 
 def compare_systems(
     scores: Scores, *, settings: CompareSettings | None = None, **options: Unpack[CompareKeywords]
 ) -> SystemComparison:
-    """Which system is better, by each metric, and is it more than luck?
+    """Compare systems by each metric: which one is better, and is the difference significant?
 
     `scores` are results of `nlgauge.score_systems`, tables (`SystemScores`), or plain numbers: by metric and system
     the score of each instance, higher is better. `options` are the fields of `CompareSettings`.
 
-    >>> found = compare_systems({"bleu": {"a": [1.0, 5.0, 11.0, 12.0, 17.0], "b": [2.0, 6.0, 7.0, 13.0, 18.0]}})
-    >>> found.metric("bleu").pair("a", "b").wins
+    >>> comparison = compare_systems({"bleu": {"a": [1.0, 5.0, 11.0, 12.0, 17.0], "b": [2.0, 6.0, 7.0, 13.0, 18.0]}})
+    >>> comparison.metric("bleu").pair("a", "b").wins
     1
     """
     settings = (settings or CompareSettings()).with_options(**options)
@@ -282,13 +302,13 @@ def compare_systems(
 
 
 def _documents_digest(tables: list[SystemScores]) -> str:
-    """Of which instances share a document, whatever documents are called; empty where none are named."""
-    found = {
+    """Digest of which instances share a document, whatever their names; empty without documents."""
+    digests = {
         short_digest(text_digest(" ".join(map(str, unit_numbers(table.documents, table.n)))))
         for table in tables
         if table.documents is not None
     }
-    return "+".join(sorted(found))
+    return "+".join(sorted(digests))
 
 
 def _compare(sample: Sample, draws: Matrix | None, settings: CompareSettings) -> MetricComparison:
@@ -299,11 +319,11 @@ def _compare(sample: Sample, draws: Matrix | None, settings: CompareSettings) ->
     # Of equal values the earlier column comes first.
     ranking = levelled(values[settings.ranking])
     order = np.argsort(-ranking, kind="stable")
-    pairs = _in_order(pair_rows(sample, draws, settings), [table.systems[at] for at in order])
+    pairs = _in_order(pair_rows(sample, draws, settings), [table.systems[i] for i in order])
     systems = _system_rows(sample, draws, wins, strengths, settings)
-    ranked = _ranked([systems[at] for at in order], ranking[order], pairs)
+    ranked = _ranked([systems[i] for i in order], ranking[order], pairs)
     condorcet = condorcet_winner(wins.strict)
-    found = MetricComparison(
+    metric = MetricComparison(
         metric=table.metric,
         signature=table.signature,
         higher_is_better=table.higher_is_better,
@@ -313,18 +333,19 @@ def _compare(sample: Sample, draws: Matrix | None, settings: CompareSettings) ->
         pairs=pairs,
         win_matrix=(wins.strict / table.n)[np.ix_(order, order)],
         condorcet=None if condorcet is None else table.systems[condorcet],
-        bt_winner=next(table.systems[at] for at in order if strengths.strengths[at] == strengths.strengths.max()),
+        bt_winner=next(table.systems[i] for i in order if strengths.strengths[i] == strengths.strengths.max()),
         connected=strengths.connected,
         notes=(),
         diagnostics=diagnose(table, wins),
     )
-    return replace(found, notes=notes(found, sample, settings))
+    warnings = warnings_of(metric, sample, settings)
+    return replace(metric, notes=(*warnings, *notes(metric, sample, settings)), warning_count=len(warnings))
 
 
 def _system_rows(
     sample: Sample, draws: Matrix | None, wins: Wins, strengths: BradleyTerry, settings: CompareSettings
 ) -> list[SystemRow]:
-    """In the order of the table's columns; ranks and clusters come later."""
+    """Rows in the order of the table's columns, without ranks and clusters."""
     table = sample.table
     intervals = score_intervals(sample, draws, settings)
     bt_intervals: list[Interval | None] = [None] * table.k
@@ -343,25 +364,25 @@ def _system_rows(
     return [
         SystemRow(
             system=name,
-            score=float(scores[at]),
-            interval=intervals[at],
-            mean=float(means[at]),
-            median=float(medians[at]),
-            bradley_terry=float(strengths.strengths[at]),
-            bt_interval=bt_intervals[at],
-            elo=None if elos is None else float(elos[at]),
-            trueskill=None if skills is None else float(skills[at]),
+            score=float(scores[i]),
+            interval=intervals[i],
+            mean=float(means[i]),
+            median=float(medians[i]),
+            bradley_terry=float(strengths.strengths[i]),
+            bt_interval=bt_intervals[i],
+            elo=None if elos is None else float(elos[i]),
+            trueskill=None if skills is None else float(skills[i]),
             rank=0,
             cluster=0,
             worse_than_best=False,
-            wins=int(won[at]),
-            ties=int(wins.ties[at].sum()),
-            losses=int(lost[at]),
-            never_won=bool(won[at] == 0 < lost[at]),
-            never_lost=bool(lost[at] == 0 < won[at]),
-            outliers=outlier_share(table.values[:, at]),
+            wins=int(won[i]),
+            ties=int(wins.ties[i].sum()),
+            losses=int(lost[i]),
+            never_won=bool(won[i] == 0 < lost[i]),
+            never_lost=bool(lost[i] == 0 < won[i]),
+            outliers=outlier_share(table.values[:, i]),
         )
-        for at, name in enumerate(table.systems)
+        for i, name in enumerate(table.systems)
     ]
 
 
@@ -393,32 +414,33 @@ def _ranked(systems: list[SystemRow], values: Matrix, pairs: tuple[PairRow, ...]
 
 
 def _disagreements(metrics: tuple[MetricComparison, ...]) -> tuple[RankingDisagreement, ...]:
-    """Score against Bradley-Terry within each metric, and scores of each two metrics."""
+    """Compare the rankings by score and by Bradley-Terry of each metric, and the scores of each two metrics."""
     systems = [row.system for row in metrics[0].systems]
     if len(systems) < 2:
         return ()
     rankings: dict[str, Matrix] = {}
-    for found in metrics:
-        rows = {row.system: row for row in found.systems}
-        sign = 1 if found.higher_is_better else -1
-        rankings[f"{found.metric} mean"] = levelled(np.array([sign * rows[name].score for name in systems]))
-        rankings[f"{found.metric} BT"] = levelled(np.array([rows[name].bradley_terry for name in systems]))
-    names = [found.metric for found in metrics]
+    for metric in metrics:
+        rows = {row.system: row for row in metric.systems}
+        sign = 1 if metric.higher_is_better else -1
+        rankings[f"{metric.metric} mean"] = levelled(np.array([sign * rows[name].score for name in systems]))
+        rankings[f"{metric.metric} BT"] = levelled(np.array([rows[name].bradley_terry for name in systems]))
+    names = [metric.metric for metric in metrics]
     pairs = [(f"{name} mean", f"{name} BT") for name in names]
-    pairs += [(f"{one} mean", f"{other} mean") for one, other in itertools.combinations(names, 2)]
+    pairs += [(f"{first} mean", f"{other} mean") for first, other in itertools.combinations(names, 2)]
     disagreements = []
     for first, second in pairs:
         values = rankings[first], rankings[second]
         share, places = opposed_share(*values), _ties_broken_alike(*values)
-        known = None if np.isnan(share) else share
+        share_of_pairs = None if np.isnan(share) else share
         disagreements.append(
-            RankingDisagreement(first, second, known, different_winner(*places), different_top3(*places))
+            RankingDisagreement(first, second, share_of_pairs, different_winner(*places), different_top3(*places))
         )
     return tuple(disagreements)
 
 
-def _ties_broken_alike(one: Matrix, other: Matrix) -> tuple[Matrix, Matrix]:
-    """Places by two rankings, from above; systems that tie in one are in the order of the other."""
-    columns = np.arange(one.size)
-    first, second = np.lexsort((columns, -other, -one)), np.lexsort((columns, -one, -other))
-    return -np.argsort(first).astype(np.float64), -np.argsort(second).astype(np.float64)
+def _ties_broken_alike(first: Matrix, second: Matrix) -> tuple[Matrix, Matrix]:
+    """Places in two rankings; systems that tie in one are in the order of the other."""
+    columns = np.arange(first.size)
+    orders = np.lexsort((columns, -second, -first)), np.lexsort((columns, -first, -second))
+    places = [-np.argsort(order).astype(np.float64) for order in orders]
+    return places[0], places[1]

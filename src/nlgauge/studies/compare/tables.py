@@ -1,12 +1,12 @@
-"""A comparison of systems in words and tables: for people with captions and a legend, for programs in one piece.
+"""Tables of a comparison of systems.
 
-    text, Markdown, LaTeX   a verdict in words per metric; then for each metric the ranking, the pairs of systems and
-                            the win matrix; where rankings disagree; a legend; how systems were compared
-    TSV, CSV                the ranking, pairs, wins or disagreements: one table, the metric in each row
+    text, Markdown, LaTeX, HTML   the verdicts in sentences; one table of systems and metrics; a legend
+      with `all_tables`           for each metric the ranking, the pairs of systems and the win matrix; where rankings
+                                  disagree; a legend; how systems were compared
+    TSV, CSV                      the ranking, pairs, wins or disagreements: one table, the metric in each row
 
-A star (bold in LaTeX and Markdown) means a significant difference; the legend says by which test. Tables for programs
-leave nothing out. A verdict is a list of texts. Names of systems and metrics among them have classes of their own, so
-that a page can set them apart; joined, they are plain text.
+A star (bold in LaTeX and Markdown) means a significant difference; the legend names the test. Tables for programs
+have all columns and rows.
 """
 
 from __future__ import annotations
@@ -14,188 +14,32 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from nlgauge.core.short_signature import format_signature
+from nlgauge.core.registry import table_decimals
+from nlgauge.core.short_signature import format_signature, shorten_text
+from nlgauge.io.paper_table import MetricScores, PaperKeywords, PaperTable, code_span, paper_table
 from nlgauge.io.table import (
     Cell,
+    Formatted,
     Marked,
     Paragraphs,
     Probability,
     Table,
     counted,
-    decimals_for,
+    escape_markdown,
     level_text,
-    number,
-    p_text,
 )
+from nlgauge.studies.compare.sentences import decision_rule, metric_decimals, plain_verdicts, title_of
 
 if TYPE_CHECKING:
-    from nlgauge.stats.resampling import Interval
+    from typing_extensions import Unpack
+
     from nlgauge.studies.compare.comparison import (
         CompareSettings,
         Diagnostics,
         MetricComparison,
-        PairRow,
         SystemComparison,
     )
     from nlgauge.studies.compare.repeated_runs import Budgets
-
-
-class SystemName(str):
-    """A system, as its user calls it."""
-
-    __slots__ = ()
-
-
-class MetricName(str):
-    """A metric."""
-
-    __slots__ = ()
-
-
-class Emphasis(str):
-    """Words that a reader must not miss."""
-
-    __slots__ = ()
-
-
-#: So many names are listed in a sentence; more are counted.
-_LISTED = 4
-
-_TESTS = {
-    "bootstrap": "paired bootstrap",
-    "randomisation": "approximate randomisation",
-    "t": "paired t-test",
-    "wilcoxon": "Wilcoxon's signed-rank test",
-    "sign": "sign test without ties",
-    "sign-ties-in": "sign test with ties",
-    "mood": "Mood's median test",
-}
-
-
-def plain(sentence: Sequence[str]) -> str:
-    """The sentence as text, with the minus sign that programs know.
-
-    >>> plain(["By ", MetricName("m"), " −0.5"])
-    'By m -0.5'
-    """
-    return "".join(part if isinstance(part, SystemName | MetricName) else part.replace("−", "-") for part in sentence)
-
-
-def test_name(settings: CompareSettings) -> str:
-    """The test that decides, in words."""
-    return _TESTS[settings.test]
-
-
-def metric_decimals(found: MetricComparison) -> int:
-    """Decimals of everything that is said about a metric."""
-    return decimals_for(row.score for row in found.systems)
-
-
-def metric_verdict(found: MetricComparison, settings: CompareSettings) -> list[str]:
-    """What one metric says: one sentence, or two."""
-    metric = MetricName(found.metric)
-    if len(found.systems) == 1:
-        row = found.systems[0]
-        said = ["By ", metric, ", ", SystemName(row.system), f" has {number(row.score, metric_decimals(found))}"]
-        return [*said, "; there is no other system to compare it with."]
-    if len(found.systems) == 2:
-        return _of_two(found, found.pairs[0], metric, settings)
-    return _of_many(found, metric, settings)
-
-
-def _of_two(found: MetricComparison, pair: PairRow, metric: MetricName, settings: CompareSettings) -> list[str]:
-    decimals = metric_decimals(found)
-    row = pair if pair.difference >= 0 else pair.turned()
-    numbers = f"difference {number(row.difference, decimals)}{_interval(row, decimals, settings)}"
-    numbers += "" if pair.p_adjusted is None else f", {p_text(pair.p_adjusted)}"
-    if pair.better is not None:
-        worse = pair.second if pair.better == pair.first else pair.first
-        return [SystemName(pair.better), " is better than ", SystemName(worse), " by ", metric, f" ({numbers})."]
-    said: list[str] = ["By ", metric, " no difference between ", *names([pair.first, pair.second])]
-    said.append(f" is shown ({numbers}).")
-    if pair.detectable:  # 0 between copies of a system, which never differ
-        size = number(pair.detectable, decimals)
-        said.append(f" On these segments a difference of {size} would be found in 80 % of cases.")
-    return said
-
-
-def _of_many(found: MetricComparison, metric: MetricName, settings: CompareSettings) -> list[str]:
-    first, *others = found.systems
-    decimals = metric_decimals(found)
-    shared = _first(found)
-    if len(shared) > 1:
-        place = f" share the first of {len(found.systems)} places ({number(first.score, decimals)})."
-        return ["By ", metric, ", ", *names(shared), place]
-    beaten = {
-        pair.first if pair.better == pair.second else pair.second
-        for pair in found.pairs
-        if pair.better == first.system
-    }
-    level = [row.system for row in others if row.system not in beaten]
-    said: list[str] = ["By ", metric, ", ", SystemName(first.system), f" comes first of {len(found.systems)} systems"]
-    said.append(f" ({number(first.score, decimals)}{_interval(first.interval, decimals, settings)}). ")
-    corrected = " after Holm's correction" if settings.correction == "holm" else ""
-    tested = f"p < {settings.alpha:g}{corrected} over {len(found.pairs)} pairs"
-    if not level:
-        said.append(f"It is better than all others ({tested}).")
-    elif not beaten:
-        said.append(f"No difference from any other system is shown ({tested}).")
-    else:
-        said += [
-            f"It is better than {len(beaten)} of the other {len(others)} ({tested}); no difference is shown from "
-        ]
-        said += [*names(level), "."]
-    return said
-
-
-def on_the_winner(comparison: SystemComparison) -> list[str] | None:
-    """Whether metrics agree on who comes first; None where there is one metric or one system."""
-    if len(comparison.metrics) < 2 or len(comparison.metrics[0].systems) < 2:
-        return None
-    winners: dict[tuple[str, ...], list[str]] = {}
-    for found in comparison.metrics:
-        winners.setdefault(_first(found), []).append(found.metric)
-    if len(winners) == 1:
-        who = "Both" if len(comparison.metrics) == 2 else f"All {len(comparison.metrics)}"
-        return [f"{who} metrics put ", *names(next(iter(winners))), " first."]
-    parts: list[str] = []
-    for systems, metrics in winners.items():
-        parts += ["; " if parts else "", *names(systems), " by ", *names(metrics)]
-    return [Emphasis("The metrics disagree on who comes first: "), *parts, "."]
-
-
-def plain_verdicts(comparison: SystemComparison) -> list[str]:
-    """A sentence or two per metric, and whether metrics agree on who comes first; as text."""
-    sentences = [metric_verdict(found, comparison.settings) for found in comparison.metrics]
-    agreed = on_the_winner(comparison)
-    return [plain(sentence) for sentence in [*sentences, *([] if agreed is None else [agreed])]]
-
-
-def _first(found: MetricComparison) -> tuple[str, ...]:
-    """Systems that share the first place; mostly one."""
-    return tuple(row.system for row in found.systems if row.rank == 1)
-
-
-def names(listed: Sequence[str]) -> list[str]:
-    """Names as a list in a sentence.
-
-    >>> "".join(names(["a", "b", "c"])), "".join(names(["a", "b", "c", "d", "e", "f"]))
-    ('a, b and c', 'a, b, c, d and 2 more')
-    """
-    shown: list[str] = [SystemName(name) for name in listed[:_LISTED]]
-    if len(listed) > _LISTED:
-        shown.append(f"{len(listed) - _LISTED} more")
-    first, *others = shown
-    parts = [first]
-    for at, name in enumerate(others, 2):
-        parts += [" and " if at == len(shown) else ", ", name]
-    return parts
-
-
-def _interval(row: PairRow | Interval | None, decimals: int, settings: CompareSettings) -> str:
-    if row is None or row.low is None or row.high is None:
-        return ""
-    return f", {level_text(settings.level)} {number(row.low, decimals)} to {number(row.high, decimals)}"
 
 
 #: Formats and views that programs read.
@@ -210,31 +54,153 @@ _WIDEST_MATRIX = 16
 _MOST_PAIRS = 200
 
 
+class Details(Paragraphs):
+    """Explanations and signatures: folded in Markdown, with signatures as code."""
+
+    def __init__(self, lines: Sequence[str], signatures: Sequence[str]) -> None:
+        """`signatures` follow the lines."""
+        super().__init__([*lines, *signatures])
+        self._explanations, self._signatures = list(lines), list(signatures)
+
+    def write(self, format: str, *, width: int = 4, line: int | None = None) -> str:  # noqa: A002 - as Table
+        """In a format by its name."""
+        if format != "markdown":
+            return super().write(format, width=width, line=line)
+        items = [*map(escape_markdown, self._explanations), *map(code_span, self._signatures)]
+        title = "Legend and signatures" if self._signatures else "Legend"
+        lines = [f"<details><summary>{title}</summary>", "", *(f"- {item}" for item in items), "", "</details>"]
+        return "\n".join(lines) + "\n"
+
+
 def comparison_tables(
-    comparison: SystemComparison, form: str, *, budgets: Budgets | None = None, further: Iterable[Table] = ()
+    comparison: SystemComparison,
+    form: str,
+    *,
+    all_tables: bool = False,
+    decimals: int | None = None,
+    budgets: Budgets | None = None,
+    further: Iterable[Table] = (),
 ) -> list[Table]:
     """The comparison in a format or view; for people `further` tables come before the legend."""
     metrics, settings, rows = comparison.metrics, comparison.settings, comparison.disagreements
     if form == "pairs":
-        return [join_tables((found.metric, pairs_table(found, settings, complete=True)) for found in metrics)]
+        return [join_tables((metric.metric, pairs_table(metric, settings, complete=True)) for metric in metrics)]
     if form == "wins":
-        return [join_tables((found.metric, _win_rows(found)) for found in metrics)]
+        return [join_tables((metric.metric, _win_rows(metric)) for metric in metrics)]
     if form == "disagreements":
         return [disagreement_table(comparison)]
     if form in FOR_PROGRAMS:
-        return [join_tables((found.metric, ranking_table(found, budgets, signed=True)) for found in metrics)]
+        return [join_tables((metric.metric, ranking_table(metric, budgets, signed=True)) for metric in metrics)]
     tables: list[Table] = [Paragraphs(plain_verdicts(comparison))]
-    for found in metrics:
-        tables.append(ranking_table(found, budgets))
-        if len(found.systems) > 1:
-            tables.append(pairs_table(found, settings))
-        if len(found.systems) > 2:  # two are in the row of their pair
-            tables.append(wins_table(found))
+    signatures = [format_signature(metric.signature) for metric in metrics if metric.signature]
+    if not all_tables:
+        details = Details(_short_legend(comparison), signatures)
+        return [*tables, system_table(comparison, decimals=decimals, budgets=budgets), *further, details]
+    for metric in metrics:
+        tables.append(ranking_table(metric, budgets))
+        if len(metric.systems) > 1:
+            tables.append(pairs_table(metric, settings))
+        if len(metric.systems) > 2:  # two are in the row of their pair
+            tables.append(wins_table(metric))
     agree = not any(row.share_of_pairs for row in rows)
     tables += [] if agree else [disagreement_table(comparison, all_rows=False)]
-    tables += [*further, Paragraphs(legend(comparison))]
-    tables += [Paragraphs([_AGREE])] if rows and agree else []
-    return [*tables, Paragraphs([f"comparison: {format_signature(comparison.signature)}"])]
+    agreement = [_AGREE] if rows and agree else []
+    return [
+        *tables,
+        *further,
+        Details([*legend(comparison), *agreement], [*signatures, format_signature(comparison.signature)]),
+    ]
+
+
+def system_table(
+    comparison: SystemComparison, *, decimals: int | None = None, budgets: Budgets | None = None
+) -> Table:
+    """Systems as rows, best first by the first metric; metrics as columns, with intervals where they fit."""
+    systems = [row.system for row in comparison.metrics[0].systems]
+    interval = f"{level_text(comparison.settings.level)} interval"
+    columns: dict[int, tuple[str, list[Cell]]] = {}
+    intervals = []
+    for metric in comparison.metrics:
+        rows = {row.system: row for row in metric.systems}
+        places = metric_decimals(metric) if decimals is None else decimals
+        space = " " * any(row.worse_than_best for row in metric.systems)
+        scores: list[Cell] = []
+        ends: list[Cell] = []
+        for system in systems:
+            row = rows[system]
+            mark = "*" if row.worse_than_best else space
+            scores.append(Formatted(f"{row.score:.{places}f}{mark}"))
+            bounds = row.interval
+            ends.append(None if bounds is None else Formatted(f"[{bounds.low:.{places}f}, {bounds.high:.{places}f}]"))
+        title = title_of(metric) if metric.higher_is_better else f"{title_of(metric)} (lower is better)"
+        columns[len(columns) + 1] = (title, scores)
+        if any(ends):
+            intervals.append(len(columns) + 1)
+            columns[len(columns) + 1] = (interval, ends)
+    budget_columns = []
+    for name in budget_names((budgets or {}).values()):
+        budget_columns.append(len(columns) + 1)
+        columns[len(columns) + 1] = (name, [(budgets or {}).get(system, {}).get(name) for system in systems])
+    return Table(
+        ["system", *(title for title, _ in columns.values())],
+        [list(row) for row in zip(systems, *(cells for _, cells in columns.values()), strict=True)],
+        less_important=[*reversed(intervals), *reversed(budget_columns)],
+    )
+
+
+def _short_legend(comparison: SystemComparison) -> list[str]:
+    """At most three lines, and what limits the verdicts."""
+    metrics, settings = comparison.metrics, comparison.settings
+    lines = []
+    if any(row.worse_than_best for metric in metrics for row in metric.systems):
+        rule = decision_rule(settings, len(metrics[0].pairs))
+        lines.append(f"*: significantly worse than the best system ({rule})")
+    counts = dict.fromkeys(_counted(metric) for metric in metrics)
+    methods = dict.fromkeys(
+        "Student's t" if row.interval.method == "t" else "bootstrap"
+        for metric in metrics
+        for row in metric.systems
+        if row.interval is not None
+    )
+    how = f"; {level_text(settings.level)} intervals: {', '.join(methods)}" if methods else ""
+    lines.append(f"{', '.join(counts)}{how}")
+    lines.append("more with --all (Python: all_tables=True): pairs, rank clusters, strengths")
+    warnings: dict[str, list[str]] = {}
+    for metric in metrics:
+        for warning in metric.warnings:
+            warnings.setdefault(warning, []).append(title_of(metric))
+    for warning, titles in warnings.items():
+        lines.append(f"{', '.join(titles)}: {warning}" if len(titles) < len(metrics) else warning)
+    return lines
+
+
+def _counted(metric: MetricComparison) -> str:
+    segments = counted(metric.n, "segment")
+    return segments if metric.documents is None else f"{segments} of {counted(metric.documents, 'document')}"
+
+
+def comparison_paper_table(comparison: SystemComparison, **options: Unpack[PaperKeywords]) -> PaperTable:
+    """Systems and metrics for a paper, with the best system and its equals marked."""
+    systems = [row.system for row in comparison.metrics[0].systems]
+    several = len(systems) > 1
+    metrics = []
+    for metric in comparison.metrics:
+        rows = {row.system: row for row in metric.systems}
+        ordered = [rows[system] for system in systems]
+        metrics.append(
+            MetricScores(
+                title_of(metric),
+                metric.higher_is_better,
+                [row.score for row in ordered],
+                table_decimals(metric.metric),
+                shorten_text(metric.signature),
+                best=[several and row.rank == 1 for row in ordered],
+                level=[several and row.rank > 1 and not row.worse_than_best for row in ordered],
+            )
+        )
+    segments = " and ".join(dict.fromkeys(map(_counted, comparison.metrics)))
+    marks = decision_rule(comparison.settings, len(comparison.metrics[0].pairs)) if several else ""
+    return paper_table(systems, metrics, segments, marks=marks, **options)
 
 
 def join_tables(tables: Iterable[tuple[str, Table]]) -> Table:
@@ -252,7 +218,8 @@ def row_table(
     marked: bool = False,
 ) -> Table:
     """A table of systems, pairs or metrics: by the title of a column the field of a row (`row_cells`)."""
-    return Table(list(columns), [row_cells(row, columns.values(), marked=marked) for row in rows], caption, notes)
+    cells = [row_cells(row, columns.values(), marked=marked) for row in rows]
+    return Table(list(columns), cells, caption, notes, less_important=_less_important(columns))
 
 
 def row_cells(row: Any, fields: Iterable[str], *, marked: bool = False) -> list[Cell]:
@@ -281,12 +248,19 @@ STRENGTHS = {"BT": "bradley_terry", "BT low": "bt_interval.low", "BT high": "bt_
 GAMES = {"wins": "wins", "ties": "ties", "losses": "losses"}
 #: Columns of a score or a difference with its interval.
 INTERVAL = {"low": "interval.low", "high": "interval.high"}
+#: Columns of rankings and pairs that a narrow terminal leaves out, the least important first.
+_LESS_IMPORTANT = ("BT low", "BT high", "effect", "detectable", "ties", "losses", "wins", "median", "BT")
 DIFFERENCE = {name: name for name in ("first", "second", "difference", "low", "high")}
 
 
-def ranking_table(found: MetricComparison, budgets: Budgets | None = None, *, signed: bool = False) -> Table:
+def _less_important(columns: Iterable[str]) -> list[int]:
+    positions = {name: i for i, name in enumerate(columns)}
+    return [positions[name] for name in _LESS_IMPORTANT if name in positions]
+
+
+def ranking_table(metric: MetricComparison, budgets: Budgets | None = None, *, signed: bool = False) -> Table:
     """Systems, best first, with intervals, Bradley-Terry strengths and clusters."""
-    rated = any(row.elo is not None for row in found.systems)
+    rated = any(row.elo is not None for row in metric.systems)
     columns = {"rank": "rank", "system": "system", "score": "score", **INTERVAL, "median": "median", **STRENGTHS}
     columns |= {"Elo": "elo", "TrueSkill": "trueskill"} if rated else {}
     columns |= GAMES | {"cluster": "cluster"}
@@ -295,16 +269,16 @@ def ranking_table(found: MetricComparison, budgets: Budgets | None = None, *, si
         [
             *row_cells(row, columns.values()),
             *((budgets or {}).get(row.system, {}).get(name) for name in spent),
-            *([found.signature] if signed else []),
+            *([metric.signature] if signed else []),
         ]
-        for row in found.systems
+        for row in metric.systems
     ]
-    caption = f"{found.metric}: {counted(found.n, 'instance')}"
-    caption += "" if found.documents is None else f" of {counted(found.documents, 'document')}"
-    caption += "" if found.higher_is_better else " (distance: lower is better)"
-    notes = [*found.notes, _diagnostics(found.diagnostics)]
-    notes += [f"signature: {format_signature(found.signature)}"] if found.signature else []
-    return Table([*columns, *spent, *(["signature"] if signed else [])], rows, caption, notes)
+    caption = f"{metric.metric}: {counted(metric.n, 'instance')}"
+    caption += "" if metric.documents is None else f" of {counted(metric.documents, 'document')}"
+    caption += "" if metric.higher_is_better else " (distance: lower is better)"
+    notes = [*metric.notes, _diagnostics(metric.diagnostics)]
+    names = [*columns, *spent, *(["signature"] if signed else [])]
+    return Table(names, rows, caption, notes, less_important=_less_important(names))
 
 
 def budget_names(budgets: Iterable[Mapping[str, str | float]]) -> list[str]:
@@ -312,73 +286,71 @@ def budget_names(budgets: Iterable[Mapping[str, str | float]]) -> list[str]:
     return list(dict.fromkeys(name for budget in budgets for name in budget))
 
 
-def _diagnostics(of: Diagnostics) -> str:
-    """What the scores look like, in a line: what a mean hides, and how much there is to pair."""
-    said = f"scores: {100 * of.outliers:.3g} % outliers, {100 * of.ties:.3g} % of comparisons tie"
-    spreads = {"systems on an instance": of.instance_deviation, "instances": of.difficulty_deviation}
-    known = [f"{value:.3g} between {what}" for what, value in spreads.items() if value is not None]
-    return f"{said}; standard deviation {', '.join(known)}" if known else said
+def _diagnostics(diagnostics: Diagnostics) -> str:
+    """Outliers, ties and spread of the scores in a line."""
+    shares = f"scores: {100 * diagnostics.outliers:.3g} % outliers, {100 * diagnostics.ties:.3g} % of comparisons tie"
+    deviations = {
+        "systems on a segment": diagnostics.instance_deviation,
+        "segments": diagnostics.difficulty_deviation,
+    }
+    spread = [f"{value:.3g} between {what}" for what, value in deviations.items() if value is not None]
+    return f"{shares}; standard deviation {', '.join(spread)}" if spread else shares
 
 
 def legend(comparison: SystemComparison) -> list[str]:
-    """What columns, stars and clusters mean; the same for all metrics, so it is said once."""
+    """The meaning of columns, stars and clusters, once for all metrics."""
     settings, metrics = comparison.settings, comparison.metrics
-    decided = f"{test_name(settings)}, p < {settings.alpha:g}"
-    decided += ", corrected for all pairs by Holm" if settings.correction == "holm" else ", not corrected"
-    if settings.smallest_difference:
-        decided += f", difference at least {settings.smallest_difference:g}"
-    made = dict.fromkeys(
-        str(row.interval) for found in metrics for row in found.systems[:1] if row.interval is not None
+    pairs = len(metrics[0].pairs)
+    methods = dict.fromkeys(
+        str(row.interval) for metric in metrics for row in metric.systems[:1] if row.interval is not None
     )
-    said = [f"low, high: {'; '.join(made)}; of BT (Bradley-Terry strength): bootstrap"] if made else []
-    if len(metrics[0].systems) > 1:
-        said += [
+    lines = [f"low, high: {'; '.join(methods)}; of BT (Bradley-Terry strength): bootstrap"] if methods else []
+    if pairs:
+        lines += [
             "cluster: rank clusters as in WMT; every system of a cluster is significantly better than every system "
             "of later clusters",
-            f"difference: above 0 if the first is better; with a star, or bold: {decided}",
-            "effect: Cohen's d of the paired differences; detectable: found with a chance of 80 %",
+            f"difference: above 0 if the first is better; star, or bold: {decision_rule(settings, pairs)}",
+            "effect: Cohen's d of the paired differences; detectable: difference that is detected with 80 % power",
         ]
-    if len(metrics[0].pairs) > 1 and settings.correction == "holm":
-        said.append(
-            "intervals are not corrected for the number of pairs, stars are: one that leaves out 0 may lack a star"
-        )
-    return [*said, "outliers: scores more than 1.5 interquartile ranges off the middle half"]
+    if pairs > 1 and settings.correction == "holm":
+        lines.append("Stars are Holm-corrected, intervals are not; an interval can exclude 0 without a star.")
+    return [*lines, "outliers: scores more than 1.5 interquartile ranges outside of the middle half"]
 
 
-def pairs_table(found: MetricComparison, settings: CompareSettings, *, complete: bool = False) -> Table:
+def pairs_table(metric: MetricComparison, settings: CompareSettings, *, complete: bool = False) -> Table:
     """Pairs of systems: difference, test, instances won; `complete` with all pairs, all tests, the better system."""
     columns = DIFFERENCE | {"effect": "effect"} | GAMES | {"p": "p_value"}
     columns |= {"p Holm": "p_adjusted"} if settings.correction == "holm" else {}
     columns |= {"detectable": "detectable"}
-    caption = f"{found.metric}, pairs"
+    caption = f"{metric.metric}, pairs"
     if complete:
         columns |= {f"p {name}": f"p.{name}" for name in settings.tests if name != settings.test}
-        return row_table(found.pairs, columns | {"better": "better"}, caption)
+        return row_table(metric.pairs, columns | {"better": "better"}, caption)
     notes = []
-    if len(found.pairs) > _MOST_PAIRS:
-        notes.append(f"{_MOST_PAIRS} of {len(found.pairs)} pairs; all of them: --format tsv --table pairs, or json")
-    return row_table(found.pairs[:_MOST_PAIRS], columns, caption, notes, marked=True)
+    if len(metric.pairs) > _MOST_PAIRS:
+        notes.append(f"{_MOST_PAIRS} of {len(metric.pairs)} pairs; all of them: --format tsv --table pairs, or json")
+    return row_table(metric.pairs[:_MOST_PAIRS], columns, caption, notes, marked=True)
 
 
-def wins_table(found: MetricComparison) -> Table:
+def wins_table(metric: MetricComparison) -> Table:
     """Share of instances on which the system of the row beats that of the column."""
-    systems = [row.system for row in found.systems]
-    caption = f"{found.metric}, share of instances on which the row beats the column"
+    systems = [row.system for row in metric.systems]
+    caption = f"{metric.metric}, share of instances on which the row beats the column"
     if len(systems) > _WIDEST_MATRIX:
         note = f"{len(systems)} systems; --format tsv --table wins, or json"
         return Table(["system"], [], f"{caption}: too wide for a page", [note])
     rows: list[list[Cell]] = []
     for i, name in enumerate(systems):
-        shares = (None if i == j else float(found.win_matrix[i, j]) for j in range(len(systems)))
+        shares = (None if i == j else float(metric.win_matrix[i, j]) for j in range(len(systems)))
         rows.append([i + 1, name, *shares])
     return Table(["", "system", *(str(number) for number in range(1, len(systems) + 1))], rows, caption)
 
 
-def _win_rows(found: MetricComparison) -> Table:
+def _win_rows(metric: MetricComparison) -> Table:
     """The win matrix as rows."""
-    names = [row.system for row in found.systems]
+    names = [row.system for row in metric.systems]
     rows: list[list[Cell]] = [
-        [system, other, float(found.win_matrix[i, j])]
+        [system, other, float(metric.win_matrix[i, j])]
         for i, system in enumerate(names)
         for j, other in enumerate(names)
         if i != j

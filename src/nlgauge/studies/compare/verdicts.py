@@ -1,8 +1,8 @@
 """Pairwise verdicts of human or model judges, read from files and compared by Bradley-Terry strengths.
 
-A judge sees the outputs of two systems for an instance, one first and one second, and says which is better. Judges
-prefer a position as well as a text, so every comparison comes with a check for it: where a pair was judged in both
-orders, a judge without bias decides alike.
+A judge sees the outputs of two systems for an instance, one first and one second, and decides which is better. Judges
+can prefer a position, so every comparison checks for this bias: a judge without it decides alike when a pair is
+judged in both orders.
 
 A row of a file is one verdict, with columns `instance` (or `id`, `segment`), `first`, `second` and `winner`. `first`
 is the system whose output was shown first, unless a column `position` says that it was shown second (`2`, `second`).
@@ -45,12 +45,12 @@ from nlgauge.studies.compare.tables import FOR_PROGRAMS, GAMES, STRENGTHS, join_
 
 _Counts: TypeAlias = NDArray[np.int64]
 
-#: From this share of reversed verdicts on, a judge mostly looks at places.
+#: Share of reversed verdicts above which a judge is unreliable.
 _SHAKY = 0.25
 
 
 class Verdict(NamedTuple):
-    """What a judge says about two outputs for one instance."""
+    """A judge's decision between two outputs for an instance."""
 
     instance: str
     first: str
@@ -61,7 +61,7 @@ class Verdict(NamedTuple):
 
 @dataclass(frozen=True)
 class PositionCheck:
-    """Does the judge prefer a place?"""
+    """Counts that show whether a judge prefers the output at one position."""
 
     computed: ClassVar[tuple[str, ...]] = ("share_first",)
 
@@ -72,9 +72,9 @@ class PositionCheck:
     swapped: int
     """Pairs of systems judged in both orders on an instance."""
     agreed: int
-    """Of these, those with the same verdict both times."""
+    """Swapped pairs with the same verdict both times."""
     first_twice: int
-    """Of these, those where the first output was preferred in either order."""
+    """Swapped pairs where the first output was preferred in either order."""
     second_twice: int
     p_value: float
     """Two-sided sign test: of first against second among the reversed verdicts, or among all if none was swapped."""
@@ -110,7 +110,7 @@ class VerdictRow:
 
 @dataclass(frozen=True)
 class VerdictPair:
-    """Two systems; `first` comes before `second` in the ranking. An instance has one voice, however often judged."""
+    """Two systems; `first` is ranked before `second`. An instance counts once, however often it is judged."""
 
     first: str
     second: str
@@ -170,8 +170,8 @@ def compare_verdicts(
 ) -> VerdictComparison:
     """Bradley-Terry strengths from verdicts, with intervals by resampling instances and a check for position bias.
 
-    >>> said = [Verdict(str(at), "a", "b", "first" if at % 3 else "second") for at in range(12)]
-    >>> [(row.system, round(row.bradley_terry, 3)) for row in compare_verdicts(said).systems]
+    >>> verdicts = [Verdict(str(i), "a", "b", "first" if i % 3 else "second") for i in range(12)]
+    >>> [(row.system, round(row.bradley_terry, 3)) for row in compare_verdicts(verdicts).systems]
     [('a', 0.667), ('b', 0.333)]
     """
     settings = settings or CompareSettings()
@@ -239,7 +239,7 @@ def _pairs(
 
 def _check(verdicts: Sequence[Verdict]) -> None:
     if not verdicts:
-        msg = "there are no verdicts to compare systems by"
+        msg = "expected at least one verdict, got none"
         raise InputError(msg)
     for number, verdict in enumerate(verdicts):
         if verdict.winner not in ("first", "second", "tie"):
@@ -251,7 +251,7 @@ def _check(verdicts: Sequence[Verdict]) -> None:
 
 
 class _Votes(NamedTuple):
-    """Verdicts as numbers; of two systems the first is that with the lower number, wherever it was shown."""
+    """Verdicts as numbers; the first of two systems has the lower number, wherever it was shown."""
 
     instance: _Counts
     first: _Counts
@@ -271,7 +271,7 @@ def _votes(verdicts: Sequence[Verdict], systems: Sequence[str]) -> _Votes:
 
 
 def _one_per_instance(votes: _Votes) -> _Votes:
-    """One voice per instance: several verdicts on it (both orders, several judges) go together."""
+    """Merge the verdicts on an instance (both orders, several judges) into one."""
     places, where = np.unique(np.stack(votes[:3]), axis=1, return_inverse=True)
     balance = np.bincount(where.ravel(), weights=votes.result)
     return _Votes(places[0], places[1], places[2], np.sign(balance).astype(np.int64))
@@ -304,7 +304,7 @@ def _strength_draws(votes: _Votes, k: int, settings: CompareSettings) -> Matrix:
 
 
 def _position(verdicts: Sequence[Verdict]) -> PositionCheck:
-    said = Counter(verdict.winner for verdict in verdicts)
+    winners = Counter(verdict.winner for verdict in verdicts)
     by_order: dict[tuple[str, str, str], str] = {
         (verdict.instance, verdict.first, verdict.second): verdict.winner for verdict in verdicts
     }
@@ -317,42 +317,42 @@ def _position(verdicts: Sequence[Verdict]) -> PositionCheck:
         twice["agreed"] += {winner, other} == {"first", "second"} or winner == other == "tie"
         twice["first"] += winner == other == "first"
         twice["second"] += winner == other == "second"
-    decided = twice if twice["swapped"] else said
+    decided = twice if twice["swapped"] else winners
     p_value = float(sign_test(np.array([decided["first"]]), np.array([decided["second"]]))[0])
     both = (twice["swapped"], twice["agreed"], twice["first"], twice["second"])
-    return PositionCheck(said["first"], said["second"], said["tie"], *both, p_value)
+    return PositionCheck(winners["first"], winners["second"], winners["tie"], *both, p_value)
 
 
 def _notes(
     position: PositionCheck, rows: Sequence[VerdictRow], instances: int, *, connected: bool
 ) -> tuple[str, ...]:
-    said = []
+    notes = []
     place = "first" if position.first_twice + position.first > position.second_twice + position.second else "second"
     if not position.swapped:
-        said.append("no pair was judged in both orders, so a preference for a place cannot be told from quality")
+        notes.append("no pair was judged in both orders, so position bias cannot be separated from quality")
         if position.p_value < 0.05:
-            said.append(f"the {place} output won unusually often (p = {position.p_value:.2g})")
+            notes.append(f"the output shown {place} won unusually often (p = {position.p_value:.2g})")
     else:
         reversed_ = 1 - position.agreed / position.swapped
         if position.p_value < 0.05:
-            said.append(f"the judge prefers the {place} output (p = {position.p_value:.2g})")
+            notes.append(f"the judge prefers the output shown {place} (p = {position.p_value:.2g})")
         if reversed_ > _SHAKY:
-            said.append(f"{reversed_:.0%} of {position.swapped} pairs judged in both orders got different verdicts")
+            notes.append(f"{reversed_:.0%} of {position.swapped} pairs judged in both orders got different verdicts")
     if instances < LEAST_UNITS:
-        said.append(f"{instances} instance{'s' * (instances != 1)}: no intervals, and no difference is significant")
+        notes.append(f"{instances} instance{'s' * (instances != 1)}: no intervals, and no difference is significant")
     elif instances < LEAST_FOR_A_VERDICT:
-        said.append(f"{instances} instances: fewer than {LEAST_FOR_A_VERDICT}, so no difference is significant")
+        notes.append(f"{instances} instances: fewer than {LEAST_FOR_A_VERDICT}, so no difference is significant")
     if LEAST_UNITS <= instances < FEW:
-        said.append(NARROW)
+        notes.append(NARROW)
     if not connected:
-        said.append("wins do not lead from every system to every other one: the sizes of strengths mean nothing")
+        notes.append("some systems never won against a group of others, so the sizes of strengths are not meaningful")
     never_won = [row.system for row in rows if row.wins == 0 and row.losses]
     never_lost = [row.system for row in rows if row.losses == 0 and row.wins]
     for systems, what in ((never_won, "won"), (never_lost, "lost")):
-        said += [f"{', '.join(systems)} never {what}"] if systems else []
+        notes += [f"{', '.join(systems)} never {what}"] if systems else []
     if not any(row.wins for row in rows):
-        said.append("all verdicts are ties")
-    return tuple(said)
+        notes.append("all verdicts are ties")
+    return tuple(notes)
 
 
 _FIRST = ("first", "a", "1")
@@ -379,7 +379,7 @@ def read_verdicts(spec: str | os.PathLike[str], *, columns: Mapping[str, str] | 
     named = (columns or {}).get("segment")
     usual = [name for name in ("instance", *ROLES["segment"]) if name in rows[0].values]
     if named is None and not usual:
-        msg = f"{path}: no column names the instance of a verdict ({', '.join(ROLES['segment'])}); say which one does"
+        msg = f"{path}: no column for the instance of a verdict ({', '.join(ROLES['segment'])}); name one in columns"
         raise RecipeError(msg)
     instance = named or usual[0]
     return [_verdict(row, instance) for row in rows]
@@ -409,7 +409,7 @@ def _winner(row: Row, first: str, second: str) -> Literal["first", "second", "ti
         if word in (*other, *_TIES):
             msg = (
                 f"{row.at('winner')}: {value!r} is the name of the {place} system, and also means "
-                f"{'a tie' if word in _TIES else 'that the other one won'}; give the systems other names in the file"
+                f"{'a tie' if word in _TIES else 'that the other one won'}; rename the systems in the file"
             )
             raise FileFormatError(msg)
         return "first" if value == first else "second"
