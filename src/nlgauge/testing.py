@@ -128,7 +128,7 @@ def identical(metric: Metric) -> None:
     other = _score(metric, HYPOTHESES, REFERENCES).segments[metric.main]
     itself = _score(metric, HYPOTHESES, HYPOTHESES).segments[metric.main]
     nearer = itself >= other - 1e-6 if metric.higher_is_better else itself <= other + 1e-6
-    assert nearer.all(), f"segments {np.flatnonzero(~nearer).tolist()} score better beside another text"
+    assert nearer.all(), f"segments {np.flatnonzero(~nearer).tolist()} score better against another text"
 
 
 def empty(metric: Metric) -> None:
@@ -144,7 +144,7 @@ def signature(metric: Metric) -> None:
     """The signature makes the same score again."""
     first = _score(metric, HYPOTHESES, REFERENCES)
     again = _score(metric, HYPOTHESES, REFERENCES, metric=[str(first.signature)])
-    _same(first.segments, again.segments, "is not made again by the signature")
+    _same(first.segments, again.segments, "is not reproduced by the signature")
     assert str(again.signature) == str(first.signature), "the signature changes when it is read back"
 
 

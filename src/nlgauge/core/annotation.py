@@ -67,22 +67,22 @@ def check_annotator(
 ) -> None:
     """Refuse an annotator of these languages where the texts, or the sources, are not known to be of one of them."""
     reads = f"annotator {annotator!r} reads {', '.join(known)}"
-    conllu = "give CoNLL-U annotations, such as annotator=parses.conllu (UDPipe and Stanza write them)"
+    conllu = "use CoNLL-U annotations, such as annotator=parses.conllu (written by UDPipe or Stanza)"
     for language in (getattr(metric, "lang", ""), *targets):
         if language and base_language(language) not in known:
-            msg = f"{metric.name}: {reads}, and the texts are {language!r}; {conllu}"
+            msg = f"{metric.name}: {reads}, but the texts are {language!r}; {conllu}"
             raise RecipeError(msg)
     if getattr(metric, "against", "refs") != "source":
         return
     language = getattr(metric, "src_lang", "") or source
     if not language:
         msg = (
-            f"{metric.name}: {reads}, and the language of the sources is not given; "
-            f"use src_lang={known[0]} if that is their language, otherwise {conllu}"
+            f"{metric.name}: {reads}, but the language of the sources is not set; "
+            f"set src_lang={known[0]} if that is their language, otherwise {conllu}"
         )
         raise RecipeError(msg)
     if base_language(language) not in known:
-        msg = f"{metric.name}: {reads}, and the sources are {language!r}; {conllu}"
+        msg = f"{metric.name}: {reads}, but the sources are {language!r}; {conllu}"
         raise RecipeError(msg)
 
 
@@ -93,13 +93,13 @@ class AnnotatedTextMetric(TextMetric):
     annotator: str = option(
         "spacy-en",
         AnnotatorName(),
-        help="who finds words, lemmas and parts of speech",
+        help="tagger and lemmatizer",
         in_profile=False,
     )
     sentences: str = option(
         "rules",
         Choice(*SENTENCE_RULES),
-        help="where sentences end: by rules, at ends of lines, or as the annotator says",
+        help="sentence splitting: by rules, at line ends, or by the annotator",
         in_profile=False,
     )
 

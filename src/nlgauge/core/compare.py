@@ -94,7 +94,7 @@ class Comparisons:
             for number, recipe in part.recipes.items():
                 known = recipes.setdefault(number, recipe)
                 if known != recipe:
-                    msg = f"metric {number} must be one recipe in all comparisons, got {known!r} and {recipe!r}"
+                    msg = f"cannot join comparisons: metric {number} is {known!r} in one and {recipe!r} in another"
                     raise InputError(msg)
             for number, systems in part.found.items():
                 for system, segments in systems.items():
@@ -103,7 +103,10 @@ class Comparisons:
                         left, right = target[index], segments[index]
                         flags = (left.zero_weight, left.unconverged) == (right.zero_weight, right.unconverged)
                         if not flags or not np.array_equal(left.values, right.values, equal_nan=True):
-                            msg = f"segment {index} of metric {number} was compared twice, with different results"
+                            msg = (
+                                "cannot join comparisons: they have different results for "
+                                f"segment {index} of metric {number}"
+                            )
                             raise InputError(msg)
                     target.update(segments)
         return cls(recipes, found)
@@ -131,7 +134,7 @@ class Comparisons:
                 {number: unpack_systems(one["systems"]) for number, one in metrics.items()},
             )
         except (KeyError, TypeError, ValueError, AttributeError) as error:
-            msg = f"the record is not one of comparisons: {error!r}"
+            msg = f"not a record of comparisons: {error!r}"
             raise FileFormatError(msg) from error
 
 
@@ -321,7 +324,7 @@ class Checkpoint(Document):
                 file.flush()
                 os.fsync(file.fileno())
         except OSError as error:
-            msg = f"the state cannot be written to {str(self._path)!r}: {error.strerror}"
+            msg = f"cannot write state file {str(self._path)!r}: {error.strerror}"
             raise InputError(msg) from error
 
     def _read(self, path: Path) -> None:
@@ -331,19 +334,19 @@ class Checkpoint(Document):
                 path.write_bytes(_HEAD)
                 return
             if not data.startswith(_HEAD):
-                msg = f"{str(path)!r} is not a state file ({self.format}); name one, or a file that does not exist"
+                msg = f"{str(path)!r} is not a state file ({self.format}); choose another file, or a new one"
                 raise FileFormatError(msg)
             end = data.rfind(b"\n") + 1
             if end < len(data):  # a line that was never finished
                 os.truncate(path, end)
             damaged = self._take(data[:end].split(b"\n")[1:-1])
             if damaged:
-                many = f"lines {', '.join(map(str, damaged))} were" if len(damaged) > 1 else f"line {damaged[0]} was"
-                msg = f"{str(path)!r}: {many} changed after being written; dropped, and computed again"
+                lines = f"lines {', '.join(map(str, damaged))}" if len(damaged) > 1 else f"line {damaged[0]}"
+                msg = f"{str(path)!r}: wrong checksum in {lines}; these results are dropped and computed again"
                 warnings.warn(msg, NlgaugeWarning, stacklevel=user_stacklevel())
                 write_atomic(path, _HEAD + b"".join(line + b"\n" for line in self._lines.values()))
         except OSError as error:
-            msg = f"the state cannot be kept in {str(path)!r}: {error.strerror}"
+            msg = f"cannot use state file {str(path)!r}: {error.strerror}"
             raise InputError(msg) from error
 
     def _take(self, lines: list[bytes]) -> list[int]:

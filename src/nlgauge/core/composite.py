@@ -112,7 +112,7 @@ class CompositeMetric(Metric):
     members: str = option(
         "bertscore+moverscore",
         MemberRecipes(),
-        help="metrics whose scores are joined; 1.layer is the layer of the first",
+        help="metrics to combine; 1.layer is the layer of the first",
     )
 
     @cached_property
@@ -123,7 +123,7 @@ class CompositeMetric(Metric):
         members = tuple(parse_metric(member_recipe(text)) for text in split_outside(self.members, "+"))
         for member in members:
             if isinstance(member, CompositeMetric):
-                msg = f"a member of {self.name} cannot be {member.name} itself, got {self.members!r}"
+                msg = f"{member.name} cannot be a member of {self.name}, got {self.members!r}"
                 raise RecipeError(msg)
         return members
 
@@ -135,7 +135,7 @@ class CompositeMetric(Metric):
     def check(self) -> None:
         """Read the members, so that a wrong one is an error before anything runs."""
         if len(self.base_metrics) < 2:
-            msg = f"{self.name} joins at least two metrics, got {self.members!r}; write them as A+B"
+            msg = f"{self.name} needs at least two metrics, got {self.members!r}; join them with +"
             raise RecipeError(msg)
 
     @abstractmethod

@@ -119,14 +119,14 @@ class Corpus:
         if what == "refs":
             if not all(self.references):
                 other = f", or compare with the source: {metric}:against=source" if choice else ""
-                msg = f"{metric} compares with references, and none were given; give them (refs=, --refs){other}"
+                msg = f"{metric} needs references; pass them with refs= (--refs){other}"
                 raise InputError(msg)
             return self
         if self.against_source:
             return self
         if self.sources is None:
             msg = (
-                f"{metric} compares with the source, and none was given; give it (sources=, --source), "
+                f"{metric} needs the source texts; pass them with sources= (--source), "
                 f"or compare with references: {metric}:against=refs"
             )
             raise InputError(msg)
@@ -186,19 +186,19 @@ def make_corpus(
     `alone`: hypotheses need nothing to be compared with.
     """
     if refs is not None and ref_streams is not None:
-        msg = "give the references either per segment (refs=) or as streams (ref_streams=), one of the two"
+        msg = "refs= and ref_streams= are both set; pass the references either per segment (refs=) or as streams"
         raise InputError(msg)
     if refs is None and ref_streams is None and sources is None and not alone:
-        msg = "there is nothing to compare with: give references (refs=, or ref_streams=) or sources (sources=)"
+        msg = "nothing to compare with; pass references (refs= or ref_streams=) or sources (sources=)"
         raise InputError(msg)
     if not isinstance(systems, Mapping) or not systems:
         got = repr(systems) if isinstance(systems, Sized) and not len(systems) else f"a {type(systems).__name__}"
-        hint = "; a frame has a method for it: to_dict('list')" if hasattr(systems, "to_dict") else ""
-        msg = f"there is no system to score: expected a dict from each system's name to its texts, got {got}{hint}"
+        hint = "; for a data frame, pass frame.to_dict('list')" if hasattr(systems, "to_dict") else ""
+        msg = f"no system to score: expected a dict from system names to lists of texts, got {got}{hint}"
         raise InputError(msg)
     for name in systems:
         if not isinstance(name, str) or (len(systems) > 1 and not name):
-            msg = f"a system's name is a string that is not empty, got {name!r}"
+            msg = f"a system name must be a string that is not empty, got {name!r}"
             raise InputError(msg)
     checked = {name: checked_texts(texts, _hypotheses_name(name)) for name, texts in systems.items()}
     first = next(iter(checked))
@@ -208,7 +208,7 @@ def make_corpus(
             msg = f"{_hypotheses_name(name)}: {len(texts)} segments, but {_hypotheses_name(first)} has {count}"
             raise InputError(msg)
     if count == 0:
-        msg = f"{_hypotheses_name(first)}: the list is empty, so there is nothing to score"
+        msg = f"{_hypotheses_name(first)}: the list is empty; pass at least one text"
         raise InputError(msg)
     references: list[tuple[str, ...]] = [()] * count
     if refs is not None:
@@ -217,7 +217,7 @@ def make_corpus(
         references = _from_streams(ref_streams, count)
     originals = None if sources is None else checked_texts(sources, "sources")
     if originals is not None and len(originals) != count:
-        msg = f"sources: {len(originals)} segments for {count} hypotheses; there must be one per hypothesis"
+        msg = f"sources: {len(originals)} texts for {count} hypotheses; pass one per hypothesis"
         raise InputError(msg)
     return Corpus(checked, references, sources=originals)
 
@@ -244,7 +244,7 @@ def _check_text(item: object, what: str) -> None:
 def _per_segment(refs: References, count: int) -> list[tuple[str, ...]]:
     groups = checked_list(refs, "refs", "a list with an entry per segment")
     if len(groups) != count:
-        msg = f"refs: {len(groups)} entries for {count} hypotheses; there must be one per hypothesis"
+        msg = f"refs: {len(groups)} entries for {count} hypotheses; pass one per hypothesis"
         if groups and all(_is_list_of(group, count) for group in groups):
             msg += (
                 f"; each entry holds {count} texts, so these look like reference streams: pass them as ref_streams="
@@ -270,7 +270,7 @@ def _per_segment(refs: References, count: int) -> list[tuple[str, ...]]:
 def _from_streams(streams: Iterable[Iterable[str]], count: int) -> list[tuple[str, ...]]:
     listed = checked_list(streams, "ref_streams", "a list of lists of strings")
     if not listed:
-        msg = "ref_streams: the list is empty; give at least one stream"
+        msg = "ref_streams: the list is empty; pass at least one stream"
         raise InputError(msg)
     if all(isinstance(stream, str) for stream in listed):
         msg = "ref_streams: expected a list of streams, got a list of strings"
@@ -325,8 +325,8 @@ def document_rows(document_ids: Sequence[str]) -> dict[str, range]:
         else:
             stops = found[name].stop
             msg = (
-                f"document {name!r} is in two pieces: it ends with segment {stops - 1} and goes on in segment {row}; "
-                "segments of a document must stand next to each other, and documents need ids of their own"
+                f"document {name!r} is split: it ends with segment {stops - 1} and continues in segment {row}; "
+                "put the segments of a document next to each other, and give each document a unique id"
             )
             raise InputError(msg)
     return found
@@ -365,8 +365,8 @@ def join_documents(
         fewer, more = sorted([len(texts), len(document_ids)])
         last = f", in document {document_ids[fewer - 1]!r}" if 0 < fewer <= len(document_ids) else ""
         msg = (
-            f"{len(texts)} segments, but document ids for {len(document_ids)}: one side ends after {fewer}{last}, "
-            f"and the other has {more - fewer} more"
+            f"{len(texts)} segments, but {len(document_ids)} document ids: one side ends after {fewer}{last}, "
+            f"the other has {more - fewer} more"
         )
         raise InputError(msg)
     parts = {name: [texts[row] for row in rows] for name, rows in document_rows(document_ids).items()}
@@ -380,8 +380,8 @@ def _joined_groups(name: str, groups: Sequence[str | Sequence[str]]) -> tuple[st
     counts = {len(group) for group in listed}
     if len(counts) > 1:
         msg = (
-            f"document {name!r}: its segments have {min(counts)} to {max(counts)} references, "
-            "and documents are joined reference by reference; give each segment as many"
+            f"document {name!r}: its segments have {min(counts)} to {max(counts)} references; "
+            "give all segments of a document the same number"
         )
         raise InputError(msg)
     return tuple(join_document(stream) for stream in zip(*listed, strict=True))

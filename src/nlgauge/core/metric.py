@@ -99,7 +99,7 @@ class ProfileName(Choice):
 
 def profile_option(default: str, profiles: Mapping[str, Profile]) -> Any:
     """The option that names one of the profiles."""
-    return option(default, ProfileName(*profiles), help="set of choices where paper and code disagree")
+    return option(default, ProfileName(*profiles), help="published variant, where paper and code disagree")
 
 
 @cache
@@ -163,7 +163,7 @@ class Metric(ABC, metaclass=_RecipeType):
                 continue
             own[name] = f"{name}: {about.help}\n    {about.kind.values}"
             if name in _RESERVED or (about.signed and name in (*RUNNER_FIELDS, PACKAGE)):
-                msg = f"an option of {cls.__name__} cannot be called {name!r}, which has a meaning for every metric"
+                msg = f"{cls.__name__} cannot have an option {name!r}: the name is reserved; choose another one"
                 raise RecipeError(msg)
             if about.signed:
                 signed[name] = about.help
@@ -198,7 +198,7 @@ class Metric(ABC, metaclass=_RecipeType):
         for name in given:
             if name not in options:
                 hint = did_you_mean(name, options)
-                msg = f"metric {cls.name!r} has no option {name!r}{hint}; it has: {', '.join(options)}"
+                msg = f"metric {cls.name!r} has no option {name!r} ('nlgauge show {cls.name}' lists all){hint}"
                 raise RecipeError(msg)
         return dict(given)
 
@@ -374,8 +374,8 @@ class TextMetric(Metric):
     def corpus_scores(self, statistics: CorpusCounts) -> Mapping[str, float]:
         """Scores of a whole corpus from the counts of its segments, where they are no means over segments."""
         msg = (
-            f"{self.name} keeps counts of segments and has no corpus_scores() that makes a score of them, so that "
-            "parts of a corpus cannot be merged; define it, or score the texts in one call"
+            f"cannot merge parts of a corpus: {self.name} counts per segment but does not define corpus_scores(); "
+            "define it, or score the texts in one call"
         )
         raise RecipeError(msg)
 

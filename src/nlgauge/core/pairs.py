@@ -110,8 +110,8 @@ class TextPairs(Corpus):
             return self
         if len(self.idf_documents[""]) == len(self.texts):
             msg = (
-                f"{metric} compares with the source, and none was given to compare the texts with; "
-                f"give the sources, or compare the texts with each other: {metric}:against=refs"
+                f"{metric} needs the source texts; pass them as the second list, "
+                f"or compare the texts with each other: {metric}:against=refs"
             )
             raise InputError(msg)
         return self._with_sources
@@ -171,20 +171,19 @@ def prepare_pairs(recipe: Metric, pairs: TextPairs, options: RunOptions, check: 
     """Load, tokenise, count and check, as for a corpus; recipes that look at more than a pair are refused."""
     for metric in recipe.base_metrics:
         if metric.whole_corpus:
-            frozen = "freeze them: bounds=FILE ('nlgauge build bounds' makes it)"
-            what = f"; {frozen}" if "bounds" in metric.options() else ""
+            hint = "; set bounds=FILE (made by 'nlgauge build bounds')" if "bounds" in metric.options() else ""
             msg = (
-                f"{metric.name} scales the score of a pair by the lowest and highest values of a corpus, "
-                f"and pairs of many texts are no corpus{what}"
+                f"{metric.name} scales its scores by the lowest and highest value of a corpus, "
+                f"which pairs of texts do not have{hint}"
             )
             raise RecipeError(msg)
         if isinstance(metric, VectorMetric) and metric.group > 1:
-            msg = (
-                f"transforms={metric.transforms!r} looks at a text's neighbours in a corpus, which pairs do not have"
-            )
+            msg = f"transforms={metric.transforms!r} needs neighbouring segments, which pairs do not have"
             raise RecipeError(msg)
     if options.alignments:
-        msg = "alignments are not kept for many pairs; leave alignments= out, and give a pair to nlgauge.score"
+        msg = (
+            "alignments are not available for many pairs; leave alignments= out, or score one pair with nlgauge.score"
+        )
         raise RecipeError(msg)
     return prepare([recipe], pairs, options, check_signature=check)
 
@@ -465,7 +464,7 @@ def matrix(
 def _all_pairs(hypotheses: Sequence[str], references: Sequence[str] | None) -> TextPairs:
     for name, texts in (("a", hypotheses), ("b", references)):
         if texts is not None and not texts:
-            msg = f"{name}: the list is empty, so there is nothing to score"
+            msg = f"{name}: the list is empty; pass at least one text"
             raise InputError(msg)
     count = len(hypotheses)
     rows = range(count)

@@ -85,10 +85,13 @@ def _complete(number: int, one: PreparedMetric, comparisons: Comparisons) -> dic
     """The comparisons of a metric by system, in the order of the segments."""
     recipe = one.signature.recipe_part
     if number not in comparisons.recipes:
-        msg = f"the comparisons lack metric {number} ({one.metric.name}); compare it, and join"
+        msg = f"the comparisons do not include metric {number} ({one.metric.name}); compare it and join the results"
         raise InputError(msg)
     if comparisons.recipes[number] != recipe:
-        msg = f"metric {number} of the comparisons must be {recipe!r}, got {comparisons.recipes[number]!r}"
+        msg = (
+            f"the comparisons have another recipe for metric {number}: "
+            f"expected {recipe!r}, got {comparisons.recipes[number]!r}"
+        )
         raise InputError(msg)
     complete = {}
     for system in one.corpus.systems:
@@ -96,7 +99,10 @@ def _complete(number: int, one: PreparedMetric, comparisons: Comparisons) -> dic
         missing = next((index for index in range(len(one.corpus)) if index not in segments), None)
         if missing is not None:
             name = f"system {system!r}, " if system else ""
-            msg = f"{name}segment {missing} was not compared under {one.metric.name}; compare it, and join"
+            msg = (
+                f"{name}segment {missing} is missing in the comparisons of {one.metric.name}; "
+                "compare it and join the results"
+            )
             raise InputError(msg)
         complete[system] = [segments[index] for index in range(len(one.corpus))]
     return complete
@@ -181,8 +187,8 @@ def say_if_long(prepared: Prepared) -> None:
         return
     seconds = work.operations / (_operations_per_second() * threads)
     if seconds >= _WORTH_SAYING:
-        what = f"{work.tokens:,} tokens to encode, {work.pairs:,} pairs of tokens to compare"
-        print(f"nlgauge: expect at least {_in_words(seconds)}: {what}", file=sys.stderr, flush=True)
+        what = f"{work.tokens:,} tokens to encode, {work.pairs:,} token pairs to compare"
+        print(f"nlgauge: this will take at least {_format_duration(seconds)}: {what}", file=sys.stderr, flush=True)
 
 
 def _work_of_group(group: EncodingGroup, prepared: Prepared) -> Work:
@@ -218,7 +224,8 @@ def _operations_per_second() -> float:
     return float(2 * x.shape[0] * y.shape[0] * x.shape[1] / sorted(times)[1])
 
 
-def _in_words(seconds: float) -> str:
+def _format_duration(seconds: float) -> str:
+    """Minutes or hours in words."""
     minutes = round(seconds / 60)
     if minutes < 100:
         return "a minute" if minutes <= 1 else f"{minutes} minutes"

@@ -265,7 +265,7 @@ def _prepare_metric(
 ) -> PreparedMetric:
     """A metric with its tables and files for these texts, and the recipe part of its signature."""
     if metric.group > 1 and any(len(texts) != 1 for texts in view.corpus.references):
-        msg = f"{metric.transforms} is defined for one reference, or source, per segment, got several references"
+        msg = f"transforms={metric.transforms!r} needs exactly one reference (or source) per segment"
         raise RecipeError(msg)
     state = metric.prepare(view, options)
     signature = Signature(metric.name, _recipe_fields(metric, view, state))
@@ -301,8 +301,8 @@ def _refuse_unknown(unknown: Mapping[tuple[str, int], Sequence[str]], model: str
     scripts = list(dict.fromkeys(script for text in texts for script in list(count_scripts(text))[:1]))
     written = f" ({', '.join(scripts)} script)" if scripts else ""
     msg = (
-        f"{listed}: a text holds nothing but tokens that model {model!r} does not know{written}, and all such "
-        f"texts look alike to it; {offer_multilingual(scripts, model=model)}, or score these pairs 0 "
-        "(unknown='zero') or as they are (unknown='score')"
+        f"{listed}: all tokens of a text are unknown to model {model!r}{written}, so its score is meaningless; "
+        f"{offer_multilingual(scripts, model=model)}, or score these pairs 0 (unknown='zero') "
+        "or normally (unknown='score')"
     )
     raise UnknownTextError(msg)

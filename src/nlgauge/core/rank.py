@@ -155,7 +155,7 @@ def check_lines(candidates: Sequence[Sequence[str]]) -> None:
         for number, text in enumerate(group):
             if "\n" in text:
                 msg = (
-                    f"segment {segment}, candidate {number}: there is a line end in it, and the text format has a "
+                    f"segment {segment}, candidate {number} contains a line break, but the text format has one "
                     "line per segment; use the format json"
                 )
                 raise InputError(msg)
@@ -228,7 +228,7 @@ def checked_candidates(candidates: Iterable[Iterable[str]]) -> tuple[tuple[str, 
     """Candidates by segment, of which each has at least one."""
     groups = checked_list(candidates, "candidates", "a list with a list of candidates per segment")
     if not groups:
-        msg = "candidates: the list is empty, so there is nothing to rank"
+        msg = "candidates: the list is empty; pass at least one segment"
         raise InputError(msg)
     found = []
     for segment, group in enumerate(groups):
@@ -297,13 +297,15 @@ def _by_references(
     check: SignatureCheck,
 ) -> Ranking:
     if run.alignments:
-        msg = "alignments are not kept for candidates; leave alignments= out, and give a pair to nlgauge.score"
+        msg = (
+            "alignments are not available for candidates; leave alignments= out, or score one pair with nlgauge.score"
+        )
         raise RecipeError(msg)
     members = recipe.base_metrics
     against = "source" if any(getattr(one, "against", "refs") == "source" for one in members) else "refs"
     for one in members:
         if isinstance(one, VectorMetric) and one.against == "source" and one.counts_idf:
-            msg = f"idf={one.idf_choice!r} is not counted on sources of candidates; use idf='none' or idf=FILE"
+            msg = f"idf={one.idf_choice!r} cannot be counted on the sources of candidates; use idf='none' or idf=FILE"
             raise RecipeError(msg)
     checked = make_corpus({"": [group[0] for group in groups]}, refs, sources=sources)
     where = [segment for segment, group in enumerate(groups) for _ in group]

@@ -82,7 +82,7 @@ class _Metrics(Mapping[str, type[Metric]]):
         for entry in self.offered:
             if entry.name in metrics:
                 owner = metrics[entry.name].__module__
-                self._warn(f"metric {entry.name!r} of {entry.value} is left out: {owner} has it already")
+                self._warn(f"metric {entry.name!r} of {entry.value} is skipped: {owner} already has that name")
                 continue
             try:
                 made = entry.load()
@@ -90,7 +90,7 @@ class _Metrics(Mapping[str, type[Metric]]):
                 self._warn(f"metric {entry.name!r} of {entry.value} cannot be loaded: {error}")
                 continue
             if not _is_metric(made) or made.name != entry.name:
-                self._warn(f"metric {entry.name!r} of {entry.value} is left out: it is not a metric of that name")
+                self._warn(f"metric {entry.name!r} of {entry.value} is skipped: it is not a metric of that name")
                 continue
             metrics[entry.name] = made
         return metrics
@@ -129,7 +129,7 @@ def metric_class(name: str) -> type[Metric]:
     lower = {known.lower(): known for known in METRICS}
     if name.lower() in lower:
         return METRICS[lower[name.lower()]]
-    msg = f"unknown metric {name!r}{did_you_mean(name, METRICS)}; there are: {', '.join(METRICS)}"
+    msg = f"unknown metric {name!r} ('nlgauge list' shows all metrics){did_you_mean(name, METRICS)}"
     raise RecipeError(msg)
 
 
@@ -144,7 +144,7 @@ def split_recipe(text: str) -> tuple[str, dict[str, str]]:
     name, _, tail = text.partition(":")
     given: dict[str, str] = {}
     if tail.count("(") != tail.count(")") and _leading_option(name):
-        msg = f"a bracket is not closed, or not opened, in {text!r}; members are written bertscore(layer=5)+chrf"
+        msg = f"unbalanced parentheses in {text!r}; write members such as bertscore(layer=5)+chrf"
         raise RecipeError(msg)
     for part in split_outside(tail, ",") if tail else []:
         key, equals, value = part.partition("=")
@@ -152,7 +152,7 @@ def split_recipe(text: str) -> tuple[str, dict[str, str]]:
             key, equals, value = leading, "=", part
         if not equals or not key:
             last = next(reversed(given), None)
-            hint = f"; a value with a comma is given outside of the recipe: {last}=FILE" if last else ""
+            hint = f"; pass a value with a comma outside the recipe: {last}=FILE" if last else ""
             msg = f"expected option=value in {text!r}, got {part!r}{hint}"
             raise RecipeError(msg)
         if key in given:
@@ -189,7 +189,7 @@ def with_options(text: str, shared: Mapping[str, str]) -> str:
         given["members"] = "+".join(member_text(with_options(member_recipe(one), rest)) for one in members)
     for key, value in given.items():
         if key != "members" and "," in value:
-            msg = f"the value of {key} cannot hold a comma here, got {value!r}"
+            msg = f"the value of {key} cannot contain a comma here, got {value!r}"
             raise RecipeError(msg)
     return f"{name}:{','.join(f'{key}={value}' for key, value in given.items())}" if given else name
 
@@ -241,7 +241,7 @@ def recipe_from_signature(signature: str | Signature, **replace: Any) -> Metric:
     _refuse_blank(replace)
     for key, value in options.items():
         if value == "file" and key not in replace and isinstance(metric.options()[key].kind, Resource):
-            msg = f"the signature names its {key} file by digest only ({recipe[key]}); say {key}=PATH beside it"
+            msg = f"the signature has only the digest of its {key} file ({recipe[key]}); set {key}=PATH as well"
             raise SignatureError(msg)
     return metric.from_options(options | replace)
 
@@ -284,10 +284,10 @@ def todays_signature(signature: Signature) -> Signature:
     """A signature under the metric's proper name; one of a later grammar is refused."""
     grammar = signature.recipe.get("sig")
     if grammar not in {None, GRAMMAR}:
-        msg = f"the signature has grammar {grammar!r}, and this version reads {GRAMMAR!r}; update nlgauge"
+        msg = f"the signature has grammar {grammar!r}, but this version reads {GRAMMAR!r}; update nlgauge"
         raise SignatureError(msg)
     metric = metric_class(signature.metric)
     if issubclass(metric, CompositeMetric) and "members" not in signature.recipe:
-        msg = f"the signature of {metric.name} names no members: expected {metric.name}|members:A+B|..."
+        msg = f"the signature of {metric.name} has no members: expected {metric.name}|members:A+B|..."
         raise SignatureError(msg)
     return Signature(metric.name, signature.recipe, signature.run)

@@ -113,7 +113,7 @@ class IdfChoice(Resource):
 def idf_option(default: Any) -> Any:
     """The option of metrics that weigh tokens by inverse document frequency."""
     kind = IdfChoice("none", "refs", "both", file="a file made by 'nlgauge build idf'")
-    return option(default, kind, help="inverse document frequency as weight of tokens; both: each side's own")
+    return option(default, kind, help="idf weights of tokens; both: hypotheses and references by their own counts")
 
 
 class StopwordList(Resource):

@@ -266,7 +266,7 @@ def _counted_or_read(choice: str, corpus: TokenizedCorpus) -> IdfTables:
             ways = "without a space before each document" if tokenizer.prefix_space else "with one"
             mine = tokenizer.signed_prefix_space
             msg = (
-                f"idf file {choice!r} was counted {ways}, and the recipe has prefix_space={mine}; build it again "
+                f"idf file {choice!r} was counted {ways}, but the recipe has prefix_space={mine}; build it again "
                 f"with --prefix-space {mine}"
             )
             raise InputError(msg)

@@ -104,7 +104,7 @@ def default_layer(encoder: Encoder) -> int:
         total, layer = PAPER_LAYERS.get(known, (None, 0))
         if total == encoder.layers:  # a model cut short is another one
             return layer
-    msg = f"there is no default layer for model {name!r}; choose one of 0 to {encoder.layers} with layer="
+    msg = f"model {name!r} has no default layer; choose one from 0 to {encoder.layers} with layer="
     raise RecipeError(msg)
 
 
@@ -128,8 +128,8 @@ def with_reason(error: ModelNotFoundError, model: str, languages: Iterable[str])
     for language in dict.fromkeys(languages):
         if language and model_for_language(language) == model:
             known = CARDS[MULTILINGUAL].knows_language(language)
-            offer = f"; offline, --model {MULTILINGUAL} knows this language" if known else ""
-            return ModelNotFoundError(f"lang={language!r} chose model {model!r}{offer}; {error}")
+            offer = f"; --model {MULTILINGUAL} supports this language and works offline" if known else ""
+            return ModelNotFoundError(f"lang={language!r} selects model {model!r}{offer}; {error}")
     return error
 
 
@@ -138,9 +138,9 @@ def offer_multilingual(scripts: Iterable[str], *, model: str) -> str:
     foreign = [one for one in scripts if one not in COVERED_SCRIPTS.get(model, ())]
     covered = [] if model == MULTILINGUAL else [one for one in foreign if one in COVERED_SCRIPTS[MULTILINGUAL]]
     if not covered:
-        return "take a model that was trained on the language (--model)"
+        return "use a model trained on the language (--model)"
     languages = ", ".join(CARDS[MULTILINGUAL].languages)
-    return f"model {MULTILINGUAL!r} covers {' and '.join(covered)} (--model {MULTILINGUAL}: {languages})"
+    return f"use --model {MULTILINGUAL}, which covers {' and '.join(covered)} ({languages})"
 
 
 Representation = TypeVar("Representation")
@@ -219,50 +219,52 @@ class VectorMetric(Metric, Generic[Representation]):
     model: str = option(
         "",
         Text("minilm, mpnet, muse, a folder, a file of word vectors, or a Hugging Face id", empty=True),
-        help="encoder of tokens",
+        help="embedding model",
         signed=False,
         unset="by language",
     )
     lang: str = option(
         "",
         Text("a language code such as en", empty=True),
-        help="language of the texts: chooses model and baseline where they are not named",
+        help="language of the texts; selects the default model and baseline",
         signed=False,
         unset="en",
     )
-    against: str = option("refs", Choice("refs", "source"), help="what a text is compared with", signed=False)
+    against: str = option(
+        "refs", Choice("refs", "source"), help="compare the hypotheses with references or with sources", signed=False
+    )
     src_lang: str = option(
         "",
         Text("a language code such as de", empty=True, lower=True),
-        help="language of the sources, where transforms or an annotator need it",
+        help="language of the sources, for transforms and annotators",
         signed=False,
         unset="none",
     )
-    lowercase: str = _text_option("no", Choice("no", "yes"), "put all texts in lower case before they are read")
+    lowercase: str = _text_option("no", Choice("no", "yes"), "convert all texts to lower case first")
     max_tokens: int | None = _text_option(
-        None, Int(1, word="model"), "longest text in tokens, below the model's own limit"
+        None, Int(1, word="model"), "longest text in tokens, if below the model's limit"
     )
     window: int | str = _text_option(
         NO_WINDOWS,
         Int(1, also=[NO_WINDOWS, MODEL_WINDOW]),
-        "texts longer than so many tokens are read in overlapping windows of that size; model: its limit",
+        "read texts longer than this in overlapping windows of this many tokens; model: the model's limit",
     )
     stride: int | None = _text_option(
         None,
         Int(1, word="half"),
-        "tokens of a text from one window to the next; half: half of those in a window",
+        "tokens from one window to the next; half: half a window",
     )
     prefix_space: str = _text_option(
         "auto",
         Choice("auto", "yes", "no"),
-        "space before each text, for byte-level BPE tokenizers; auto: yes for RoBERTa and GPT-2",
+        "whether byte-level BPE tokenizers read a space before each text; auto: yes for RoBERTa and GPT-2",
     )
     unknown: str = _text_option(
         "error",
         Choice("error", "zero", "score"),
-        "what a text of nothing but tokens unknown to the model gets: score is as it is",
+        "treatment of texts made only of tokens unknown to the model: error, score 0, or score normally",
     )
-    transforms: str = _text_option("none", TransformFiles(), "what is done to token vectors before they are compared")
+    transforms: str = _text_option("none", TransformFiles(), "transforms of token vectors before comparison")
 
     def resolve(self) -> None:
         """The model that the language, or the source, asks for."""
@@ -279,7 +281,7 @@ class VectorMetric(Metric, Generic[Representation]):
     @property
     def unused(self) -> Mapping[str, str]:
         """A stride belongs to windows."""
-        reason = "is the step of windows, and the recipe has none (window=)"
+        reason = "has no effect without windows (window=)"
         return {"stride": reason} if self.window == NO_WINDOWS else {}
 
     @property

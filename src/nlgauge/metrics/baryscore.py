@@ -108,7 +108,7 @@ class BaryScore(VectorMetric[Cloud]):
     measures: str = option(
         "W",
         NameList(*MEASURES),
-        help="W (exact), SD_r (entropic)",
+        help="measures to compute; W: exact transport, SD_r: entropic with regularisation r",
         in_profile=False,
     )
     idf: str = idf_option(BY_PROFILE)

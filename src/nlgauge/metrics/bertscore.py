@@ -100,12 +100,14 @@ class BERTScore(VectorMetric[Cloud]):
     citation: ClassVar[str] = cite("zhang2020bertscore")
 
     layer: int | None = option(
-        None, Int(0, word="default", note="the embeddings"), help="layer whose vectors are compared"
+        None, Int(0, word="default", note="the embeddings"), help="model layer; default: tuned per model"
     )
     idf: str = idf_option("none")
-    multiref: str = option("best-f", Choice("best-f", "best-each", "mean"), help="rule for several references")
-    rescale: str = option("no", BaselineChoice(), help="rescaling with a baseline; yes: the shipped one")
-    stopwords: str = option("none", StopwordList(), help="words that are dropped", optional=True)
+    multiref: str = option("best-f", Choice("best-f", "best-each", "mean"), help="how to combine several references")
+    rescale: str = option(
+        "no", BaselineChoice(), help="rescaling with a baseline; yes: the one shipped for the model"
+    )
+    stopwords: str = option("none", StopwordList(), help="words to drop", optional=True)
 
     def layers(self, encoder: Encoder) -> tuple[int, ...]:
         return (chosen_layer(self.layer, encoder),)

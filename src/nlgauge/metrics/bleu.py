@@ -153,21 +153,21 @@ class BLEU(SacreBLEUMetric):
 
     derived_fields: ClassVar[tuple[str, ...]] = ("tokenize_engine", "sacrebleu")
 
-    case: str = option("mixed", Choice("mixed", "lower"), help="lower: compare in lower case")
+    case: str = option("mixed", Choice("mixed", "lower"), help="lower: ignore case")
     tokenize: str = option(
         "",
         Text("a tokenizer of sacrebleu: 13a, intl, char, none, zh, ...", empty=True),
-        help="tokenizer of BLEU",
+        help="sacrebleu tokenizer",
         unset="by language, else 13a",
     )
     lang: str = option(
         "",
         Text("a language code such as en", empty=True),
-        help="language of the texts: chooses zh, ja-mecab or ko-mecab where no tokenizer is named, else 13a",
+        help="language of the texts; selects the default tokenizer: zh, ja-mecab, ko-mecab, or 13a for all others",
         signed=False,
         unset="none",
     )
-    smooth: str = option("exp", Choice("exp", "floor", "add-k", "none"), help="smoothing of BLEU")
+    smooth: str = option("exp", Choice("exp", "floor", "add-k", "none"), help="smoothing method")
 
     def resolve(self) -> None:
         """The tokenizer that the language asks for."""
@@ -191,7 +191,7 @@ class BLEU(SacreBLEUMetric):
         module, extra = _PACKAGES.get(_TOKENIZERS[code], ("", ""))
         if module and importlib.util.find_spec(module) is None:
             use += f", which needs: pip install '{extra}'; or use bleu:tokenize=char"
-        return f"references look {name}, but bleu:tokenize={self.tokenize} splits them at spaces only; {use}"
+        return f"references look {name}, but bleu:tokenize={self.tokenize} splits only at spaces; {use}"
 
     @property
     def _formula(self) -> str:
@@ -226,5 +226,5 @@ class BLEU(SacreBLEUMetric):
                 )
             else:
                 why = " ".join(str(error).split())
-                msg = f"tokenizer {self.tokenize!r} of sacrebleu cannot be used here: {why}"
+                msg = f"sacrebleu tokenizer {self.tokenize!r} is not available: {why}"
             raise MissingExtraError(msg) from error

@@ -49,7 +49,7 @@ from nlgauge.metrics.parts import cite
 
 @dataclass(frozen=True, kw_only=True)
 class ChrF(SacreBLEUMetric):
-    """Character n-gram F; with `words=2` it is chrF++."""
+    """F-score of character n-grams; `words=2` gives chrF++."""
 
     name: ClassVar[str] = "chrf"
     components: ClassVar[tuple[str, ...]] = ("chrf",)
@@ -57,8 +57,8 @@ class ChrF(SacreBLEUMetric):
     citation: ClassVar[str] = cite("popovic-2015-chrf")
 
     chars: int = option(6, Int(1), help="longest character n-gram")
-    words: int = option(0, Int(0), help="longest word n-gram; 2 makes it chrF++")
-    beta: int = option(2, Int(1), help="weight of recall")
+    words: int = option(0, Int(0), help="longest word n-gram; 2: chrF++")
+    beta: int = option(2, Int(1), help="weight of recall relative to precision")
 
     @property
     def _formula(self) -> str:

@@ -123,7 +123,7 @@ def connectivity(foci: Foci, sentences: int, *, weighted: bool = False, average:
 
 @dataclass(frozen=True, kw_only=True)
 class LC(AnnotatedTextMetric):
-    """Lexical cohesion: how many of the words that a text uses come again."""
+    """Lexical cohesion: share of the nouns of a text that are repeated."""
 
     name: ClassVar[str] = "lc"
     components: ClassVar[tuple[str, ...]] = ("lc",)
@@ -137,7 +137,7 @@ class LC(AnnotatedTextMetric):
     devices: str = option(
         BY_PROFILE,
         Choice("nouns", "content"),
-        help="what is counted: nouns of all nouns, by lemma, or content words of all words (D6.9)",
+        help="words to count; nouns: out of all nouns, by lemma; content: content words out of all words",
     )
 
     def score_texts(self, hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> SystemResult:
@@ -150,7 +150,7 @@ class LC(AnnotatedTextMetric):
 
 @dataclass(frozen=True, kw_only=True)
 class RC(AnnotatedTextMetric):
-    """Repetition: how often those words are mentioned."""
+    """Repetition: mentions of repeated nouns per noun."""
 
     name: ClassVar[str] = "rc"
     components: ClassVar[tuple[str, ...]] = ("rc",)
@@ -173,7 +173,7 @@ class RC(AnnotatedTextMetric):
 
 @dataclass(frozen=True, kw_only=True)
 class EntityGraph(AnnotatedTextMetric):
-    """The graph of sentences that share a noun: the nearer they stand, the more."""
+    """Coherence as a graph of sentences linked by shared nouns; closer sentences count more."""
 
     name: ClassVar[str] = "entity-graph"
     components: ClassVar[tuple[str, ...]] = ("connectivity",)
@@ -187,7 +187,7 @@ class EntityGraph(AnnotatedTextMetric):
     average: str = option(
         BY_PROFILE,
         Choice("sentences", "entries"),
-        help="what the sum over the graph is divided by: sentences, or entries of its matrix (D6.8)",
+        help="divisor of the sum over the graph: number of sentences, or of matrix entries",
     )
 
     def score_texts(self, hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> SystemResult:
@@ -200,7 +200,7 @@ class EntityGraph(AnnotatedTextMetric):
 
 @dataclass(frozen=True, kw_only=True)
 class LexicalGraph(AnnotatedTextMetric):
-    """The graph of sentences that share an entity: nouns of like word vectors."""
+    """Coherence as a graph of sentences linked by nouns with similar word vectors."""
 
     name: ClassVar[str] = "lexical-graph"
     components: ClassVar[tuple[str, ...]] = EntityGraph.components
@@ -214,18 +214,18 @@ class LexicalGraph(AnnotatedTextMetric):
     vectors: str = option(
         "none",
         WordVectorFile("none"),
-        help="word vectors that make entities; they must be named",
+        help="word vectors used to find entities (required)",
         in_profile=False,
         required=True,
     )
-    threshold: float = option(0.7, Float(-1, 1), help="cosine above which two nouns are one entity")
+    threshold: float = option(0.7, Float(-1, 1), help="cosine above which two nouns belong to one entity")
     average: str = EntityGraph.same_option("average")
 
     @property
     def word_vectors(self) -> WordVectors:
         """The file, read once."""
         if self.vectors == "none":
-            msg = "lexical-graph joins nouns by word vectors, and none were given; name a file of them: vectors=FILE"
+            msg = "lexical-graph needs word vectors; set vectors=FILE"
             raise RecipeError(msg)
         return load_word_vectors(self.vectors)
 

@@ -79,7 +79,7 @@ class Document(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class DiscoScore(DiscoMetric[Document]):
-    """DS-Sent and DS-Focus of two documents, in one call; the latter is a distance."""
+    """DS-Sent and DS-Focus in one call; DS-Focus is a distance."""
 
     name: ClassVar[str] = "discoscore"
     components: ClassVar[tuple[str, ...]] = ("ds_sent", "ds_focus")

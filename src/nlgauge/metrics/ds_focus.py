@@ -179,7 +179,7 @@ def _lengths(vectors: NDArray[np.float64], squared: bool) -> NDArray[np.float64]
 
 @dataclass(frozen=True, kw_only=True)
 class DSFocus(DiscoMetric[FocusTable]):
-    """Distance between what two documents keep talking about: sums of the vectors of each focus's mentions."""
+    """Distance between the foci (nouns or entities) of two documents."""
 
     name: ClassVar[str] = "ds-focus"
     components: ClassVar[tuple[str, ...]] = ("precision", "recall", "f")
@@ -192,23 +192,27 @@ class DSFocus(DiscoMetric[FocusTable]):
     mentions: str = option(
         BY_PROFILE,
         Choice(*MENTIONS),
-        help="what counts as a mention: a noun, by its lemma, or a word spelt as one of the text's lemmas of nouns",
+        help="what counts as a mention; lemma: each noun; surface: each word spelt like the lemma of a noun",
     )
-    subwords: str = option(BY_PROFILE, Choice("last", "average"), help="pieces of a word that are kept")
-    lengths: str = option(
-        BY_PROFILE, Choice("unit", "own"), help="whether the vector of a mention is scaled to length 1"
+    subwords: str = option(
+        BY_PROFILE,
+        Choice("last", "average"),
+        help="word pieces to use: the last of each mention, or the average of all",
     )
-    distance: str = option(BY_PROFILE, Choice("norm", "squared"), help="distance between the vectors of a focus")
+    lengths: str = option(BY_PROFILE, Choice("unit", "own"), help="whether to scale mention vectors to length 1")
+    distance: str = option(
+        BY_PROFILE, Choice("norm", "squared"), help="distance between focus vectors: Euclidean norm or its square"
+    )
     unmatched: str = option(
         BY_PROFILE,
         Choice("ignored", "origin"),
-        help="a focus that one side lacks: ignored, or at the origin there",
+        help="treatment of a focus found in only one text; ignored: left out; origin: compared with a zero vector",
     )
-    min_mentions: int = option(1, Int(1), help="mentions in a text from which on a focus counts", in_profile=False)
+    min_mentions: int = option(1, Int(1), help="minimum mentions for a focus to count", in_profile=False)
     measure: str = option(
         "precision",
         Choice("precision", "recall", "f"),
-        help="what stands for the metric",
+        help="component reported as the score",
         in_profile=False,
     )
     focus: str = focus_option()

@@ -121,7 +121,7 @@ def unused_by(match: str) -> dict[str, str]:
     """Options that belong to statistics, where sentences are aligned."""
     if match == "statistics":
         return {}
-    reason = f"belongs to match=statistics, and sentences are compared by match={match}"
+    reason = f"has no effect with match={match} (only with match=statistics)"
     return dict.fromkeys(("statistics", "single_reference", "sentence_lengths"), reason)
 
 
@@ -155,7 +155,7 @@ class SentenceGraph:
 
 @dataclass(frozen=True, kw_only=True)
 class DSSent(DiscoMetric[SentenceGraph]):
-    """Similarity of two documents as graphs of sentences that share what they talk about."""
+    """Similarity of two documents as graphs of sentences linked by shared nouns or entities."""
 
     name: ClassVar[str] = "ds-sent"
     components: ClassVar[tuple[str, ...]] = ("score",)
@@ -168,33 +168,33 @@ class DSSent(DiscoMetric[SentenceGraph]):
     adjacency: str = option(
         "unweighted",
         Choice("unweighted", "weighted", "none"),
-        help="weight between sentences that share a focus: DS-Sent-U, DS-Sent-W (by how many foci), or no graph",
+        help="sentence graph; unweighted: DS-Sent-U; weighted by shared foci: DS-Sent-W; none: no graph",
         in_profile=False,
     )
     match: str = option(
         "statistics",
         Choice("statistics", "greedy", "optimal"),
-        help="how two sets of sentences are compared: by statistics of each, by greedy or by optimal alignment",
+        help="how to compare the sentences: by statistics of each text, by greedy or by optimal alignment",
         in_profile=False,
     )
     statistics: str = option(
         "mean+max+min+sum",
         NameList("mean", "max", "min", "sum"),
-        help="what is taken over the sentences of a text",
+        help="statistics taken over the sentences of a text",
         in_profile=False,
     )
     start_token: str = option(
         BY_PROFILE,
         Choice("first-sentence", "left-out"),
-        help="whether the token before a text ([CLS]) belongs to its first sentence",
+        help="whether the start token ([CLS]) belongs to the first sentence",
     )
     sentence_lengths: str = option(
-        BY_PROFILE, Choice("unit", "own"), help="whether the vector of a sentence is scaled to length 1"
+        BY_PROFILE, Choice("unit", "own"), help="whether to scale sentence vectors to length 1"
     )
     single_reference: str = option(
         BY_PROFILE,
         Choice("twice", "graph"),
-        help="a reference of one sentence: mean of cosines with it, counted twice, or a graph as any other",
+        help="one-sentence reference; twice: mean cosine with it, counted twice; graph: like any other",
     )
     focus: str = focus_option()
     vectors: str = vectors_option()

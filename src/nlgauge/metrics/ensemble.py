@@ -72,15 +72,15 @@ class Ensemble(CompositeMetric):
     main: ClassVar[str] = "score"
     citation: ClassVar[str] = cite("kaster-etal-2021-global")
 
-    norms: str = option(SHIPPED, NormsChoice(), help="means and deviations that members are standardised by")
+    norms: str = option(SHIPPED, NormsChoice(), help="means and standard deviations used to standardise the members")
 
     def check(self) -> None:
         super().check()
         for member in self.base_metrics:
             if member.whole_corpus:
                 msg = (
-                    f"{member.name} scales its scores over the corpus at hand, so that no frozen mean fits it; "
-                    f"freeze it first: {member.name}(bounds=bounds.json), made by 'nlgauge build bounds'"
+                    f"{member.name} scales its scores by the corpus, so frozen norms do not apply to it; "
+                    f"freeze its bounds with 'nlgauge build bounds' and use {member.name}(bounds=bounds.json)"
                 )
                 raise RecipeError(msg)
 

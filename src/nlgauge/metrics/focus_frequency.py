@@ -57,7 +57,7 @@ from nlgauge.text.annotation import AnnotatedText
 
 @dataclass(frozen=True, kw_only=True)
 class FocusFrequency(AnnotatedTextMetric):
-    """DS-Focus without an encoder: squared differences of how often nouns are mentioned; a distance."""
+    """DS-Focus without an encoder: squared differences of noun counts; a distance."""
 
     name: ClassVar[str] = "focus-frequency"
     components: ClassVar[tuple[str, ...]] = ("precision", "recall", "f")

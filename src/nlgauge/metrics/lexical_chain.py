@@ -57,7 +57,7 @@ from nlgauge.metrics.parts.foci import NO_NOUN, NO_TIES, Foci, foci_of
 
 @dataclass(frozen=True, kw_only=True)
 class LexicalChain(AnnotatedTextMetric):
-    """How far nouns that go through a reference go through the same sentences of the hypothesis."""
+    """Overlap of the lexical chains (repeated nouns) of hypothesis and reference."""
 
     name: ClassVar[str] = "lexical-chain"
     components: ClassVar[tuple[str, ...]] = ("overlap",)
@@ -65,7 +65,7 @@ class LexicalChain(AnnotatedTextMetric):
     notes: ClassVar[tuple[Note, ...]] = (NO_NOUN, NO_TIES)
     citation: ClassVar[str] = cite("gong-etal-2015-document")
 
-    multiref: str = option("best", Choice("best", "mean"), help="rule for several references")
+    multiref: str = option("best", Choice("best", "mean"), help="how to combine several references")
 
     def score_texts(self, hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> SystemResult:
         texts = list(dict.fromkeys([*hypotheses, *(text for group in references for text in group)]))

@@ -145,7 +145,7 @@ _OWNERS = {"exponents": "pmeans", "routing_step": "kde-routing", "routing_epsilo
 def unused_by(aggregation: str) -> dict[str, str]:
     """Options that belong to another aggregation, with the reason."""
     return {
-        name: f"belongs to aggregation={owner}, and the aggregation is {aggregation}"
+        name: f"has no effect with aggregation={aggregation} (only with aggregation={owner})"
         for name, owner in _OWNERS.items()
         if owner != aggregation
     }
@@ -217,7 +217,7 @@ class WordMover:
 
 @dataclass(frozen=True, kw_only=True)
 class MoverScore(VectorMetric[Cloud]):
-    """Exact transport between clouds of n-grams, layers joined by power means."""
+    """Optimal transport between clouds of n-gram vectors; layers are combined by power means."""
 
     name: ClassVar[str] = "moverscore"
     components: ClassVar[tuple[str, ...]] = ("score",)
@@ -228,29 +228,34 @@ class MoverScore(VectorMetric[Cloud]):
 
     profile: str = profile_option("v1", PROFILES)
     n: int | str = option(
-        1, Int(1, also=["sentence"]), help="tokens per n-gram; sentence: one point per text", in_profile=False
+        1,
+        Int(1, also=["sentence"]),
+        help="tokens per n-gram; sentence: the whole text is one n-gram",
+        in_profile=False,
     )
     aggregation: str = option(
         BY_PROFILE,
         Pattern(*AGGREGATIONS),
-        help="how layers become one vector per token",
+        help="how to combine layers into one vector per token",
     )
     exponents: str = option(
         "-inf+1+inf",
         NumberList(finite=False),
-        help="exponents of the power means (-inf the smallest, 1 the mean, inf the largest)",
+        help="exponents of the power means; -inf: minimum, 1: mean, inf: maximum",
     )
-    routing_step: float = option(
-        1.0, Float(1e-6, 1e6), help="how fast layers near the routed vector gain (alpha, D5.11)"
-    )
+    routing_step: float = option(1.0, Float(1e-6, 1e6), help="step size of layer routing (alpha)")
     routing_epsilon: float = option(
-        0.05, Float(1e-12, 1e6), help="change of the agreement below which routing stops (D5.11)"
+        0.05, Float(1e-12, 1e6), help="change of the agreement below which layer routing stops"
     )
     idf: str = idf_option(BY_PROFILE)
-    subwords: str = option(BY_PROFILE, Choice(*SUBWORDS), help="pieces of a word that are kept")
-    punctuation: str = option(BY_PROFILE, Choice(*PUNCTUATION), help="whether punctuation is dropped")
-    stopwords: str = option("none", StopwordList(), help="words that are dropped")
-    specials: str = option("keep", Choice(*SPECIALS), help="special tokens such as [CLS]: keep is as published")
+    subwords: str = option(
+        BY_PROFILE, Choice(*SUBWORDS), help="word pieces to keep: the first of each word, all, or their average"
+    )
+    punctuation: str = option(BY_PROFILE, Choice(*PUNCTUATION), help="whether to drop punctuation tokens")
+    stopwords: str = option("none", StopwordList(), help="words to drop")
+    specials: str = option(
+        "keep", Choice(*SPECIALS), help="whether to keep special tokens such as [CLS] (published: keep)"
+    )
     solver: str = solver_option()
     multiref: str = multiref_option()
 

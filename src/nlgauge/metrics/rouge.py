@@ -88,9 +88,9 @@ class _Rouge(TextMetric):
     derived_fields: ClassVar[tuple[str, ...]] = ("stemmer_engine", "rouge_score")
     citation: ClassVar[str] = cite("lin-2004-rouge")
 
-    stemmer: str = option("yes", Choice("yes", "no"), help="whether words are stemmed (Porter's stemmer)")
-    multiref: str = option("mean", Choice("mean", "best"), help="rule for several references")
-    measure: str = option("f1", Choice("f1", "recall", "precision"), help="what stands for the metric")
+    stemmer: str = option("yes", Choice("yes", "no"), help="whether to stem words (Porter stemmer)")
+    multiref: str = option("mean", Choice("mean", "best"), help="how to combine several references")
+    measure: str = option("f1", Choice("f1", "recall", "precision"), help="component reported as the score")
 
     @property
     def main(self) -> str:  # type: ignore[override]  # the caller's choice
@@ -136,21 +136,21 @@ def _words(stem: bool) -> _Words:
 
 
 class Rouge1(_Rouge):
-    """ROUGE-1: words."""
+    """ROUGE-1: overlap of words."""
 
     name: ClassVar[str] = "rouge1"
     kind: ClassVar[str] = "rouge1"
 
 
 class Rouge2(_Rouge):
-    """ROUGE-2: pairs of words."""
+    """ROUGE-2: overlap of word pairs."""
 
     name: ClassVar[str] = "rouge2"
     kind: ClassVar[str] = "rouge2"
 
 
 class RougeL(_Rouge):
-    """ROUGE-L: the longest common subsequence of words."""
+    """ROUGE-L: longest common subsequence of words."""
 
     name: ClassVar[str] = "rougel"
     kind: ClassVar[str] = "rougeL"

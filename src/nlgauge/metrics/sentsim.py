@@ -144,7 +144,7 @@ DISTANCES = frozenset({"wmd", "wmdo", "smd"})
 
 @dataclass(frozen=True, kw_only=True)
 class SentSim(VectorMetric[TextParts]):
-    """Sentence vectors and token vectors, each part scaled over the corpus or by frozen bounds.
+    """Similarity of sentence vectors combined with the similarity of token vectors, against the source.
 
     >>> SentSim(combine="sss+bertscore").components
     ('sentsim', 'sss', 'bertscore')
@@ -156,19 +156,30 @@ class SentSim(VectorMetric[TextParts]):
     empty_value: ClassVar[float | None] = None
     citation: ClassVar[str] = cite("song-etal-2021-sentsim")
 
-    against: str = option("source", Choice("source", "refs"), help="what a text is compared with", signed=False)
-    combine: str = option("sss+wmd", NameList(*PARTS), help="parts that are joined")
-    weighting: str = option("equal", NumberList(word="equal"), help="weight of each part")
+    against: str = option(
+        "source",
+        Choice("source", "refs"),
+        help="compare the hypotheses with sources or with references",
+        signed=False,
+    )
+    combine: str = option("sss+wmd", NameList(*PARTS), help="similarity parts to combine")
+    weighting: str = option("equal", NumberList(word="equal"), help="weights of the parts, in their order")
     distance_as: str = option(
         "one-minus",
         Choice("one-minus", "negative"),
-        help="a distance B enters as e^(1-B), or as e^-B (first release)",
+        help="how a distance B enters the sum; one-minus: e^(1-B); negative: e^-B, as in the first release",
     )
-    wmdo_matches: str = option("flow", Choice("flow", "words"), help="matches of wmdo: from the flow, or equal words")
+    wmdo_matches: str = option(
+        "flow", Choice("flow", "words"), help="word matches for wmdo: from the transport flow, or equal words"
+    )
     solver: str = solver_option()
-    layer: int | None = option(None, Int(0, word="default"), help="layer whose vectors are compared")
-    sentence: str = option("", SentenceModelName(), help="model of sentence vectors", unset="the model")
-    bounds: str = option("corpus", BoundsChoice(), help="what parts are scaled by")
+    layer: int | None = option(None, Int(0, word="default"), help="model layer; default: tuned per model")
+    sentence: str = option("", SentenceModelName(), help="sentence embedding model", unset="same as model")
+    bounds: str = option(
+        "corpus",
+        BoundsChoice(),
+        help="range that scales each part to 0 ... 1; corpus: lowest and highest value of this run",
+    )
 
     @property
     def components(self) -> tuple[str, ...]:  # type: ignore[override]  # by what was asked for
@@ -187,7 +198,7 @@ class SentSim(VectorMetric[TextParts]):
         needs = {"wmdo_matches": {"wmdo"}, "distance_as": DISTANCES, "layer": tokens, "max_tokens": tokens}
         needs |= {"prefix_space": tokens, "transforms": tokens, "solver": {"wmd", "wmdo"}}
         return dict(super().unused) | {
-            name: f"belongs to {' or '.join(sorted(parts))}, and the parts are {self.combine!r}"
+            name: f"has no effect with combine={self.combine} (only with {' or '.join(sorted(parts))})"
             for name, parts in (needs | {"sentence": frozenset({"sss"})}).items()
             if not parts & set(self.components)
         }

@@ -127,7 +127,7 @@ class Translation(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class XMoverScore(VectorMetric[Translation]):
-    """Transport of n-grams, or sentence vectors, and the fluency of a language model; against the source."""
+    """Transport of n-grams between source and translation, plus the fluency of the translation."""
 
     name: ClassVar[str] = "xmoverscore"
     main: ClassVar[str] = "score"
@@ -135,21 +135,26 @@ class XMoverScore(VectorMetric[Translation]):
     profiles: ClassVar[Mapping[str, Profile]] = PROFILES
     citation: ClassVar[str] = cite("zhao-etal-2020-limitations")
 
-    against: str = option("source", Choice("source", "refs"), help="what a text is compared with", signed=False)
+    against: str = option(
+        "source",
+        Choice("source", "refs"),
+        help="compare the hypotheses with sources or with references",
+        signed=False,
+    )
     profile: str = profile_option("2020", PROFILES)
     unit: str = option(
         "word",
         Choice("word", "sentence"),
-        help="transport of n-grams, or sentence vectors",
+        help="word: transport of n-grams; sentence: cosine of sentence vectors",
         in_profile=False,
     )
     n: int | str = option(BY_PROFILE, Int(1), help="tokens per n-gram", in_profile=False)
-    trim: float = option(BY_PROFILE, Float(0, 1), help="share of the flow's smallest masses that is dropped")
+    trim: float = option(BY_PROFILE, Float(0, 1), help="share of the smallest transport masses to drop")
     sentence: str = option(
-        "", SentenceModelName(), help="model of sentence vectors", unset="the model", in_profile=False
+        "", SentenceModelName(), help="sentence embedding model", unset="same as model", in_profile=False
     )
-    lm: str = option("none", LanguageModelName(), help="language model of the fluency term", in_profile=False)
-    lm_weight: float = option(0.1, Float(), help="weight of the fluency term, .1 by the authors")
+    lm: str = option("none", LanguageModelName(), help="language model for the fluency term", in_profile=False)
+    lm_weight: float = option(0.1, Float(), help="weight of the fluency term (published: 0.1)")
     aggregation: str = MoverScore.same_option("aggregation")
     exponents: str = MoverScore.same_option("exponents")
     routing_step: float = MoverScore.same_option("routing_step")
@@ -171,7 +176,8 @@ class XMoverScore(VectorMetric[Translation]):
         """Trimming is of an exact flow."""
         if self.unit == "word" and self.trim and self.solver != EXACT:
             msg = (
-                f"trim={self.trim:g} drops masses of the exact flow, and solver={self.solver!r} has none; give trim=0"
+                f"trim={self.trim:g} needs the exact flow, which solver={self.solver} does not compute; "
+                "set trim=0 or solver=exact"
             )
             raise RecipeError(msg)
 
@@ -180,11 +186,11 @@ class XMoverScore(VectorMetric[Translation]):
         """Options of the other unit, and of a language model that is not there."""
         unused = dict(super().unused) | unused_by(self.aggregation)
         if self.unit == "word":
-            unused["sentence"] = "is the model of unit=sentence, and the unit is word"
+            unused["sentence"] = "has no effect with unit=word (only with unit=sentence)"
         else:
-            unused |= dict.fromkeys(_WORD_OPTIONS, "is about n-grams, and unit=sentence has none")
+            unused |= dict.fromkeys(_WORD_OPTIONS, "has no effect with unit=sentence (only with unit=word)")
         if self.lm == "none":
-            unused["lm_weight"] = "weighs a language model, and none is named (lm=)"
+            unused["lm_weight"] = "has no effect without a language model (lm=)"
         return unused
 
     def layers(self, encoder: Encoder) -> tuple[int, ...]:

@@ -79,14 +79,14 @@ class Baseline:
     def check_fits(self, encoder: Encoder, language: str, *, path: str) -> None:
         """Refuse a baseline of other weights, of another precision, or of another language than the one named."""
         if language and base_language(language) != base_language(self.language):
-            msg = f"baseline {path!r} is for language {self.language!r}, but lang={language!r} was asked for"
+            msg = f"baseline {path!r} is for language {self.language!r}, not for lang={language!r}"
             raise BaselineError(msg)
         made, asked = self.header.get("weights", ""), vectors_digest(encoder)
         precisions = other_precision(made, asked)
         if precisions is not None:
             msg = (
-                f"baseline {path!r} was made in {precisions[0]}, and these scores are in {precisions[1]}: scores of "
-                f"different precision do not compare; {_build(precisions[1])}"
+                f"baseline {path!r} was made in {precisions[0]}, but these scores are in {precisions[1]}, "
+                f"and different precisions are not comparable; {_build(precisions[1])}"
             )
             raise BaselineError(msg)
         if made != asked:
@@ -125,7 +125,7 @@ class Baseline:
                 msg = f"{source!r}, row {number}: a baseline is a mean cosine below 1, got {line!r}"
                 raise FileFormatError(msg)
             if layer in rows:
-                msg = f"{source!r}, row {number}: layer {layer} has a row already"
+                msg = f"{source!r}, row {number}: layer {layer} appears twice"
                 raise FileFormatError(msg)
             rows[layer] = (precision, recall, f1)
         if not table or table[0] != _COLUMNS or not rows:
@@ -148,7 +148,7 @@ class Baseline:
             )
             raise BaselineError(msg) from error
         except (OSError, UnicodeDecodeError) as error:
-            why = "it is not a text" if isinstance(error, UnicodeDecodeError) else error.strerror or error
+            why = "it is not a text file" if isinstance(error, UnicodeDecodeError) else error.strerror or error
             msg = f"baseline file {str(path)!r} cannot be read: {why}"
             raise FileFormatError(msg) from error
         return cls.parse(text, source=str(path))
@@ -163,9 +163,9 @@ class Baseline:
         precision = signed_precision(encoder.engine)
         if known and precision != DEFAULT_PRECISION:
             msg = (
-                f"the baselines shipped for model {encoder.model!r} were made in {DEFAULT_PRECISION}, and these "
-                f"scores are in {precision}: scores of different precision do not compare; {_build(precision)} "
-                "and pass rescale=FILE"
+                f"the baselines shipped for model {encoder.model!r} were made in {DEFAULT_PRECISION}, but these "
+                f"scores are in {precision}, and different precisions are not comparable; {_build(precision)} "
+                "and set rescale=FILE"
             )
             raise BaselineError(msg)
         fitting = [baseline for baseline in known if not language or baseline.language == base_language(language)]
@@ -174,8 +174,8 @@ class Baseline:
         languages = ", ".join(baseline.language for baseline in known) or "none"
         wanted = f"language {language!r}" if language else "its language"
         msg = (
-            f"no baseline is shipped for model {encoder.model!r} and {wanted} (shipped for this model: {languages}); "
-            "build one with 'nlgauge build baseline --corpus SENTENCES -o FILE' and pass rescale=FILE"
+            f"no baseline is shipped for model {encoder.model!r} and {wanted} (available languages: {languages}); "
+            "build one with 'nlgauge build baseline --corpus SENTENCES -o FILE' and set rescale=FILE"
         )
         raise BaselineError(msg)
 
@@ -266,8 +266,8 @@ def build_baseline(
         raise InputError(msg)
     if min(len(distinct), pairs) < _ENOUGH:
         msg = (
-            f"a baseline of {len(distinct)} sentences and {pairs} pairs is uncertain, and so is every score that is "
-            f"rescaled with it; take at least {_ENOUGH} of each"
+            f"a baseline from {len(distinct)} sentences and {pairs} pairs is imprecise, and so are all scores "
+            f"rescaled with it; use at least {_ENOUGH} of each"
         )
         warnings.warn(msg, DataWarning, stacklevel=2)
     hypotheses, references = random_pairs(distinct, pairs, seed)

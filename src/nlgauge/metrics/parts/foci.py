@@ -42,9 +42,9 @@ from nlgauge.vectors.transport import check_size, squared_distances
 NO_NOUN = declare_note(
     Note(
         "no_noun",
-        "segments in which a text had no noun, so that a metric of nouns gave 0",
-        "no noun in a text; {metric} is 0 there",
-        "a text has no noun, so a metric of nouns gives 0",
+        "segments with a text without nouns, scored 0 by noun-based metrics",
+        "a text has no nouns; {metric} is 0 there",
+        "a text has no nouns, so noun-based metrics give 0",
         NoNounWarning,
     )
 )
@@ -52,7 +52,7 @@ NO_FOCUS = declare_note(
     Note(
         "no_focus",
         "segments that share no focus with any of their references",
-        "no focus in common with any reference",
+        "the hypothesis shares no focus with any reference",
         "the texts share no focus",
         NoFocusWarning,
     )
@@ -60,17 +60,19 @@ NO_FOCUS = declare_note(
 NO_TIES = declare_note(
     Note(  # usual in short texts, and no reason for a warning
         "no_ties",
-        "segments with a text no two sentences of which share a focus (one sentence, no noun, ...)",
-        "no two sentences of a text share a focus",
-        "no two sentences of a text share a focus",
+        "segments with a text in which no two sentences share a focus (one sentence, no nouns, ...)",
+        "a text has no two sentences that share a focus",
+        "a text has no two sentences that share a focus",
     )
 )
 
 
 def describe_no_focus(unmatched: str) -> str:
-    """What a warning says where foci without a counterpart are treated like this."""
+    """The warning about segments without a common focus, by the option `unmatched`."""
     what = (
-        "the distance is 0 there, the best value" if unmatched == "ignored" else "each focus is moved to the origin"
+        "the distance is 0 there, the best value"
+        if unmatched == "ignored"
+        else "each focus is compared with a zero vector"
     )
     return f"{NO_FOCUS.message}; {what} (unmatched={unmatched})"
 
@@ -368,7 +370,7 @@ def threshold_option(*, of: str = "") -> Any:
     return option(
         BY_PROFILE,
         Float(-1, 1),
-        help=f"nouns whose word vectors have a cosine above it are one entity{of}",
+        help=f"cosine above which two nouns belong to one entity{of}",
     )
 
 
@@ -377,7 +379,7 @@ def focus_option() -> Any:
     return option(
         "nn",
         Choice("nn", "entity"),
-        help="what a focus is: a noun, or nouns whose word vectors are close",
+        help="what a focus is; nn: a noun; entity: nouns with similar word vectors",
         in_profile=False,
     )
 
@@ -387,7 +389,7 @@ def vectors_option() -> Any:
     return option(
         "layer-0",
         WordVectorFile("layer-0"),
-        help="word vectors that make entities; layer-0: the encoder's own",
+        help="word vectors used to find entities; layer-0: the encoder's own",
         in_profile=False,
     )
 
@@ -397,7 +399,7 @@ def layer_option() -> Any:
     return option(
         None,
         Int(0, word="two-thirds"),
-        help="layer whose vectors are compared; two-thirds: layer 8 of 12, as published",
+        help="model layer; two-thirds: layer 8 of 12, as published",
         in_profile=False,
     )
 
@@ -422,7 +424,7 @@ class DiscoMetric(VectorMetric[Representation]):
         if self.focus == "entity":
             return super().unused
         names = [name for name in ("threshold", "sent_threshold", "vectors") if name in self.options()]
-        reason = f"belongs to focus=entity, and the focus is {self.focus}"
+        reason = f"has no effect with focus={self.focus} (only with focus=entity)"
         return dict(super().unused) | dict.fromkeys(names, reason)
 
     def layers(self, encoder: Encoder) -> tuple[int, ...]:

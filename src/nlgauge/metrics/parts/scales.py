@@ -86,9 +86,8 @@ class Bounds(FrozenTable):
         for name, (low, high) in self.ranges.items():
             if not low < high:
                 msg = (
-                    f"sentsim scales {name!r} by its range over the corpus, and all {self.pairs} are {low:g}; "
-                    "score more pairs in one call, or with the bounds of others: bounds=FILE "
-                    "(made by 'nlgauge build bounds')"
+                    f"sentsim cannot scale {name!r} by its range: all {self.pairs} values are {low:g}; "
+                    "score more pairs in one call, or set bounds=FILE (made by 'nlgauge build bounds')"
                 )
                 raise InputError(msg)
 
@@ -129,8 +128,8 @@ class Bounds(FrozenTable):
             mine, theirs = recipe.get(key, absent), self.made_with.get(key, absent)
             if mine != theirs:
                 msg = (
-                    f"bounds file {path!r} was made with {key} {theirs}, and the score has {mine}; "
-                    "calibrate with the recipe that you score with"
+                    f"bounds file {path!r} was made with {key} {theirs}, but this recipe has {mine}; "
+                    "build it again with this recipe ('nlgauge build bounds')"
                 )
                 raise InputError(msg)
 
@@ -180,7 +179,7 @@ class BoundsChoice(Resource):
             if corpus.whole is None and len(corpus) * len(corpus.systems) < 2:
                 msg = (
                     "sentsim scales its parts by their range over the corpus, so it needs at least 2 pairs, got 1; "
-                    "a single pair can be scored with the bounds of a larger corpus: bounds=FILE"
+                    "for a single pair, set bounds=FILE to the bounds of a larger corpus"
                 )
                 raise InputError(msg)
             return Loaded("corpus", None)
@@ -254,12 +253,12 @@ class Norms(FrozenTable):
         found = min((_differences(one.recipe, recipe) for one in near), key=len, default=None)
         if found is None:
             known = ", ".join(dict.fromkeys(one.metric for one in self.members))
-            why = f"it has {known or 'no metric'}"
+            why = f"metrics in it: {known or 'none'}"
         else:
             why = "; ".join(f"{key}: {theirs} there, {mine} here" for key, theirs, mine in found[:3])
         msg = (
-            f"norms {name!r} have no mean and deviation for member {signature.metric} as it is here ({why}); "
-            "make them with 'nlgauge build norms -o FILE' and pass norms=FILE"
+            f"norms {name!r} have no entry for member {signature.metric} with this recipe ({why}); "
+            "build your own with 'nlgauge build norms -o FILE' and set norms=FILE"
         )
         raise InputError(msg)
 
@@ -304,16 +303,16 @@ def _member(record: Mapping[str, Any]) -> MemberNorms:
 
 def _moments(metric: str, values: NDArray[np.float64]) -> tuple[float, float]:
     if len(values) < 2:
-        msg = f"a deviation needs at least 2 scores, got {len(values)} of {metric}"
+        msg = f"norms need at least 2 scores per metric, got {len(values)} of {metric}"
         raise InputError(msg)
     if not np.isfinite(values).all():
         row = int(np.flatnonzero(~np.isfinite(values))[0])
-        msg = f"score {row} of {metric} is {values[row]}; norms are of finite scores only"
+        msg = f"norms need finite scores, but score {row} of {metric} is {values[row]}"
         raise InputError(msg)
     mean, deviation = float(values.mean()), float(values.std())
     # Rounding leaves a deviation of some 1e-16 where all scores are the same.
     if deviation <= 1e-12 * max(1.0, abs(mean)):
-        msg = f"all {len(values)} scores of {metric} are {mean:g}, so that it tells nothing apart; leave it out"
+        msg = f"all {len(values)} scores of {metric} are {mean:g}, so it cannot be standardised; leave it out"
         raise InputError(msg)
     return mean, deviation
 

@@ -38,7 +38,7 @@ class SolverName(Kind):
     @property
     def values(self) -> str:
         """The names."""
-        return f"{EXACT}, {RELAXED}, or {SINKHORN}R with a regularisation R above 0 ({SINKHORN}0.1)"
+        return f"{EXACT}, {RELAXED}, or {SINKHORN}R with a regularisation R above 0, such as {SINKHORN}0.1"
 
     def check(self, value: Any) -> str:
         """One of the names, a regularisation as short as it can be."""
@@ -61,7 +61,10 @@ class Problem:
     def costs(self) -> NDArray[np.float64]:
         """From each point of x to each of y."""
         check_size(
-            len(self.x), len(self.y), what="transport", instead="the bound solver=relaxed needs no such matrix"
+            len(self.x),
+            len(self.y),
+            what="transport",
+            instead="use the lower bound solver=relaxed, which needs no such matrix",
         )
         return self.cost_between(self.x, self.y)
 
@@ -107,11 +110,11 @@ def solver_option() -> Any:
     return option(
         EXACT,
         SolverName(),
-        help="how transport is solved: exact; relaxed is a lower bound; sinkhorn-R is entropic with regularisation R",
+        help="transport solver; relaxed: fast lower bound; sinkhorn-R: entropic with regularisation R",
         optional=True,
     )
 
 
 def multiref_option() -> Any:
     """The rule for several references that `VectorMetric.finish` follows."""
-    return option("mean", Choice("mean", "best"), help="rule for several references; mean is as published")
+    return option("mean", Choice("mean", "best"), help="how to combine several references (published: mean)")
