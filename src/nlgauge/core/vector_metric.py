@@ -230,9 +230,7 @@ class VectorMetric(Metric, Generic[Representation]):
         signed=False,
         unset="en",
     )
-    against: str = option(
-        "refs", Choice("refs", "source"), help="compare the hypotheses with references or with sources", signed=False
-    )
+    against: str = option("refs", Choice("refs", "source"), help="texts to compare with", signed=False)
     src_lang: str = option(
         "",
         Text("a language code such as de", empty=True, lower=True),

@@ -5,8 +5,8 @@ What it computes
 
     chrF = 100 (1 + b^2) P R / (b^2 P + R)         P, R: averages over n-grams of 1 to 6 characters, b = 2
 
-Spaces do not count. Orders that a text is too short for are left out. With `words=2` word n-grams of one and two
-words count as further orders: chrF++.
+Spaces are ignored. Orders longer than a text are left out. With `words=2`, word n-grams of one and two words count as
+further orders: chrF++.
 
 Worked example
 --------------

@@ -1,14 +1,14 @@
-"""LC, RC and graphs of sentences: how much of a hypothesis is held together by repeated words.
+"""LC, RC and sentence graphs: how strongly repeated words connect the sentences of a hypothesis.
 
 What it computes
 ----------------
 
     lc              share of nouns that are mentioned more than once
-    rc              mentions of these per noun
+    rc              mentions of these nouns, per noun
     entity-graph    sum over sentences i < j that share a noun of 1/(j-i), divided by the number of sentences
     lexical-graph   the same for sentences with nouns of similar word vectors
 
-All look at the hypothesis alone.
+All read the hypothesis only.
 
 Worked example
 --------------
@@ -24,8 +24,8 @@ share the cat, which makes an edge of weight 1 for two sentences.
 Profiles and deviations
 -----------------------
 
-Profile `released` is the code that came with DiscoScore, `paper` what the papers describe (D6.8, D6.9). The authors
-expect higher scores for better texts. On SummEval higher scores go with worse texts (D6.16).
+Profile `released` is the code released with DiscoScore, `paper` follows the papers (D6.8, D6.9). The authors expect
+higher scores for better texts. On SummEval, texts with higher scores are worse (D6.16).
 
 Relations
 ---------
@@ -79,7 +79,7 @@ _NO_WORDS = ("PUNCT", "SYM", "SPACE")
 
 
 class Devices(NamedTuple):
-    """Lexical cohesion devices of a text, which are words that come again, and what they are a part of."""
+    """Counts of the lexical cohesion devices (repeated words) of a text, and of all its words."""
 
     lemmas: int
     of_lemmas: int
@@ -88,29 +88,29 @@ class Devices(NamedTuple):
 
     @property
     def cohesion(self) -> float:
-        """LC; 0 for a text without words to count."""
+        """LC; 0 if there are no words to count."""
         return self.lemmas / self.of_lemmas if self.of_lemmas else 0.0
 
     @property
     def repetition(self) -> float:
-        """RC; 0 for a text without words to count."""
+        """RC; 0 if there are no words to count."""
         return self.mentions / self.of_mentions if self.of_mentions else 0.0
 
 
 def devices(text: AnnotatedText, words: str = "nouns") -> Devices:
-    """What of a text repeats: nouns of its nouns (released), or content words of all words (paper, D6.9)."""
+    """Count repeated nouns out of all nouns (released), or repeated content words out of all words (paper, D6.9)."""
     if words == "nouns":
         counts = Counter({lemma: len(mentions) for lemma, mentions in noun_sentences(text).items()})
-        again = [count for count in counts.values() if count > 1]
-        return Devices(len(again), len(counts), sum(again), len(counts))
+        repeated = [count for count in counts.values() if count > 1]
+        return Devices(len(repeated), len(counts), sum(repeated), len(counts))
     every = [word for sentence in text.sentences for word in sentence.words if word.upos not in _NO_WORDS]
     content = Counter(word.lemma.lower() for word in every if word.upos in _CONTENT)
-    again = [count for count in content.values() if count > 1]
-    return Devices(len(again), len({word.lemma.lower() for word in every}), sum(again), len(every))
+    repeated = [count for count in content.values() if count > 1]
+    return Devices(len(repeated), len({word.lemma.lower() for word in every}), sum(repeated), len(every))
 
 
 def connectivity(foci: Foci, sentences: int, *, weighted: bool = False, average: str = "entries") -> float:
-    """How far foci tie sentences together: the average of the adjacency matrix (CONN); 0 without a sentence.
+    """Average of the adjacency matrix of the sentences (CONN); 0 for a text without sentences.
 
     >>> connectivity({"cat": (0, 2), "mat": (1, 2)}, 3), connectivity({"cat": (0, 2)}, 3, average="sentences")
     (0.16666666666666666, 0.16666666666666666)
@@ -223,7 +223,7 @@ class LexicalGraph(AnnotatedTextMetric):
 
     @property
     def word_vectors(self) -> WordVectors:
-        """The file, read once."""
+        """The word vectors of the file, which is read once."""
         if self.vectors == "none":
             msg = "lexical-graph needs word vectors; set vectors=FILE"
             raise RecipeError(msg)

@@ -5,7 +5,7 @@ What it computes
 
     SMD(x, y) = ||E(x_1^l) - E(y_1^l)||,   E(x_1^l) = sum_k idf(x_k) E(x_k)
 
-There is one point on each side, so there is nothing to optimise.
+Each text is one point, so there is nothing to optimise.
 
 Worked example
 --------------
