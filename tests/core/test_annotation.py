@@ -102,7 +102,7 @@ def test_metrics_of_one_process_annotate_a_text_once() -> None:
 
 @pytest.mark.filterwarnings("ignore::nlgauge.errors.LanguageWarning")
 def test_another_language_is_pointed_to_conllu() -> None:
-    with pytest.raises(RecipeError, match=r"'spacy-en' reads en, and the texts are 'de'; give CoNLL-U annotations"):
+    with pytest.raises(RecipeError, match=r"'spacy-en' reads en, but the texts are 'de'; use CoNLL-U annotations"):
         AnnotatedBERTScore(lang="de", model="minilm").score(["Hallo"], ["Hallo"])
 
 
@@ -111,9 +111,9 @@ GERMAN = ["Die Katzen sassen. Ein Hund bellte.", "Er ging."]
 
 @pytest.mark.parametrize("metric", ["ds-focus", "ds-sent", "discoscore"])
 def test_sources_are_not_annotated_as_english_unless_they_are_said_to_be(metric: str) -> None:
-    with pytest.raises(RecipeError, match=r"language of the sources is not given; use src_lang=en .*parses\.conllu"):
+    with pytest.raises(RecipeError, match=r"language of the sources is not set; set src_lang=en .*parses\.conllu"):
         nlgauge.score(HYPS, sources=GERMAN, metric=metric, against="source")
-    with pytest.raises(RecipeError, match=r"'spacy-en' reads en, and the sources are 'de'; give CoNLL-U annotations"):
+    with pytest.raises(RecipeError, match=r"'spacy-en' reads en, but the sources are 'de'; use CoNLL-U annotations"):
         nlgauge.score(HYPS, sources=GERMAN, metric=metric, against="source", src_lang="de")
     with pytest.raises(RecipeError, match="language of the sources is not given"):
         nlgauge.matrix(HYPS, GERMAN, metric=f"{metric}:against=source")
@@ -128,12 +128,12 @@ def test_english_sources_are_scored_as_references_would_be_and_replayed_by_signa
 
 
 def test_language_that_one_metric_names_counts_for_metrics_of_texts() -> None:
-    with pytest.raises(RecipeError, match="lc: annotator 'spacy-en' reads en, and the texts are 'de'"):
+    with pytest.raises(RecipeError, match="lc: annotator 'spacy-en' reads en, but the texts are 'de'"):
         nlgauge.score_systems({"a": GERMAN}, GERMAN, metric=["lc", "bertscore:model=muse"], lang="de")
 
 
 def test_corpus_is_not_explained_by_english_tags_of_foreign_sources() -> None:
-    with pytest.raises(RecipeError, match="bertscore: annotator 'spacy-en' reads en, and the sources are 'de'"):
+    with pytest.raises(RecipeError, match="bertscore: annotator 'spacy-en' reads en, but the sources are 'de'"):
         nlgauge.explain_corpus(HYPS, sources=GERMAN, metric="bertscore:against=source,model=muse", src_lang="de")
 
 
@@ -142,7 +142,7 @@ def test_spacy_folder_of_another_language_is_refused(tmp_path: Path) -> None:
 
     spacy.blank("de").to_disk(tmp_path / "de_blank")
     recipe = AnnotatedBERTScore(annotator=str(tmp_path / "de_blank"), lang="en", model="minilm")
-    with pytest.raises(RecipeError, match=r"de_blank' reads de, and the texts are 'en'"):
+    with pytest.raises(RecipeError, match=r"de_blank' reads de, but the texts are 'en'"):
         recipe.score(HYPS, REFS)
 
 

@@ -92,7 +92,7 @@ def test_a_changed_value_is_noticed_and_not_used(path: Path) -> None:
     value = json.loads(lines[2])["systems"]["fluent"]["values"][0][0][2]
     lines[2] = lines[2].replace(repr(value), "0.6943")
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    with pytest.warns(NlgaugeWarning, match=r"run\.state': line 3 was changed"):
+    with pytest.warns(NlgaugeWarning, match=r"run\.state': wrong checksum in line 3"):
         changed = Checkpoint(path)
     assert len(changed) == 2
     assert scores(ready, changed) == first
@@ -102,7 +102,7 @@ def test_a_changed_value_is_noticed_and_not_used(path: Path) -> None:
 @pytest.mark.parametrize("line", ['{"key": 3}', "[]", '{"sum": "0", "key": "0", "systems": {}}', "\x00"])
 def test_a_damaged_line_is_named_and_dropped(path: Path, line: str) -> None:
     path.write_text(f"{HEAD}{line}\n", encoding="utf-8")
-    with pytest.warns(NlgaugeWarning, match=r"run\.state': line 2 was changed"):
+    with pytest.warns(NlgaugeWarning, match=r"run\.state': wrong checksum in line 2"):
         assert len(Checkpoint(path)) == 0
     assert path.read_text(encoding="utf-8") == HEAD
 

@@ -42,12 +42,12 @@ def test_members_need_no_name() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("ensemble:bertscore", "joins at least two metrics"),
+        ("ensemble:bertscore", "needs at least two metrics"),
         ("ensemble:bertscore+", "members must be metrics joined by"),
         ("ensemble:bertscore+nope", "unknown metric 'nope'"),
-        ("ensemble:ensemble+chrf", "cannot be ensemble itself"),
-        ("ensemble:sentsim+chrf", "scales its scores over the corpus"),
-        ("ensemble:bertscore(layer=5+chrf", "a bracket is not closed"),
+        ("ensemble:ensemble+chrf", "ensemble cannot be a member of ensemble"),
+        ("ensemble:sentsim+chrf", "scales its scores by the corpus"),
+        ("ensemble:bertscore(layer=5+chrf", "unbalanced parentheses"),
         ("ensemble:bertscore(depth=5)+chrf", "has no option 'depth'"),
     ],
 )
@@ -88,5 +88,5 @@ def test_fields_of_members_have_their_number() -> None:
 def test_a_signature_of_other_fields_is_refused() -> None:
     with pytest.raises(SignatureError, match=r"has no field '1.chars'"):
         nlgauge.recipe_from_signature("ensemble|members:bertscore+chrf|norms:shipped[ab]|1.chars:6")
-    with pytest.raises(SignatureError, match="names no members"):
+    with pytest.raises(SignatureError, match="has no members"):
         nlgauge.recipe_from_signature("ensemble|norms:shipped[ab]")

@@ -68,8 +68,8 @@ def test_a_missing_model_that_a_language_chose_says_so(monkeypatch: pytest.Monke
         with pytest.raises(nlgauge.errors.ModelNotFoundError) as caught:
             nlgauge.score(["a"], ["b"], lang=language)
         message = str(caught.value)
-        assert message.startswith(f"lang={language!r} chose model 'bert-base-")
-        assert ("--model muse knows this language" in message) == offered
+        assert message.startswith(f"lang={language!r} selects model 'bert-base-")
+        assert ("--model muse supports this language" in message) == offered
     with pytest.raises(nlgauge.errors.ModelNotFoundError) as caught:
         nlgauge.score(["a"], ["b"], lang="de", model="no-such-model")
     assert "chose" not in str(caught.value)
@@ -102,5 +102,5 @@ def test_a_model_of_the_paper_has_its_layer_by_folder_and_by_config(
 
 def test_a_model_of_another_depth_is_not_that_of_the_paper(tmp_path: Path, own_cache: Path) -> None:
     folder = write_model(tmp_path / "bert-base-uncased", TINY["bert"])
-    with pytest.raises(RecipeError, match="no default layer for model 'bert-base-uncased'; choose one of 0 to 4"):
+    with pytest.raises(RecipeError, match="model 'bert-base-uncased' has no default layer; choose one from 0 to 4"):
         nlgauge.score(["the cat"], ["a dog"], model=str(folder))

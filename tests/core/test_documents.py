@@ -26,9 +26,7 @@ def test_a_document_of_nothing_is_empty() -> None:
 
 
 def test_pieces_of_a_document_must_be_neighbours() -> None:
-    with pytest.raises(
-        InputError, match="document 'a' is in two pieces: it ends with segment 0 and goes on in segment 2"
-    ):
+    with pytest.raises(InputError, match="document 'a' is split: it ends with segment 0 and continues in segment 2"):
         join_documents(["1", "2", "3"], ["a", "b", "a"])
 
 
@@ -37,10 +35,10 @@ def test_pieces_of_a_document_must_be_neighbours() -> None:
     [
         (
             ["1"],
-            "1 segments, but document ids for 3: one side ends after 1, in document 'a', and the other has 2 more",
+            "1 segments, but 3 document ids: one side ends after 1, in document 'a', the other has 2 more",
         ),
-        (["1"] * 5, "5 segments, but document ids for 3: one side ends after 3, in document 'b'"),
-        ([], "0 segments, but document ids for 3: one side ends after 0, and the other has 3 more"),
+        (["1"] * 5, "5 segments, but 3 document ids: one side ends after 3, in document 'b'"),
+        ([], "0 segments, but 3 document ids: one side ends after 0, the other has 3 more"),
     ],
 )
 def test_unequal_numbers_name_the_document(texts: list[str], message: str) -> None:

@@ -56,7 +56,7 @@ def test_an_option_that_the_metric_sets_otherwise_is_refused() -> None:
 
 
 def test_a_value_with_a_comma_has_no_place_in_a_recipe() -> None:
-    with pytest.raises(nlgauge.errors.RecipeError, match="outside of the recipe: idf=FILE"):
+    with pytest.raises(nlgauge.errors.RecipeError, match="outside the recipe: idf=FILE"):
         nlgauge.score(HYPS, REFS, metric="bertscore:idf=com,ma.idf")
     with pytest.raises(nlgauge.errors.RecipeError, match="comma"):
         with_options("bertscore", {"idf": "a,b.idf"})

@@ -161,9 +161,9 @@ def test_every_signature_is_checked_before_anything_is_encoded(monkeypatch: pyte
 
 def test_what_is_missing_or_foreign_is_refused(prepared: Prepared) -> None:
     one = prepare([BERTScore()], small_corpus(), OPTIONS)
-    with pytest.raises(InputError, match="system 'terse', segment 2 was not compared"):
+    with pytest.raises(InputError, match="system 'terse', segment 2 is missing in the comparisons"):
         finish(one, compare(one, range(2)))
-    with pytest.raises(InputError, match="lack metric 0"):
+    with pytest.raises(InputError, match="do not include metric 0"):
         finish(one, Comparisons({}, {}))
     other = prepare([BERTScore(layer=2)], small_corpus(), OPTIONS)
     with pytest.raises(InputError, match="must be 'bertscore"):
@@ -179,7 +179,7 @@ def test_segments_compared_twice_must_agree() -> None:
     one = Comparisons({0: "m|"}, {0: {"a": {0: Comparison(np.array([[0.5]]))}}})
     other = Comparisons({0: "m|"}, {0: {"a": {0: Comparison(np.array([[0.25]]))}}})
     assert Comparisons.join([one, one]).found[0]["a"].keys() == {0}
-    with pytest.raises(InputError, match="segment 0 of metric 0 was compared twice"):
+    with pytest.raises(InputError, match="different results for segment 0 of metric 0"):
         Comparisons.join([one, other])
 
 

@@ -32,7 +32,7 @@ def quiet(*args: Any, **options: Any) -> nlgauge.Score:
 @pytest.mark.parametrize("pair", UNRELATED.values(), ids=UNRELATED)
 def test_texts_of_unknown_tokens_only_are_an_error(pair: list[str]) -> None:
     with pytest.raises(
-        nlgauge.errors.UnknownTextError, match="segment 0: a text holds nothing but tokens that model 'minilm'"
+        nlgauge.errors.UnknownTextError, match="segment 0: all tokens of a text are unknown to model 'minilm'"
     ):
         quiet(pair[:1], pair[1:])
 

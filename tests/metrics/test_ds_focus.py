@@ -116,7 +116,8 @@ def test_nothing_in_common_is_best_as_released_and_worst_as_corrected(hand_made:
     assert corrected[0] == 0 < corrected[1] < corrected[2]
     assert corrected[2] == pytest.approx(1), "three foci, each mentioned once, at length 1 from the origin"
     with pytest.warns(
-        nlgauge.errors.NoFocusWarning, match=r"1 segment \(0\): no focus in common.* 0 there, the best value"
+        nlgauge.errors.NoFocusWarning,
+        match=r"1 segment \(0\): the hypothesis shares no focus.* 0 there, the best value",
     ):
         score = nlgauge.score([text_of(none)], [text_of(REFERENCE)], metric="ds-focus", **hand_made)
     assert score.counts["no_focus"] == 1
@@ -181,7 +182,7 @@ class TestEntities:
 
     def test_what_belongs_to_entities_is_refused_without_them(self) -> None:
         with pytest.raises(
-            nlgauge.errors.RecipeError, match=r"threshold=0\.5 belongs to focus=entity, and the focus is nn"
+            nlgauge.errors.RecipeError, match=r"threshold=0\.5 has no effect with focus=nn \(only with focus=entity\)"
         ):
             nlgauge.metrics.DSFocus(threshold=0.5)
 

@@ -84,7 +84,7 @@ def test_the_norms_are_in_the_signature_and_a_member_alone_does_not_move_them(no
 def test_the_signature_makes_the_same_score_again(norms: str) -> None:
     metric = "ensemble:bertscore(layer=2)+chrf+xmoverscore(unit=sentence,against=refs)"
     scores = nlgauge.score_systems({"": HYPOTHESES}, REFERENCES, metric=["bertscore:layer=2", "chrf"])
-    with pytest.raises(InputError, match=r"no mean and deviation for member bertscore .*layer: 4 there, 2 here"):
+    with pytest.raises(InputError, match=r"no entry for member bertscore with this recipe .*layer: 4 there, 2 here"):
         nlgauge.score(HYPOTHESES, REFERENCES, metric=metric)
     first = nlgauge.score(HYPOTHESES, REFERENCES, metric="ensemble:bertscore+chrf")
     again = nlgauge.score(HYPOTHESES, REFERENCES, metric=str(first.signature))
@@ -157,11 +157,11 @@ def test_what_an_ensemble_cannot_do_is_said() -> None:
 
 def test_a_constant_metric_and_missing_scores_have_no_norms() -> None:
     signature = Signature.parse("chrf|chars:6")
-    with pytest.raises(InputError, match="all 3 scores of chrf are 2, so that it tells nothing apart; leave it out"):
+    with pytest.raises(InputError, match="all 3 scores of chrf are 2, so it cannot be standardised; leave it out"):
         Norms.of([(signature, np.full(3, 2.0))], data="")
     with pytest.raises(InputError, match="score 1 of chrf is nan"):
         Norms.of([(signature, np.array([1.0, np.nan]))], data="")
-    with pytest.raises(InputError, match="at least 2 scores, got 1"):
+    with pytest.raises(InputError, match="at least 2 scores per metric, got 1"):
         Norms.of([(signature, np.array([1.0]))], data="")
 
 

@@ -204,10 +204,10 @@ def test_references_in_one_layout_only() -> None:
     ("options", "message"),
     [
         ({"temperature": 1}, says("'temperature'", "layer")),
-        ({"metric": "blue"}, says("'blue'", "bertscore")),
-        ({"metric": ""}, says("''", "bertscore")),
+        ({"metric": "blue"}, says("'blue'", "nlgauge list", "did you mean 'bleu'")),
+        ({"metric": ""}, says("''", "nlgauge list")),
         ({"metric": nlgauge.metrics.BERTScore}, says("BERTScore", "bertscore")),
-        ({"metric": "bertscore:temperature=1"}, says("'temperature'", "layer")),
+        ({"metric": "bertscore:temperature=1"}, says("'temperature'", "nlgauge show bertscore")),
         ({"metric": "bertscore:layer=4,layer=5"}, says("'layer'", "twice")),
         ({"metric": "bertscore|layer"}, says("'layer'")),
         ({"layer": -1}, says("layer", "-1")),

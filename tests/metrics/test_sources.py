@@ -74,17 +74,17 @@ def test_idf_of_sources_is_counted_on_the_sources() -> None:
         (
             "xmoverscore",
             {"refs": REFS},
-            r"xmoverscore compares with the source, and none was given; .*--source.*refs$",
+            r"xmoverscore needs the source texts; .*--source.*refs$",
         ),
-        ("sentsim", {"refs": REFS}, r"sentsim compares with the source.*sentsim:against=refs$"),
-        ("bertscore", {"sources": SOURCES}, r"bertscore compares with references.*--refs.*bertscore:against=source$"),
+        ("sentsim", {"refs": REFS}, r"sentsim needs the source.*sentsim:against=refs$"),
+        ("bertscore", {"sources": SOURCES}, r"bertscore needs references.*--refs.*bertscore:against=source$"),
         (
             "bleu",
             {"sources": SOURCES},
-            r"bleu compares with references, and none were given; give them \(refs=, --refs\)$",
+            r"bleu needs references; pass them with refs= \(--refs\)$",
         ),
-        ("bertscore", {}, r"nothing to compare with: give references .* or sources \(sources=\)"),
-        ("xmoverscore", {"sources": SOURCES[:2]}, r"sources: 2 segments for 3 hypotheses"),
+        ("bertscore", {}, r"nothing to compare with; pass references .* or sources \(sources=\)"),
+        ("xmoverscore", {"sources": SOURCES[:2]}, r"sources: 2 texts for 3 hypotheses"),
         ("xmoverscore", {"sources": [*SOURCES[:2], None]}, r"sources\[2\]: expected a string, got None"),
         ("xmoverscore", {"sources": SOURCES[0]}, r"sources: expected a list of strings, got a bare string"),
     ],
@@ -96,7 +96,7 @@ def test_what_is_missing_is_named(metric: str, given: dict[str, Any], says: str)
 
 def test_a_signature_of_sources_is_no_score_of_references() -> None:
     signature = nlgauge.score(HYPS, sources=SOURCES, metric=ACROSS).signature
-    with pytest.raises(InputError, match="compares with the source"):
+    with pytest.raises(InputError, match="needs the source texts"):
         nlgauge.score(HYPS, REFS, metric=signature)
     with pytest.raises(SignatureError, match="refs: asked source, got 1"):
         nlgauge.score(HYPS, REFS, metric=signature, against="refs")

@@ -315,5 +315,5 @@ def test_options_that_mean_nothing(options: str) -> None:
     "options", ["n=2", "idf=none", "trim=.3", "stopwords=iso-en", "specials=drop", "max_tokens=9"]
 )
 def test_a_sentence_has_no_ngrams(options: str) -> None:
-    with pytest.raises(RecipeError, match=f"^{options.partition('=')[0]}=.* is about n-grams"):
+    with pytest.raises(RecipeError, match=f"^{options.partition('=')[0]}=.* has no effect with unit=sentence"):
         xmover(f"unit=sentence,{options}")

@@ -115,7 +115,7 @@ def test_messages_name_flags(refused: Refusal, folder: Path) -> None:
     [
         ("choose one of 0 to 6 with layer=", "choose one of 0 to 6 with --layer"),
         ("layer='x' belongs to wmd", "--layer x belongs to wmd"),
-        ("say idf=PATH", "say --idf PATH"),
+        ("set idf=PATH", "set --idf PATH"),
         ("in 'bertscore:layer=4,idf=refs'", "in 'bertscore:layer=4,idf=refs'"),
         ("signature 'bertscore|layer:4'", "signature 'bertscore|layer:4'"),
         ("lang must be a language", "--lang must be a language"),

@@ -73,7 +73,7 @@ def test_an_interval_over_joined_documents_is_over_documents(run: Run, files: Pa
 def test_what_is_wrong_is_said(refused: Refusal, files: Path) -> None:
     score = ("score", "sys.txt", "--refs", "r1.txt", "-m", "chrf", "-q")
     assert "--document-ids FILE names" in refused(2, *score, "--unit", "document")
-    assert "'pieces.txt': document 'a' is in two pieces" in refused(
+    assert "'pieces.txt': document 'a' is split" in refused(
         1, *score, "--unit", "document", "--document-ids", "pieces.txt"
     )
     for more in (("--unit", "document"), ("--confidence",)):

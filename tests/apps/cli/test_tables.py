@@ -350,7 +350,7 @@ def test_few_sentences_and_blank_lines_are_warned_of(run: Run, folder: Path) -> 
     assert "warning: 12 of 12 documents hold no token" in counted.err
     made = run("build", "baseline", "--corpus", "ref.txt", "--pairs", "6", "-o", "base.tsv")
     assert made.status == 0
-    assert "warning: a baseline of 6 sentences and 6 pairs is uncertain" in made.err
+    assert "warning: a baseline from 6 sentences and 6 pairs is imprecise" in made.err
 
 
 def test_a_file_without_a_digest_is_refused(refused: Refusal, folder: Path, idf: str) -> None:

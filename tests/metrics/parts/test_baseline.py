@@ -49,11 +49,11 @@ def test_another_file_is_refused_in_words(path: Path, content: bytes) -> None:
 
 def test_a_baseline_of_few_sentences_is_warned_of_and_leaves_out_unknown_texts() -> None:
     sentences = ["The ferry was late.", "Nobody came.", "Bread is good.", "รถไฟมาสาย", "😀 😂"]
-    with pytest.warns(DataWarning, match="a baseline of 3 sentences and 20 pairs is uncertain"):
+    with pytest.warns(DataWarning, match="a baseline from 3 sentences and 20 pairs is imprecise"):
         build_baseline(sentences, pairs=20)
 
 
 def test_a_missing_model_that_the_language_chose_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NLGAUGE_OFFLINE", "1")
-    with pytest.raises(ModelNotFoundError, match=r"^lang='de' chose model"):
+    with pytest.raises(ModelNotFoundError, match=r"^lang='de' selects model"):
         build_baseline(["a", "b"], model="bert-base-multilingual-cased", language="deu")

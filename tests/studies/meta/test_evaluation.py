@@ -461,7 +461,7 @@ def test_metric_without_its_model_leaves_the_others(monkeypatch: pytest.MonkeyPa
 
 def test_texts_of_a_language_pair_are_not_annotated_as_english() -> None:
     made = replace(table(), langpair=("en-de",) * 12)
-    with pytest.raises(RecipeError, match="lc: annotator 'spacy-en' reads en, and the texts are 'de'"):
+    with pytest.raises(RecipeError, match="lc: annotator 'spacy-en' reads en, but the texts are 'de'"):
         score_judgements(made, ["lc"])
     scored = score_judgements(made, ["lc", "chrf"], undefined="nan")
     assert list(scored["lc"].failed) == ["en-de"]
