@@ -115,7 +115,7 @@ def test_sources_are_not_annotated_as_english_unless_they_are_said_to_be(metric:
         nlgauge.score(HYPS, sources=GERMAN, metric=metric, against="source")
     with pytest.raises(RecipeError, match=r"'spacy-en' reads en, but the sources are 'de'; use CoNLL-U annotations"):
         nlgauge.score(HYPS, sources=GERMAN, metric=metric, against="source", src_lang="de")
-    with pytest.raises(RecipeError, match="language of the sources is not given"):
+    with pytest.raises(RecipeError, match="language of the sources is not set"):
         nlgauge.matrix(HYPS, GERMAN, metric=f"{metric}:against=source")
 
 

@@ -131,7 +131,7 @@ def test_names_in_any_case_and_a_hint_at_the_right_one() -> None:
         RecipeError, match=r"unknown metric 'bertscor' \('nlgauge list' shows all metrics\); did you mean 'bertscore'"
     ):
         registry.metric_class("bertscor")
-    with pytest.raises(RecipeError, match="has no option 'layr' .*; did you mean 'layer'"):
+    with pytest.raises(RecipeError, match=r"has no option 'layr' .*; did you mean 'layer'"):
         registry.parse_metric("bertscore:layr=4")
 
 

@@ -166,7 +166,7 @@ def test_what_is_missing_or_foreign_is_refused(prepared: Prepared) -> None:
     with pytest.raises(InputError, match="do not include metric 0"):
         finish(one, Comparisons({}, {}))
     other = prepare([BERTScore(layer=2)], small_corpus(), OPTIONS)
-    with pytest.raises(InputError, match="must be 'bertscore"):
+    with pytest.raises(InputError, match="expected 'bertscore"):
         finish(one, compare(other))
     with pytest.raises(InputError, match="one recipe in all"):
         Comparisons.join([compare(one, range(2)), compare(other, range(2, 4))])
