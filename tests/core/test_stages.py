@@ -109,7 +109,7 @@ def test_a_record_of_something_else_is_refused() -> None:
 
 def test_one_metric_at_a_time(prepared: Prepared, together: Comparisons) -> None:
     parts = [compare(prepared, only=[number]) for number in prepared.compared]
-    assert all(len(part.found) == 1 for part in parts)
+    assert all(len(part.by_metric) == 1 for part in parts)
     assert as_bytes(finish(prepared, Comparisons.join(parts))) == as_bytes(finish(prepared, together))
 
 
@@ -168,7 +168,7 @@ def test_what_is_missing_or_foreign_is_refused(prepared: Prepared) -> None:
     other = prepare([BERTScore(layer=2)], small_corpus(), OPTIONS)
     with pytest.raises(InputError, match="expected 'bertscore"):
         finish(one, compare(other))
-    with pytest.raises(InputError, match="one recipe in all"):
+    with pytest.raises(InputError, match="cannot join comparisons: metric 0 is"):
         Comparisons.join([compare(one, range(2)), compare(other, range(2, 4))])
     for wrong in (range(11), range(-1, 3), range(0, 4, 2), range(4, 2)):
         with pytest.raises(InputError, match="within 0 to 10"):
@@ -178,7 +178,7 @@ def test_what_is_missing_or_foreign_is_refused(prepared: Prepared) -> None:
 def test_segments_compared_twice_must_agree() -> None:
     one = Comparisons({0: "m|"}, {0: {"a": {0: Comparison(np.array([[0.5]]))}}})
     other = Comparisons({0: "m|"}, {0: {"a": {0: Comparison(np.array([[0.25]]))}}})
-    assert Comparisons.join([one, one]).found[0]["a"].keys() == {0}
+    assert Comparisons.join([one, one]).by_metric[0]["a"].keys() == {0}
     with pytest.raises(InputError, match="different results for segment 0 of metric 0"):
         Comparisons.join([one, other])
 

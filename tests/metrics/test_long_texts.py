@@ -352,7 +352,7 @@ def test_parts_of_sentsim_are_moved_by_the_same_solvers() -> None:
 def test_the_bound_of_large_clouds_is_that_of_small_ones(monkeypatch: pytest.MonkeyPatch) -> None:
     recipe = "moverscore:idf=none,n=2,solver=relaxed"
     whole = nlgauge.score(HYPS, REFS, metric=recipe, model="endless")
-    monkeypatch.setattr("nlgauge.metrics.parts.transport._AT_ONCE", 100)
+    monkeypatch.setattr("nlgauge.metrics.parts.transport._BLOCK_ENTRIES", 100)
     parts = nlgauge.score(HYPS, REFS, metric=recipe, model="endless")
     assert parts.segments["score"] == pytest.approx(whole.segments["score"], abs=1e-12)
 

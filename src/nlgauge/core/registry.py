@@ -18,10 +18,10 @@ from typing import Any
 
 from nlgauge.core.composite import (
     CompositeMetric,
+    format_options,
     member_recipe,
     member_text,
     split_outside,
-    texts_of_options,
 )
 from nlgauge.core.metric import Metric, TextMetric
 from nlgauge.core.options import did_you_mean
@@ -206,7 +206,7 @@ def parse_metric(text: str, **shared: Any) -> Metric:
     metric = metric_class(text.partition(":")[0])
     if issubclass(metric, CompositeMetric) and shared:
         _refuse_blank(shared)
-        return parse_metric(with_options(text, texts_of_options(shared)))
+        return parse_metric(with_options(text, format_options(shared)))
     _, given = split_recipe(text)
     known = metric.options()
     _refuse_blank(shared | given)

@@ -134,13 +134,16 @@ def with_reason(error: ModelNotFoundError, model: str, languages: Iterable[str])
 
 
 def offer_multilingual(scripts: Iterable[str], *, model: str) -> str:
-    """What covers the scripts that this model does not, as a clause of a message."""
-    foreign = [one for one in scripts if one not in COVERED_SCRIPTS.get(model, ())]
-    covered = [] if model == MULTILINGUAL else [one for one in foreign if one in COVERED_SCRIPTS[MULTILINGUAL]]
+    """Suggest a model for scripts that this model does not cover, as a clause of a message."""
+    foreign = [script for script in scripts if script not in COVERED_SCRIPTS.get(model, ())]
+    covered = (
+        [] if model == MULTILINGUAL else [script for script in foreign if script in COVERED_SCRIPTS[MULTILINGUAL]]
+    )
     if not covered:
         return "use a model trained on the language (--model)"
-    languages = ", ".join(CARDS[MULTILINGUAL].languages)
-    return f"use --model {MULTILINGUAL}, which covers {' and '.join(covered)} ({languages})"
+    count = len(CARDS[MULTILINGUAL].languages)
+    names = " and ".join(covered)
+    return f"use --model {MULTILINGUAL}, which covers {names} ({count} languages: see 'nlgauge models list')"
 
 
 Representation = TypeVar("Representation")

@@ -83,10 +83,10 @@ def test_mistakes(refused: Refusal, folder: Path, source: str) -> None:
     assert "'short.txt' has 4 segments, but 'a.txt' has 6; they must be parallel (the first of 'a.txt' that " in says
     assert "references (--refs REF) or a source (--source SRC)" in refused(2, "score", "a.txt")
     says = refused(1, "score", "a.txt", "--source", source, "--quiet")
-    assert "bertscore compares with references" in says
+    assert "bertscore needs references; pass them with --refs" in says
     assert "bertscore:against=source" in says
     says = refused(1, "score", "a.txt", "--refs", "ref.txt", "--metric", "sentsim", "--quiet")
-    assert "sentsim compares with the source" in says
+    assert "sentsim needs the source texts" in says
     write_lines(folder / "one.txt", SYSTEM_A[:1])
     write_lines(folder / "one-source.txt", SOURCE[:1])
     says = refused(1, "score", "one.txt", "-s", "one-source.txt", "-m", "sentsim", "--quiet")

@@ -221,7 +221,7 @@ def test_a_signature_must_come_out_again(tmp_path: Path, table: Path) -> None:
 
 
 def test_alignments_are_not_kept(tmp_path: Path, table: Path) -> None:
-    with pytest.raises(RecipeError, match="alignments are not available in parts"):
+    with pytest.raises(RecipeError, match="alignments are not kept in parts"):
         run(table, tmp_path / "parts", alignments=True)
 
 

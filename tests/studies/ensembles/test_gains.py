@@ -25,7 +25,7 @@ def test_members_that_oppose_people_have_no_gain() -> None:
 
 
 def test_what_cannot_be_standardised_is_refused() -> None:
-    with pytest.raises(InputError, match="all 3 scores of chrf are 5, so it cannot be standardised"):
+    with pytest.raises(InputError, match="all 3 scores of chrf are 5, so that it tells nothing apart"):
         standardised(np.full(3, 5.0), name="chrf")
     with pytest.raises(InputError, match="score 1 of chrf is missing"):
         standardised(np.array([1.0, np.nan, 2.0]), name="chrf")

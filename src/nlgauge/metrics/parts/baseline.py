@@ -165,7 +165,7 @@ class Baseline:
             msg = (
                 f"the baselines shipped for model {encoder.model!r} were made in {DEFAULT_PRECISION}, but these "
                 f"scores are in {precision}, and different precisions are not comparable; {_build_hint(precision)} "
-                "and set rescale=FILE"
+                "and pass rescale=FILE"
             )
             raise BaselineError(msg)
         matches = [baseline for baseline in shipped if not language or baseline.language == base_language(language)]
@@ -175,7 +175,7 @@ class Baseline:
         wanted = f"language {language!r}" if language else "its language"
         msg = (
             f"no baseline is shipped for model {encoder.model!r} and {wanted} (available languages: {languages}); "
-            "build one with 'nlgauge build baseline --corpus SENTENCES -o FILE' and set rescale=FILE"
+            "build one with 'nlgauge build baseline --corpus SENTENCES -o FILE' and pass rescale=FILE"
         )
         raise BaselineError(msg)
 
