@@ -27,7 +27,7 @@ def terminal_of(monkeypatch: pytest.MonkeyPatch) -> Terminal:
     return shown
 
 
-def test_a_bar_says_where_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bar_shows_count_and_total(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = terminal_of(monkeypatch)
     with run_context(stage="pair 3 of 7"), Progress(4, show=True, what="testing kendall", unit="test") as advance:
         advance(4)
@@ -37,14 +37,14 @@ def test_a_bar_says_where_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "encoding: " in terminal.getvalue()
 
 
-def test_no_bar_where_none_is_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_bar_with_progress_off(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = terminal_of(monkeypatch)
     with Progress(4, show=False) as advance:
         advance(4)
     assert terminal.getvalue() == ""
 
 
-def test_ticks_go_to_who_counts() -> None:
+def test_progress_is_reported_to_run_context() -> None:
     counted: list[int] = []
     assert list(ticked("ab")) == ["a", "b"]
     with run_context(advance=counted.append):

@@ -62,7 +62,7 @@ def with_foo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> registry._Metri
     return found
 
 
-def test_a_file_in_the_folder_of_metrics_is_all_that_a_metric_needs(with_foo: registry._Metrics) -> None:
+def test_metric_is_discovered_by_its_file(with_foo: registry._Metrics) -> None:
     assert "foo" in with_foo
     with nlgauge.testing.hash_encoder() as model:
         nlgauge.testing.check_metric(registry.parse_metric(f"foo:layer=1,model={model}"))
@@ -101,7 +101,7 @@ def test_a_package_offers_a_metric(monkeypatch: pytest.MonkeyPatch) -> None:
         ("number", "math:pi", "not a metric"),
     ],
 )
-def test_a_package_that_cannot_be_used_is_named_and_left_out(
+def test_unusable_metric_of_package_is_skipped_with_warning(
     monkeypatch: pytest.MonkeyPatch, name: str, value: str, why: str
 ) -> None:
     found = entries(monkeypatch, **{name: value})
@@ -109,7 +109,7 @@ def test_a_package_that_cannot_be_used_is_named_and_left_out(
         assert set(found) == set(registry.built_in_metrics())
 
 
-def test_a_metric_is_looked_up_without_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_metric_lookup_does_not_load_other_metrics(monkeypatch: pytest.MonkeyPatch) -> None:
     found = entries(monkeypatch)
     assert found["bertscore"] is nlgauge.metrics.BERTScore
     assert "_found" not in vars(found)
@@ -119,13 +119,13 @@ def test_a_metric_is_looked_up_without_the_others(monkeypatch: pytest.MonkeyPatc
         assert name not in found
 
 
-def test_a_metric_that_cannot_be_used_is_reported_whichever_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unusable_metric_is_reported_on_any_lookup(monkeypatch: pytest.MonkeyPatch) -> None:
     found = entries(monkeypatch, broken="no_such_package:Metric")
     with pytest.warns(NlgaugeWarning, match="cannot be loaded"):
         assert found["bertscore"] is nlgauge.metrics.BERTScore
 
 
-def test_names_in_any_case_and_a_hint_at_the_right_one() -> None:
+def test_names_in_any_case_and_closest_name_in_errors() -> None:
     assert registry.metric_class("BERTScore") is registry.metric_class("bertscore")
     with pytest.raises(
         RecipeError, match=r"unknown metric 'bertscor' \('nlgauge list' shows all metrics\); did you mean 'bertscore'"

@@ -77,7 +77,7 @@ def cut(count: int, size: int) -> list[range]:
     return [range(start, min(start + size, count)) for start in range(0, count, size)]
 
 
-def test_the_stages_give_what_one_call_gives(recipes: list[Any], prepared: Prepared, together: Comparisons) -> None:
+def test_stages_give_same_scores_as_one_call(recipes: list[Any], prepared: Prepared, together: Comparisons) -> None:
     scores = finish(prepared, together)
     assert as_bytes(scores) == as_bytes(run_metrics(recipes, small_corpus(), RunOptions(alignments=True)))
     assert {score.metric for score in scores} == set(METRICS)
@@ -159,7 +159,7 @@ def test_every_signature_is_checked_before_anything_is_encoded(monkeypatch: pyte
     assert sorted(seen) == [(0, "bertscore"), (1, "bertscore"), (2, "bleu")]
 
 
-def test_what_is_missing_or_foreign_is_refused(prepared: Prepared) -> None:
+def test_missing_or_foreign_comparisons_are_refused(prepared: Prepared) -> None:
     one = prepare([BERTScore()], small_corpus(), OPTIONS)
     with pytest.raises(InputError, match="system 'terse', segment 2 is missing in the comparisons"):
         finish(one, compare(one, range(2)))
@@ -175,7 +175,7 @@ def test_what_is_missing_or_foreign_is_refused(prepared: Prepared) -> None:
             compare(prepared, wrong)
 
 
-def test_segments_compared_twice_must_agree() -> None:
+def test_join_refuses_different_results_for_a_segment() -> None:
     one = Comparisons({0: "m|"}, {0: {"a": {0: Comparison(np.array([[0.5]]))}}})
     other = Comparisons({0: "m|"}, {0: {"a": {0: Comparison(np.array([[0.25]]))}}})
     assert Comparisons.join([one, one]).by_metric[0]["a"].keys() == {0}
@@ -201,7 +201,7 @@ def test_warnings_can_be_left_to_the_caller() -> None:
 @pytest.mark.parametrize(
     "metric", ["bertscore:layer=1", "moverscore", "sentsim:combine=wmd+wmdo,against=refs,layer=1"]
 )
-def test_the_texts_of_a_run_are_let_go_with_it(metric: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_texts_of_a_run_are_freed(metric: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the help of the garbage collector, so that a window's vectors are gone before the next one starts."""
     kept: list[weakref.ref[EncodedText]] = []
     original = engine.encode_texts
@@ -236,7 +236,7 @@ def test_a_score_of_the_whole_corpus_is_kept_for_metrics_of_vectors() -> None:
     assert score.signature.run["seen"] == "1"
 
 
-def test_what_will_be_encoded_is_known_before() -> None:
+def test_planned_encodings_match_encoded_texts() -> None:
     recipes = [parse_metric(text) for text in ("bertscore:layer=2", "moverscore", "bertscore:lowercase=yes")]
     prepared = prepare(recipes, small_corpus(10), OPTIONS)
     planned = {
@@ -260,7 +260,7 @@ def test_what_will_be_encoded_is_known_before() -> None:
     assert seen == planned
 
 
-def test_a_metric_declares_what_it_notes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_metric_declares_its_notes(monkeypatch: pytest.MonkeyPatch) -> None:
     note = Note("shouted", "segments in capitals", "{metric} does not hear capitals", warning=NlgaugeWarning)
     monkeypatch.setitem(score_module.NOTES, note.name, note)
 

@@ -66,7 +66,7 @@ def test_the_score_is_the_average_of_deviations_with_distances_negated(
     assert found.system_score == pytest.approx(float(np.mean(expected)), abs=1e-12)
 
 
-def test_the_norms_are_in_the_signature_and_a_member_alone_does_not_move_them(norms: str, tmp_path: Path) -> None:
+def test_digest_of_norms_depends_on_used_members_only(norms: str, tmp_path: Path) -> None:
     scores = nlgauge.score_systems({"": HYPOTHESES}, REFERENCES, metric=["chrf", "rouge1", "rougel"])
     few, many = tmp_path / "few.json", tmp_path / "many.json"
     norms_of_scores(scores[:2]).save(few)
@@ -81,7 +81,7 @@ def test_the_norms_are_in_the_signature_and_a_member_alone_does_not_move_them(no
     assert third.signature.recipe["norms"] != first.signature.recipe["norms"]
 
 
-def test_the_signature_makes_the_same_score_again(norms: str) -> None:
+def test_signature_reproduces_score(norms: str) -> None:
     metric = "ensemble:bertscore(layer=2)+chrf+xmoverscore(unit=sentence,against=refs)"
     scores = nlgauge.score_systems({"": HYPOTHESES}, REFERENCES, metric=["bertscore:layer=2", "chrf"])
     with pytest.raises(InputError, match=r"no entry for member bertscore with this recipe .*layer: 4 there, 2 here"):
@@ -150,7 +150,7 @@ def test_an_ensemble_in_a_matrix_and_in_a_ranking() -> None:
     assert nlgauge.rank(candidates, ["The cat sat down."], metric=metric).chosen == ["The cat sat."]
 
 
-def test_what_an_ensemble_cannot_do_is_said() -> None:
+def test_unsupported_uses_are_refused() -> None:
     with pytest.raises(RecipeError, match="explain its members one by one: bertscore, chrf"):
         nlgauge.explain_pair("a cat", "a dog", metric="ensemble:bertscore+chrf")
 
@@ -175,7 +175,7 @@ def test_a_changed_file_is_refused(norms: str) -> None:
         load_norms(norms)
 
 
-def test_idf_of_the_corpus_at_hand_does_not_change_what_a_member_is() -> None:
+def test_norms_do_not_depend_on_digest_of_counted_idf() -> None:
     first = Signature.parse("moverscore|idf:both[0123abcd0123]|refs:1|engine:onnxruntime-1.31.1-fp32")
     second = Signature.parse("moverscore|idf:both[ffffffffffff]|refs:2|engine:onnxruntime-1.99.0-fp32")
     assert recipe_of_member(first) == recipe_of_member(second) == {"idf": "both"}
@@ -185,7 +185,7 @@ def test_idf_of_the_corpus_at_hand_does_not_change_what_a_member_is() -> None:
     assert recipe_of_member(low)["precision"].startswith("int8")
 
 
-def test_the_shipped_norms_are_whole() -> None:
+def test_shipped_norms_are_complete() -> None:
     table = load_norms("shipped")
     assert {one.metric for one in table.members} >= {
         "bertscore",

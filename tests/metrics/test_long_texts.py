@@ -65,7 +65,7 @@ def same(one: Score, other: Score) -> bool:
 
 
 @pytest.mark.parametrize("recipe", RECIPES)
-def test_scores_are_those_of_a_model_without_a_limit(recipe: str) -> None:
+def test_windows_score_as_model_without_limit(recipe: str) -> None:
     found = scored(recipe, long="windows")
     assert same(found, scored(recipe, "endless"))
     assert found.notes.get("windows", ()) == (0, 2, 3)
@@ -76,7 +76,7 @@ def test_scores_are_those_of_a_model_without_a_limit(recipe: str) -> None:
 
 
 @pytest.mark.parametrize("recipe", RECIPES)
-def test_a_text_that_fits_scores_the_same_bits(recipe: str) -> None:
+def test_short_text_has_same_bits_with_windows(recipe: str) -> None:
     fits, refs = [words(15), "a dog", words(18)], [words(16), "the dog", words(9)]
     plain = nlgauge.score(fits, refs, metric=recipe, model="short")
     found = nlgauge.score(fits, refs, metric=recipe, model="short", long="windows")
@@ -87,7 +87,7 @@ def test_a_text_that_fits_scores_the_same_bits(recipe: str) -> None:
 
 
 @pytest.mark.parametrize("recipe", RECIPES)
-def test_neighbours_order_batches_and_threads_move_no_bit(recipe: str) -> None:
+def test_bits_do_not_depend_on_neighbours_order_batches_or_threads(recipe: str) -> None:
     found = scored(recipe, long="windows")
     assert same(found, scored(recipe, long="windows", batch_tokens=1, threads=1))
     backwards = nlgauge.score(HYPS[::-1], REFS[::-1], metric=recipe, model="short", long="windows")
@@ -99,7 +99,7 @@ def test_neighbours_order_batches_and_threads_move_no_bit(recipe: str) -> None:
 
 
 @pytest.mark.parametrize("recipe", RECIPES)
-def test_a_signature_gives_the_score_again(recipe: str) -> None:
+def test_signature_reproduces_score(recipe: str) -> None:
     found = scored(f"{recipe}{',' if ':' in recipe else ':'}window=14,stride=5")
     with warnings.catch_warnings():
         warnings.simplefilter("error", TruncationWarning)
@@ -109,7 +109,7 @@ def test_a_signature_gives_the_score_again(recipe: str) -> None:
     assert (found.signature.recipe["window"], found.signature.recipe["stride"]) == ("14", "5")
 
 
-def test_a_run_asks_for_windows_where_a_recipe_names_none() -> None:
+def test_long_windows_applies_to_recipes_without_window() -> None:
     first, second = nlgauge.score_systems(
         {"a": HYPS},
         REFS,
@@ -123,7 +123,7 @@ def test_a_run_asks_for_windows_where_a_recipe_names_none() -> None:
     assert not same(first, second), "the first token of a window has no neighbour"
 
 
-def test_windows_of_a_recipe_leave_nothing_to_refuse() -> None:
+def test_long_error_accepts_recipes_with_window() -> None:
     assert same(scored(f"{BERTSCORE},window=20", long="error"), scored(BERTSCORE, long="windows"))
     with pytest.raises(TooLongError, match=r"the hypothesis has 52 tokens, over the limit of 20; .*long='windows'"):
         scored(BERTSCORE, long="error")
@@ -174,12 +174,12 @@ def test_windows_are_warned_of_with_their_segments() -> None:
         ("moverscore:aggregation=last,stride=9", "stride=9 has no effect without windows"),
     ],
 )
-def test_windows_that_cannot_be_are_refused_in_words(recipe: str, says: str) -> None:
+def test_invalid_windows_are_refused(recipe: str, says: str) -> None:
     with pytest.raises(RecipeError, match=says):
         scored(recipe)
 
 
-def test_the_run_option_is_one_of_three() -> None:
+def test_long_accepts_three_values() -> None:
     with pytest.raises(RecipeError, match="long must be one of truncate, error, windows, got 'window'"):
         scored("bertscore", long="window")
 
@@ -223,7 +223,7 @@ def test_idf_counts_all_of_a_text() -> None:
 
 
 @pytest.mark.parametrize("recipe", ["bertscore:layer=2", "moverscore:idf=none", "xmoverscore:against=refs"])
-def test_all_pairs_and_ranks(recipe: str) -> None:
+def test_matrix_and_rank_with_windows(recipe: str) -> None:
     table = nlgauge.matrix(HYPS, REFS, recipe, model="short", long="windows")
     scores = scored(recipe, long="windows")
     assert np.array_equal(np.diagonal(table.scores), scores.segments[scores.main])
@@ -243,7 +243,7 @@ def test_explanations_find_words_far_beyond_the_limit() -> None:
     assert "hypothesis: 123 tokens were read in 13 windows" in made.notes
 
 
-def test_a_checkpoint_tells_windows_apart(tmp_path: Path) -> None:
+def test_checkpoint_key_contains_windows(tmp_path: Path) -> None:
     from nlgauge.core.compare import Checkpoint, compare_with_checkpoint
     from nlgauge.core.corpus import make_corpus
     from nlgauge.core.prepare import prepare
@@ -303,7 +303,7 @@ def test_twenty_thousand_words_score(recipe: str) -> None:
     assert np.isfinite(found.system_score)
 
 
-def test_what_would_not_fit_in_memory_is_refused_by_name() -> None:
+def test_transport_too_large_for_memory_is_refused_by_name() -> None:
     hyp, ref = (" ".join(itertools.islice(itertools.cycle(WORDS[shift:]), 20_000)) for shift in (0, 5))
     with hash_encoder("thin", layers=1, width=8) as model:
         says = r"segment 1: transport of \d+ x \d+ points takes a matrix of \d\.\d GB.*solver=relaxed"
@@ -316,7 +316,7 @@ def test_what_would_not_fit_in_memory_is_refused_by_name() -> None:
 
 
 @pytest.mark.parametrize("recipe", ["moverscore:idf=none", "baryscore:idf=none", "xmoverscore:against=refs"])
-def test_a_bound_and_entropic_transport_lie_on_either_side_of_the_exact_cost(recipe: str) -> None:
+def test_relaxed_is_below_and_sinkhorn_above_exact_cost(recipe: str) -> None:
     """All three are similarities, or all distances, of the cost, so the exact score lies between the two."""
     found = {
         solver: nlgauge.score(HYPS, REFS, metric=f"{recipe},solver={solver}", model="endless")
@@ -333,7 +333,7 @@ def test_a_bound_and_entropic_transport_lie_on_either_side_of_the_exact_cost(rec
     assert same(again, found["relaxed"])
 
 
-def test_parts_of_sentsim_are_moved_by_the_same_solvers() -> None:
+def test_solvers_apply_to_parts_of_sentsim() -> None:
     recipe = "sentsim:combine=wmd+wmdo,layer=1,against=refs"
     exact, low = (
         nlgauge.score(HYPS, REFS, metric=f"{recipe},solver={solver}", model="endless")
@@ -349,7 +349,7 @@ def test_parts_of_sentsim_are_moved_by_the_same_solvers() -> None:
         parse_metric("sentsim:combine=bertscore,solver=relaxed")
 
 
-def test_the_bound_of_large_clouds_is_that_of_small_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_relaxed_bound_does_not_depend_on_block_size(monkeypatch: pytest.MonkeyPatch) -> None:
     recipe = "moverscore:idf=none,n=2,solver=relaxed"
     whole = nlgauge.score(HYPS, REFS, metric=recipe, model="endless")
     monkeypatch.setattr("nlgauge.metrics.parts.transport._BLOCK_ENTRIES", 100)
@@ -367,7 +367,7 @@ def test_the_bound_of_large_clouds_is_that_of_small_ones(monkeypatch: pytest.Mon
         ("xmoverscore:unit=sentence,solver=relaxed", "solver='relaxed' has no effect with unit=sentence"),
     ],
 )
-def test_solvers_that_cannot_be_are_refused(recipe: str, says: str) -> None:
+def test_invalid_solvers_are_refused(recipe: str, says: str) -> None:
     with pytest.raises(RecipeError, match=says):
         parse_metric(recipe)
 

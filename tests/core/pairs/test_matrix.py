@@ -78,7 +78,7 @@ def test_a_matrix_has_the_bits_of_a_pair_scored_alone(recipe: str) -> None:
                 assert found.components[name][i, j] == values[0], (name, i, j)
 
 
-def test_a_list_against_itself_has_itself_on_the_diagonal() -> None:
+def test_matrix_of_one_list_has_equal_texts_on_diagonal() -> None:
     found = nlgauge.matrix(HYPS)
     assert found.shape == (len(HYPS), len(HYPS))
     alone = nlgauge.score(HYPS, HYPS)
@@ -96,7 +96,7 @@ def test_idf_is_counted_on_each_text_once_as_score_counts_it(idf: str) -> None:
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-def test_neither_threads_nor_tiles_nor_neighbours_move_a_bit(monkeypatch: pytest.MonkeyPatch, threads: int) -> None:
+def test_bits_do_not_depend_on_threads_tiles_or_neighbours(monkeypatch: pytest.MonkeyPatch, threads: int) -> None:
     a, b = HYPS * 9, REFS * 9  # enough pairs for two threads
     whole = nlgauge.matrix(a, b, threads=threads).scores
     backward = nlgauge.matrix(a[::-1], b[::-1], threads=threads).scores
@@ -108,9 +108,7 @@ def test_neither_threads_nor_tiles_nor_neighbours_move_a_bit(monkeypatch: pytest
     assert np.array_equal(whole[: len(HYPS), : len(REFS)], nlgauge.matrix(HYPS, REFS).scores)
 
 
-def test_each_text_is_encoded_once_whatever_fits_in_memory(
-    counted: CountingEncoder, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_each_text_is_encoded_once_with_any_memory(counted: CountingEncoder, monkeypatch: pytest.MonkeyPatch) -> None:
     a = [" ".join(WORDS[at : at + 1 + at % 7]) for at in range(30)]
     b = [" ".join(WORDS[at : at + 2 + at % 5]) for at in range(20, 45)]
     whole = nlgauge.matrix(a, b, "moverscore:idf=none", model="counted", unknown="score")
@@ -138,7 +136,7 @@ def test_a_window_holds_no_more_than_its_tokens(counted: CountingEncoder, monkey
     assert max(loaded) <= 40
 
 
-def test_what_a_second_model_found_about_a_text_is_kept_for_later_windows(
+def test_results_of_second_model_are_kept_for_later_windows(
     counted: CountingEncoder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     new: list[str] = []
@@ -156,7 +154,7 @@ def test_what_a_second_model_found_about_a_text_is_kept_for_later_windows(
     assert sorted(new) == sorted(a)
 
 
-def test_a_metric_that_scales_over_a_corpus_is_refused_with_the_fix() -> None:
+def test_metric_that_scales_over_corpus_is_refused_with_remedy() -> None:
     with pytest.raises(nlgauge.errors.RecipeError, match=r"sentsim scales .* bounds=FILE"):
         nlgauge.matrix(HYPS, REFS, "sentsim:against=refs,model=minilm")
 
@@ -181,7 +179,7 @@ def test_vectors_that_depend_on_neighbours_are_refused() -> None:
         nlgauge.matrix(HYPS, REFS, "bertscore:transforms=position-norm")
 
 
-def test_a_metric_of_sources_takes_them_in_the_place_of_references() -> None:
+def test_metric_of_sources_uses_second_list_as_sources() -> None:
     recipe = "xmoverscore:model=minilm,lm=none"
     found = nlgauge.matrix(HYPS, REFS, recipe)
     pair = nlgauge.score([HYPS[1]], sources=[REFS[0]], metric=recipe)
@@ -251,7 +249,7 @@ def test_texts_without_a_noun_are_warned_of_by_name_and_counted_by_pairs(metric:
     assert found.scores[1].tolist() == [0, 0]
 
 
-def test_numpy_takes_a_matrix_for_its_scores_and_says_what_it_is() -> None:
+def test_numpy_conversion_and_repr() -> None:
     found = nlgauge.matrix(HYPS[:2], REFS[:3], metric="moverscore:profile=paper,idf=none,model=minilm")
     assert np.asarray(found) is found.scores
     assert np.array(found, dtype=np.float32).dtype == np.float32
@@ -266,7 +264,7 @@ def test_numpy_takes_a_matrix_for_its_scores_and_says_what_it_is() -> None:
     assert repr(again) == repr(found)
 
 
-def test_a_signature_makes_the_matrix_again() -> None:
+def test_signature_reproduces_matrix() -> None:
     first = nlgauge.matrix(HYPS, REFS, "bertscore:layer=3")
     again = nlgauge.matrix(HYPS, REFS, str(first.signature))
     assert np.array_equal(first.scores, again.scores)
@@ -284,7 +282,7 @@ def test_a_signature_makes_the_matrix_again() -> None:
         (["x"], ["y"], {"layers": 3}, "has no option 'layers'"),
     ],
 )
-def test_what_cannot_be_compared_is_refused(a: Any, b: Any, options: dict[str, Any], message: str) -> None:
+def test_invalid_arguments_are_refused(a: Any, b: Any, options: dict[str, Any], message: str) -> None:
     with pytest.raises(nlgauge.errors.NlgaugeError, match=message):
         nlgauge.matrix(a, b, **options)
 

@@ -76,7 +76,7 @@ def test_a_distance_is_best_when_it_is_lowest() -> None:
     assert found.orders[0][-1] == 3
 
 
-def test_of_equal_candidates_the_first_wins_and_each_stands_for_the_other() -> None:
+def test_first_of_equal_candidates_wins_and_is_reference_of_the_other() -> None:
     found = nlgauge.rank([["I like cheese.", "A cat sat.", "Rain fell.", "A cat sat."]])
     utilities = found.utilities[0]
     assert utilities[1] == utilities[3]
@@ -86,7 +86,7 @@ def test_of_equal_candidates_the_first_wins_and_each_stands_for_the_other() -> N
     assert utilities[1] == math.fsum([*others, itself]) / 3
 
 
-def test_references_rank_by_the_score_that_they_give() -> None:
+def test_rank_by_references() -> None:
     candidates = [FERRY, ["Rain.", "It rains."]]
     references = [["A storm stopped the ferry.", "The ferry was called off because of a storm."], "It rains."]
     found = nlgauge.rank(candidates, references, metric="bertscore:idf=refs")
@@ -98,7 +98,7 @@ def test_references_rank_by_the_score_that_they_give() -> None:
     assert found.signature.recipe == score.signature.recipe
 
 
-def test_sources_rank_by_the_score_that_they_give() -> None:
+def test_rank_by_sources() -> None:
     recipe = "xmoverscore:model=minilm,lm=none"
     found = nlgauge.rank([FERRY], sources=["The ferry was called off because of a storm."], metric=recipe)
     assert (found.against, found.best) == ("sources", [2])
@@ -120,13 +120,13 @@ def test_each_text_is_encoded_once_for_all_segments(
     assert np.array_equal(np.stack(whole.utilities), np.stack(cut.utilities))
 
 
-def test_lexical_metrics_rank_too() -> None:
+def test_rank_with_lexical_metric() -> None:
     found = nlgauge.rank([FERRY], metric="chrf")
     assert found.orders[0][-1] == 3
     assert found.signature.recipe["refs"] == "1"
 
 
-def test_what_happened_to_candidates_is_said_by_their_names() -> None:
+def test_warnings_name_candidates() -> None:
     with pytest.warns(nlgauge.errors.EmptyTextWarning, match=r"1 text \(candidates\[1\]\[0\]\)"):
         found = nlgauge.rank([["A cat."], ["", "A dog.", "The dog."]])
     assert found.counts["empty"] == 4  # two pairs in each direction
@@ -141,7 +141,7 @@ def test_what_happened_to_candidates_is_said_by_their_names() -> None:
         nlgauge.rank([["A cat."], ["A dog.", ""]], ["A cat.", ""])
 
 
-def test_a_ranking_becomes_json_without_nan() -> None:
+def test_json_of_ranking_has_no_nan() -> None:
     found = nlgauge.rank([FERRY, ["It rains."]])
     record = json.loads(json.dumps(found.to_dict(), allow_nan=False))
     assert record["segments"][1] == {
@@ -167,12 +167,12 @@ def test_a_ranking_becomes_json_without_nan() -> None:
         ([["x", "y"]], {"alignments": True}, "alignments are not available"),
     ],
 )
-def test_what_cannot_be_ranked_is_refused(candidates: object, options: dict[str, object], message: str) -> None:
+def test_invalid_arguments_are_refused(candidates: object, options: dict[str, object], message: str) -> None:
     with pytest.raises(nlgauge.errors.NlgaugeError, match=message):
         nlgauge.rank(candidates, **options)  # type: ignore[arg-type]
 
 
-def test_a_notebook_shows_what_was_chosen() -> None:
+def test_notebook_shows_chosen_candidates() -> None:
     found = nlgauge.rank([["a <cat>", "a dog"], ["rain"]], [["a <cat>"], ["rain"]], metric="chrf")
     shown = found._repr_html_()
     assert "<td>0</td><td>a &lt;cat&gt;</td><td>100.0000</td>" in shown

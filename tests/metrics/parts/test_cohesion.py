@@ -44,14 +44,14 @@ def test_connectivity_counts_shared_foci_where_weighted() -> None:
     assert connectivity(foci_of(two), 2, weighted=True) == pytest.approx(2 / 4)
 
 
-def test_entities_tie_sentences_that_share_no_noun() -> None:
+def test_entities_connect_sentences_without_common_noun() -> None:
     table = {"cat": np.float32([1, 0]), "kitten": np.float32([1, 0.2]), "sky": np.float32([0, 1])}
     text = annotated("cat:N | kitten:N | sky:N")
     assert connectivity(foci_of(text), 3) == 0
     assert connectivity(foci_of(text, table.get, 0.7), 3) == pytest.approx(1 / 9)
 
 
-def test_frequency_leaves_out_what_is_mentioned_once() -> None:
+def test_frequency_ignores_nouns_mentioned_once() -> None:
     # cat 3 and dog 2 mentions: 5 / 2; bird is left out.
     assert focus_frequency(foci_of(TEXT)) == 2.5
     assert focus_frequency(foci_of(annotated("cat:N bird:N"))) == 0

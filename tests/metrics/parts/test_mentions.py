@@ -29,7 +29,7 @@ def test_the_released_code_finds_words_spelt_as_a_lemma() -> None:
     ]
 
 
-def test_the_released_code_loses_a_word_with_a_comma_behind_it() -> None:
+def test_released_code_misses_word_before_comma() -> None:
     words = (AnnotatedWord(0, 3, "cat", "cat", "NOUN"), AnnotatedWord(3, 4, ",", ",", "PUNCT"))
     text = AnnotatedText("cat, CAT", (AnnotatedSentence(0, 8, (*words, AnnotatedWord(5, 8, "CAT", "cat", "NOUN"))),))
     assert [one.start for one in find_mentions(text, "surface")] == [5], "case is no part of a spelling"
@@ -52,7 +52,7 @@ def test_a_mention_that_was_cut_off_has_no_token() -> None:
     assert (stop - first).tolist() == [1, 0]
 
 
-def test_tokens_belong_to_the_sentence_that_they_stand_in() -> None:
+def test_tokens_belong_to_their_sentence() -> None:
     text = annotated("cat:N saw:V | dog:N ran:V")
     (tokens,) = load_encoder("minilm").tokenizer.encode([text.text])
     assert TokenOffsets.of(tokens).sentences_in(text).tolist() == [0, 0, 1, 1]
@@ -62,6 +62,6 @@ def test_tokens_belong_to_the_sentence_that_they_stand_in() -> None:
     )
 
 
-def test_sums_of_no_run() -> None:
+def test_sum_runs_without_runs() -> None:
     nothing = np.zeros(0, dtype=np.intp)
     assert sum_runs(np.ones((2, 3), dtype=np.float32), nothing, nothing).shape == (0, 3)
