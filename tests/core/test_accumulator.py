@@ -1,4 +1,4 @@
-"""update, compute, reset: batches one by one give what one call gives."""
+"""update, compute, reset: scores of batches equal those of one call."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The file in which a run keeps what it has finished."""
+"""The checkpoint file of a run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Recipes of recipes: how members are written, and read back from a signature."""
+"""Composite metrics: the text form of members, and reading them from a signature."""
 
 from __future__ import annotations
 

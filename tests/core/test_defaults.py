@@ -1,4 +1,4 @@
-"""Models by language, layers by model: tables, and codes of languages only."""
+"""Default models by language and default layers by model."""
 
 from __future__ import annotations
 
@@ -96,8 +96,8 @@ def test_a_model_of_the_paper_has_its_layer_by_folder_and_by_config(
     )
     config = TINY["bert"] | {"num_hidden_layers": 12} | named
     folder = write_model(tmp_path / ("bert-base-uncased" if how == "folder" else "mine"), config)
-    found = nlgauge.score(["the cat"], ["a dog"], model=str(folder))
-    assert found.signature.recipe["layer"] == "9"
+    score = nlgauge.score(["the cat"], ["a dog"], model=str(folder))
+    assert score.signature.recipe["layer"] == "9"
 
 
 def test_truncated_model_has_no_default_layer(tmp_path: Path, own_cache: Path) -> None:

@@ -1,4 +1,4 @@
-"""Documents out of segments."""
+"""Joining segments to documents."""
 
 from __future__ import annotations
 

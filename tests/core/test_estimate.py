@@ -1,4 +1,4 @@
-"""How long a run will take is said before a long one, and only there."""
+"""The estimate of the duration, printed before long runs only."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run is looked at before every pair, whatever the metric, and can be ended there."""
+"""The cancellation hook is called before every pair, for every metric."""
 
 from __future__ import annotations
 

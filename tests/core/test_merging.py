@@ -1,4 +1,4 @@
-"""Scores of parts joined to the score of the whole."""
+"""Merging the scores of parts of a corpus."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bars: where they are shown, what they say, and what they count."""
+"""Progress bars: when they are shown, their text and their counts."""
 
 from __future__ import annotations
 

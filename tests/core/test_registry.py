@@ -1,4 +1,4 @@
-"""Metrics are found, not listed: those of nlgauge in its folder, those of others through entry points."""
+"""Discovery of metrics: in the folder of nlgauge, and through entry points of other packages."""
 
 from __future__ import annotations
 
@@ -57,9 +57,9 @@ Names = list[str]
 def with_foo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> registry._Metrics:
     (tmp_path / "foo_of_one_file.py").write_text(FOO, encoding="utf-8")
     monkeypatch.setattr(nlgauge.metrics, "__path__", [*nlgauge.metrics.__path__, str(tmp_path)])
-    found = registry._Metrics()
-    monkeypatch.setattr(registry, "METRICS", found)
-    return found
+    metrics = registry._Metrics()
+    monkeypatch.setattr(registry, "METRICS", metrics)
+    return metrics
 
 
 def test_metric_is_discovered_by_its_file(with_foo: registry._Metrics) -> None:
@@ -88,9 +88,9 @@ def entries(monkeypatch: pytest.MonkeyPatch, **values: str) -> registry._Metrics
 
 
 def test_a_package_offers_a_metric(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = entries(monkeypatch, bertscore2="nlgauge.metrics.bertscore:BERTScore")
+    metrics = entries(monkeypatch, bertscore2="nlgauge.metrics.bertscore:BERTScore")
     with pytest.warns(NlgaugeWarning, match="'bertscore2' .* is skipped: it is not a metric of that name"):
-        assert "bertscore2" not in found
+        assert "bertscore2" not in metrics
 
 
 @pytest.mark.parametrize(
@@ -104,25 +104,25 @@ def test_a_package_offers_a_metric(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_unusable_metric_of_package_is_skipped_with_warning(
     monkeypatch: pytest.MonkeyPatch, name: str, value: str, why: str
 ) -> None:
-    found = entries(monkeypatch, **{name: value})
+    metrics = entries(monkeypatch, **{name: value})
     with pytest.warns(NlgaugeWarning, match=why):
-        assert set(found) == set(registry.built_in_metrics())
+        assert set(metrics) == set(registry.built_in_metrics())
 
 
 def test_metric_lookup_does_not_load_other_metrics(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = entries(monkeypatch)
-    assert found["bertscore"] is nlgauge.metrics.BERTScore
-    assert "_found" not in vars(found)
-    assert found["rouge1"] is nlgauge.metrics.Rouge1, "of a file of another name"
-    assert found["bertscore"] is nlgauge.metrics.BERTScore
+    metrics = entries(monkeypatch)
+    assert metrics["bertscore"] is nlgauge.metrics.BERTScore
+    assert "_all" not in vars(metrics)
+    assert metrics["rouge1"] is nlgauge.metrics.Rouge1, "of a file of another name"
+    assert metrics["bertscore"] is nlgauge.metrics.BERTScore
     for name in ("parts", "parts.foci", "../bleu", ""):
-        assert name not in found
+        assert name not in metrics
 
 
 def test_unusable_metric_is_reported_on_any_lookup(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = entries(monkeypatch, broken="no_such_package:Metric")
+    metrics = entries(monkeypatch, broken="no_such_package:Metric")
     with pytest.warns(NlgaugeWarning, match="cannot be loaded"):
-        assert found["bertscore"] is nlgauge.metrics.BERTScore
+        assert metrics["bertscore"] is nlgauge.metrics.BERTScore
 
 
 def test_names_in_any_case_and_closest_name_in_errors() -> None:

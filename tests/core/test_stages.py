@@ -1,4 +1,4 @@
-"""Prepare, compare, finish: called apart, over any ranges, they give what one call gives."""
+"""Prepare, compare, finish: separate calls over any ranges give the same scores as one call."""
 
 from __future__ import annotations
 

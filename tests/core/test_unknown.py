@@ -1,4 +1,4 @@
-"""Texts that a model does not know: counted, named, and never scored as equal in silence."""
+"""Texts of unknown tokens: refused, counted or warned about."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Windows: which segments are held in memory together."""
+"""Windows: the segments that are in memory together."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""BaryScore: near the released scores, stable where the released code is not, and a distance throughout."""
+"""BaryScore: agreement with released scores, numerical stability, and properties of a distance."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cohesion metrics from files to scores: recipes, counts, several references, what is refused."""
+"""Cohesion metrics from files to scores: recipes, counts, several references, invalid input."""
 
 from __future__ import annotations
 

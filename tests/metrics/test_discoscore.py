@@ -69,9 +69,9 @@ def test_outputs_show_orientation_of_each_component(capsys: pytest.CaptureFixtur
 
 
 def test_an_explanation_says_which_component_words_contribute_to() -> None:
-    found = nlgauge.explain_pair(HYPS[0], REFS[0], metric="discoscore")
-    assert "contributions are to ds_focus, where lower is better" in found.notes
-    assert sum(found.attribution(of="cost").values) == pytest.approx(found.scores["ds_focus"])
+    explanation = nlgauge.explain_pair(HYPS[0], REFS[0], metric="discoscore")
+    assert "contributions are to ds_focus, where lower is better" in explanation.notes
+    assert sum(explanation.attribution(of="cost").values) == pytest.approx(explanation.scores["ds_focus"])
 
 
 def test_the_released_thresholds_differ() -> None:

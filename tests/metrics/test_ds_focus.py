@@ -1,4 +1,4 @@
-"""DS-Focus: documents worked out by hand, every deviation (D6.1 to D6.4, D6.12), and texts that nobody expects."""
+"""DS-Focus: documents computed by hand, every deviation (D6.1 to D6.4, D6.12), and unusual texts."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ def hand_made(tmp_path: Path) -> dict[str, str]:
 def values(options: dict[str, Any], hypothesis: str = HYPOTHESIS, **more: Any) -> dict[str, float]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", nlgauge.errors.NoFocusWarning)
-        found = nlgauge.score([text_of(hypothesis)], [text_of(REFERENCE)], metric="ds-focus", **options, **more)
-    return {name: float(value[0]) for name, value in found.segments.items()}
+        score = nlgauge.score([text_of(hypothesis)], [text_of(REFERENCE)], metric="ds-focus", **options, **more)
+    return {name: float(value[0]) for name, value in score.segments.items()}
 
 
 def test_released_profile_computed_by_hand(hand_made: dict[str, str]) -> None:
@@ -52,8 +52,8 @@ def test_released_profile_computed_by_hand(hand_made: dict[str, str]) -> None:
 def test_paper_profile_computed_by_hand(hand_made: dict[str, str]) -> None:
     # F_cat = (3, 4) + (12, 5) + (3, 4) against (3, 4): the difference is (15, 9); mat is the same.
     distance = np.sqrt(15**2 + 9**2)
-    found = values(hand_made, profile="paper")
-    assert found == pytest.approx({"precision": distance / 2, "recall": distance / 3, "f": distance * 5 / 12})
+    actual = values(hand_made, profile="paper")
+    assert actual == pytest.approx({"precision": distance / 2, "recall": distance / 3, "f": distance * 5 / 12})
 
 
 def test_corrected_profile_computed_by_hand(hand_made: dict[str, str]) -> None:
@@ -61,8 +61,8 @@ def test_corrected_profile_computed_by_hand(hand_made: dict[str, str]) -> None:
     # origin. Three foci in all.
     distance = np.hypot(0.6 + 12 / 13, 0.8 + 5 / 13)
     expected = (distance + 0 + 1) / 3
-    found = values(hand_made, profile="corrected")
-    assert found == pytest.approx({"precision": expected, "recall": expected, "f": expected})
+    actual = values(hand_made, profile="corrected")
+    assert actual == pytest.approx({"precision": expected, "recall": expected, "f": expected})
 
 
 def test_norm_or_squared_norm(hand_made: dict[str, str]) -> None:
@@ -192,21 +192,21 @@ class TestExplained:
 
     def test_flow_of_matched_foci(self, hand_made: dict[str, str]) -> None:
         texts = text_of(HYPOTHESIS), text_of(REFERENCE)
-        found = nlgauge.explain_pair(*texts, metric="ds-focus", **hand_made)
-        assert sum(found.attribution(of="cost").values) == pytest.approx(found.score)
-        assert "'cat' to 'cat' 50%" in found.sentence
+        explanation = nlgauge.explain_pair(*texts, metric="ds-focus", **hand_made)
+        assert sum(explanation.attribution(of="cost").values) == pytest.approx(explanation.score)
+        assert "'cat' to 'cat' 50%" in explanation.sentence
 
     def test_flow_of_foci_of_one_side(self, hand_made: dict[str, str]) -> None:
         texts = text_of(HYPOTHESIS), text_of(REFERENCE)
-        found = nlgauge.explain_pair(*texts, metric="ds-focus", profile="corrected", **hand_made)
-        assert sum(link.weight * (link.cost or 0) for link in found.links) == pytest.approx(found.score)
-        assert any(link.hypothesis is None and link.cost == pytest.approx(1) for link in found.links), "the dog"
-        assert "nothing to 'dog'" in found.sentence
+        explanation = nlgauge.explain_pair(*texts, metric="ds-focus", profile="corrected", **hand_made)
+        assert sum(link.weight * (link.cost or 0) for link in explanation.links) == pytest.approx(explanation.score)
+        assert any(link.hypothesis is None and link.cost == pytest.approx(1) for link in explanation.links), "the dog"
+        assert "nothing to 'dog'" in explanation.sentence
 
     def test_no_flow_without_common_focus(self, hand_made: dict[str, str]) -> None:
         texts = text_of(NO_NOUN), text_of(REFERENCE)
-        found = nlgauge.explain_pair(*texts, metric="ds-focus", shapley=False, **hand_made)
-        assert "the texts share no focus" in found.notes
+        explanation = nlgauge.explain_pair(*texts, metric="ds-focus", shapley=False, **hand_made)
+        assert "the texts share no focus" in explanation.notes
 
 
 STRANGE = {

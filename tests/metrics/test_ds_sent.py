@@ -1,4 +1,4 @@
-"""DS-Sent: three sentences and two nouns worked out by hand, and every deviation (D6.5 to D6.7)."""
+"""DS-Sent: three sentences and two nouns computed by hand, and every deviation (D6.5 to D6.7)."""
 
 from __future__ import annotations
 
@@ -57,15 +57,15 @@ def test_weighted_graph_computed_by_hand(hand_made: dict[str, str]) -> None:
     """D6.6: the first and the last sentence share two foci, A_13 = 2/2."""
     # The first row is (.5, .5) + (0, 1) + (.5, .5) = (1, 2).
     graph = [2 / 3, 4 / 3, 1, 2, 0.5, 0.5, 2, 4]
-    found = value(hand_made, THREE, TWO, profile="paper", adjacency="weighted")
-    assert found == pytest.approx(cosine(graph, GRAPH_OF_TWO))
+    actual = value(hand_made, THREE, TWO, profile="paper", adjacency="weighted")
+    assert actual == pytest.approx(cosine(graph, GRAPH_OF_TWO))
 
 
 def test_score_without_graph_computed_by_hand(hand_made: dict[str, str]) -> None:
     # Table 3: the sentences as they are.
     graph = [1 / 3, 2 / 3, 0.5, 1, 0, 0.5, 1, 2]
-    found = value(hand_made, THREE, TWO, profile="paper", adjacency="none")
-    assert found == pytest.approx(cosine(graph, GRAPH_OF_TWO))
+    actual = value(hand_made, THREE, TWO, profile="paper", adjacency="none")
+    assert actual == pytest.approx(cosine(graph, GRAPH_OF_TWO))
 
 
 def test_texts_without_shared_focus_are_counted(hand_made: dict[str, str]) -> None:
@@ -85,8 +85,8 @@ def test_released_scales_rows_to_length_one(hand_made: dict[str, str]) -> None:
 
 
 def test_statistics_can_be_chosen(hand_made: dict[str, str]) -> None:
-    found = value(hand_made, THREE, TWO, profile="paper", statistics="max")
-    assert found == pytest.approx(cosine([0.75, 1.75], [1, 1]))
+    actual = value(hand_made, THREE, TWO, profile="paper", statistics="max")
+    assert actual == pytest.approx(cosine([0.75, 1.75], [1, 1]))
 
 
 def test_alignments_of_table_4_computed_by_hand(hand_made: dict[str, str]) -> None:
@@ -151,6 +151,6 @@ def test_text_has_highest_score_with_itself() -> None:
 
 def test_an_explanation_has_shapley_values() -> None:
     with nlgauge.testing.hash_encoder() as model:
-        found = nlgauge.explain_pair("the cat sat. a dog ran.", "the cat ran.", metric="ds-sent", model=model)
-    assert "ds-sent has no alignment of this pair" in found.notes
-    assert found.attribution(kind="shapley").values
+        explanation = nlgauge.explain_pair("the cat sat. a dog ran.", "the cat ran.", metric="ds-sent", model=model)
+    assert "ds-sent has no alignment of this pair" in explanation.notes
+    assert explanation.attribution(kind="shapley").values

@@ -58,12 +58,12 @@ def test_the_score_is_the_average_of_deviations_with_distances_negated(
     monkeypatch.setitem(METRICS._all, "lengths", Lengths)
     hyps, refs = ["a cat", "a small cat"], ["a cat", "a cat sat"]
     chrf = nlgauge.score(hyps, refs, metric="chrf").segments["chrf"]
-    found = nlgauge.score(hyps, refs, metric="ensemble:chrf+lengths", norms=norms)
+    score = nlgauge.score(hyps, refs, metric="ensemble:chrf+lengths", norms=norms)
     # Lengths differ by 0 and by 2 characters: -(0 - 4) / 2 and -(2 - 4) / 2 deviations.
     expected = [((chrf[0] - 50) / 10 + 2.0) / 2, ((chrf[1] - 50) / 10 + 1.0) / 2]
-    assert found.segments["score"].tolist() == pytest.approx(expected, abs=1e-12)
-    assert found.higher_is_better
-    assert found.system_score == pytest.approx(float(np.mean(expected)), abs=1e-12)
+    assert score.segments["score"].tolist() == pytest.approx(expected, abs=1e-12)
+    assert score.higher_is_better
+    assert score.system_score == pytest.approx(float(np.mean(expected)), abs=1e-12)
 
 
 def test_digest_of_norms_depends_on_used_members_only(norms: str, tmp_path: Path) -> None:
@@ -127,19 +127,19 @@ def test_members_share_one_encoding(monkeypatch: pytest.MonkeyPatch, tmp_path: P
 
 def test_notes_of_members_are_notes_of_the_ensemble() -> None:
     with pytest.warns(nlgauge.errors.EmptyTextWarning):
-        found = nlgauge.score(["", "a cat"], ["a cat", "a cat"], metric="ensemble:bertscore+chrf")
-    assert found.counts["empty"] == 1
-    assert found.signature.run["empty"] == "1"
+        score = nlgauge.score(["", "a cat"], ["a cat", "a cat"], metric="ensemble:bertscore+chrf")
+    assert score.counts["empty"] == 1
+    assert score.signature.run["empty"] == "1"
 
 
 def test_an_ensemble_in_a_matrix_and_in_a_ranking() -> None:
     metric = "ensemble:bertscore+chrf"
-    found = nlgauge.matrix(HYPOTHESES[:2], REFERENCES[:2], metric)
+    matrix = nlgauge.matrix(HYPOTHESES[:2], REFERENCES[:2], metric)
     for row in range(2):
         for column in range(2):
             one = nlgauge.score([HYPOTHESES[row]], [REFERENCES[column]], metric=metric)
-            assert found.scores[row, column] == one.segments["score"][0]
-    assert found.signature.recipe == one.signature.recipe
+            assert matrix.scores[row, column] == one.segments["score"][0]
+    assert matrix.signature.recipe == one.signature.recipe
     candidates = [["It rains.", "A cat sat.", "The cat sat."]]
     ranked = nlgauge.rank(candidates, metric=metric)
     means = [

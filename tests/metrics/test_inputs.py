@@ -1,4 +1,4 @@
-"""What people hand over by mistake: an error that names the item and the fix, or a defined score and a count."""
+"""Invalid and unusual inputs: an error with the item and the remedy, or a defined score and a count."""
 
 from __future__ import annotations
 

@@ -84,10 +84,10 @@ def test_the_signature_reproduces_the_score(metric: str) -> None:
 
 @pytest.mark.parametrize("metric", ["bleu", "chrf"])
 def test_the_interval_of_a_corpus_score_is_that_of_its_counts(metric: str) -> None:
-    found = nlgauge.score(HYPS, REFS, metric=metric)
-    interval = found.interval()
-    assert interval.mean == pytest.approx(found.system_score, abs=1e-9)
-    assert interval.low < found.system_score < interval.high
+    score = nlgauge.score(HYPS, REFS, metric=metric)
+    interval = score.interval()
+    assert interval.mean == pytest.approx(score.system_score, abs=1e-9)
+    assert interval.low < score.system_score < interval.high
 
 
 def test_a_corpus_score_without_its_counts_has_no_interval_of_a_mean() -> None:
@@ -160,12 +160,12 @@ CHINESE_REFS = ["猫坐在垫子上面。", "火车因为暴风雨晚点二十�
 
 def test_bleu_takes_the_tokenizer_of_the_language() -> None:
     """As sacrebleu chooses it for `--language-pair xx-zh`; the tokenizer is in the signature."""
-    found = nlgauge.score(CHINESE, CHINESE_REFS, metric="bleu", lang="zh")
-    assert found.system_score == sacrebleu.corpus_bleu(CHINESE, [CHINESE_REFS], tokenize="zh").score
-    assert found.system_score > 50
-    assert found.signature.recipe["tokenize"] == "zh"
-    again = nlgauge.score(CHINESE, CHINESE_REFS, metric=found.signature)
-    assert (again.system_score, again.signature) == (found.system_score, found.signature)
+    score = nlgauge.score(CHINESE, CHINESE_REFS, metric="bleu", lang="zh")
+    assert score.system_score == sacrebleu.corpus_bleu(CHINESE, [CHINESE_REFS], tokenize="zh").score
+    assert score.system_score > 50
+    assert score.signature.recipe["tokenize"] == "zh"
+    again = nlgauge.score(CHINESE, CHINESE_REFS, metric=score.signature)
+    assert (again.system_score, again.signature) == (score.system_score, score.signature)
     assert nlgauge.metrics.BLEU(lang="zh-TW").tokenize == "zh"
     assert nlgauge.metrics.BLEU(lang="ja").tokenize == "ja-mecab"
     assert nlgauge.metrics.BLEU(lang="ko").tokenize == "ko-mecab"
@@ -184,9 +184,9 @@ def test_bleu_takes_the_tokenizer_of_the_language() -> None:
 )
 def test_bleu_warns_of_texts_that_it_cannot_split(references: list[str], says: str) -> None:
     with pytest.warns(nlgauge.errors.LanguageWarning, match=says):
-        found = nlgauge.score(references, references, metric="bleu")
-    assert found.signature.recipe["tokenize"] == "13a"
-    assert found.system_score == sacrebleu.corpus_bleu(references, [references]).score, "the number is sacrebleu's"
+        score = nlgauge.score(references, references, metric="bleu")
+    assert score.signature.recipe["tokenize"] == "13a"
+    assert score.system_score == sacrebleu.corpus_bleu(references, [references]).score, "the number is sacrebleu's"
 
 
 def test_bleu_does_not_warn_of_texts_that_are_cut_into_words() -> None:

@@ -1,4 +1,4 @@
-"""MoverScore: the released scores, the profiles, and what each option moves."""
+"""MoverScore: released scores, profiles, and the effect of each option."""
 
 from __future__ import annotations
 

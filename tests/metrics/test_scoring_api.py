@@ -1,4 +1,4 @@
-"""`nlgauge.score` and `score_systems`: ways to call them, and what the result offers."""
+"""`nlgauge.score` and `score_systems`: arguments and results."""
 
 from __future__ import annotations
 

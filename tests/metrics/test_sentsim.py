@@ -1,4 +1,4 @@
-"""SentSim: each part against a direct calculation, Equation 7 by hand, and what a score depends on."""
+"""SentSim: each part against a direct calculation, equation 7 by hand, and dependence on the corpus."""
 
 from __future__ import annotations
 

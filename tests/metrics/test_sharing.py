@@ -1,4 +1,4 @@
-"""Recipes of one run share vectors and distances, and each gets the bits that it gets alone."""
+"""Recipes of a run share vectors and distances, with the same bits as separate runs."""
 
 from __future__ import annotations
 

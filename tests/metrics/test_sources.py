@@ -1,4 +1,4 @@
-"""Sources beside references, and what is done to a text before a model reads it: case and cut; languages."""
+"""Sources and references, options of reading texts (lower case, longest text), and languages."""
 
 from __future__ import annotations
 

@@ -363,7 +363,7 @@ class ScoreMatrix(ComponentsResult):
     reference_notes: SegmentNotes
     """Numbers of such columns."""
     distances: tuple[str, ...] = ()
-    """Components that are better when they are lower, beside a main component that is not one of them."""
+    """Components for which lower is better, if the main component is not a distance."""
 
     @property
     def scores(self) -> NDArray[np.float64]:

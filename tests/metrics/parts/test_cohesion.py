@@ -1,4 +1,4 @@
-"""Numbers of one text, worked out by hand."""
+"""Cohesion of a single text, computed by hand."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ TEXT = annotated("the cat:N see:V dogs=dog:N . | Cat:P and cat:N and bird:N . | 
 
 def test_devices_by_nouns_as_released() -> None:
     # D6.9: cat (3 mentions) and dog (2) come again, of the three nouns cat, dog, bird.
-    found = devices(TEXT)
-    assert found == Devices(lemmas=2, of_lemmas=3, mentions=5, of_mentions=3)
-    assert found.cohesion == pytest.approx(2 / 3)
-    assert found.repetition == pytest.approx(5 / 3), "as released, it can exceed 1"
+    counts = devices(TEXT)
+    assert counts == Devices(lemmas=2, of_lemmas=3, mentions=5, of_mentions=3)
+    assert counts.cohesion == pytest.approx(2 / 3)
+    assert counts.repetition == pytest.approx(5 / 3), "as released, it can exceed 1"
 
 
 def test_devices_by_words_as_in_the_paper() -> None:
     # D6.9: cat, dog and see (2) come again, 7 occurrences; the lemmas are the, cat, see, dog, and, bird, a; 12 words.
-    found = devices(TEXT, "content")
-    assert found == Devices(lemmas=3, of_lemmas=7, mentions=7, of_mentions=12)
-    assert found.cohesion == pytest.approx(3 / 7)
-    assert found.repetition == pytest.approx(7 / 12)
+    counts = devices(TEXT, "content")
+    assert counts == Devices(lemmas=3, of_lemmas=7, mentions=7, of_mentions=12)
+    assert counts.cohesion == pytest.approx(3 / 7)
+    assert counts.repetition == pytest.approx(7 / 12)
 
 
 def test_connectivity_of_entries_and_of_sentences() -> None:

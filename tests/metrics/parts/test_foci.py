@@ -1,4 +1,4 @@
-"""Foci and the graph of sentences, on documents small enough to work out by hand."""
+"""Foci and the graph of sentences, on documents small enough to check by hand."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Mentions of nouns, and the tokens they are."""
+"""Mentions of nouns and their tokens."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rescaling by a baseline: shipped, of one's own, and missing."""
+"""Rescaling by a shipped, a custom and a missing baseline."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The longest common subsequence without its table, beside the package that has one."""
+"""The longest common subsequence, compared with dynamic programming."""
 
 from __future__ import annotations
 
