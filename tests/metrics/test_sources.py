@@ -135,7 +135,7 @@ def test_max_tokens_scores_as_model_with_that_limit(monkeypatch: pytest.MonkeyPa
     tokenizer = load_encoder("minilm").tokenizer
     lengths = [max(len(t) for t in tokenizer.encode(pair)) for pair in zip(HYPS, REFS, strict=True)]
     long = [at for at, length in enumerate(lengths) if length > 7]
-    with pytest.warns(TruncationWarning, match="truncated to the limit of 7 tokens"):
+    with pytest.warns(TruncationWarning, match="truncated to the model's limit of 7 tokens"):
         cut = nlgauge.score(HYPS, REFS, metric="bertscore:max_tokens=7")
     assert list(cut.notes.get("truncated", ())) == long != []
     assert cut.signature.recipe["max_tokens"] == "7"
