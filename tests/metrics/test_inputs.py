@@ -203,10 +203,10 @@ def test_refs_and_ref_streams_together_are_refused() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"temperature": 1}, says("'temperature'", "layer")),
+        ({"temperature": 1}, says("'temperature'", "nlgauge show bertscore")),
         ({"metric": "blue"}, says("'blue'", "nlgauge list", "did you mean 'bleu'")),
         ({"metric": ""}, says("''", "nlgauge list")),
-        ({"metric": nlgauge.metrics.BERTScore}, says("BERTScore", "bertscore")),
+        ({"metric": nlgauge.metrics.BERTScore}, says("BERTScore", "nlgauge list")),
         ({"metric": "bertscore:temperature=1"}, says("'temperature'", "nlgauge show bertscore")),
         ({"metric": "bertscore:layer=4,layer=5"}, says("'layer'", "twice")),
         ({"metric": "bertscore|layer"}, says("'layer'")),
@@ -267,7 +267,7 @@ def test_a_layer_that_is_a_float_is_refused_or_that_layer() -> None:
 
 
 def test_call_without_metric_is_refused() -> None:
-    with pytest.raises(RecipeError, match="bertscore"):
+    with pytest.raises(RecipeError, match="no metric was given; .nlgauge list. shows all metrics"):
         nlgauge.score_systems({"a": [CAT]}, [CAT], metric=[])
 
 

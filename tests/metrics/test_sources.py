@@ -146,7 +146,7 @@ def test_max_tokens_scores_as_model_with_that_limit(monkeypatch: pytest.MonkeyPa
     by_hand = nlgauge.score(hyps, refs)
     np.testing.assert_allclose(cut.f1, by_hand.f1, atol=1e-6)
     monkeypatch.setattr(tokenizer, "limit", 7)
-    with pytest.warns(TruncationWarning, match="truncated to the limit of 7 tokens"):
+    with pytest.warns(TruncationWarning, match="truncated to the model's limit of 7 tokens"):
         limited = nlgauge.score(HYPS, REFS)
     assert np.array_equal(cut.f1, limited.f1)
 
