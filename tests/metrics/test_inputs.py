@@ -267,7 +267,7 @@ def test_a_layer_that_is_a_float_is_refused_or_that_layer() -> None:
 
 
 def test_call_without_metric_is_refused() -> None:
-    with pytest.raises(RecipeError, match="no metric was given; .nlgauge list. shows all metrics"):
+    with pytest.raises(RecipeError, match="no metric was given; 'nlgauge list' shows all metrics"):
         nlgauge.score_systems({"a": [CAT]}, [CAT], metric=[])
 
 
