@@ -12,9 +12,11 @@ A pair has the same bits in every block: it is compared by the same functions, o
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
+from itertools import chain
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -32,6 +34,7 @@ from nlgauge.encoders.cache import EmbeddingCache, VectorFile
 from nlgauge.encoders.load import default_threads
 from nlgauge.encoders.run_context import current_run, one_blas_thread, run_context
 from nlgauge.errors import TooLongError
+from nlgauge.io.progress import log
 from nlgauge.vectors.cloud import Alignment, Flow
 from nlgauge.vectors.remap import Side
 
@@ -120,10 +123,12 @@ def compare_windows(
     with VectorFile() if recurring and len(windows) > 1 else nullcontext() as file:
         texts = [window.texts for window in windows]
         encodings = encode_windows(members[0].tokenized, layers_of(members), texts, options, keep=file)
+        seconds = 0.0
         for window, encoded in zip(windows, encodings, strict=True):
             if recurring:  # features are small, and what a second model found about a text is worth keeping
                 for text, vectors in encoded.items():
                     encoded[text] = replace(vectors, text_features=features.setdefault(text, {}))
+            began = time.perf_counter()
             for number, one in metrics.items():
                 blocks = list(window.blocks(one))
                 _run_text_models(one, blocks, encoded)
@@ -134,6 +139,8 @@ def compare_windows(
                         else _compare_each(one, encoded, blocks, align=options.alignments)
                     ):
                         collect(number, part)
+            seconds += time.perf_counter() - began
+    log.info("comparing texts by %s: %.1f s", ", ".join(dict.fromkeys(one.metric.name for one in members)), seconds)
 
 
 def encode_windows(
@@ -150,8 +157,10 @@ def encode_windows(
     cache: EmbeddingCache | VectorFile | None = keep
     if options.cache is not None and encoder.cacheable:  # those of a table in memory are not worth keeping
         cache = EmbeddingCache(options.cache, gigabytes=options.cache_size)
-    with Progress(total, show=options.progress) as advance:
+    seconds = 0.0
+    with Progress(total, show=options.progress, timed=False) as advance:
         for texts in windows:
+            began = time.perf_counter()
             vectors = encode_texts(
                 encoder,
                 [tokens[text] for text in texts],
@@ -160,7 +169,9 @@ def encode_windows(
                 advance=advance,
                 cache=cache,
             )
+            seconds += time.perf_counter() - began
             yield dict(zip(texts, vectors, strict=True))
+    log.info("encoding %d distinct texts, %d tokens: %.1f s", len({*chain(*windows)}), total, seconds)
 
 
 def _run_text_models(prepared: PreparedMetric, blocks: Sequence[Block], encoded: Mapping[str, EncodedText]) -> None:

@@ -29,6 +29,7 @@ from nlgauge.encoders.base import EncodedText, Encoder
 from nlgauge.encoders.load import stated_name
 from nlgauge.errors import ModelNotFoundError, RecipeError
 from nlgauge.io.store.catalog import CARDS, card_of_digest
+from nlgauge.io.store.fetch import pull_advice
 from nlgauge.text.languages import MULTILINGUAL, language_code
 from nlgauge.text.windows import CUT, MODEL_WINDOW, NO_WINDOWS, Reading, Windows
 from nlgauge.vectors.transforms import Transforms, group_of
@@ -127,9 +128,12 @@ def with_reason(error: ModelNotFoundError, model: str, languages: Iterable[str])
     """The same error, which also says that a language chose the model, and what is there offline."""
     for language in dict.fromkeys(languages):
         if language and model_for_language(language) == model:
-            known = CARDS[MULTILINGUAL].knows_language(language)
-            offer = f"; offline, --model {MULTILINGUAL} knows this language" if known else ""
-            return ModelNotFoundError(f"lang={language!r} chose model {model!r}{offer}; {error}")
+            reason = f"lang={language!r} selects model {model!r}"
+            if not CARDS[MULTILINGUAL].knows_language(language):
+                return ModelNotFoundError(f"{reason}: {error}")
+            fix = f"{pull_advice(model)}, or use --model {MULTILINGUAL}, which supports this language"
+            why = error.__cause__ or "not downloaded"
+            return ModelNotFoundError(f"{reason}, which is not available: {why}. {fix}")
     return error
 
 

@@ -55,5 +55,5 @@ def test_a_baseline_of_few_sentences_is_warned_of_and_leaves_out_unknown_texts()
 
 def test_a_missing_model_that_the_language_chose_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NLGAUGE_OFFLINE", "1")
-    with pytest.raises(ModelNotFoundError, match=r"^lang='de' chose model"):
+    with pytest.raises(ModelNotFoundError, match=r"^lang='de' selects model"):
         build_baseline(["a", "b"], model="bert-base-multilingual-cased", language="deu")
