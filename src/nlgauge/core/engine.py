@@ -11,9 +11,11 @@ A pair has the same bits in every block: it is compared by the same functions, o
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
+from itertools import chain
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -31,6 +33,7 @@ from nlgauge.encoders.cache import EmbeddingCache, VectorFile
 from nlgauge.encoders.load import default_threads
 from nlgauge.encoders.run_context import current_run, one_blas_thread, run_context
 from nlgauge.errors import TooLongError
+from nlgauge.io.progress import log
 from nlgauge.vectors.cloud import Alignment, Flow
 from nlgauge.vectors.remap import Side
 
@@ -119,10 +122,12 @@ def compare_windows(
     with VectorFile() if recurring and len(windows) > 1 else nullcontext() as file:
         texts = [window.texts for window in windows]
         encodings = encode_windows(members[0].tokenized, layers_of(members), texts, options, keep=file)
+        seconds = 0.0
         for window, encoded in zip(windows, encodings, strict=True):
             if recurring:  # keep the features of second models: they are small and expensive
                 for text, vectors in encoded.items():
                     encoded[text] = replace(vectors, text_features=features.setdefault(text, {}))
+            began = time.perf_counter()
             for number, metric in metrics.items():
                 blocks = list(window.blocks(metric))
                 _run_text_models(metric, blocks, encoded)
@@ -133,6 +138,9 @@ def compare_windows(
                         else _compare_each(metric, encoded, blocks, align=options.alignments)
                     ):
                         collect(number, pairs)
+            seconds += time.perf_counter() - began
+    names = dict.fromkeys(member.metric.name for member in members)
+    log.info("comparing texts by %s: %.1f s", ", ".join(names), seconds)
 
 
 def encode_windows(
@@ -149,8 +157,10 @@ def encode_windows(
     cache: EmbeddingCache | VectorFile | None = keep
     if options.cache is not None and encoder.cacheable:  # vectors of a table in memory need no cache
         cache = EmbeddingCache(options.cache, gigabytes=options.cache_size)
-    with Progress(total, show=options.progress) as advance:
+    seconds = 0.0
+    with Progress(total, show=options.progress, timed=False) as advance:
         for texts in windows:
+            began = time.perf_counter()
             vectors = encode_texts(
                 encoder,
                 [tokens[text] for text in texts],
@@ -159,7 +169,9 @@ def encode_windows(
                 advance=advance,
                 cache=cache,
             )
+            seconds += time.perf_counter() - began
             yield dict(zip(texts, vectors, strict=True))
+    log.info("encoding %d distinct texts, %d tokens: %.1f s", len({*chain(*windows)}), total, seconds)
 
 
 def _run_text_models(prepared: PreparedMetric, blocks: Sequence[Block], encoded: Mapping[str, EncodedText]) -> None:

@@ -24,11 +24,11 @@ from numpy.typing import NDArray
 
 from nlgauge.core.corpus import References
 from nlgauge.core.kinds import Choice
-from nlgauge.core.options import BY_PROFILE, Option, did_you_mean, option, options_of
+from nlgauge.core.options import BY_PROFILE, Option, option, options_of
 from nlgauge.core.run_options import RunOptions
 from nlgauge.core.score import Note, SegmentNotes
 from nlgauge.core.signature import PACKAGE, RUNNER_FIELDS, declare_fields
-from nlgauge.errors import RecipeError
+from nlgauge.errors import RecipeError, did_you_mean
 from nlgauge.vectors.cloud import Alignment, Flow
 
 if TYPE_CHECKING:
@@ -196,8 +196,8 @@ class Metric(ABC, metaclass=_RecipeType):
         options = cls.options()
         for name in given:
             if name not in options:
-                hint = did_you_mean(name, options)
-                msg = f"metric {cls.name!r} has no option {name!r} ('nlgauge show {cls.name}' lists all){hint}"
+                hint = did_you_mean(name, options, see=f"nlgauge show {cls.name}")
+                msg = f"metric {cls.name!r} has no option {name!r}{hint}"
                 raise RecipeError(msg)
         return dict(given)
 

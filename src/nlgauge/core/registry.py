@@ -24,11 +24,10 @@ from nlgauge.core.composite import (
     split_outside,
 )
 from nlgauge.core.metric import Metric, TextMetric
-from nlgauge.core.options import did_you_mean
 from nlgauge.core.resources import Resource
 from nlgauge.core.signature import GRAMMAR, RUNNER_FIELDS, Signature, member_key
 from nlgauge.core.vector_metric import VectorMetric
-from nlgauge.errors import NlgaugeWarning, RecipeError, SignatureError, user_stacklevel
+from nlgauge.errors import NlgaugeWarning, RecipeError, SignatureError, did_you_mean, user_stacklevel
 from nlgauge.io.store.catalog import CARDS
 
 #: Group of entry points under which a package offers metrics: `name = "module:Class"`.
@@ -131,7 +130,10 @@ def metric_class(name: str) -> type[Metric]:
     lower = {metric.lower(): metric for metric in METRICS}
     if name.lower() in lower:
         return METRICS[lower[name.lower()]]
-    msg = f"unknown metric {name!r} ('nlgauge list' shows all metrics){did_you_mean(name, METRICS)}"
+    msg = f"unknown metric {name!r}{did_you_mean(name, METRICS, see='nlgauge list')}"
+    names = name.split(",")
+    if len(names) > 1 and all(part in METRICS for part in names):
+        msg = f"unknown metric {name!r}; separate metrics by spaces: -m {' '.join(names)}"
     raise RecipeError(msg)
 
 

@@ -29,6 +29,7 @@ from nlgauge.encoders.base import EncodedText, Encoder
 from nlgauge.encoders.load import stated_name
 from nlgauge.errors import ModelNotFoundError, RecipeError
 from nlgauge.io.store.catalog import CARDS, card_of_digest
+from nlgauge.io.store.fetch import pull_advice
 from nlgauge.text.languages import MULTILINGUAL, language_code
 from nlgauge.text.windows import CUT, MODEL_WINDOW, NO_WINDOWS, Reading, Windows
 from nlgauge.vectors.transforms import Transforms, group_of
@@ -127,9 +128,12 @@ def with_reason(error: ModelNotFoundError, model: str, languages: Iterable[str])
     """The error with the language that selected the model, and with an offline alternative."""
     for language in dict.fromkeys(languages):
         if language and model_for_language(language) == model:
-            supported = CARDS[MULTILINGUAL].knows_language(language)
-            offer = f"; --model {MULTILINGUAL} supports this language and works offline" if supported else ""
-            return ModelNotFoundError(f"lang={language!r} selects model {model!r}{offer}; {error}")
+            reason = f"lang={language!r} selects model {model!r}"
+            if not CARDS[MULTILINGUAL].knows_language(language):
+                return ModelNotFoundError(f"{reason}: {error}")
+            fix = f"{pull_advice(model)}, or use --model {MULTILINGUAL}, which supports this language"
+            why = error.__cause__ or "not downloaded"
+            return ModelNotFoundError(f"{reason}, which is not available: {why}. {fix}")
     return error
 
 

@@ -6,7 +6,6 @@ Its inputs are texts to score, saved runs, and scores and verdicts of other tool
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -38,7 +37,7 @@ from nlgauge.data.score_files import ScoreSpec, metric_name, read_score_files
 from nlgauge.errors import NlgaugeError, RecipeError
 from nlgauge.io.storage import bytes_digest, short_digest
 from nlgauge.io.tables import read_bytes
-from nlgauge.io.textfiles import ParallelTexts, printable, read_parallel
+from nlgauge.io.textfiles import ParallelTexts, read_parallel, split_name
 from nlgauge.studies.compare.comparison import CompareSettings
 from nlgauge.studies.compare.repeated_runs import Budgets, compare_run_tables, read_budgets
 from nlgauge.studies.compare.report import ComparisonReport, GateNotRun, NoDecision, gate
@@ -158,7 +157,7 @@ class _Files:
 
     @classmethod
     def of(cls, given: Sequence[str], *, runs: bool) -> _Files:
-        pairs = [_named(text) for text in given]
+        pairs = [(name or None, spec) for name, spec in map(split_name, given)]
         names = [name for name, _ in pairs]
         for name in names:
             if name is not None and names.count(name) > 1 and not runs:
@@ -194,14 +193,6 @@ class _Files:
     def runs_of(self, systems: Sequence[str]) -> dict[str, str]:
         """By run its system."""
         return {run: name for run, name in zip(systems, self.names, strict=True) if self.runs and name is not None}
-
-
-def _named(text: str) -> tuple[str | None, str]:
-    """`NAME=FILE`, unless there is a file of that whole name, or the sign is in a folder's name."""
-    name, equals, spec = text.partition("=")
-    if not equals or not name or os.sep in name or os.path.exists(text):
-        return None, text
-    return printable(name), spec
 
 
 def _read_scores(
@@ -355,7 +346,7 @@ def _run(args: argparse.Namespace) -> int:
     try:
         write_output(
             args.output,
-            comparison.render(args.format if args.table == "ranking" else args.table, decimals=args.width),
+            comparison.render(args.format if args.table == "ranking" else args.table, decimals=args.decimals),
         )
         write_figure(args.plot, comparison.save_figure)
         write_figure(args.report, lambda path: _write_report(path, comparison, inputs, args))
@@ -491,14 +482,14 @@ COMMANDS = {
             Flags(CompareFiles, "output"),
         ),
         usage="[NAME=]HYP ... --refs REF ...",
-        description="Compare systems on the same segments: texts, saved runs (FILE.json) or scores of other tools.",
+        description="Compare systems from texts, saved runs (FILE.json) or scores of other tools.",
         examples=f"""\
-  nlgauge compare a.txt b.txt c.txt --refs reference.txt --metric bertscore bleu
+  nlgauge compare a.txt b.txt c.txt --refs reference.txt -m bertscore bleu
   nlgauge compare base.txt new.txt --refs reference.txt --gate --format markdown
-  nlgauge compare run1.json run2.json                   saved by nlgauge score -o
-  nlgauge compare a.txt b.txt --refs ref.txt --scores comet.tsv --lower-is-better ter
-  nlgauge compare --scores judge-verdicts.jsonl         columns id, first, second, winner
-  nlgauge compare big=1.txt big=2.txt small=3.txt small=4.txt --refs ref.txt --runs
+  nlgauge compare run1.json run2.json           saved by nlgauge score -o
+  nlgauge compare a.txt b.txt --refs ref.txt --scores comet.tsv
+  nlgauge compare --scores judge.jsonl          columns id, first, second, winner
+  nlgauge compare big=1.txt big=2.txt small=3.txt --refs ref.txt --runs
 status: 0 success, 1 runtime error, 2 usage error, {GATE_FAILED} gate failed, {GATE_UNDECIDED} undecided
 """,
     )
