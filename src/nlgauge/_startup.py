@@ -1,6 +1,6 @@
-"""While the modules of the command line are being loaded: Ctrl-C is one line and status 130, and no time is wasted.
+"""Start-up of the command line: fast imports, and Ctrl-C without a traceback while modules load.
 
-None of this touches a program that imports the library."""
+Programs that import the library are not affected."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ import signal
 import sys
 from types import FrameType, TracebackType
 
-#: What a user can do, whichever allocation failed.
+#: The message for any failed allocation.
 OUT_OF_MEMORY = "out of memory. Free some memory or raise the memory limit (ulimit -v); smaller models need less."
 
-#: How libraries report a failed allocation where they do not raise MemoryError.
+#: Messages of libraries that do not raise MemoryError.
 _ALLOCATION_FAILED = (
     "std::bad_alloc",
     "Failed to allocate memory",
@@ -33,14 +33,14 @@ def is_out_of_memory(error: BaseException) -> bool:
 
 
 def _leave(_: int, __: FrameType | None) -> None:
-    # Nothing was begun, so there is nothing to clean up. A half-loaded module may not survive an exception.
+    # There is nothing to clean up yet, and an exception in a half-loaded module may be lost.
     with contextlib.suppress(OSError):  # stderr may be closed
         os.write(2, b"nlgauge: interrupted\n")
     os._exit(130)
 
 
 def _report(kind: type[BaseException], error: BaseException, traceback: TracebackType | None) -> None:
-    """Without memory for the shared libraries, modules cannot be loaded; that is one line, not a traceback."""
+    """Report a lack of memory for shared libraries in one line, not as a traceback."""
     if is_out_of_memory(error):
         print(f"nlgauge: error: {OUT_OF_MEMORY}", file=sys.stderr)
     else:
@@ -48,14 +48,14 @@ def _report(kind: type[BaseException], error: BaseException, traceback: Tracebac
 
 
 def _is_command() -> bool:
-    """Whether this process is the command line, and not a program that imports the library."""
+    """Whether this process is the command line."""
     module = sys.orig_argv[-len(sys.argv) - 1 :][:2] if sys.argv[:1] == ["-m"] else []
     program = os.path.basename(sys.argv[0]) if sys.argv else ""
     return module == ["-m", "nlgauge"] or program in {"nlgauge", "nlgauge.exe"}
 
 
 def _guard_loading() -> None:
-    """Until `loading_is_over`, an interrupt ends the process at once, and so does a lack of memory."""
+    """Until `loading_is_over`, end the process at once on an interrupt or a lack of memory."""
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         with contextlib.suppress(ValueError):  # not in the main thread, which alone is interrupted
             signal.signal(signal.SIGINT, _leave)
@@ -64,15 +64,15 @@ def _guard_loading() -> None:
 
 
 def _load_fast() -> None:
-    """Leave out work that moves no result: together a tenth of a second of processor time."""
+    """Save a tenth of a second of CPU time while modules load."""
     # Threads of numpy's BLAS otherwise spin while they wait for the first product; 4 is the shortest wait.
     os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")
-    # Modules are not garbage, however often they are searched for it.
+    # Modules are not garbage; collecting while they load finds nothing.
     gc.disable()
 
 
 def loading_is_over() -> None:
-    """From here on an interrupt is a KeyboardInterrupt again, and garbage is collected."""
+    """Restore KeyboardInterrupt and garbage collection."""
     if not gc.isenabled() and _IS_COMMAND:
         gc.freeze()
         gc.enable()
@@ -82,7 +82,7 @@ def loading_is_over() -> None:
         sys.excepthook = sys.__excepthook__
 
 
-#: Asked once: `python -m` replaces the first word of sys.argv as soon as this package is loaded.
+#: Evaluated once: `python -m` replaces the first word of sys.argv as soon as this package is loaded.
 _IS_COMMAND = _is_command()
 
 if _IS_COMMAND:

@@ -34,7 +34,12 @@
 
 from __future__ import annotations
 
+import difflib
 import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 
 class NlgaugeError(Exception):
@@ -160,6 +165,34 @@ def user_stacklevel() -> int:
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == package:
         frame, level = frame.f_back, level + 1
     return level
+
+
+#: Letters that the start of a name must have to stand for it.
+_LEAST_START = 3
+
+
+def did_you_mean(name: str, known: Iterable[str], *, see: str = "") -> str:
+    """The end of a message about an unknown name: the closest known name, and the command that lists all.
+
+    >>> did_you_mean("bertscor", ["bertscore", "bleu"], see="nlgauge list")
+    "; did you mean 'bertscore'? See 'nlgauge list'"
+    >>> did_you_mean("mover", ["moverscore", "xmoverscore"])
+    "; did you mean 'moverscore'?"
+    >>> did_you_mean("comet", ["moverscore"], see="nlgauge list")
+    "; see 'nlgauge list'"
+    """
+    if closest := closest_name(name, known):
+        return f"; did you mean {closest!r}?" + (f" See {see!r}" if see else "")
+    return f"; see {see!r}" if see else ""
+
+
+def closest_name(name: str, known: Iterable[str]) -> str:
+    """The known name that is spelt most alike, or starts alike; empty where none is."""
+    spellings = {spelling.casefold(): spelling for spelling in known}
+    matches = difflib.get_close_matches(name.casefold(), spellings, n=1, cutoff=0.7)
+    if not matches and len(name) >= _LEAST_START:
+        matches = [spelling for spelling in spellings if spelling.startswith(name.casefold())]
+    return spellings[matches[0]] if matches else ""
 
 
 __all__ = sorted(name for name, value in globals().items() if isinstance(value, type))

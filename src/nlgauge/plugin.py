@@ -1,4 +1,4 @@
-"""What metrics, analyses, encoders and engines of other packages are made of (docs/extending.md)."""
+"""Base classes and functions for metrics, analyses, encoders and engines of other packages (docs/extending.md)."""
 
 from nlgauge.core.corpus import Corpus, make_corpus
 from nlgauge.core.kinds import Choice, Flag, Float, Int, Kind, Many, NameList, NumberList, Pattern, Text

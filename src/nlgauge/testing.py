@@ -1,13 +1,13 @@
-"""Contracts that every metric keeps, and an encoder without a model to test a metric of vectors with.
+"""Contract tests for metrics, and an encoder without model files for testing metrics of vectors.
 
-A contract takes a recipe and raises an AssertionError with what is not kept. `signature` reads the recipe back, for
-which the metric must be registered, and cannot know where a file is.
+A contract takes a recipe and raises an AssertionError if it is violated. The contract `signature` parses the recipe
+from its signature, so the metric must be registered, and its options cannot be files.
 
-`HashEncoder` makes a token's vector from the sha256 of its spelling. Equal tokens have equal vectors, others have
-unrelated ones, and a neighbour moves a vector a little, so that context counts. It needs no files and no engine, and
-gives the same vectors on every machine. The texts of the contracts are made of words that it knows.
+`HashEncoder` derives a token's vector from the sha256 of its spelling. Equal tokens have equal vectors, other vectors
+are unrelated, and neighbours change a vector a little, so context counts. It needs no files and no engine, and gives
+the same vectors on every machine. The texts of the contracts use its vocabulary only.
 
-`toy_scores` scores a few words whose vectors and tags you choose, so that a score can be computed by hand.
+`toy_scores` scores texts of words with given vectors and tags, for examples that can be computed by hand.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from nlgauge.text.tokenizer import TextTokenizer
 
 __all__ = ["CONTRACTS", "HashEncoder", "check_metric", "hash_encoder", "toy_scores"]
 
-#: Words that texts under test are made of; any other word is unknown.
+#: The vocabulary; any other word is unknown.
 _TEXT = """
     a an the cat dog bird sat slept ran on under over at mat sofa tree and but it was black white small old storm
     ferry stopped left late early because of rain train station man woman child saw read wrote book letter . , ! ?
@@ -80,55 +80,57 @@ def _score(metric: Metric, /, hypotheses: Sequence[str], references: Sequence[st
     return score
 
 
-def _same(one: Mapping[str, np.ndarray], other: Mapping[str, np.ndarray], what: str) -> None:
-    for name, values in one.items():
-        assert np.array_equal(values, other[name], equal_nan=True), f"{name} {what}: {values} and {other[name]}"
+def _check_equal(first: Mapping[str, np.ndarray], second: Mapping[str, np.ndarray], what: str) -> None:
+    for name, values in first.items():
+        assert np.array_equal(values, second[name], equal_nan=True), f"{name} {what}: {values} and {second[name]}"
 
 
 def neighbours(metric: Metric) -> None:
-    """A pair's score does not depend on the pairs beside it, unless the recipe says so."""
+    """A pair's score does not depend on other pairs, unless the recipe declares it."""
     if metric.whole_corpus or (isinstance(metric, VectorMetric) and metric.counts_idf):
         return
     together = _score(metric, HYPOTHESES, REFERENCES).segments
     for index, (hypothesis, reference) in enumerate(zip(HYPOTHESES, REFERENCES, strict=True)):
         alone = _score(metric, [hypothesis], [reference]).segments
         part = {name: values[index : index + 1] for name, values in together.items()}
-        _same(alone, part, f"of segment {index} depends on its neighbours")
+        _check_equal(alone, part, f"of segment {index} depends on its neighbours")
 
 
 def order(metric: Metric) -> None:
     """Scores do not depend on the order of segments."""
     forward = _score(metric, HYPOTHESES, REFERENCES).segments
     backward = _score(metric, HYPOTHESES[::-1], REFERENCES[::-1]).segments
-    _same(forward, {name: values[::-1] for name, values in backward.items()}, "depends on the order")
+    _check_equal(forward, {name: values[::-1] for name, values in backward.items()}, "depends on the order")
 
 
 def batches(metric: Metric) -> None:
-    """Scores do not depend on how many texts are encoded at once."""
+    """Scores do not depend on the batch size of the encoder."""
     if not isinstance(metric, VectorMetric):
         return
     large = _score(metric, HYPOTHESES, REFERENCES).segments
     small = _score(metric, HYPOTHESES, REFERENCES, batch_tokens=1).segments
-    _same(large, small, "depends on the size of batches")
+    _check_equal(large, small, "depends on the size of batches")
 
 
 def all_pairs(metric: Metric) -> None:
-    """A pair scores the same among all pairs of many texts."""
+    """`nlgauge.matrix` gives a pair the same score."""
     if metric.whole_corpus:
         return
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NlgaugeWarning)
         scores = matrix(HYPOTHESES, REFERENCES, metric)
     expected = _score(metric, HYPOTHESES, REFERENCES).segments
-    _same(expected, {name: values.diagonal() for name, values in scores.components.items()}, "differs in a matrix")
+    _check_equal(
+        expected, {name: values.diagonal() for name, values in scores.components.items()}, "differs in a matrix"
+    )
 
 
 def identical(metric: Metric) -> None:
-    """A text scores best beside itself."""
+    """A text scores best against itself."""
     other = _score(metric, HYPOTHESES, REFERENCES).segments[metric.main]
     itself = _score(metric, HYPOTHESES, HYPOTHESES).segments[metric.main]
-    nearer = itself >= other - 1e-6 if metric.higher_is_better else itself <= other + 1e-6
-    assert nearer.all(), f"segments {np.flatnonzero(~nearer).tolist()} score better beside another text"
+    better = itself >= other - 1e-6 if metric.higher_is_better else itself <= other + 1e-6
+    assert better.all(), f"segments {np.flatnonzero(~better).tolist()} score better against another text"
 
 
 def empty(metric: Metric) -> None:
@@ -141,15 +143,15 @@ def empty(metric: Metric) -> None:
 
 
 def signature(metric: Metric) -> None:
-    """The signature makes the same score again."""
+    """The signature reproduces the score."""
     first = _score(metric, HYPOTHESES, REFERENCES)
     again = _score(metric, HYPOTHESES, REFERENCES, metric=[str(first.signature)])
-    _same(first.segments, again.segments, "is not made again by the signature")
-    assert str(again.signature) == str(first.signature), "the signature changes when it is read back"
+    _check_equal(first.segments, again.segments, "is not reproduced by the signature")
+    assert str(again.signature) == str(first.signature), "the signature changes when it is parsed and scored again"
 
 
 def output(metric: Metric) -> None:
-    """The same input gives the same bytes of JSON, without nan."""
+    """The same input gives the same JSON, byte by byte and without nan."""
     first, second = (json.dumps(_score(metric, HYPOTHESES, REFERENCES).to_dict(), allow_nan=False) for _ in range(2))
     assert first == second, "the JSON output differs from run to run"
 
@@ -160,7 +162,7 @@ CONTRACTS: dict[str, Callable[[Metric], None]] = {
 
 
 def check_metric(metric: Metric) -> None:
-    """All contracts, one after the other."""
+    """Check all contracts."""
     for check in CONTRACTS.values():
         check(metric)
 
@@ -185,11 +187,11 @@ class HashEncoder:
         ]
 
     def encode(self, ids: NDArray[np.int64], layers: tuple[int, ...]) -> list[NDArray[np.float32]]:
-        """Vectors (batch, length, width) of each layer asked for."""
+        """Vectors (batch, length, width) of each layer."""
         outputs = []
         for layer in layers:
             vectors = self._tables[layer][ids]
-            # Layer 0 knows no neighbours; each layer above lets them in a little more.
+            # Layer 0 ignores neighbours; they have more weight in each layer above.
             before = np.roll(vectors, 1, axis=1)
             before[:, 0] = 0
             outputs.append((vectors + np.float32(0.1 * layer) * before).astype(np.float32))
@@ -198,7 +200,7 @@ class HashEncoder:
 
 @contextlib.contextmanager
 def hash_encoder(name: str = "hash", *, layers: int = 2, width: int = 16, limit: int = 64) -> Iterator[str]:
-    """Make a `HashEncoder` known under a name, for `model=name`, while the block runs; it reads `limit` tokens."""
+    """Register a `HashEncoder` under a name, for `model=name`, within a `with` block; it reads `limit` tokens."""
     add_encoder(name, HashEncoder(name, layers=layers, width=width, limit=limit))
     try:
         yield name
@@ -207,7 +209,7 @@ def hash_encoder(name: str = "hash", *, layers: int = 2, width: int = 16, limit:
 
 
 def _vector(text: str, width: int) -> NDArray[np.float32]:
-    """Numbers from -1 to 1 that anyone can compute again."""
+    """Reproducible numbers from -1 to 1."""
     digest = b"".join(hashlib.sha256(f"{text} {part}".encode()).digest() for part in range(width // 8 + 1))
     whole = np.frombuffer(digest, dtype="<u4")[:width].astype(np.float64)
     return (whole / 2**31 - 1).astype(np.float32)
@@ -229,11 +231,11 @@ def toy_scores(
     vectors: Mapping[str, Sequence[float]] | None = None,
     tagged: bool = False,
 ) -> dict[str, list[float]]:
-    """Scores of texts made of words with given vectors, by component, to four decimals.
+    """Score texts whose words have the given vectors; by component, to four decimals.
 
-    `others` are references, or sources for a metric that compares with the source. A token is a word, it has the
-    same vector everywhere, and there is one layer. With `tagged`, `cat:N sat . | dog:N ran .` is a text of two
-    sentences with two nouns; these tags replace an annotator.
+    `others` are references, or sources for a metric that compares with the source. Each word is a token with the same
+    vector everywhere, and there is one layer. With `tagged`, `cat:N sat . | dog:N ran .` is a text of two sentences
+    with two nouns; these tags replace an annotator.
 
     >>> toy_scores("bertscore", "a cat", "a dog", vectors={"a": [1, 0], "cat": [0.6, 0.8], "dog": [0, 1]})
     {'precision': [0.9], 'recall': [0.9], 'f1': [0.9]}
@@ -247,21 +249,21 @@ def toy_scores(
             model.write_text("\n".join(lines) + "\n", encoding="utf-8")
         if tagged:
             options |= {"annotator": Path(folder, "tags.conllu"), "sentences": "annotator"}
-            Path(folder, "tags.conllu").write_text("".join(map(_conllu, [*hyps, *others])), encoding="utf-8")
-            hyps, others = ([_without_tags(text) for text in texts] for texts in (hyps, others))
+            Path(folder, "tags.conllu").write_text("".join(map(_to_conllu, [*hyps, *others])), encoding="utf-8")
+            hyps, others = ([_remove_tags(text) for text in texts] for texts in (hyps, others))
         score = _score(parse_metric(metric, **options), hyps, others)
     return {name: values.round(4).tolist() for name, values in score.segments.items()}
 
 
-def _without_tags(text: str) -> str:
+def _remove_tags(text: str) -> str:
     return text.replace(":N", "").replace("| ", "")
 
 
-def _conllu(text: str) -> str:
-    """A text with tags as sentences of a CoNLL-U file."""
+def _to_conllu(text: str) -> str:
+    """Convert a text with tags to sentences of a CoNLL-U file."""
     lines = []
     for sentence in text.split(" | "):
-        lines.append(f"# text = {_without_tags(sentence)}")
+        lines.append(f"# text = {_remove_tags(sentence)}")
         for number, word in enumerate(sentence.split(), start=1):
             form, _, tag = word.partition(":")
             lines.append(f"{number}\t{form}\t{form}\t{'NOUN' if tag else 'X'}\t_\t_\t0\troot\t_\t_")

@@ -83,9 +83,9 @@ def test_an_operation_of_a_package_has_a_command(package: dict[str, str], tmp_pa
     record = json.loads(out)
     assert record["format"] == "nlgauge-lengths-1"
     # By hand: (4 + 2) / 2 words against (3 + 3) / 2.
-    assert record["systems"] == [{"system": "a.txt", "mean": 3.0, "ratio": 1.0}]
+    assert record["systems"] == [{"system": "a", "mean": 3.0, "ratio": 1.0}]
     table = run(package, tmp_path, *nlgauge, "lengths", "a.txt", "--unit", "characters", "--format", "tsv")
-    assert table == "system\tcharacters\tratio\na.txt\t13.50\t\n"
+    assert table == "system\tcharacters\tratio\na\t13.50\t\n"
     script = run(package, tmp_path, *nlgauge, "completion", "bash")
     assert "lengths" in script
 
@@ -116,17 +116,19 @@ def operation(**changes: object) -> Operation:
 
 
 def test_an_operation_without_a_command_says_so() -> None:
-    with pytest.raises(RecipeError, match="no command for a pair of texts; set command=False"):
+    with pytest.raises(RecipeError, match="no command is possible for a pair of texts; set command=False"):
         operation(inputs=PAIR)
     assert not operation(inputs=PAIR, command=False).command
-    with pytest.raises(RecipeError, match="no command for the group 'mine'; use one of '', 'explain', 'study'"):
+    with pytest.raises(
+        RecipeError, match="no command is possible for the group 'mine'; use one of '', 'explain', 'study'"
+    ):
         operation(group="mine")
     with pytest.raises(RecipeError, match="inputs must be SYSTEMS, SEGMENTS"):
         operation(inputs=SYSTEMS[:1])
 
 
 def test_two_operations_of_one_name_or_function_are_refused() -> None:
-    with pytest.raises(RecipeError, match="two operations named 'echo'"):
+    with pytest.raises(RecipeError, match="two operations are named 'echo'"):
         check_names([operation(), operation(name="other")])
 
 
@@ -141,7 +143,7 @@ def test_an_operation_with_the_words_of_another_command_is_refused(
         assert cli.main(["--help"]) == 2
     finally:
         cli.command_groups.cache_clear()
-    assert f"'nlgauge {added.spelling}' is another command already" in capsys.readouterr().err
+    assert f"'nlgauge {added.spelling}' already exists" in capsys.readouterr().err
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -150,7 +152,7 @@ class ClashingOptions(OptionSet):
 
 
 def test_an_option_with_a_flag_of_every_command_is_refused() -> None:
-    with pytest.raises(RecipeError, match="option 'format' of ClashingOptions has the flag of another option"):
+    with pytest.raises(RecipeError, match="option 'format' of ClashingOptions has the same flag as another option"):
         add_flags(CommandParser(), output_flags(), Flags(ClashingOptions))
 
 

@@ -77,7 +77,7 @@ def test_a_metric_of_texts_signs_its_annotator() -> None:
     assert Nouns().score(HYPS, REFS).segments["nouns"].tolist() == [1.0, 0.0]
 
 
-def test_a_metric_of_vectors_finds_it_in_its_state() -> None:
+def test_metric_of_vectors_has_annotator_in_its_state() -> None:
     recipe = AnnotatedBERTScore().score(HYPS, REFS).signature.recipe
     assert recipe["annotator"] == load_annotator("spacy-en").label
     assert recipe["annotator_engine"].startswith("spacy-")
@@ -85,7 +85,7 @@ def test_a_metric_of_vectors_finds_it_in_its_state() -> None:
     assert "annotator_engine" in AnnotatedBERTScore.further_fields()
 
 
-def test_a_file_is_known_by_its_digest(parses: str) -> None:
+def test_annotation_file_is_signed_by_its_digest(parses: str) -> None:
     recipe = Nouns(annotator=parses).score(["Gatti!"], ["Gatti!"]).signature.recipe
     assert recipe["annotator"] == load_annotator(parses).label
     assert "annotator_engine" not in recipe
@@ -101,8 +101,8 @@ def test_metrics_of_one_process_annotate_a_text_once() -> None:
 
 
 @pytest.mark.filterwarnings("ignore::nlgauge.errors.LanguageWarning")
-def test_another_language_is_pointed_to_conllu() -> None:
-    with pytest.raises(RecipeError, match=r"'spacy-en' reads en, and the texts are 'de'; give CoNLL-U annotations"):
+def test_other_language_is_refused_with_hint_at_conllu() -> None:
+    with pytest.raises(RecipeError, match=r"'spacy-en' reads en, but the texts are 'de'; use CoNLL-U annotations"):
         AnnotatedBERTScore(lang="de", model="minilm").score(["Hallo"], ["Hallo"])
 
 
@@ -110,16 +110,16 @@ GERMAN = ["Die Katzen sassen. Ein Hund bellte.", "Er ging."]
 
 
 @pytest.mark.parametrize("metric", ["ds-focus", "ds-sent", "discoscore"])
-def test_sources_are_not_annotated_as_english_unless_they_are_said_to_be(metric: str) -> None:
-    with pytest.raises(RecipeError, match=r"language of the sources is not given; use src_lang=en .*parses\.conllu"):
+def test_sources_of_unknown_language_are_refused(metric: str) -> None:
+    with pytest.raises(RecipeError, match=r"language of the sources is not set; set src_lang=en .*parses\.conllu"):
         nlgauge.score(HYPS, sources=GERMAN, metric=metric, against="source")
-    with pytest.raises(RecipeError, match=r"'spacy-en' reads en, and the sources are 'de'; give CoNLL-U annotations"):
+    with pytest.raises(RecipeError, match=r"'spacy-en' reads en, but the sources are 'de'; use CoNLL-U annotations"):
         nlgauge.score(HYPS, sources=GERMAN, metric=metric, against="source", src_lang="de")
-    with pytest.raises(RecipeError, match="language of the sources is not given"):
+    with pytest.raises(RecipeError, match="language of the sources is not set"):
         nlgauge.matrix(HYPS, GERMAN, metric=f"{metric}:against=source")
 
 
-def test_english_sources_are_scored_as_references_would_be_and_replayed_by_signature() -> None:
+def test_english_sources_score_as_references_and_replay_from_signature() -> None:
     score = nlgauge.score(HYPS, sources=REFS, metric="ds-sent:against=source,src_lang=en,model=minilm")
     as_references = nlgauge.score(HYPS, REFS, metric="ds-sent:model=minilm")
     np.testing.assert_array_equal(score.segments["score"], as_references.segments["score"])
@@ -127,13 +127,13 @@ def test_english_sources_are_scored_as_references_would_be_and_replayed_by_signa
     np.testing.assert_array_equal(again.segments["score"], score.segments["score"])
 
 
-def test_language_that_one_metric_names_counts_for_metrics_of_texts() -> None:
-    with pytest.raises(RecipeError, match="lc: annotator 'spacy-en' reads en, and the texts are 'de'"):
+def test_lang_of_one_metric_applies_to_metrics_of_texts() -> None:
+    with pytest.raises(RecipeError, match="lc: annotator 'spacy-en' reads en, but the texts are 'de'"):
         nlgauge.score_systems({"a": GERMAN}, GERMAN, metric=["lc", "bertscore:model=muse"], lang="de")
 
 
-def test_corpus_is_not_explained_by_english_tags_of_foreign_sources() -> None:
-    with pytest.raises(RecipeError, match="bertscore: annotator 'spacy-en' reads en, and the sources are 'de'"):
+def test_explain_corpus_refuses_english_annotator_for_foreign_sources() -> None:
+    with pytest.raises(RecipeError, match="bertscore: annotator 'spacy-en' reads en, but the sources are 'de'"):
         nlgauge.explain_corpus(HYPS, sources=GERMAN, metric="bertscore:against=source,model=muse", src_lang="de")
 
 
@@ -142,11 +142,11 @@ def test_spacy_folder_of_another_language_is_refused(tmp_path: Path) -> None:
 
     spacy.blank("de").to_disk(tmp_path / "de_blank")
     recipe = AnnotatedBERTScore(annotator=str(tmp_path / "de_blank"), lang="en", model="minilm")
-    with pytest.raises(RecipeError, match=r"de_blank' reads de, and the texts are 'en'"):
+    with pytest.raises(RecipeError, match=r"de_blank' reads de, but the texts are 'en'"):
         recipe.score(HYPS, REFS)
 
 
-def test_a_request_names_annotators_that_are_here_and_no_files(parses: str) -> None:
+def test_request_may_name_installed_annotators_but_no_files(parses: str) -> None:
     Policy().check(Nouns())
     with pytest.raises(Exception, match="are not read"):
         Policy().check(Nouns(annotator=parses))
@@ -154,7 +154,7 @@ def test_a_request_names_annotators_that_are_here_and_no_files(parses: str) -> N
         Policy(["minilm"]).check(Nouns())
 
 
-def test_another_version_of_the_package_is_not_another_recipe() -> None:
+def test_other_package_version_reproduces_with_a_warning() -> None:
     from nlgauge.core.scoring import _check_reproduced
 
     signature = Nouns().score(HYPS, REFS).signature

@@ -1,4 +1,4 @@
-"""The file in which a run keeps what it has finished."""
+"""The checkpoint file of a run."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def compared(monkeypatch: pytest.MonkeyPatch) -> list[tuple[range, set[int]]]:
     return calls
 
 
-def test_each_line_is_what_the_schema_describes(path: Path) -> None:
+def test_each_line_matches_the_schema(path: Path) -> None:
     scores(prepared("bertscore", "moverscore:idf=both"), Checkpoint(path))
     lines = [json.loads(line) for line in path.read_text().splitlines()]
     validator = jsonschema.Draft202012Validator(json.loads((FOLDER / "nlgauge-checkpoint-1.json").read_text()))
@@ -64,7 +64,7 @@ def test_each_line_is_what_the_schema_describes(path: Path) -> None:
     assert not validator.is_valid({**lines[1], "systems": {"a": {}}})
 
 
-def test_what_is_finished_is_not_computed_again(path: Path, compared: list[tuple[range, set[int]]]) -> None:
+def test_finished_ranges_are_not_computed_again(path: Path, compared: list[tuple[range, set[int]]]) -> None:
     ready = prepared("bertscore", "moverscore:idf=both", "xmoverscore:transforms=position-norm")
     first = scores(ready, Checkpoint(path), size=8)
     assert first == [s.segments[s.main].tolist() for s in finish(ready, compare(ready))]
@@ -78,21 +78,21 @@ def test_what_is_finished_is_not_computed_again(path: Path, compared: list[tuple
     assert [only for _, only in compared[2:]] == [{0}, {0}], "only the new recipe"
 
 
-def test_recipes_that_come_to_the_same_are_computed_once(compared: list[tuple[range, set[int]]]) -> None:
+def test_equal_recipes_are_computed_once(compared: list[tuple[range, set[int]]]) -> None:
     ready = prepared("bertscore", "bertscore:layer=default", "bertscore:layer=1")
     found = scores(ready, Checkpoint(), size=10)
     assert compared == [(range(10), {0, 2})]
     assert found[0] == found[2]
 
 
-def test_a_changed_value_is_noticed_and_not_used(path: Path) -> None:
+def test_line_with_changed_value_is_dropped_with_warning(path: Path) -> None:
     ready = prepared("bertscore")
     first = scores(ready, Checkpoint(path))
     lines = path.read_text(encoding="utf-8").splitlines()
     value = json.loads(lines[2])["systems"]["fluent"]["values"][0][0][2]
     lines[2] = lines[2].replace(repr(value), "0.6943")
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    with pytest.warns(NlgaugeWarning, match=r"run\.state': line 3 was changed"):
+    with pytest.warns(NlgaugeWarning, match=r"run\.state': wrong checksum in line 3"):
         changed = Checkpoint(path)
     assert len(changed) == 2
     assert scores(ready, changed) == first
@@ -100,14 +100,14 @@ def test_a_changed_value_is_noticed_and_not_used(path: Path) -> None:
 
 
 @pytest.mark.parametrize("line", ['{"key": 3}', "[]", '{"sum": "0", "key": "0", "systems": {}}', "\x00"])
-def test_a_damaged_line_is_named_and_dropped(path: Path, line: str) -> None:
+def test_damaged_line_is_dropped_with_warning(path: Path, line: str) -> None:
     path.write_text(f"{HEAD}{line}\n", encoding="utf-8")
-    with pytest.warns(NlgaugeWarning, match=r"run\.state': line 2 was changed"):
+    with pytest.warns(NlgaugeWarning, match=r"run\.state': wrong checksum in line 2"):
         assert len(Checkpoint(path)) == 0
     assert path.read_text(encoding="utf-8") == HEAD
 
 
-def test_a_file_that_is_empty_or_torn_at_its_head_starts_anew(path: Path) -> None:
+def test_empty_file_or_unfinished_header_starts_new_checkpoint(path: Path) -> None:
     for content in ("", '{"form'):
         path.write_text(content, encoding="utf-8")
         assert len(Checkpoint(path)) == 0
@@ -115,7 +115,7 @@ def test_a_file_that_is_empty_or_torn_at_its_head_starts_anew(path: Path) -> Non
 
 
 @pytest.mark.parametrize("content", ["years of work\n", "years of work", '{"format": 1}\n', "[]\n"])
-def test_another_file_is_left_alone(path: Path, content: str) -> None:
+def test_file_of_other_format_is_refused_and_unchanged(path: Path, content: str) -> None:
     path.write_text(content, encoding="utf-8")
     with pytest.raises(FileFormatError, match=r"run\.state"):
         Checkpoint(path)
@@ -137,7 +137,7 @@ class Sentences:
         return np.array(rows, dtype=np.float32)
 
 
-def test_other_weights_of_a_second_model_are_other_comparisons(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_key_contains_digest_of_second_model(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found = []
     for model in (Sentences("1"), Sentences("2")):
         monkeypatch.setattr(sentences, "load_sentence_encoder", lambda _, model=model, **__: model)
@@ -147,7 +147,7 @@ def test_other_weights_of_a_second_model_are_other_comparisons(path: Path, monke
     assert found[0] != found[1]
 
 
-def test_idf_of_a_systems_own_texts_is_in_the_key() -> None:
+def test_key_contains_idf_of_each_system() -> None:
     """The texts of the first range are the same; those that idf is counted on are not."""
     checkpoint = Checkpoint()
     one = small_corpus(8)

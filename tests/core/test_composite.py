@@ -1,4 +1,4 @@
-"""Recipes of recipes: how members are written, and read back from a signature."""
+"""Composite metrics: the text form of members, and reading them from a signature."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from nlgauge.metrics.chrf import ChrF
 from nlgauge.metrics.ensemble import Ensemble
 
 
-def test_separators_in_brackets_separate_nothing() -> None:
+def test_separators_in_parentheses_are_ignored() -> None:
     assert split_outside("a(x=1+2)+b(y=3,z=4)", "+") == ["a(x=1+2)", "b(y=3,z=4)"]
     assert split_outside("a(x=1+2", "+") == ["a(x=1", "2"]
 
 
-def test_a_member_is_a_recipe_in_other_brackets() -> None:
+def test_member_and_recipe_convert_to_each_other() -> None:
     for text in ("bertscore", "bertscore(layer=5,idf=refs)"):
         assert member_text(member_recipe(text)) == text
     with pytest.raises(RecipeError, match=r"expected a member such as"):
         member_recipe("(layer=5)")
 
 
-def test_members_need_no_name() -> None:
+def test_option_name_members_can_be_omitted() -> None:
     assert split_recipe("ensemble:bertscore+chrf,norms=n.json") == (
         "ensemble",
         {"members": "bertscore+chrf", "norms": "n.json"},
@@ -42,28 +42,28 @@ def test_members_need_no_name() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("ensemble:bertscore", "joins at least two metrics"),
+        ("ensemble:bertscore", "needs at least two metrics"),
         ("ensemble:bertscore+", "members must be metrics joined by"),
         ("ensemble:bertscore+nope", "unknown metric 'nope'"),
-        ("ensemble:ensemble+chrf", "cannot be ensemble itself"),
-        ("ensemble:sentsim+chrf", "scales its scores over the corpus"),
-        ("ensemble:bertscore(layer=5+chrf", "a bracket is not closed"),
+        ("ensemble:ensemble+chrf", "ensemble cannot be a member of ensemble"),
+        ("ensemble:sentsim+chrf", "scales its scores by the corpus"),
+        ("ensemble:bertscore(layer=5+chrf", "unbalanced parentheses"),
         ("ensemble:bertscore(depth=5)+chrf", "has no option 'depth'"),
     ],
 )
-def test_what_cannot_be_joined_is_refused(text: str, message: str) -> None:
+def test_invalid_members_are_refused(text: str, message: str) -> None:
     with pytest.raises(RecipeError, match=message):
         parse_metric(text)
 
 
-def test_options_of_a_call_reach_the_members_that_know_them() -> None:
+def test_shared_options_apply_to_members_that_have_them() -> None:
     recipe = parse_metric("ensemble:bertscore(layer=2)+moverscore+chrf", model="mpnet", layer=5, words=2)
     assert isinstance(recipe, Ensemble)
     first, second, third = recipe.base_metrics
     assert (getattr(first, "model", ""), getattr(first, "layer", 0)) == ("mpnet", 2)
     assert getattr(second, "model", "") == "mpnet"
     assert third == ChrF(words=2)
-    with pytest.raises(RecipeError, match="ensemble has no option 'depth'"):
+    with pytest.raises(RecipeError, match="unknown option 'depth' for ensemble"):
         nlgauge.score(["a"], ["b"], metric="ensemble:bertscore+chrf", depth=3)
     assert with_options("chrf", {"layer": "5"}) == "chrf"
 
@@ -76,7 +76,7 @@ def test_members_may_be_recipes() -> None:
     assert base_metrics([recipe, ChrF()]) == [*recipe.base_metrics, ChrF()]
 
 
-def test_fields_of_members_have_their_number() -> None:
+def test_signature_fields_of_members_are_numbered() -> None:
     signature = Signature.parse("ensemble|members:bertscore+chrf|norms:shipped[ab]|1.layer:4|2.chars:6|model:minilm")
     first, second = signature.members
     assert (first.metric, dict(first.recipe)) == ("bertscore", {"layer": "4", "model": "minilm"})
@@ -85,8 +85,8 @@ def test_fields_of_members_have_their_number() -> None:
     assert signature.short().startswith("ensemble|bertscore+chrf|minilm|h:")
 
 
-def test_a_signature_of_other_fields_is_refused() -> None:
+def test_signature_with_unknown_fields_is_refused() -> None:
     with pytest.raises(SignatureError, match=r"has no field '1.chars'"):
         nlgauge.recipe_from_signature("ensemble|members:bertscore+chrf|norms:shipped[ab]|1.chars:6")
-    with pytest.raises(SignatureError, match="names no members"):
+    with pytest.raises(SignatureError, match="has no members"):
         nlgauge.recipe_from_signature("ensemble|norms:shipped[ab]")

@@ -1,4 +1,4 @@
-"""Models by language, layers by model: tables, and codes of languages only."""
+"""Default models by language and default layers by model."""
 
 from __future__ import annotations
 
@@ -35,19 +35,19 @@ MULTILINGUAL_BERT = "bert-base-multilingual-cased"
         ("yue", MULTILINGUAL_BERT),
     ],
 )
-def test_a_language_has_one_model_whatever_is_installed(code: str, model: str) -> None:
+def test_default_model_of_language_does_not_depend_on_installed_models(code: str, model: str) -> None:
     assert model_for_language(code) == model
     assert nlgauge.metrics.BERTScore(lang=code).model == model
 
 
 @pytest.mark.parametrize("code", ["English", "xx", "e", "en US", "en-", "en-?", "zzz", "deutsch", "1"])
 @pytest.mark.parametrize("model", [{}, {"model": "minilm"}], ids=["", "minilm"])
-def test_what_is_no_code_of_a_language_is_refused(code: str, model: dict[str, str]) -> None:
+def test_invalid_language_code_is_refused(code: str, model: dict[str, str]) -> None:
     with pytest.raises(nlgauge.errors.RecipeError, match=r"lang must be the code of a language, got .*ISO 639"):
         nlgauge.score(["a"], ["b"], lang=code, **model)
 
 
-def test_codes_are_spelt_one_way() -> None:
+def test_language_codes_are_normalised() -> None:
     assert language_code(" zh_TW ") == "zh-tw"
     assert len(LANGUAGE_CODES) > 150
     assert all(code == code.lower() and len(code) in {2, 3} for code in LANGUAGE_CODES)
@@ -55,24 +55,24 @@ def test_codes_are_spelt_one_way() -> None:
 
 @pytest.mark.parametrize("name", ["model", "lang"])
 @pytest.mark.parametrize("metric", ["bertscore", "moverscore", "bertscore|layer:4|model:minilm"])
-def test_an_empty_value_does_not_stand_for_the_default(name: str, metric: str) -> None:
+def test_empty_value_is_refused(name: str, metric: str) -> None:
     with pytest.raises(nlgauge.errors.RecipeError, match=f"{name} is empty; leave it out for the default"):
         nlgauge.score(["a"], ["b"], metric=metric, **{name: ""})
     with pytest.raises(nlgauge.errors.RecipeError, match=f"{name} is empty"):
         nlgauge.score(["a"], ["b"], metric=f"bertscore:{name}=")
 
 
-def test_a_missing_model_that_a_language_chose_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_error_of_missing_model_names_language_that_selected_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NLGAUGE_OFFLINE", "1")
     for language, offered in (("de", True), ("zh-tw", True), ("fi", False)):
         with pytest.raises(nlgauge.errors.ModelNotFoundError) as caught:
             nlgauge.score(["a"], ["b"], lang=language)
         message = str(caught.value)
-        assert message.startswith(f"lang={language!r} chose model 'bert-base-")
-        assert ("--model muse knows this language" in message) == offered
+        assert message.startswith(f"lang={language!r} selects model 'bert-base-")
+        assert ("--model muse, which supports this language" in message) == offered
     with pytest.raises(nlgauge.errors.ModelNotFoundError) as caught:
         nlgauge.score(["a"], ["b"], lang="de", model="no-such-model")
-    assert "chose" not in str(caught.value)
+    assert "selects" not in str(caught.value)
 
 
 def test_the_scripts_of_the_multilingual_model_are_those_of_its_languages() -> None:
@@ -96,11 +96,11 @@ def test_a_model_of_the_paper_has_its_layer_by_folder_and_by_config(
     )
     config = TINY["bert"] | {"num_hidden_layers": 12} | named
     folder = write_model(tmp_path / ("bert-base-uncased" if how == "folder" else "mine"), config)
-    found = nlgauge.score(["the cat"], ["a dog"], model=str(folder))
-    assert found.signature.recipe["layer"] == "9"
+    score = nlgauge.score(["the cat"], ["a dog"], model=str(folder))
+    assert score.signature.recipe["layer"] == "9"
 
 
-def test_a_model_of_another_depth_is_not_that_of_the_paper(tmp_path: Path, own_cache: Path) -> None:
+def test_truncated_model_has_no_default_layer(tmp_path: Path, own_cache: Path) -> None:
     folder = write_model(tmp_path / "bert-base-uncased", TINY["bert"])
-    with pytest.raises(RecipeError, match="no default layer for model 'bert-base-uncased'; choose one of 0 to 4"):
+    with pytest.raises(RecipeError, match="model 'bert-base-uncased' has no default layer; choose one from 0 to 4"):
         nlgauge.score(["the cat"], ["a dog"], model=str(folder))

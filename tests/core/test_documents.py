@@ -1,4 +1,4 @@
-"""Documents out of segments."""
+"""Joining segments to documents."""
 
 from __future__ import annotations
 
@@ -13,22 +13,20 @@ from nlgauge.errors import InputError
 IDS = ["a", "a", "b"]
 
 
-def test_texts_and_references_are_joined_alike() -> None:
+def test_join_texts_and_references() -> None:
     assert join_documents(["One.", "Two.", "Three."], IDS) == ["One.\nTwo.", "Three."]
     references = [("1.", "I."), ("2.", "II."), ("3.",)]
     assert join_documents(references, IDS) == [("1.\n2.", "I.\nII."), ("3.",)]
     assert nlgauge.join_documents is join_documents
 
 
-def test_a_document_of_nothing_is_empty() -> None:
+def test_document_of_white_space_is_empty() -> None:
     assert join_documents(["", " ", "x"], IDS) == ["", "x"]
     assert join_documents(["", "y", "x"], IDS) == ["\ny", "x"], "a line stays where it is"
 
 
-def test_pieces_of_a_document_must_be_neighbours() -> None:
-    with pytest.raises(
-        InputError, match="document 'a' is in two pieces: it ends with segment 0 and goes on in segment 2"
-    ):
+def test_split_document_is_refused() -> None:
+    with pytest.raises(InputError, match="document 'a' is split: it ends with segment 0 and continues in segment 2"):
         join_documents(["1", "2", "3"], ["a", "b", "a"])
 
 
@@ -37,31 +35,31 @@ def test_pieces_of_a_document_must_be_neighbours() -> None:
     [
         (
             ["1"],
-            "1 segments, but document ids for 3: one side ends after 1, in document 'a', and the other has 2 more",
+            "1 segments, but 3 document ids: one side ends after 1, in document 'a', the other has 2 more",
         ),
-        (["1"] * 5, "5 segments, but document ids for 3: one side ends after 3, in document 'b'"),
-        ([], "0 segments, but document ids for 3: one side ends after 0, and the other has 3 more"),
+        (["1"] * 5, "5 segments, but 3 document ids: one side ends after 3, in document 'b'"),
+        ([], "0 segments, but 3 document ids: one side ends after 0, the other has 3 more"),
     ],
 )
-def test_unequal_numbers_name_the_document(texts: list[str], message: str) -> None:
+def test_unequal_numbers_of_segments_and_ids_are_refused(texts: list[str], message: str) -> None:
     with pytest.raises(InputError, match=message):
         join_documents(texts, IDS)
 
 
-def test_segments_of_a_document_have_as_many_references() -> None:
+def test_unequal_numbers_of_references_in_document_are_refused() -> None:
     with pytest.raises(InputError, match="document 'a': its segments have 1 to 2 references"):
         join_documents([("1", "I"), ("2",), ("3",)], IDS)
 
 
 @given(st.lists(st.integers(1, 4), max_size=6))
-def test_rows_of_documents_are_all_rows(sizes: list[int]) -> None:
+def test_document_rows_cover_all_segments(sizes: list[int]) -> None:
     ids = [str(document) for document, size in enumerate(sizes) for _ in range(size)]
     rows = document_rows(ids)
     assert [row for own in rows.values() for row in own] == list(range(len(ids)))
     assert [len(own) for own in rows.values()] == sizes
 
 
-def test_joined_documents_are_scored_as_any_texts() -> None:
+def test_joined_documents_can_be_scored() -> None:
     hyps, refs = ["A cat sat.", "It slept.", "Dogs bark."], ["The cat sat.", "It slept.", "A dog barked."]
     joined = nlgauge.score(join_documents(hyps, IDS), join_documents(refs, IDS), metric="chrf")
     plain = nlgauge.score(["A cat sat.\nIt slept.", hyps[2]], ["The cat sat.\nIt slept.", refs[2]], metric="chrf")

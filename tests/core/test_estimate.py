@@ -1,4 +1,4 @@
-"""How long a run will take is said before a long one, and only there."""
+"""The estimate of the duration, printed before long runs only."""
 
 from __future__ import annotations
 
@@ -52,9 +52,9 @@ def test_a_long_run_is_announced_where_progress_is_shown(
     prepared = prepare([recipe], make_corpus({"": [HYP]}, [REF]), RunOptions(), warn=False)
     speed = expected_work(prepared).operations / 600
     monkeypatch.setattr(module, "_FASTEST", speed)
-    monkeypatch.setattr(module, "_operations_per_second", lambda: speed)
+    monkeypatch.setattr(module, "_measure_speed", lambda: speed)
     assert nlgauge.score([HYP], [REF], progress=True, **options).system_score == plain.system_score
-    expected = "nlgauge: expect at least 10 minutes: 154 tokens to encode, 1,984 pairs of tokens to compare\n"
+    expected = "nlgauge: this will take at least 10 minutes: 154 tokens to encode, 1,984 token pairs to compare\n"
     assert capsys.readouterr().err == expected
     nlgauge.score([HYP], [REF], progress=False, **options)
     assert capsys.readouterr().err == ""

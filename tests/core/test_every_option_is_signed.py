@@ -1,4 +1,4 @@
-"""No option moves a score under one signature: another value gives another one, the same numbers, or an error."""
+"""Options are in the signature: another value gives another signature, the same numbers, or an error."""
 
 from __future__ import annotations
 

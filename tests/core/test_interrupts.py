@@ -1,4 +1,4 @@
-"""A run is looked at before every pair, whatever the metric, and can be ended there."""
+"""The cancellation hook is called before every pair, for every metric."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ REFS = ["The cat sat.", "There was rain.", "No one came."]
 
 
 @pytest.mark.parametrize("metric", ["bertscore", "moverscore", "bleu", "rougel"])
-def test_every_pair_is_looked_at(metric: str) -> None:
+def test_check_is_called_for_every_pair(metric: str) -> None:
     looks = []
     with run_context(check=lambda: looks.append(1)):
         nlgauge.score(HYPS, REFS, metric=metric)
@@ -22,7 +22,7 @@ def test_every_pair_is_looked_at(metric: str) -> None:
 
 
 @pytest.mark.parametrize("metric", ["bertscore", "rougel"])
-def test_a_look_ends_the_run_and_harms_no_other(metric: str) -> None:
+def test_check_can_end_run_without_affecting_other_runs(metric: str) -> None:
     def end() -> None:
         raise TimeoutError
 

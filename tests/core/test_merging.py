@@ -1,4 +1,4 @@
-"""Scores of parts joined to the score of the whole."""
+"""Merging the scores of parts of a corpus."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ def parts(metric: str, **options: Any) -> list[Score]:
 
 
 @pytest.mark.parametrize("metric", [HASH, "bleu", "chrf", "rouge1", "moverscore:model=hash,idf=none"])
-def test_merged_parts_are_what_one_call_gives(metric: str) -> None:
+def test_merged_parts_equal_one_call(metric: str) -> None:
     whole = nlgauge.score(HYPS, REFS, metric=metric)
     assert Score.merge(parts(metric)).to_dict() == whole.to_dict()
     assert Score.merge([Score.from_dict(part.to_dict()) for part in parts(metric)]).to_dict() == whole.to_dict()
 
 
-def test_alignments_are_joined_where_all_have_them() -> None:
+def test_alignments_are_merged_if_all_parts_have_them() -> None:
     found = parts(HASH, alignments=True)
     whole = nlgauge.score(HYPS, REFS, metric=HASH, alignments=True)
     assert Score.merge(found).to_dict() == whole.to_dict()
@@ -58,7 +58,7 @@ def test_a_merged_score_can_be_pickled_and_merged_again() -> None:
 
 
 @pytest.mark.parametrize("metric", [f"{HASH},idf=refs", "sentsim:model=hash,layer=1,against=refs,combine=wmd"])
-def test_scores_that_looked_at_their_own_corpus_are_refused(metric: str) -> None:
+def test_scores_scaled_over_their_corpus_are_refused(metric: str) -> None:
     one, other = nlgauge.score(HYPS[:2], REFS[:2], metric=metric), nlgauge.score(HYPS[2:], REFS[2:], metric=metric)
     with pytest.raises(InputError, match="cannot merge: scores"):
         Score.merge([one, other])
@@ -82,10 +82,10 @@ def test_a_corpus_score_without_its_counts_cannot_be_merged() -> None:
         Score.merge([Score.from_dict(record) for record in records])
 
 
-def test_a_metric_of_another_package_that_makes_no_score_of_counts_is_told_so(
+def test_metric_without_corpus_scores_cannot_be_merged(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     one = nlgauge.score(["a b c d"], ["a b c e"], metric="bleu")
     monkeypatch.delattr(type(one.origin.metric).__mro__[1], "corpus_scores")
-    with pytest.raises(RecipeError, match=r"bleu keeps counts of segments and has no corpus_scores\(\).*; define it"):
+    with pytest.raises(RecipeError, match=r"cannot merge .*bleu .* does not define corpus_scores\(\); define it"):
         Score.merge([one, one])

@@ -100,7 +100,7 @@ def test_a_recipe_travels(metric: str) -> None:
 
 def test_what_means_nothing_in_a_recipe_is_refused() -> None:
     with pytest.raises(
-        RecipeError, match=r"exponents='1\+2' belongs to aggregation=pmeans, and the aggregation is last"
+        RecipeError, match=r"exponents='1\+2' has no effect with aggregation=last \(only with aggregation=pmeans\)"
     ):
         nlgauge.metrics.MoverScore(aggregation="last", exponents="1+2")
 
@@ -133,12 +133,12 @@ def test_a_number_is_signed_to_its_last_digit(value: float) -> None:
 
 @pytest.mark.parametrize("name", ["weights", "engine", "long", "refs", "package", "group", "base_metrics"])
 def test_a_name_with_a_meaning_for_every_metric_is_refused(name: str) -> None:
-    with pytest.raises(RecipeError, match=f"cannot be called '{name}'"):
+    with pytest.raises(RecipeError, match=f"cannot have an option '{name}'"):
         type("Mine", (nlgauge.plugin.TextMetric,), {name: nlgauge.plugin.option("a", Choice("a", "b"), help="mine")})
 
 
 def test_transforms_that_would_do_nothing_are_refused() -> None:
-    with pytest.raises(RecipeError, match="transforms='position-norm' belongs to"):
+    with pytest.raises(RecipeError, match="transforms='position-norm' has no effect"):
         nlgauge.metrics.SentSim(combine="sss", transforms="position-norm")
 
 

@@ -1,4 +1,4 @@
-"""Metrics are found, not listed: those of nlgauge in its folder, those of others through entry points."""
+"""Discovery of metrics: in the folder of nlgauge, and through entry points of other packages."""
 
 from __future__ import annotations
 
@@ -57,12 +57,12 @@ Names = list[str]
 def with_foo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> registry._Metrics:
     (tmp_path / "foo_of_one_file.py").write_text(FOO, encoding="utf-8")
     monkeypatch.setattr(nlgauge.metrics, "__path__", [*nlgauge.metrics.__path__, str(tmp_path)])
-    found = registry._Metrics()
-    monkeypatch.setattr(registry, "METRICS", found)
-    return found
+    metrics = registry._Metrics()
+    monkeypatch.setattr(registry, "METRICS", metrics)
+    return metrics
 
 
-def test_a_file_in_the_folder_of_metrics_is_all_that_a_metric_needs(with_foo: registry._Metrics) -> None:
+def test_metric_is_discovered_by_its_file(with_foo: registry._Metrics) -> None:
     assert "foo" in with_foo
     with nlgauge.testing.hash_encoder() as model:
         nlgauge.testing.check_metric(registry.parse_metric(f"foo:layer=1,model={model}"))
@@ -88,48 +88,50 @@ def entries(monkeypatch: pytest.MonkeyPatch, **values: str) -> registry._Metrics
 
 
 def test_a_package_offers_a_metric(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = entries(monkeypatch, bertscore2="nlgauge.metrics.bertscore:BERTScore")
-    with pytest.warns(NlgaugeWarning, match="'bertscore2' .* is left out: it is not a metric of that name"):
-        assert "bertscore2" not in found
+    metrics = entries(monkeypatch, bertscore2="nlgauge.metrics.bertscore:BERTScore")
+    with pytest.warns(NlgaugeWarning, match="'bertscore2' .* is skipped: it is not a metric of that name"):
+        assert "bertscore2" not in metrics
 
 
 @pytest.mark.parametrize(
     ("name", "value", "why"),
     [
         ("broken", "no_such_package:Metric", "cannot be loaded"),
-        ("bleu", "nlgauge.metrics.bleu:BLEU", "nlgauge.metrics.bleu has it already"),
+        ("bleu", "nlgauge.metrics.bleu:BLEU", "nlgauge.metrics.bleu already has that name"),
         ("number", "math:pi", "not a metric"),
     ],
 )
-def test_a_package_that_cannot_be_used_is_named_and_left_out(
+def test_unusable_metric_of_package_is_skipped_with_warning(
     monkeypatch: pytest.MonkeyPatch, name: str, value: str, why: str
 ) -> None:
-    found = entries(monkeypatch, **{name: value})
+    metrics = entries(monkeypatch, **{name: value})
     with pytest.warns(NlgaugeWarning, match=why):
-        assert set(found) == set(registry.built_in_metrics())
+        assert set(metrics) == set(registry.built_in_metrics())
 
 
-def test_a_metric_is_looked_up_without_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = entries(monkeypatch)
-    assert found["bertscore"] is nlgauge.metrics.BERTScore
-    assert "_found" not in vars(found)
-    assert found["rouge1"] is nlgauge.metrics.Rouge1, "of a file of another name"
-    assert found["bertscore"] is nlgauge.metrics.BERTScore
+def test_metric_lookup_does_not_load_other_metrics(monkeypatch: pytest.MonkeyPatch) -> None:
+    metrics = entries(monkeypatch)
+    assert metrics["bertscore"] is nlgauge.metrics.BERTScore
+    assert "_all" not in vars(metrics)
+    assert metrics["rouge1"] is nlgauge.metrics.Rouge1, "of a file of another name"
+    assert metrics["bertscore"] is nlgauge.metrics.BERTScore
     for name in ("parts", "parts.foci", "../bleu", ""):
-        assert name not in found
+        assert name not in metrics
 
 
-def test_a_metric_that_cannot_be_used_is_reported_whichever_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = entries(monkeypatch, broken="no_such_package:Metric")
+def test_unusable_metric_is_reported_on_any_lookup(monkeypatch: pytest.MonkeyPatch) -> None:
+    metrics = entries(monkeypatch, broken="no_such_package:Metric")
     with pytest.warns(NlgaugeWarning, match="cannot be loaded"):
-        assert found["bertscore"] is nlgauge.metrics.BERTScore
+        assert metrics["bertscore"] is nlgauge.metrics.BERTScore
 
 
-def test_names_in_any_case_and_a_hint_at_the_right_one() -> None:
+def test_names_in_any_case_and_closest_name_in_errors() -> None:
     assert registry.metric_class("BERTScore") is registry.metric_class("bertscore")
-    with pytest.raises(RecipeError, match="unknown metric 'bertscor'; did you mean 'bertscore'"):
+    with pytest.raises(
+        RecipeError, match=r"unknown metric 'bertscor'; did you mean 'bertscore'\? See 'nlgauge list'"
+    ):
         registry.metric_class("bertscor")
-    with pytest.raises(RecipeError, match="has no option 'layr'; did you mean 'layer'"):
+    with pytest.raises(RecipeError, match=r"has no option 'layr'; did you mean 'layer'"):
         registry.parse_metric("bertscore:layr=4")
 
 
@@ -144,7 +146,7 @@ def test_part_of_a_signature_is_read_with_a_warning_about_missing_fields() -> No
 
 
 def test_a_signature_of_a_later_grammar_is_refused() -> None:
-    with pytest.raises(SignatureError, match="the signature has grammar '2', and this version reads '1'"):
+    with pytest.raises(SignatureError, match="the signature has grammar '2', but this version reads '1'"):
         registry.recipe_from_signature("bertscore|layer:4|sig:2")
 
 

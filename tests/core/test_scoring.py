@@ -37,7 +37,7 @@ def test_metric_is_the_third_argument() -> None:
     ],
 )
 def test_metrics_keyword_is_refused_and_the_message_names_metric(call: Callable[..., object]) -> None:
-    with pytest.raises(nlgauge.errors.RecipeError, match=r"has no option 'metrics'; did you mean 'metric'\?"):
+    with pytest.raises(nlgauge.errors.RecipeError, match=r"unknown option 'metrics' for .*did you mean 'metric'\?"):
         call(metrics=["chrf"])
 
 
@@ -56,7 +56,7 @@ def test_an_option_that_the_metric_sets_otherwise_is_refused() -> None:
 
 
 def test_a_value_with_a_comma_has_no_place_in_a_recipe() -> None:
-    with pytest.raises(nlgauge.errors.RecipeError, match="outside of the recipe: idf=FILE"):
+    with pytest.raises(nlgauge.errors.RecipeError, match="outside the recipe: idf=FILE"):
         nlgauge.score(HYPS, REFS, metric="bertscore:idf=com,ma.idf")
     with pytest.raises(nlgauge.errors.RecipeError, match="comma"):
         with_options("bertscore", {"idf": "a,b.idf"})

@@ -1,4 +1,4 @@
-"""Prepare, compare, finish: called apart, over any ranges, they give what one call gives."""
+"""Prepare, compare, finish: separate calls over any ranges give the same scores as one call."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def cut(count: int, size: int) -> list[range]:
     return [range(start, min(start + size, count)) for start in range(0, count, size)]
 
 
-def test_the_stages_give_what_one_call_gives(recipes: list[Any], prepared: Prepared, together: Comparisons) -> None:
+def test_stages_give_same_scores_as_one_call(recipes: list[Any], prepared: Prepared, together: Comparisons) -> None:
     scores = finish(prepared, together)
     assert as_bytes(scores) == as_bytes(run_metrics(recipes, small_corpus(), RunOptions(alignments=True)))
     assert {score.metric for score in scores} == set(METRICS)
@@ -109,7 +109,7 @@ def test_a_record_of_something_else_is_refused() -> None:
 
 def test_one_metric_at_a_time(prepared: Prepared, together: Comparisons) -> None:
     parts = [compare(prepared, only=[number]) for number in prepared.compared]
-    assert all(len(part.found) == 1 for part in parts)
+    assert all(len(part.by_metric) == 1 for part in parts)
     assert as_bytes(finish(prepared, Comparisons.join(parts))) == as_bytes(finish(prepared, together))
 
 
@@ -159,27 +159,27 @@ def test_every_signature_is_checked_before_anything_is_encoded(monkeypatch: pyte
     assert sorted(seen) == [(0, "bertscore"), (1, "bertscore"), (2, "bleu")]
 
 
-def test_what_is_missing_or_foreign_is_refused(prepared: Prepared) -> None:
+def test_missing_or_foreign_comparisons_are_refused(prepared: Prepared) -> None:
     one = prepare([BERTScore()], small_corpus(), OPTIONS)
-    with pytest.raises(InputError, match="system 'terse', segment 2 was not compared"):
+    with pytest.raises(InputError, match="system 'terse', segment 2 is missing in the comparisons"):
         finish(one, compare(one, range(2)))
-    with pytest.raises(InputError, match="lack metric 0"):
+    with pytest.raises(InputError, match="do not include metric 0"):
         finish(one, Comparisons({}, {}))
     other = prepare([BERTScore(layer=2)], small_corpus(), OPTIONS)
-    with pytest.raises(InputError, match="must be 'bertscore"):
+    with pytest.raises(InputError, match="expected 'bertscore"):
         finish(one, compare(other))
-    with pytest.raises(InputError, match="one recipe in all"):
+    with pytest.raises(InputError, match="cannot join comparisons: metric 0 is"):
         Comparisons.join([compare(one, range(2)), compare(other, range(2, 4))])
     for wrong in (range(11), range(-1, 3), range(0, 4, 2), range(4, 2)):
         with pytest.raises(InputError, match="within 0 to 10"):
             compare(prepared, wrong)
 
 
-def test_segments_compared_twice_must_agree() -> None:
+def test_join_refuses_different_results_for_a_segment() -> None:
     one = Comparisons({0: "m|"}, {0: {"a": {0: Comparison(np.array([[0.5]]))}}})
     other = Comparisons({0: "m|"}, {0: {"a": {0: Comparison(np.array([[0.25]]))}}})
-    assert Comparisons.join([one, one]).found[0]["a"].keys() == {0}
-    with pytest.raises(InputError, match="segment 0 of metric 0 was compared twice"):
+    assert Comparisons.join([one, one]).by_metric[0]["a"].keys() == {0}
+    with pytest.raises(InputError, match="different results for segment 0 of metric 0"):
         Comparisons.join([one, other])
 
 
@@ -201,7 +201,7 @@ def test_warnings_can_be_left_to_the_caller() -> None:
 @pytest.mark.parametrize(
     "metric", ["bertscore:layer=1", "moverscore", "sentsim:combine=wmd+wmdo,against=refs,layer=1"]
 )
-def test_the_texts_of_a_run_are_let_go_with_it(metric: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_texts_of_a_run_are_freed(metric: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the help of the garbage collector, so that a window's vectors are gone before the next one starts."""
     kept: list[weakref.ref[EncodedText]] = []
     original = engine.encode_texts
@@ -236,7 +236,7 @@ def test_a_score_of_the_whole_corpus_is_kept_for_metrics_of_vectors() -> None:
     assert score.signature.run["seen"] == "1"
 
 
-def test_what_will_be_encoded_is_known_before() -> None:
+def test_planned_encodings_match_encoded_texts() -> None:
     recipes = [parse_metric(text) for text in ("bertscore:layer=2", "moverscore", "bertscore:lowercase=yes")]
     prepared = prepare(recipes, small_corpus(10), OPTIONS)
     planned = {
@@ -260,7 +260,7 @@ def test_what_will_be_encoded_is_known_before() -> None:
     assert seen == planned
 
 
-def test_a_metric_declares_what_it_notes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_metric_declares_its_notes(monkeypatch: pytest.MonkeyPatch) -> None:
     note = Note("shouted", "segments in capitals", "{metric} does not hear capitals", warning=NlgaugeWarning)
     monkeypatch.setitem(score_module.NOTES, note.name, note)
 

@@ -1,4 +1,4 @@
-"""Texts that a model does not know: counted, named, and never scored as equal in silence."""
+"""Texts of unknown tokens: refused, counted or warned about."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ def quiet(*args: Any, **options: Any) -> nlgauge.Score:
 @pytest.mark.parametrize("pair", UNRELATED.values(), ids=UNRELATED)
 def test_texts_of_unknown_tokens_only_are_an_error(pair: list[str]) -> None:
     with pytest.raises(
-        nlgauge.errors.UnknownTextError, match="segment 0: a text holds nothing but tokens that model 'minilm'"
+        nlgauge.errors.UnknownTextError, match="segment 0: all tokens of a text are unknown to model 'minilm'"
     ):
         quiet(pair[:1], pair[1:])
 
 
-def test_the_error_lists_all_segments_and_the_ways_on() -> None:
+def test_error_lists_segments_and_remedies() -> None:
     with pytest.raises(nlgauge.errors.UnknownTextError) as caught:
         quiet([THAI[0]] * 12, [THAI[1]] * 12)
     message = str(caught.value)
@@ -61,7 +61,7 @@ def test_a_model_that_supports_the_script_scores_them() -> None:
 
 @pytest.mark.parametrize("unknown", ["error", "zero", "score"])
 @pytest.mark.parametrize("text", [THAI[0], "😀", "ሰላም!"])
-def test_identical_texts_are_a_match_whatever_their_tokens(text: str, unknown: str) -> None:
+def test_identical_unknown_texts_match(text: str, unknown: str) -> None:
     score = quiet([text, f" {text} "], [text, text], unknown=unknown)
     assert score.f1 == pytest.approx([1, 1], abs=1e-6)
     assert score.counts["unknown"] == 2
@@ -78,7 +78,7 @@ def test_zero_scores_the_pair_0_and_leaves_the_others_alone(metric: str) -> None
         assert np.array_equal(values[1:], plain[name][1:])
 
 
-def test_zero_of_a_distance_is_that_to_an_empty_text() -> None:
+def test_zero_gives_distance_to_empty_text() -> None:
     english = "The train is late."
     score = quiet(
         [THAI[0], THAI[0], english], [THAI[1], english, THAI[1]], metric="baryscore:idf=none", unknown="zero"
@@ -101,7 +101,7 @@ def test_of_several_references_only_the_pair_with_an_unknown_text_scores_0() -> 
     assert same.alignments[0].reference_index == same.best_reference[0] == 1
 
 
-def test_the_signature_has_the_choice_and_sets_it_again() -> None:
+def test_signature_contains_and_restores_choice() -> None:
     for unknown in ("zero", "score"):
         score = quiet(THAI[:1], THAI[1:], unknown=unknown)
         assert score.signature.recipe["unknown"] == unknown
@@ -112,14 +112,14 @@ def test_the_signature_has_the_choice_and_sets_it_again() -> None:
 
 
 @pytest.mark.parametrize("metric", [name for name, kind in METRICS.items() if "model" in kind.options()])
-def test_every_metric_of_vectors_refuses_what_is_no_choice(metric: str) -> None:
+def test_every_metric_of_vectors_refuses_other_values(metric: str) -> None:
     with pytest.raises(nlgauge.errors.RecipeError, match="error, zero, score"):
         nlgauge.score(["a"], ["b"], metric=metric, unknown="ignore")
 
 
-def test_lexical_metrics_know_no_unknown_tokens() -> None:
+def test_lexical_metrics_have_no_unknown_tokens() -> None:
     assert nlgauge.score(THAI[:1], THAI[1:], metric="chrf").system_score < 50
-    with pytest.raises(nlgauge.errors.RecipeError, match="has no option 'unknown'"):
+    with pytest.raises(nlgauge.errors.RecipeError, match="unknown option 'unknown' for"):
         nlgauge.score(THAI[:1], THAI[1:], metric="chrf", unknown="zero")
 
 
@@ -140,7 +140,7 @@ def test_a_token_that_was_cut_off_is_not_counted() -> None:
     assert "unknown" not in score.counts
 
 
-def test_vectors_that_know_no_word_of_a_pair_are_said_to(tmp_path: Path) -> None:
+def test_warning_if_word_vectors_contain_no_word_of_a_pair(tmp_path: Path) -> None:
     path = tmp_path / "vectors.txt"
     path.write_text("cat 1 2\nmat 3 4\n", encoding="utf-8")
     with pytest.raises(
@@ -180,7 +180,7 @@ def test_script_that_no_model_supports_offers_none() -> None:
 @pytest.mark.parametrize(
     "text", ["The α and ω of it.", "Osaka (大阪) is a city.", "3.14 — 42 %", "Żółć, naïve, Ōsaka"]
 )
-def test_a_stray_letter_of_another_script_is_no_reason_to_warn(text: str) -> None:
+def test_no_warning_for_single_letters_of_another_script(text: str) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error", nlgauge.errors.LanguageWarning)
         warnings.simplefilter("ignore", nlgauge.errors.UnknownWordWarning)

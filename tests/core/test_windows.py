@@ -1,4 +1,4 @@
-"""Windows: which segments are held in memory together."""
+"""Windows: the segments that are in memory together."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def prepared(metric: str, count: int = 20) -> list[PreparedMetric]:
 
 @pytest.mark.parametrize("budget", [1, 40, 100, 10**6])
 @pytest.mark.parametrize("segments", [range(20), range(3, 17), range(5, 5)])
-def test_windows_make_up_the_segments(budget: int, segments: range, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_windows_cover_the_segments(budget: int, segments: range, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_WINDOW_BYTES", budget * 4 * 384)
     metrics = prepared("bertscore")
     found = list(windows(metrics, segments, 1))
@@ -29,7 +29,7 @@ def test_windows_make_up_the_segments(budget: int, segments: range, monkeypatch:
         assert size <= budget or len(window) == 1
 
 
-def test_where_neighbours_count_windows_end_at_whole_groups(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_windows_end_at_whole_groups(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_WINDOW_BYTES", 1)
     metrics = prepared("xmoverscore:transforms=position-norm")
     assert list(windows(metrics, range(20), 1)) == [range(8), range(8, 16), range(16, 20)]
@@ -40,7 +40,7 @@ def test_where_neighbours_count_windows_end_at_whole_groups(monkeypatch: pytest.
 
 @pytest.mark.parametrize("metric", ["bertscore", "chrf", "xmoverscore:transforms=position-norm"])
 @pytest.mark.parametrize("outputs", [1, 9, 1000])
-def test_ranges_make_up_all_segments_in_whole_groups(metric: str, outputs: int) -> None:
+def test_ranges_cover_all_segments_in_whole_groups(metric: str, outputs: int) -> None:
     run = prepare([parse_metric(metric)], small_corpus(20), RunOptions())
     found = list(ranges(run, outputs))
     assert [index for part in found for index in part] == list(range(20))

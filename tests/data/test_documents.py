@@ -124,7 +124,7 @@ def test_documents_of_an_mt_metrics_eval_folder(wmt: Path) -> None:
     ("file", "lines", "message"),
     [
         ("human-scores/de-en.wmt-raw.doc.score", ["sys1 1"], "expected 2 scores of 'sys1', got 1"),
-        ("documents/de-en.docs", ["n a", "n b", "n a"], "document 'a' is in two pieces"),
+        ("documents/de-en.docs", ["n a", "n b", "n a"], "document 'a' is split"),
     ],
 )
 def test_folders_whose_documents_are_wrong(wmt: Path, file: str, lines: list[str], message: str) -> None:

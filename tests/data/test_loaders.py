@@ -533,7 +533,7 @@ def test_own_jsonl(tmp_path: Path) -> None:
 
 
 def test_names_and_options_are_checked(tmp_path: Path) -> None:
-    with pytest.raises(RecipeError, match=r"no data set is known as 'wmt3'; known are wmt15"):
+    with pytest.raises(RecipeError, match=r"unknown data set 'wmt3'; see 'nlgauge data list'"):
         load("wmt3", tmp_path)
     with pytest.raises(RecipeError, match=r"tac2008 takes no option 'human'; it takes: langpairs, humans"):
         load("tac2008", tmp_path, human=False)

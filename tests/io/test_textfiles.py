@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nlgauge.errors import FileFormatError, InputError, RecipeError
-from nlgauge.io.textfiles import Inputs, TextSource, parse_source, read_parallel
+from nlgauge.io.textfiles import Inputs, TextSource, named_files, parse_source, read_parallel, split_name
 
 #: Characters at which str.splitlines, universal newlines or a careless reader would break a line.
 TRAPS = "\u2028\u2029\x85\x0b\x0c\x1c\x1d\x1e\r\ufeff\xa0 \"'\\"
@@ -287,7 +287,7 @@ def test_parallel_files_keep_names_with_colons(tmp_path: Path, monkeypatch: pyte
     for name, text in (("10:30.txt", "a\nb\n"), ("r:1.txt", "c\nd\n"), ("s:1", "e\nf\n"), ("short:1", "g\n")):
         Path(name).write_text(text, encoding="utf-8")
     texts = read_parallel(["10:30.txt"], ["r:1.txt", "10:30.txt"], "s:1")
-    assert texts.systems == {"10:30.txt": ["a", "b"]}
+    assert texts.systems == {"10:30": ["a", "b"]}
     assert texts.references == [("c", "a"), ("d", "b")]
     assert texts.sources == ["e", "f"]
     assert read_parallel(["10:30.txt"], source="s:1").references is None
@@ -305,12 +305,49 @@ def test_why_files_are_not_parallel_is_said_where_it_shows(tmp_path: Path, monke
             read_parallel(["a.txt"], [other])
 
 
-def test_systems_are_called_by_their_files(tmp_path: Path) -> None:
+def test_systems_have_the_shortest_names_that_tell_their_files_apart(tmp_path: Path) -> None:
     for folder in ("one", "two"):
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "out.txt").write_text("a\n", encoding="utf-8")
     both = [str(tmp_path / folder / "out.txt") for folder in ("one", "two")]
-    assert list(read_parallel(both[:1]).systems) == ["out.txt"]
-    assert list(read_parallel(both).systems) == both
+    assert list(read_parallel(both[:1]).systems) == ["out"]
+    assert list(read_parallel(both).systems) == ["one/out", "two/out"]
+    assert list(read_parallel([f"base={both[0]}", both[1]]).systems) == ["base", "out"]
     with pytest.raises(RecipeError, match="given twice"):
         read_parallel([both[0], both[0]])
+    with pytest.raises(RecipeError, match="two systems are called 'base'"):
+        read_parallel([f"base={path}" for path in both])
+
+
+@pytest.mark.parametrize(
+    ("files", "names"),
+    [
+        (["system-a.txt", "out/b.TXT.gz", "c.en", "v1.5"], ["system-a", "b", "c.en", "v1.5"]),
+        (["a.txt", "a.tsv", "b.txt"], ["a.txt", "a.tsv", "b"]),
+        (["x/a.txt", "y/a.tsv"], ["a.txt", "a.tsv"]),
+        (["x/1/a.txt", "y/1/a.txt", "a.txt"], ["x/1/a", "y/1/a", "a.txt"]),
+        (["t.tsv:mt", "t.tsv:human", "t.csv:mt", "-"], ["t.tsv:mt", "t:human", "t.csv:mt", "stdin"]),
+        (["a=b.txt", "a.txt"], ["a", "a.txt"]),
+        (["x/a=b.txt", ".txt"], ["a=b", ".txt"]),
+    ],
+)
+def test_names_drop_endings_and_folders_where_no_other_file_has_the_name(files: list[str], names: list[str]) -> None:
+    assert list(named_files(files)) == names
+
+
+def test_a_file_whose_name_holds_an_equals_sign_is_not_taken_for_a_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("a=b.txt").write_text("a\n", encoding="utf-8")
+    assert named_files(["a=b.txt"]) == {"a=b": "a=b.txt"}
+    assert split_name("c=b.txt") == ("c", "b.txt")
+
+
+def test_a_misspelt_file_name_suggests_a_file_of_its_folder(tmp_path: Path) -> None:
+    (tmp_path / "system-a.txt").write_text("a\n", encoding="utf-8")
+    path = str(tmp_path / "sytem-a.txt")
+    with pytest.raises(InputError, match=r"no such file: '.*sytem-a.txt'; did you mean '.*/system-a.txt'\?"):
+        read_parallel([path])
+    with pytest.raises(InputError, match=r"the folder '.*nowhere' does not exist"):
+        read_parallel([str(tmp_path / "nowhere" / "a.txt")])

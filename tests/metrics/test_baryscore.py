@@ -1,4 +1,4 @@
-"""BaryScore: near the released scores, stable where the released code is not, and a distance throughout."""
+"""BaryScore: agreement with released scores, numerical stability, and properties of a distance."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def sides(thirty_pairs: dict[str, Any]) -> tuple[list[str], list[str]]:
 @pytest.mark.filterwarnings(
     "ignore::nlgauge.errors.ConvergenceWarning"
 )  # of SD_0.01, at the limit of 10,000 iterations
-def test_released_is_near_the_released_scores(thirty_pairs: dict[str, Any]) -> None:
+def test_released_profile_is_close_to_released_scores(thirty_pairs: dict[str, Any]) -> None:
     """Row by row it cannot be matched: rounding decides (see `test_released_depends_on_rounding`)."""
     score = nlgauge.score(
         *sides(thirty_pairs), metric="baryscore:profile=released,measures=W+SD_10+SD_1+SD_0.1+SD_0.01"
@@ -55,14 +55,14 @@ def test_released_is_near_the_released_scores(thirty_pairs: dict[str, Any]) -> N
         np.testing.assert_allclose(score.segments[name][same], np.array(golden[name])[same], atol=1e-4)
 
 
-def test_released_is_near_the_released_scores_on_wmt17(wmt17_czech_english: GoldenPairs) -> None:
+def test_released_profile_is_close_to_released_scores_on_wmt17(wmt17_czech_english: GoldenPairs) -> None:
     golden = np.array(wmt17_czech_english.scores["baryscore"]["baryscore_W"])
     hyps, refs = wmt17_czech_english.hyps[: len(golden)], wmt17_czech_english.refs[: len(golden)]
     score = nlgauge.score(hyps, refs, metric="baryscore:profile=released")
     assert np.abs(score.W - golden).mean() <= 0.01
 
 
-def test_released_is_pots_barycentre_from_the_origin() -> None:
+def test_released_profile_uses_barycentre_function_of_pot() -> None:
     """The same W as POT's `free_support_barycenter` and `emd2` on the same vectors."""
     clouds = []
     for layers in layers_of([HYPS[0], REFS[0]]):
@@ -128,7 +128,7 @@ def test_corrected_does_not_depend_on_the_order_of_tokens() -> None:
     np.testing.assert_allclose(shuffled, plain[order], atol=1e-12)
 
 
-def test_corrected_carries_the_weights_through() -> None:
+def test_corrected_profile_uses_idf_weights_throughout() -> None:
     """W by hand: layer means as support, idf as weights on both sides, squared distances."""
     from nlgauge.text.idf import IdfTable
 
@@ -153,7 +153,7 @@ def test_corrected_carries_the_weights_through() -> None:
     assert uniform.signature.recipe["profile"] == "corrected*"
 
 
-def test_only_what_is_asked_for_is_computed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_chosen_measures_are_computed(monkeypatch: pytest.MonkeyPatch) -> None:
     import nlgauge.metrics.baryscore as module
 
     asked: list[float] = []
@@ -171,7 +171,7 @@ def test_only_what_is_asked_for_is_computed(monkeypatch: pytest.MonkeyPatch) -> 
     assert (score.main, asked) == ("W", [1.0])
 
 
-def test_w_is_not_solved_where_it_is_not_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_exact_transport_is_not_solved_without_measure_w(monkeypatch: pytest.MonkeyPatch) -> None:
     import nlgauge.metrics.parts.transport as module
 
     def refuse(*_: Any) -> Any:
@@ -208,7 +208,7 @@ def test_several_references() -> None:
     assert best.W[0] == min(single)
 
 
-def test_an_empty_text_is_as_far_as_the_origin() -> None:
+def test_empty_text_is_at_the_origin() -> None:
     with pytest.warns(nlgauge.errors.EmptyTextWarning):
         score = nlgauge.score(["", REFS[0]], [REFS[0], ""], metric="baryscore:idf=none")
     assert score.W[0] == pytest.approx(score.W[1])
@@ -232,7 +232,7 @@ def test_the_signature_reproduces_the_score(metric: str) -> None:
         ("profile=released,idf=refs", "uniform weights"),
     ],
 )
-def test_a_value_that_it_does_not_take_is_refused(option: str, word: str) -> None:
+def test_invalid_values_are_refused(option: str, word: str) -> None:
     with pytest.raises(nlgauge.errors.RecipeError, match=word):
         nlgauge.score(HYPS, REFS, metric=f"baryscore:{option}")
 

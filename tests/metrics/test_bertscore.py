@@ -35,7 +35,7 @@ def agrees(score: nlgauge.Score, golden: dict[str, list[float]]) -> None:
 
 
 @pytest.mark.parametrize(("model", "layer", "idf"), SETTINGS)
-def test_thirty_pairs(thirty_pairs: dict[str, Any], model: str, layer: int, idf: str) -> None:
+def test_thirty_pairs_match_released_scores(thirty_pairs: dict[str, Any], model: str, layer: int, idf: str) -> None:
     score = nlgauge.score(
         [pair["hyp"] for pair in thirty_pairs["pairs"]],
         [pair["ref"] for pair in thirty_pairs["pairs"]],
@@ -46,7 +46,7 @@ def test_thirty_pairs(thirty_pairs: dict[str, Any], model: str, layer: int, idf:
 
 
 @pytest.mark.parametrize(("layer", "idf"), [(4, "none"), (4, "refs"), (6, "none"), (6, "refs")])
-def test_wmt17_czech_english(wmt17_czech_english: GoldenPairs, layer: int, idf: str) -> None:
+def test_wmt17_czech_english_matches_released_scores(wmt17_czech_english: GoldenPairs, layer: int, idf: str) -> None:
     score = nlgauge.score(
         wmt17_czech_english.hyps,
         wmt17_czech_english.refs,
@@ -148,13 +148,13 @@ def test_negative_cosines_are_not_lifted_to_zero() -> None:
     assert match.recall == pytest.approx((0.4 + 3 * -0.2) / 4, abs=1e-7)
 
 
-def test_a_language_is_a_language_however_it_is_written() -> None:
+def test_language_codes_in_any_spelling() -> None:
     plain = nlgauge.score(HYP, REFS[:1], lang="en", rescale=True)
     for code in ("EN", "en-US"):
         assert nlgauge.score(HYP, REFS[:1], lang=code, rescale=True).signature == plain.signature
 
 
-def test_idf_of_both_sides_weighs_each_by_its_own_table() -> None:
+def test_idf_both_uses_a_table_per_side() -> None:
     hyps = ["A ferry was cancelled.", "The ferry and the ferry.", "Bread."]
     refs = ["The ferry was cancelled.", "Nobody came.", "Bread is good."]
     both, one, none = (nlgauge.score(hyps, refs, idf=choice) for choice in ("both", "refs", "none"))
@@ -164,7 +164,7 @@ def test_idf_of_both_sides_weighs_each_by_its_own_table() -> None:
     assert both.signature.recipe["idf"].startswith("both[")
 
 
-def test_stop_words_go_after_encoding_and_from_both_sides(tmp_path: Path) -> None:
+def test_stop_words_are_removed_after_encoding_on_both_sides(tmp_path: Path) -> None:
     words = tmp_path / "stop.txt"
     words.write_text("the\na\nwas\n", encoding="utf-8")
     hyp, ref = "The storm was a surprise.", "A storm, the surprise was."
@@ -256,7 +256,7 @@ def test_roberta_reads_a_space_before_each_text_as_published(
 
 
 @pytest.mark.filterwarnings("ignore::nlgauge.errors.LanguageWarning")
-def test_recipes_with_and_without_a_space_go_in_one_run(roberta: str, roberta_space: dict[str, Any]) -> None:
+def test_recipes_with_and_without_prefix_space_in_one_run(roberta: str, roberta_space: dict[str, Any]) -> None:
     hyps, refs = map(list, zip(*roberta_space["pairs"], strict=True))
     recipe = f"bertscore:layer={roberta_space['layer']},prefix_space="
     both = nlgauge.score_systems({"": hyps}, refs, metric=[f"{recipe}yes", f"{recipe}no"], model=roberta)
@@ -265,7 +265,7 @@ def test_recipes_with_and_without_a_space_go_in_one_run(roberta: str, roberta_sp
 
 
 @pytest.mark.filterwarnings("ignore::nlgauge.errors.LanguageWarning")
-def test_words_of_an_alignment_do_not_move_with_the_space(roberta: str) -> None:
+def test_alignment_spans_do_not_depend_on_prefix_space(roberta: str) -> None:
     hyp, ref = "  The storm passed", "A storm has passed"
     score = nlgauge.score([hyp], [ref], metric="bertscore:layer=1", model=roberta, alignments=True)
     alignment = score.alignments[0]
@@ -292,7 +292,7 @@ def test_idf_file_is_counted_with_a_space_where_texts_are_read_with_one(
         nlgauge.score(hyps, refs, metric=f"{recipe}{tmp_path / 'without.idf'}", model=roberta)
 
 
-def test_models_to_which_a_space_makes_no_difference_sign_none() -> None:
+def test_prefix_space_is_not_signed_without_effect() -> None:
     recipe = nlgauge.score(["A cat"], ["A cat"]).signature.recipe
     assert "prefix_space" not in recipe
     assert nlgauge.score(["A cat"], ["A cat"], prefix_space="no").signature.recipe == recipe

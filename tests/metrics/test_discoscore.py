@@ -57,7 +57,7 @@ def test_each_component_has_its_orientation() -> None:
     assert np.array_equal(distance.oriented, -distance.values), "a distance is turned round, never made absolute"
 
 
-def test_orientations_are_shown_wherever_the_metric_is(capsys: pytest.CaptureFixture[str]) -> None:
+def test_outputs_show_orientation_of_each_component(capsys: pytest.CaptureFixture[str]) -> None:
     score = nlgauge.score(HYPS, REFS, metric="discoscore")
     assert score.render().startswith("discoscore (lower is better: ds_focus)")
     header, row = score.render("tsv").splitlines()
@@ -69,9 +69,9 @@ def test_orientations_are_shown_wherever_the_metric_is(capsys: pytest.CaptureFix
 
 
 def test_an_explanation_says_which_component_words_contribute_to() -> None:
-    found = nlgauge.explain_pair(HYPS[0], REFS[0], metric="discoscore")
-    assert "contributions are to ds_focus, where lower is better" in found.notes
-    assert sum(found.attribution(of="cost").values) == pytest.approx(found.scores["ds_focus"])
+    explanation = nlgauge.explain_pair(HYPS[0], REFS[0], metric="discoscore")
+    assert "contributions are to ds_focus, where lower is better" in explanation.notes
+    assert sum(explanation.attribution(of="cost").values) == pytest.approx(explanation.scores["ds_focus"])
 
 
 def test_the_released_thresholds_differ() -> None:
@@ -109,7 +109,7 @@ RECIPES = [
 ]
 
 
-def test_recipes_together_have_the_bits_of_recipes_alone() -> None:
+def test_bits_do_not_depend_on_other_recipes() -> None:
     together = nlgauge.score_systems({"a": HYPS, "b": REFS}, REFS, metric=RECIPES)
     alone = [
         one for recipe in RECIPES for one in nlgauge.score_systems({"a": HYPS, "b": REFS}, REFS, metric=[recipe])
@@ -121,7 +121,7 @@ def test_recipes_together_have_the_bits_of_recipes_alone() -> None:
 
 @pytest.mark.parametrize("contract", nlgauge.testing.CONTRACTS)
 @pytest.mark.parametrize("recipe", ["discoscore", "discoscore:profile=corrected,focus=entity,threshold=0.3"])
-def test_it_keeps_the_promises_of_every_metric(contract: str, recipe: str) -> None:
+def test_discoscore_keeps_contracts(contract: str, recipe: str) -> None:
     name, _, options = recipe.partition(":")
     with nlgauge.testing.hash_encoder() as model:
         given = dict(pair.split("=") for pair in options.split(",") if pair)
@@ -132,7 +132,7 @@ def test_it_keeps_the_promises_of_every_metric(contract: str, recipe: str) -> No
 
 @pytest.mark.parametrize("contract", nlgauge.testing.CONTRACTS)
 @pytest.mark.parametrize("profile", ["released", "paper", "corrected"])
-def test_ds_focus_keeps_them_too(contract: str, profile: str) -> None:
+def test_ds_focus_keeps_contracts(contract: str, profile: str) -> None:
     with nlgauge.testing.hash_encoder() as model:
         nlgauge.testing.CONTRACTS[contract](nlgauge.metrics.DSFocus(model=model, profile=profile))
 
@@ -140,7 +140,7 @@ def test_ds_focus_keeps_them_too(contract: str, profile: str) -> None:
 class TestFocusFrequency:
     """DS-Focus of an encoder that gives every mention the same vector."""
 
-    def test_by_hand(self) -> None:
+    def test_focus_frequency_computed_by_hand(self) -> None:
         # As released, a word with a full stop behind it is lost. So the first has the ferry twice against once, and
         # no other focus; the second has the postman once against once, and two dogs against none.
         score = nlgauge.score(HYPS, REFS, metric="focus-frequency")
@@ -153,7 +153,7 @@ class TestFocusFrequency:
         assert score.notes.get("no_focus", ()) == (2,)
         assert not score.higher_is_better
 
-    def test_it_is_ds_focus_with_one_vector(self, tmp_path: Path) -> None:
+    def test_focus_frequency_is_ds_focus_with_constant_vectors(self, tmp_path: Path) -> None:
         words = {word.strip(".,").lower() for text in (*HYPS, *REFS) for word in text.split()}
         model = tmp_path / "equal.txt"
         model.write_text("".join(f"{word} 3 4\n" for word in sorted(words)), encoding="utf-8")

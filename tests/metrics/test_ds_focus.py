@@ -1,4 +1,4 @@
-"""DS-Focus: documents worked out by hand, every deviation (D6.1 to D6.4, D6.12), and texts that nobody expects."""
+"""DS-Focus: documents computed by hand, every deviation (D6.1 to D6.4, D6.12), and unusual texts."""
 
 from __future__ import annotations
 
@@ -39,30 +39,30 @@ def hand_made(tmp_path: Path) -> dict[str, str]:
 def values(options: dict[str, Any], hypothesis: str = HYPOTHESIS, **more: Any) -> dict[str, float]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", nlgauge.errors.NoFocusWarning)
-        found = nlgauge.score([text_of(hypothesis)], [text_of(REFERENCE)], metric="ds-focus", **options, **more)
-    return {name: float(value[0]) for name, value in found.segments.items()}
+        score = nlgauge.score([text_of(hypothesis)], [text_of(REFERENCE)], metric="ds-focus", **options, **more)
+    return {name: float(value[0]) for name, value in score.segments.items()}
 
 
-def test_released_by_hand(hand_made: dict[str, str]) -> None:
+def test_released_profile_computed_by_hand(hand_made: dict[str, str]) -> None:
     # "cats" is lost, so cat is mentioned twice: F_cat - F_cat = (.6, .8), squared 1; F_mat - F_mat = 0.
     # 2 foci in the hypothesis, 3 in the reference.
     assert values(hand_made) == pytest.approx({"precision": 1 / 2, "recall": 1 / 3, "f": (1 / 2 + 1 / 3) / 2})
 
 
-def test_paper_by_hand(hand_made: dict[str, str]) -> None:
+def test_paper_profile_computed_by_hand(hand_made: dict[str, str]) -> None:
     # F_cat = (3, 4) + (12, 5) + (3, 4) against (3, 4): the difference is (15, 9); mat is the same.
     distance = np.sqrt(15**2 + 9**2)
-    found = values(hand_made, profile="paper")
-    assert found == pytest.approx({"precision": distance / 2, "recall": distance / 3, "f": distance * 5 / 12})
+    actual = values(hand_made, profile="paper")
+    assert actual == pytest.approx({"precision": distance / 2, "recall": distance / 3, "f": distance * 5 / 12})
 
 
-def test_corrected_by_hand(hand_made: dict[str, str]) -> None:
+def test_corrected_profile_computed_by_hand(hand_made: dict[str, str]) -> None:
     # Unit vectors: the difference is (.6 + 12/13, .8 + 5/13). The dog, which the hypothesis lacks, is 1 from the
     # origin. Three foci in all.
     distance = np.hypot(0.6 + 12 / 13, 0.8 + 5 / 13)
     expected = (distance + 0 + 1) / 3
-    found = values(hand_made, profile="corrected")
-    assert found == pytest.approx({"precision": expected, "recall": expected, "f": expected})
+    actual = values(hand_made, profile="corrected")
+    assert actual == pytest.approx({"precision": expected, "recall": expected, "f": expected})
 
 
 def test_norm_or_squared_norm(hand_made: dict[str, str]) -> None:
@@ -107,7 +107,7 @@ def test_layer_eight_of_twelve() -> None:
         nlgauge.score(["the cat sat"], ["a cat ran"], metric="ds-focus", model=model, layer=3)
 
 
-def test_nothing_in_common_is_best_as_released_and_worst_as_corrected(hand_made: dict[str, str]) -> None:
+def test_no_common_focus_is_best_in_released_and_worst_in_corrected(hand_made: dict[str, str]) -> None:
     """D6.4: and it is counted, whatever it gives."""
     same, less, none = REFERENCE, HYPOTHESIS, NO_NOUN
     released = [values(hand_made, one)["precision"] for one in (same, less, none)]
@@ -116,7 +116,8 @@ def test_nothing_in_common_is_best_as_released_and_worst_as_corrected(hand_made:
     assert corrected[0] == 0 < corrected[1] < corrected[2]
     assert corrected[2] == pytest.approx(1), "three foci, each mentioned once, at length 1 from the origin"
     with pytest.warns(
-        nlgauge.errors.NoFocusWarning, match=r"1 segment \(0\): no focus in common.* 0 there, the best value"
+        nlgauge.errors.NoFocusWarning,
+        match=r"1 segment \(0\): the hypothesis shares no focus.* 0 there, the best value",
     ):
         score = nlgauge.score([text_of(none)], [text_of(REFERENCE)], metric="ds-focus", **hand_made)
     assert score.counts["no_focus"] == 1
@@ -160,7 +161,7 @@ class TestEntities:
         }
         return nlgauge.score([text_of(self.HYP)], [text_of(self.REF)], **(given | options))
 
-    def test_by_the_model_s_own_layer(self, tmp_path: Path) -> None:
+    def test_entities_by_layer_0(self, tmp_path: Path) -> None:
         # cos(cat, cats) = .6 * 12/13 + .8 * 5/13 = .861; cos(cats, dog) = 12/13 = .923: one entity of all three
         # there, and of two in the reference: they do not match. Above .95 each is alone.
         with pytest.warns(nlgauge.errors.NoFocusWarning):
@@ -170,7 +171,7 @@ class TestEntities:
         alone = self.score(tmp_path, focus="entity", threshold=0.95)
         assert alone.precision[0] == self.score(tmp_path).precision[0] == 0, "each once in both"
 
-    def test_by_a_file(self, tmp_path: Path) -> None:
+    def test_entities_by_vectors_of_file(self, tmp_path: Path) -> None:
         # Here cat and cats are close, and the dog is far: F = cat + cats on both sides.
         file = write_vectors(tmp_path / "deps.words", {"cat": [1, 0], "cats": [1, 0.1], "dog": [0, 1]})
         found = self.score(tmp_path, focus="entity", vectors=file)
@@ -179,9 +180,9 @@ class TestEntities:
         assert found.signature.recipe["vectors"].startswith("file[")
         assert found.signature.recipe["threshold"] == "0.8"
 
-    def test_what_belongs_to_entities_is_refused_without_them(self) -> None:
+    def test_options_of_entities_are_refused_without_entities(self) -> None:
         with pytest.raises(
-            nlgauge.errors.RecipeError, match=r"threshold=0\.5 belongs to focus=entity, and the focus is nn"
+            nlgauge.errors.RecipeError, match=r"threshold=0\.5 has no effect with focus=nn \(only with focus=entity\)"
         ):
             nlgauge.metrics.DSFocus(threshold=0.5)
 
@@ -189,23 +190,23 @@ class TestEntities:
 class TestExplained:
     """An explanation shows which foci matched, and its sums are the score."""
 
-    def test_of_what_matched(self, hand_made: dict[str, str]) -> None:
+    def test_flow_of_matched_foci(self, hand_made: dict[str, str]) -> None:
         texts = text_of(HYPOTHESIS), text_of(REFERENCE)
-        found = nlgauge.explain_pair(*texts, metric="ds-focus", **hand_made)
-        assert sum(found.attribution(of="cost").values) == pytest.approx(found.score)
-        assert "'cat' to 'cat' 50%" in found.sentence
+        explanation = nlgauge.explain_pair(*texts, metric="ds-focus", **hand_made)
+        assert sum(explanation.attribution(of="cost").values) == pytest.approx(explanation.score)
+        assert "'cat' to 'cat' 50%" in explanation.sentence
 
-    def test_of_foci_that_one_side_lacks(self, hand_made: dict[str, str]) -> None:
+    def test_flow_of_foci_of_one_side(self, hand_made: dict[str, str]) -> None:
         texts = text_of(HYPOTHESIS), text_of(REFERENCE)
-        found = nlgauge.explain_pair(*texts, metric="ds-focus", profile="corrected", **hand_made)
-        assert sum(link.weight * (link.cost or 0) for link in found.links) == pytest.approx(found.score)
-        assert any(link.hypothesis is None and link.cost == pytest.approx(1) for link in found.links), "the dog"
-        assert "nothing to 'dog'" in found.sentence
+        explanation = nlgauge.explain_pair(*texts, metric="ds-focus", profile="corrected", **hand_made)
+        assert sum(link.weight * (link.cost or 0) for link in explanation.links) == pytest.approx(explanation.score)
+        assert any(link.hypothesis is None and link.cost == pytest.approx(1) for link in explanation.links), "the dog"
+        assert "nothing to 'dog'" in explanation.sentence
 
-    def test_of_nothing_in_common(self, hand_made: dict[str, str]) -> None:
+    def test_no_flow_without_common_focus(self, hand_made: dict[str, str]) -> None:
         texts = text_of(NO_NOUN), text_of(REFERENCE)
-        found = nlgauge.explain_pair(*texts, metric="ds-focus", shapley=False, **hand_made)
-        assert "the texts share no focus" in found.notes
+        explanation = nlgauge.explain_pair(*texts, metric="ds-focus", shapley=False, **hand_made)
+        assert "the texts share no focus" in explanation.notes
 
 
 STRANGE = {
@@ -253,7 +254,7 @@ def test_twenty_thousand_words_are_cut_and_counted() -> None:
     assert score.ds_focus[0] > 0
 
 
-def test_a_document_that_the_annotator_does_not_know_is_named(hand_made: dict[str, str]) -> None:
+def test_document_without_annotation_is_named(hand_made: dict[str, str]) -> None:
     with pytest.raises(nlgauge.errors.InputError, match="does not have the document 'dog saw cat'"):
         nlgauge.score(["dog saw cat"], [text_of(REFERENCE)], metric="ds-focus", **hand_made)
 

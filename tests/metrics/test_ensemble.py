@@ -58,15 +58,15 @@ def test_the_score_is_the_average_of_deviations_with_distances_negated(
     monkeypatch.setitem(METRICS._all, "lengths", Lengths)
     hyps, refs = ["a cat", "a small cat"], ["a cat", "a cat sat"]
     chrf = nlgauge.score(hyps, refs, metric="chrf").segments["chrf"]
-    found = nlgauge.score(hyps, refs, metric="ensemble:chrf+lengths", norms=norms)
+    score = nlgauge.score(hyps, refs, metric="ensemble:chrf+lengths", norms=norms)
     # Lengths differ by 0 and by 2 characters: -(0 - 4) / 2 and -(2 - 4) / 2 deviations.
     expected = [((chrf[0] - 50) / 10 + 2.0) / 2, ((chrf[1] - 50) / 10 + 1.0) / 2]
-    assert found.segments["score"].tolist() == pytest.approx(expected, abs=1e-12)
-    assert found.higher_is_better
-    assert found.system_score == pytest.approx(float(np.mean(expected)), abs=1e-12)
+    assert score.segments["score"].tolist() == pytest.approx(expected, abs=1e-12)
+    assert score.higher_is_better
+    assert score.system_score == pytest.approx(float(np.mean(expected)), abs=1e-12)
 
 
-def test_the_norms_are_in_the_signature_and_a_member_alone_does_not_move_them(norms: str, tmp_path: Path) -> None:
+def test_digest_of_norms_depends_on_used_members_only(norms: str, tmp_path: Path) -> None:
     scores = nlgauge.score_systems({"": HYPOTHESES}, REFERENCES, metric=["chrf", "rouge1", "rougel"])
     few, many = tmp_path / "few.json", tmp_path / "many.json"
     norms_of_scores(scores[:2]).save(few)
@@ -81,10 +81,10 @@ def test_the_norms_are_in_the_signature_and_a_member_alone_does_not_move_them(no
     assert third.signature.recipe["norms"] != first.signature.recipe["norms"]
 
 
-def test_the_signature_makes_the_same_score_again(norms: str) -> None:
+def test_signature_reproduces_score(norms: str) -> None:
     metric = "ensemble:bertscore(layer=2)+chrf+xmoverscore(unit=sentence,against=refs)"
     scores = nlgauge.score_systems({"": HYPOTHESES}, REFERENCES, metric=["bertscore:layer=2", "chrf"])
-    with pytest.raises(InputError, match=r"no mean and deviation for member bertscore .*layer: 4 there, 2 here"):
+    with pytest.raises(InputError, match=r"no entry for member bertscore with this recipe .*layer: 4 there, 2 here"):
         nlgauge.score(HYPOTHESES, REFERENCES, metric=metric)
     first = nlgauge.score(HYPOTHESES, REFERENCES, metric="ensemble:bertscore+chrf")
     again = nlgauge.score(HYPOTHESES, REFERENCES, metric=str(first.signature))
@@ -127,19 +127,19 @@ def test_members_share_one_encoding(monkeypatch: pytest.MonkeyPatch, tmp_path: P
 
 def test_notes_of_members_are_notes_of_the_ensemble() -> None:
     with pytest.warns(nlgauge.errors.EmptyTextWarning):
-        found = nlgauge.score(["", "a cat"], ["a cat", "a cat"], metric="ensemble:bertscore+chrf")
-    assert found.counts["empty"] == 1
-    assert found.signature.run["empty"] == "1"
+        score = nlgauge.score(["", "a cat"], ["a cat", "a cat"], metric="ensemble:bertscore+chrf")
+    assert score.counts["empty"] == 1
+    assert score.signature.run["empty"] == "1"
 
 
 def test_an_ensemble_in_a_matrix_and_in_a_ranking() -> None:
     metric = "ensemble:bertscore+chrf"
-    found = nlgauge.matrix(HYPOTHESES[:2], REFERENCES[:2], metric)
+    matrix = nlgauge.matrix(HYPOTHESES[:2], REFERENCES[:2], metric)
     for row in range(2):
         for column in range(2):
             one = nlgauge.score([HYPOTHESES[row]], [REFERENCES[column]], metric=metric)
-            assert found.scores[row, column] == one.segments["score"][0]
-    assert found.signature.recipe == one.signature.recipe
+            assert matrix.scores[row, column] == one.segments["score"][0]
+    assert matrix.signature.recipe == one.signature.recipe
     candidates = [["It rains.", "A cat sat.", "The cat sat."]]
     ranked = nlgauge.rank(candidates, metric=metric)
     means = [
@@ -150,18 +150,18 @@ def test_an_ensemble_in_a_matrix_and_in_a_ranking() -> None:
     assert nlgauge.rank(candidates, ["The cat sat down."], metric=metric).chosen == ["The cat sat."]
 
 
-def test_what_an_ensemble_cannot_do_is_said() -> None:
+def test_unsupported_uses_are_refused() -> None:
     with pytest.raises(RecipeError, match="explain its members one by one: bertscore, chrf"):
         nlgauge.explain_pair("a cat", "a dog", metric="ensemble:bertscore+chrf")
 
 
 def test_a_constant_metric_and_missing_scores_have_no_norms() -> None:
     signature = Signature.parse("chrf|chars:6")
-    with pytest.raises(InputError, match="all 3 scores of chrf are 2, so that it tells nothing apart; leave it out"):
+    with pytest.raises(InputError, match="all 3 scores of chrf are 2, so it cannot be standardised; leave it out"):
         Norms.of([(signature, np.full(3, 2.0))], data="")
     with pytest.raises(InputError, match="score 1 of chrf is nan"):
         Norms.of([(signature, np.array([1.0, np.nan]))], data="")
-    with pytest.raises(InputError, match="at least 2 scores, got 1"):
+    with pytest.raises(InputError, match="at least 2 scores per metric, got 1"):
         Norms.of([(signature, np.array([1.0]))], data="")
 
 
@@ -175,7 +175,7 @@ def test_a_changed_file_is_refused(norms: str) -> None:
         load_norms(norms)
 
 
-def test_idf_of_the_corpus_at_hand_does_not_change_what_a_member_is() -> None:
+def test_norms_do_not_depend_on_digest_of_counted_idf() -> None:
     first = Signature.parse("moverscore|idf:both[0123abcd0123]|refs:1|engine:onnxruntime-1.31.1-fp32")
     second = Signature.parse("moverscore|idf:both[ffffffffffff]|refs:2|engine:onnxruntime-1.99.0-fp32")
     assert recipe_of_member(first) == recipe_of_member(second) == {"idf": "both"}
@@ -185,7 +185,7 @@ def test_idf_of_the_corpus_at_hand_does_not_change_what_a_member_is() -> None:
     assert recipe_of_member(low)["precision"].startswith("int8")
 
 
-def test_the_shipped_norms_are_whole() -> None:
+def test_shipped_norms_are_complete() -> None:
     table = load_norms("shipped")
     assert {one.metric for one in table.members} >= {
         "bertscore",

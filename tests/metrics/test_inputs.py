@@ -1,4 +1,4 @@
-"""What people hand over by mistake: an error that names the item and the fix, or a defined score and a count."""
+"""Invalid and unusual inputs: an error with the item and the remedy, or a defined score and a count."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_a_missing_text_is_named_by_its_place(item: Any) -> None:
             nlgauge.score(**given)
 
 
-def test_the_fix_for_a_missing_text_is_said() -> None:
+def test_error_of_missing_text_contains_remedy() -> None:
     with pytest.raises(InputError, match=says("hyps[0]", "use '' for an empty text")):
         nlgauge.score([None], [CAT])  # type: ignore[list-item]
 
@@ -99,7 +99,7 @@ def test_half_a_surrogate_pair_is_named_by_its_place(given: dict[str, Any], plac
 
 
 @pytest.mark.parametrize("given", [None, 3, 2.5, np.array(CAT)], ids=repr)
-def test_what_is_no_list_at_all(given: Any) -> None:
+def test_hypotheses_that_are_not_a_list_are_refused(given: Any) -> None:
     with pytest.raises(InputError, match="hyps"):
         nlgauge.score(given, [CAT])
     if given is not None:
@@ -107,12 +107,12 @@ def test_what_is_no_list_at_all(given: Any) -> None:
             nlgauge.score([CAT], given)
 
 
-def test_streams_that_are_no_list_at_all() -> None:
+def test_streams_that_are_not_a_list_are_refused() -> None:
     with pytest.raises(InputError, match=says("ref_streams", "3")):
         nlgauge.score([CAT], ref_streams=3)  # type: ignore[arg-type]
 
 
-def test_systems_without_names() -> None:
+def test_unnamed_systems_are_refused() -> None:
     with pytest.raises(InputError, match="system"):
         nlgauge.score_systems([[CAT], [DOG]], [CAT])  # type: ignore[arg-type]
 
@@ -142,12 +142,12 @@ def test_names_of_columns_and_keys_are_not_scored_as_texts(given: dict[str, Any]
         ({"hyps": [CAT, DOG, BIRD], "ref_streams": [[CAT, DOG, BIRD], [CAT]]}, says("ref_streams[1]", "1", "3")),
     ],
 )
-def test_unequal_lengths(given: dict[str, Any], message: str) -> None:
+def test_unequal_numbers_of_hypotheses_and_references_are_refused(given: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
         nlgauge.score(**given)
 
 
-def test_systems_of_unequal_length() -> None:
+def test_systems_of_unequal_length_are_refused() -> None:
     with pytest.raises(InputError, match=says("system 'b'", "1", "system 'a'", "2")):
         nlgauge.score_systems({"a": [CAT, DOG], "b": [CAT]}, [CAT, DOG])
 
@@ -163,12 +163,12 @@ def test_systems_of_unequal_length() -> None:
         ({"hyps": [CAT, DOG], "refs": [CAT, []]}, says("refs[1]", "at least one reference")),
     ],
 )
-def test_empty_lists(given: dict[str, Any], message: str) -> None:
+def test_empty_lists_are_refused(given: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
         nlgauge.score(**given)
 
 
-def test_no_system() -> None:
+def test_empty_dict_of_systems_is_refused() -> None:
     with pytest.raises(InputError, match="no system"):
         nlgauge.score_systems({}, [CAT])
 
@@ -179,19 +179,19 @@ STREAMS = [[CAT, DOG, BIRD], [BIRD, CAT, DOG]]
 @pytest.mark.parametrize(
     "streams", [STREAMS, tuple(map(tuple, STREAMS)), np.array(STREAMS)], ids=["lists", "tuples", "numpy"]
 )
-def test_streams_passed_as_references(streams: Any) -> None:
+def test_error_of_streams_passed_as_references_names_ref_streams(streams: Any) -> None:
     with pytest.raises(InputError, match="ref_streams="):
         nlgauge.score([CAT, DOG, BIRD], streams)
 
 
-def test_references_passed_as_streams() -> None:
+def test_error_of_references_passed_as_streams_names_refs() -> None:
     with pytest.raises(InputError, match="refs="):
         nlgauge.score([CAT, DOG, BIRD], ref_streams=[[CAT, DOG], [DOG], [BIRD, CAT]])
     with pytest.raises(InputError, match="refs="):
         nlgauge.score([CAT, DOG, BIRD], ref_streams=[CAT, DOG, BIRD])
 
 
-def test_references_in_one_layout_only() -> None:
+def test_refs_and_ref_streams_together_are_refused() -> None:
     for given in ({"refs": [CAT], "ref_streams": [[CAT]]}, {}):
         with pytest.raises(InputError, match=says("refs=", "ref_streams=")):
             nlgauge.score([CAT], **given)
@@ -203,11 +203,11 @@ def test_references_in_one_layout_only() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"temperature": 1}, says("'temperature'", "layer")),
-        ({"metric": "blue"}, says("'blue'", "bertscore")),
-        ({"metric": ""}, says("''", "bertscore")),
-        ({"metric": nlgauge.metrics.BERTScore}, says("BERTScore", "bertscore")),
-        ({"metric": "bertscore:temperature=1"}, says("'temperature'", "layer")),
+        ({"temperature": 1}, says("'temperature'", "nlgauge show bertscore")),
+        ({"metric": "blue"}, says("'blue'", "nlgauge list", "did you mean 'bleu'")),
+        ({"metric": ""}, says("''", "nlgauge list")),
+        ({"metric": nlgauge.metrics.BERTScore}, says("BERTScore", "nlgauge list")),
+        ({"metric": "bertscore:temperature=1"}, says("'temperature'", "nlgauge show bertscore")),
         ({"metric": "bertscore:layer=4,layer=5"}, says("'layer'", "twice")),
         ({"metric": "bertscore|layer"}, says("'layer'")),
         ({"layer": -1}, says("layer", "-1")),
@@ -228,7 +228,7 @@ def test_references_in_one_layout_only() -> None:
         ({"metric": nlgauge.metrics.BERTScore(), "lang": "en"}, says("lang", "BERTScore(")),
     ],
 )
-def test_an_option_is_refused_with_what_it_takes(options: dict[str, Any], message: str) -> None:
+def test_invalid_option_is_refused_with_accepted_values(options: dict[str, Any], message: str) -> None:
     with pytest.raises(RecipeError, match=message):
         nlgauge.score([CAT], [CAT], **options)
 
@@ -247,7 +247,7 @@ def test_an_option_is_refused_with_what_it_takes(options: dict[str, Any], messag
         ("lang", 3),
     ],
 )
-def test_a_value_of_the_wrong_type_is_refused_in_words(name: str, value: Any) -> None:
+def test_value_of_wrong_type_is_refused(name: str, value: Any) -> None:
     with pytest.raises(nlgauge.errors.NlgaugeError, match=says(name, repr(value))):
         nlgauge.score([CAT], [CAT], **{name: value})
 
@@ -266,12 +266,12 @@ def test_a_layer_that_is_a_float_is_refused_or_that_layer() -> None:
     assert result.signature.recipe["layer"] == "3"
 
 
-def test_no_metric() -> None:
-    with pytest.raises(RecipeError, match="bertscore"):
+def test_call_without_metric_is_refused() -> None:
+    with pytest.raises(RecipeError, match="no metric was given; 'nlgauge list' shows all metrics"):
         nlgauge.score_systems({"a": [CAT]}, [CAT], metric=[])
 
 
-def test_options_of_a_recipe_do_not_belong_to_its_run() -> None:
+def test_metric_options_are_not_run_options() -> None:
     with pytest.raises(RecipeError, match=says("'layer'", "batch_tokens")):
         nlgauge.metrics.BERTScore().score([CAT], [CAT], layer=4)
 
@@ -351,7 +351,7 @@ def test_an_empty_text_is_aligned_with_nothing() -> None:
     assert len(full.hypothesis_match) == len(full.hypothesis_tokens)
 
 
-def test_an_empty_text_does_not_move_its_neighbours() -> None:
+def test_empty_text_does_not_change_other_scores() -> None:
     with pytest.warns(EmptyTextWarning):
         with_gap = nlgauge.score([CAT, "", DOG], [DOG, CAT, BIRD])
     assert with_gap.f1[[0, 2]].tolist() == nlgauge.score([CAT, DOG], [DOG, BIRD]).f1.tolist()
@@ -378,7 +378,7 @@ def test_long_texts_are_counted_with_their_places() -> None:
     assert np.isfinite(result.f1).all()
 
 
-def test_a_truncated_text_is_its_beginning() -> None:
+def test_truncated_text_scores_as_its_beginning() -> None:
     with pytest.warns(TruncationWarning):
         cut = nlgauge.score([words(700)], [CAT])
     assert cut.f1.tolist() == nlgauge.score([words(510)], [CAT]).f1.tolist()

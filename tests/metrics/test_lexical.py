@@ -17,7 +17,7 @@ HYPS = ["The ferry was cancelled in the storm.", "Bread is good.", "nobody wrote
 REFS = ["The ferry was called off because of the storm.", "The bread is the best.", "She wrote letters."]
 
 
-def test_bleu_is_sacrebleus() -> None:
+def test_bleu_equals_sacrebleu() -> None:
     score = nlgauge.score(HYPS, REFS, metric="bleu")
     assert score.system_scores["bleu"] == sacrebleu.corpus_bleu(HYPS, [REFS]).score
     expected = [sacrebleu.sentence_bleu(h, [r]).score for h, r in zip(HYPS, REFS, strict=True)]
@@ -26,13 +26,13 @@ def test_bleu_is_sacrebleus() -> None:
     assert score.to_dict()["score"] == score.system_scores["bleu"]
 
 
-def test_chrf_is_sacrebleus() -> None:
+def test_chrf_equals_sacrebleu() -> None:
     for metric, order in (("chrf", 0), ("chrf:words=2", 2)):
         score = nlgauge.score(HYPS, REFS, metric=metric)
         assert score.system_scores["chrf"] == sacrebleu.corpus_chrf(HYPS, [REFS], word_order=order).score
 
 
-def test_several_references_whose_number_varies() -> None:
+def test_varying_number_of_references() -> None:
     refs = [[REFS[0], "A storm stopped the ferry."], [REFS[1]], [REFS[2]]]
     streams = [REFS, ["A storm stopped the ferry.", None, None]]
     assert (
@@ -41,7 +41,7 @@ def test_several_references_whose_number_varies() -> None:
 
 
 @pytest.mark.parametrize(("name", "key"), [("rouge1", "rouge1"), ("rouge2", "rouge2"), ("rougel", "rougeL")])
-def test_rouge_is_rouge_scores(name: str, key: str) -> None:
+def test_rouge_equals_rouge_score(name: str, key: str) -> None:
     scorer = rouge_scorer.RougeScorer([key], use_stemmer=True)
     score = nlgauge.score(HYPS, REFS, metric=name)
     for at, (hyp, ref) in enumerate(zip(HYPS, REFS, strict=True)):
@@ -51,7 +51,7 @@ def test_rouge_is_rouge_scores(name: str, key: str) -> None:
 
 
 @pytest.mark.parametrize(("hyp", "ref"), [("!", "?"), ("a text", "?"), ("the the cat", "cat the cat")])
-def test_rouge_l_of_odd_pairs_is_rouge_scores(hyp: str, ref: str) -> None:
+def test_rouge_l_of_unusual_pairs_equals_rouge_score(hyp: str, ref: str) -> None:
     expected = rouge_scorer.RougeScorer(["rougeL"], use_stemmer=True).score(ref, hyp)["rougeL"]
     score = nlgauge.score([hyp], [ref], metric="rougel")
     assert (score.precision[0], score.recall[0], score.f1[0]) == expected
@@ -66,7 +66,7 @@ def test_rouge_of_several_references() -> None:
     assert best.recall[0] == max(singles)
 
 
-def test_stemming_and_case_are_choices() -> None:
+def test_stemming_and_case_options() -> None:
     words = (["The ferries"], ["the ferry"])
     stemmed, plain = (nlgauge.score(*words, metric=f"rouge1:stemmer={choice}").f1[0] for choice in ("yes", "no"))
     assert (stemmed, plain) == (1.0, 0.5)
@@ -84,10 +84,10 @@ def test_the_signature_reproduces_the_score(metric: str) -> None:
 
 @pytest.mark.parametrize("metric", ["bleu", "chrf"])
 def test_the_interval_of_a_corpus_score_is_that_of_its_counts(metric: str) -> None:
-    found = nlgauge.score(HYPS, REFS, metric=metric)
-    interval = found.interval()
-    assert interval.mean == pytest.approx(found.system_score, abs=1e-9)
-    assert interval.low < found.system_score < interval.high
+    score = nlgauge.score(HYPS, REFS, metric=metric)
+    interval = score.interval()
+    assert interval.mean == pytest.approx(score.system_score, abs=1e-9)
+    assert interval.low < score.system_score < interval.high
 
 
 def test_a_corpus_score_without_its_counts_has_no_interval_of_a_mean() -> None:
@@ -96,7 +96,7 @@ def test_a_corpus_score_without_its_counts_has_no_interval_of_a_mean() -> None:
         found.interval()
 
 
-def test_they_share_a_call_with_the_others() -> None:
+def test_lexical_and_vector_metrics_in_one_call() -> None:
     scores = nlgauge.score_systems({"a": HYPS, "b": REFS}, REFS, metric=["chrf", "bertscore", "bleu"], layer=4)
     assert [(score.metric, score.system) for score in scores] == [
         (metric, system) for metric in ("chrf", "bertscore", "bleu") for system in ("a", "b")
@@ -116,7 +116,7 @@ def test_empty_texts(metric: str) -> None:
 @pytest.mark.parametrize(
     "metric", ["bleu:case=upper", "bleu:tokenize=mine", "rouge1:measure=f2", "rouge1:stemmer=maybe"]
 )
-def test_a_value_that_they_do_not_take_is_refused(metric: str) -> None:
+def test_invalid_values_are_refused(metric: str) -> None:
     with pytest.raises(nlgauge.errors.RecipeError):
         nlgauge.score(HYPS, REFS, metric=metric)
 
@@ -160,12 +160,12 @@ CHINESE_REFS = ["猫坐在垫子上面。", "火车因为暴风雨晚点二十�
 
 def test_bleu_takes_the_tokenizer_of_the_language() -> None:
     """As sacrebleu chooses it for `--language-pair xx-zh`; the tokenizer is in the signature."""
-    found = nlgauge.score(CHINESE, CHINESE_REFS, metric="bleu", lang="zh")
-    assert found.system_score == sacrebleu.corpus_bleu(CHINESE, [CHINESE_REFS], tokenize="zh").score
-    assert found.system_score > 50
-    assert found.signature.recipe["tokenize"] == "zh"
-    again = nlgauge.score(CHINESE, CHINESE_REFS, metric=found.signature)
-    assert (again.system_score, again.signature) == (found.system_score, found.signature)
+    score = nlgauge.score(CHINESE, CHINESE_REFS, metric="bleu", lang="zh")
+    assert score.system_score == sacrebleu.corpus_bleu(CHINESE, [CHINESE_REFS], tokenize="zh").score
+    assert score.system_score > 50
+    assert score.signature.recipe["tokenize"] == "zh"
+    again = nlgauge.score(CHINESE, CHINESE_REFS, metric=score.signature)
+    assert (again.system_score, again.signature) == (score.system_score, score.signature)
     assert nlgauge.metrics.BLEU(lang="zh-TW").tokenize == "zh"
     assert nlgauge.metrics.BLEU(lang="ja").tokenize == "ja-mecab"
     assert nlgauge.metrics.BLEU(lang="ko").tokenize == "ko-mecab"
@@ -184,9 +184,9 @@ def test_bleu_takes_the_tokenizer_of_the_language() -> None:
 )
 def test_bleu_warns_of_texts_that_it_cannot_split(references: list[str], says: str) -> None:
     with pytest.warns(nlgauge.errors.LanguageWarning, match=says):
-        found = nlgauge.score(references, references, metric="bleu")
-    assert found.signature.recipe["tokenize"] == "13a"
-    assert found.system_score == sacrebleu.corpus_bleu(references, [references]).score, "the number is sacrebleu's"
+        score = nlgauge.score(references, references, metric="bleu")
+    assert score.signature.recipe["tokenize"] == "13a"
+    assert score.system_score == sacrebleu.corpus_bleu(references, [references]).score, "the number is sacrebleu's"
 
 
 def test_bleu_does_not_warn_of_texts_that_are_cut_into_words() -> None:
@@ -199,7 +199,7 @@ def test_bleu_does_not_warn_of_texts_that_are_cut_into_words() -> None:
         nlgauge.score(references, references, metric="bleu", **options)  # a warning is an error here
 
 
-def test_a_tokenizer_that_is_not_installed_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_error_of_missing_tokenizer_contains_install_command(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "MeCab", None)
     monkeypatch.delitem(sys.modules, "sacrebleu.tokenizers.tokenizer_ja_mecab", raising=False)
     says = r"'ja-mecab' is not installed; run pip install 'sacrebleu\[ja\]', or use bleu:tokenize=char"

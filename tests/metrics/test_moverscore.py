@@ -1,4 +1,4 @@
-"""MoverScore: the released scores, the profiles, and what each option moves."""
+"""MoverScore: released scores, profiles, and the effect of each option."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ RELEASED = {
 
 
 @pytest.mark.parametrize("key", RELEASED)
-def test_thirty_pairs(
+def test_thirty_pairs_match_released_scores(
     key: str, thirty_pairs: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -41,13 +41,13 @@ def test_thirty_pairs(
     ("key", "metric"),
     [(key, RELEASED[key]) for key in ("v1.ngram1", "v1.ngram2", "v1.ngram1.keepsub", "v2")],
 )
-def test_wmt17_czech_english(wmt17_czech_english: GoldenPairs, key: str, metric: str) -> None:
+def test_wmt17_czech_english_matches_released_scores(wmt17_czech_english: GoldenPairs, key: str, metric: str) -> None:
     score = nlgauge.score(wmt17_czech_english.hyps, wmt17_czech_english.refs, metric=metric)
     golden = wmt17_czech_english.scores[f"moverscore.{key}"]
     np.testing.assert_allclose(score.score, golden, rtol=0, atol=1e-4)
 
 
-def test_a_field_set_by_hand_marks_the_profile() -> None:
+def test_changed_option_marks_profile() -> None:
     def profile(metric: str) -> str:
         return nlgauge.score(HYPS, REFS, metric=metric).signature.recipe["profile"]
 
@@ -71,7 +71,7 @@ def test_the_signature_reproduces_the_score(metric: str) -> None:
     assert first.signature == again.signature
 
 
-def test_the_paper_is_a_distance() -> None:
+def test_paper_profile_is_a_distance() -> None:
     score = nlgauge.score([REFS[0], HYPS[0]], [REFS[0], REFS[0]], metric="moverscore:profile=paper,idf=none")
     assert not score.higher_is_better
     assert score.score[0] == pytest.approx(0, abs=1e-4)
@@ -88,7 +88,7 @@ def test_sentence_mover_is_the_distance_of_two_points() -> None:
 
 
 @pytest.mark.parametrize("base", ["", "idf=none,"])
-def test_each_option_moves_the_score(base: str) -> None:
+def test_each_option_changes_the_score(base: str) -> None:
     options = ["n=2", "subwords=all", "subwords=average", "aggregation=kde-routing", "aggregation=last", "profile=v2"]
     # A full stop stands in every text, so its idf is 0, and dropping it shows only without idf.
     options += ["punctuation=keep"] if base else ["idf=none", "idf=refs"]
@@ -134,7 +134,7 @@ def test_empty_and_punctuation_only_texts_have_a_value() -> None:
 @pytest.mark.parametrize(
     "option", ["profile=v3", "n=0", "n=many", "aggregation=sum", "subwords=last", "punctuation=some", "multiref=max"]
 )
-def test_a_value_that_it_does_not_take_is_refused(option: str) -> None:
+def test_invalid_values_are_refused(option: str) -> None:
     with pytest.raises(nlgauge.errors.RecipeError, match=option.partition("=")[0]):
         nlgauge.score(HYPS, REFS, metric=f"moverscore:{option}")
 
@@ -151,7 +151,7 @@ def test_the_paper_sums_vectors_by_idf() -> None:
     assert not np.allclose(weights.score, bigger.score[:3]), "idf scales the vectors, not the weights alone"
 
 
-def test_layers_and_exponents_are_choices() -> None:
+def test_aggregation_and_exponents_options() -> None:
     one = nlgauge.score(HYPS, REFS, metric="moverscore:aggregation=layer-6")
     last = nlgauge.score(HYPS, REFS, metric="moverscore:aggregation=last")
     assert np.array_equal(one.score, last.score)

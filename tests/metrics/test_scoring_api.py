@@ -1,4 +1,4 @@
-"""`nlgauge.score` and `score_systems`: ways to call them, and what the result offers."""
+"""`nlgauge.score` and `score_systems`: arguments and results."""
 
 from __future__ import annotations
 
@@ -56,13 +56,13 @@ def lazily(texts: Iterable[str]) -> Iterable[str]:
     ],
     ids=["list", "tuple", "generator", "numpy", "numpy objects", "series", "string series", "view"],
 )
-def test_texts_come_in_any_container(wrap: Callable[[list[str]], Iterable[str]]) -> None:
+def test_texts_in_any_container(wrap: Callable[[list[str]], Iterable[str]]) -> None:
     expected = nlgauge.score(HYPS, FIRST)
     assert same(nlgauge.score(wrap(HYPS), wrap(FIRST)), expected)
     assert same(nlgauge.score(wrap(HYPS), ref_streams=[wrap(FIRST)]), expected)
 
 
-def test_references_of_a_segment_come_in_any_container() -> None:
+def test_references_in_any_container() -> None:
     pairs = list(zip(FIRST, SECOND, strict=True))
     expected = nlgauge.score(HYPS, pairs)
     for references in (
@@ -74,7 +74,7 @@ def test_references_of_a_segment_come_in_any_container() -> None:
         assert same(nlgauge.score(HYPS, references), expected)
 
 
-def test_streams_are_the_references_turned_round(result: Score) -> None:
+def test_streams_equal_transposed_references(result: Score) -> None:
     assert same(nlgauge.score(HYPS, ref_streams=[FIRST, SECOND]), result)
     assert same(nlgauge.score(HYPS, ref_streams=lazily([FIRST, SECOND])), result)  # type: ignore[arg-type,list-item]
     assert result.signature.recipe["refs"] == "2"
@@ -116,20 +116,20 @@ def test_an_option_applies_to_every_metric_that_does_not_set_it() -> None:
     assert all(s.signature.recipe["idf"].startswith("refs[") for s in scores)
 
 
-def test_one_metric_need_not_be_in_a_list() -> None:
+def test_single_metric_without_list() -> None:
     (score,) = nlgauge.score_systems({"a": HYPS}, FIRST, metric="bertscore")
     (again,) = nlgauge.score_systems({"a": HYPS}, FIRST, metric=nlgauge.metrics.BERTScore())  # type: ignore[arg-type]
     assert same(score, again)
 
 
-def test_the_caller_s_lists_are_left_alone() -> None:
+def test_lists_of_caller_are_not_changed() -> None:
     hyps, refs = list(HYPS), [list(pair) for pair in zip(FIRST, SECOND, strict=True)]
     nlgauge.score(hyps, refs)
     assert hyps == HYPS
     assert refs == [list(pair) for pair in zip(FIRST, SECOND, strict=True)]
 
 
-def test_a_model_is_called_by_what_was_asked_for() -> None:
+def test_signature_has_model_name_of_caller() -> None:
     """Whatever this process scored before: the signature must not depend on it."""
     path = resolve("minilm").path
     nlgauge.score(HYPS, FIRST)
@@ -142,7 +142,7 @@ def test_a_model_is_called_by_what_was_asked_for() -> None:
 
 
 @pytest.mark.parametrize("key", ["weights", "tokenizer", "maxlen", "layer", "idf", "multiref"])
-def test_a_signature_that_cannot_come_out_again_is_refused(key: str) -> None:
+def test_irreproducible_signature_is_refused(key: str) -> None:
     signature = nlgauge.score(HYPS, FIRST, idf="refs").signature
     # `layer` and `multiref` are options: the recipe follows them, and another option stands against it.
     against: dict[str, dict[str, Any]] = {"layer": {"layer": 2}, "multiref": {"multiref": "mean"}}
@@ -163,7 +163,7 @@ def test_another_version_is_scored_with_a_warning(key: str, value: str) -> None:
     assert again.f1.tolist() == nlgauge.score(HYPS, FIRST).f1.tolist()
 
 
-def test_the_counts_of_an_older_run_do_not_bind() -> None:
+def test_run_part_of_signature_is_not_compared() -> None:
     signature = nlgauge.score(HYPS, FIRST).signature
     text = str(nlgauge.Signature(signature.metric, signature.recipe, {"truncated": "9", "empty": "9"}))
     assert nlgauge.score(HYPS, FIRST, metric=text).counts["empty"] == 0
@@ -200,7 +200,7 @@ def test_counts_of_an_ordinary_run_are_0(result: Score) -> None:
     assert result.counts == {"truncated": 0, "empty": 0, "zero_weight": 0}
 
 
-def test_the_signature_says_what_was_resolved(result: Score) -> None:
+def test_signature_contains_resolved_options(result: Score) -> None:
     files = resolve("minilm")
     recipe = dict(result.signature.recipe)
     assert recipe.pop("engine").startswith("onnxruntime-")
@@ -291,7 +291,7 @@ def test_an_interval_of_an_unknown_component_names_the_components(result: Score)
     [lambda score: pickle.loads(pickle.dumps(score)), copy.copy, copy.deepcopy],
     ids=["pickle", "copy", "deepcopy"],
 )
-def test_a_score_travels(result: Score, duplicate: Callable[[Score], Score]) -> None:
+def test_score_can_be_pickled_and_copied(result: Score, duplicate: Callable[[Score], Score]) -> None:
     aligned = nlgauge.score(HYPS, FIRST, alignments=True)
     for score in (result, aligned):
         other = duplicate(score)

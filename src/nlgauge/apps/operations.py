@@ -1,4 +1,4 @@
-"""The table of operations: what the command line, the service and its clients offer, one entry each.
+"""The table of operations that the command line, the service and its clients offer.
 
 `docs/extending.md` shows how to add one.
 """
@@ -28,19 +28,19 @@ _BUILT_IN = (
         function="nlgauge.core.scoring:score_systems",
         inputs=SYSTEMS,
         result="nlgauge.core.score_table:ScoreTable",
-        help="score outputs of systems with one metric or several",
+        help="score system outputs with one or more metrics",
         metric="several",
-        command=False,  # by hand: it saves runs, scores tables in shards and merges them
+        command=False,  # written separately: it saves runs, scores tables in shards and merges them
     ),
     Operation(
         name="compare",
         function="nlgauge.studies.compare.systems:compare",
         inputs=SYSTEMS,
         result="nlgauge.studies.compare.comparison:ScoredComparison",
-        help="score systems and test which differences are significant",
+        help="score systems and test differences for significance",
         options=("nlgauge.studies.compare.comparison:CompareSettings",),
         metric="several",
-        command=False,  # by hand: it reads saved runs and scores of other tools, and its gate sets the exit status
+        command=False,  # written separately: it reads saved runs, and its gate sets the exit status
     ),
     Operation(
         name="rank",
@@ -65,9 +65,9 @@ _BUILT_IN = (
         function="nlgauge.studies.explain.pairs:explain_pair",
         inputs=PAIR,
         result="nlgauge.studies.explain.explanation:Explanation",
-        help="explain the score of one pair: what matched what, and what each word contributes",
+        help="explain the score of one pair by its word matches and contributions",
         options=(_EXPLAIN,),
-        command=False,  # by hand: its texts are arguments, not files
+        command=False,  # written separately: its texts are arguments, not files
         without=("alignments",),
     ),
     Operation(
@@ -75,7 +75,7 @@ _BUILT_IN = (
         function="nlgauge.studies.explain.pairs:explain_pairs",
         inputs=SEGMENTS,
         result="nlgauge.studies.explain.explanation:Explanations",
-        help="explain the score of every pair of a corpus",
+        help="explain the score of each pair of a corpus",
         options=(_EXPLAIN,),
         group="explain",
         at_once=False,
@@ -86,7 +86,7 @@ _BUILT_IN = (
         function="nlgauge.studies.explain.corpus:explain_corpus",
         inputs=SEGMENTS,
         result="nlgauge.studies.explain.corpus:CorpusSummary",
-        help="sum up which words of a corpus carry the score",
+        help="sum up which words of a corpus contribute to the score",
         options=(_EXPLAIN, "nlgauge.studies.explain.corpus:CorpusOptions"),
         group="explain",
         at_once=False,
@@ -98,7 +98,7 @@ _BUILT_IN = (
         function="nlgauge.studies.discourse:discourse",
         inputs=DOCUMENTS,
         result="nlgauge.studies.discourse:Discourse",
-        help="count discourse features of documents",
+        help="compute discourse features of documents",
         options=("nlgauge.studies.discourse:DiscourseOptions",),
         metric="none",
         group="study",
@@ -110,7 +110,7 @@ _BUILT_IN = (
         function="nlgauge.studies.sensitivity.measure:sensitivity",
         inputs=SYSTEMS,
         result="nlgauge.studies.sensitivity.results:Sensitivity",
-        help="measure how far preprocessing moves scores and ranks",
+        help="measure how preprocessing changes scores and ranks",
         options=("nlgauge.studies.sensitivity.measure:SensitivityOptions",),
         metric="several",
         group="study",
@@ -121,7 +121,7 @@ _BUILT_IN = (
 )
 
 
-#: Methods that clients of the service have next to those of operations.
+#: Other methods of the service's clients.
 CLIENT_METHODS = ("close", "compare_systems", "describe", "job", "metrics", "models", "score", "stress", "submit")
 
 

@@ -1,13 +1,14 @@
-"""A metric of other metrics' scores: it compares nothing itself, and its members run as any other recipe does.
+"""Metrics that combine the scores of other metrics.
 
-Recipes are expanded to metrics that compare texts before a run, and scores joined after it; between the two nothing
-knows of metrics that join others.
+Before a run, composite recipes are expanded to the metrics that compare texts; after it, the scores are joined. The
+stages in between see ordinary recipes only.
 
     ensemble:bertscore+moverscore                     members by name
     ensemble:bertscore(layer=5,idf=refs)+chrf         their options in parentheses
 
-In a signature the members stand by name, and their fields behind their number: `1.layer:5|1.idf:none|2.n:1`. What all
-members agree on (the model and its digests, the references) stands once, without a number.
+In a signature the members are listed by name, and their fields are prefixed by their number:
+`1.layer:5|1.idf:none|2.n:1`. Fields that are equal for all members (the model and its digests, the references) appear
+once, without a number.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 
 
 def split_outside(text: str, separator: str) -> list[str]:
-    """Parts of a text between separators that stand outside of parentheses; those that do not close hold nothing.
+    """Split a text at separators outside parentheses; if these are unbalanced, at all separators.
 
     >>> split_outside("bertscore(layer=5,idf=refs)+chrf", "+")
     ['bertscore(layer=5,idf=refs)', 'chrf']
@@ -53,7 +54,7 @@ def split_outside(text: str, separator: str) -> list[str]:
 
 
 def member_recipe(text: str) -> str:
-    """A member as a recipe of its own.
+    """Convert a member to a recipe.
 
     >>> member_recipe("bertscore(layer=5)")
     'bertscore:layer=5'
@@ -68,7 +69,7 @@ def member_recipe(text: str) -> str:
 
 
 def member_text(recipe: str) -> str:
-    """A recipe as a member is written: `member_recipe` backwards."""
+    """Convert a recipe to a member, the inverse of `member_recipe`."""
     name, colon, options = recipe.partition(":")
     return f"{name}({options})" if colon else name
 
@@ -79,94 +80,94 @@ class MemberRecipes(Kind):
     values = "metrics joined by +, with options in parentheses: bertscore(layer=5)+chrf"
 
     def check(self, value: Any) -> str:
-        """The members as text; what they name is checked where the recipe is made."""
+        """The members as text; the recipe checks their names later."""
         if isinstance(value, Sequence) and not isinstance(value, str):
-            value = "+".join(_as_member(one) for one in value)
+            value = "+".join(_format_member(member) for member in value)
         text = as_text(value)
         if not all(split_outside(text, "+")):
             raise ValueError
         return text
 
 
-def _as_member(value: Any) -> str:
+def _format_member(value: Any) -> str:
     if not isinstance(value, Metric):
         return member_text(as_text(value))
-    given = {name: value.options()[name].kind.show(getattr(value, name)) for name in value.given}
-    return member_text(f"{value.name}:{','.join(f'{k}={v}' for k, v in given.items())}" if given else value.name)
+    options = {name: value.options()[name].kind.show(getattr(value, name)) for name in value.given}
+    return member_text(f"{value.name}:{','.join(f'{k}={v}' for k, v in options.items())}" if options else value.name)
 
 
 class Resolved(NamedTuple):
-    """What a composite needs to join the scores of its members, and how a signature names it."""
+    """The data that a composite needs to join the scores of its members."""
 
     fields: Mapping[str, str]
-    """Options of the composite as fields of its signature."""
+    """Signature fields of the composite's own options."""
     content: Any
 
 
 @dataclass(frozen=True, kw_only=True)
 class CompositeMetric(Metric):
-    """A metric that joins the scores of others."""
+    """A metric that joins the scores of other metrics."""
 
     leading_option: ClassVar[str] = "members"
 
     members: str = option(
         "bertscore+moverscore",
         MemberRecipes(),
-        help="metrics whose scores are joined; 1.layer is the layer of the first",
+        help="metrics to combine; 1.layer is the layer of the first",
     )
 
     @cached_property
     def base_metrics(self) -> tuple[Metric, ...]:
         """The members."""
-        from nlgauge.core.registry import parse_metric  # which knows all metrics, this one too
+        from nlgauge.core.registry import parse_metric  # here, because it imports this module
 
         members = tuple(parse_metric(member_recipe(text)) for text in split_outside(self.members, "+"))
         for member in members:
             if isinstance(member, CompositeMetric):
-                msg = f"a member of {self.name} cannot be {member.name} itself, got {self.members!r}"
+                msg = f"{member.name} cannot be a member of {self.name}, got {self.members!r}"
                 raise RecipeError(msg)
         return members
 
     @property
-    def whole_corpus(self) -> bool:  # type: ignore[override]  # by its members
+    def whole_corpus(self) -> bool:  # type: ignore[override]  # depends on the members
         """Whether a member's score of a pair depends on the other pairs."""
         return any(member.whole_corpus for member in self.base_metrics)
 
     def check(self) -> None:
-        """Read the members, so that a wrong one is an error before anything runs."""
+        """Parse the members, to report an invalid one before anything runs."""
         if len(self.base_metrics) < 2:
-            msg = f"{self.name} joins at least two metrics, got {self.members!r}; write them as A+B"
+            msg = f"{self.name} needs at least two metrics, got {self.members!r}; join them with +"
             raise RecipeError(msg)
 
     @abstractmethod
     def resolve_members(self, signatures: Sequence[Signature]) -> Resolved:
-        """Load what joins members with these recipes; refuse members that cannot be joined."""
+        """Load the data to join members with these recipes; refuse members that cannot be joined."""
 
     @abstractmethod
     def combine(self, members: Sequence[NDArray[np.float64]], resolved: Resolved) -> SystemResult:
-        """Scores of a system from the main components of its members, better ones higher or lower as they are."""
+        """Scores of a system from the main components of its members, in their own direction (higher or lower)."""
 
 
 def expand(recipes: Sequence[Metric]) -> list[Metric]:
-    """Metrics that a run compares texts with: the recipes that do so, then members which are not among them."""
+    """The metrics that compare texts in a run: recipes that do so themselves, then members not among them."""
     metrics = [recipe for recipe in recipes if not isinstance(recipe, CompositeMetric)]
     return metrics + [member for member in dict.fromkeys(base_metrics(recipes)) if member not in metrics]
 
 
 @dataclass(frozen=True, eq=False)
 class PreparedRecipe:
-    """A recipe of a run, whose scores are those of one metric, or joined from those of several."""
+    """A recipe of a run. Its scores are those of one metric, or joined from several."""
 
     metric: Metric
     numbers: tuple[int, ...]
-    """Of the metrics, in `expand(recipes)`."""
+    """Indices of its metrics in `expand(recipes)`."""
     signature: Signature
     """The recipe part."""
     resolved: Resolved | None = None
-    """What joins members; None: there is one metric, and nothing to join."""
+    """The data to join members; None for a single metric."""
 
     def join_values(self, mains: Sequence[NDArray[np.float64]]) -> dict[str, NDArray[np.float64]]:
-        """Components from the main component of each metric, of any shape; empty where there is nothing to join."""
+        """Join the main components of the metrics, arrays of any shape; empty for a single metric."""
         if self.resolved is None:
             return {}
         assert isinstance(self.metric, CompositeMetric)
@@ -175,11 +176,11 @@ class PreparedRecipe:
         return {name: values.reshape(mains[0].shape) for name, values in joined.items()}
 
     def join_pair_notes(self, notes: Sequence[PairNotes], pairs: TextPairs) -> PairNotes:
-        """What happened to pairs under one of the metrics happened here."""
+        """Join the notes of the members."""
         if self.resolved is None:
             return notes[self.numbers[0]]
         texts = join_notes(member.texts for member in notes)
-        counts = {  # where a note is of pairs and not of texts, it is not known which: that of the member with most
+        counts = {  # notes of pairs do not say which pairs, so the largest count of a member is used
             kind: max(pairs.count(texts.get(kind, ())), *(member.counts.get(kind, 0) for member in notes))
             for kind in dict.fromkeys(kind for member in notes for kind in member.counts)
         }
@@ -187,13 +188,13 @@ class PreparedRecipe:
         return notes[0]._replace(signature=signature, texts=texts, counts=counts)
 
     def join_score(self, members: Sequence[Score]) -> Score:
-        """The score of a system from those of the metrics."""
+        """Join the scores of the members for one system."""
         if self.resolved is None:
             return members[0]
         metric, origin = self.metric, members[0].origin
         assert origin is not None
-        noted = join_notes(member.notes for member in members)
-        run = run_fields(noted)
+        notes = join_notes(member.notes for member in members)
+        run = run_fields(notes)
         for number, member in enumerate(members, start=1):
             counts = count_notes(member.notes)
             run |= {member_key(number, key): text for key, text in member.signature.run.items() if key not in counts}
@@ -205,7 +206,7 @@ class PreparedRecipe:
             main=metric.main,
             higher_is_better=metric.higher_is_better,
             signature=Signature(metric.name, self.signature.recipe, run),
-            notes=noted,
+            notes=notes,
             origin=replace(origin, metric=metric),
         )
 
@@ -213,27 +214,27 @@ class PreparedRecipe:
 def prepare_joins(
     recipes: Sequence[Metric], signatures: Sequence[Signature], *, common: Mapping[str, str]
 ) -> tuple[PreparedRecipe, ...]:
-    """Recipes with all that joins the scores of their metrics, whose recipe parts are given.
+    """Prepare recipes for joining the scores of their metrics; `signatures` are the recipe parts of the metrics.
 
-    `common` are fields that the signature of a composite has of its own (version, grammar).
+    `common` are fields that a composite does not share with its members (version, grammar).
     """
-    metrics, places = expand(recipes), iter(range(len(recipes)))
+    metrics, numbers_of_single = expand(recipes), iter(range(len(recipes)))
     prepared = []
     for recipe in recipes:
         if not isinstance(recipe, CompositeMetric):
-            number = next(places)  # not its index: a recipe may be there twice
+            number = next(numbers_of_single)  # not metrics.index(recipe): the same recipe may appear twice
             prepared.append(PreparedRecipe(recipe, (number,), signatures[number]))
             continue
         numbers = tuple(metrics.index(member) for member in recipe.base_metrics)
-        own = [signatures[number] for number in numbers]
-        resolved = recipe.resolve_members(own)
-        signature = _sign_together(recipe, resolved, own, common=common)
+        members = [signatures[number] for number in numbers]
+        resolved = recipe.resolve_members(members)
+        signature = _join_signatures(recipe, resolved, members, common=common)
         prepared.append(PreparedRecipe(recipe, numbers, signature, resolved))
     return tuple(prepared)
 
 
 def join_scores(recipes: Sequence[PreparedRecipe], scores: Sequence[Sequence[Score]]) -> list[Score]:
-    """Scores of the recipes, recipe by recipe, from those of each metric for all systems."""
+    """Scores of the recipes, recipe by recipe; `scores` are those of each metric for all systems."""
     return [
         recipe.join_score(members)
         for recipe in recipes
@@ -241,7 +242,7 @@ def join_scores(recipes: Sequence[PreparedRecipe], scores: Sequence[Sequence[Sco
     ]
 
 
-def _sign_together(
+def _join_signatures(
     metric: CompositeMetric, resolved: Resolved, signatures: Sequence[Signature], *, common: Mapping[str, str]
 ) -> Signature:
     shared = {}
@@ -261,13 +262,13 @@ def _sign_together(
     return Signature(metric.name, fields | own | shared | dict(common))
 
 
-def texts_of_options(given: Mapping[str, Any]) -> dict[str, str]:
-    """Options of a call as the text of a recipe has them."""
+def format_options(options: Mapping[str, Any]) -> dict[str, str]:
+    """Format the options of a call as in a text recipe."""
     words = {True: "yes", False: "no"}
     return {
         name: words[value]
         if isinstance(value, bool)
         else str(os.fspath(value) if hasattr(value, "__fspath__") else value)
-        for name, value in given.items()
+        for name, value in options.items()
         if value is not None
     }

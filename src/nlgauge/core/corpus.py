@@ -1,8 +1,8 @@
-"""The texts to be scored: outputs of systems with references or sources, checked before anything is computed.
+"""The texts of a run: system outputs with references or sources, checked before anything is computed.
 
-Segments can be joined to documents, with an end of line between them, so that a document knows its segments
-(`sentences=lines`). The segments of a document are next to each other: an id that comes back later is refused,
-because two documents that share an id would become one silently.
+Segments can be joined to documents, with a line end between them, which keeps their boundaries (`sentences=lines`).
+The segments of a document must be next to each other: an id that occurs again later is refused, because two documents
+with the same id would be merged silently.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ References: TypeAlias = Iterable[str | Iterable[str]]
 
 
 class TextNames(NamedTuple):
-    """How messages call the places of texts."""
+    """Names of segments, texts or pairs in messages."""
 
     unit: str = "segment"
     name: Callable[[int], str] = str
-    """By number."""
+    """The name of a number."""
 
-    def place(self, system: str, at: int) -> str:
-        """The place of a system's text, as errors call it."""
-        named = f"{self.unit} {at}" if self.name is str else self.name(at)
-        return f"system {system!r}, {named}" if system else named
+    def place(self, system: str, index: int) -> str:
+        """The name of a system's text in messages."""
+        name = f"{self.unit} {index}" if self.name is str else self.name(index)
+        return f"system {system!r}, {name}" if system else name
 
 
 #: Segments by their number, from 0, as results number them.
@@ -41,12 +41,12 @@ LINE_NAMES = TextNames(name=lambda number: f"line {number + 1}")
 
 @dataclass(frozen=True, eq=False)
 class WholeCorpus:
-    """What texts that are a part of a larger corpus must know of it to be scored as if all of it were here."""
+    """Properties of a full corpus that are needed to score a part of it with the same result."""
 
     reference_count: str
-    """References per segment, as `Corpus.reference_count` has it."""
+    """References per segment, as in `Corpus.reference_count`."""
     counted: Mapping[Hashable, Mapping[str, Any]] = field(default_factory=dict)
-    """What recipes count on a corpus, as `TokenizedCorpus.memo` has it; by encoding and what is compared with."""
+    """The idf tables of the recipes, as in `TokenizedCorpus.memo`; by encoding and `against`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,26 +55,26 @@ class Corpus:
 
     systems: Mapping[str, Sequence[str]]
     references: Sequence[tuple[str, ...]]
-    """Empty groups where there are only sources."""
+    """Empty groups if there are only sources."""
     idf_documents: Mapping[str | None, Sequence[str]] = field(default_factory=dict)
     """Texts that idf is counted on instead of those above: by system, and under None for the references.
 
-    Data sets of judged segments are samples of a system's whole file, and published idf is that of the file.
+    Judged segments are often a sample of a system's file, and published idf is counted on the whole file.
     """
     sources: Sequence[str] | None = None
     against_source: bool = False
     """Whether the references are the sources: texts of another language."""
     whole: WholeCorpus | None = None
-    """The corpus that these texts are a part of; None: they are all there is."""
+    """The full corpus if these texts are a part of one, else None."""
     names: TextNames = SEGMENT_NAMES
-    """What messages call the segments."""
+    """Names of the segments in messages."""
 
     def __len__(self) -> int:
         return len(self.references)
 
     @property
     def reference_count(self) -> str:
-        """References per segment, `var` where the number varies, or `source`."""
+        """References per segment, `var` if the number varies, or `source`."""
         if self.whole is not None and not self.against_source:
             return self.whole.reference_count
         counts = {len(group) for group in self.references}
@@ -82,21 +82,19 @@ class Corpus:
 
     @property
     def reference_groups(self) -> Sequence[tuple[str, ...]]:
-        """All references, where segments have some."""
+        """References by segment."""
         return self.references
 
     def name_pair(self, system: str, row: int, column: int) -> str:
-        """What messages call a pair: here the segment, whichever of its references is meant."""
+        """The name of a pair in messages: here the segment, for any of its references."""
         return self.names.place(system, row)
 
     def refuse_empty_pairs(self, empty: Iterable[int]) -> None:
-        """Refuse pairs of two empty texts that are not in one segment: there is none here."""
+        """Refuse pairs of two empty texts from different segments; in a corpus there are none."""
 
     def unknown_only(self, tokens: Mapping[str, Tokens]) -> dict[tuple[str, int], list[str]]:
-        """Texts that are scored as if they were empty, by system and segment; white space around a text is not part
-        of it.
-        """
-        places: dict[tuple[str, int], list[str]] = {}
+        """Texts of unknown tokens only that are treated as empty, by system and segment."""
+        texts_by_place: dict[tuple[str, int], list[str]] = {}
         for system, hypotheses in self.systems.items():
             for index, (hypothesis, references) in enumerate(zip(hypotheses, self.references, strict=True)):
                 if not any(tokens[text].only_unknown for text in (hypothesis, *references)):
@@ -108,25 +106,25 @@ class Corpus:
                     if side
                 ]
                 if texts:
-                    places[system, index] = texts
-        return places
+                    texts_by_place[system, index] = texts
+        return texts_by_place
 
     def compared_with(self, what: str, *, metric: str, choice: bool = True) -> Corpus:
-        """The corpus as a metric sees it that compares with references (`refs`) or sources (`source`).
+        """The view of a metric that compares with references (`refs`) or with sources (`source`).
 
         `choice`: whether the metric can compare with either.
         """
         if what == "refs":
             if not all(self.references):
                 other = f", or compare with the source: {metric}:against=source" if choice else ""
-                msg = f"{metric} compares with references, and none were given; give them (refs=, --refs){other}"
+                msg = f"{metric} needs references; pass them with refs={other}"
                 raise InputError(msg)
             return self
         if self.against_source:
             return self
         if self.sources is None:
             msg = (
-                f"{metric} compares with the source, and none was given; give it (sources=, --source), "
+                f"{metric} needs the source texts; pass them with sources= (--source), "
                 f"or compare with references: {metric}:against=refs"
             )
             raise InputError(msg)
@@ -140,7 +138,7 @@ class Corpus:
         return replace(self, references=references, idf_documents=documents, against_source=True)
 
     def take(self, segments: Sequence[int]) -> Corpus:
-        """Segments in this order; one may come more than once, as where its texts are replaced by others."""
+        """Select segments in this order; a segment may be repeated."""
         return replace(
             self,
             systems={name: [texts[index] for index in segments] for name, texts in self.systems.items()},
@@ -150,7 +148,7 @@ class Corpus:
 
     @cached_property
     def lowered(self) -> Corpus:
-        """The same in lower case."""
+        """The corpus in lower case."""
         return replace(
             self,
             systems={name: [text.lower() for text in texts] for name, texts in self.systems.items()},
@@ -163,9 +161,10 @@ class Corpus:
 def unknown_only_side(
     hypothesis: str, reference: str, tokens: Mapping[str, Tokens]
 ) -> Literal["hypothesis", "reference"] | None:
-    """Which text of a pair counts as empty, because it has unknown tokens only; None where neither does.
+    """The text of a pair that is treated as empty because all its tokens are unknown, or None.
 
-    Of two such texts it is the hypothesis: two empty texts would be at distance 0.
+    If both are, it is the hypothesis only, because two empty texts would be at distance 0. White space around a text
+    is ignored.
     """
     left, right = tokens[hypothesis], tokens[reference]
     if left.empty or right.empty or hypothesis.strip() == reference.strip():
@@ -181,53 +180,53 @@ def make_corpus(
     sources: Iterable[str] | None = None,
     alone: bool = False,
 ) -> Corpus:
-    """Check and gather. Every complaint names the item's index, what was expected, and what came.
+    """Check texts and make a corpus. Errors contain the index of the item, the expected type and the value.
 
-    `alone`: hypotheses need nothing to be compared with.
+    `alone`: neither references nor sources are needed.
     """
     if refs is not None and ref_streams is not None:
-        msg = "give the references either per segment (refs=) or as streams (ref_streams=), one of the two"
+        msg = "refs= and ref_streams= are both set; pass the references either per segment (refs=) or as streams"
         raise InputError(msg)
     if refs is None and ref_streams is None and sources is None and not alone:
-        msg = "there is nothing to compare with: give references (refs=, or ref_streams=) or sources (sources=)"
+        msg = "nothing to compare with; pass references (refs= or ref_streams=) or sources (sources=)"
         raise InputError(msg)
     if not isinstance(systems, Mapping) or not systems:
         got = repr(systems) if isinstance(systems, Sized) and not len(systems) else f"a {type(systems).__name__}"
-        hint = "; a frame has a method for it: to_dict('list')" if hasattr(systems, "to_dict") else ""
-        msg = f"there is no system to score: expected a dict from each system's name to its texts, got {got}{hint}"
+        hint = "; for a data frame, pass frame.to_dict('list')" if hasattr(systems, "to_dict") else ""
+        msg = f"no system to score: expected a dict from system names to lists of texts, got {got}{hint}"
         raise InputError(msg)
     for name in systems:
         if not isinstance(name, str) or (len(systems) > 1 and not name):
-            msg = f"a system's name is a string that is not empty, got {name!r}"
+            msg = f"a system name must be a string that is not empty, got {name!r}"
             raise InputError(msg)
-    checked = {name: checked_texts(texts, _hypotheses_name(name)) for name, texts in systems.items()}
+    checked = {name: checked_texts(texts, _name_hypotheses(name)) for name, texts in systems.items()}
     first = next(iter(checked))
     count = len(checked[first])
     for name, texts in checked.items():
         if len(texts) != count:
-            msg = f"{_hypotheses_name(name)}: {len(texts)} segments, but {_hypotheses_name(first)} has {count}"
+            msg = f"{_name_hypotheses(name)}: {len(texts)} segments, but {_name_hypotheses(first)} has {count}"
             raise InputError(msg)
     if count == 0:
-        msg = f"{_hypotheses_name(first)}: the list is empty, so there is nothing to score"
+        msg = f"{_name_hypotheses(first)}: the list is empty; pass at least one text"
         raise InputError(msg)
     references: list[tuple[str, ...]] = [()] * count
     if refs is not None:
-        references = _per_segment(refs, count)
+        references = _check_references(refs, count)
     elif ref_streams is not None:
-        references = _from_streams(ref_streams, count)
+        references = _transpose_streams(ref_streams, count)
     originals = None if sources is None else checked_texts(sources, "sources")
     if originals is not None and len(originals) != count:
-        msg = f"sources: {len(originals)} segments for {count} hypotheses; there must be one per hypothesis"
+        msg = f"sources: {len(originals)} texts for {count} hypotheses; pass one per hypothesis"
         raise InputError(msg)
     return Corpus(checked, references, sources=originals)
 
 
-def _hypotheses_name(system: str) -> str:
+def _name_hypotheses(system: str) -> str:
     return f"system {system!r}" if system else "hyps"
 
 
 def checked_texts(texts: Iterable[str], what: str) -> list[str]:
-    """A list of strings; `what` is what errors call it."""
+    """Check that the items are strings; `what` is their name in messages."""
     items = checked_list(texts, what, "a list of strings")
     for index, item in enumerate(items):
         _check_text(item, f"{what}[{index}]")
@@ -241,10 +240,10 @@ def _check_text(item: object, what: str) -> None:
     check_encodable(item, what)
 
 
-def _per_segment(refs: References, count: int) -> list[tuple[str, ...]]:
+def _check_references(refs: References, count: int) -> list[tuple[str, ...]]:
     groups = checked_list(refs, "refs", "a list with an entry per segment")
     if len(groups) != count:
-        msg = f"refs: {len(groups)} entries for {count} hypotheses; there must be one per hypothesis"
+        msg = f"refs: {len(groups)} entries for {count} hypotheses; pass one per hypothesis"
         if groups and all(_is_list_of(group, count) for group in groups):
             msg += (
                 f"; each entry holds {count} texts, so these look like reference streams: pass them as ref_streams="
@@ -267,10 +266,10 @@ def _per_segment(refs: References, count: int) -> list[tuple[str, ...]]:
     return result
 
 
-def _from_streams(streams: Iterable[Iterable[str]], count: int) -> list[tuple[str, ...]]:
+def _transpose_streams(streams: Iterable[Iterable[str]], count: int) -> list[tuple[str, ...]]:
     listed = checked_list(streams, "ref_streams", "a list of lists of strings")
     if not listed:
-        msg = "ref_streams: the list is empty; give at least one stream"
+        msg = "ref_streams: the list is empty; pass at least one stream"
         raise InputError(msg)
     if all(isinstance(stream, str) for stream in listed):
         msg = "ref_streams: expected a list of streams, got a list of strings"
@@ -288,7 +287,7 @@ def _from_streams(streams: Iterable[Iterable[str]], count: int) -> list[tuple[st
 
 
 def checked_list(items: Iterable[Any], what: str, expected: str) -> list[Any]:
-    """A list of what can be listed. Of a dict or a frame that would be the keys, which nobody means."""
+    """Make a list; refuse a string, a set, and a dict or data frame, whose items would be keys."""
     if isinstance(items, str | bytes):
         msg = f"{what}: expected {expected}, got a bare string {items[:40]!r}; wrap it: [text]"
         raise InputError(msg)
@@ -311,29 +310,29 @@ def _is_list_of(group: object, count: int) -> bool:
 
 
 def document_rows(document_ids: Sequence[str]) -> dict[str, range]:
-    """By document the numbers of its segments, in order; a document in two pieces is an error.
+    """The segment numbers of each document, in order; an error if a document is split.
 
     >>> document_rows(["a", "a", "b"])
     {'a': range(0, 2), 'b': range(2, 3)}
     """
-    found: dict[str, range] = {}
+    rows: dict[str, range] = {}
     for row, name in enumerate(document_ids):
-        if name not in found:
-            found[name] = range(row, row + 1)
-        elif found[name].stop == row:
-            found[name] = range(found[name].start, row + 1)
+        if name not in rows:
+            rows[name] = range(row, row + 1)
+        elif rows[name].stop == row:
+            rows[name] = range(rows[name].start, row + 1)
         else:
-            stops = found[name].stop
+            last = rows[name].stop - 1
             msg = (
-                f"document {name!r} is in two pieces: it ends with segment {stops - 1} and goes on in segment {row}; "
-                "segments of a document must stand next to each other, and documents need ids of their own"
+                f"document {name!r} is split: it ends with segment {last} and continues in segment {row}; "
+                "put the segments of a document next to each other, and give each document a unique id"
             )
             raise InputError(msg)
-    return found
+    return rows
 
 
 def join_document(texts: Iterable[str]) -> str:
-    """The text of a document; one of nothing but blanks is empty."""
+    """Join segments to the text of a document; a document of white space only is empty."""
     joined = "\n".join(texts)
     return joined if joined.strip() else ""
 
@@ -347,14 +346,14 @@ def join_documents(texts: Sequence[Sequence[str]], document_ids: Sequence[str]) 
 def join_documents(
     texts: Sequence[str] | Sequence[Sequence[str]], document_ids: Sequence[str]
 ) -> list[str] | list[tuple[str, ...]]:
-    r"""Documents from segments, in the order of their first segments.
+    r"""Join segments to documents, in the order of their first segments.
 
     Args:
-        texts: A text per segment, or the references of each: then reference 1 of a document is made of the first
+        texts: A text per segment, or the references of each. Then reference 1 of a document consists of the first
             references of its segments, and so on.
-        document_ids: The document of each segment; segments of one stand next to each other.
+        document_ids: The document of each segment; segments of a document must be next to each other.
 
-    Hypotheses, references and sources are joined alike, and then scored as any texts are.
+    Join hypotheses, references and sources the same way; documents can be scored like any texts.
 
     >>> join_documents(["One.", "Two.", "Three."], ["a", "a", "b"])
     ['One.\nTwo.', 'Three.']
@@ -365,23 +364,23 @@ def join_documents(
         fewer, more = sorted([len(texts), len(document_ids)])
         last = f", in document {document_ids[fewer - 1]!r}" if 0 < fewer <= len(document_ids) else ""
         msg = (
-            f"{len(texts)} segments, but document ids for {len(document_ids)}: one side ends after {fewer}{last}, "
-            f"and the other has {more - fewer} more"
+            f"{len(texts)} segments, but {len(document_ids)} document ids: one side ends after {fewer}{last}, "
+            f"the other has {more - fewer} more"
         )
         raise InputError(msg)
     parts = {name: [texts[row] for row in rows] for name, rows in document_rows(document_ids).items()}
     if all(isinstance(text, str) for text in texts):
-        return [join_document(own) for own in parts.values()]  # type: ignore[arg-type]  # strings, as was just seen
-    return [_joined_groups(name, own) for name, own in parts.items()]
+        return [join_document(own) for own in parts.values()]  # type: ignore[arg-type]  # all are strings
+    return [_join_groups(name, own) for name, own in parts.items()]
 
 
-def _joined_groups(name: str, groups: Sequence[str | Sequence[str]]) -> tuple[str, ...]:
+def _join_groups(name: str, groups: Sequence[str | Sequence[str]]) -> tuple[str, ...]:
     listed = [(group,) if isinstance(group, str) else tuple(group) for group in groups]
     counts = {len(group) for group in listed}
     if len(counts) > 1:
         msg = (
-            f"document {name!r}: its segments have {min(counts)} to {max(counts)} references, "
-            "and documents are joined reference by reference; give each segment as many"
+            f"document {name!r}: its segments have {min(counts)} to {max(counts)} references; "
+            "give all segments of a document the same number"
         )
         raise InputError(msg)
     return tuple(join_document(stream) for stream in zip(*listed, strict=True))

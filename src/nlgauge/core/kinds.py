@@ -1,8 +1,8 @@
 """Kinds of option values: how each is read from text, checked, and written in a signature.
 
-A kind is all that `--help`, messages, signatures, request models and documentation need to know about an option's
-values, so none of them lists the values again. A kind also knows whether it names a file to read or to write. Kinds
-that load what they name, such as a model or an idf table, are resources (`core/resources.py`).
+`--help`, messages, signatures, request models and documentation use the kind of an option, so its values are listed
+only once. A kind also tells whether its values are files to read or to write. Kinds that load a file, such as a model
+or an idf table, are resources (`core/resources.py`).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class Kind(ABC):
     """Values of one kind."""
 
     metavar: ClassVar[str] = "NAME"
-    """The name of a value in help, where an option has no other."""
+    """Default name of a value in help."""
 
     @property
     def names_file(self) -> bool:
@@ -30,30 +30,30 @@ class Kind(ABC):
     @property
     @abstractmethod
     def values(self) -> str:
-        """The values in words, as they stand after "must be"."""
+        """Description of the values, for messages of the form "must be ..."."""
 
     def parse(self, text: str) -> Any:
-        """A value from text; a ValueError where the text is none."""
+        """Parse text; raise ValueError if it is invalid."""
         return text
 
     @abstractmethod
     def check(self, value: Any) -> Any:
-        """The value as a recipe keeps it; a ValueError where it is none."""
+        """Return the value as a recipe stores it; raise ValueError if it is invalid."""
 
     def show(self, value: Any) -> str:
-        """The value in a signature."""
+        """Format the value for a signature."""
         return str(value)
 
     def read(self, name: str, text: str) -> dict[str, str]:
-        """The options behind what a signature says under `name`: `show` backwards."""
+        """Convert a signature field back to options, the inverse of `show`."""
         return {name: text}
 
     def words_of(self) -> tuple[str, ...]:
-        """Values that help lists."""
+        """Values listed in help."""
         return ()
 
     def completions(self) -> tuple[str, ...]:
-        """Values that a shell can complete."""
+        """Values for shell completion."""
         return self.words_of()
 
 
@@ -69,7 +69,7 @@ class Choice(Kind):
         return joined_by_or(self.words) if len(self.words) < 3 else f"one of {', '.join(self.words)}"
 
     def check(self, value: Any) -> str:
-        """One of the words; True and False read well in Python where they are yes and no."""
+        """One of the words; True and False stand for yes and no."""
         if isinstance(value, bool) and {"yes", "no"} <= set(self.words):
             return "yes" if value else "no"
         if not isinstance(value, str) or value not in self.words:
@@ -104,7 +104,7 @@ class Text(Kind):
     empty: bool = False
     lower: bool = False
     known: Callable[[], Iterable[str]] | None = None
-    """Texts that are too many for help, but can be completed."""
+    """Texts for completion that are too many for help."""
 
     def check(self, value: Any) -> str:
         """The text."""
@@ -120,7 +120,7 @@ class Text(Kind):
 
 @dataclass(eq=False)
 class Int(Kind):
-    """A whole number, or a word (kept as None) that leaves the choice to something else."""
+    """A whole number, or a word (stored as None) that stands for a default."""
 
     metavar: ClassVar[str] = "N"
     least: int
@@ -129,7 +129,7 @@ class Int(Kind):
     word: str = ""
     note: str = ""
     also: Sequence[str] = ()
-    """Words that are values of their own."""
+    """Words that are also values."""
 
     @property
     def values(self) -> str:
@@ -195,7 +195,7 @@ class Float(Kind):
         return float(value)
 
     def show(self, value: float) -> str:
-        """As short as it can be without being another number."""
+        """The shortest text that parses to the same number."""
         short = f"{value:g}"
         return short if float(short) == value else repr(value)
 
@@ -242,12 +242,12 @@ class Many(Kind):
 
     @property
     def metavar(self) -> str:  # type: ignore[override]  # a constant of other kinds
-        """That of one value."""
+        """The metavar of one value."""
         return self.kind.metavar
 
     @property
     def values(self) -> str:
-        """How many values, and what each must be."""
+        """The number of values and their kind."""
         if self.most is None:
             return f"a list, each {self.kind.values}"
         return f"{self.most} values, each {self.kind.values}" if self.most > 1 else f"one value: {self.kind.values}"
@@ -270,16 +270,16 @@ class Many(Kind):
         return "+".join(self.kind.show(item) for item in value)
 
     def words_of(self) -> tuple[str, ...]:
-        """Those of one value."""
+        """As for one value."""
         return self.kind.words_of()
 
     @property
     def names_file(self) -> bool:
-        """Whether each is one."""
+        """Whether the values are files."""
         return self.kind.names_file
 
     def completions(self) -> tuple[str, ...]:
-        """Those of one value."""
+        """As for one value."""
         return self.kind.completions()
 
 
@@ -333,7 +333,7 @@ class Folder(_Path):
 
 
 class NameList(Kind):
-    """Some of a list of names, each once, joined by +; or `all`."""
+    """Some names of a list, each once, joined by +; or `all`."""
 
     def __init__(self, *names: str) -> None:
         self.names = names
@@ -363,12 +363,12 @@ class NumberList(Kind):
 
     @property
     def values(self) -> str:
-        """What may be joined."""
+        """The numbers or the word."""
         numbers = "numbers" if self.finite else "numbers, inf or -inf,"
         return joined_by_or([*([repr(self.word)] if self.word else []), f"{numbers} joined by +"])
 
     def check(self, value: Any) -> str:
-        """The text, its numbers looked at."""
+        """The text, if its numbers are valid."""
         text = as_text(value)
         if text != self.word or not text:
             for number in map(float, text.split("+")):
@@ -378,7 +378,7 @@ class NumberList(Kind):
 
 
 def joined_by_or(words: Sequence[str]) -> str:
-    """Words as a sentence lists them.
+    """Join words for a sentence.
 
     >>> joined_by_or(["v1", "v2", "web"])
     'v1, v2 or web'
@@ -387,7 +387,7 @@ def joined_by_or(words: Sequence[str]) -> str:
 
 
 def as_text(value: Any) -> str:
-    """A string, or a path as one."""
+    """Convert a path to a string."""
     text = os.fspath(value) if isinstance(value, os.PathLike) else value
     if not isinstance(text, str):
         raise TypeError

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from nlgauge.errors import RecipeError
 
-if TYPE_CHECKING:  # the list of commands waits for neither
+if TYPE_CHECKING:  # the list of commands needs neither
     from nlgauge.core.options import Option, OptionSet
     from nlgauge.core.result import Result
 
@@ -36,7 +36,7 @@ Shape = Literal["text", "text-or-several", "texts", "references", "groups", "sys
 
 @dataclass(frozen=True)
 class Input:
-    """Texts that a function takes under a name."""
+    """An input of a function: texts under a name."""
 
     name: str
     shape: Shape
@@ -44,7 +44,7 @@ class Input:
     required: bool = False
 
     def places(self, value: Any) -> Iterator[tuple[str, str]]:
-        """All texts of a value, each with its place in words, as messages name it."""
+        """Yield all texts of a value, each with its location for messages."""
         if value is None:
             return
         if isinstance(value, str):
@@ -62,30 +62,30 @@ class Input:
                 yield from ((f"{self.name}, segment {segment}", text) for text in texts)
 
 
-_REFS = Input("refs", "references", "references per segment: a text, or several")
+_REFS = Input("refs", "references", "references of each segment: one text or several")
 _SOURCES = Input("sources", "texts", "source texts, one per segment, for metrics that compare with the source")
 
 #: First words of commands that operations may have.
 GROUPS = ("", "explain", "study", "build")
 
-#: The inputs of operations; an operation of a package uses one of these, so that every surface can read them.
-SYSTEMS = (Input("systems", "systems", "outputs of systems by name", required=True), _REFS, _SOURCES)
-SEGMENTS = (Input("hyps", "texts", "outputs of one system, a text per segment", required=True), _REFS, _SOURCES)
-CANDIDATES = (Input("candidates", "groups", "by segment, texts to choose from", required=True), _REFS, _SOURCES)
-DOCUMENTS = (Input("systems", "systems", "documents of systems by name", required=True), _REFS)
+#: The inputs of operations. Operations of packages use one of these, which every interface can read.
+SYSTEMS = (Input("systems", "systems", "outputs by system name", required=True), _REFS, _SOURCES)
+SEGMENTS = (Input("hyps", "texts", "outputs of one system, one per segment", required=True), _REFS, _SOURCES)
+CANDIDATES = (Input("candidates", "groups", "candidates of each segment", required=True), _REFS, _SOURCES)
+DOCUMENTS = (Input("systems", "systems", "documents by system name", required=True), _REFS)
 LISTS = (
-    Input("a", "texts", "hypotheses: a row each", required=True),
-    Input("b", "texts", "references, or sources: a column each (default: the same texts)"),
+    Input("a", "texts", "hypotheses, one row each", required=True),
+    Input("b", "texts", "references or sources, one column each (default: the same texts)"),
 )
 PAIR = (
-    Input("hyp", "text", "the output of a system", required=True),
-    Input("ref", "text-or-several", "its reference, or several"),
-    Input("source", "text", "its source text"),
+    Input("hyp", "text", "system output", required=True),
+    Input("ref", "text-or-several", "reference, or several"),
+    Input("source", "text", "source text"),
 )
 
 
 def load(reference: Any) -> Any:
-    """An object, or what `module:name` names."""
+    """Import the object of `module:name`; return other objects unchanged."""
     if not isinstance(reference, str):
         return reference
     module, _, name = reference.partition(":")
@@ -94,14 +94,14 @@ def load(reference: Any) -> Any:
 
 @dataclass(frozen=True, kw_only=True)
 class Operation:
-    """A function of the library with all that its surfaces need to know.
+    """A function of the library, with everything that its interfaces need.
 
     Function, options and result may be given as `module:name`; they are imported when they are first used, so that
     listing the operations imports none of them.
     """
 
     name: str
-    """In commands and in addresses of the service; clients have a method with the name of the function."""
+    """Name of the command and of the service endpoints; client methods have the name of the function."""
     function: Callable[..., Any] | str
     inputs: tuple[Input, ...]
     result: type[Result] | str
@@ -109,20 +109,20 @@ class Operation:
     """One line: an imperative phrase."""
     options: tuple[type[OptionSet] | str, ...] = ()
     metric: Literal["one", "several", "none"] = "one"
-    """How many metrics it takes."""
+    """Number of metrics."""
     group: str = ""
     """The group of its command, such as `study`."""
     at_once: bool = True
-    """Whether the service answers without a job too."""
+    """Whether the service also answers without a job."""
     pairs: Callable[..., int] | str | None = None
-    """From the inputs, the number of pairs of texts that are compared, where that is more than one per segment."""
+    """Function that counts the compared pairs of texts, if there are more than one per segment."""
     command: bool | str = True
     """Whether a command follows from this. `module:name` names a function that changes it: it takes the `Command`
     that follows, and returns another one."""
     example: str = ""
-    """A command as an example, for its help."""
+    """Example for the help of the command."""
     without: tuple[str, ...] = ()
-    """Options of a run, or of its option sets, that it does not take."""
+    """Options of a run, or of its option sets, that it does not support."""
 
     def __post_init__(self) -> None:
         if self.inputs not in (SYSTEMS, SEGMENTS, CANDIDATES, DOCUMENTS, LISTS, PAIR):
@@ -131,20 +131,20 @@ class Operation:
         if self.command and (self.inputs == PAIR or self.group not in GROUPS):
             fix = "set command=False" if self.inputs == PAIR else f"use one of {', '.join(map(repr, GROUPS))}"
             what = "a pair of texts" if self.inputs == PAIR else f"the group {self.group!r}"
-            msg = f"operation {self.name!r}: there is no command for {what}; {fix}"
+            msg = f"operation {self.name!r}: no command is possible for {what}; {fix}"
             raise RecipeError(msg)
 
     @property
     def spelling(self) -> str:
-        """The words of its command behind `nlgauge`."""
+        """The command without `nlgauge`."""
         return f"{self.group} {self.name.removeprefix(f'{self.group}-')}".strip()
 
     def check_command(self, others: Collection[str]) -> None:
-        """Refuse a command that has the words of another one."""
+        """Refuse a command that already exists."""
         if self.spelling in others:
             msg = (
-                f"operation {self.name!r}: 'nlgauge {self.spelling}' is another command already; give the operation "
-                "another name or group, or uninstall the package that brings it"
+                f"operation {self.name!r}: 'nlgauge {self.spelling}' already exists; give the operation another "
+                "name or group, or uninstall its package"
             )
             raise RecipeError(msg)
 
@@ -156,13 +156,13 @@ class Operation:
 
     @property
     def result_class(self) -> type[Result]:
-        """What the function returns."""
+        """The class of the function's result."""
         result: type[Result] = load(self.result)
         return result
 
     @property
     def default_metric(self) -> Any:
-        """What a call that names no metric is scored with, as the function has it."""
+        """The function's default metric."""
         parameter = inspect.signature(self.call).parameters.get("metric")
         return (parameter.default if parameter is not None and parameter.default is not parameter.empty else "") or (
             "bertscore"
@@ -170,22 +170,22 @@ class Operation:
 
     @property
     def option_sets(self) -> tuple[type[OptionSet], ...]:
-        """The options that are its own."""
+        """The option sets of the operation."""
         return tuple(map(load, self.options))
 
     @property
     def method(self) -> str:
-        """The name of the function in Python, and of the client's method."""
+        """The name of the function and of the client method."""
         function = self.function
         return function.rpartition(":")[2] if isinstance(function, str) else function.__name__
 
     @property
     def request_options(self) -> dict[str, Option]:
-        """The options that a request to a service may set, next to those of the metric.
+        """The options that a service request may set, in addition to those of the metric.
 
-        Files and output are left out, and so is what means nothing without them (`Option.needs`).
+        Options about files and output are excluded, and options that need them (`Option.needs`).
         """
-        from nlgauge.core.run_options import RunOptions  # listing operations has no need of it
+        from nlgauge.core.run_options import RunOptions  # listing operations does not need it
 
         sets: tuple[type[OptionSet], ...] = (
             self.option_sets if self.metric == "none" else (*self.option_sets, RunOptions)
@@ -199,20 +199,20 @@ class Operation:
         return {name: entry for name, entry in offered.items() if not entry.needs or entry.needs in offered}
 
     def places(self, inputs: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-        """All texts of a call, each with its place."""
+        """Yield all texts of a call, each with its location."""
         for entry in self.inputs:
             yield from entry.places(inputs.get(entry.name))
 
     def count_pairs(self, inputs: Mapping[str, Any]) -> int:
-        """Pairs of texts that a call compares, where it says so."""
+        """Count the pairs of texts that a call compares, 0 if it does not define this."""
         count = load(self.pairs)
         return 0 if count is None else count(**{entry.name: inputs.get(entry.name) for entry in self.inputs})
 
 
 @cache
 def added_operations() -> tuple[Operation, ...]:
-    """Operations of installed packages."""
-    from importlib.metadata import entry_points  # which takes a while, and most commands do without
+    """Load the operations of installed packages."""
+    from importlib.metadata import entry_points  # slow, and most commands do not need it
 
     loaded = []
     for point in entry_points(group="nlgauge.operations"):
@@ -225,9 +225,9 @@ def added_operations() -> tuple[Operation, ...]:
 
 
 def check_names(operations: Sequence[Operation]) -> None:
-    """Refuse two operations of one name, or with functions of one name."""
+    """Refuse operations or functions with the same name."""
     for names in ([operation.name for operation in operations], [operation.method for operation in operations]):
         for name in names:
             if names.count(name) > 1:
-                msg = f"there are two operations named {name!r}; uninstall one of the packages that bring them"
+                msg = f"two operations are named {name!r}; uninstall one of their packages"
                 raise RecipeError(msg)

@@ -1,15 +1,14 @@
-"""Options: each declares all there is to know about it, once.
+"""Options: each is declared once, with everything that is known about it.
 
     idf: str = option("none", IdfChoice("none", "refs", "both"), help="weights of tokens")
 
-Parsing, checks and their messages, flags and help of the command line, request models of the service, fields of a
-signature in and out, and the tables in the documentation follow from it. Options of a metric are fields of its recipe
+Parsing, checks and their messages, flags and help of the command line, request models of the service, fields of
+signatures and the tables in the documentation are derived from it. Options of a metric are fields of its recipe
 (`core/metric.py`); those of a run, a study, a command or the service are fields of an `OptionSet`.
 """
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields, replace
 from functools import cache
@@ -17,35 +16,16 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from nlgauge.core.kinds import Int, Kind
-from nlgauge.errors import RecipeError
+from nlgauge.errors import RecipeError, did_you_mean
 
 if TYPE_CHECKING:
     from typing_extensions import Self
-
-#: Letters that the start of a name must have to stand for it.
-_LEAST_START = 3
-
-
-def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """A hint to put behind a message, or nothing where no known name is near or starts alike.
-
-    >>> did_you_mean("bertscor", ["bertscore", "bleu"])
-    "; did you mean 'bertscore'?"
-    >>> did_you_mean("mover", ["moverscore", "xmoverscore"])
-    "; did you mean 'moverscore'?"
-    """
-    spellings = {one.casefold(): one for one in known}
-    near = difflib.get_close_matches(name.casefold(), spellings, n=1, cutoff=0.7)
-    if not near and len(name) >= _LEAST_START:
-        near = [one for one in spellings if one.startswith(name.casefold())]
-    return f"; did you mean {spellings[near[0]]!r}?" if near else ""
-
 
 _KEY = "option"
 
 
 class _ByProfile:
-    """The value of an option that is left to the profile, until the recipe is made."""
+    """The value of an option that the profile sets when the recipe is made."""
 
     def __repr__(self) -> str:
         return "BY_PROFILE"
@@ -56,13 +36,13 @@ class _ByProfile:
 
 BY_PROFILE: Any = _ByProfile()
 
-#: How text says the same.
+#: The same value in text.
 PROFILE_WORD = "profile"
 
 
 @dataclass(frozen=True)
 class Option:
-    """What is known about an option."""
+    """An option."""
 
     name: str
     default: Any
@@ -110,7 +90,7 @@ class Option:
         return self.kind.show(self.default) or self.unset or "none"
 
     def parse(self, value: Any) -> Any:
-        """A value, parsed where it is text."""
+        """Parse a value if it is text."""
         if self.default is BY_PROFILE and isinstance(value, str) and value == PROFILE_WORD:
             return BY_PROFILE
         try:
@@ -119,14 +99,14 @@ class Option:
             raise self.refusal(value) from error
 
     def check(self, value: Any) -> Any:
-        """The value as a recipe keeps it, or an error that names option, values and value."""
+        """Return the value as a recipe stores it, or raise an error that names the valid values."""
         try:
             return self.kind.check(self.kind.parse(value) if isinstance(value, str) else value)
         except (ValueError, TypeError) as error:
             raise self.refusal(value) from error
 
     def refusal(self, value: Any) -> RecipeError:
-        """What to raise for a value that is none."""
+        """The error for an invalid value."""
         more = f", or {PROFILE_WORD!r} for the profile's" if self.default is BY_PROFILE else ""
         return RecipeError(f"{self.name} must be {self.values}{more}, got {value!r}")
 
@@ -140,17 +120,17 @@ def option(default: Any, kind: Kind, *, help: str, **about: Any) -> Any:  # noqa
 
 
 def options_of(entries: Iterable[Field[Any]]) -> dict[str, Option]:
-    """The options behind fields of a dataclass, by name."""
-    known = {}
+    """Collect the options of dataclass fields by name."""
+    options = {}
     for entry in entries:
-        if (about := entry.metadata.get(_KEY)) is not None:
-            default = about.default if entry.default is MISSING else entry.default
-            known[entry.name] = replace(about, name=entry.name, default=default)
-    return known
+        if (declared := entry.metadata.get(_KEY)) is not None:
+            default = declared.default if entry.default is MISSING else entry.default
+            options[entry.name] = replace(declared, name=entry.name, default=default)
+    return options
 
 
 def seed_option(default: int = 12345, *, needs: str = "") -> Any:
-    """The option `seed`, the same wherever something is drawn."""
+    """The option `seed`, shared by everything that draws random numbers."""
     return option(default, Int(0), help="random seed", hidden=True, needs=needs, limit=2**32 - 1)
 
 
@@ -159,9 +139,9 @@ class OptionSet:
     """Base of frozen dataclasses whose fields are options."""
 
     called: ClassVar[str] = "options"
-    """What messages and help call them."""
+    """Name of the options in messages and help."""
     flag_names: ClassVar[Mapping[str, str]] = {}
-    """Options whose flags have another name."""
+    """Flag names that differ from option names."""
 
     @classmethod
     @cache
@@ -176,7 +156,7 @@ class OptionSet:
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> Self:
-        """From keywords; text is parsed, and an unknown name is an error."""
+        """Build from keywords; text is parsed, and unknown names are errors."""
         options = cls.options()
         for name in values:
             if name not in options:
@@ -186,11 +166,11 @@ class OptionSet:
 
     @classmethod
     def take(cls, options: dict[str, Any]) -> Self:
-        """From those of the keywords that are its own, which are removed."""
+        """Build from keywords, and remove those that were used."""
         return cls.of({name: options.pop(name) for name in cls.options() if name in options})
 
     def with_options(self, **changes: Any) -> Self:
-        """The same options with other values."""
+        """Copy with other values."""
         return self.of({name: getattr(self, name) for name in self.options()} | changes) if changes else self
 
     def __post_init__(self) -> None:
@@ -201,10 +181,10 @@ class OptionSet:
         self.check()
 
     def check(self) -> None:
-        """Refuse values that do not go together."""
+        """Refuse conflicting values."""
 
     def signed(self) -> dict[str, str]:
-        """The options that belong to a signature, as text; one that needs another is left out without it."""
+        """Format the options that are signed; options that need an unset option are left out."""
         return {
             name: entry.kind.show(getattr(self, name))
             for name, entry in self.options().items()
@@ -212,6 +192,6 @@ class OptionSet:
         }
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, as JSON has them."""
+        """Convert to plain JSON values."""
         values = {name: getattr(self, name) for name in self.options()}
         return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}

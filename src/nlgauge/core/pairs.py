@@ -1,11 +1,11 @@
-"""Pairs of texts of one list: all of some against all of others (`nlgauge.matrix`), or candidates against each other.
+"""Pairwise scoring: all texts of a list against all of another (`nlgauge.matrix`), or candidates against each other.
 
-To the first stage of a run the texts of the list are segments without references: they are tokenised, checked and
-noted one by one. Grids of the list say which texts are compared; parts of them whose vectors fit in memory are the
-blocks of the engine. Notes in a signature count pairs: a pair here is what a segment is to `nlgauge.score`.
+In the first stage of a run, the texts are segments without references: each is tokenised and checked once. Grids
+define which texts are compared. Parts of a grid whose vectors fit in memory are the blocks of the engine. The notes
+in a signature count pairs instead of segments.
 
-Idf that is counted on the texts at hand counts each hypothesis and each reference once, as `nlgauge.score` does for a
-corpus of these texts, however many pairs a text is in.
+Idf is counted on each hypothesis and each reference once, however many pairs a text is in, as `nlgauge.score` does
+for a corpus of these texts.
 """
 
 from __future__ import annotations
@@ -48,30 +48,30 @@ if TYPE_CHECKING:
     from nlgauge.core.keywords import PairKeywords
 
 
-#: Pairs of texts that a metric without vectors is given at once.
+#: Text pairs that a metric without vectors scores at once.
 _TEXT_PAIRS = 2**18
 
-#: Takes the number of a metric, a block, and by component the scores of its pairs; nan where two are not compared.
+#: Gets the number of a metric, a block, and the scores of its pairs by component (nan: not compared).
 UseScores: TypeAlias = Callable[[int, Block, Mapping[str, NDArray[np.float64]]], None]
 
 
 class Grid(NamedTuple):
-    """Hypotheses that are compared with references, all with all; both are numbers of texts."""
+    """Hypotheses (rows) and references (columns) to compare, all with all, as numbers of texts."""
 
     rows: range
     columns: range
     others: bool = False
-    """Whether the two are the same texts, none of which is compared with itself."""
+    """Whether both are the same texts, none of which is compared with itself."""
 
     @property
     def pairs(self) -> int:
-        """How many there are."""
+        """Number of pairs."""
         return len(self.rows) * (len(self.columns) - self.others)
 
 
 @dataclass(frozen=True, eq=False)
 class TextPairs(Corpus):
-    """A list of texts, and the grids of it that are compared."""
+    """A list of texts, and the grids of pairs to compare."""
 
     grids: Sequence[Grid] = ()
 
@@ -79,39 +79,39 @@ class TextPairs(Corpus):
     def of(
         cls, hypotheses: Sequence[str], references: Sequence[str] | None, grids: Sequence[Grid], names: TextNames
     ) -> TextPairs:
-        """Hypotheses, then references (or sources); None: the hypotheses are compared with each other."""
+        """Hypotheses, then references (or sources); with None, hypotheses are compared with each other."""
         texts = [*hypotheses, *(references or ())]
         documents = {"": hypotheses, None: hypotheses if references is None else references}
         return cls({"": texts}, [()] * len(texts), documents, names=names, grids=grids)
 
     @property
     def texts(self) -> Sequence[str]:
-        """The list."""
+        """The texts of the list."""
         return self.systems[""]
 
     @property
     def pairs(self) -> int:
-        """How many there are."""
+        """Number of pairs."""
         return sum(grid.pairs for grid in self.grids)
 
     @property
     def reference_count(self) -> str:
-        """A text is compared with one other at a time."""
+        """Always one reference, or a source."""
         return "source" if self.against_source else "1"
 
     @property
     def reference_groups(self) -> Sequence[tuple[str, ...]]:
-        """Each reference by itself."""
+        """The references, one in each group."""
         return [(text,) for text in self.idf_documents[None]]
 
     def compared_with(self, what: str, *, metric: str, choice: bool = True) -> Corpus:
-        """The list, where references may stand for sources; the hypotheses themselves may not."""
+        """The list; its references can be sources, but its hypotheses cannot."""
         if what == "refs":
             return self
         if len(self.idf_documents[""]) == len(self.texts):
             msg = (
-                f"{metric} compares with the source, and none was given to compare the texts with; "
-                f"give the sources, or compare the texts with each other: {metric}:against=refs"
+                f"{metric} needs the source texts; pass them as the second list, "
+                f"or compare the texts with each other: {metric}:against=refs"
             )
             raise InputError(msg)
         return self._with_sources
@@ -121,26 +121,26 @@ class TextPairs(Corpus):
         return replace(self, against_source=True)
 
     def name_pair(self, system: str, row: int, column: int) -> str:
-        """What messages call a pair."""
+        """The name of a pair in messages."""
         return f"{self.names.name(row)} and {self.names.name(column)}"
 
-    def count(self, noted: Iterable[int]) -> int:
-        """Pairs of which a text is among those noted."""
+    def count(self, numbers: Iterable[int]) -> int:
+        """Number of pairs that contain one of these texts."""
         flags = np.zeros(len(self.texts), dtype=bool)
-        flags[list(noted)] = True
+        flags[list(numbers)] = True
         total = 0
         for grid in self.grids:
             rows, columns = (
-                int(np.count_nonzero(~flags[part.start : part.stop])) for part in (grid.rows, grid.columns)
+                int(np.count_nonzero(~flags[side.start : side.stop])) for side in (grid.rows, grid.columns)
             )
             total += grid.pairs - rows * max(0, columns - grid.others)
         return total
 
     def refuse_empty_pairs(self, empty: Iterable[int]) -> None:
-        """An error for the first pair of two empty texts, for which no score is defined."""
-        noted = {*empty}
-        for grid in self.grids if noted else ():
-            rows, columns = ([number for number in part if number in noted] for part in (grid.rows, grid.columns))
+        """Refuse a pair of two empty texts, for which no score is defined."""
+        empty_texts = {*empty}
+        for grid in self.grids if empty_texts else ():
+            rows, columns = ([text for text in side if text in empty_texts] for side in (grid.rows, grid.columns))
             for row, column in itertools.product(rows, columns):
                 if grid.others and row == column:
                     continue
@@ -151,16 +151,16 @@ class TextPairs(Corpus):
                 raise EmptyPairError(msg)
 
     def unknown_only(self, tokens: Mapping[str, Tokens]) -> dict[tuple[str, int], list[str]]:
-        """Texts of nothing but unknown tokens that count as empty in a pair: with a text that is another one."""
+        """Texts of unknown tokens only that are treated as empty in a pair: one with a different text."""
         numbers: set[int] = set()
         unknown = {number for number, text in enumerate(self.texts) if tokens[text].only_unknown}
         for grid in self.grids if unknown else ():
             rows, columns = (
-                {number: self.texts[number].strip() for number in part if not tokens[self.texts[number]].empty}
-                for part in (grid.rows, grid.columns)
+                {number: self.texts[number].strip() for number in side if not tokens[self.texts[number]].empty}
+                for side in (grid.rows, grid.columns)
             )
-            known = {text for number, text in rows.items() if number not in unknown}
-            for side, others in ((rows, {*columns.values()}), (columns, known)):
+            known_rows = {text for number, text in rows.items() if number not in unknown}
+            for side, others in ((rows, {*columns.values()}), (columns, known_rows)):
                 numbers |= {
                     number for number, text in side.items() if number in unknown and len(others) > (text in others)
                 }
@@ -168,39 +168,38 @@ class TextPairs(Corpus):
 
 
 def prepare_pairs(recipe: Metric, pairs: TextPairs, options: RunOptions, check: SignatureCheck) -> Prepared:
-    """Load, tokenise, count and check, as for a corpus; recipes that look at more than a pair are refused."""
+    """Prepare a run as for a corpus; refuse recipes whose scores depend on more than a pair."""
     for metric in recipe.base_metrics:
         if metric.whole_corpus:
-            frozen = "freeze them: bounds=FILE ('nlgauge build bounds' makes it)"
-            what = f"; {frozen}" if "bounds" in metric.options() else ""
+            hint = "; set bounds=FILE (made by 'nlgauge build bounds')" if "bounds" in metric.options() else ""
             msg = (
-                f"{metric.name} scales the score of a pair by the lowest and highest values of a corpus, "
-                f"and pairs of many texts are no corpus{what}"
+                f"{metric.name} scales its scores by the lowest and highest value of a corpus, "
+                f"which pairs of texts do not have{hint}"
             )
             raise RecipeError(msg)
         if isinstance(metric, VectorMetric) and metric.group > 1:
-            msg = (
-                f"transforms={metric.transforms!r} looks at a text's neighbours in a corpus, which pairs do not have"
-            )
+            msg = f"transforms={metric.transforms!r} needs neighbouring segments, which pairs do not have"
             raise RecipeError(msg)
     if options.alignments:
-        msg = "alignments are not kept for many pairs; leave alignments= out, and give a pair to nlgauge.score"
+        msg = (
+            "alignments are not available for many pairs; leave alignments= out, or score one pair with nlgauge.score"
+        )
         raise RecipeError(msg)
     return prepare([recipe], pairs, options, check_signature=check)
 
 
 class PairNotes(NamedTuple):
-    """What is known when all pairs were compared."""
+    """Notes of compared pairs, and their signature."""
 
     signature: Signature
     texts: SegmentNotes
-    """By number of the text."""
+    """Numbers of texts by kind of note."""
     counts: Mapping[str, int]
-    """Pairs with a text of each kind of note."""
+    """Number of pairs by kind of note."""
 
 
 def compare_pairs(prepared: Prepared, use: UseScores) -> PairNotes:
-    """Compare all pairs of a list, and give the scores to `use`, block by block; return what was noted."""
+    """Compare all pairs of a list, pass the scores to `use` block by block, and return the notes."""
     pairs, options = prepared.corpus, prepared.options
     assert isinstance(pairs, TextPairs)
     metrics = [_PairScores(metric, number) for number, metric in enumerate(prepared.metrics)]
@@ -213,19 +212,19 @@ def compare_pairs(prepared: Prepared, use: UseScores) -> PairNotes:
             advance(count)
             current_run().advance(count)
 
-        for one in metrics:
-            if isinstance(one.prepared, PreparedTextMetric):
-                one.score_texts(one.prepared, take)
+        for metric in metrics:
+            if isinstance(metric.prepared, PreparedTextMetric):
+                metric.score_texts(metric.prepared, take)
         for group in prepared.groups:
-            windows = _windows(list(group.metrics.values()))
+            windows = _plan_windows(list(group.metrics.values()))
             compare_windows(
                 group.metrics, windows, options, lambda number, part: metrics[number].add(part, take), recurring=True
             )
-    return prepared.recipes[0].join_pair_notes([one.finish() for one in metrics], pairs)
+    return prepared.recipes[0].join_pair_notes([metric.finish() for metric in metrics], pairs)
 
 
-def _windows(metrics: Sequence[PreparedMetric]) -> list[Window]:
-    """Blocks that share texts, as many as fit."""
+def _plan_windows(metrics: Sequence[PreparedMetric]) -> list[Window]:
+    """Group blocks into windows whose texts fit in memory."""
     pairs, tokens = metrics[0].corpus, metrics[0].tokenized.tokens
     assert isinstance(pairs, TextPairs)
     budget = window_budget(metrics[0].tokenized.encoder, len(layers_of(metrics)))
@@ -238,12 +237,12 @@ def _windows(metrics: Sequence[PreparedMetric]) -> list[Window]:
         texts = dict.fromkeys([*(text for block in blocks for text in texts_of(block)), *stand_in])
         return Window(list(texts), lambda _: blocks)
 
-    blocks = _blocks(pairs, tokens, budget)
-    return [window(some) for some in fill(blocks, texts_of, lambda text: len(tokens[text]), budget)]
+    blocks = _split_grids(pairs, tokens, budget)
+    return [window(group) for group in fill(blocks, texts_of, lambda text: len(tokens[text]), budget)]
 
 
-def _blocks(pairs: TextPairs, tokens: Mapping[str, Tokens], budget: int) -> Iterator[Block]:
-    """Grids, or parts of those that have more than `budget` tokens; texts of one length stand together."""
+def _split_grids(pairs: TextPairs, tokens: Mapping[str, Tokens], budget: int) -> Iterator[Block]:
+    """Split grids of more than `budget` tokens into blocks, with texts sorted by length."""
 
     def length(place: Place) -> int:
         return len(tokens[place.text])
@@ -253,13 +252,13 @@ def _blocks(pairs: TextPairs, tokens: Mapping[str, Tokens], budget: int) -> Iter
         columns = sorted((Place(pairs.texts[column], None, column) for column in grid.columns), key=length)
         total = sum(map(length, (*rows, *columns)))
         most = total if total <= budget else budget // 2
-        for some in fill(columns, lambda place: [place], length, most):
-            for part in fill(rows, lambda place: [place], length, most):
-                yield Block(part, some, grid.others, number)
+        for column_part in fill(columns, lambda place: [place], length, most):
+            for row_part in fill(rows, lambda place: [place], length, most):
+                yield Block(row_part, column_part, grid.others, number)
 
 
 class _PairScores:
-    """Scores of all pairs under a metric, and what was noted of them."""
+    """Scores of all pairs under a metric, with their notes."""
 
     def __init__(self, prepared: PreparedMetric | PreparedTextMetric, number: int) -> None:
         pairs = prepared.corpus
@@ -268,17 +267,17 @@ class _PairScores:
         self._zero_weight: set[int] = set()
         self._unconverged: list[tuple[int, int]] = []
         self._noted: dict[str, list[tuple[int, int]]] = {note.name: [] for note in prepared.metric.notes}
-        """Pairs that a note of the metric names."""
+        """Pairs by note of the metric."""
 
-    def add(self, part: BlockPairs, take: UseScores) -> None:
-        """Take pairs that were compared."""
+    def add(self, pairs: BlockPairs, take: UseScores) -> None:
+        """Add the compared pairs of a block."""
         assert isinstance(self.prepared, PreparedMetric)
         metric = self.prepared.metric
-        block = part.block
-        self._zero_weight |= {place.number for place in part.weightless}
-        self._unconverged += [_numbers(block, *cell) for cell in part.unconverged]
-        if len(part.values):
-            self._hand_over(block, metric.finish_pairs(part.values, self.prepared.state), take)
+        block = pairs.block
+        self._zero_weight |= {place.number for place in pairs.weightless}
+        self._unconverged += [_pair_numbers(block, *cell) for cell in pairs.unconverged]
+        if len(pairs.values):
+            self._pass_on(block, metric.finish_pairs(pairs.values, self.prepared.state), take)
 
     def score_texts(self, prepared: PreparedTextMetric, take: UseScores) -> None:
         """Score all pairs under a metric without vectors."""
@@ -295,22 +294,22 @@ class _PairScores:
                     references = [(columns[column].text,) for _, column in cells]
                     with naming_documents(self._pairs):
                         result = prepared.metric.score_texts(hypotheses, references)
-                    self._hand_over(block, result, take)
+                    self._pass_on(block, result, take)
 
-    def _hand_over(self, block: Block, result: SystemResult, take: UseScores) -> None:
-        """Scores of the pairs of a block in their places; nan where two texts are not compared."""
+    def _pass_on(self, block: Block, result: SystemResult, take: UseScores) -> None:
+        """Pass the scores of a block on as arrays, with nan for pairs that are not compared."""
         wanted = block.wanted
         cells = np.argwhere(wanted)
         for kind, noted in self._noted.items():
-            noted += [_numbers(block, *cells[index]) for index in result.notes.get(kind, ())]
+            noted += [_pair_numbers(block, *cells[index]) for index in result.notes.get(kind, ())]
         tables = {name: np.full(wanted.shape, np.nan) for name in result.segments}
         for name, values in result.segments.items():
             tables[name][wanted] = values
         take(self._number, block, tables)
 
     def finish(self) -> PairNotes:
-        """What happened to texts while they were compared is warned of, and everything is counted and signed."""
-        one, pairs, metric = self.prepared, self._pairs, self.prepared.metric
+        """Warn about the notes, count them, and make the signature."""
+        prepared, pairs, metric = self.prepared, self._pairs, self.prepared.metric
         warn_about_weights(self._zero_weight, pairs.names)
 
         def names_of(noted: Sequence[tuple[int, int]]) -> TextNames:
@@ -320,21 +319,21 @@ class _PairScores:
         for note in metric.notes:
             noted = self._noted[note.name]
             warn_about_note(note, range(len(noted)), metric.describe_note(note), names_of(noted))
-        notes = order_notes({**one.notes[""], "zero_weight": sorted(self._zero_weight)})
+        notes = order_notes({**prepared.notes[""], "zero_weight": sorted(self._zero_weight)})
         sizes = {kind: pairs.count(texts) for kind, texts in notes.items()}
         sizes |= {kind: len(noted) for kind, noted in {"unconverged": self._unconverged, **self._noted}.items()}
         counts = count_notes(order_notes({kind: range(size) for kind, size in sizes.items()}))
-        own = one.run_fields[""] if isinstance(one, PreparedMetric) else {}
-        signature = Signature(metric.name, one.signature.recipe, count_fields(counts) | dict(own))
+        own = prepared.run_fields[""] if isinstance(prepared, PreparedMetric) else {}
+        signature = Signature(metric.name, prepared.signature.recipe, count_fields(counts) | dict(own))
         return PairNotes(signature, notes, counts)
 
 
-def _numbers(block: Block, row: int, column: int) -> tuple[int, int]:
+def _pair_numbers(block: Block, row: int, column: int) -> tuple[int, int]:
     """Numbers of the texts of a pair."""
     return block.rows[row].number, block.columns[column].number
 
 
-#: Rows and columns of a matrix that a notebook shows.
+#: Maximum rows and columns of a matrix shown in a notebook.
 _SHOWN = 20
 
 
@@ -342,9 +341,9 @@ _SHOWN = 20
 class ScoreMatrix(ComponentsResult):
     """Scores of every text of one list against every text of another.
 
-    `scores` is the array (hypotheses, references) of the main component, and what `numpy.asarray` takes it for;
-    `components` has all of them, each an attribute too (`found.precision`). The arrays cannot be changed; copy one to
-    work on it.
+    `scores` is the array (hypotheses, references) of the main component; `numpy.asarray` converts the matrix to it.
+    `components` has the arrays of all components, which are also attributes (`matrix.precision`). The arrays are
+    read-only; copy one to change it.
     """
 
     format = "nlgauge-matrix-1"
@@ -364,7 +363,7 @@ class ScoreMatrix(ComponentsResult):
     reference_notes: SegmentNotes
     """Numbers of such columns."""
     distances: tuple[str, ...] = ()
-    """Components that are better when they are lower, beside a main component that is not one of them."""
+    """Components for which lower is better, if the main component is not a distance."""
 
     @property
     def scores(self) -> NDArray[np.float64]:
@@ -384,7 +383,7 @@ class ScoreMatrix(ComponentsResult):
         return np.array(self.scores, dtype=dtype) if copy else np.asarray(self.scores, dtype=dtype)
 
     def tables(self, form: str = "text") -> list[Table]:
-        """The main component, a row per hypothesis; in a notebook the first rows and columns of a large matrix."""
+        """The main component, a row per hypothesis; in a notebook only the first rows and columns."""
         shown = self.scores[:_SHOWN, :_SHOWN] if form == "html" else self.scores
         size = " x ".join(map(str, self.shape))
         notes = [f"{self.metric}, {self.main}: {size}", f"signature: {format_signature(self.signature)}"]
@@ -392,7 +391,7 @@ class ScoreMatrix(ComponentsResult):
         return [Table(["hypothesis", *map(str, range(shown.shape[1]))], rows, notes=notes)]
 
     def flat_columns(self) -> dict[str, Any]:
-        """A row per pair of texts, with their numbers."""
+        """A row per pair of texts, with the numbers of both texts."""
         rows, columns = np.indices(self.shape)
         values = {name: component.ravel() for name, component in self.components.items()}
         return {"hypothesis": rows.ravel(), "reference": columns.ravel(), **values}
@@ -403,7 +402,7 @@ class ScoreMatrix(ComponentsResult):
 
 
 def count_pairs(a: Sequence[str], b: Sequence[str] | None = None) -> int:
-    """Pairs of texts that `matrix` compares."""
+    """Number of text pairs that `matrix` compares."""
     return len(a) * len(a if b is None else b)
 
 
@@ -415,27 +414,27 @@ def matrix(
 ) -> ScoreMatrix:
     """Score every text of `a` against every text of `b`; each text is encoded once.
 
-    A number is that of `nlgauge.score([a[i]], [b[j]])`, to the bit, whatever else is in the lists. An idf that is
-    counted on the texts at hand (`idf="refs"`) is that of `nlgauge.score` with references `b`: each text of `b` is a
-    document, once (and each of `a` under `idf="both"`). A metric that scales scores over a corpus is refused.
+    Each score equals that of `nlgauge.score([a[i]], [b[j]])` to the bit, whatever else is in the lists. With
+    `idf="refs"`, idf is counted on `b`, each text once (with `idf="both"` also on `a`), as by `nlgauge.score` with
+    references `b`. A metric that scales scores over a corpus is refused.
 
     Args:
         a: Hypotheses: a row each.
         b: References, or sources for a metric that compares with them: a column each. Default: `a` itself.
-        metric: As `nlgauge.score` has it. Default: BERTScore.
-        options: As `nlgauge.score` has them, but for `alignments`.
+        metric: As in `nlgauge.score`. Default: BERTScore.
+        options: As in `nlgauge.score`, except `alignments`.
 
-    Memory: the arrays take 8 bytes per pair and component. Beside them and the model there is less than a
-    gigabyte, whatever the number of texts: vectors that do not fit wait in a temporary file.
+    Memory: the arrays take 8 bytes per pair and component. Apart from them and the model, less than a gigabyte is
+    used for any number of texts: vectors that do not fit are kept in a temporary file.
 
-    >>> found = matrix(["The cat sat.", "It rains."], ["A cat sat.", "Rain fell.", "The cat sat."])
-    >>> found.shape, found.scores.argmax(axis=1).tolist()
+    >>> scores = matrix(["The cat sat.", "It rains."], ["A cat sat.", "Rain fell.", "The cat sat."])
+    >>> scores.shape, scores.scores.argmax(axis=1).tolist()
     ((2, 3), [2, 1])
     """
     recipes, run, check = resolved_call(one_metric(metric, function="matrix"), options)
     hypotheses = checked_texts(a, "a")
     references = None if b is None else checked_texts(b, "b")
-    prepared = prepare_pairs(recipes[0], _all_pairs(hypotheses, references), run, check)
+    prepared = prepare_pairs(recipes[0], _make_grid(hypotheses, references), run, check)
     first = 0 if references is None else len(hypotheses)
     shape = len(hypotheses), len(hypotheses if references is None else references)
     arrays: list[dict[str, NDArray[np.float64]]] = [{} for _ in prepared.metrics]
@@ -456,16 +455,16 @@ def matrix(
         higher_is_better=recipe.higher_is_better,
         signature=notes.signature,
         counts=notes.counts,
-        hypothesis_notes=_between(notes.texts, 0, shape[0]),
-        reference_notes=_between(notes.texts, first, first + shape[1]),
+        hypothesis_notes=_select_notes(notes.texts, 0, shape[0]),
+        reference_notes=_select_notes(notes.texts, first, first + shape[1]),
         distances=tuple(name for name in components if name in recipe.distances),
     )
 
 
-def _all_pairs(hypotheses: Sequence[str], references: Sequence[str] | None) -> TextPairs:
+def _make_grid(hypotheses: Sequence[str], references: Sequence[str] | None) -> TextPairs:
     for name, texts in (("a", hypotheses), ("b", references)):
         if texts is not None and not texts:
-            msg = f"{name}: the list is empty, so there is nothing to score"
+            msg = f"{name}: the list is empty; pass at least one text"
             raise InputError(msg)
     count = len(hypotheses)
     rows = range(count)
@@ -474,8 +473,8 @@ def _all_pairs(hypotheses: Sequence[str], references: Sequence[str] | None) -> T
     return TextPairs.of(hypotheses, references, [Grid(rows, columns)], names)
 
 
-def _between(notes: SegmentNotes, start: int, stop: int) -> SegmentNotes:
-    """Notes of the texts of a side, counted from its first."""
+def _select_notes(notes: SegmentNotes, start: int, stop: int) -> SegmentNotes:
+    """Notes of texts `start` to `stop`, renumbered from 0."""
     return {
         note.name: tuple(text - start for text in notes.get(note.name, ()) if start <= text < stop)
         for note in COMMON_NOTES

@@ -1,10 +1,10 @@
-"""All three stages of a run in one call, the last of them, and an estimate of the time that a run takes.
+"""A complete run in one call, its last stage, and an estimate of its duration.
 
-The last stage makes scores with signatures of the comparisons of all segments.
+The last stage turns the comparisons of all segments into scores with signatures.
 
-A run that will take more than a minute is announced. Two parts of a run grow with the length of texts: the encoder,
-and the products of all token vectors of one text with all of another. Both are products of matrices, so the speed of
-one such product on this machine gives the time.
+A run that will take more than a minute prints an estimate. Two costs grow with the length of texts: the encoder, and
+the products of all token vectors of one text with all of another. Both are matrix products, so the estimate is based
+on the speed of one such product on this machine.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ from nlgauge.encoders.run_context import one_blas_thread, run_context
 from nlgauge.errors import InputError
 from nlgauge.vectors.cloud import Alignment, Flow
 
-#: Seconds from which a run is announced.
-_WORTH_SAYING = 60.0
+#: Runs of at least so many seconds print an estimate.
+_LONG_RUN = 60.0
 
-#: Operations a second that no processor core has today: work that is short at this speed is not timed.
+#: More operations per second than any processor core does today: work that is short at this speed needs no timing.
 _FASTEST = 3e11
 
-#: Rows of the product that is timed; some 10 ms.
+#: Rows of the timed matrix product, which takes about 10 ms.
 _TIMED_ROWS = 1024
 
 
@@ -50,60 +50,69 @@ def run_metrics(
 ) -> list[Score]:
     """Scores of every metric for every system, metric by metric in the order given.
 
-    `check_signature` is shown each metric's number and resolved recipe before anything is encoded; it may raise.
+    `check_signature` gets each metric's number and resolved recipe before anything is encoded; it may raise.
     """
     prepared = prepare(metrics, corpus, options, check_signature=check_signature)
-    say_if_long(prepared)
+    announce_if_long(prepared)
     return finish(prepared, compare(prepared))
 
 
 def finish(prepared: Prepared, comparisons: Comparisons, *, warn: bool = True) -> list[Score]:
     """Scores of every metric for every system, metric by metric in the order of the recipes.
 
-    Metrics that look at the texts of a whole system (BLEU) are computed here. `warn` is for callers that say
-    themselves what metrics had to do about a text: it is in the notes of the scores either way.
+    Metrics of the texts of a whole system (BLEU) are computed here. With `warn=False`, callers report the notes of
+    the scores themselves.
     """
     names = prepared.corpus.names
-    compared = {number: _complete(number, metric, comparisons) for number, metric in prepared.compared.items()}
+    compared = {number: _order_segments(number, metric, comparisons) for number, metric in prepared.compared.items()}
     if warn:
         warn_about_fallbacks(list(compared.values()), names)
     scores: list[list[Score]] = []
-    for number, one in enumerate(prepared.metrics):
-        if isinstance(one, PreparedTextMetric):
-            scores.append(_text_scores(one, prepared))
+    for number, prepared_metric in enumerate(prepared.metrics):
+        metric = prepared_metric.metric
+        if isinstance(prepared_metric, PreparedTextMetric):
+            scores.append(_score_texts(prepared_metric, prepared))
         else:
             own = compared[number]
-            results = one.metric.finish(own, one.state)
-            scores.append([_score(one, system, result, own[system], prepared) for system, result in results.items()])
-        for note in one.metric.notes if warn else ():
+            results = prepared_metric.metric.finish(own, prepared_metric.state)
+            scores.append(
+                [
+                    _make_score(prepared_metric, system, result, own[system], prepared)
+                    for system, result in results.items()
+                ]
+            )
+        for note in metric.notes if warn else ():
             segments = (segment for score in scores[number] for segment in score.notes.get(note.name, ()))
-            warn_about_note(note, segments, one.metric.describe_note(note), names)
+            warn_about_note(note, segments, metric.describe_note(note), names)
     return join_scores(prepared.recipes, scores)
 
 
-def _complete(number: int, one: PreparedMetric, comparisons: Comparisons) -> dict[str, list[Comparison]]:
-    """The comparisons of a metric by system, in the order of the segments."""
-    recipe = one.signature.recipe_part
+def _order_segments(number: int, prepared: PreparedMetric, comparisons: Comparisons) -> dict[str, list[Comparison]]:
+    """The comparisons of a metric by system, in the order of the segments; an error if one is missing."""
+    recipe, name = prepared.signature.recipe_part, prepared.metric.name
     if number not in comparisons.recipes:
-        msg = f"the comparisons lack metric {number} ({one.metric.name}); compare it, and join"
+        msg = f"the comparisons do not include metric {number} ({name}); compare it and join the results"
         raise InputError(msg)
     if comparisons.recipes[number] != recipe:
-        msg = f"metric {number} of the comparisons must be {recipe!r}, got {comparisons.recipes[number]!r}"
+        msg = (
+            f"the comparisons have another recipe for metric {number}: "
+            f"expected {recipe!r}, got {comparisons.recipes[number]!r}"
+        )
         raise InputError(msg)
     complete = {}
-    for system in one.corpus.systems:
-        segments = comparisons.found.get(number, {}).get(system, {})
-        missing = next((index for index in range(len(one.corpus)) if index not in segments), None)
+    for system in prepared.corpus.systems:
+        segments = comparisons.by_metric.get(number, {}).get(system, {})
+        missing = next((index for index in range(len(prepared.corpus)) if index not in segments), None)
         if missing is not None:
-            name = f"system {system!r}, " if system else ""
-            msg = f"{name}segment {missing} was not compared under {one.metric.name}; compare it, and join"
+            place = f"system {system!r}, segment {missing}" if system else f"segment {missing}"
+            msg = f"{place} is missing in the comparisons of {name}; compare it and join the results"
             raise InputError(msg)
-        complete[system] = [segments[index] for index in range(len(one.corpus))]
+        complete[system] = [segments[index] for index in range(len(prepared.corpus))]
     return complete
 
 
-def _text_scores(one: PreparedTextMetric, prepared: Prepared) -> list[Score]:
-    metric, corpus = one.metric, one.corpus
+def _score_texts(text_metric: PreparedTextMetric, prepared: Prepared) -> list[Score]:
+    metric, corpus = text_metric.metric, text_metric.corpus
     total = len(corpus) * len(corpus.systems)
     with (
         Progress(total, show=prepared.options.progress, what=f"scoring {metric.name}", unit="segment") as advance,
@@ -111,29 +120,30 @@ def _text_scores(one: PreparedTextMetric, prepared: Prepared) -> list[Score]:
         naming_documents(corpus),
     ):
         return [
-            _score(one, system, metric.score_texts(hypotheses, corpus.references), (), prepared)
+            _make_score(text_metric, system, metric.score_texts(hypotheses, corpus.references), (), prepared)
             for system, hypotheses in corpus.systems.items()
         ]
 
 
-def _score(
-    one: PreparedMetric | PreparedTextMetric,
+def _make_score(
+    prepared_metric: PreparedMetric | PreparedTextMetric,
     system: str,
     result: SystemResult,
     comparisons: Sequence[Comparison],
     prepared: Prepared,
 ) -> Score:
     """A system's score with its notes and its signature."""
-    metric, best = one.metric, result.best_reference
+    metric, best = prepared_metric.metric, result.best_reference
     notes = order_notes(
         {
-            **one.notes[system],
+            **prepared_metric.notes[system],
             "zero_weight": [index for index, comparison in enumerate(comparisons) if comparison.zero_weight],
             "unconverged": [index for index, comparison in enumerate(comparisons) if comparison.unconverged],
             **result.notes,
         }
     )
-    own = one.run_fields[system] if isinstance(one, PreparedMetric) else {}
+    own = prepared_metric.run_fields[system] if isinstance(prepared_metric, PreparedMetric) else {}
+    signature = Signature(metric.name, prepared_metric.signature.recipe, {**run_fields(notes), **own, **result.run})
     alignments: tuple[Alignment | Flow | None, ...] | None = None
     if prepared.options.alignments and comparisons and best is not None:
         alignments = tuple(c.alignments[best[index]] if c.alignments else None for index, c in enumerate(comparisons))
@@ -143,7 +153,7 @@ def _score(
         segments=result.segments,
         main=metric.main,
         higher_is_better=metric.higher_is_better,
-        signature=Signature(metric.name, one.signature.recipe, {**run_fields(notes), **own, **result.run}),
+        signature=signature,
         notes=notes,
         best_reference=best,
         alignments=alignments,
@@ -155,37 +165,37 @@ def _score(
 
 
 class Work(NamedTuple):
-    """What a run has to do."""
+    """The work of a run."""
 
     tokens: int = 0
-    """Tokens to encode; those of overlapping windows count each time."""
+    """Tokens to encode; tokens in overlapping windows count each time."""
     pairs: int = 0
-    """Pairs of tokens to compare."""
+    """Token pairs to compare."""
     operations: float = 0.0
-    """Additions and multiplications behind both."""
+    """Additions and multiplications for both."""
 
 
 def expected_work(prepared: Prepared) -> Work:
-    """What `compare` will encode and compare."""
-    parts = [_work_of_group(group, prepared) for group in prepared.groups]
+    """The work that `compare` will do."""
+    parts = [_estimate_group(group, prepared) for group in prepared.groups]
     return Work(*(sum(column) for column in zip(*parts, strict=True))) if parts else Work()
 
 
-def say_if_long(prepared: Prepared) -> None:
-    """Print an estimate to stderr where a run will take more than a minute and the caller wants to see progress."""
+def announce_if_long(prepared: Prepared) -> None:
+    """Print an estimate to stderr if a run will take more than a minute and progress is shown."""
     if not prepared.options.progress:
         return
     work = expected_work(prepared)
     threads = prepared.options.threads or default_threads()
-    if work.operations / (_FASTEST * threads) < _WORTH_SAYING / 10 or sys.stderr is None:
+    if work.operations / (_FASTEST * threads) < _LONG_RUN / 10 or sys.stderr is None:
         return
-    seconds = work.operations / (_operations_per_second() * threads)
-    if seconds >= _WORTH_SAYING:
-        what = f"{work.tokens:,} tokens to encode, {work.pairs:,} pairs of tokens to compare"
-        print(f"nlgauge: expect at least {_in_words(seconds)}: {what}", file=sys.stderr, flush=True)
+    seconds = work.operations / (_measure_speed() * threads)
+    if seconds >= _LONG_RUN:
+        what = f"{work.tokens:,} tokens to encode, {work.pairs:,} token pairs to compare"
+        print(f"nlgauge: this will take at least {_format_duration(seconds)}: {what}", file=sys.stderr, flush=True)
 
 
-def _work_of_group(group: EncodingGroup, prepared: Prepared) -> Work:
+def _estimate_group(group: EncodingGroup, prepared: Prepared) -> Work:
     members = list(group.metrics.values())
     tokens, encoder, width = members[0].tokenized.tokens, group.encoder, group.encoder.hidden_size
     texts = [tokens[text] for text in distinct_texts(members, prepared.segments)]
@@ -199,26 +209,27 @@ def _work_of_group(group: EncodingGroup, prepared: Prepared) -> Work:
         for reference in member.corpus.references[index]
     )
     operations = 2.0 * pairs * width
-    if not encoder.engine.startswith("torch") or prepared.options.device == "cpu":  # of others nothing is known
-        # A transformer whose inner layer is four times as wide, with attention of all tokens to all.
+    if not encoder.engine.startswith("torch") or prepared.options.device == "cpu":  # the speed of a GPU is unknown
+        # A transformer with a feed-forward layer four times as wide, and full attention.
         operations += sum(length * layers * (24 * width * width + 4 * length * width) for length in lengths)
     return Work(sum(lengths), pairs, operations)
 
 
-def _operations_per_second() -> float:
-    """Of one thread, in a product of matrices."""
+def _measure_speed() -> float:
+    """Operations per second of one thread in a matrix product."""
     x = np.ones((_TIMED_ROWS, 384), dtype=np.float32)
     y = x.copy()
     times = []
     with one_blas_thread:
-        for _ in range(4):  # the first one also wakes the library up
+        for _ in range(4):  # the first one includes the start-up of the library
             start = time.perf_counter()
             x @ y.T
             times.append(time.perf_counter() - start)
     return float(2 * x.shape[0] * y.shape[0] * x.shape[1] / sorted(times)[1])
 
 
-def _in_words(seconds: float) -> str:
+def _format_duration(seconds: float) -> str:
+    """Minutes or hours in words."""
     minutes = round(seconds / 60)
     if minutes < 100:
         return "a minute" if minutes <= 1 else f"{minutes} minutes"

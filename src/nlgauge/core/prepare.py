@@ -1,15 +1,15 @@
-"""The first stage of a run: everything that is known before the first text is encoded.
+"""The first stage of a run: everything that happens before the first text is encoded.
 
     prepared = prepare(recipes, corpus, options)       models, tokens, idf tables, the recipe part of each signature
     comparisons = compare(prepared, segments)          any range of segments, anywhere, in any order
     scores = finish(prepared, comparisons)             segment scores, system scores, signatures
 
-Metrics with one `EncodingSpec` (model, lower case, longest text, windows, space) share tokens and vectors: they are a
-group. What is prepared is frozen and read by any number of threads; a text is checked and tokenised once per group.
+Metrics with the same `EncodingSpec` (model, lower case, longest text, windows, space) form a group that shares tokens
+and vectors. A text is checked and tokenised once per group. The result is frozen, so any number of threads can read
+it.
 
-Texts of unknown tokens only are refused, or scored as if they were empty. To a model all such texts look alike ([UNK]
-[UNK]), so that two unrelated ones would be a perfect match. Two equal texts are one, whatever their tokens, and are
-scored like any other pair.
+Texts of unknown tokens only are refused, or treated as empty. A model cannot distinguish such texts ([UNK] [UNK]), so
+two unrelated ones would be a perfect match. Two equal texts are scored like any other pair, whatever their tokens.
 """
 
 from __future__ import annotations
@@ -46,26 +46,26 @@ from nlgauge.text.languages import count_scripts
 
 AnyVectorMetric: TypeAlias = VectorMetric[Any]
 
-#: Is shown a metric's number and resolved recipe; may raise.
+#: Gets a metric's number and resolved recipe; may raise.
 SignatureCheck: TypeAlias = Callable[[int, Signature], None]
 
 
 @dataclass(frozen=True, eq=False)
 class PreparedMetric:
-    """A metric of vectors with all that it needs to compare texts."""
+    """A metric of vectors with everything that it needs to compare texts."""
 
     metric: AnyVectorMetric
     tokenized: TokenizedCorpus
-    """As the metric sees it: with references, or with sources in their place."""
+    """The corpus with references, or with sources instead."""
     state: State
     notes: Mapping[str, SegmentNotes]
     """By system."""
     signature: Signature
     """The recipe part: the same for all systems."""
     run_fields: Mapping[str, Mapping[str, str]]
-    """By system: what its own tables add to the run part of its signature."""
+    """Fields that a system's own idf table adds to the run part of its signature, by system."""
     zero_unknown: bool
-    """Whether there are texts of nothing but unknown tokens, which are scored as if they were empty."""
+    """Whether there are texts of unknown tokens only, which are treated as empty."""
 
     @cached_property
     def corpus(self) -> Corpus:
@@ -85,7 +85,7 @@ class PreparedTextMetric:
 
 @dataclass(frozen=True, eq=False)
 class EncodingGroup:
-    """Metrics, by number, whose texts become tokens and vectors alike."""
+    """Metrics by number that share tokens and vectors."""
 
     encoder: Encoder
     metrics: Mapping[int, PreparedMetric]
@@ -98,9 +98,9 @@ class Prepared:
     corpus: Corpus
     options: RunOptions
     recipes: tuple[PreparedRecipe, ...]
-    """Those that were asked for."""
+    """The recipes of the call."""
     metrics: tuple[PreparedMetric | PreparedTextMetric, ...]
-    """Those that compare texts for the recipes; a metric's number is its place here."""
+    """The metrics that compare texts for the recipes; a metric's number is its index here."""
     groups: tuple[EncodingGroup, ...]
 
     def __len__(self) -> int:
@@ -113,7 +113,7 @@ class Prepared:
 
     @cached_property
     def compared(self) -> dict[int, PreparedMetric]:
-        """Metrics that compare segment by segment, by number; the others look at the texts of a whole system."""
+        """Metrics that compare segment by segment, by number; the others score the texts of a whole system."""
         return {number: metric for number, metric in enumerate(self.metrics) if isinstance(metric, PreparedMetric)}
 
 
@@ -127,19 +127,19 @@ def prepare(
 ) -> Prepared:
     """Load, tokenise, count and check; nothing is encoded.
 
-    `check_signature` is shown the number and the signature of each recipe; it may raise. `warn` is for callers that
-    say themselves what had to be decided about texts: it is in the notes of the scores either way.
+    `check_signature` gets the number and the signature of each recipe; it may raise. With `warn=False`, callers
+    report the notes of the scores themselves.
     """
     metrics = [as_asked(metric, options) for metric in expand(recipes)]
     specs: dict[EncodingSpec, dict[int, AnyVectorMetric]] = {}
     for number, metric in enumerate(metrics):
         if isinstance(metric, VectorMetric):
             specs.setdefault(metric.encoding, {})[number] = metric
-            corpus.compared_with(metric.against, metric=metric.name)  # complains before a model is loaded
+            corpus.compared_with(metric.against, metric=metric.name)  # fails before a model is loaded
     check_annotated_languages(metrics)
     if warn:
         warn_about_languages(metrics)
-    # Texts first, because a package that is missing shows there before a model is loaded.
+    # Metrics of texts first, because a missing package shows there before a model is loaded.
     texts = {number: metric for number, metric in enumerate(metrics) if isinstance(metric, TextMetric)}
     prepared: dict[int, PreparedMetric | PreparedTextMetric] = {}
     prepared |= _prepare_texts(texts, corpus, options, warn=warn)
@@ -148,20 +148,20 @@ def prepare(
         prepared |= group.metrics
     ready = tuple(prepared[number] for number in range(len(metrics)))
     common = {"nlgauge": __version__, "sig": GRAMMAR}
-    asked = prepare_joins(recipes, [metric.signature for metric in ready], common=common)
+    prepared_recipes = prepare_joins(recipes, [metric.signature for metric in ready], common=common)
     if check_signature is not None:
-        for number, recipe in enumerate(asked):
+        for number, recipe in enumerate(prepared_recipes):
             check_signature(number, recipe.signature)
-    return Prepared(corpus, options, asked, ready, tuple(groups))
+    return Prepared(corpus, options, prepared_recipes, ready, tuple(groups))
 
 
 def as_asked(metric: Metric, options: RunOptions) -> Metric:
-    """The recipe, with windows where the run asks for them in every recipe."""
+    """The recipe, with windows if the run has `long="windows"`."""
     return metric.in_windows() if options.long == "windows" and isinstance(metric, VectorMetric) else metric
 
 
 def segment_texts(corpora: Sequence[Corpus], index: int) -> list[str]:
-    """All texts of a segment in all views of one corpus: the systems' outputs, then what each view compares with."""
+    """All texts of a segment in all views of a corpus: outputs, then the references or sources of each view."""
     outputs = [hypotheses[index] for hypotheses in corpora[0].systems.values()]
     return outputs + [text for corpus in corpora for text in corpus.references[index]]
 
@@ -169,16 +169,17 @@ def segment_texts(corpora: Sequence[Corpus], index: int) -> list[str]:
 def _prepare_texts(
     metrics: Mapping[int, TextMetric], corpus: Corpus, options: RunOptions, *, warn: bool
 ) -> dict[int, PreparedTextMetric]:
-    """Metrics without a model, all with the same notes."""
+    """Prepare metrics without a model, which share their notes."""
     notes = check_texts(corpus, empty=options.empty) if metrics else {}
     if warn:
         warn_about_empty(notes, corpus.names)
     prepared = {}
     for number, metric in metrics.items():
-        alone = metric.against == "nothing"
-        view = corpus if alone else corpus.compared_with("refs", metric=metric.name, choice=False)
-        about = {"refs": "none" if alone else view.reference_count, "nlgauge": __version__, "sig": GRAMMAR}
-        signature = Signature(metric.name, metric.describe_texts() | about)
+        hypotheses_only = metric.against == "nothing"
+        view = corpus if hypotheses_only else corpus.compared_with("refs", metric=metric.name, choice=False)
+        refs = "none" if hypotheses_only else view.reference_count
+        fields = metric.describe_texts() | {"refs": refs, "nlgauge": __version__, "sig": GRAMMAR}
+        signature = Signature(metric.name, fields)
         prepared[number] = PreparedTextMetric(metric, view, notes, signature)
         if warn:
             warn_about_text_language(metric, view)
@@ -188,7 +189,7 @@ def _prepare_texts(
 def _prepare_group(
     spec: EncodingSpec, metrics: Mapping[int, AnyVectorMetric], corpus: Corpus, options: RunOptions, *, warn: bool
 ) -> EncodingGroup:
-    """Metrics that share an encoding."""
+    """Prepare metrics that share an encoding."""
     try:
         encoder = load_encoder(spec.model, **options.loading)
     except ModelNotFoundError as error:
@@ -197,7 +198,7 @@ def _prepare_group(
     views = _tokenise(list(metrics.values()), texts, encoder, spec)
     unknown = {against: view.corpus.unknown_only(view.tokens) for against, view in views.items()}
     for metric in metrics.values():
-        if metric.unknown == "error" and metric.reads_with(encoder):
+        if metric.unknown == "error" and metric.uses_tokens_of(encoder):
             _refuse_unknown(unknown[metric.against], encoder.model, corpus.names)
     notes = {}
     for against, view in views.items():
@@ -211,21 +212,21 @@ def _prepare_group(
         )
         for number, metric in metrics.items()
     }
-    for one in prepared.values():
-        one.metric.check_recipe(one.signature.recipe, one.state)
+    for prepared_metric in prepared.values():
+        prepared_metric.metric.check_recipe(prepared_metric.signature.recipe, prepared_metric.state)
     return EncodingGroup(encoder, prepared)
 
 
 def _tokenise(
     metrics: Sequence[AnyVectorMetric], corpus: Corpus, encoder: Encoder, spec: EncodingSpec
 ) -> dict[str, TokenizedCorpus]:
-    """The corpus as the metrics see it, by what they compare with; each text is tokenised once."""
+    """The tokenised corpus by `against` of the metrics; each text is tokenised once."""
     views = {metric.against: corpus.compared_with(metric.against, metric=metric.name) for metric in metrics}
     texts = dict.fromkeys(text for index in range(len(corpus)) for text in segment_texts([*views.values()], index))
     for against in {metric.against: None for metric in metrics if metric.counts_idf}:
         texts |= dict.fromkeys(text for document in views[against].idf_documents.values() for text in document)
     if any(metric.unknown == "zero" for metric in metrics):
-        texts[""] = None  # stands in for texts that are counted as empty
+        texts[""] = None  # stands in for texts that are treated as empty
     tokenizer = encoder.tokenizer.with_prefix_space(spec.prefix_space, model=encoder.model)
     limit = _longest_text(encoder, spec.max_tokens)
     windows = spec.reading.windows(tokenizer, limit=limit, model=encoder.model)
@@ -234,17 +235,17 @@ def _tokenise(
     else:
         tokens = [text.in_windows(windows) for text in tokenizer.encode(list(texts), whole=True)]
     by_text = dict(zip(texts, tokens, strict=True))
-    known = {} if corpus.whole is None else corpus.whole.counted
+    counted = {} if corpus.whole is None else corpus.whole.counted
     return {
         against: TokenizedCorpus(
-            view, encoder, tokenizer, by_text, limit, windows, memo=dict(known.get((spec, against), {}))
+            view, encoder, tokenizer, by_text, limit, windows, memo=dict(counted.get((spec, against), {}))
         )
         for against, view in views.items()
     }
 
 
 def _longest_text(encoder: Encoder, max_tokens: int | None) -> int:
-    """Longest text in tokens: the model's limit, or less where the recipe says so."""
+    """Longest text in tokens: the model's limit, or `max_tokens` of the recipe."""
     most = encoder.tokenizer.limit
     if max_tokens is None:
         return most
@@ -263,14 +264,14 @@ def _prepare_metric(
     *,
     has_unknown: bool,
 ) -> PreparedMetric:
-    """A metric with its tables and files for these texts, and the recipe part of its signature."""
+    """Prepare a metric: its tables and files for these texts, and the recipe part of its signature."""
     if metric.group > 1 and any(len(texts) != 1 for texts in view.corpus.references):
-        msg = f"{metric.transforms} is defined for one reference, or source, per segment, got several references"
+        msg = f"transforms={metric.transforms!r} needs exactly one reference (or source) per segment"
         raise RecipeError(msg)
     state = metric.prepare(view, options)
     signature = Signature(metric.name, _recipe_fields(metric, view, state))
     own = {system: state.idf.run_fields(system) for system in view.corpus.systems}
-    zero_unknown = has_unknown and metric.unknown == "zero" and metric.reads_with(view.encoder)
+    zero_unknown = has_unknown and metric.unknown == "zero" and metric.uses_tokens_of(view.encoder)
     return PreparedMetric(metric, view, state, notes, signature, own, zero_unknown)
 
 
@@ -291,7 +292,7 @@ def _recipe_fields(metric: AnyVectorMetric, view: TokenizedCorpus, state: State)
 
 
 def _refuse_unknown(unknown: Mapping[tuple[str, int], Sequence[str]], model: str, names: TextNames) -> None:
-    """An error that names all places of texts of nothing but unknown tokens, where there are any."""
+    """Refuse texts of unknown tokens only, and name their places."""
     if not unknown:
         return
     places = [names.place(system, index) for system, index in unknown]
@@ -301,8 +302,8 @@ def _refuse_unknown(unknown: Mapping[tuple[str, int], Sequence[str]], model: str
     scripts = list(dict.fromkeys(script for text in texts for script in list(count_scripts(text))[:1]))
     written = f" ({', '.join(scripts)} script)" if scripts else ""
     msg = (
-        f"{listed}: a text holds nothing but tokens that model {model!r} does not know{written}, and all such "
-        f"texts look alike to it; {offer_multilingual(scripts, model=model)}, or score these pairs 0 "
-        "(unknown='zero') or as they are (unknown='score')"
+        f"{listed}: all tokens of a text are unknown to model {model!r}{written}, so its score is meaningless; "
+        f"{offer_multilingual(scripts, model=model)}, or score these pairs 0 (unknown='zero') "
+        "or normally (unknown='score')"
     )
     raise UnknownTextError(msg)

@@ -1,8 +1,8 @@
-"""`nlgauge.rank`: of several candidates for each segment, which is best?
+"""`nlgauge.rank`: choose the best of several candidates for each segment.
 
-Against references or sources that is the candidate with the best score (best of n). Without them it is the one that
-is nearest to all the others: each candidate's mean score with the others in the place of references (minimum Bayes
-risk, Kumar and Byrne, NAACL 2004; with neural metrics Freitag et al., TACL 2022).
+With references or sources, it is the candidate with the best score (best of n). Without them, it is the candidate
+closest to all others, that is, with the best mean score against the other candidates as references (minimum Bayes
+risk: Kumar and Byrne, NAACL 2004; with neural metrics: Freitag et al., TACL 2022).
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 class RankedSegment(NamedTuple):
-    """Candidates of a segment in their order."""
+    """The ranked candidates of a segment."""
 
     segment: int
     best: int
@@ -46,40 +46,40 @@ class RankedSegment(NamedTuple):
     chosen: str
     """The best candidate."""
     order: tuple[int, ...]
-    """Numbers of the candidates, the best first; of equals the one that was given first."""
+    """Numbers of the candidates, best first; ties in the given order."""
     utilities: tuple[float, ...]
     """By candidate, its mean score against the others, or its score against the references.
 
-    nan for a candidate that has no others.
+    nan for a single candidate without references.
     """
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Ranking(Result):
-    """Candidates of each segment, in the order of their utility."""
+    """Candidates of each segment, ordered by utility."""
 
     format = "nlgauge-ranking-1"
 
     metric: str
     main: str
     higher_is_better: bool
-    """Of the metric; a distance is better when it is lower, and so is its mean."""
+    """As for the metric; for a distance, lower utilities are better."""
     against: str
     """What candidates were compared with: candidates, references or sources."""
     signature: Signature
-    """Of the scores behind the utilities; its counts are of pairs."""
+    """The signature of the scores; its counts are of pairs."""
     counts: Mapping[str, int]
     segments: tuple[RankedSegment, ...]
     candidates: tuple[tuple[str, ...], ...]
     systems: tuple[str, ...] | None = None
-    """Names of the candidates, where the same systems made those of every segment."""
+    """Names of the candidates, if they come from the same systems in every segment."""
 
     def __len__(self) -> int:
         return len(self.candidates)
 
     @property
     def orders(self) -> list[list[int]]:
-        """By segment, the numbers of the candidates, the best first."""
+        """By segment, the numbers of the candidates, best first."""
         return [list(row.order) for row in self.segments]
 
     @property
@@ -98,39 +98,39 @@ class Ranking(Result):
         return [row.chosen for row in self.segments]
 
     def render(self, form: str = "text", *, decimals: int | None = None) -> str:
-        """As text the best candidate of each segment, a line each and nothing else, so that it can be piped."""
+        """Render the ranking; as text, only the best candidate of each segment, one per line."""
         if form != "text":
             return super().render(form, decimals=decimals)
         check_lines(self.candidates)
         return "".join(f"{text}\n" for text in self.chosen)
 
     def tables(self, form: str = "text") -> list[Table]:
-        """A row per candidate, the best of a segment first; for people with its text, for programs with signature."""
-        people = form in ("markdown", "html", "latex")
+        """A row per candidate, best first; formats for reading have its text, data formats the signature."""
+        for_reading = form in ("markdown", "html", "latex")
         better = "higher" if self.higher_is_better else "lower"
-        named = [] if self.systems is None else ["system"]
+        name_columns = [] if self.systems is None else ["system"]
         rows: list[list[Cell]] = []
         for row in self.segments:
             for rank, candidate in enumerate(row.order, start=1):
                 value = row.utilities[candidate]
                 utility: Cell = None if math.isnan(value) else value
                 names: list[Cell] = [] if self.systems is None else [self.systems[candidate]]
-                if people:
+                if for_reading:
                     text = self.candidates[row.segment][candidate]
                     mark = Marked(value) if rank == 1 and utility is not None else utility
                     rows.append([row.segment, rank, candidate, *names, text, mark])
                 else:
                     fixed: list[Cell] = [self.metric, better, self.against, row.segment, rank, candidate]
                     rows.append([*fixed, *names, utility, str(self.signature)])
-        if not people:
-            columns = ["metric", "better", "against", "segment", "rank", "candidate", *named, "utility", "signature"]
-            return [Table(columns, rows)]
-        columns = ["segment", "rank", "candidate", *named, "text", "utility"]
+        if not for_reading:
+            fixed_columns = ["metric", "better", "against", "segment", "rank", "candidate"]
+            return [Table([*fixed_columns, *name_columns, "utility", "signature"], rows)]
+        columns = ["segment", "rank", "candidate", *name_columns, "text", "utility"]
         caption = f"{self.metric} against {self.against}: {better} is better, the best of a segment in bold"
         return [Table(columns, rows, caption, [f"signature: {format_signature(self.signature)}"])]
 
     def flat_columns(self) -> dict[str, Any]:
-        """A row per candidate, the best of a segment first."""
+        """A row per candidate, best first."""
         rows = [(row, rank, number) for row in self.segments for rank, number in enumerate(row.order, start=1)]
         columns: dict[str, Any] = {
             "segment": [row.segment for row, _, _ in rows],
@@ -150,18 +150,18 @@ class Ranking(Result):
 
 
 def check_lines(candidates: Sequence[Sequence[str]]) -> None:
-    """Refuse candidates that would not be one line each."""
+    """Refuse candidates that contain a line break."""
     for segment, group in enumerate(candidates):
         for number, text in enumerate(group):
             if "\n" in text:
                 msg = (
-                    f"segment {segment}, candidate {number}: there is a line end in it, and the text format has a "
+                    f"segment {segment}, candidate {number} contains a line break, but the text format has one "
                     "line per segment; use the format json"
                 )
                 raise InputError(msg)
 
 
-def _ranking(
+def _make_ranking(
     recipe: Metric,
     against: str,
     signature: Signature,
@@ -180,13 +180,13 @@ def _ranking(
 
 
 def count_pairs(candidates: Sequence[Sequence[str]], refs: References | None = None, sources: object = None) -> int:
-    """Pairs of texts that `rank` compares."""
-    alone = refs is None and sources is None
-    others = [len(group) - 1 if alone else 1 for group in candidates]
+    """Number of text pairs that `rank` compares."""
+    by_each_other = refs is None and sources is None
+    others = [len(group) - 1 if by_each_other else 1 for group in candidates]
     for segment, group in enumerate(refs or ()):
         if segment < len(others) and not isinstance(group, str):
             others[segment] = len(list(group))
-    return sum(len(group) * most for group, most in zip(candidates, others, strict=True))
+    return sum(len(group) * count for group, count in zip(candidates, others, strict=True))
 
 
 def rank(
@@ -197,22 +197,20 @@ def rank(
     sources: Iterable[str] | None = None,
     **options: Unpack[PairKeywords],
 ) -> Ranking:
-    """Order the candidates of each segment, the best first.
+    """Rank the candidates of each segment, best first.
 
-    Without `refs` and `sources` the utility of a candidate is its mean score (main component) with each other
-    candidate of the segment as the reference: minimum Bayes risk. A candidate is no reference of itself, but of
-    another that says the same. With them it is the candidate's score. Of equal utilities the candidate that was given
-    first wins.
+    With `refs` or `sources`, the utility of a candidate is its score (main component). Without them, it is the mean
+    score with each other candidate of the segment as the reference (minimum Bayes risk). A candidate is not its own
+    reference, but an equal candidate is. Of equal utilities, the first candidate wins.
 
-    Each text is encoded once for all segments. Idf that is counted on the texts at hand counts every candidate (and
-    every reference) once.
+    Each text is encoded once for all segments. Idf is counted on every candidate (and every reference) once.
 
     Args:
         candidates: By segment, texts to choose from; their number may vary.
         refs: By segment, a reference or a list of them, for a metric that compares with references.
-        metric: As `nlgauge.score` has it. Default: BERTScore.
-        sources: By segment, what was translated, for a metric that compares with it.
-        options: As `nlgauge.score` has them, but for `alignments`.
+        metric: As in `nlgauge.score`. Default: BERTScore.
+        sources: By segment, the source text, for a metric that compares with the source.
+        options: As in `nlgauge.score`, except `alignments`.
 
     >>> rank([["It rains.", "A cat sat.", "The cat sat."]]).chosen
     ['The cat sat.']
@@ -220,39 +218,39 @@ def rank(
     recipes, run, check = resolved_call(one_metric(metric, function="rank"), options)
     groups = checked_candidates(candidates)
     if refs is None and sources is None:
-        return _by_each_other(recipes[0], groups, run, check)
-    return _by_references(recipes[0], groups, refs, sources, run, check)
+        return _rank_by_each_other(recipes[0], groups, run, check)
+    return _rank_by_references(recipes[0], groups, refs, sources, run, check)
 
 
 def checked_candidates(candidates: Iterable[Iterable[str]]) -> tuple[tuple[str, ...], ...]:
-    """Candidates by segment, of which each has at least one."""
+    """Check candidates by segment; each segment needs at least one."""
     groups = checked_list(candidates, "candidates", "a list with a list of candidates per segment")
     if not groups:
-        msg = "candidates: the list is empty, so there is nothing to rank"
+        msg = "candidates: the list is empty; pass at least one segment"
         raise InputError(msg)
-    found = []
+    checked = []
     for segment, group in enumerate(groups):
-        found.append(tuple(checked_texts(group, f"candidates[{segment}]")))
-        if not found[-1]:
+        checked.append(tuple(checked_texts(group, f"candidates[{segment}]")))
+        if not checked[-1]:
             msg = f"candidates[{segment}]: the list is empty; a segment needs at least one candidate"
             raise InputError(msg)
-    return tuple(found)
+    return tuple(checked)
 
 
-def _by_each_other(
+def _rank_by_each_other(
     recipe: Metric, groups: tuple[tuple[str, ...], ...], run: RunOptions, check: SignatureCheck
 ) -> Ranking:
     texts = [text for group in groups for text in group]
     ends = list(accumulate(map(len, groups)))
     spans = [range(end - len(group), end) for end, group in zip(ends, groups, strict=True)]
     grids = [Grid(span, span, others=True) for span in spans]
-    pairs = TextPairs.of(texts, None, grids, _names(groups)._replace(unit="text"))
+    pairs = TextPairs.of(texts, None, grids, _name_candidates(groups)._replace(unit="text"))
     prepared = prepare_pairs(recipe, pairs, run, check)
     utilities = [np.full(len(texts), np.nan) for _ in prepared.metrics]
     partial: dict[tuple[int, int], NDArray[np.float64]] = {}
 
     def add_scores(number: int, block: Block, scores: Mapping[str, NDArray[np.float64]]) -> None:
-        """Keep scores of candidates against each other until all of a segment are there."""
+        """Collect scores of candidates against each other until a segment is complete."""
         span = spans[block.grid]
         own = partial.setdefault((number, block.grid), np.full((len(span), len(span)), np.nan))
         rows, columns = ([place.number - span.start for place in places] for places in (block.rows, block.columns))
@@ -265,22 +263,22 @@ def _by_each_other(
         utilities[number][span.start : span.stop] = _mean_of_others(partial.pop((number, segment)))
 
     notes = compare_pairs(prepared, add_scores)
-    for number, segment in list(partial):  # those with a score that is not a number
+    for number, segment in list(partial):  # segments with a nan score
         add_utilities(number, segment)
-    # Standardising is linear, so that members may be joined before or after a mean.
+    # Standardising is linear, so members can be joined before or after the mean.
     joined = prepared.recipes[0].join_values(utilities).get(recipe.main, utilities[0])
     by_segment = np.split(joined, ends[:-1])
-    return _ranking(recipe, "candidates", notes.signature, notes.counts, groups, by_segment)
+    return _make_ranking(recipe, "candidates", notes.signature, notes.counts, groups, by_segment)
 
 
-def _names(groups: Sequence[Sequence[str]]) -> TextNames:
-    """How messages call the candidates of all segments in one list."""
-    places = [(segment, at) for segment, group in enumerate(groups) for at in range(len(group))]
+def _name_candidates(groups: Sequence[Sequence[str]]) -> TextNames:
+    """Names in messages of the candidates of all segments, in one list."""
+    places = [(segment, index) for segment, group in enumerate(groups) for index in range(len(group))]
     return TextNames("candidate", lambda number: "candidates[{}][{}]".format(*places[number]))
 
 
 def _mean_of_others(scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Means of rows without the diagonal, by exact sums: candidates that say the same get the same bits."""
+    """Means of rows without the diagonal, by exact sums, so equal candidates get the same bits."""
     count = len(scores)
     if count < 2:
         return np.full(count, np.nan)
@@ -288,7 +286,7 @@ def _mean_of_others(scores: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.array([math.fsum(row) / (count - 1) for row in others.tolist()])
 
 
-def _by_references(
+def _rank_by_references(
     recipe: Metric,
     groups: tuple[tuple[str, ...], ...],
     refs: References | None,
@@ -297,25 +295,28 @@ def _by_references(
     check: SignatureCheck,
 ) -> Ranking:
     if run.alignments:
-        msg = "alignments are not kept for candidates; leave alignments= out, and give a pair to nlgauge.score"
+        msg = (
+            "alignments are not available for candidates; leave alignments= out, or score one pair with nlgauge.score"
+        )
         raise RecipeError(msg)
     members = recipe.base_metrics
-    against = "source" if any(getattr(one, "against", "refs") == "source" for one in members) else "refs"
-    for one in members:
-        if isinstance(one, VectorMetric) and one.against == "source" and one.counts_idf:
-            msg = f"idf={one.idf_choice!r} is not counted on sources of candidates; use idf='none' or idf=FILE"
+    against = "source" if any(getattr(member, "against", "refs") == "source" for member in members) else "refs"
+    for member in members:
+        if isinstance(member, VectorMetric) and member.against == "source" and member.counts_idf:
+            choice = member.idf_choice
+            msg = f"idf={choice!r} cannot be counted on the sources of candidates; use idf='none' or idf=FILE"
             raise RecipeError(msg)
-    checked = make_corpus({"": [group[0] for group in groups]}, refs, sources=sources)
-    where = [segment for segment, group in enumerate(groups) for _ in group]
+    first_candidates = make_corpus({"": [group[0] for group in groups]}, refs, sources=sources)
+    segment_of = [segment for segment, group in enumerate(groups) for _ in group]
     corpus = replace(
-        checked.take(where),
+        first_candidates.take(segment_of),
         systems={"": [text for group in groups for text in group]},
         # Each reference is a document once, however many candidates there are.
-        idf_documents={None: [text for group in checked.references for text in group]},
-        names=_names(groups),
+        idf_documents={None: [text for group in first_candidates.references for text in group]},
+        names=_name_candidates(groups),
     )
-    (found,) = run_metrics([recipe], corpus, run, check_signature=check)
+    (score,) = run_metrics([recipe], corpus, run, check_signature=check)
     ends = list(accumulate(map(len, groups)))
-    utilities = np.split(found.segments[found.main], ends[:-1])
+    utilities = np.split(score.segments[score.main], ends[:-1])
     other_side = "sources" if against == "source" else "references"
-    return _ranking(recipe, other_side, found.signature, found.counts, groups, utilities)
+    return _make_ranking(recipe, other_side, score.signature, score.counts, groups, utilities)

@@ -1,12 +1,12 @@
-"""Files and models that an option names: what they are, how they are loaded, and their digest in a signature.
+"""Files and models named by options: how they are loaded, and their digest in a signature.
 
     idf=corpus.idf     -> idf:file[1f0c2e5a9b77]          stopwords=spacy-en -> stopwords:spacy-en[7cc4e04e0b0d]
     sentence=muse      -> sentence:muse[90b7d4d2b0d5]     transforms=clp.npz -> transforms:clp[ab12cd34ef56]
 
-A signature cannot hold a file, so it holds its digest; whoever asks for the same score says where the file is.
+A signature has the digest of a file. To reproduce a score, its path must be given again.
 
-Models of whole texts (sentence vectors, fluency by a language model) read the distinct texts of a window at once.
-What they found is kept with the encoded tokens of a text.
+Models of whole texts (sentence vectors, fluency by a language model) process the distinct texts of a window at once.
+Their results are stored with the encoded tokens of a text.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ __all__ = [
 
 @dataclass(frozen=True, eq=False)
 class LoadContext:
-    """What is known when the files and models of a recipe are loaded."""
+    """The context in which the files and models of a recipe are loaded."""
 
     metric: VectorMetric[Any]
     corpus: TokenizedCorpus
@@ -61,28 +61,28 @@ class LoadContext:
 
 
 class Loaded(NamedTuple):
-    """What an option's value stands for, and how a signature says it."""
+    """The loaded value of an option, and its label in a signature."""
 
     label: str
     content: Any
     engine: str = ""
-    """What computes with it, and in which version, where it is a model; `NAME_engine` in the signature."""
+    """For a model, its engine with the version; `NAME_engine` in the signature."""
 
 
 class Resource(Kind):
-    """A file or a model, or a word that stands for one."""
+    """A file or a model, or a word for one."""
 
     has_engine: ClassVar[bool] = False
-    """Whether it is a model that an engine computes with."""
+    """Whether it is a model that runs in an engine."""
 
     def __init__(self, *words: str, file: str = "") -> None:
         self.words = words
         self.file = file
-        """What kind of file is taken beside the words, and what makes one."""
+        """Description of the accepted files, and the command that makes one."""
 
     @property
     def values(self) -> str:
-        """The words, and the file."""
+        """The accepted words and files."""
         return joined_by_or([*self.words, *([self.file] if self.file else [])])
 
     def check(self, value: Any) -> str:
@@ -93,31 +93,31 @@ class Resource(Kind):
         return text
 
     def read(self, name: str, text: str) -> dict[str, str]:
-        """Without the digest; `file` where the signature knows a file by its digest only."""
+        """The value without the digest; `file` if the signature has only a file's digest."""
         return {name: text.partition("[")[0]}
 
     @abstractmethod
     def load(self, value: str, context: LoadContext) -> Loaded:
-        """What the value stands for, checked to fit the run."""
+        """Load the value and check that it fits the run."""
 
 
 class IdfChoice(Resource):
-    """Which idf tables weigh tokens."""
+    """The idf tables that weight tokens."""
 
     def load(self, value: str, context: LoadContext) -> Loaded:
-        """Counted on the corpus, or read."""
+        """Count the tables on the corpus, or read them."""
         tables = idf_tables(value, context.corpus)
         return Loaded(tables.label, tables)
 
 
 def idf_option(default: Any) -> Any:
-    """The option of metrics that weigh tokens by inverse document frequency."""
+    """The option for idf weights of tokens."""
     kind = IdfChoice("none", "refs", "both", file="a file made by 'nlgauge build idf'")
-    return option(default, kind, help="inverse document frequency as weight of tokens; both: each side's own")
+    return option(default, kind, help="idf weights of tokens; both: hypotheses and references by their own counts")
 
 
 class StopwordList(Resource):
-    """Words that are left out."""
+    """A list of words to drop."""
 
     def __init__(self) -> None:
         super().__init__("none", "spacy-LANG", "iso-LANG", "nltk-LANG", file="a file of words")
@@ -129,7 +129,7 @@ class StopwordList(Resource):
 
 
 class SentenceModelName(Resource):
-    """A model that gives a vector for a whole text; none named: the model of the tokens."""
+    """A model of sentence vectors; default: the model of the tokens."""
 
     has_engine: ClassVar[bool] = True
 
@@ -145,7 +145,7 @@ class SentenceModelName(Resource):
         from nlgauge.encoders.sentences import load_sentence_encoder
 
         windows = context.corpus.windows
-        # Resolved as the signature has it, so that the recipe that is read back asks for the same.
+        # As resolved for the signature, so the recipe read from the signature is the same.
         reading = context.metric.reading if windows is None else Reading(windows.size, windows.stride)
         model = load_sentence_encoder(value or context.metric.model, **context.options.loading, reading=reading)
         return Loaded(f"{model.name}[{short_digest(model.digest)}]", model, model.engine)
@@ -165,31 +165,31 @@ class LanguageModelName(Resource):
             return Loaded("none", None)
         from nlgauge.encoders.language_model import load_language_model
 
-        loading = {name: given for name, given in context.options.loading.items() if name != "engine"}
+        loading = {name: value for name, value in context.options.loading.items() if name != "engine"}
         model = load_language_model(value, **loading)
         return Loaded(f"{model.name}[{short_digest(model.digest)}]", model, model.engine)
 
 
 class TransformFiles(Resource):
-    """What is done to vectors before they are compared."""
+    """Transforms of vectors before comparison."""
 
     def __init__(self) -> None:
         super().__init__("none", "position-norm", file="files made by 'nlgauge align', joined by +")
 
     def load(self, value: str, context: LoadContext) -> Loaded:
-        """The transforms with the languages they stand between, checked against the model; or None."""
+        """The transforms between the languages of the recipe, checked against the model; or None."""
         metric = context.metric
         source = metric.src_lang if metric.against == "source" else None
         transforms = load_transforms(value, source=source, target=metric.lang or "en")
         if transforms is None:
             return Loaded("none", None)
         encoder = context.corpus.encoder
-        if context.layers:  # a recipe without token vectors checks its own
+        if context.layers:  # a recipe without token vectors has its own check
             transforms.check(vectors_digest(encoder), layers=context.layers, width=encoder.hidden_size)
         return Loaded(transforms.label, transforms)
 
     def read(self, name: str, text: str) -> dict[str, str]:
-        """A file is known by its digest; language means also say whose they are: `centre[ab12,de>en]`."""
+        """`file`, and for language means their languages: `centre[ab12,de>en]`."""
         if "[" not in text:
             return {name: text}
         languages = re.search(r",([^\]]*)\]", text)
@@ -202,11 +202,11 @@ class TransformFiles(Resource):
 def encode_sentences(
     texts: WindowTexts, sentences: SentenceEncoder, *, against: str = "refs", transforms: Transforms | None = None
 ) -> None:
-    """A unit vector for every text of a window."""
+    """Compute a unit vector for every text of a window."""
     other: Side = "source" if against == "source" else "target"
     sides: list[tuple[Sequence[str], Side]] = [(texts.hypotheses, "target"), (texts.references, other)]
     for chosen, side in sides:
-        key = _key(sentences, side, transforms)
+        key = _vector_key(sentences, side, transforms)
         new = [text for text in chosen if key not in texts.encoded[text].text_features]
         if not new:
             continue
@@ -220,21 +220,21 @@ def encode_sentences(
 def sentence_vector(
     text: TextView, sentences: SentenceEncoder, transforms: Transforms | None = None
 ) -> NDArray[np.float32]:
-    """The unit vector that `encode_sentences` found; at the origin for an empty text."""
+    """The unit vector computed by `encode_sentences`; the zero vector for an empty text."""
     side: Side = "source" if text.role.kind == "source" else "target"
-    found: NDArray[np.float32] = text.features[_key(sentences, side, transforms)]
-    return found
+    vector: NDArray[np.float32] = text.features[_vector_key(sentences, side, transforms)]
+    return vector
 
 
-def _key(sentences: SentenceEncoder, side: Side, transforms: Transforms | None) -> Hashable:
-    # Without transforms a text has one vector, whichever side it is on.
+def _vector_key(sentences: SentenceEncoder, side: Side, transforms: Transforms | None) -> Hashable:
+    # Without transforms, a text has the same vector on both sides.
     return ("sentence", sentences.digest, *((side, transforms.digest) if transforms is not None else ()))
 
 
 def score_fluency(
     texts: WindowTexts, model: LanguageModel, *, length_normalised_twice: bool, whole: bool = False
 ) -> None:
-    """Ask the language model about every hypothesis of a window, each once; `whole`: what it would cut is refused."""
+    """Score every hypothesis of a window with the language model; `whole` refuses texts that it would cut."""
     from nlgauge.encoders.language_model import twice_normalised
 
     key = _fluency_key(model, length_normalised_twice)
@@ -243,18 +243,18 @@ def score_fluency(
         return
     if whole:
         model.refuse_long(new)
-    found = model.score(new)
-    values = twice_normalised(found) if length_normalised_twice else found.log_likelihood
+    scores = model.score(new)
+    values = twice_normalised(scores) if length_normalised_twice else scores.log_likelihood
     for text, value in zip(new, values, strict=True):
         texts.encoded[text].text_features[key] = float(value)
 
 
 def fluency(text: TextView, model: LanguageModel | None, *, length_normalised_twice: bool) -> float:
-    """What `score_fluency` found; 0 without a model, and for what is no hypothesis."""
+    """The fluency computed by `score_fluency`; 0 without a model, and for references and sources."""
     if model is None or text.role.kind != "hypothesis":
         return 0.0
-    found: float = text.features[_fluency_key(model, length_normalised_twice)]
-    return found
+    value: float = text.features[_fluency_key(model, length_normalised_twice)]
+    return value
 
 
 def _fluency_key(model: LanguageModel, twice: bool) -> Hashable:

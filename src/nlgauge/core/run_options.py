@@ -1,12 +1,13 @@
-"""Options of a run, and its progress: how to compute, what to refuse, and a progress bar.
+"""Options of a run, and its progress: how to compute, and which texts to refuse.
 
-The options are no part of a recipe. A bar on stderr is shown for work that takes longer than a moment.
+The options are not part of a recipe.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, TypeVar
 
@@ -16,41 +17,39 @@ from nlgauge.encoders.base import DEFAULT_PRECISION, PRECISIONS
 from nlgauge.encoders.cache import DEFAULT_GIGABYTES
 from nlgauge.encoders.load import engine_names
 from nlgauge.encoders.run_context import current_run
+from nlgauge.io.progress import log_seconds, start_progress
 
 Item = TypeVar("Item")
 
-#: What can be done with a text over a model's limit.
+#: Treatments of a text over the model's limit.
 LONG = ("truncate", "error", "windows")
-
-#: Seconds before a bar is shown.
-_DELAY = 1.0
 
 
 class EngineName(Kind):
-    """The name of an engine; packages may add some."""
+    """The name of an engine, built in or from a package."""
 
     @property
     def values(self) -> str:
-        """The engines that are installed or known."""
+        """The engine names."""
         return f"one of {', '.join(engine_names())}"
 
     def check(self, value: Any) -> str:
-        """A name; whether there is an engine of that name is looked up where it is used."""
+        """A name; the engine is looked up when it is used."""
         if not isinstance(value, str) or not value:
             raise ValueError
         return value
 
     def words_of(self) -> tuple[str, ...]:
-        """The engines."""
+        """The engine names."""
         return tuple(engine_names())
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunOptions(OptionSet):
-    """How to compute, and what to refuse.
+    """How to compute, and which texts to refuse.
 
-    Only the first three move a score: engine and device within 1e-5, a lower precision by more. `long="windows"` says
-    `window="model"` in every recipe of the run that names no window; as a part of the recipe it is signed.
+    Only engine, precision and device affect a score: engine and device within 1e-5, a lower precision by more.
+    `long="windows"` sets `window="model"`, which is signed, in every recipe without a window.
     """
 
     called: ClassVar[str] = "options of a run"
@@ -60,7 +59,7 @@ class RunOptions(OptionSet):
     device: str = option(
         "auto",
         Text("auto, cpu, cuda or cuda:NUMBER"),
-        help="auto, cpu or cuda; engine torch only",
+        help="device: auto, cpu or cuda (engine torch only)",
         hidden=True,
         local=True,
     )
@@ -69,21 +68,21 @@ class RunOptions(OptionSet):
     long: Literal["truncate", "error", "windows"] = option(
         "truncate",
         Choice(*LONG),
-        help="cut, refuse, or read in windows a text over the model's limit",
+        help="how to treat texts over the model's limit",
         hidden=True,
     )
     empty: Literal["error", "zero"] = option(
-        "error", Choice("error", "zero"), help="refuse a pair of two empty texts, or score it 0", hidden=True
+        "error", Choice("error", "zero"), help="how to treat pairs of two empty texts", hidden=True
     )
-    alignments: bool = option(False, Flag(), help="keep what was matched with what")
+    alignments: bool = option(False, Flag(), help="keep the token alignments")
     progress: bool = option(False, Flag(), help="show a progress bar", local=True)
     cache: str | os.PathLike[str] | None = option(
-        None, Folder(), help="keep layer vectors in this folder for the next run", hidden=True, local=True
+        None, Folder(), help="folder that caches layer vectors between runs", hidden=True, local=True
     )
     cache_size: float = option(
         DEFAULT_GIGABYTES,
         Float(above=0, unit="gigabytes"),
-        help="largest size of the cache in GB; what was used least recently goes first",
+        help="maximum cache size in GB; the least recently used vectors are removed",
         needs="cache",
         hidden=True,
         metavar="GB",
@@ -92,12 +91,12 @@ class RunOptions(OptionSet):
 
     @property
     def loading(self) -> dict[str, Any]:
-        """What a model is loaded with."""
+        """The options for loading a model."""
         return {name: getattr(self, name) for name in ("engine", "precision", "threads", "device", "progress")}
 
 
 def ticked(items: Iterable[Item]) -> Iterator[Item]:
-    """The items; whoever counts them is told of each one that is done, and may end the run."""
+    """Iterate over items, report each one as done, and check for cancellation."""
     run = current_run()
     for item in items:
         run.check()
@@ -108,7 +107,7 @@ def ticked(items: Iterable[Item]) -> Iterator[Item]:
 class Progress:
     """Counts tokens, or pairs; `with Progress(total, show=True) as advance: advance(100)`.
 
-    A bar also shows where in a larger piece of work it is:
+    Progress also shows the stage of a larger piece of work:
 
     >>> from nlgauge.encoders.run_context import run_context
     >>> with run_context(stage="pair 3 of 7"):
@@ -116,20 +115,22 @@ class Progress:
     'encoding, pair 3 of 7'
     """
 
-    def __init__(self, total: int, *, show: bool, what: str = "encoding", unit: str = "token") -> None:
+    def __init__(
+        self, total: int, *, show: bool, what: str = "encoding", unit: str = "token", timed: bool = True
+    ) -> None:
         self.name = f"{what}, {stage}" if (stage := current_run().stage) else what
-        self._bar: Any = None
-        if show:
-            from tqdm import tqdm
-
-            # disable=None: tqdm stays silent where stderr is no terminal.
-            self._bar = tqdm(
-                total=total, unit=unit, unit_scale=True, desc=self.name, delay=_DELAY, disable=None, leave=False
-            )
+        self._counter = start_progress(total, what=self.name, unit=unit) if show else None
+        self._timer = log_seconds(self.name) if timed else nullcontext()
 
     def __enter__(self) -> Callable[[int], None]:
-        return self._bar.update if self._bar is not None else lambda _: None
+        self._timer.__enter__()
+        return _ignore if self._counter is None else self._counter.update
 
-    def __exit__(self, *_: object) -> None:
-        if self._bar is not None:
-            self._bar.close()
+    def __exit__(self, *error: Any) -> None:
+        self._timer.__exit__(*error)
+        if self._counter is not None:
+            self._counter.close()
+
+
+def _ignore(_: int) -> None:
+    return

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from nlgauge.core.corpus import SEGMENT_NAMES, Corpus, References, TextNames, make_corpus
 from nlgauge.core.metric import Metric, base_metrics, looks_alone
-from nlgauge.core.options import did_you_mean
 from nlgauge.core.pipeline import run_metrics
 from nlgauge.core.prepare import SignatureCheck
 from nlgauge.core.registry import (
@@ -29,7 +28,7 @@ from nlgauge.core.signature import ENGINE_FIELDS, VERSION_FIELDS, Signature
 from nlgauge.core.vector_metric import VectorMetric
 from nlgauge.encoders.base import precision_name
 from nlgauge.encoders.load import engine_names, engine_of_signature, is_added
-from nlgauge.errors import InputError, NlgaugeWarning, RecipeError, SignatureError, user_stacklevel
+from nlgauge.errors import InputError, NlgaugeWarning, RecipeError, SignatureError, did_you_mean, user_stacklevel
 from nlgauge.text.windows import NO_WINDOWS
 
 if TYPE_CHECKING:
@@ -366,9 +365,8 @@ def _check_known(shared: Mapping[str, Any], recipes: Sequence[Metric], run_names
     for name in shared:
         if name not in known:
             names = ", ".join(dict.fromkeys(recipe.name for recipe in recipes))
-            hint = did_you_mean(name, [*known, *run_names, "metric"]) or ";"
-            verb = "has" if len(recipes) == 1 else "have"
-            msg = f"{names} {verb} no option {name!r}{hint} 'nlgauge show {recipes[0].name}' lists all options"
+            hint = did_you_mean(name, [*known, *run_names, "metric"], see=f"nlgauge show {recipes[0].name}")
+            msg = f"unknown option {name!r} for {names}{hint}"
             raise RecipeError(msg)
 
 

@@ -70,7 +70,7 @@ def shorten(signature: Signature, *, digits: int = LEAST_DIGITS) -> str:
     """The short form of a signature with so many digits of its hash.
 
     >>> shorten(Signature.parse("chrf|chars:6|words:2|beta:2|refs:1|nlgauge:0.2.0|sig:1"))
-    'chrf|words:2|nlgauge:0.2|h:acdd8f55'
+    'chrf|words:2|nlgauge:0.2|h:0b51737e'
     """
     recipe = signature.recipe
     end = f"h:{recipe_digest(signature.recipe_part)[:digits]}"

@@ -1,8 +1,8 @@
-"""Texts under one model: the tokens of a corpus, a text as a metric sees it, and the idf tables that weigh tokens.
+"""Texts under one model: tokens of a corpus, the view of a text for a metric, and idf tables.
 
-Which idf table weighs which text:
+The idf table that weights each text:
 
-    none    no table: every token weighs the same
+    none    no table: all tokens have the same weight
     refs    one table, each reference a document                       (BERTScore as published)
     both    references by a table of the references, a system's outputs by a table of its own outputs
             (MoverScore and BaryScore as published)
@@ -29,9 +29,9 @@ from nlgauge.text.windows import Windows
 from nlgauge.vectors.cloud import Cloud, PointSpans, TokenCloud, TokenPoints, unit_rows
 from nlgauge.vectors.points import Aggregation, TokenFilter, kept_tokens, ngram_labels, ngram_spans, surfaces_of
 
-Made = TypeVar("Made")
+Value = TypeVar("Value")
 
-#: How labels spell tokens: as a reader writes them, or as the vocabulary does.
+#: Spelling of tokens in labels: as in the text, or as in the vocabulary.
 Spelling: TypeAlias = Literal["surfaces", "token_strings"]
 
 
@@ -42,20 +42,21 @@ class TokenizedCorpus:
     corpus: Corpus
     encoder: Encoder
     tokenizer: TextTokenizer
-    """The encoder's, as the recipe reads texts with it."""
+    """The encoder's tokenizer, with the settings of the recipe."""
     tokens: Mapping[str, Tokens]
     limit: int = 0
-    """Longest text in tokens: the model's limit, or less where the recipe says so."""
+    """Longest text in tokens: the model's limit, or `max_tokens` of the recipe."""
     windows: Windows | None = None
     """How texts over the limit are read; None: they are cut."""
     memo: dict[str, Any] = field(default_factory=dict, repr=False)
-    """What recipes count on the corpus and share with each other: idf tables, by choice."""
+    """Idf tables that recipes share, by choice."""
 
     def reference_tokens(self) -> Iterable[Tokens]:
         """Every reference as a document of idf, in order, repeated texts included."""
-        other = self.corpus.idf_documents.get(None)
-        texts = (text for group in self.corpus.references for text in group) if other is None else iter(other)
-        return (self.tokens[text] for text in texts)
+        documents = self.corpus.idf_documents.get(None)
+        if documents is None:
+            documents = [text for group in self.corpus.references for text in group]
+        return (self.tokens[text] for text in documents)
 
     def system_tokens(self, system: str) -> Iterable[Tokens]:
         """Every output of a system as a document of idf."""
@@ -64,20 +65,20 @@ class TokenizedCorpus:
 
 
 class Role(NamedTuple):
-    """What a text is in a comparison."""
+    """The role of a text in a comparison."""
 
     kind: Literal["hypothesis", "reference", "source"]
     system: str | None = None
-    """Whose hypothesis it is, where a recipe treats the texts of systems differently (idf of each system's own)."""
+    """The system of a hypothesis, if the recipe has an idf table per system."""
 
 
 class Selection(NamedTuple):
-    """Tokens, or words, that a recipe keeps."""
+    """The tokens or words that a recipe keeps, with their weights."""
 
     rows: NDArray[np.intp]
     weights: NDArray[np.float64]
     zero_weight: bool
-    """Whether idf left no weight, so that uniform weights stand in."""
+    """Whether idf gave all of them weight 0, so that the weights are uniform instead."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +89,7 @@ class TextView:
     role: Role
     tokenizer: TextTokenizer
     idf: IdfTable | None = None
-    """The table that weighs its tokens; None: all weigh the same."""
+    """The table of its token weights; None: all have the same weight."""
 
     @property
     def tokens(self) -> Tokens:
@@ -97,61 +98,63 @@ class TextView:
 
     @property
     def layers(self) -> Mapping[int, NDArray[np.float32]]:
-        """A row per token, by layer."""
+        """Token vectors by layer."""
         return self.encoded.layers
 
     @property
     def features(self) -> Mapping[Hashable, Any]:
-        """What models of whole texts found about it."""
+        """Results of models of whole texts."""
         return self.encoded.text_features
 
-    def once(self, function: Callable[..., Made], *given: Hashable) -> Made:
-        """`function(text, *given)`, computed once for all recipes that ask for the same.
+    def once(self, function: Callable[..., Value], *args: Hashable) -> Value:
+        """`function(text, *args)`, computed once for all recipes.
 
-        It must not look at `role` or `idf`, which differ between recipes and sides.
+        It must not use `role` or `idf`, which differ between recipes and sides.
         """
-        return self.encoded.derived((function, *given), lambda: function(self, *given))
+        return self.encoded.derived((function, *args), lambda: function(self, *args))
 
     def unit(self, layer: int, keep: TokenFilter | None = None) -> NDArray[np.float32]:
-        """Its token vectors of a layer, scaled to length 1; once, so that two recipes compare the same array."""
+        """Its token vectors of a layer, scaled to length 1; computed once, so recipes share the array."""
         return self.once(_unit_vectors, layer, keep)
 
     def words(self) -> tuple[str, ...]:
-        """Its tokens as a reader writes them."""
+        """Its tokens, spelt as in the text."""
         return surfaces_of(self.encoded, self.tokenizer)
 
     def token_points(
         self, aggregation: Aggregation, layers: tuple[int, ...], by_word: bool, *, floor: float | None = None
     ) -> TokenPoints:
-        """A point for every token, or every word: its layers joined, scaled to length 1 where there is a `floor`.
+        """A point for every token or word: its layers combined, and with a `floor` scaled to length 1.
 
-        Recipes with an equal aggregation share them.
+        Recipes with the same aggregation share the points.
         """
         return self.once(_token_points, aggregation, layers, by_word, floor)
 
     def cloud(
         self,
         points: NDArray[Any] | TokenPoints,
-        kept: Selection,
+        selection: Selection,
         *,
         by_word: bool = False,
         spelling: Spelling = "surfaces",
     ) -> Cloud:
-        """Weighted points that stand for the kept tokens, or words.
+        """A cloud of weighted points for the selected tokens or words.
 
-        Points of all tokens, of which each recipe keeps some, are `TokenPoints`: their distances are shared.
+        `TokenPoints` are points of all tokens. Recipes that keep different tokens share their distances.
         """
-        names = TokenNames(self.tokens, self.tokenizer, kept.rows, 1, by_word, spelling)
+        names = TokenNames(self.tokens, self.tokenizer, selection.rows, 1, by_word, spelling)
         if isinstance(points, TokenPoints):
-            return TokenCloud(points, kept.rows, kept.weights, zero_weight=kept.zero_weight, names=names)
-        return Cloud(points, kept.weights, kept.zero_weight, names)
+            return TokenCloud(
+                points, selection.rows, selection.weights, zero_weight=selection.zero_weight, names=names
+            )
+        return Cloud(points, selection.weights, selection.zero_weight, names)
 
     def select(self, keep: TokenFilter | None, *, specials_weigh: bool) -> Selection:
-        """The tokens that a filter keeps (None: all), or the words where it averages pieces, with their weights.
+        """The tokens that a filter keeps (None: all) with their weights; words if the filter averages pieces.
 
-        A weight is the token's idf; without a table it is 1, of special tokens only where they are to weigh. Where
-        that leaves nothing (a corpus of one document gives every token it holds 0) all but special tokens weigh the
-        same.
+        The weight is the token's idf. Without a table it is 1, for special tokens 1 or 0 by `specials_weigh`. If all
+        weights are 0 (with a corpus of one document, all its tokens have idf 0), all but special tokens get the same
+        weight.
         """
         tokens, by_word = self.tokens, keep is not None and keep.subwords == "average"
         rows = np.arange(len(tokens)) if keep is None else kept_tokens(self.encoded, keep, self.tokenizer)
@@ -183,7 +186,7 @@ def _token_points(
 
 @dataclass(frozen=True, eq=False)
 class TokenNames:
-    """What points of a text stand for; nothing of the text is kept alive but its tokens."""
+    """Labels and spans of the points of a text; keeps only its tokens in memory."""
 
     tokens: Tokens
     tokenizer: TextTokenizer
@@ -193,11 +196,11 @@ class TokenNames:
     spelling: Spelling
 
     def ngrams(self, n: int) -> TokenNames:
-        """The same for n-grams."""
+        """The names of n-grams of these tokens."""
         return replace(self, n=n)
 
     def labels(self) -> tuple[str, ...]:
-        """The tokens as a reader or as the vocabulary writes them, words put together from their pieces."""
+        """The tokens, spelt by `spelling`; words are joined from their pieces."""
         words = getattr(self.tokenizer, self.spelling)(self.tokens)
         if self.by_word:
             pieces = self.tokenizer.pieces(self.tokens)
@@ -208,54 +211,54 @@ class TokenNames:
         return ngram_labels([words[row] for row in self.rows], self.n)
 
     def spans(self) -> tuple[PointSpans, ...]:
-        """Where the tokens stand in the text, words by the places of their pieces; special tokens stand nowhere."""
-        places, special = self.tokens.offsets.tolist(), self.tokens.is_special.tolist()
+        """Character spans of the tokens, or of all pieces of each word; special tokens have none."""
+        offsets, special = self.tokens.offsets.tolist(), self.tokens.is_special.tolist()
         spans: list[PointSpans] = [
-            ((start, end),) if end > start and not out else ()
-            for (start, end), out in zip(places, special, strict=True)
+            ((start, end),) if end > start and not is_special else ()
+            for (start, end), is_special in zip(offsets, special, strict=True)
         ]
         if self.by_word:
             words = zip(*self.tokens.word_pieces, strict=True)
-            spans = [tuple(span for place in spans[start : start + size] for span in place) for start, size in words]
+            spans = [tuple(span for piece in spans[start : start + size] for span in piece) for start, size in words]
         return ngram_spans([spans[row] for row in self.rows], self.n)
 
 
-#: Choices that look at the texts at hand.
+#: Choices that count idf on the scored texts.
 COUNTED = ("refs", "both")
 
 
 @dataclass(frozen=True, eq=False)
 class IdfTables:
-    """The tables of a run, and how a signature names them."""
+    """The idf tables of a run, and their label in a signature."""
 
     label: str = "none"
     shared: IdfTable | None = None
-    """Of the references, or of all texts; None where tokens weigh the same."""
+    """The table of the references, or of all texts; None if there is no idf."""
     by_system: Mapping[str, IdfTable] = field(default_factory=dict)
-    """Of a system's own outputs, where each system has one."""
+    """The tables of the outputs of each system, with `idf=both`."""
 
     def of(self, role: Role) -> IdfTable | None:
-        """The table that weighs texts of a role."""
+        """The table for texts of a role."""
         return self.shared if role.system is None else self.by_system.get(role.system, self.shared)
 
     def run_fields(self, system: str) -> dict[str, str]:
-        """Names a system's own table in the run part of its signature: another one for each system."""
+        """The field for a system's own table in the run part of its signature."""
         own = self.by_system.get(system)
         return {} if own is None else {"idf_hyps": short_digest(own.digest)}
 
 
 def idf_tables(choice: str, corpus: TokenizedCorpus) -> IdfTables:
-    """The tables that a choice asks for, counted or read once for all recipes of a run."""
+    """The tables of a choice, counted or read once for all recipes of a run."""
     if choice not in corpus.memo:
-        corpus.memo[choice] = _counted_or_read(choice, corpus)
-    found: IdfTables = corpus.memo[choice]
-    return found
+        corpus.memo[choice] = _count_or_read(choice, corpus)
+    tables: IdfTables = corpus.memo[choice]
+    return tables
 
 
-def _counted_or_read(choice: str, corpus: TokenizedCorpus) -> IdfTables:
+def _count_or_read(choice: str, corpus: TokenizedCorpus) -> IdfTables:
     tokenizer = corpus.tokenizer
 
-    def table(documents: Iterable[Tokens]) -> IdfTable:
+    def count(documents: Iterable[Tokens]) -> IdfTable:
         return IdfTable.build(documents, vocabulary_size=tokenizer.vocabulary_size, tokenizer=tokenizer.digest)
 
     if choice == "none":
@@ -266,14 +269,14 @@ def _counted_or_read(choice: str, corpus: TokenizedCorpus) -> IdfTables:
             ways = "without a space before each document" if tokenizer.prefix_space else "with one"
             mine = tokenizer.signed_prefix_space
             msg = (
-                f"idf file {choice!r} was counted {ways}, and the recipe has prefix_space={mine}; build it again "
+                f"idf file {choice!r} was counted {ways}, but the recipe has prefix_space={mine}; build it again "
                 f"with --prefix-space {mine}"
             )
             raise InputError(msg)
         loaded.check_tokenizer(tokenizer.digest, vocabulary_size=tokenizer.vocabulary_size, path=choice)
         return IdfTables(f"file[{short_digest(loaded.digest)}]", loaded)
-    shared = table(corpus.reference_tokens())
+    shared = count(corpus.reference_tokens())
     own = {}
     if choice == "both":
-        own = {system: table(corpus.system_tokens(system)) for system in corpus.corpus.systems}
+        own = {system: count(corpus.system_tokens(system)) for system in corpus.corpus.systems}
     return IdfTables(f"{choice}[{short_digest(shared.digest)}]", shared, own)

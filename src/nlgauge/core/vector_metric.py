@@ -1,11 +1,11 @@
-"""Base class of metrics that compare vectors, and the default model and layer of each language and model.
+"""Base class of metrics that compare vectors, and default models (by language) and layers (by model).
 
     represent(text)          -> anything        once per distinct text of a window: a cloud, a vector
-    compare(two of them)     -> components      plain numbers, and the alignment where it is asked for
+    compare(two of them)     -> components      plain numbers, and the alignment if requested
     finish(all components)   -> segment scores  joins references, rescales
 
-The engine calls these three; a metric never loops over a corpus itself. What needs the whole corpus (idf), a file or
-a second model is named by an option, loaded before the first text is encoded, and in the metric's `State`.
+The engine calls these three; a metric never loops over a corpus itself. Data from the whole corpus (idf), from a file
+or from a second model is named by an option. It is loaded into the metric's `State` before the first text is encoded.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from nlgauge.encoders.base import EncodedText, Encoder
 from nlgauge.encoders.load import stated_name
 from nlgauge.errors import ModelNotFoundError, RecipeError
 from nlgauge.io.store.catalog import CARDS, card_of_digest
+from nlgauge.io.store.fetch import pull_advice
 from nlgauge.text.languages import MULTILINGUAL, language_code
 from nlgauge.text.windows import CUT, MODEL_WINDOW, NO_WINDOWS, Reading, Windows
 from nlgauge.vectors.transforms import Transforms, group_of
@@ -37,8 +38,8 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 
-#: The model's number of layers and the best of them, by its name: Table 8 of the BERTScore paper (Zhang et al. 2020,
-#: appendix B), all twelve rows. Tuned there on WMT16, for Chinese on en-zh of WMT17; layer 0 are the embeddings.
+#: Number of layers and best layer by model: Table 8 of the BERTScore paper (Zhang et al. 2020, appendix B), all
+#: twelve rows. Tuned there on WMT16, for Chinese on en-zh of WMT17; layer 0 is the embeddings.
 PAPER_LAYERS = {
     "bert-base-uncased": (12, 9),
     "bert-large-uncased": (24, 18),
@@ -78,7 +79,7 @@ LANGUAGE_MODELS = {
 
 OTHER_LANGUAGES = "bert-base-multilingual-cased"
 
-#: Scripts that a model was trained on, by its name. Models that are not here are judged by their unknown tokens.
+#: Scripts that a model was trained on. Models not listed here are judged by their unknown tokens.
 COVERED_SCRIPTS = {
     "minilm": frozenset({"Latin"}),
     "mpnet": frozenset({"Latin"}),
@@ -87,29 +88,29 @@ COVERED_SCRIPTS = {
 
 
 def default_layer(encoder: Encoder) -> int:
-    """The tuned layer of a model, or an error that says how to choose one.
+    """The tuned layer of a model, or an error if there is none.
 
-    A model is known by its digest, by its name or that of its folder, or by the name in its config.json.
+    A model is identified by its digest, by its name or its folder's name, or by the name in its config.json.
     """
     if encoder.layers == 0:  # word vectors
         return 0
     name = encoder.model
-    card = card_of_digest(encoder.digest)  # the same files under another name are the same model
+    card = card_of_digest(encoder.digest)  # the name may differ
     if card is not None and card.name in LAYERS:
         return LAYERS[card.name]
     stated = stated_name(encoder)
-    for known in (name, name.rpartition("/")[2], stated, stated.rpartition("/")[2]):
-        if known in LAYERS:
-            return LAYERS[known]
-        total, layer = PAPER_LAYERS.get(known, (None, 0))
-        if total == encoder.layers:  # a model cut short is another one
+    for candidate in (name, name.rpartition("/")[2], stated, stated.rpartition("/")[2]):
+        if candidate in LAYERS:
+            return LAYERS[candidate]
+        total, layer = PAPER_LAYERS.get(candidate, (None, 0))
+        if total == encoder.layers:  # a truncated model has another best layer
             return layer
-    msg = f"there is no default layer for model {name!r}; choose one of 0 to {encoder.layers} with layer="
+    msg = f"model {name!r} has no default layer; choose one from 0 to {encoder.layers} with layer="
     raise RecipeError(msg)
 
 
 def chosen_layer(layer: int | None, encoder: Encoder) -> int:
-    """The layer asked for, or the model's default; a layer that the model does not have is an error."""
+    """The chosen layer, or the model's default; an error if the model has no such layer."""
     chosen = default_layer(encoder) if layer is None else layer
     if chosen > encoder.layers:
         msg = f"layer must be 0 to {encoder.layers} for model {encoder.model!r}, got {chosen}"
@@ -118,49 +119,55 @@ def chosen_layer(layer: int | None, encoder: Encoder) -> int:
 
 
 def model_for_language(language: str) -> str:
-    """The model that scores a language by default: by this table alone, never by what is installed."""
+    """The default model of a language; it never depends on what is installed."""
     code = language_code(language)
     return LANGUAGE_MODELS.get(code) or LANGUAGE_MODELS.get(code.partition("-")[0], OTHER_LANGUAGES)
 
 
 def with_reason(error: ModelNotFoundError, model: str, languages: Iterable[str]) -> ModelNotFoundError:
-    """The same error, which also says that a language chose the model, and what is there offline."""
+    """The error with the language that selected the model, and with an offline alternative."""
     for language in dict.fromkeys(languages):
         if language and model_for_language(language) == model:
-            known = CARDS[MULTILINGUAL].knows_language(language)
-            offer = f"; offline, --model {MULTILINGUAL} knows this language" if known else ""
-            return ModelNotFoundError(f"lang={language!r} chose model {model!r}{offer}; {error}")
+            reason = f"lang={language!r} selects model {model!r}"
+            if not CARDS[MULTILINGUAL].knows_language(language):
+                return ModelNotFoundError(f"{reason}: {error}")
+            fix = f"{pull_advice(model)}, or use --model {MULTILINGUAL}, which supports this language"
+            why = error.__cause__ or "not downloaded"
+            return ModelNotFoundError(f"{reason}, which is not available: {why}. {fix}")
     return error
 
 
 def offer_multilingual(scripts: Iterable[str], *, model: str) -> str:
-    """What covers the scripts that this model does not, as a clause of a message."""
-    foreign = [one for one in scripts if one not in COVERED_SCRIPTS.get(model, ())]
-    covered = [] if model == MULTILINGUAL else [one for one in foreign if one in COVERED_SCRIPTS[MULTILINGUAL]]
+    """Suggest a model for scripts that this model does not cover, as a clause of a message."""
+    foreign = [script for script in scripts if script not in COVERED_SCRIPTS.get(model, ())]
+    covered = (
+        [] if model == MULTILINGUAL else [script for script in foreign if script in COVERED_SCRIPTS[MULTILINGUAL]]
+    )
     if not covered:
-        return "take a model that was trained on the language (--model)"
-    languages = ", ".join(CARDS[MULTILINGUAL].languages)
-    return f"model {MULTILINGUAL!r} covers {' and '.join(covered)} (--model {MULTILINGUAL}: {languages})"
+        return "use a model trained on the language (--model)"
+    count = len(CARDS[MULTILINGUAL].languages)
+    names = " and ".join(covered)
+    return f"use --model {MULTILINGUAL}, which covers {names} ({count} languages: see 'nlgauge models list')"
 
 
 Representation = TypeVar("Representation")
-Made = TypeVar("Made")
+Value = TypeVar("Value")
 
 
 class EncodingSpec(NamedTuple):
-    """A model, and what is done to a text before it; metrics that agree on it share tokens and vectors."""
+    """A model and its input settings; metrics with equal specs share tokens and vectors."""
 
     model: str
     lowercase: str
     max_tokens: int | None
     reading: Reading = CUT
-    """Whether texts over the limit are cut, or read in windows."""
+    """Whether texts over the limit are cut or read in windows."""
     prefix_space: str = "auto"
-    """Whether a byte-level BPE reads a text with a space before it."""
+    """Whether a byte-level BPE reads a space before each text."""
 
 
 class WindowTexts(NamedTuple):
-    """The distinct texts of a window, for what looks at all of them at once."""
+    """The distinct texts of a window, for models that read all of them at once."""
 
     encoded: Mapping[str, EncodedText]
     hypotheses: Sequence[str]
@@ -170,25 +177,25 @@ class WindowTexts(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class State:
-    """What a run fixed for a recipe before the first text: layers, files, models, idf tables."""
+    """The data of a recipe that is loaded before the first text: layers, files, models, idf tables."""
 
     encoder: Encoder
     layers: tuple[int, ...]
     loaded: Mapping[str, Loaded]
     windows: Windows | None = None
     """How texts over the model's limit are read; None: they are cut."""
-    _made: dict[Hashable, Any] = field(default_factory=dict, init=False, repr=False)
+    _cache: dict[Hashable, Any] = field(default_factory=dict, init=False, repr=False)
 
     def __getitem__(self, option: str) -> Any:
-        """What the option stands for."""
+        """The loaded value of an option."""
         return self.loaded[option].content
 
-    def derived(self, key: Hashable, make: Callable[[], Made]) -> Made:
-        """What a recipe derives from the state: made once, and gone when the run is over."""
-        if key not in self._made:
-            self._made[key] = make()
-        made: Made = self._made[key]
-        return made
+    def derived(self, key: Hashable, make: Callable[[], Value]) -> Value:
+        """A value that a recipe derives from the state, computed once per run."""
+        if key not in self._cache:
+            self._cache[key] = make()
+        value: Value = self._cache[key]
+        return value
 
     @cached_property
     def idf(self) -> IdfTables:
@@ -198,74 +205,74 @@ class State:
 
     @cached_property
     def transforms(self) -> Transforms | None:
-        """What is done to token vectors."""
+        """The transforms of token vectors."""
         transforms: Transforms | None = self["transforms"] if "transforms" in self.loaded else None
         return transforms
 
 
-def _text_option(default: Any, kind: Kind, about: str) -> Any:
-    """An option about how texts are read: no matter of profiles, and in a signature where it is not as usual."""
-    return option(default, kind, help=about, optional=True, in_profile=False)
+def _text_option(default: Any, kind: Kind, text: str) -> Any:
+    """An option for reading texts: independent of profiles, and in a signature only if not the default."""
+    return option(default, kind, help=text, optional=True, in_profile=False)
 
 
 @dataclass(frozen=True, kw_only=True)
 class VectorMetric(Metric, Generic[Representation]):
-    """A metric that compares what an encoder made of the texts."""
+    """A metric that compares the token vectors of an encoder."""
 
     empty_value: ClassVar[float | None] = 0.0
-    """Every component of a pair one side of which has no token; None: `compare` is given None for such a text."""
+    """The value of every component if a side has no tokens; None: `compare` gets None for such a text."""
     derived_fields: ClassVar[tuple[str, ...]] = ("layers",)
 
     model: str = option(
         "",
         Text("minilm, mpnet, muse, a folder, a file of word vectors, or a Hugging Face id", empty=True),
-        help="encoder of tokens",
+        help="embedding model",
         signed=False,
         unset="by language",
     )
     lang: str = option(
         "",
         Text("a language code such as en", empty=True),
-        help="language of the texts: chooses model and baseline where they are not named",
+        help="language of the texts; selects the default model and baseline",
         signed=False,
         unset="en",
     )
-    against: str = option("refs", Choice("refs", "source"), help="what a text is compared with", signed=False)
+    against: str = option("refs", Choice("refs", "source"), help="texts to compare with", signed=False)
     src_lang: str = option(
         "",
         Text("a language code such as de", empty=True, lower=True),
-        help="language of the sources, where transforms or an annotator need it",
+        help="language of the sources, for transforms and annotators",
         signed=False,
         unset="none",
     )
-    lowercase: str = _text_option("no", Choice("no", "yes"), "put all texts in lower case before they are read")
+    lowercase: str = _text_option("no", Choice("no", "yes"), "convert all texts to lower case first")
     max_tokens: int | None = _text_option(
-        None, Int(1, word="model"), "longest text in tokens, below the model's own limit"
+        None, Int(1, word="model"), "longest text in tokens, if below the model's limit"
     )
     window: int | str = _text_option(
         NO_WINDOWS,
         Int(1, also=[NO_WINDOWS, MODEL_WINDOW]),
-        "texts longer than so many tokens are read in overlapping windows of that size; model: its limit",
+        "read texts longer than this in overlapping windows of this many tokens; model: the model's limit",
     )
     stride: int | None = _text_option(
         None,
         Int(1, word="half"),
-        "tokens of a text from one window to the next; half: half of those in a window",
+        "tokens from one window to the next; half: half a window",
     )
     prefix_space: str = _text_option(
         "auto",
         Choice("auto", "yes", "no"),
-        "space before each text, for byte-level BPE tokenizers; auto: yes for RoBERTa and GPT-2",
+        "whether byte-level BPE tokenizers read a space before each text; auto: yes for RoBERTa and GPT-2",
     )
     unknown: str = _text_option(
         "error",
         Choice("error", "zero", "score"),
-        "what a text of nothing but tokens unknown to the model gets: score is as it is",
+        "treatment of texts made only of tokens unknown to the model: error, score 0, or score normally",
     )
-    transforms: str = _text_option("none", TransformFiles(), "what is done to token vectors before they are compared")
+    transforms: str = _text_option("none", TransformFiles(), "transforms of token vectors before comparison")
 
     def resolve(self) -> None:
-        """The model that the language, or the source, asks for."""
+        """Set the default model for the language or the source."""
         object.__setattr__(self, "lang", language_code(self.lang) if self.lang else "")
         if not self.model:
             chosen = MULTILINGUAL if self.against == "source" else model_for_language(self.lang or "en")
@@ -278,60 +285,60 @@ class VectorMetric(Metric, Generic[Representation]):
 
     @property
     def unused(self) -> Mapping[str, str]:
-        """A stride belongs to windows."""
-        reason = "is the step of windows, and the recipe has none (window=)"
+        """A stride has an effect with windows only."""
+        reason = "has no effect without windows (window=)"
         return {"stride": reason} if self.window == NO_WINDOWS else {}
 
     @property
     def reading(self) -> Reading:
-        """What happens to texts over the limit."""
+        """How texts over the limit are read."""
         return Reading(self.window, self.stride)
 
     def in_windows(self) -> Self:
-        """The same recipe with windows of the model's limit, unless it has windows already."""
+        """The recipe with windows of the model's limit, unless it already has windows."""
         return self if self.reading != CUT else self.with_options(window=MODEL_WINDOW)
 
     @property
     def published_idf(self) -> str:
-        """What the published evaluation counts idf on: refs, both or none."""
+        """The idf of the published evaluation: refs, both or none."""
         return str(getattr(self.published, "idf", "none")) if self.profiles else "none"
 
     @property
     def idf_choice(self) -> str:
-        """Where idf comes from: none, refs, both or a file."""
+        """The idf in effect: none, refs, both or a file."""
         return getattr(self, "idf", "none") if "idf" not in self.unused else "none"
 
     @property
     def counts_idf(self) -> bool:
-        """Whether idf is counted on the texts at hand, for which whole files may have to be read."""
+        """Whether idf is counted on the scored texts."""
         return self.idf_choice in COUNTED
 
     @cached_property
     def group(self) -> int:
-        """Segments, one after the other, whose vectors are made together; 1: each by itself."""
+        """Number of consecutive segments whose vectors are transformed together."""
         return group_of(self.transforms)
 
     @property
-    def tells_systems_apart(self) -> bool:
-        """Whether a text is represented differently for different systems: by the idf of each system's own texts."""
+    def per_system_idf(self) -> bool:
+        """Whether each system has its own idf table, so a text is represented differently for different systems."""
         return self.idf_choice == "both"
 
     @abstractmethod
     def layers(self, encoder: Encoder) -> tuple[int, ...]:
         """Layers whose vectors the metric needs."""
 
-    def reads_with(self, encoder: Encoder) -> bool:
-        """Whether a score depends on the tokens of this model: not where only another one reads the texts."""
+    def uses_tokens_of(self, encoder: Encoder) -> bool:
+        """Whether scores depend on the tokens of this model, not only on those of another model."""
         return bool(self.layers(encoder)) or getattr(self, "sentence", "") in ("", self.model)
 
     def prepare(self, corpus: TokenizedCorpus, options: RunOptions) -> State:
-        """Load what the options name, before anything is encoded."""
+        """Load the files and models of the options, before anything is encoded."""
         layers = self.layers(corpus.encoder)
         context = LoadContext(self, corpus, layers, options)
         loaded = {
-            name: about.kind.load(getattr(self, name), context)
-            for name, about in self.options().items()
-            if isinstance(about.kind, Resource) and name not in self.unused
+            name: opt.kind.load(getattr(self, name), context)
+            for name, opt in self.options().items()
+            if isinstance(opt.kind, Resource) and name not in self.unused
         }
         return State(corpus.encoder, layers, loaded, corpus.windows)
 
@@ -351,40 +358,40 @@ class VectorMetric(Metric, Generic[Representation]):
         return self.own_fields(resolved)
 
     def check_recipe(self, recipe: Mapping[str, str], state: State) -> None:
-        """Refuse files that were made for another recipe, told by the fields of its signature."""
+        """Refuse files that were made for another recipe; `recipe` has the fields of the signature."""
         return
 
     def run_text_models(self, texts: WindowTexts, state: State) -> None:
-        """Look at all texts of a window before they are represented, such as with a model of whole sentences.
+        """Run further models, such as a sentence encoder, on all texts of a window before they are represented.
 
-        What is found goes to `EncodedText.text_features`, from where `represent` takes it.
+        Results are stored in `EncodedText.text_features`, where `represent` reads them.
         """
         return
 
     @abstractmethod
     def represent(self, text: TextView, state: State) -> Representation | None:
-        """A text in the form that `compare` takes; None where nothing of it is left."""
+        """The representation of a text for `compare`; None if no token is left."""
 
     @abstractmethod
     def compare(self, x: Representation, y: Representation, state: State, *, align: bool) -> Pair:
-        """Components of hypothesis x against reference y, and the alignment where it is asked for."""
+        """Components of hypothesis x against reference y, and with `align` the alignment."""
 
     def compare_block(
         self, xs: Sequence[Representation], ys: Sequence[Representation], state: State
     ) -> NDArray[np.float64] | None:
         """Components (len(xs), len(ys), components) of every x against every y, with the bits of `compare`.
 
-        For metrics that have a faster way than pair by pair; None: there is none. No x is the same array as a y, and
-        several threads may ask at once.
+        Override it if there is a faster way than pair by pair; None means that there is none. No x is the same array
+        as a y. Several threads may call it at the same time.
         """
         return None
 
     def finish_pairs(self, values: NDArray[np.float64], state: State) -> SystemResult:
-        """Scores of pairs that have nothing to do with each other, a row of components each: `finish` of each."""
-        alone = [Comparison(values[row : row + 1]) for row in range(len(values))]
-        return self.finish({"": alone}, state)[""]
+        """Scores of independent pairs, a row of components each: `finish` of each pair."""
+        comparisons = [Comparison(values[row : row + 1]) for row in range(len(values))]
+        return self.finish({"": comparisons}, state)[""]
 
     def finish(self, comparisons: Mapping[str, Sequence[Comparison]], state: State) -> dict[str, SystemResult]:
-        """Segment scores of every system: the mean over references, or by the rule of the option `multiref`."""
+        """Segment scores of every system; references are joined by the option `multiref`, or averaged."""
         rule = getattr(self, "multiref", "mean")
         return {system: self.joined(pairs, rule=rule) for system, pairs in comparisons.items()}

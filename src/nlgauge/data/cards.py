@@ -27,11 +27,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias, Union, get_args, get_origin, get_type_hints
 
-from nlgauge.core.options import did_you_mean
 from nlgauge.core.result import Result
 from nlgauge.data.judgements import JudgementTable
 from nlgauge.data.loaders import files_below
-from nlgauge.errors import DataWarning, InputError, NlgaugeError, RecipeError
+from nlgauge.errors import DataWarning, InputError, NlgaugeError, RecipeError, did_you_mean
 from nlgauge.io.table import Cell, Table
 from nlgauge.io.tables import read_bytes
 from nlgauge.io.toml_records import build_record, read_entries, read_records
@@ -185,7 +184,7 @@ DATA_CARDS: Mapping[str, DataCard] = read_records(Path(__file__).with_name("card
 def find_data_card(name: str) -> DataCard:
     """The card of that name."""
     if name not in DATA_CARDS:
-        msg = f"no data set is known as {name!r}; known are {', '.join(DATA_CARDS)}{did_you_mean(name, DATA_CARDS)}"
+        msg = f"unknown data set {name!r}{did_you_mean(name, DATA_CARDS, see='nlgauge data list')}"
         raise RecipeError(msg)
     return DATA_CARDS[name]
 

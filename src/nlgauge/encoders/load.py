@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ from weakref import WeakKeyDictionary
 from nlgauge.encoders.base import DEFAULT_PRECISION, INT8, TORCH_PRECISIONS, Encoder, check_precision
 from nlgauge.encoders.run_context import current_run
 from nlgauge.errors import ModelError, RecipeError, UnsupportedModelError
+from nlgauge.io.progress import log
 from nlgauge.io.storage import file_digest
 from nlgauge.io.store.catalog import encoder_names, find_card
 from nlgauge.io.store.resolve import ModelFiles, check_length, resolve
@@ -271,7 +273,15 @@ def _load(model: str, engine: str, precision: str, threads: int | None, device: 
         count if used.name != "static" else 0,
         device if used.chosen else "",
     )
-    return _loaded.get(key, lambda: _noted(used.load(files, count, device, precision), files))
+
+    def load() -> Encoder:
+        began = time.perf_counter()
+        encoder = _noted(used.load(files, count, device, precision), files)
+        seconds = time.perf_counter() - began
+        log.info("loading model %s from %s (%s): %.1f s", files.name, files.path, encoder.engine, seconds)
+        return encoder
+
+    return _loaded.get(key, load)
 
 
 def stated_name(encoder: Encoder) -> str:

@@ -1,9 +1,9 @@
-"""What surrounds a run: who may end it, who counts what is done, who keeps its models, and one BLAS thread.
+"""The context of a run: cancellation, progress, shared models and one BLAS thread.
 
     with run_context(check=raise_if_late, encoder_pool=pool):
         nlgauge.score(...)
 
-Functions that score need not be told. Threads that they start themselves do not work in the context.
+Functions that score read the context themselves. Threads that they start do not inherit it.
 
 Products whose bits must not depend on a thread count are made inside `with one_blas_thread:`. The number of BLAS
 threads belongs to the process, so threads of ours that need the limit at the same time share it: the first sets it,
@@ -34,10 +34,10 @@ class EncoderPool(Protocol):
     """
 
     def encoder(self, key: Hashable, load: Callable[[], Encoder]) -> Encoder:
-        """The model that was asked for by these words, loaded the first time."""
+        """Return the model of a key, loaded the first time."""
 
     def encode(self, encoder: Encoder, ids: NDArray[np.int64], layers: tuple[int, ...]) -> list[NDArray[np.float32]]:
-        """What `encoder.encode` gives, bit for bit."""
+        """Return the same bits as `encoder.encode`."""
 
 
 def _ignore(*_: int) -> None:
@@ -46,35 +46,35 @@ def _ignore(*_: int) -> None:
 
 @dataclass(frozen=True)
 class RunContext:
-    """What surrounds a run."""
+    """The context of a run."""
 
     check: Callable[[], None] = _ignore
-    """Called between two pairs, and within slow ones; what it raises ends the run."""
+    """Called between pairs, and within slow ones; an exception ends the run."""
     before_batch: Callable[[int], None] = _ignore
-    """Told the number of tokens before a pool runs a batch; what it raises ends the run."""
+    """Called with the number of tokens before a pool runs a batch; an exception ends the run."""
     advance: Callable[[int], None] = _ignore
-    """Told how many more items a loop is done with."""
+    """Called with the number of items that a loop has completed."""
     stage: str = ""
-    """Place in a larger piece of work; progress bars show it."""
+    """Stage of a larger piece of work, shown with the progress."""
     threads: int = 1
-    """Threads that two long texts are shared out to."""
+    """Threads for the comparison of two long texts."""
     encoder_pool: EncoderPool | None = None
     """None: a run loads its models and encodes its batches itself."""
 
 
-_NOTHING = RunContext()
+_DEFAULT = RunContext()
 
-_CONTEXT: ContextVar[RunContext] = ContextVar("nlgauge_run", default=_NOTHING)
+_CONTEXT: ContextVar[RunContext] = ContextVar("nlgauge_run", default=_DEFAULT)
 
 
 def current_run() -> RunContext:
-    """The context of the run at hand."""
+    """The context of the current run."""
     return _CONTEXT.get()
 
 
 @contextlib.contextmanager
 def run_context(**changes: Any) -> Iterator[None]:
-    """Let runs inside the block work in the current context with changes, given as fields of `RunContext`."""
+    """Change fields of the current `RunContext` inside the block."""
     token = _CONTEXT.set(replace(_CONTEXT.get(), **changes))
     try:
         yield

@@ -28,15 +28,17 @@ from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, islice
 from typing import IO, Any, Literal, NoReturn, TypeAlias, cast
 
-from nlgauge.errors import FileFormatError, InputError
+from nlgauge.errors import FileFormatError, InputError, closest_name
 
 _BOM = b"\xef\xbb\xbf"
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 # No UTF-8 text starts with these two bytes, so they also tell gzip that has no name (standard input).
 _GZIP = b"\x1f\x8b"
+#: Files of a folder that are compared with a misspelt name.
+_MOST_FILES = 10_000
 
 
 def read_bytes(path: str) -> bytes:
@@ -146,6 +148,8 @@ def _opened(path: str) -> io.BufferedReader:
         before = path.rpartition(":")[0]
         if before and os.path.exists(before):
             msg += f"; to read a column of {before!r}, say that it is 'tsv', 'csv' or 'jsonl' (input format)"
+        else:
+            msg += _similar_file(path)
         raise InputError(msg) from error
     except IsADirectoryError as error:
         msg = f"{path!r} is a directory; name a file"
@@ -153,6 +157,18 @@ def _opened(path: str) -> io.BufferedReader:
     except (OSError, ValueError) as error:  # ValueError: a null character in the path
         msg = f"cannot read {path!r}: {getattr(error, 'strerror', None) or error}"
         raise InputError(msg) from error
+
+
+def _similar_file(path: str) -> str:
+    """The file of the folder whose name is closest, as the end of a message."""
+    folder, name = os.path.split(path)
+    if folder and not os.path.exists(folder):
+        return f"; the folder {folder!r} does not exist"
+    with suppress(OSError), os.scandir(folder or ".") as entries:
+        names = (entry.name for entry in islice(entries, _MOST_FILES) if entry.is_file())
+        if closest := closest_name(name, names):
+            return f"; did you mean {os.path.join(folder, closest)!r}?"
+    return ""
 
 
 @contextmanager

@@ -21,11 +21,12 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO, NamedTuple, TypeVar
 
 from nlgauge.errors import FileFormatError, InputError, RecipeError
+from nlgauge.io.progress import log
 from nlgauge.io.tables import (
     FORMATS,
     Format,
@@ -38,6 +39,8 @@ from nlgauge.io.tables import (
     stream_lines,
     suffix_format,
 )
+
+Segment = TypeVar("Segment")
 
 #: The start of a file that nlgauge wrote.
 _OWN_FORMAT = re.compile(r'\{\s*"format":\s*"(nlgauge-[\w/-]+)"')
@@ -99,9 +102,9 @@ class Inputs:
         """The column's texts, one per segment."""
         data = self._read(source)
         if source.format == "text":
-            return _plain_texts(data, source)
+            return _logged(_plain_texts(data, source), source)
         column, rows = _column(data, source)
-        return [row.text(column) for row in rows]
+        return _logged([row.text(column) for row in rows], source)
 
     def stream(self, source: TextSource) -> Iterator[str]:
         """The column's texts one by one; of a plain text file without holding it in memory."""
@@ -113,9 +116,9 @@ class Inputs:
         """The column's references, one tuple per segment."""
         data = self._read(source)
         if source.format == "text":
-            return [(text,) for text in _plain_texts(data, source)]
+            return _logged([(text,) for text in _plain_texts(data, source)], source)
         column, rows = _column(data, source)
-        return [row.texts(column) for row in rows]
+        return _logged([row.texts(column) for row in rows], source)
 
     def _read(self, source: TextSource) -> bytes:
         if source.path is not None:
@@ -140,7 +143,7 @@ class ParallelTexts(NamedTuple):
     """Texts of equal number from several files."""
 
     systems: dict[str, list[str]]
-    """By the name of the file."""
+    """By the name of the system."""
     references: list[tuple[str, ...]] | None
     """Of each segment, from all files; None where there is no file."""
     sources: list[str] | None
@@ -155,16 +158,17 @@ def read_parallel(
 ) -> ParallelTexts:
     """Outputs of systems, their references and their source, each named by a spec; all must have as many segments."""
     inputs = Inputs()
-    labels = _system_labels(systems)
-    outputs = {label: inputs.texts(parse_source(spec, input_format=input_format)) for label, spec in labels.items()}
-    return ParallelTexts(outputs, *_compared_with(inputs, list(outputs.items()), references, source, input_format))
+    files = named_files(systems)
+    outputs = {name: inputs.texts(parse_source(spec, input_format=input_format)) for name, spec in files.items()}
+    columns = list(zip(files.values(), outputs.values(), strict=True))
+    return ParallelTexts(outputs, *_compared_with(inputs, columns, references, source, input_format))
 
 
 class CandidateTexts(NamedTuple):
     """Texts to choose from, of equal number from several files."""
 
     systems: list[str] | None
-    """The file of each candidate, where each file has one for every segment."""
+    """The system of each candidate, where each file has one for every segment."""
     candidates: list[tuple[str, ...]]
     """Of each segment, from all files."""
     references: list[tuple[str, ...]] | None
@@ -180,12 +184,12 @@ def read_candidates(
 ) -> CandidateTexts:
     """Candidates, their references and their source; a value of a JSONL file may be a list of candidates."""
     inputs = Inputs()
-    labels = _system_labels(files)
-    groups = [inputs.references(parse_source(spec, input_format=input_format)) for spec in labels.values()]
-    columns = [(label, [group[0] for group in column]) for label, column in zip(labels, groups, strict=True)]
+    named = named_files(files)
+    groups = [inputs.references(parse_source(spec, input_format=input_format)) for spec in named.values()]
+    columns = [(spec, [group[0] for group in column]) for spec, column in zip(named.values(), groups, strict=True)]
     others = _compared_with(inputs, columns, references, source, input_format)
     single = all(len(group) == 1 for column in groups for group in column)
-    return CandidateTexts(list(labels) if single else None, _side_by_side(groups), *others)
+    return CandidateTexts(list(named) if single else None, _side_by_side(groups), *others)
 
 
 def _compared_with(
@@ -244,16 +248,63 @@ def printable(name: str) -> str:
         return name.encode("utf-8", "backslashreplace").decode()
 
 
-def _system_labels(specs: Sequence[str]) -> Mapping[str, str]:
-    """What each system is called; files of one name in several folders keep their folders."""
-    labels = [file_label(spec) for spec in specs]
-    if len(set(labels)) < len(labels):
-        labels = [printable(spec) for spec in specs]
+def split_name(text: str) -> tuple[str, str]:
+    """Name and file of `NAME=FILE`; the name is empty where there is none.
+
+    It is part of the file's name where a file of that whole name exists, or where it holds a separator of folders.
+    """
+    name, equals, spec = text.partition("=")
+    if not equals or not name or os.sep in name or os.path.exists(text):
+        return "", text
+    return printable(name), spec
+
+
+def named_files(texts: Sequence[str]) -> dict[str, str]:
+    """Files by the names of their systems: `NAME=FILE`, or the shortest name that tells the file from the others.
+
+    >>> named_files(["out/system-a.txt", "b=other.txt", "scores.tsv:mt"])
+    {'system-a': 'out/system-a.txt', 'b': 'other.txt', 'scores:mt': 'scores.tsv:mt'}
+    >>> list(named_files(["a.txt", "a.tsv:mt", "x/out.txt", "y/out.txt", "x/c.txt", "x/c.out"]))
+    ['a', 'a:mt', 'x/out', 'y/out', 'c.txt', 'c.out']
+    """
+    pairs = [split_name(text) for text in texts]
+    specs = [spec for _, spec in pairs]
     for spec in specs:
-        if list(specs).count(spec) > 1:
-            msg = f"the file {spec!r} is given twice; each system needs one of its own"
+        if specs.count(spec) > 1:
+            msg = f"the file {spec!r} is given twice; give each system a file of its own"
             raise RecipeError(msg)
-    return dict(zip(labels, specs, strict=True))
+    forms = [[name] if name else _short_names(spec) for name, spec in pairs]
+    lengths = [0] * len(forms)
+    while True:
+        names = [form[length] for form, length in zip(forms, lengths, strict=True)]
+        clashes = [i for i, name in enumerate(names) if names.count(name) > 1]
+        longer = [i for i in clashes if lengths[i] + 1 < len(forms[i])]
+        if not longer:
+            break
+        for i in longer:
+            lengths[i] += 1
+    if clashes:
+        msg = f"two systems are called {names[clashes[0]]!r}; give one of them another name: NAME=FILE"
+        raise RecipeError(msg)
+    return dict(zip(names, specs, strict=True))
+
+
+#: Endings of files that are left out of names; what follows another dot may be part of a system's name (v1.5).
+_ENDINGS = re.compile(r"(?<=.)\.(txt|tsv|csv|jsonl|json|out|hyp)(\.gz)?$", re.IGNORECASE)
+
+
+def _short_names(spec: str) -> list[str]:
+    """Names of a file from the shortest to the full one: without ending, with it, with folders."""
+    if spec == "-" or spec.startswith("-:"):
+        return [f"stdin{spec[1:]}"]
+    colon = None if os.path.exists(spec) else _column_colon(spec, None)
+    path, column = (spec, "") if colon is None else (spec[:colon], spec[colon:])
+    parts = printable(path).split(os.sep)
+    names = []
+    for start in range(len(parts) - 1, -1, -1):
+        name = os.sep.join(parts[start:])
+        names += [_ENDINGS.sub("", name) + column, name + column]
+    return list(dict.fromkeys([name for name in names if name] or [spec]))
 
 
 def _checked_format(value: str | None) -> Format | None:
@@ -273,6 +324,12 @@ def _column_colon(spec: str, forced: Format | None) -> int | None:
     existing = [place for place in cuts if os.path.exists(spec[:place])]
     # The suffix marks the end of the path; without one, the last colon is the best guess.
     return next(iter(existing or (cuts if forced is None else cuts[::-1])), None)
+
+
+def _logged(segments: list[Segment], source: TextSource) -> list[Segment]:
+    column = f", column {source.column}" if source.column else ""
+    log.info("read %d segments from %s%s", len(segments), source.name, column)
+    return segments
 
 
 def _plain_texts(data: bytes, source: TextSource) -> list[str]:

@@ -3,7 +3,7 @@
 import importlib
 import typing
 
-if typing.TYPE_CHECKING:  # at run time found by __getattr__ below
+if typing.TYPE_CHECKING:  # at run time, __getattr__ below imports them
     from nlgauge.metrics.baryscore import BaryScore as BaryScore
     from nlgauge.metrics.bertscore import BERTScore as BERTScore
     from nlgauge.metrics.bleu import BLEU as BLEU
@@ -26,7 +26,7 @@ if typing.TYPE_CHECKING:  # at run time found by __getattr__ below
     from nlgauge.metrics.smd import SMD as SMD
     from nlgauge.metrics.xmoverscore import XMoverScore as XMoverScore
 
-#: Classes by the file that has them. Each file is imported when one of its classes is first used.
+#: The file of each class. A file is imported when one of its classes is first used.
 _FILES = {
     "BERTScore": "bertscore",
     "BLEU": "bleu",
@@ -53,7 +53,7 @@ _FILES = {
 
 __all__ = [*_FILES]
 
-if not typing.TYPE_CHECKING:  # which see the names above, and can tell a misspelt one
+if not typing.TYPE_CHECKING:  # type checkers use the imports above, so they notice a misspelt name
 
     def __dir__() -> list[str]:
         return sorted({*globals(), *__all__})

@@ -3,20 +3,23 @@
 What it computes
 ----------------
 
-Each of the last five hidden states of a text is a cloud of unit vectors, one point per token. They are joined to one
-cloud, their Wasserstein barycentre, and the score is the cost of moving one text's barycentre onto the other's:
+Each of the last five hidden states of a text is a cloud of unit vectors, one point per token. Their Wasserstein
+barycentre combines them into one cloud. The score is the cost of moving one text's barycentre onto the other's:
 
     X = argmin_X  sum_l W2^2((b, X), (w, x_l))                   one point of X per token, its weight b fixed
     W    = min_T <T, C>,  C_ij = ||X_i - Y_j||^2                 squared distance, no root
     SD_r = <T_r, C>,      T_r the entropic plan of regularisation r
 
-All are distances: lower is better. The default is profile `corrected` with measure W. b = w = a token's idf, each
-side's own as in MoverScore, divided by its sum over the text; they are also the marginals of T. Special tokens have
-idf 0, and tokens without weight are left out; a text that idf leaves without any weight has uniform weights. X is not
-scaled again. The iteration starts at the mean of the layers. With T_l the exact plan from X to layer l under squared
-distance, X_i <- mean over l of sum_j T_l,ij x_l,j / b_i, until the squared movement of all points together is at most
-1e-7. Fewer than five layers include the embeddings. Several references are averaged, or the nearest counts
-(`multiref`).
+All are distances: lower is better. The default is profile `corrected` with measure W.
+
+- Weights: b = w = the idf of a token, counted as in MoverScore and divided by its sum over the text. b of the two
+  texts are also the marginals of T. Special tokens have idf 0. Tokens with weight 0 are dropped; if idf gives all
+  tokens of a text weight 0, all but special tokens have the same weight.
+- Iteration: it starts at the mean of the layers. With T_l the exact plan from X to layer l under squared distance, a
+  step is X_i <- mean over l of sum_j T_l,ij x_l,j / b_i. It ends when the squared movements of all points sum to at
+  most 1e-7. X is not scaled to unit length again.
+- Layers: a model with fewer than five layers contributes its embeddings as well.
+- References: several are averaged, or the nearest counts (`multiref`).
 
 Worked example
 --------------
@@ -40,10 +43,10 @@ Profiles and deviations
     corrected  idf, each side's own (`idf` changes)   mean of the layers   on logarithms where it underflows
     released   uniform                                0                    plain
 
-`released` is the published code, in which idf has no effect (D16: keys are numbers, looked up by tensors). All
-first costs tie there, so rounding decides where the iteration goes: a score can move by some hundredths with the
-smallest change of a vector. It uses POT's own function, in float64. `corrected` starts where the iteration usually
-ends and depends only on the text. The released code takes one reference.
+`released` is the published code, in which idf has no effect (D16: its keys are numbers, but tensors are looked up).
+Its iteration starts with equal costs, so rounding decides where it goes: the smallest change of a vector can change
+a score by some hundredths. It uses POT's own function, in float64. `corrected` starts where the iteration usually
+ends, and depends only on the text. The released code takes one reference.
 
 Relations
 ---------
@@ -87,10 +90,10 @@ from nlgauge.vectors.transport import barycentre_from_origin, sinkhorn_transport
 
 PROFILES = {"corrected": Profile(idf="both"), "released": Profile(idf="none")}
 
-#: W, and the regularisations of the released code as its keys spell them.
+#: W, and SD_r with the regularisations of the released code, spelt like its keys.
 MEASURES = ("W", "SD_10", "SD_1", "SD_5", "SD_0.1", "SD_0.5", "SD_0.01", "SD_0.001")
 
-#: Hidden states that are joined, the embeddings counting as one.
+#: Number of hidden states to combine; the embeddings are one.
 _LAYERS = 5
 
 
@@ -109,7 +112,7 @@ class BaryScore(VectorMetric[Cloud]):
     measures: str = option(
         "W",
         NameList(*MEASURES),
-        help="W (exact), SD_r (entropic)",
+        help="measures to compute; W: exact transport, SD_r: entropic with regularisation r",
         in_profile=False,
     )
     idf: str = idf_option(BY_PROFILE)
@@ -122,13 +125,13 @@ class BaryScore(VectorMetric[Cloud]):
             raise RecipeError(msg)
 
     @property
-    def components(self) -> tuple[str, ...]:  # type: ignore[override]  # those that were asked for
-        """The measures that were chosen."""
+    def components(self) -> tuple[str, ...]:  # type: ignore[override]  # depends on `measures`
+        """The chosen measures."""
         return tuple(self.measures.split("+"))
 
     @property
     def main(self) -> str:  # type: ignore[override]
-        """The exact distance where it is one of them, else the first."""
+        """The exact distance if it was chosen, else the first measure."""
         return "W" if "W" in self.components else self.components[0]
 
     def layers(self, encoder: Encoder) -> tuple[int, ...]:
@@ -138,14 +141,14 @@ class BaryScore(VectorMetric[Cloud]):
         if text.tokens.empty:
             return None
         layers = [text.layers[layer] for layer in state.layers]
-        # Without a table all tokens count, special ones too, as in the released code.
-        every, b, zero = text.select(None, specials_weigh=True)
-        if self.profile == "released":  # uniform weights, and a start at 0
-            return text.cloud(barycentre_from_origin(layers), Selection(every, np.ones(len(every)), False))
-        kept = np.flatnonzero(b > 0)  # a point without mass has no place in a barycentre
+        # Without idf all tokens count, special ones too, as in the released code.
+        rows, b, zero = text.select(None, specials_weigh=True)
+        if self.profile == "released":  # uniform weights, and the iteration starts at 0
+            return text.cloud(barycentre_from_origin(layers), Selection(rows, np.ones(len(rows)), False))
+        rows = np.flatnonzero(b > 0)  # a point without mass does not enter a barycentre
         # X = argmin_X sum_l W2^2((b, X), (w, x_l))
-        x = barycentre_of_layers([unit_rows(layer[kept]) for layer in layers], b[kept]).points
-        return text.cloud(x, Selection(kept, b[kept], zero))
+        x = barycentre_of_layers([unit_rows(layer[rows]) for layer in layers], b[rows]).points
+        return text.cloud(x, Selection(rows, b[rows], zero))
 
     def compare(self, x: Cloud | None, y: Cloud | None, state: State, *, align: bool) -> Pair:
         if x is None or y is None:
@@ -158,7 +161,7 @@ class BaryScore(VectorMetric[Cloud]):
                 values.append(problem.cost)  # W = min_T <T, C>
                 converged = converged and problem.converged
                 continue
-            soft = sinkhorn_transport(
+            plan = sinkhorn_transport(
                 x.weights,
                 y.weights,
                 problem.costs,
@@ -166,6 +169,6 @@ class BaryScore(VectorMetric[Cloud]):
                 stable=self.profile != "released",
                 check=current_run().check,
             )  # SD_r = <T_r, C>
-            values.append(soft.cost)
-            converged = converged and soft.converged
+            values.append(plan.cost)
+            converged = converged and plan.converged
         return Pair(values, problem.flow() if align else None, converged)

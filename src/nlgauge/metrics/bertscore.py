@@ -1,20 +1,22 @@
-"""BERTScore: each token takes the most similar token of the other text, by cosine.
+"""BERTScore: each token is matched with the most similar token of the other text, by cosine.
 
 What it computes
 ----------------
 
-With unit vectors x of the hypothesis's tokens and y of the reference's, all of one layer, and idf weights (section 3
-of the paper):
+With unit vectors x_i of the hypothesis tokens and y_j of the reference tokens, all of one layer, and idf weights
+(section 3 of the paper):
 
     P = sum_i idf(x_i) max_j x_i.y_j / sum_i idf(x_i)
     R = sum_j idf(y_j) max_i x_i.y_j / sum_j idf(y_j)        F = 2PR / (P + R)
 
-Special tokens can be matched but weigh 0. By default there is no idf, so that all other tokens weigh 1, no baseline
-and no stop-word list; the layer is the tuned one of the model (MiniLM: 4). idf(w) = log((N + 1) / (df(w) + 1)),
-where df(w) of the N references contain w. With a baseline, each of P, R and F becomes (s - b) / (1 - b), with its
-own b, the score of random pairs. Of several references the one with the best F counts. Stop words are removed after
-encoding, so the other vectors keep their context. A text without tokens, or of nothing but stop words, scores 0 and
-is counted; F is 0 where P + R = 0.
+Special tokens can be matched but have weight 0. By default there is no idf (all other tokens have weight 1), no
+baseline and no stop-word list, and the layer is the one tuned for the model (MiniLM: 4).
+
+- idf(w) = log((N + 1) / (df(w) + 1)), where df(w) of the N references contain w.
+- With a baseline, each of P, R and F becomes (s - b) / (1 - b). b is the mean of that component over random pairs.
+- With several references, the one with the best F counts.
+- Stop words are removed after encoding, so the other vectors keep their context.
+- A text without tokens, or with stop words only, scores 0 and is counted. F is 0 if P + R = 0.
 
 Worked example
 --------------
@@ -34,25 +36,25 @@ Profiles and deviations
 -----------------------
 
 There are no profiles: the paper and the released code (bert-score 0.3.13) agree on the formula. RoBERTa and GPT-2
-read a space before each text (footnote 5; `prefix_space`). Differences to the released code:
+read a space before each text (footnote 5; `prefix_space`). Differences from the released code:
 
-- A token whose cosines are all negative keeps its negative maximum. There, the padding of a longer neighbour in the
-  batch lets it score 0.
-- A text that idf leaves without weight gets uniform weights. There it is NaN (F: 0).
+- A token whose cosines are all negative keeps its negative maximum. In the released code it scores 0 if a longer text
+  in the batch adds padding.
+- If idf gives all tokens of a text weight 0, the weights are uniform. The released code returns NaN (F: 0).
 - P and R come from the reference with the best F. `multiref="best-each"` is the published rule.
-- A missing baseline is an error. There it is a raw score that is labelled as rescaled.
-- A token is a stop word if it starts a word and is spelt like one, and [UNK] stays. The code of Chen et al. (2022)
-  looks words up as single pieces: a stop word of several pieces becomes [UNK], and every [UNK] of the text goes
-  with it.
+- A missing baseline is an error. The released code returns a raw score that is labelled as rescaled.
+- A token is a stop word if it starts a word and is spelt like a stop word; [UNK] is kept. The code of Chen et al.
+  (2022) looks up stop words as single pieces: a stop word of several pieces becomes [UNK], and then every [UNK] of
+  the text is removed.
 
 Relations
 ---------
 
-- MoverScore replaces the best match of each token by an optimal transport plan, so that a token cannot be chosen
+- MoverScore replaces the best match of each token by an optimal transport plan, in which a token cannot be used
   twice.
 - `sentsim:combine=bertscore` uses the same F as one of its parts.
-- With mpnet no other metric of one encoder was significantly better on WMT15 and WMT17 (segment-level Pearson .762
-  and .738; MoverScore .736 and .723, BaryScore .758 and .734). With MiniLM it is open (.666 on WMT17;
+- With mpnet, no other single-encoder metric was significantly better on WMT15 and WMT17 (segment-level Pearson .762
+  and .738; MoverScore .736 and .723, BaryScore .758 and .734). With MiniLM this is undecided (.666 on WMT17;
   `moverscore:n=2,idf=none` .674). See docs/findings.
 
 Citation
@@ -101,12 +103,14 @@ class BERTScore(VectorMetric[Cloud]):
     citation: ClassVar[str] = cite("zhang2020bertscore")
 
     layer: int | None = option(
-        None, Int(0, word="default", note="the embeddings"), help="layer whose vectors are compared"
+        None, Int(0, word="default", note="the embeddings"), help="model layer; default: tuned per model"
     )
     idf: str = idf_option("none")
-    multiref: str = option("best-f", Choice("best-f", "best-each", "mean"), help="rule for several references")
-    rescale: str = option("no", BaselineChoice(), help="rescaling with a baseline; yes: the shipped one")
-    stopwords: str = option("none", StopwordList(), help="words that are dropped", optional=True)
+    multiref: str = option("best-f", Choice("best-f", "best-each", "mean"), help="how to combine several references")
+    rescale: str = option(
+        "no", BaselineChoice(), help="rescaling with a baseline; yes: the one shipped for the model"
+    )
+    stopwords: str = option("none", StopwordList(), help="words to drop", optional=True)
 
     def layers(self, encoder: Encoder) -> tuple[int, ...]:
         return (chosen_layer(self.layer, encoder),)
@@ -114,15 +118,15 @@ class BERTScore(VectorMetric[Cloud]):
     def represent(self, text: TextView, state: State) -> Cloud | None:
         stopwords = state["stopwords"].words
         keep = TokenFilter("all", "keep", stopwords, stops="starts") if stopwords else None
-        kept = text.select(keep, specials_weigh=False)  # the tokens that are left, and their weights
-        if text.tokens.is_special[kept.rows].all():
+        tokens = text.select(keep, specials_weigh=False)
+        if text.tokens.is_special[tokens.rows].all():
             return None
-        return text.cloud(text.unit(state.layers[0], keep), kept, spelling="token_strings")
+        return text.cloud(text.unit(state.layers[0], keep), tokens, spelling="token_strings")
 
     def compare(self, x: Cloud, y: Cloud, state: State, *, align: bool) -> Pair:
         idf_x, idf_y = x.weights, y.weights
         if align:
-            instead = "score the pair without one, or align parts of it"
+            instead = "score the pair without an alignment, or align parts of it"
             check_size(len(x), len(y), what="an alignment", instead=instead)
             match = greedy_match_points(x.points, y.points, idf_x, idf_y)
             best_x, best_y = match.row_best, match.column_best
@@ -133,21 +137,21 @@ class BERTScore(VectorMetric[Cloud]):
         f = 2 * p * r / (p + r) if p + r != 0 else 0.0
         return Pair((p, r, f), Alignment.of(x, y, match) if align else None)
 
-    # The same numbers for many pairs at once.
+    # Same bits as `compare`, for many pairs at once.
     def compare_block(self, xs: Sequence[Cloud], ys: Sequence[Cloud], state: State) -> NDArray[np.float64]:
         return greedy_scores([(x.points, x.weights) for x in xs], [(y.points, y.weights) for y in ys])
 
     def finish_pairs(self, values: NDArray[np.float64], state: State) -> SystemResult:
-        return SystemResult(self._rescaled(dict(zip(self.components, values.T.copy(), strict=True)), state))
+        return SystemResult(self._rescale(dict(zip(self.components, values.T.copy(), strict=True)), state))
 
     def finish(self, comparisons: Mapping[str, Sequence[Comparison]], state: State) -> dict[str, SystemResult]:
-        joined = {system: self.joined(pairs, rule=self.multiref) for system, pairs in comparisons.items()}
+        results = {system: self.joined(pairs, rule=self.multiref) for system, pairs in comparisons.items()}
         return {
-            system: replace(result, segments=self._rescaled(result.segments, state))
-            for system, result in joined.items()
+            system: replace(result, segments=self._rescale(result.segments, state))
+            for system, result in results.items()
         }
 
-    def _rescaled(
+    def _rescale(
         self, segments: Mapping[str, NDArray[np.float64]], state: State
     ) -> Mapping[str, NDArray[np.float64]]:
         if state["rescale"] is None:

@@ -1,4 +1,4 @@
-"""BLEU: precision of word n-grams, times a penalty for short outputs; computed by sacrebleu.
+"""BLEU: precision of word n-grams times a penalty for short outputs; computed by sacrebleu.
 
 What it computes
 ----------------
@@ -6,7 +6,7 @@ What it computes
     BLEU = 100 BP (p_1 p_2 p_3 p_4)^(1/4)          p_n: share of the output's n-grams that the reference has
     BP   = min(1, e^(1 - r/c))                     c, r: words of the output and of the reference
 
-Counts are summed over all segments for a system. The score of a segment is sentence BLEU with effective order; a
+For a system, counts are summed over all segments. The score of a segment is sentence BLEU with effective order. A
 p_n of 0 is smoothed (`smooth`).
 
 Worked example
@@ -64,7 +64,7 @@ from nlgauge.text.languages import count_scripts, language_code
 if TYPE_CHECKING:
     from nlgauge.stats.corpus_counts import CorpusCounts
 
-#: Packages that tokenizers of sacrebleu call, whose versions a score depends on.
+#: Packages that sacrebleu's tokenizers use; scores depend on their versions.
 _TOKENIZER_PACKAGES = {
     "intl": ("regex",),
     "ja-mecab": ("mecab-python3", "ipadic"),
@@ -74,46 +74,46 @@ _TOKENIZER_PACKAGES = {
     "flores200": ("sentencepiece",),
 }
 
-#: Tokenizer by language, as sacrebleu chooses it; by this table alone, never by what is installed.
+#: Default tokenizer by language, as in sacrebleu; it never depends on what is installed.
 _TOKENIZERS = {"zh": "zh", "ja": "ja-mecab", "ko": "ko-mecab"}
 _DEFAULT = "13a"
 
-#: Packages behind tokenizers, by the module that shows whether they are installed.
+#: For tokenizers of optional packages: the module that shows whether they are installed, and what to install.
 _PACKAGES = {"ja-mecab": ("MeCab", "sacrebleu[ja]"), "ko-mecab": ("mecab_ko", "sacrebleu[ko]")}
 
-#: Tokenizers that find words at spaces.
+#: Tokenizers that split at spaces.
 _AT_SPACES = frozenset({"13a", "intl"})
 
 #: Scripts of Chinese, Japanese and Korean.
 _CJK = frozenset({"Han", "Hiragana", "Katakana", "Hangul", "Bopomofo"})
 _KANA = frozenset({"Hiragana", "Katakana"})
 
-#: Letters between two spaces from which on texts count as not cut into words: words of these languages have about 2.
+#: Texts with more letters than this between two spaces are not split into words, which have about 2 letters.
 _LETTERS_OF_A_WORD = 2.5
 
-#: References that are looked at.
+#: Number of references that are checked.
 _MOST_TEXTS = 1000
 
 
 @dataclass(frozen=True, kw_only=True)
 class SacreBLEUMetric(TextMetric):
-    """What BLEU and chrF share: sacrebleu computes, and the class adds the interface and the signature.
+    """Base of BLEU and chrF: sacrebleu computes the scores, this class adds the interface and the signature.
 
-    Scores are on the package's scale, 0 to 100. Those of a system count over all its segments; segment scores are
-    sentence BLEU (with effective order, as sacrebleu advises) and sentence chrF. The counts of the segments stay with
-    the score, so that it can be resampled. Several references count together, as each metric defines it.
+    Scores are on sacrebleu's scale, 0 to 100. System scores are computed from the counts of all segments; segment
+    scores are sentence BLEU (with effective order, as sacrebleu advises) and sentence chrF. The counts are kept with
+    the score for resampling. Several references are combined as each metric defines it.
     """
 
     derived_fields: ClassVar[tuple[str, ...]] = ("sacrebleu",)
 
     @abstractmethod
     def _engine(self, *, sentences: bool) -> Any:
-        """The package's object, for single sentences or for a whole corpus."""
+        """The sacrebleu metric, for single sentences or for a whole corpus."""
 
     @property
     @abstractmethod
     def _formula(self) -> str:
-        """The formula of `CorpusCounts` that makes a corpus score of counts."""
+        """The formula of `CorpusCounts` that computes a corpus score from counts."""
 
     def score_texts(self, hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> SystemResult:
         from nlgauge.stats.corpus_counts import CorpusCounts
@@ -124,9 +124,9 @@ class SacreBLEUMetric(TextMetric):
             for hypothesis, group in ticked(zip(hypotheses, references, strict=True))
         ]
         most = max(len(group) for group in references)
-        # sacrebleu takes streams; where the number of references varies, None stands for a missing one.
+        # sacrebleu takes streams; if the number of references varies, None stands for a missing one.
         streams = [[group[number] if number < len(group) else None for group in references] for number in range(most)]
-        # The two halves of the package's corpus_score, because what is between them is kept.
+        # The two halves of sacrebleu's corpus_score, because the counts in between are kept.
         counts = corpus._extract_corpus_statistics(list(hypotheses), streams)
         statistics = CorpusCounts(self._formula, np.array(counts, dtype=np.float64))
         return SystemResult(
@@ -134,7 +134,7 @@ class SacreBLEUMetric(TextMetric):
         )
 
     def corpus_scores(self, statistics: CorpusCounts) -> dict[str, float]:
-        # Counts are whole numbers, so that their sum does not depend on how they are grouped.
+        # Counts are integers, so their sum does not depend on grouping.
         totals = [int(total) for total in statistics.counts.sum(axis=0)]
         return {self.main: float(self._engine(sentences=False)._aggregate_and_compute([totals]).score)}
 
@@ -155,30 +155,30 @@ class BLEU(SacreBLEUMetric):
 
     derived_fields: ClassVar[tuple[str, ...]] = ("tokenize_engine", "sacrebleu")
 
-    case: str = option("mixed", Choice("mixed", "lower"), help="lower: compare in lower case")
+    case: str = option("mixed", Choice("mixed", "lower"), help="lower: ignore case")
     tokenize: str = option(
         "",
         Text("a tokenizer of sacrebleu: 13a, intl, char, none, zh, ...", empty=True),
-        help="tokenizer of BLEU",
+        help="sacrebleu tokenizer",
         unset="by language, else 13a",
     )
     lang: str = option(
         "",
         Text("a language code such as en", empty=True),
-        help="language of the texts: chooses zh, ja-mecab or ko-mecab where no tokenizer is named, else 13a",
+        help="language of the texts; selects the default tokenizer: zh, ja-mecab, ko-mecab, or 13a for all others",
         signed=False,
         unset="none",
     )
-    smooth: str = option("exp", Choice("exp", "floor", "add-k", "none"), help="smoothing of BLEU")
+    smooth: str = option("exp", Choice("exp", "floor", "add-k", "none"), help="smoothing method")
 
     def resolve(self) -> None:
-        """The tokenizer that the language asks for."""
+        """Set the default tokenizer of the language."""
         object.__setattr__(self, "lang", language_code(self.lang) if self.lang else "")
         if not self.tokenize:
             object.__setattr__(self, "tokenize", _TOKENIZERS.get(self.lang.partition("-")[0], _DEFAULT))
 
     def language_problem(self, references: Sequence[Sequence[str]]) -> str:
-        """Whether words are looked for at spaces in texts of a language that does not put them there."""
+        """A warning if the tokenizer splits at spaces but the language does not separate words by spaces."""
         if self.tokenize not in _AT_SPACES:
             return ""
         texts = [text for group in references[:_MOST_TEXTS] for text in group]
@@ -193,18 +193,18 @@ class BLEU(SacreBLEUMetric):
         module, extra = _PACKAGES.get(_TOKENIZERS[code], ("", ""))
         if module and importlib.util.find_spec(module) is None:
             use += f", which needs: pip install '{extra}'; or use bleu:tokenize=char"
-        return f"references look {name}, but bleu:tokenize={self.tokenize} splits them at spaces only; {use}"
+        return f"references look {name}, but bleu:tokenize={self.tokenize} splits only at spaces; {use}"
 
     @property
     def _formula(self) -> str:
         return f"bleu:{self.smooth}"
 
     def versions(self) -> dict[str, str]:
-        found = []
+        packages = []
         for name in _TOKENIZER_PACKAGES.get(self.tokenize, ()):
             with contextlib.suppress(PackageNotFoundError):  # the tokenizer reports what is missing
-                found.append(f"{name}-{version(name)}")
-        return ({"tokenize_engine": "+".join(found)} if found else {}) | super().versions()
+                packages.append(f"{name}-{version(name)}")
+        return ({"tokenize_engine": "+".join(packages)} if packages else {}) | super().versions()
 
     def _engine(self, *, sentences: bool) -> Any:
         bleu = require("sacrebleu.metrics", "lexical").BLEU
@@ -217,9 +217,9 @@ class BLEU(SacreBLEUMetric):
                 tokenize=self.tokenize,
                 smooth_method=self.smooth,
                 effective_order=sentences,
-                force=True,  # no word about tokenised texts: data sets are as they are
+                force=True,  # no warning about tokenised texts: data sets may be tokenised
             )
-        except (RuntimeError, ImportError) as error:  # tokenizers of some languages are packages of their own
+        except (RuntimeError, ImportError) as error:  # some tokenizers need further packages
             if self.tokenize in _PACKAGES:
                 extra = _PACKAGES[self.tokenize][1]
                 msg = (
@@ -228,5 +228,5 @@ class BLEU(SacreBLEUMetric):
                 )
             else:
                 why = " ".join(str(error).split())
-                msg = f"tokenizer {self.tokenize!r} of sacrebleu cannot be used here: {why}"
+                msg = f"sacrebleu tokenizer {self.tokenize!r} is not available: {why}"
             raise MissingExtraError(msg) from error

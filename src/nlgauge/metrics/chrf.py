@@ -5,8 +5,8 @@ What it computes
 
     chrF = 100 (1 + b^2) P R / (b^2 P + R)         P, R: averages over n-grams of 1 to 6 characters, b = 2
 
-Spaces do not count. Orders that a text is too short for are left out. With `words=2` word n-grams of one and two
-words count as further orders: chrF++.
+Spaces are ignored. Orders longer than a text are left out. With `words=2`, word n-grams of one and two words count as
+further orders: chrF++.
 
 Worked example
 --------------
@@ -50,7 +50,7 @@ from nlgauge.metrics.parts import cite
 
 @dataclass(frozen=True, kw_only=True)
 class ChrF(SacreBLEUMetric):
-    """Character n-gram F; with `words=2` it is chrF++."""
+    """F-score of character n-grams; `words=2` gives chrF++."""
 
     name: ClassVar[str] = "chrf"
     title: ClassVar[str] = "chrF"
@@ -60,8 +60,8 @@ class ChrF(SacreBLEUMetric):
     citation: ClassVar[str] = cite("popovic-2015-chrf")
 
     chars: int = option(6, Int(1), help="longest character n-gram")
-    words: int = option(0, Int(0), help="longest word n-gram; 2 makes it chrF++")
-    beta: int = option(2, Int(1), help="weight of recall")
+    words: int = option(0, Int(0), help="longest word n-gram; 2: chrF++")
+    beta: int = option(2, Int(1), help="weight of recall relative to precision")
 
     @classmethod
     def title_of(cls, recipe: Mapping[str, str]) -> str:

@@ -1,14 +1,14 @@
-"""LC, RC and graphs of sentences: how much of a hypothesis is held together by repeated words.
+"""LC, RC and sentence graphs: how strongly repeated words connect the sentences of a hypothesis.
 
 What it computes
 ----------------
 
     lc              share of nouns that are mentioned more than once
-    rc              mentions of these per noun
+    rc              mentions of these nouns, per noun
     entity-graph    sum over sentences i < j that share a noun of 1/(j-i), divided by the number of sentences
     lexical-graph   the same for sentences with nouns of similar word vectors
 
-All look at the hypothesis alone.
+All read the hypothesis only.
 
 Worked example
 --------------
@@ -24,8 +24,8 @@ share the cat, which makes an edge of weight 1 for two sentences.
 Profiles and deviations
 -----------------------
 
-Profile `released` is the code that came with DiscoScore, `paper` what the papers describe (D6.8, D6.9). The authors
-expect higher scores for better texts. On SummEval higher scores go with worse texts (D6.16).
+Profile `released` is the code released with DiscoScore, `paper` follows the papers (D6.8, D6.9). The authors expect
+higher scores for better texts. On SummEval, texts with higher scores are worse (D6.16).
 
 Relations
 ---------
@@ -79,7 +79,7 @@ _NO_WORDS = ("PUNCT", "SYM", "SPACE")
 
 
 class Devices(NamedTuple):
-    """Lexical cohesion devices of a text, which are words that come again, and what they are a part of."""
+    """Counts of the lexical cohesion devices (repeated words) of a text, and of all its words."""
 
     lemmas: int
     of_lemmas: int
@@ -88,29 +88,29 @@ class Devices(NamedTuple):
 
     @property
     def cohesion(self) -> float:
-        """LC; 0 for a text without words to count."""
+        """LC; 0 if there are no words to count."""
         return self.lemmas / self.of_lemmas if self.of_lemmas else 0.0
 
     @property
     def repetition(self) -> float:
-        """RC; 0 for a text without words to count."""
+        """RC; 0 if there are no words to count."""
         return self.mentions / self.of_mentions if self.of_mentions else 0.0
 
 
 def devices(text: AnnotatedText, words: str = "nouns") -> Devices:
-    """What of a text repeats: nouns of its nouns (released), or content words of all words (paper, D6.9)."""
+    """Count repeated nouns out of all nouns (released), or repeated content words out of all words (paper, D6.9)."""
     if words == "nouns":
         counts = Counter({lemma: len(mentions) for lemma, mentions in noun_sentences(text).items()})
-        again = [count for count in counts.values() if count > 1]
-        return Devices(len(again), len(counts), sum(again), len(counts))
+        repeated = [count for count in counts.values() if count > 1]
+        return Devices(len(repeated), len(counts), sum(repeated), len(counts))
     every = [word for sentence in text.sentences for word in sentence.words if word.upos not in _NO_WORDS]
     content = Counter(word.lemma.lower() for word in every if word.upos in _CONTENT)
-    again = [count for count in content.values() if count > 1]
-    return Devices(len(again), len({word.lemma.lower() for word in every}), sum(again), len(every))
+    repeated = [count for count in content.values() if count > 1]
+    return Devices(len(repeated), len({word.lemma.lower() for word in every}), sum(repeated), len(every))
 
 
 def connectivity(foci: Foci, sentences: int, *, weighted: bool = False, average: str = "entries") -> float:
-    """How far foci tie sentences together: the average of the adjacency matrix (CONN); 0 without a sentence.
+    """Average of the adjacency matrix of the sentences (CONN); 0 for a text without sentences.
 
     >>> connectivity({"cat": (0, 2), "mat": (1, 2)}, 3), connectivity({"cat": (0, 2)}, 3, average="sentences")
     (0.16666666666666666, 0.16666666666666666)
@@ -123,7 +123,7 @@ def connectivity(foci: Foci, sentences: int, *, weighted: bool = False, average:
 
 @dataclass(frozen=True, kw_only=True)
 class LC(AnnotatedTextMetric):
-    """Lexical cohesion: how many of the words that a text uses come again."""
+    """Lexical cohesion: share of the nouns of a text that are repeated."""
 
     name: ClassVar[str] = "lc"
     title: ClassVar[str] = "LC"
@@ -138,7 +138,7 @@ class LC(AnnotatedTextMetric):
     devices: str = option(
         BY_PROFILE,
         Choice("nouns", "content"),
-        help="what is counted: nouns of all nouns, by lemma, or content words of all words (D6.9)",
+        help="words to count; nouns: out of all nouns, by lemma; content: content words out of all words",
     )
 
     def score_texts(self, hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> SystemResult:
@@ -151,7 +151,7 @@ class LC(AnnotatedTextMetric):
 
 @dataclass(frozen=True, kw_only=True)
 class RC(AnnotatedTextMetric):
-    """Repetition: how often those words are mentioned."""
+    """Repetition: mentions of repeated nouns per noun."""
 
     name: ClassVar[str] = "rc"
     title: ClassVar[str] = "RC"
@@ -175,7 +175,7 @@ class RC(AnnotatedTextMetric):
 
 @dataclass(frozen=True, kw_only=True)
 class EntityGraph(AnnotatedTextMetric):
-    """The graph of sentences that share a noun: the nearer they stand, the more."""
+    """Coherence as a graph of sentences linked by shared nouns; closer sentences count more."""
 
     name: ClassVar[str] = "entity-graph"
     title: ClassVar[str] = "Entity Graph"
@@ -190,7 +190,7 @@ class EntityGraph(AnnotatedTextMetric):
     average: str = option(
         BY_PROFILE,
         Choice("sentences", "entries"),
-        help="what the sum over the graph is divided by: sentences, or entries of its matrix (D6.8)",
+        help="divisor of the sum over the graph: number of sentences, or of matrix entries",
     )
 
     def score_texts(self, hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> SystemResult:
@@ -203,7 +203,7 @@ class EntityGraph(AnnotatedTextMetric):
 
 @dataclass(frozen=True, kw_only=True)
 class LexicalGraph(AnnotatedTextMetric):
-    """The graph of sentences that share an entity: nouns of like word vectors."""
+    """Coherence as a graph of sentences linked by nouns with similar word vectors."""
 
     name: ClassVar[str] = "lexical-graph"
     title: ClassVar[str] = "Lexical Graph"
@@ -218,18 +218,18 @@ class LexicalGraph(AnnotatedTextMetric):
     vectors: str = option(
         "none",
         WordVectorFile("none"),
-        help="word vectors that make entities; they must be named",
+        help="word vectors used to find entities (required)",
         in_profile=False,
         required=True,
     )
-    threshold: float = option(0.7, Float(-1, 1), help="cosine above which two nouns are one entity")
+    threshold: float = option(0.7, Float(-1, 1), help="cosine above which two nouns belong to one entity")
     average: str = EntityGraph.same_option("average")
 
     @property
     def word_vectors(self) -> WordVectors:
-        """The file, read once."""
+        """The word vectors of the file, which is read once."""
         if self.vectors == "none":
-            msg = "lexical-graph joins nouns by word vectors, and none were given; name a file of them: vectors=FILE"
+            msg = "lexical-graph needs word vectors; set vectors=FILE"
             raise RecipeError(msg)
         return load_word_vectors(self.vectors)
 

@@ -6,7 +6,7 @@ What it computes
     ds_sent     similarity of graphs of sentences, `metrics/ds_sent.py`           higher is better; the main component
     ds_focus    distance between foci, `metrics/ds_focus.py`                      lower is better
 
-They are two measures: the paper never adds them up, and neither does this metric.
+The two measures are never added up, neither in the paper nor here.
 
 Worked example
 --------------
@@ -22,16 +22,16 @@ The example of the two metrics, scored in one call.
 Profiles and deviations
 -----------------------
 
-Equations, profiles and options are those of the two metrics, with one encoder. The paper has a different encoder
-for each (D6.13); use the two metrics separately for that. Entities have a threshold for each, because the released
-code does (D6.5).
+Equations, profiles and options are those of the two metrics, with one encoder. The paper uses a different encoder
+for each (D6.13); use the two metrics separately for that. Each measure has its own entity threshold, as in the
+released code (D6.5).
 
 Relations
 ---------
 
-- It *has* a `ds-sent` and a `ds-focus`, and gives the same numbers as the two alone.
-- "DiscoScore beats BERTScore on coherence" was not shown on SummEval: DS-Focus leads by .21 with MiniLM (p .09) and
-  .12 with mpnet (p .22). See docs/findings.
+- It contains a `ds-sent` and a `ds-focus`, and gives the same numbers as the two metrics separately.
+- That DiscoScore beats BERTScore on coherence was not confirmed on SummEval: DS-Focus leads by .21 with MiniLM
+  (p .09) and .12 with mpnet (p .22). See docs/findings.
 
 Citation
 --------
@@ -66,12 +66,12 @@ PROFILES = {
     for name, focus in FOCUS_PROFILES.items()
 }
 
-#: Columns of what DS-Sent finds about a pair; those of DS-Focus follow.
+#: Columns of DS-Sent in a comparison; those of DS-Focus follow.
 _SENT_COLUMNS = 3
 
 
 class Document(NamedTuple):
-    """A text as both measures see it."""
+    """A text as both measures represent it."""
 
     graph: SentenceGraph
     foci: FocusTable
@@ -79,7 +79,7 @@ class Document(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class DiscoScore(DiscoMetric[Document]):
-    """DS-Sent and DS-Focus of two documents, in one call; the latter is a distance."""
+    """DS-Sent and DS-Focus in one call; DS-Focus is a distance."""
 
     name: ClassVar[str] = "discoscore"
     title: ClassVar[str] = "DiscoScore"
@@ -113,16 +113,16 @@ class DiscoScore(DiscoMetric[Document]):
 
     @property
     def unused(self) -> Mapping[str, str]:
-        """As DS-Sent and DS-Focus have it."""
+        """As in DS-Sent and DS-Focus."""
         return dict(super().unused) | unused_by(self.match)
 
     @cached_property
     def sent(self) -> DSSent:
         """The recipe of the first component."""
-        given = {name: value for name, value in self.given.items() if name != "threshold"}
-        if "sent_threshold" in given:
-            given["threshold"] = given["sent_threshold"]
-        return DSSent(**{name: value for name, value in given.items() if name in DSSent.options()})
+        options = {name: value for name, value in self.given.items() if name != "threshold"}
+        if "sent_threshold" in options:
+            options["threshold"] = options["sent_threshold"]
+        return DSSent(**{name: value for name, value in options.items() if name in DSSent.options()})
 
     @cached_property
     def foci(self) -> DSFocus:
@@ -130,7 +130,7 @@ class DiscoScore(DiscoMetric[Document]):
         return DSFocus(**{name: value for name, value in self.given.items() if name in DSFocus.options()})
 
     def describe_note(self, note: Note) -> str:
-        """As DS-Focus does."""
+        """As in DS-Focus."""
         return self.foci.describe_note(note)
 
     def represent(self, text: TextView, state: State) -> Document:
@@ -142,9 +142,9 @@ class DiscoScore(DiscoMetric[Document]):
         return Pair([*sent.values, *foci.values], foci.alignment)
 
     def finish(self, comparisons: Mapping[str, Sequence[Comparison]], state: State) -> dict[str, SystemResult]:
-        """Each measure as it is by itself; the best reference is that of the main one."""
-        sent = self.sent.finish(_columns(comparisons, slice(None, _SENT_COLUMNS)), state)
-        foci = self.foci.finish(_columns(comparisons, slice(_SENT_COLUMNS, None)), state)
+        """Finish each measure separately; the best reference is that of the main one."""
+        sent = self.sent.finish(_select_columns(comparisons, slice(None, _SENT_COLUMNS)), state)
+        foci = self.foci.finish(_select_columns(comparisons, slice(_SENT_COLUMNS, None)), state)
         return {
             system: replace(
                 result,
@@ -158,7 +158,7 @@ class DiscoScore(DiscoMetric[Document]):
         }
 
 
-def _columns(comparisons: Mapping[str, Sequence[Comparison]], columns: slice) -> dict[str, list[Comparison]]:
+def _select_columns(comparisons: Mapping[str, Sequence[Comparison]], columns: slice) -> dict[str, list[Comparison]]:
     return {
         system: [replace(pairs, values=pairs.values[:, columns]) for pairs in segments]
         for system, segments in comparisons.items()

@@ -3,23 +3,23 @@
 What it computes
 ----------------
 
-    A_ij = 1/(j-i)  or  a/(j-i)          sentences i < j that share a focus, or a foci; else 0       (-U, -W)
+    A_ij = 1/(j-i)  or  a/(j-i)          for sentences i < j that share a focus, or a foci; else 0   (-U, -W)
     S^ = (A + I) S                       S: a vector per sentence, the mean of its tokens
-    G  = mean, max, min, sum over the rows of S^, laid side by side
+    G  = mean, max, min, sum over the rows of S^, concatenated
     DS-Sent = cos(G^hyp, G^ref)                                                                     (equation 3)
 
-It is a similarity. The default is profile `released` with `adjacency=unweighted` (-U). A focus is a noun (`focus=nn`:
-tags NOUN and PROPN), by its lemma in lower case; two sentences share it if both have a noun of that lemma. A is upper
-triangular: a sentence receives from later ones only; j - i counts all sentences of the text. A token belongs to the
-sentence that it lies in, [CLS] to the first one, the end token to none. The rows of S^ are scaled to unit length
-before G is taken.
+It is a similarity. The default is profile `released` with `adjacency=unweighted` (-U).
 
-If the reference has one sentence, the score is the mean cosine of the hypothesis's rows of S^ with that row, and the
-reference has weight 2 in the mean over references. A text without tokens scores 0.
-
-`adjacency=none` leaves the graph out (Table 3). `match=greedy` and `match=optimal` align the rows of S^ instead of
-taking statistics (Table 4): the F of greedy matching as in BERTScore, and 1 - min_T sum T_ij (1 - cos(x_i, y_j)) with
-equal weights. `focus=entity` joins nouns whose word vectors have a cosine above `threshold`.
+- Foci: a focus is a noun (`focus=nn`: tags NOUN and PROPN), by its lemma in lower case. Two sentences share it if
+  both contain a noun with that lemma. `focus=entity` joins nouns whose word vectors have a cosine above `threshold`.
+- Graph: A is upper triangular, so a sentence receives from later sentences only. j - i counts all sentences of the
+  text. `adjacency=none` leaves the graph out (Table 3).
+- Sentences: a token belongs to the sentence around it, [CLS] to the first one, the end token to none. The rows of S^
+  are scaled to unit length before G is computed.
+- If the reference has one sentence, the score is the mean cosine of the hypothesis's rows of S^ with that row, and
+  the reference has weight 2 in the mean over references. A text without tokens scores 0.
+- `match=greedy` and `match=optimal` align the rows of S^ instead of computing statistics (Table 4): the F of greedy
+  matching as in BERTScore, and 1 - min_T sum T_ij (1 - cos(x_i, y_j)) with equal weights.
 
 Worked example
 --------------
@@ -44,17 +44,17 @@ The sentences of the hypothesis share the cat, so A_12 = 1; those of the referen
 Profiles and deviations
 -----------------------
 
-All profiles tag and encode the texts as given; the released code puts them in lower case first, as `lowercase=yes`
-does. Paper and released code disagree (D6.5 to D6.7); a profile is one consistent set:
+All profiles tag and encode the texts as given; the released code converts them to lower case first, as
+`lowercase=yes` does. Paper and released code disagree (D6.5 to D6.7); a profile is one consistent set:
 
     profile    rows of S^   [CLS]          a reference of one sentence          entities: cosine above
     released   unit length  in sentence 1  mean of cosines, counted twice       .5
-    paper      as they are  left out       a graph as any other                 .8
-    corrected  as they are  left out       a graph as any other                 .8
+    paper      unscaled     left out       a graph like any other               .8
+    corrected  unscaled     left out       a graph like any other               .8
 
-For DS-Sent `corrected` is what the paper describes. Differences of `released` to the released code: as for DS-Focus
-(`metrics/ds_focus.py`). The end token of a text belongs to no sentence, and a sentence without tokens (all of them
-over the model's limit) has no row.
+For DS-Sent, `corrected` is what the paper describes. `released` differs from the released code as it does for
+DS-Focus (`metrics/ds_focus.py`). The end token of a text belongs to no sentence. A sentence without tokens (all of
+them over the model's limit) has no row.
 
 Relations
 ---------
@@ -63,7 +63,7 @@ Relations
   the graph adds .09 with MiniLM (p .22) and .18 with mpnet (p .02), and it hurts at summary level (.133 with, .175
   without).
 - It is not significantly ahead of BERTScore on coherence (by .09 with MiniLM, p .30, and by .03 with mpnet, p .46).
-- Where sentences end moves it as far as that: .39 with sentences by rules, .51 by spaCy's parser. See
+- Sentence splitting has an effect of that size: .39 with sentences by rules, .51 with spaCy's parser. See
   docs/findings.
 - DS-Focus compares the foci themselves; `discoscore` has both in one result.
 
@@ -93,12 +93,12 @@ from nlgauge.metrics.parts.foci import (
     NO_TIES,
     DiscoMetric,
     adjacency,
-    find_token_places,
+    find_token_offsets,
     focus_option,
     focus_sentences,
     layer_option,
     noun_sentences,
-    sums_of_runs,
+    sum_runs,
     threshold_option,
     vectors_option,
 )
@@ -106,8 +106,8 @@ from nlgauge.vectors.cloud import unit_rows
 from nlgauge.vectors.greedy import greedy_match
 from nlgauge.vectors.transport import exact_transport
 
-#: What DS-Sent is by the released code, by the paper, and as it may be better. Threshold of the paper: that of its
-#: summaries; for translation it is 0.5 (D6.5).
+#: DS-Sent as in the released code and as in the paper. The paper's threshold is the one for summaries; for
+#: translation it is 0.5 (D6.5).
 SENT_PROFILES = {
     "released": Profile(
         threshold=0.5, start_token="first-sentence", sentence_lengths="unit", single_reference="twice"
@@ -118,36 +118,36 @@ SENT_PROFILES = {
 
 
 def unused_by(match: str) -> dict[str, str]:
-    """Options that belong to statistics, where sentences are aligned."""
+    """Options that apply to statistics only, if sentences are aligned instead."""
     if match == "statistics":
         return {}
-    reason = f"belongs to match=statistics, and sentences are compared by match={match}"
+    reason = f"has no effect with match={match} (only with match=statistics)"
     return dict.fromkeys(("statistics", "single_reference", "sentence_lengths"), reason)
 
 
 def sentence_vectors(
     text: TextView, annotation: Hashable, layer: int, start_token: str
 ) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-    """Numbers of the sentences that have a token, and S: means of their token vectors."""
-    places = text.once(find_token_places)
-    of_token, rows = places.of_sentences(text.features[annotation]), places.rows
+    """Numbers of the sentences that have a token, and S: the means of their token vectors."""
+    offsets = text.once(find_token_offsets)
+    sentence_of, rows = offsets.sentences_in(text.features[annotation]), offsets.rows
     if start_token == "first-sentence" and len(rows) and rows[0] > 0 and text.tokens.is_special[0]:
-        of_token, rows = np.r_[0, of_token], np.r_[0, rows]
-    numbers, first, sizes = np.unique(of_token, return_index=True, return_counts=True)
-    sums = sums_of_runs(text.layers[layer][rows], first, first + sizes)
+        sentence_of, rows = np.r_[0, sentence_of], np.r_[0, rows]
+    numbers, first, sizes = np.unique(sentence_of, return_index=True, return_counts=True)
+    sums = sum_runs(text.layers[layer][rows], first, first + sizes)
     return numbers, sums.astype(np.float64) / sizes[:, None]
 
 
 @dataclass(frozen=True, eq=False)
 class SentenceGraph:
-    """The sentences of a text, each with what its neighbours lend it."""
+    """The sentence vectors of a text after the graph was applied."""
 
     unit: NDArray[np.float64]
     """The rows of S^, scaled to length 1."""
     vector: NDArray[np.float64]
     """G, scaled to length 1."""
     tied: bool = True
-    """Whether two of the sentences share a focus, where a graph is asked for."""
+    """Whether two sentences share a focus; always True without a graph."""
 
     def __len__(self) -> int:
         return len(self.unit)
@@ -155,7 +155,7 @@ class SentenceGraph:
 
 @dataclass(frozen=True, kw_only=True)
 class DSSent(DiscoMetric[SentenceGraph]):
-    """Similarity of two documents as graphs of sentences that share what they talk about."""
+    """Similarity of two documents as graphs of sentences linked by shared nouns or entities."""
 
     name: ClassVar[str] = "ds-sent"
     title: ClassVar[str] = "DS-Sent"
@@ -169,33 +169,33 @@ class DSSent(DiscoMetric[SentenceGraph]):
     adjacency: str = option(
         "unweighted",
         Choice("unweighted", "weighted", "none"),
-        help="weight between sentences that share a focus: DS-Sent-U, DS-Sent-W (by how many foci), or no graph",
+        help="sentence graph; unweighted: DS-Sent-U; weighted by shared foci: DS-Sent-W; none: no graph",
         in_profile=False,
     )
     match: str = option(
         "statistics",
         Choice("statistics", "greedy", "optimal"),
-        help="how two sets of sentences are compared: by statistics of each, by greedy or by optimal alignment",
+        help="how to compare the sentences: by statistics of each text, by greedy or by optimal alignment",
         in_profile=False,
     )
     statistics: str = option(
         "mean+max+min+sum",
         NameList("mean", "max", "min", "sum"),
-        help="what is taken over the sentences of a text",
+        help="statistics taken over the sentences of a text",
         in_profile=False,
     )
     start_token: str = option(
         BY_PROFILE,
         Choice("first-sentence", "left-out"),
-        help="whether the token before a text ([CLS]) belongs to its first sentence",
+        help="whether the start token ([CLS]) belongs to the first sentence",
     )
     sentence_lengths: str = option(
-        BY_PROFILE, Choice("unit", "own"), help="whether the vector of a sentence is scaled to length 1"
+        BY_PROFILE, Choice("unit", "own"), help="whether to scale sentence vectors to length 1"
     )
     single_reference: str = option(
         BY_PROFILE,
         Choice("twice", "graph"),
-        help="a reference of one sentence: mean of cosines with it, counted twice, or a graph as any other",
+        help="one-sentence reference; twice: mean cosine with it, counted twice; graph: like any other",
     )
     focus: str = focus_option()
     vectors: str = vectors_option()
@@ -205,7 +205,7 @@ class DSSent(DiscoMetric[SentenceGraph]):
 
     @property
     def unused(self) -> Mapping[str, str]:
-        """Some options belong to graphs that are compared by statistics."""
+        """Some options apply only if graphs are compared by statistics."""
         return dict(super().unused) | unused_by(self.match)
 
     def represent(self, text: TextView, state: State) -> SentenceGraph:
@@ -220,16 +220,16 @@ class DSSent(DiscoMetric[SentenceGraph]):
             s_hat, tied = s + a @ s, bool(a.any())  # S^ = (A + I) S
         unit = unit_rows(s_hat, pairwise=True)
         rows = unit if self.sentence_lengths == "unit" else s_hat
-        names = self.statistics.split("+")  # which numpy has as well
+        names = self.statistics.split("+")  # numpy functions of the same names
         g = [getattr(np, name)(rows, axis=0) for name in names] if len(rows) else [np.zeros(s.shape[1])]
         return SentenceGraph(unit, unit_rows(np.concatenate(g)[None], pairwise=True)[0], tied)
 
     def compare(self, x: SentenceGraph, y: SentenceGraph, state: State, *, align: bool) -> Pair:
         value, weight = self._similarity(x, y)
-        return Pair([value, weight, float(x.tied and y.tied)])  # the last two are for `finish`
+        return Pair([value, weight, float(x.tied and y.tied)])  # `finish` needs the last two
 
     def _similarity(self, x: SentenceGraph, y: SentenceGraph) -> tuple[float, float]:
-        """Of two graphs, and how often the reference counts."""
+        """The similarity of two graphs, and the weight of the reference."""
         if not len(x) or not len(y):
             return 0.0, 1.0
         if self.match == "statistics":
@@ -243,10 +243,10 @@ class DSSent(DiscoMetric[SentenceGraph]):
         return 1 - exact_transport(*weights, np.maximum(1 - cosines, 0.0)).cost, 1.0
 
     def finish(self, comparisons: Mapping[str, Sequence[Comparison]], state: State) -> dict[str, SystemResult]:
-        """The mean over references, in which one of a single sentence may count twice."""
-        finished = {}
+        """Average over references, by their weights."""
+        results = {}
         for system, segments in comparisons.items():
             means = [np.average(pairs.values[:, 0], weights=pairs.values[:, 1]) for pairs in segments]
             notes = {NO_TIES.name: tuple(i for i, pairs in enumerate(segments) if not pairs.values[:, 2].all())}
-            finished[system] = replace(self.joined(segments), segments={"score": np.array(means)}, notes=notes)
-        return finished
+            results[system] = replace(self.joined(segments), segments={"score": np.array(means)}, notes=notes)
+        return results

@@ -1,4 +1,4 @@
-"""Ensembles: the average of standardised scores of several metrics.
+"""Ensembles: average of the standardised scores of several metrics.
 
 What it computes
 ----------------
@@ -6,9 +6,9 @@ What it computes
     score(x, y) = mean over members m of  s_m (m(x, y) - mean_m) / deviation_m
 
 mean_m and deviation_m are frozen (`norms`), so the score of a pair does not depend on other pairs. s_m is -1 for a
-member whose lower scores are better, and 1 for the others: higher is better for the ensemble. Norms come from a
-file that `nlgauge build norms` made, or from the table that is shipped: metrics without options, with the models
-minilm, mpnet and muse, on the rows of `wmt17-testset` (docs/ensembles.md).
+distance and 1 for any other member, so higher is better. Norms come from a file made by `nlgauge build norms`, or
+from the shipped table: metrics without options, with the models minilm, mpnet and muse, on the rows of
+`wmt17-testset` (docs/ensembles.md).
 
 Worked example
 --------------
@@ -27,15 +27,15 @@ are .88 and .60 deviations above the mean.
 Profiles and deviations
 -----------------------
 
-There are no profiles. The published code standardises over the file that is scored (D15), so its scores depend on the
-other pairs.
+There are no profiles. The published code standardises over the scored file (D15), so its scores depend on the other
+pairs.
 
 Relations
 ---------
 
-- It *has* its members, and adds nothing but their norms.
-- An ensemble is not better than its best member by itself: the mean of the best pair of metrics with minilm and mpnet
-  has .722 on WMT17 (segment-level Pearson) and BERTScore with mpnet alone .738. See docs/findings.
+- It contains its members and adds only their norms.
+- An ensemble is not automatically better than its best member: the mean of the best pair of metrics with minilm and
+  mpnet has .722 on WMT17 (segment-level Pearson), BERTScore with mpnet alone .738. See docs/findings.
 
 Citation
 --------
@@ -73,28 +73,29 @@ class Ensemble(CompositeMetric):
     main: ClassVar[str] = "score"
     citation: ClassVar[str] = cite("kaster-etal-2021-global")
 
-    norms: str = option(SHIPPED, NormsChoice(), help="means and deviations that members are standardised by")
+    norms: str = option(SHIPPED, NormsChoice(), help="means and standard deviations used to standardise the members")
 
     def check(self) -> None:
         super().check()
         for member in self.base_metrics:
             if member.whole_corpus:
                 msg = (
-                    f"{member.name} scales its scores over the corpus at hand, so that no frozen mean fits it; "
-                    f"freeze it first: {member.name}(bounds=bounds.json), made by 'nlgauge build bounds'"
+                    f"{member.name} scales its scores by the corpus, so frozen norms do not apply to it; "
+                    f"freeze its bounds with 'nlgauge build bounds' and use {member.name}(bounds=bounds.json)"
                 )
                 raise RecipeError(msg)
 
     def resolve_members(self, signatures: Sequence[Signature]) -> Resolved:
         table = load_norms(self.norms)
-        found = tuple(table.find(signature, name=self.norms) for signature in signatures)
+        norms = tuple(table.find(signature, name=self.norms) for signature in signatures)
         origin = self.norms if self.norms == SHIPPED else "file"
-        return Resolved({"norms": f"{origin}[{short_digest(table.only(found).digest)}]"}, found)
+        return Resolved({"norms": f"{origin}[{short_digest(table.only(norms).digest)}]"}, norms)
 
     def combine(self, members: Sequence[NDArray[np.float64]], resolved: Resolved) -> SystemResult:
         s = [1 if recipe.higher_is_better else -1 for recipe in self.base_metrics]
-        z = [s_m * (m - of.mean) / of.deviation for s_m, m, of in zip(s, members, resolved.content, strict=True)]
-        # Added one by one: a mean over an axis groups its sums by the number of rows.
+        norms = resolved.content
+        z = [s_m * (m - n_m.mean) / n_m.deviation for s_m, m, n_m in zip(s, members, norms, strict=True)]
+        # Added one by one, because numpy's mean over an axis groups its sums by the number of rows.
         total = z[0].copy()
         for values in z[1:]:
             total += values

@@ -3,7 +3,7 @@
 What it computes
 ----------------
 
-How often two texts mention what they both talk about:
+It compares how often two texts mention the nouns that they share:
 
     sum_(v in Omega) (c_v^hyp - c_v^ref)^2 / N         c_v: mentions of noun v
 
@@ -27,7 +27,7 @@ Relations
 ---------
 
 - It is DS-Focus (`metrics/ds_focus.py`) with an encoder that gives every mention the same vector. It is a baseline:
-  what DS-Focus achieves beyond it, the encoder adds.
+  the difference between the two is what the encoder adds.
 - On SummEval it has Kendall's tau .51 (average over aspects, systems), DS-Focus .54 with MiniLM and .60 with mpnet.
   See docs/findings.
 
@@ -57,7 +57,7 @@ from nlgauge.text.annotation import AnnotatedText
 
 @dataclass(frozen=True, kw_only=True)
 class FocusFrequency(AnnotatedTextMetric):
-    """DS-Focus without an encoder: squared differences of how often nouns are mentioned; a distance."""
+    """DS-Focus without an encoder: squared differences of noun counts; a distance."""
 
     name: ClassVar[str] = "focus-frequency"
     title: ClassVar[str] = "Focus Frequency"
@@ -76,28 +76,28 @@ class FocusFrequency(AnnotatedTextMetric):
 
     @property
     def main(self) -> str:  # type: ignore[override]  # the caller's choice
-        """The measure that was chosen."""
+        """The chosen measure."""
         return self.measure
 
     def describe_note(self, note: Note) -> str:
-        """What is done with foci that have no counterpart."""
+        """Add how foci without a counterpart are treated."""
         return describe_no_focus(self.unmatched)
 
     def score_texts(self, hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> SystemResult:
         texts = list(dict.fromkeys([*hypotheses, *(text for group in references for text in group)]))
-        c = {text.text: self._counts(text) for text in self.annotation.annotate(texts)}
-        how = {"squared": self.distance == "squared", "origin": self.unmatched == "origin"}
-        comparisons, without = [], []
+        c = {text.text: self._count_mentions(text) for text in self.annotation.annotate(texts)}
+        flags = {"squared": self.distance == "squared", "origin": self.unmatched == "origin"}
+        comparisons, unmatched = [], []
         for number, (hypothesis, group) in enumerate(ticked(zip(hypotheses, references, strict=True))):
             # sum_(v in Omega) (c_v^hyp - c_v^ref)^2 / N, and the size of Omega
-            values = np.array([compare_foci(c[hypothesis], c[reference], **how) for reference in group])
+            values = np.array([compare_foci(c[hypothesis], c[reference], **flags) for reference in group])
             comparisons.append(Comparison(values[:, :3]))
             if not values[:, 3].any():
-                without.append(number)
-        return replace(self.joined(comparisons), notes={NO_FOCUS.name: tuple(without)})
+                unmatched.append(number)
+        return replace(self.joined(comparisons), notes={NO_FOCUS.name: tuple(unmatched)})
 
-    def _counts(self, text: AnnotatedText) -> FocusTable:
-        """c_v: mentions whose vectors are all the same, of one number."""
+    def _count_mentions(self, text: AnnotatedText) -> FocusTable:
+        """c_v: foci whose mentions all have the vector (1)."""
         mentions = find_mentions(text, self.mentions)
         z = np.ones((len(mentions), 1), dtype=np.float32)
         entities = {mention.lemma: (mention.lemma,) for mention in mentions}

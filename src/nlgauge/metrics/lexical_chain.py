@@ -1,12 +1,13 @@
-"""Lexical chains: do the words that connect sentences occur in the same sentences of both texts?
+"""Lexical chains: do the nouns that connect sentences occur in the same sentences of both texts?
 
 What it computes
 ----------------
 
     sum over words w of |H_w and R_w| / |R_w|
 
-H_w and R_w are the numbers of the sentences of hypothesis and reference that contain w; a noun has a chain if it
-occurs in several. The sum is not divided by the number of chains: longer texts can have more.
+H_w and R_w are the numbers of the sentences of hypothesis and reference that contain the noun w. The sum is over
+nouns that form a chain in both texts, that is, occur in several sentences of each. It is not divided by the number of
+chains, so longer texts can score higher.
 
 Worked example
 --------------
@@ -26,9 +27,9 @@ There are no profiles. It is computed as released with DiscoScore.
 Relations
 ---------
 
-- `entity-graph` looks at the sentences that share a noun in the hypothesis alone.
+- `entity-graph` connects the sentences that share a noun in the hypothesis only.
 - On SummEval it has Kendall's tau -.17 with human scores (average over aspects, systems; in print .19 as an absolute
-  value): more chains go with worse summaries. See docs/findings.
+  value): summaries with more chains are rated worse. See docs/findings.
 
 Citation
 --------
@@ -57,7 +58,7 @@ from nlgauge.metrics.parts.foci import NO_NOUN, NO_TIES, Foci, foci_of
 
 @dataclass(frozen=True, kw_only=True)
 class LexicalChain(AnnotatedTextMetric):
-    """How far nouns that go through a reference go through the same sentences of the hypothesis."""
+    """Overlap of the lexical chains (repeated nouns) of hypothesis and reference."""
 
     name: ClassVar[str] = "lexical-chain"
     title: ClassVar[str] = "Lexical Chain"
@@ -66,11 +67,11 @@ class LexicalChain(AnnotatedTextMetric):
     notes: ClassVar[tuple[Note, ...]] = (NO_NOUN, NO_TIES)
     citation: ClassVar[str] = cite("gong-etal-2015-document")
 
-    multiref: str = option("best", Choice("best", "mean"), help="rule for several references")
+    multiref: str = option("best", Choice("best", "mean"), help="how to combine several references")
 
     def score_texts(self, hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> SystemResult:
         texts = list(dict.fromkeys([*hypotheses, *(text for group in references for text in group)]))
-        nouns = {one.text: foci_of(one) for one in self.annotation.annotate(texts)}
+        nouns = {annotated.text: foci_of(annotated) for annotated in self.annotation.annotate(texts)}
         values, best = [], []
         for hypothesis, group in ticked(zip(hypotheses, references, strict=True)):
             row = np.array([_overlap(nouns[hypothesis], nouns[reference]) for reference in group])
@@ -81,25 +82,25 @@ class LexicalChain(AnnotatedTextMetric):
             {self.main: np.array(values)},
             np.array(best, dtype=np.int64),
             notes={
-                NO_NOUN.name: _lacking(nouns, hypotheses, references),
-                NO_TIES.name: _lacking(chains, hypotheses, references),
+                NO_NOUN.name: _find_lacking(nouns, hypotheses, references),
+                NO_TIES.name: _find_lacking(chains, hypotheses, references),
             },
         )
 
 
-def _lacking(
-    having: Mapping[str, object], hypotheses: Sequence[str], references: Sequence[Sequence[str]]
+def _find_lacking(
+    values: Mapping[str, object], hypotheses: Sequence[str], references: Sequence[Sequence[str]]
 ) -> tuple[int, ...]:
-    """Segments in which the hypothesis, or every reference, is not one of the texts that have something."""
+    """Segments in which the value of the hypothesis, or of every reference, is empty or False."""
     return tuple(
         i
         for i, (text, group) in enumerate(zip(hypotheses, references, strict=True))
-        if not having[text] or not any(having[other] for other in group)
+        if not values[text] or not any(values[other] for other in group)
     )
 
 
 def _overlap(hypothesis: Foci, reference: Foci) -> float:
-    """sum over words w of |H_w and R_w| / |R_w|, of those that are in several sentences of both texts."""
+    """sum over words w of |H_w and R_w| / |R_w|, for words in several sentences of each text."""
     h = {w: set(numbers) for w, numbers in hypothesis.items()}
     r = {w: set(numbers) for w, numbers in reference.items()}
     return sum(len(h[w] & r[w]) / len(r[w]) for w in h if w in r and min(len(h[w]), len(r[w])) > 1)

@@ -3,7 +3,7 @@
 What it computes
 ----------------
 
-A text becomes a cloud of its n-grams, and the score is the cost of the optimal transport between two clouds:
+A text is a cloud of n-gram vectors. The score is the cost of the optimal transport between two clouds:
 
     E(x_i^n) = sum_k idf(x_k) E(x_k)   over the n-gram         (equation 1)
     f(x_i^n) ~ sum_k idf(x_k)                                   (equation 2)
@@ -12,19 +12,19 @@ A text becomes a cloud of its n-grams, and the score is the cost of the optimal 
 These are the paper's equations. The default is profile `v1` with n = 1 and exact transport: C is squared and the
 score is 1 - WMD. Step by step, for one text:
 
-    1. Scale the rows of each of the last five layers to unit length. Join them per token: the smallest, the mean and
-       the largest value in each dimension, side by side (power means; three times the width).
-    2. Keep special tokens, and the first piece of each word, without its other pieces. Drop every token whose surface
-       is one character of Python's string.punctuation. Both rules look at each token by itself.
-    3. Weigh each by its own idf = log((N + 1) / (df + 1)), counted on the N hypotheses for a hypothesis and on the N
-       references for a reference; special tokens get 0.
-    4. Make n-grams of neighbours among the tokens that are left (fewer than n make one): E by the weighted mean,
-       which equals equation 1 up to its scale, f by the sum. Scale E to unit length, for n = 1 as well: as in the
-       released code, divide it by its length plus 1e-6.
+    1. Scale the rows of each of the last five layers to unit length. Combine them per token: concatenate the minimum,
+       the mean and the maximum of each dimension (power means; three times the width).
+    2. Keep special tokens and the first piece of each word; drop the other pieces. Drop every token whose surface is
+       one character of Python's string.punctuation. Both rules apply to each token separately.
+    3. Weight each token by its own idf = log((N + 1) / (df + 1)), counted on the N hypotheses for a hypothesis and on
+       the N references for a reference. Special tokens get 0.
+    4. Form n-grams of neighbours among the remaining tokens; fewer than n tokens form one n-gram. E is the weighted
+       mean, which equals equation 1 up to scale; f is the sum. Scale E to unit length, also for n = 1: divide it by
+       its length plus 1e-6, as in the released code.
 
-f is divided by its sum over the text. Without idf every kept token weighs the same, special ones too. A text without
-tokens scores 0; under `paper` its cost is the mean length of the other text's vectors. For long texts, `solver` can
-replace the exact plan by a bound or by entropic transport.
+f is divided by its sum over the text. Without idf all kept tokens have the same weight, special tokens included. A
+text without tokens scores 0; under `paper` its cost is the mean length of the other text's vectors. For long texts,
+`solver` can replace the exact plan by a lower bound or by entropic transport.
 
 Worked example
 --------------
@@ -55,12 +55,12 @@ Paper and released code disagree (D5.1 to D5.8), and so do the two released vers
     paper    min + mean + max of the last 5   sum by idf            Euclidean  cost        all              as v1
     web      as v1                            as v1                 squared    1 - cost    all              none
 
-`v1` is `moverscore.py`, which the authors call the reproducible version; `v2` is `moverscore_v2.py`, the default of
-their README, in which `n_gram` has no effect: another n than 1 is shown as `v2*`. `web` is the authors' web
-service. `paper` is a distance. Any other choice of a field but n is shown as `v1*`.
+`v1` is `moverscore.py`, which the authors call the reproducible version. `v2` is `moverscore_v2.py`, the default of
+their README. There `n_gram` has no effect, so any n other than 1 is shown as `v2*`. `web` is the authors' web
+service. `paper` is a distance. A profile with a changed option other than n is shown with a star: `v1*`.
 
-Differences to the released code: weights sum to exactly 1 (the code adds 1e-5 to the sum, and moves the missing
-mass at the highest cost); a text that idf leaves without weight gets uniform weights (the code gives 1 or an
+Differences from the released code: weights sum to exactly 1 (the code adds 1e-5 to the sum, and moves the missing
+mass at the highest cost); if idf gives all tokens of a text weight 0, the weights are uniform (the code gives 1 or an
 artefact).
 
 Relations
@@ -68,7 +68,7 @@ Relations
 
 - With n = 1, no idf and one layer it is the word mover's distance on contextual vectors.
 - SMD is the case n = sentence: one point per text. XMoverScore compares with the source instead of a reference.
-- BERTScore lets each token choose its best match; here the plan must use up all mass of both sides.
+- In BERTScore each token takes its best match; here the plan must use up all mass of both texts.
 - BERTScore correlates better on WMT17 with mpnet (.738; MoverScore .723, with n = 2 .728). With MiniLM,
   `moverscore:n=2,idf=none` has .674 and BERTScore .666. See docs/findings.
 
@@ -105,9 +105,9 @@ from nlgauge.vectors.transport import trim_flow
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-#: Beside options: whether the vectors of each layer and of each n-gram are scaled to length 1 (else an n-gram is the
-#: sum of equation 1), whether the cost is a squared distance, what becomes of it (a key of `SCORES`), and the n that
-#: the released code has whatever it is told.
+#: Besides options: whether the vectors of each layer (`unit_layers`) and of each n-gram (`unit_points`) are scaled to
+#: length 1 (else an n-gram is the sum of equation 1), whether the cost is a squared distance, the function from cost
+#: to score (a key of `SCORES`), and the n that the released code always uses (`fixed_n`).
 PROFILES = {
     "v1": Profile(
         aggregation="pmeans", idf="both", subwords="first", punctuation="drop-ascii",
@@ -127,10 +127,10 @@ PROFILES = {
     ),
 }  # fmt: skip
 
-#: Added to the length by which a vector is divided, as in the released code.
+#: Added to the length of a vector before dividing by it, as in the released code.
 _FLOOR = 1e-6
 
-#: What becomes of the cost.
+#: Functions from cost to score.
 SCORES: dict[str, Callable[[float], float]] = {
     "cost": lambda cost: cost,
     "-cost": lambda cost: -cost,
@@ -138,14 +138,14 @@ SCORES: dict[str, Callable[[float], float]] = {
     "1/(1+cost)": lambda cost: 1 / (1 + cost),
 }
 
-#: Which aggregation an option belongs to.
+#: The aggregation that an option applies to.
 _OWNERS = {"exponents": "pmeans", "routing_step": "kde-routing", "routing_epsilon": "kde-routing"}
 
 
 def unused_by(aggregation: str) -> dict[str, str]:
-    """Options that belong to another aggregation, with the reason."""
+    """Options that apply to another aggregation, with the reason."""
     return {
-        name: f"belongs to aggregation={owner}, and the aggregation is {aggregation}"
+        name: f"has no effect with aggregation={aggregation} (only with aggregation={owner})"
         for name, owner in _OWNERS.items()
         if owner != aggregation
     }
@@ -153,7 +153,7 @@ def unused_by(aggregation: str) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class WordMover:
-    """Clouds of n-grams, and what it costs to move one onto another: a part of MoverScore and of XMoverScore."""
+    """Clouds of n-grams and the transport between them, shared by MoverScore and XMoverScore."""
 
     n: int | str
     aggregation: Aggregation
@@ -164,29 +164,29 @@ class WordMover:
 
     @classmethod
     def of(cls, recipe: Any) -> Self:
-        """As the options of a recipe and its profile have it."""
+        """Build it from the options of a recipe and its profile."""
         routing = recipe.routing_step, recipe.routing_epsilon
         aggregation = Aggregation(recipe.aggregation, recipe.exponents, *routing, recipe.published.unit_layers)
         keep = TokenFilter(recipe.subwords, recipe.punctuation, specials=recipe.specials)
         return cls(recipe.n, aggregation, keep, recipe.solver, recipe.published)
 
     def cloud(self, text: TextView, state: State) -> Cloud | None:
-        """The n-grams of a text; None where no token is left."""
-        kept = text.select(replace(self.keep, stopwords=state["stopwords"].words), specials_weigh=True)
-        if not len(kept.rows) or text.tokens.empty:
+        """The n-grams of a text; None if no token is left."""
+        selection = text.select(replace(self.keep, stopwords=state["stopwords"].words), specials_weigh=True)
+        if not len(selection.rows) or text.tokens.empty:
             return None
         by_word = self.keep.subwords == "average"
-        unit, alone = self.published.unit_points, self.n == 1
-        # E(x_k) of every token, or word; where nothing is joined only the scaled ones are kept in memory
-        e = text.token_points(self.aggregation, state.layers, by_word, floor=_FLOOR if unit and alone else None)
-        tokens = text.cloud(e, kept, by_word=by_word)
-        x = tokens if alone else self.ngrams(tokens)
+        unit, unigrams = self.published.unit_points, self.n == 1
+        # E(x_k) of every token or word; unigrams are scaled at once, so only the scaled vectors stay in memory
+        e = text.token_points(self.aggregation, state.layers, by_word, floor=_FLOOR if unit and unigrams else None)
+        tokens = text.cloud(e, selection, by_word=by_word)
+        x = tokens if unigrams else self.ngrams(tokens)
         if not unit:
             return x.times_weights()
-        return x if alone else x.unit(floor=_FLOOR)
+        return x if unigrams else x.unit(floor=_FLOOR)
 
     def ngrams(self, tokens: Cloud) -> Cloud:
-        """Neighbours among the tokens that are left; fewer than n make one, without weight it is at the origin."""
+        """Form n-grams of neighbouring tokens; fewer than n form one. An n-gram of weight 0 is the zero vector."""
         e, idf = tokens.vectors, tokens.weights
         n = len(idf) if self.n == "sentence" else min(int(self.n), len(idf))
         k = np.arange(len(idf) - n + 1)[:, None] + np.arange(n)  # the tokens of each n-gram
@@ -200,7 +200,7 @@ class WordMover:
         return x.distances(y, squared=self.published.squared)
 
     def move(self, x: Cloud | None, y: Cloud | None, *, align: bool, trim: float = 0.0) -> Pair:
-        """The score of the cost min_F <C, F>; `trim` is the share of the smallest masses of F that is dropped."""
+        """The score from the cost min_F <C, F>; `trim` is the share of the smallest masses of F to drop."""
         score = SCORES[self.published.score]
         if x is None or y is None:
             is_distance = self.published.score in {"cost", "-cost"}
@@ -217,7 +217,7 @@ class WordMover:
 
 @dataclass(frozen=True, kw_only=True)
 class MoverScore(VectorMetric[Cloud]):
-    """Exact transport between clouds of n-grams, layers joined by power means."""
+    """Optimal transport between clouds of n-gram vectors; layers are combined by power means."""
 
     name: ClassVar[str] = "moverscore"
     title: ClassVar[str] = "MoverScore"
@@ -229,29 +229,34 @@ class MoverScore(VectorMetric[Cloud]):
 
     profile: str = profile_option("v1", PROFILES)
     n: int | str = option(
-        1, Int(1, also=["sentence"]), help="tokens per n-gram; sentence: one point per text", in_profile=False
+        1,
+        Int(1, also=["sentence"]),
+        help="tokens per n-gram; sentence: the whole text is one n-gram",
+        in_profile=False,
     )
     aggregation: str = option(
         BY_PROFILE,
         Pattern(*AGGREGATIONS),
-        help="how layers become one vector per token",
+        help="how to combine layers into one vector per token",
     )
     exponents: str = option(
         "-inf+1+inf",
         NumberList(finite=False),
-        help="exponents of the power means (-inf the smallest, 1 the mean, inf the largest)",
+        help="exponents of the power means; -inf: minimum, 1: mean, inf: maximum",
     )
-    routing_step: float = option(
-        1.0, Float(1e-6, 1e6), help="how fast layers near the routed vector gain (alpha, D5.11)"
-    )
+    routing_step: float = option(1.0, Float(1e-6, 1e6), help="step size of layer routing (alpha)")
     routing_epsilon: float = option(
-        0.05, Float(1e-12, 1e6), help="change of the agreement below which routing stops (D5.11)"
+        0.05, Float(1e-12, 1e6), help="change of the agreement below which layer routing stops"
     )
     idf: str = idf_option(BY_PROFILE)
-    subwords: str = option(BY_PROFILE, Choice(*SUBWORDS), help="pieces of a word that are kept")
-    punctuation: str = option(BY_PROFILE, Choice(*PUNCTUATION), help="whether punctuation is dropped")
-    stopwords: str = option("none", StopwordList(), help="words that are dropped")
-    specials: str = option("keep", Choice(*SPECIALS), help="special tokens such as [CLS]: keep is as published")
+    subwords: str = option(
+        BY_PROFILE, Choice(*SUBWORDS), help="word pieces to keep: the first of each word, all, or their average"
+    )
+    punctuation: str = option(BY_PROFILE, Choice(*PUNCTUATION), help="whether to drop punctuation tokens")
+    stopwords: str = option("none", StopwordList(), help="words to drop")
+    specials: str = option(
+        "keep", Choice(*SPECIALS), help="whether to keep special tokens such as [CLS] (published: keep)"
+    )
     solver: str = solver_option()
     multiref: str = multiref_option()
 
@@ -262,7 +267,7 @@ class MoverScore(VectorMetric[Cloud]):
 
     @property
     def unused(self) -> Mapping[str, str]:
-        """Exponents belong to power means, step and epsilon to routing."""
+        """Exponents apply to power means only, step and epsilon to routing only."""
         return dict(super().unused) | unused_by(self.aggregation)
 
     @property
@@ -272,7 +277,7 @@ class MoverScore(VectorMetric[Cloud]):
 
     @property
     def deviates(self) -> bool:
-        """Another n than a profile obeys makes it another one."""
+        """Also if n differs from the n that the profile always uses."""
         return super().deviates or self.n != getattr(self.published, "fixed_n", self.n)
 
     def layers(self, encoder: Encoder) -> tuple[int, ...]:

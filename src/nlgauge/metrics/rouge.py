@@ -5,9 +5,9 @@ What it computes
 
     P = overlap / units of the hypothesis,   R = overlap / units of the reference,   F = 2PR / (P + R)
 
-A unit is a word (`rouge1`), a pair of neighbours (`rouge2`) or a word in its order (`rougel`, where the overlap is
-the length of the longest common subsequence). Words are stemmed unless `stemmer=no`. Several references are
-averaged, or the best counts.
+A unit is a word (`rouge1`), a pair of adjacent words (`rouge2`) or a word in its order (`rougel`, where the overlap
+is the length of the longest common subsequence). Words are stemmed unless `stemmer=no`. Several references are
+averaged, or the best counts (`multiref`).
 
 Worked example
 --------------
@@ -30,8 +30,8 @@ words.
 Relations
 ---------
 
-- On SummEval (Kendall's tau, average over aspects, systems) ROUGE-L has .64 as F and .19 as recall, more than the
-  difference between most metrics; BERTScore has .33 with MiniLM and .48 with mpnet. See docs/findings.
+- On SummEval (Kendall's tau, average over aspects, systems) ROUGE-L has .64 as F and .19 as recall, a larger
+  difference than between most metrics. BERTScore has .33 with MiniLM and .48 with mpnet. See docs/findings.
 
 Citation
 --------
@@ -58,61 +58,61 @@ from nlgauge.metrics.parts import cite
 
 
 def common_subsequence(first: Sequence[str], second: Sequence[str]) -> int:
-    """How many words two texts have in common in the same order (Hyyrö 2004, "Bit-parallel LCS-length computation").
+    """Length of the longest common subsequence of words (Hyyrö 2004, "Bit-parallel LCS-length computation").
 
-    Neighbours in a row of the table differ by 0 or 1, so a row is a number of as many bits as `first` has words:
-    two texts of 50,000 words take seconds, where a table of lists would take 20 GB.
+    Neighbours in a row of the table differ by 0 or 1, so a row fits in an integer with one bit per word of `first`.
+    Two texts of 50,000 words take seconds; a table of lists would take 20 GB.
 
     >>> common_subsequence("the cat sat here".split(), "the dog sat there here".split())
     3
     """
     shared = set(second)
-    places: defaultdict[str, int] = defaultdict(int)
-    for place, word in enumerate(first):
+    positions: defaultdict[str, int] = defaultdict(int)
+    for index, word in enumerate(first):
         if word in shared:
-            places[word] |= 1 << place
-    every = (1 << len(first)) - 1
-    row = every  # a bit is 0 where the table rises by 1
+            positions[word] |= 1 << index
+    mask = (1 << len(first)) - 1
+    row = mask  # a bit is 0 where the table rises by 1
     for word in second:
-        rises = row & places.get(word, 0)
-        row = ((row + rises) | (row - rises)) & every
+        rises = row & positions.get(word, 0)
+        row = ((row + rises) | (row - rises)) & mask
     return len(first) - bin(row).count("1")
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Rouge(TextMetric):
-    """Overlap of n-grams, or of the longest common subsequence; several references are averaged, or the best."""
+    """Overlap of n-grams or of the longest common subsequence; `multiref` averages references or takes the best."""
 
     kind: ClassVar[str]
     components: ClassVar[tuple[str, ...]] = ("precision", "recall", "f1")
     derived_fields: ClassVar[tuple[str, ...]] = ("stemmer_engine", "rouge_score")
     citation: ClassVar[str] = cite("lin-2004-rouge")
 
-    stemmer: str = option("yes", Choice("yes", "no"), help="whether words are stemmed (Porter's stemmer)")
-    multiref: str = option("mean", Choice("mean", "best"), help="rule for several references")
-    measure: str = option("f1", Choice("f1", "recall", "precision"), help="what stands for the metric")
+    stemmer: str = option("yes", Choice("yes", "no"), help="whether to stem words (Porter stemmer)")
+    multiref: str = option("mean", Choice("mean", "best"), help="how to combine several references")
+    measure: str = option("f1", Choice("f1", "recall", "precision"), help="component reported as the score")
 
     @property
     def main(self) -> str:  # type: ignore[override]  # the caller's choice
-        """The measure that was chosen."""
+        """The chosen measure."""
         return self.measure
 
     def score_texts(self, hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> SystemResult:
         words = _words(self.stemmer == "yes")
-        compare = self.comparer(words)
+        compare = self.pair_function(words)
         comparisons = [
             Comparison(np.array([compare(reference, hypothesis) for reference in group]))
             for hypothesis, group in ticked(zip(hypotheses, references, strict=True))
         ]
         return self.joined(comparisons, rule=self.multiref)
 
-    def comparer(self, words: _Words) -> Callable[[str, str], tuple[float, float, float]]:
-        """From a reference and a hypothesis to precision, recall and F1."""
+    def pair_function(self, words: _Words) -> Callable[[str, str], tuple[float, float, float]]:
+        """The function from a reference and a hypothesis to precision, recall and F1."""
         scorer = require("rouge_score.rouge_scorer", "lexical").RougeScorer([self.kind], tokenizer=words)
 
         def compare(reference: str, hypothesis: str) -> tuple[float, float, float]:
-            found = scorer.score(reference, hypothesis)[self.kind]
-            return found.precision, found.recall, found.fmeasure
+            score = scorer.score(reference, hypothesis)[self.kind]
+            return score.precision, score.recall, score.fmeasure
 
         return compare
 
@@ -122,7 +122,7 @@ class _Rouge(TextMetric):
 
 
 class _Words:
-    """The package's own tokenizer, which reads each text once however many pairs it is in."""
+    """The tokenizer of rouge-score; each text is tokenised once, however many pairs it is in."""
 
     def __init__(self, stem: bool) -> None:
         tokenizer = require("rouge_score.tokenizers", "lexical").DefaultTokenizer(stem)
@@ -131,12 +131,12 @@ class _Words:
 
 @cache
 def _words(stem: bool) -> _Words:
-    """One for all systems, which share their references."""
+    """One tokenizer for all systems, because they share their references."""
     return _Words(stem)
 
 
 class Rouge1(_Rouge):
-    """ROUGE-1: words."""
+    """ROUGE-1: overlap of words."""
 
     name: ClassVar[str] = "rouge1"
     title: ClassVar[str] = "ROUGE-1"
@@ -144,7 +144,7 @@ class Rouge1(_Rouge):
 
 
 class Rouge2(_Rouge):
-    """ROUGE-2: pairs of words."""
+    """ROUGE-2: overlap of word pairs."""
 
     name: ClassVar[str] = "rouge2"
     title: ClassVar[str] = "ROUGE-2"
@@ -152,22 +152,22 @@ class Rouge2(_Rouge):
 
 
 class RougeL(_Rouge):
-    """ROUGE-L: the longest common subsequence of words."""
+    """ROUGE-L: longest common subsequence of words."""
 
     name: ClassVar[str] = "rougel"
     title: ClassVar[str] = "ROUGE-L"
     kind: ClassVar[str] = "rougeL"
 
-    def comparer(self, words: _Words) -> Callable[[str, str], tuple[float, float, float]]:
-        """As the package has it, but for its table, whose time and memory grow with the square of a text's length."""
+    def pair_function(self, words: _Words) -> Callable[[str, str], tuple[float, float, float]]:
+        """As in rouge-score, but without its table, which takes quadratic time and memory."""
         f_measure = require("rouge_score.scoring", "lexical").fmeasure
 
         def compare(reference: str, hypothesis: str) -> tuple[float, float, float]:
-            target, found = words.tokenize(reference), words.tokenize(hypothesis)
-            if not target or not found:
+            target, output = words.tokenize(reference), words.tokenize(hypothesis)
+            if not target or not output:
                 return 0.0, 0.0, 0.0
-            length = common_subsequence(target, found)
-            precision, recall = length / len(found), length / len(target)
+            length = common_subsequence(target, output)
+            precision, recall = length / len(output), length / len(target)
             return precision, recall, f_measure(precision, recall)
 
         return compare

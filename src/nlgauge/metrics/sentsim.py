@@ -1,4 +1,4 @@
-"""SentSim: the similarity of two sentences as wholes, joined with how well their words match.
+"""SentSim: similarity of sentence vectors, combined with how well the words match.
 
 What it computes
 ----------------
@@ -11,20 +11,20 @@ What it computes
 
     SentSim(A, B, ...) = w_1 e^A + w_2 e^B + ...     each scaled to 0 ... 1, a distance as 1 - B    (Eq. 7)
 
-The default joins sss and wmd, against the source, with exact transport. A part A is scaled to (A - min) / (max - min)
-by its lowest and highest value in the run, over all systems, as published; `bounds=FILE` freezes these
-(`nlgauge build bounds`). The parts are reported before scaling. Weights are equal and sum to 1.
+The default combines sss and wmd, against the source, with exact transport. Weights are equal and sum to 1. A part A
+is scaled to (A - min) / (max - min) by its lowest and highest value in the run, over all systems, as published;
+`bounds=FILE` freezes these (`nlgauge build bounds`). The parts are reported before scaling.
 
-Sentence vectors have unit length. wmd, wmdo and smd use the vectors of one layer as they are, without special tokens;
-all word pieces are kept, a lone mark of white space too. bertscore scales the vectors to unit length. With several
-references each part is averaged over them. A chunk of wmdo is a longest run of matches that follow each other in both
-texts.
+Sentence vectors have unit length. wmd, wmdo and smd use the unscaled vectors of one layer, without special tokens.
+All word pieces are kept, including whitespace marks on their own. bertscore scales the vectors to unit length. With
+several references, each part is averaged over them. A chunk of wmdo is a maximal run of matches that are adjacent in
+both texts.
 
 Worked example
 --------------
 
-Two pairs, scored with bertscore and wmd. The values of a part are scaled to 0 for the lowest and 1 for the highest,
-so the first pair gets e^1/2 + e^(1-0)/2 and the second e^0/2 + e^(1-1)/2.
+Two pairs, scored with bertscore and wmd. The lowest value of each part is scaled to 0 and the highest to 1, so the
+first pair gets e^1/2 + e^(1-0)/2 and the second e^0/2 + e^(1-1)/2.
 
     >>> from nlgauge.testing import toy_scores
     >>> vectors = {"a": [1, 0], "cat": [0.6, 0.8], "dog": [0, 1], "the": [0.8, 0.6]}
@@ -44,10 +44,10 @@ Relations
 
 - The parts `bertscore`, `wmd` and `smd` are the metrics BERTScore, MoverScore (Euclidean, one layer) and SMD
   without idf.
-- The sentence part alone (`combine=sss`) is at least as good: on WMT17 de-en it has .323 and SentSim .329, on the
-  three other pairs and on MLQE-PE it is ahead of the sum. The high published figures came from a wrong column. See
-  docs/findings.
-- XMoverScore answers the same question, a translation next to its source, with transport and a language model.
+- The sentence part alone (`combine=sss`) is about as good or better: on WMT17 de-en it has .323 and SentSim .329; on
+  the three other pairs and on MLQE-PE it is ahead of the sum. The high published figures came from a wrong column.
+  See docs/findings.
+- XMoverScore also compares a translation with its source, by transport and a language model.
 
 Citation
 --------
@@ -83,7 +83,7 @@ GAMMA = 0.2
 
 
 def chunks(links: Iterable[tuple[int, int]]) -> int:
-    """Longest runs of links whose words follow each other in both texts.
+    """Count the maximal runs of links whose words are adjacent in both texts.
 
     >>> chunks([(0, 0), (1, 1), (2, 5), (3, 6), (4, 2)])
     3
@@ -94,29 +94,28 @@ def chunks(links: Iterable[tuple[int, int]]) -> int:
 
 
 def flow_links(flow: NDArray[np.float64]) -> tuple[tuple[int, int], ...]:
-    """Each row with the column that gets most of its mass (the first of equals); a row without mass has no link."""
+    """Link each row to the column that gets most of its mass (the first of equals), except rows without mass."""
     nearest = flow.argmax(axis=1).tolist()
     return tuple((row, column) for row, column in enumerate(nearest) if flow[row, column] > 0)
 
 
 def equal_word_links(words: Sequence[str], others: Sequence[str]) -> tuple[tuple[int, int], ...]:
-    """Each word with the first equal one that is still free, from left to right.
+    """Link each word to the first equal word that is still free, from left to right.
 
     >>> equal_word_links(["a", "cat", "a"], ["a", "dog", "a"])
     ((0, 0), (2, 2))
     """
     free: dict[str, list[int]] = {}
-    for place, word in enumerate(others):
-        free.setdefault(word, []).append(place)
-    return tuple((place, free[word].pop(0)) for place, word in enumerate(words) if free.get(word))
+    for index, word in enumerate(others):
+        free.setdefault(word, []).append(index)
+    return tuple((index, free[word].pop(0)) for index, word in enumerate(words) if free.get(word))
 
 
 def wmdo(distance: float, links: Sequence[tuple[int, int]]) -> float:
-    """WMDo (Chow et al. 2019): the distance with a term for order, from -gamma/2 to gamma/2; it can fall below 0.
+    """WMDo (Chow et al. 2019): the distance plus a term for word order, from -gamma/2 to gamma/2; can be below 0.
 
-    A chunk is a longest run of matches that follow each other in both texts: the same order makes one, a scrambled
-    text one for each word. As in SentSim's code, a pair without a match is rewarded as if its order were better than
-    perfect.
+    Equal order makes a single chunk, a scrambled text one per word. As in SentSim's code, a pair without a match is
+    rewarded as if its order were better than perfect.
 
     >>> wmdo(0.0, [(0, 0), (1, 1), (2, 2), (3, 3)])
     -0.05
@@ -126,25 +125,25 @@ def wmdo(distance: float, links: Sequence[tuple[int, int]]) -> float:
 
 
 class TextParts(NamedTuple):
-    """A text as the parts see it; None for what no part of the recipe looks at."""
+    """The representations of a text that the parts compare; None for those that no part of the recipe uses."""
 
     sentence: NDArray[np.float32] | None
-    """A unit vector, or the origin for an empty text."""
+    """A unit vector; the zero vector for an empty text."""
     units: Cloud | None
-    """Unit vectors of tokens; special ones can be matched, but weigh nothing. None for an empty text, too."""
+    """Unit vectors of tokens; special tokens can be matched but have weight 0. Also None for an empty text."""
     words: Cloud | None
-    """Vectors of tokens without special ones, which weigh the same."""
+    """Vectors of tokens other than special ones, with equal weights."""
 
 
 PARTS = ("sss", "bertscore", "wmd", "wmdo", "smd")
 
-#: Those that are lower for texts that are nearer.
+#: Parts that are distances: lower is better.
 DISTANCES = frozenset({"wmd", "wmdo", "smd"})
 
 
 @dataclass(frozen=True, kw_only=True)
 class SentSim(VectorMetric[TextParts]):
-    """Sentence vectors and token vectors, each part scaled over the corpus or by frozen bounds.
+    """Similarity of sentence vectors combined with the similarity of token vectors, against the source.
 
     >>> SentSim(combine="sss+bertscore").components
     ('sentsim', 'sss', 'bertscore')
@@ -157,44 +156,44 @@ class SentSim(VectorMetric[TextParts]):
     empty_value: ClassVar[float | None] = None
     citation: ClassVar[str] = cite("song-etal-2021-sentsim")
 
-    against: str = option("source", Choice("source", "refs"), help="what a text is compared with", signed=False)
-    combine: str = option("sss+wmd", NameList(*PARTS), help="parts that are joined")
-    weighting: str = option("equal", NumberList(word="equal"), help="weight of each part")
+    against: str = option("source", Choice("source", "refs"), help="texts to compare with", signed=False)
+    combine: str = option("sss+wmd", NameList(*PARTS), help="similarity parts to combine")
+    weighting: str = option("equal", NumberList(word="equal"), help="weights of the parts, in their order")
     distance_as: str = option(
         "one-minus",
         Choice("one-minus", "negative"),
-        help="a distance B enters as e^(1-B), or as e^-B (first release)",
+        help="how a distance B enters the sum; one-minus: e^(1-B); negative: e^-B, as in the first release",
     )
-    wmdo_matches: str = option("flow", Choice("flow", "words"), help="matches of wmdo: from the flow, or equal words")
+    wmdo_matches: str = option("flow", Choice("flow", "words"), help="matches of wmdo: transport flow or equal words")
     solver: str = solver_option()
-    layer: int | None = option(None, Int(0, word="default"), help="layer whose vectors are compared")
-    sentence: str = option("", SentenceModelName(), help="model of sentence vectors", unset="the model")
-    bounds: str = option("corpus", BoundsChoice(), help="what parts are scaled by")
+    layer: int | None = option(None, Int(0, word="default"), help="model layer; default: tuned per model")
+    sentence: str = option("", SentenceModelName(), help="sentence embedding model", unset="same as model")
+    bounds: str = option("corpus", BoundsChoice(), help="range that scales the parts; corpus: range of this run")
 
     @property
-    def components(self) -> tuple[str, ...]:  # type: ignore[override]  # by what was asked for
-        """The score and its parts as they are before scaling."""
+    def components(self) -> tuple[str, ...]:  # type: ignore[override]  # depends on `combine`
+        """The score, and its parts before scaling."""
         return ("sentsim", *self.combine.split("+"))
 
     @property
-    def whole_corpus(self) -> bool:  # type: ignore[override]  # bounds decide
-        """A pair's score depends on the others unless bounds are frozen."""
+    def whole_corpus(self) -> bool:  # type: ignore[override]  # depends on `bounds`
+        """Whether a pair's score depends on the other pairs: unless the bounds are frozen."""
         return self.bounds == "corpus"
 
     @property
     def unused(self) -> Mapping[str, str]:
-        """Options of parts that are not joined."""
+        """Options of parts that are not combined."""
         tokens = frozenset(PARTS) - {"sss"}
         needs = {"wmdo_matches": {"wmdo"}, "distance_as": DISTANCES, "layer": tokens, "max_tokens": tokens}
         needs |= {"prefix_space": tokens, "transforms": tokens, "solver": {"wmd", "wmdo"}}
         return dict(super().unused) | {
-            name: f"belongs to {' or '.join(sorted(parts))}, and the parts are {self.combine!r}"
+            name: f"has no effect with combine={self.combine} (only with {' or '.join(sorted(parts))})"
             for name, parts in (needs | {"sentence": frozenset({"sss"})}).items()
             if not parts & set(self.components)
         }
 
     def check(self) -> None:
-        """A weight for each part."""
+        """Refuse weights whose number differs from that of the parts."""
         if self.weighting != "equal" and self.weighting.count("+") != self.combine.count("+"):
             count = len(self.components) - 1
             msg = f"weighting must be 'equal' or {count} numbers joined by +, got {self.weighting!r}"
@@ -219,21 +218,21 @@ class SentSim(VectorMetric[TextParts]):
             units = Cloud(text.unit(state.layers[0]), text.select(None, specials_weigh=False).weights)
         words = None
         if parts & DISTANCES:
-            kept = np.flatnonzero(~text.tokens.is_special)
-            vectors = text.layers[state.layers[0]][kept].astype(np.float64)
-            words = text.cloud(vectors, Selection(kept, np.ones(len(kept)), False))
+            rows = np.flatnonzero(~text.tokens.is_special)
+            vectors = text.layers[state.layers[0]][rows].astype(np.float64)
+            words = text.cloud(vectors, Selection(rows, np.ones(len(rows)), False))
         return TextParts(sentence, units, words)
 
     def compare(self, x: TextParts, y: TextParts, state: State, *, align: bool) -> Pair:
         problem = None
         if {"wmd", "wmdo"} & {*self.components} and x.words and y.words:
             problem = Problem(x.words, y.words, lambda a, b: a.distances(b, squared=False), self.solver)
-        values = [self._part(part, x, y, problem) for part in self.components[1:]]
-        # What the parts give together is known when all are.
+        values = [self._compute_part(part, x, y, problem) for part in self.components[1:]]
+        # `finish` adds the score itself, which needs the ranges of all parts.
         return Pair(values, converged=problem is None or problem.converged)
 
-    def _part(self, part: str, x: Any, y: Any, problem: Problem | None) -> float:
-        """One of the parts; `problem` is how words are moved, None where a text has no words."""
+    def _compute_part(self, part: str, x: Any, y: Any, problem: Problem | None) -> float:
+        """One of the parts; `problem` is the transport of words, None if a text has no words."""
         if part == "sss":
             return float(x.sentence @ y.sentence)
         if part == "bertscore":
@@ -243,16 +242,16 @@ class SentSim(VectorMetric[TextParts]):
         if part == "smd":  # Eq. 9; an empty text is at the origin
             centres = [words.points.mean(axis=0) if len(words) else np.zeros(1) for words in (x.words, y.words)]
             return float(np.linalg.norm(centres[0] - centres[1]))
-        if problem is None:  # to an empty text the mean length
-            full = x.words if len(x.words) else y.words
-            return float(np.linalg.norm(full.points, axis=1).mean()) if len(full) else 0.0
+        if problem is None:  # the distance to an empty text is the mean length
+            words = x.words if len(x.words) else y.words
+            return float(np.linalg.norm(words.points, axis=1).mean()) if len(words) else 0.0
         if part == "wmd":
             return problem.cost  # min_T sum T_ij ||x_i - y_j||
         if self.wmdo_matches == "flow":
             return wmdo(problem.cost, flow_links(problem.plan.flow))
-        # A lone mark of white space is not a word.
-        spelt = ([label.lower() for label in words.labels if label] for words in (x.words, y.words))
-        return wmdo(problem.cost, equal_word_links(*spelt))
+        # A whitespace mark on its own has an empty label and is not a word.
+        spellings = ([label.lower() for label in words.labels if label] for words in (x.words, y.words))
+        return wmdo(problem.cost, equal_word_links(*spellings))
 
     def finish(self, comparisons: Mapping[str, Sequence[Comparison]], state: State) -> dict[str, SystemResult]:
         parts, values = self.components[1:], self.part_values(comparisons)
@@ -275,7 +274,7 @@ class SentSim(VectorMetric[TextParts]):
     def part_values(
         self, comparisons: Mapping[str, Sequence[Comparison]]
     ) -> dict[str, dict[str, NDArray[np.float64]]]:
-        """By system and part, before scaling; what `Bounds` are taken over."""
+        """Values by system and part, before scaling: what `Bounds` are computed from."""
         means = {
             system: np.array([pairs.values.mean(axis=0) for pairs in segments]).T
             for system, segments in comparisons.items()

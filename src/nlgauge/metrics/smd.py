@@ -5,7 +5,7 @@ What it computes
 
     SMD(x, y) = ||E(x_1^l) - E(y_1^l)||,   E(x_1^l) = sum_k idf(x_k) E(x_k)
 
-There is one point on each side, so there is nothing to optimise.
+Each text is one point, so there is nothing to optimise.
 
 Worked example
 --------------
@@ -87,15 +87,17 @@ class TextMover(WordMover):
 
 @dataclass(frozen=True, kw_only=True)
 class SMD(MoverScore):
-    """One point per text, and the distance between two of them."""
+    """Distance between two texts, each represented by one vector."""
 
     name: ClassVar[str] = "smd"
     title: ClassVar[str] = "SMD"
     profiles: ClassVar[Mapping[str, Profile]] = PROFILES
 
     profile: str = profile_option("v1", PROFILES)
-    n: int | str = option("sentence", Choice("sentence"), help="the whole text is one n-gram", in_profile=False)
-    solver: str = option(EXACT, Choice(EXACT), help="there is one way to move one point", optional=True)
+    n: int | str = option(
+        "sentence", Choice("sentence"), help="always sentence: the whole text is one n-gram", in_profile=False
+    )
+    solver: str = option(EXACT, Choice(EXACT), help="always exact", optional=True)
 
     @cached_property
     def words(self) -> TextMover:

@@ -11,13 +11,13 @@ x is the source, y the translation. The default is profile `2020`, unit `word`, 
 and the score is 1 - WMD. Step by step, for one text:
 
     1. Take the vectors of the last layer as they are.
-    2. Keep special tokens, and the first piece of each word, without its other pieces (a lone mark of white space is
-       a first piece). Drop every token whose surface, without such marks, is one character of string.punctuation.
-    3. Make n-grams of n = 2 neighbours among the tokens that are left, special ones included; fewer than n make one.
-       The vector of an n-gram is the mean of its vectors, scaled to unit length (divided by its length plus 1e-6);
-       all n-grams have the same mass.
+    2. Keep special tokens and the first piece of each word; drop the other pieces. A whitespace mark on its own is a
+       first piece. Drop every token whose surface, without such marks, is one character of string.punctuation.
+    3. Form n-grams of n = 2 neighbours among the remaining tokens, special tokens included; fewer than n tokens form
+       one n-gram. The vector of an n-gram is the mean of its vectors, scaled to unit length (divided by its length
+       plus 1e-6). All n-grams have the same mass.
 
-`transforms` re-map the vectors of the source to the target's language before (CLP, UMD; `nlgauge align fit`).
+`transforms` first map the vectors of the source to the target language (CLP, UMD; `nlgauge align fit`).
 
 Worked example
 --------------
@@ -43,16 +43,17 @@ Paper and code disagree (D8.1 to D8.10), and so do the two versions of the code.
     head     two thirds  2  all                      uniform  Euclidean  1/(1+cost)   exp(log-likelihood / tokens)
              (8 of 12)                                        trimmed .3
 
-`2020` is nearest to the published tables. The paper defines a distance and uses it as a similarity (D8.14): its
-sign is turned here. Trimming drops the smallest masses of the flow; the code calls it dropout although nothing in
-it is random (D8.5). Several optimal flows are trimmed differently, so a trimmed score belongs to the version of the
-solver and is exempt from the promises made for other scores. Re-mapping changes the source, and both sides for a
-UMD that was fitted so (D8.7). Moses detokenisation and truecasing of the translation are left to the caller.
+`2020` is closest to the published tables. The paper defines a distance and uses it as a similarity (D8.14), so its
+sign is flipped here. Trimming drops the smallest masses of the flow; the code calls it dropout, although nothing in
+it is random (D8.5). Where several flows are optimal, each is trimmed differently. A trimmed score therefore depends
+on the version of the solver and is exempt from the reproducibility promised for other scores. `transforms` change the
+source vectors; a UMD fitted for both sides changes both (D8.7). Moses detokenisation and truecasing of the
+translation are left to the caller.
 
 Relations
 ---------
 
-- It has MoverScore's clouds and transport, against the source, and adds the fluency term.
+- It uses MoverScore's clouds and transport, against the source, and adds the fluency term.
 - `unit=sentence,against=refs` is the cosine of two sentence vectors.
 - On WMT17 de-en the language model SmolLM2-135M raises the correlation of n = 2 from .274 to .383, by .110 [.062,
   .157]. SentSim's sentence part alone has .323 there without a language model. See docs/findings.
@@ -94,7 +95,7 @@ from nlgauge.metrics.parts.transport import multiref_option, solver_option
 from nlgauge.text.windows import NO_WINDOWS
 from nlgauge.vectors.transport import EXACT
 
-#: Beside options: conventions of MoverScore's profiles, and whether LM(y) is normalised by length twice (D8.6).
+#: Besides options: conventions of MoverScore's profiles, and whether LM(y) is divided by the length twice (D8.6).
 PROFILES = {
     "paper": Profile(
         aggregation="last", idf="both", subwords="all", punctuation="keep", n=1, trim=0.0,
@@ -110,7 +111,7 @@ PROFILES = {
     ),
 }  # fmt: skip
 
-#: Options that mean nothing where a text is one vector.
+#: Options without effect when a text is one vector.
 _WORD_OPTIONS = (
     *("n", "aggregation", "exponents", "idf", "subwords", "punctuation", "stopwords", "specials", "trim", "solver"),
     *("max_tokens", "prefix_space"),
@@ -118,7 +119,7 @@ _WORD_OPTIONS = (
 
 
 class Translation(NamedTuple):
-    """A text: its n-grams (None: nothing is left), or its one vector; and its fluency if it is a hypothesis."""
+    """A text: its n-grams (None: no token is left) or its sentence vector, and its fluency if it is a hypothesis."""
 
     meaning: Any
     fluency: float
@@ -127,7 +128,7 @@ class Translation(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class XMoverScore(VectorMetric[Translation]):
-    """Transport of n-grams, or sentence vectors, and the fluency of a language model; against the source."""
+    """Transport of n-grams between source and translation, plus the fluency of the translation."""
 
     name: ClassVar[str] = "xmoverscore"
     title: ClassVar[str] = "XMoverScore"
@@ -136,21 +137,26 @@ class XMoverScore(VectorMetric[Translation]):
     profiles: ClassVar[Mapping[str, Profile]] = PROFILES
     citation: ClassVar[str] = cite("zhao-etal-2020-limitations")
 
-    against: str = option("source", Choice("source", "refs"), help="what a text is compared with", signed=False)
+    against: str = option(
+        "source",
+        Choice("source", "refs"),
+        help="texts to compare with",
+        signed=False,
+    )
     profile: str = profile_option("2020", PROFILES)
     unit: str = option(
         "word",
         Choice("word", "sentence"),
-        help="transport of n-grams, or sentence vectors",
+        help="word: transport of n-grams; sentence: cosine of sentence vectors",
         in_profile=False,
     )
     n: int | str = option(BY_PROFILE, Int(1), help="tokens per n-gram", in_profile=False)
-    trim: float = option(BY_PROFILE, Float(0, 1), help="share of the flow's smallest masses that is dropped")
+    trim: float = option(BY_PROFILE, Float(0, 1), help="share of the smallest transport masses to drop")
     sentence: str = option(
-        "", SentenceModelName(), help="model of sentence vectors", unset="the model", in_profile=False
+        "", SentenceModelName(), help="sentence embedding model", unset="same as model", in_profile=False
     )
-    lm: str = option("none", LanguageModelName(), help="language model of the fluency term", in_profile=False)
-    lm_weight: float = option(0.1, Float(), help="weight of the fluency term, .1 by the authors")
+    lm: str = option("none", LanguageModelName(), help="language model for the fluency term", in_profile=False)
+    lm_weight: float = option(0.1, Float(), help="weight of the fluency term (published: 0.1)")
     aggregation: str = MoverScore.same_option("aggregation")
     exponents: str = MoverScore.same_option("exponents")
     routing_step: float = MoverScore.same_option("routing_step")
@@ -169,23 +175,24 @@ class XMoverScore(VectorMetric[Translation]):
         return WordMover.of(self)
 
     def check(self) -> None:
-        """Trimming is of an exact flow."""
+        """Refuse trimming without an exact flow."""
         if self.unit == "word" and self.trim and self.solver != EXACT:
             msg = (
-                f"trim={self.trim:g} drops masses of the exact flow, and solver={self.solver!r} has none; give trim=0"
+                f"trim={self.trim:g} needs the exact flow, which solver={self.solver} does not compute; "
+                "set trim=0 or solver=exact"
             )
             raise RecipeError(msg)
 
     @property
     def unused(self) -> Mapping[str, str]:
-        """Options of the other unit, and of a language model that is not there."""
+        """Options of the other unit, and of the language model if there is none."""
         unused = dict(super().unused) | unused_by(self.aggregation)
         if self.unit == "word":
-            unused["sentence"] = "is the model of unit=sentence, and the unit is word"
+            unused["sentence"] = "has no effect with unit=word (only with unit=sentence)"
         else:
-            unused |= dict.fromkeys(_WORD_OPTIONS, "is about n-grams, and unit=sentence has none")
+            unused |= dict.fromkeys(_WORD_OPTIONS, "has no effect with unit=sentence (only with unit=word)")
         if self.lm == "none":
-            unused["lm_weight"] = "weighs a language model, and none is named (lm=)"
+            unused["lm_weight"] = "has no effect without a language model (lm=)"
         return unused
 
     def layers(self, encoder: Encoder) -> tuple[int, ...]:
@@ -210,24 +217,24 @@ class XMoverScore(VectorMetric[Translation]):
             )
 
     @property
-    def components(self) -> tuple[str, ...]:  # type: ignore[override]  # by what was asked for
-        """The parts of the score too, where it has two."""
+    def components(self) -> tuple[str, ...]:  # type: ignore[override]  # depends on `lm`
+        """The score, and with a language model its two parts."""
         return ("score",) if self.lm == "none" else ("score", "similarity", "fluency")
 
     def represent(self, text: TextView, state: State) -> Translation:
-        fluent = fluency(text, state["lm"], length_normalised_twice=self.published.lm_twice)
+        lm = fluency(text, state["lm"], length_normalised_twice=self.published.lm_twice)
         if self.unit == "sentence":
-            return Translation(sentence_vector(text, state["sentence"], state.transforms), fluent)
+            return Translation(sentence_vector(text, state["sentence"], state.transforms), lm)
         cloud = self.words.cloud(text, state)
-        left_out = cloud is None and not text.tokens.empty
-        return Translation(cloud, fluent, left_out or (cloud is not None and cloud.zero_weight))
+        all_dropped = cloud is None and not text.tokens.empty
+        return Translation(cloud, lm, all_dropped or (cloud is not None and cloud.zero_weight))
 
     def compare(self, x: Translation, y: Translation, state: State, *, align: bool) -> Pair:
         if self.unit == "sentence":
-            moved = Pair([float(x.meaning @ y.meaning)])  # 1 - m(x, y) = cos(E(x), E(y))
+            pair = Pair([float(x.meaning @ y.meaning)])  # 1 - m(x, y) = cos(E(x), E(y))
         else:
-            moved = self.words.move(x.meaning, y.meaning, align=align, trim=self.trim)  # D8.5
+            pair = self.words.move(x.meaning, y.meaning, align=align, trim=self.trim)  # D8.5
         if self.lm == "none":
-            return moved
-        similarity, lm_y = moved.values[0], x.fluency  # the hypothesis x is the translation y of section 3
-        return moved._replace(values=(similarity + self.lm_weight * lm_y, similarity, lm_y))
+            return pair
+        similarity, lm_y = pair.values[0], x.fluency  # the hypothesis x is the translation y of section 3
+        return pair._replace(values=(similarity + self.lm_weight * lm_y, similarity, lm_y))

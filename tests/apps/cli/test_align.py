@@ -120,7 +120,7 @@ def test_means_of_a_language_that_the_model_does_not_know(run: Run) -> None:
     assert "ar, de, en, es, fr, it, ja, ko, nl, pl, pt, ru, th, tr, zh, zh-tw" in warning
 
 
-def test_how_far_languages_sit_from_each_other(run: Run) -> None:
+def test_centroids_print_distances_between_languages(run: Run) -> None:
     """Before: the distance of the two means over the spread, by hand; centring on these texts leaves none of it."""
     texts = ("--texts", "xx=a.txt", "yy=ref.txt", "--model", "minilm", "--threads", "1")
     assert run("build", "means", *texts, "-o", "means.npz").status == 0
@@ -141,9 +141,9 @@ def test_how_far_languages_sit_from_each_other(run: Run) -> None:
     assert run("align", "centroids", *texts, "--source-lang", "zz").status == 2
 
 
-def test_refusals(run: Run, refused: Refusal, folder: Path) -> None:
+def test_invalid_fits_are_refused(run: Run, refused: Refusal, folder: Path) -> None:
     write_lines(folder / "short.txt", REFERENCE[:2])
-    assert "a.txt and short.txt have 6 and 2 lines" in refused(
+    assert "a.txt and short.txt have 6 and 2" in refused(
         1, "align", "fit", "--parallel", "a.txt", "short.txt", "-o", "m.npz", "--model", "minilm"
     )
     write_lines(folder / "links.txt", ["99-0"] * 6)
@@ -154,12 +154,14 @@ def test_refusals(run: Run, refused: Refusal, folder: Path) -> None:
     assert "--sentences must be a whole number from 0" in refused(2, *FIT, "--sentences", "-1", "-o", "m.npz")
     assert run(*FIT, "--method", "pca", "-o", "m.npz").status == 2
     assert "belongs to methods with umd" in refused(2, *FIT, "--directions", "3", "-o", "m.npz")
-    assert "is about words" in refused(2, *FIT, "--level", "sentence", "--layer", "5", "-o", "m.npz")
+    assert "is not used with --level sentence" in refused(
+        2, *FIT, "--level", "sentence", "--layer", "5", "-o", "m.npz"
+    )
     for method in ("clp", "centred", "lsq"):
         few = refused(1, *FIT, "--method", method, "-o", "m.npz", "--quiet")
         assert "pairs do not determine a map of 384 dimensions" in few
-    assert "does not go to standard output" in refused(1, *FIT, "-o", "-")
+    assert "cannot be written to standard output" in refused(1, *FIT, "-o", "-")
     means = ("build", "means", "--texts", "xx=a.txt", "yy=ref.txt", "--model", "minilm", "-o", "-")
-    assert "does not go to standard output" in refused(1, *means)
+    assert "cannot be written to standard output" in refused(1, *means)
     assert "--source-model is empty" in refused(2, *FIT, "--source-model", "", "-o", "m.npz")
     assert not (folder / "m.npz").exists()

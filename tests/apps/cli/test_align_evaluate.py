@@ -27,7 +27,7 @@ def two_languages(folder: Path) -> Path:
     return folder
 
 
-def test_maps_beside_no_map(run: Run, two_languages: Path) -> None:
+def test_evaluate_compares_maps_with_no_map(run: Run, two_languages: Path) -> None:
     texts = ("--parallel", "left.txt", "right.txt", "--model", "both.vec", "--alignments", "links.txt")
     assert run("align", "fit", *texts, "-o", "clp.npz", "--quiet").status == 0
     write_lines(two_languages / "human.txt", [str(n % 7) for n in range(WORDS // LENGTH)])
@@ -40,19 +40,19 @@ def test_maps_beside_no_map(run: Run, two_languages: Path) -> None:
     for column in ("induction cosine", "induction CSLS", "retrieval", "alignment F1"):
         assert float(clp[column]) == 1
     assert -1 <= float(clp["XMoverScore r"]) <= 1
-    assert "240 linked words of 30 pairs of texts (0 left out); links: given" in result.err
+    assert "240 linked words of 30 pairs of texts (0 left out); links: from --alignments" in result.err
 
 
-def test_methods_fitted_on_the_spot(run: Run, two_languages: Path) -> None:
+def test_evaluate_fits_methods_to_other_texts(run: Run, two_languages: Path) -> None:
     result = run(*HELD_OUT, "--fit-on", "left.txt", "right.txt", "--methods", "centred", "lsq")
     assert result.status == 0, result.err
     assert [row["map"] for row in result.rows] == ["none", "centred", "lsq"]
     assert {row["alignment F1"] for row in result.rows} == {"-"}
-    assert "which favours no map" in result.err
+    assert "this favours no map" in result.err
     del two_languages
 
 
-def test_held_out_texts_that_methods_are_fitted_on_are_told(run: Run, two_languages: Path) -> None:
+def test_overlap_of_held_out_and_fitting_texts_is_warned_of(run: Run, two_languages: Path) -> None:
     lines = (
         (two_languages / "left.txt").read_text().splitlines(),
         (two_languages / "right.txt").read_text().splitlines(),
@@ -63,10 +63,10 @@ def test_held_out_texts_that_methods_are_fitted_on_are_told(run: Run, two_langua
     held = ("align", "evaluate", "--parallel", "l1.txt", "r1.txt", "--model", "both.vec", "--methods", "umd")
     assert "warning" not in run(*held, "--fit-on", "l2.txt", "r2.txt").err
     said = run(*held, "--fit-on", "left.txt", "right.txt").err
-    assert "10 pairs of the held-out texts are among those that methods are fitted on" in said
+    assert "10 pairs of the held-out texts are also in --fit-on" in said
 
 
-def test_files_of_one_name_and_a_layer_of_ones_own(run: Run, folder: Path) -> None:
+def test_maps_of_one_file_name_and_another_layer(run: Run, folder: Path) -> None:
     """Each map has its row; XMoverScore takes the layer that they are of, not its usual one (4)."""
     texts = ("--parallel", "a.txt", "ref.txt", "--model", "minilm", "--layer", "2", "--quiet")
     for name in ("one", "two"):
@@ -80,8 +80,8 @@ def test_files_of_one_name_and_a_layer_of_ones_own(run: Run, folder: Path) -> No
     assert result.rows[1]["XMoverScore r"] == result.rows[2]["XMoverScore r"] != result.rows[0]["XMoverScore r"]
 
 
-def test_refusals(run: Run, refused: Refusal, two_languages: Path) -> None:
-    assert "give --maps FILE, or --fit-on" in refused(2, *HELD_OUT)
+def test_invalid_evaluations_are_refused(run: Run, refused: Refusal, two_languages: Path) -> None:
+    assert "use --maps FILE or --fit-on" in refused(2, *HELD_OUT)
     write_lines(
         two_languages / "other.vec", [f"l{n} {n} 1 2" for n in range(9)] + [f"r{n} 1 {n} 2" for n in range(9)]
     )

@@ -62,7 +62,7 @@ def test_a_flow_with_its_curves(run: Run, two_languages: Path) -> None:
 
 
 @pytest.mark.torch
-def test_a_flow_without_parallel_text_and_a_plain_network(run: Run, two_languages: Path) -> None:
+def test_gan_flow_and_fcnn(run: Run, two_languages: Path) -> None:
     pytest.importorskip("torch", reason="the extra 'torch' is not installed")
     texts = ("align", "fit", "--unsupervised", "left.txt", "right.txt", "--model", "both.vec", "--restarts", "1")
     result = run(*texts, "--method", "gan-flow", "--constraint", "cross-correlation", *SMALL, "-o", "gan.npz")
@@ -93,12 +93,12 @@ def test_two_models_of_two_widths_with_parallel_text(run: Run, two_languages: Pa
     assert (distance.argmin(axis=1) == np.arange(FREQUENT)).mean() > 0.99
 
 
-def test_refusals(refused: Refusal, two_languages: Path) -> None:
+def test_invalid_options_of_networks_are_refused(refused: Refusal, two_languages: Path) -> None:
     parallel = (*PARALLEL, "-o", "m.npz")
     texts = ("align", "fit", "--unsupervised", "left.txt", "right.txt", "--model", "both.vec", "-o", "m.npz")
     assert "is for texts that are not parallel" in refused(2, *parallel, "--method", "gan-flow")
     assert "unless it is gan-flow, got flow" in refused(2, *texts, "--method", "flow")
-    assert "--epochs has no meaning with this method" in refused(2, *parallel, "--epochs", "3")
+    assert "--epochs is not used by this method" in refused(2, *parallel, "--epochs", "3")
     assert "--constraint has no meaning" in refused(2, *parallel, "--method", "fcnn", "--constraint", "graph")
     assert "fitted to words, got --level sentence" in refused(
         2,

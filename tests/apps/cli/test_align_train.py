@@ -64,8 +64,10 @@ def test_without_links_and_with_two_languages(run: Run, refused: Refusal, texts:
     assert "1 pairs of texts have a link" in refused(1, *TRAIN, "--sentences", "1", "-o", "few")
 
 
-def test_refusals(refused: Refusal, texts: Path) -> None:
+def test_invalid_training_commands_are_refused(refused: Refusal, texts: Path) -> None:
     two = ("--parallel", "left.txt", "right.txt")
-    assert "one for each, got 1 and 2" in refused(2, *TRAIN, *two, "--alignments", "links.txt", "-o", "m")
+    assert "one file for each --parallel, got 1 for 2" in refused(
+        2, *TRAIN, *two, "--alignments", "links.txt", "-o", "m"
+    )
     assert "--epochs must be a whole number from 1" in refused(2, *TRAIN, "--epochs", "0", "-o", "m")
     assert not (texts / "m").exists()

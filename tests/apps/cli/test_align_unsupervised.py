@@ -55,14 +55,14 @@ def test_a_map_between_two_models_without_parallel_text(run: Run, folder: Path, 
     assert (folder / "again.npz").read_bytes() == (folder / "map.npz").read_bytes()
 
 
-def test_what_is_below_the_criterion_is_no_file(refused: Refusal, folder: Path, two_languages: NDArray[Any]) -> None:
+def test_fit_below_the_criterion_writes_no_file(refused: Refusal, folder: Path, two_languages: NDArray[Any]) -> None:
     del two_languages
     said = refused(1, *FIT, *MODELS, "-o", "map.npz", "--least-gain", "1", "--quiet")
     assert "no alignment found" in said
     assert not (folder / "map.npz").exists()
 
 
-def test_refusals(refused: Refusal, folder: Path, two_languages: NDArray[Any]) -> None:
+def test_invalid_unsupervised_fits_are_refused(refused: Refusal, folder: Path, two_languages: NDArray[Any]) -> None:
     del two_languages
     same = ("align", "fit", "--unsupervised", "left.txt", "left.txt", "-o", "m.npz", *MODELS)
     assert "both sides are the same text" in refused(1, *same)
@@ -78,7 +78,7 @@ def test_refusals(refused: Refusal, folder: Path, two_languages: NDArray[Any]) -
     assert not (folder / "m.npz").exists()
 
 
-def test_what_no_search_can_have_is_refused_before_anything_is_read(refused: Refusal, folder: Path) -> None:
+def test_invalid_search_options_are_refused_before_texts_are_read(refused: Refusal, folder: Path) -> None:
     """Neither texts nor models are there."""
     fit = (*FIT[:-2], *MODELS, "-o", "m.npz")
     assert "--restarts must be a whole number from 1" in refused(2, *fit, "--restarts", "0")
@@ -88,7 +88,7 @@ def test_what_no_search_can_have_is_refused_before_anything_is_read(refused: Ref
     del folder
 
 
-def test_too_little_text_is_said_before_it_is_encoded(
+def test_too_few_texts_are_refused_before_encoding(
     refused: Refusal, folder: Path, two_languages: NDArray[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     del two_languages

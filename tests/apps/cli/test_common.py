@@ -18,7 +18,7 @@ STUDY = ("study", "sensitivity", "a.txt", "b.txt", "--refs", "ref.txt", "--prese
 @pytest.mark.parametrize(
     ("option", "says"),
     [
-        (("--width", "99"), "--width must be a whole number from 0 to 17, got '99'"),
+        (("--decimals", "99"), "--decimals must be a whole number from 0 to 17, got '99'"),
         (("--resamples", "0"), "--resamples must be "),
         (("--seed", "-1"), "--seed must be "),
         (("--model", ""), "--model is empty"),
@@ -26,8 +26,8 @@ STUDY = ("study", "sensitivity", "a.txt", "b.txt", "--refs", "ref.txt", "--prese
         (("--cache-size", "3"), "--cache-size belongs to --cache FOLDER"),
         (("--cache", "c", "--cache-size", "nan"), "--cache-size must be a number of gigabytes above 0"),
         (("--cache", "c", "--cache-size", "-1"), "--cache-size must be a number of gigabytes above 0"),
-        (("--metric", "bertscore:layer=4", "--layer", "5"), "say it once"),
-        (("--metric", "bertscore:src_lang=de"), "src_lang is read by metrics that compare with the source"),
+        (("--metric", "bertscore:layer=4", "--layer", "5"), "conflicting values for layer"),
+        (("--metric", "bertscore:src_lang=de"), "uses src_lang only with against=source"),
         (
             ("--metric", "bertscore:rescale=true"),
             "rescale must be no, yes or a file made by 'nlgauge build baseline'",
@@ -54,15 +54,15 @@ def test_a_flag_that_one_of_two_metrics_sets_itself_is_used_by_the_other(run: Ru
     assert "layer:3" in result.out
 
 
-def test_a_source_that_no_metric_reads_is_said(run: Run) -> None:
+def test_unused_source_is_warned_of(run: Run) -> None:
     result = run(*SCORE, "--source", "b.txt", "--metric", "bleu")
     assert result.status == 0
-    assert "nlgauge: warning: --source is not read: bleu compares with references" in result.err
+    assert "nlgauge: warning: --source is not used: bleu compares with references" in result.err
     assert "--source" not in run(*SCORE, "--source", "b.txt", "--metric", "bleu", "-q").err
 
 
 @pytest.mark.parametrize("option", [("--levels", "segment"), ("--agreement", "kendall"), ("--criterion", "x")])
-def test_files_without_judgements_take_no_question_about_them(refused: Refusal, option: tuple[str, str]) -> None:
+def test_options_about_judgements_are_refused_without_data(refused: Refusal, option: tuple[str, str]) -> None:
     assert f"{option[0]} belongs to --data NAME" in refused(2, *STUDY, *option)
 
 
@@ -78,7 +78,7 @@ def test_a_study_takes_model_and_layer_as_score_does(run: Run) -> None:
 
 
 def test_a_flag_that_no_metric_of_a_study_knows_is_refused(refused: Refusal, folder: Path) -> None:
-    assert "option 'layer' is not known" in refused(2, *STUDY, "--metric", "moverscore", "--layer", "4")
+    assert "unknown option 'layer' for moverscore" in refused(2, *STUDY, "--metric", "moverscore", "--layer", "4")
     (folder / "mine.toml").write_text('metric = ["moverscore"]\n[[sweep]]\nstopwords = ["none", "iso-en"]\n')
     own = ("study", "sensitivity", "a.txt", "b.txt", "--refs", "ref.txt", "--study", "mine.toml", "--layer", "4")
     assert "--layer is not an option of moverscore" in refused(2, *own)
@@ -98,11 +98,11 @@ def test_a_pasted_signature_line_is_a_signature(run: Run) -> None:
     assert run(*SCORE, "-m", line).out == first.out
 
 
-def test_an_idf_file_that_is_a_text_says_what_to_do(refused: Refusal) -> None:
+def test_text_given_as_idf_file_names_the_command_that_builds_one(refused: Refusal) -> None:
     assert "'a.txt' is not an idf file" in refused(1, *SCORE, "--idf", "a.txt")
 
 
-def test_messages_name_flags(refused: Refusal, folder: Path) -> None:
+def test_messages_name_flags_instead_of_keywords(refused: Refusal, folder: Path) -> None:
     write_lines(folder / "gap.txt", [*SYSTEM_A[:5], ""])
     assert "(--empty zero)" in refused(1, "score", "gap.txt", "--refs", "gap.txt")
     write_lines(folder / "long.txt", [*SYSTEM_A[:5], "word " * 600])
@@ -115,7 +115,7 @@ def test_messages_name_flags(refused: Refusal, folder: Path) -> None:
     [
         ("choose one of 0 to 6 with layer=", "choose one of 0 to 6 with --layer"),
         ("layer='x' belongs to wmd", "--layer x belongs to wmd"),
-        ("say idf=PATH", "say --idf PATH"),
+        ("set idf=PATH", "set --idf PATH"),
         ("in 'bertscore:layer=4,idf=refs'", "in 'bertscore:layer=4,idf=refs'"),
         ("signature 'bertscore|layer:4'", "signature 'bertscore|layer:4'"),
         ("lang must be a language", "--lang must be a language"),

@@ -54,11 +54,11 @@ def ranked(record: dict[str, Any], metric: int = 0) -> list[str]:
 def test_texts_are_scored_and_compared_as_python_does(run: Run, folder: Path) -> None:
     files = ("worse.txt", "base.txt", "same.txt")
     record = found(run("compare", *files, *CHRF, "-f", "json"))
-    texts = {name: (folder / name).read_text().splitlines() for name in files}
+    texts = {name.removesuffix(".txt"): (folder / name).read_text().splitlines() for name in files}
     scores = nlgauge.score_systems(texts, (folder / "refs.txt").read_text().splitlines(), metric="chrf")
     expected = nlgauge.compare_systems(scores).to_dict() | {"format": "nlgauge-comparison-report-1"}
     assert {name: record[name] for name in expected} == json.loads(json.dumps(expected))
-    assert ranked(record)[-1] == "worse.txt"
+    assert ranked(record)[-1] == "worse"
     assert record["metrics"][0]["systems"][-1]["cluster"] == 2
 
 
@@ -86,7 +86,7 @@ def test_default_output_is_one_table_that_fits_80_columns(run: Run, monkeypatch:
     assert header.split()[1:4] == ["chrF", "95", "%"]
     assert "BERTScore" in header
     rows = lines[lines.index(header) + 2 :][:3]
-    assert [row.split()[0] for row in rows][2] == "worse.txt"
+    assert [row.split()[0] for row in rows][2] == "worse"
     assert rows[2].count("*") == 3
     assert "*: significantly worse than the best system (paired bootstrap, p < 0.05," in lines
     assert "not shown at this width: 95 % interval" in result.out
@@ -154,7 +154,7 @@ def test_systems_can_be_named(run: Run, folder: Path) -> None:
     (folder / "y").mkdir()
     for target, origin in (("x", "base"), ("y", "worse")):
         (folder / target / "out.txt").write_text((folder / f"{origin}.txt").read_text())
-    assert ranked(found(run("compare", "x/out.txt", "y/out.txt", *CHRF, "-f", "json"))) == ["x/out.txt", "y/out.txt"]
+    assert ranked(found(run("compare", "x/out.txt", "y/out.txt", *CHRF, "-f", "json"))) == ["x/out", "y/out"]
     assert ranked(found(run("compare", "new=x/out.txt", "old=y/out.txt", *CHRF, "-f", "json"))) == ["new", "old"]
 
 
@@ -237,7 +237,7 @@ def test_some_metrics_of_saved_runs(run: Run, refused: Refusal) -> None:
 def test_a_saved_run_is_read_back_by_python(run: Run, folder: Path) -> None:
     (score,) = nlgauge.load_scores(save(run, "base"))
     assert score.statistics is not None
-    assert score.system == "base.txt"
+    assert score.system == "base"
     result = run("score", "base.txt", "--refs", "refs.txt", "-m", "chrf", "-q", "-f", "json", "--segments")
     (folder / "piped.json").write_text(result.out)
     assert nlgauge.load_scores("piped.json")[0].to_dict() == score.to_dict()
@@ -249,7 +249,7 @@ def test_runs_that_do_not_compare(run: Run, refused: Refusal, folder: Path) -> N
     save(run, "base")
     save(run, "worse", metric="chrf:words=2")
     message = refused(2, "compare", "base.json", "worse.json")
-    assert "chrf of 'base.txt' and of 'worse.txt' do not compare" in message
+    assert "chrf of 'base' and of 'worse' do not compare" in message
     assert "words 0 and 2" in message
     write_lines(folder / "refs.txt", [f"{line} x" for line in (folder / "refs.txt").read_text().splitlines()])
     save(run, "same")
@@ -295,12 +295,12 @@ def test_scores_of_other_tools_are_compared_with_ours(run: Run, folder: Path) ->
     command = ("compare", "base.txt", "worse.txt", *CHRF, "--scores", wide(folder), "-f", "json")
     record = found(run(*command))
     assert [one["metric"] for one in record["metrics"]] == ["chrf", "comet"]
-    assert ranked(record, 1) == ["base.txt", "worse.txt"]
+    assert ranked(record, 1) == ["base", "worse"]
     assert record["metrics"][1]["signature"].startswith("comet|scores:")
     turned = found(run(*command, "--lower-is-better", "comet"))
-    assert ranked(turned, 1) == ["worse.txt", "base.txt"]
+    assert ranked(turned, 1) == ["worse", "base"]
     turned_text = run(*command[:-2], "--lower-is-better", "comet").out
-    assert "The metrics disagree on the best system: base.txt (chrF); worse.txt (comet)." in turned_text
+    assert "The metrics disagree on the best system: base (chrF); worse (comet)." in turned_text
     assert "rankings that disagree" in run(*command[:-2], "--lower-is-better", "comet", "--all").out
 
 
@@ -329,7 +329,7 @@ def test_scores_that_do_not_align_are_refused(
 
 def test_scores_that_do_not_fit_the_texts_are_refused(refused: Refusal, folder: Path) -> None:
     texts = ("compare", "base.txt", "same.txt", *CHRF, "--scores")
-    assert "no scores of system 'same.txt' under comet; it has 'base', 'worse'" in refused(1, *texts, wide(folder))
+    assert "no scores of system 'same' under comet; it has 'base', 'worse'" in refused(1, *texts, wide(folder))
     write_lines(folder / "few.tsv", ["base\tsame", "0.5\t0.6"])
     assert "few.tsv has scores of 1 segments under few, but there are 40" in refused(1, *texts, "few.tsv")
     write_lines(folder / "long.csv", ["system,id,score", "base,1,.5", "same,1,.6", "same,2,.7"])
@@ -382,14 +382,14 @@ def test_several_runs_of_a_system(run: Run, refused: Refusal, folder: Path) -> N
 
 
 def test_budget_is_shown_next_to_the_ranking(run: Run, refused: Refusal, folder: Path) -> None:
-    write_lines(folder / "budget.csv", ["system,parameters", "base.txt,110M"])
+    write_lines(folder / "budget.csv", ["system,parameters", "base,110M"])
     command = ("compare", "base.txt", "worse.txt", *CHRF, "--budget", "budget.csv")
     assert run(*command, "-f", "tsv").rows[0]["parameters"] == "110M"
-    assert found(run(*command, "-f", "json"))["budgets"] == {"base.txt": {"parameters": "110M"}}
+    assert found(run(*command, "-f", "json"))["budgets"] == {"base": {"parameters": "110M"}}
     write_lines(folder / "budget.csv", ["system,parameters", "other,110M"])
     assert "line 2, column 'system': unknown system 'other'" in refused(1, *command)
-    write_lines(folder / "budget.csv", ["system,parameters", "base.txt,1", "base.txt,2"])
-    assert "line 3, column 'system': duplicate budget of 'base.txt'" in refused(1, *command)
+    write_lines(folder / "budget.csv", ["system,parameters", "base,1", "base,2"])
+    assert "line 3, column 'system': duplicate budget of 'base'" in refused(1, *command)
 
 
 # --- gate ----------------------------------------------------------------------------------------------
@@ -399,13 +399,13 @@ def test_gate_fails_for_a_worse_system(run: Run) -> None:
     result = run("compare", "base.txt", "worse.txt", *CHRF, "--gate")
     assert result.status == 3
     assert result.err.count("\n") == 1
-    assert result.err.startswith("nlgauge: gate failed: worse.txt is significantly worse than base.txt: chrf -")
-    assert result.out.startswith("gate failed: worse.txt is significantly worse")
+    assert result.err.startswith("nlgauge: gate failed: worse is significantly worse than base: chrf -")
+    assert result.out.startswith("gate failed: worse is significantly worse")
     assert run("compare", "base.txt", "worse.txt", *CHRF, "--gate", "-f", "markdown").out.startswith(
         "**gate failed**"
     )
     record = json.loads(run("compare", "base.txt", "worse.txt", *CHRF, "--gate", "-f", "json").out)
-    assert (record["gate"]["result"], record["gate"]["base"]) == ("failed", "base.txt")
+    assert (record["gate"]["result"], record["gate"]["base"]) == ("failed", "base")
 
 
 def test_gate_passes_for_the_others(run: Run) -> None:
@@ -464,13 +464,13 @@ def test_gate_thresholds_systems_and_metric_can_be_set(run: Run, refused: Refusa
     assert run(*command, "--smallest-difference", "90").status == 0
     assert run(*command, "--alpha", "1e-9").status == 0
     three = ("compare", "worse.txt", "same.txt", "base.txt", *CHRF, "--gate")
-    assert run(*three, "--base", "base.txt", "--new", "worse.txt").status == 3
+    assert run(*three, "--base", "base", "--new", "worse").status == 3
     assert "--gate takes two of the 3 systems" in refused(2, *three)
-    assert "unknown system 'q'; systems: 'worse.txt'" in refused(2, *three, "--base", "base.txt", "--new", "q")
+    assert "unknown system 'q'; systems: 'worse'" in refused(2, *three, "--base", "base", "--new", "q")
     both = (*command, "--scores", wide(folder), "--lower-is-better", "comet")
     assert run(*both, "--gate-metric", "comet").status == 0
     assert run(*both, "--gate-metric", "chrf").status == 3
-    assert "--base and --new are both 'base.txt'" in refused(2, *command, "--new", "base.txt")
+    assert "--base and --new are both 'base'" in refused(2, *command, "--new", "base")
     assert "--gate needs two systems, got 1" in refused(2, "compare", "base.txt", *CHRF, "--gate")
     assert "--base belongs to --gate" in refused(2, "compare", "base.txt", "worse.txt", *CHRF, "--base", "x")
 
@@ -485,7 +485,7 @@ def test_a_figure_and_a_report(run: Run, refused: Refusal, folder: Path) -> None
     assert (folder / "out.png").stat().st_size > 5000
     page = (folder / "out.html").read_text()
     assert "Two &lt;systems&gt;" in page
-    assert "base.txt" in page
+    assert "<bdi>base</bdi>" in page
     assert "a figure's file ends in" in refused(2, *command, "--plot", "out.gif")
     assert "the folder 'nowhere' does not exist" in refused(1, *command, "--report", "nowhere/out.html")
     assert "'base.txt' is an input of this command" in refused(1, *command, "--report", "base.txt")
@@ -497,7 +497,7 @@ def test_a_report_without_alignments(run: Run, folder: Path) -> None:
         result = run(*command, "--report", "out.html", "--report-alignments", "0")
         assert result.status == 3, "the gate failed, whatever becomes of the report"
         page = (folder / "out.html").read_text()
-        assert "gate failed: worse.txt is significantly worse than base.txt" in page
+        assert "gate failed: worse is significantly worse than base" in page
         assert unpacked(page)["explained"] == []
 
 
@@ -529,13 +529,13 @@ def test_gate_stays_failed_when_the_reader_went_away(
 
 def test_a_report_has_verdicts_and_budgets_too(run: Run, folder: Path) -> None:
     write_lines(folder / "judge.csv", ["id,first,second,winner", *(f"{at},x,y,x" for at in range(5)), "9,y,x,y"])
-    write_lines(folder / "cost.csv", ["system,GPU hours", "base.txt,12", "worse.txt,3"])
+    write_lines(folder / "cost.csv", ["system,GPU hours", "base,12", "worse,3"])
     command = ("compare", "base.txt", "worse.txt", *CHRF, "--report", "out.html", "--scores", "judge.csv")
     assert run(*command, "--budget", "cost.csv").status == 0
     page = (folder / "out.html").read_text()
     assert "<h3>judge: 6 verdicts on 6 instances</h3>" in page
     assert "<h3>budgets</h3>" in page
-    assert "<td><bdi>base.txt</bdi></td><td><bdi>12</bdi></td>" in page
+    assert "<td><bdi>base</bdi></td><td><bdi>12</bdi></td>" in page
 
 
 def test_a_report_of_saved_runs_needs_no_texts(run: Run, folder: Path) -> None:
@@ -580,9 +580,9 @@ def test_identical_systems_tie(run: Run, folder: Path) -> None:
     (folder / "copy.txt").write_text((folder / "base.txt").read_text())
     result = run("compare", "base.txt", "copy.txt", *CHRF)
     assert result.status == 0
-    assert "No significant difference between base.txt and copy.txt" in result.out
+    assert "No significant difference between base and copy" in result.out
     assert "all systems tie on every instance" in run("compare", "base.txt", "copy.txt", *CHRF, "--all").out
-    assert "base.txt, copy.txt have the same score on every instance" in result.out
+    assert "base, copy have the same score on every instance" in result.out
     assert "can detect" not in result.out
     assert run("compare", "base.txt", "copy.txt", *CHRF, "--gate").status == 0
 
@@ -591,11 +591,11 @@ def test_duplicate_names_are_refused(refused: Refusal) -> None:
     assert "the file 'base.txt' is given twice" in refused(2, "compare", "base.txt", "base.txt", *CHRF)
     assert "system 'a' is given twice" in refused(2, "compare", "a=base.txt", "a=worse.txt", *CHRF)
     twice = refused(2, "compare", "a=base.txt", "b=base.txt", *CHRF)
-    assert "the file 'base.txt' is given twice; each system needs one of its own" in twice
+    assert "the file 'base.txt' is given twice; give each system a file of its own" in twice
     metrics = ("compare", "base.txt", "worse.txt", "--refs", "refs.txt", "-q", "-m", "chrf")
     assert "--metric: 'chrf' is given twice; leave one out" in refused(2, *metrics, "chrf")
     assert "--metric: 'chrf:words=0' is the same recipe as 'chrf'" in refused(2, *metrics, "chrf:words=0")
-    assert "two systems are called 'worse.txt'" in refused(2, "compare", "worse.txt=base.txt", "worse.txt", *CHRF)
+    assert "two systems are called 'worse'" in refused(2, "compare", "worse=base.txt", "worse.txt", *CHRF)
 
 
 @pytest.mark.parametrize(
@@ -648,7 +648,7 @@ def test_duplicate_names_are_refused(refused: Refusal) -> None:
         ("compare --scores base.txt", 1, "expected a .tsv, .csv or .jsonl file of scores"),
         ("compare base.txt worse.txt --refs refs.txt -m chrf --lower-is-better x", 2, "belongs to --scores FILE"),
         ("compare base.txt worse.txt --refs refs.txt -m chrf -q --document-ids short.txt", 1, "names 1 documents"),
-        ("compare base.txt worse.txt --refs refs.txt -m chrf -q --document-ids blank.txt", 1, "without a document"),
+        ("compare base.txt worse.txt --refs refs.txt -m chrf -q --document-ids blank.txt", 1, "empty document id"),
     ],
 )
 def test_invalid_commands_are_refused(
@@ -665,7 +665,7 @@ def test_files_that_do_not_fit_are_found_before_texts_are_scored(refused: Refusa
     texts = ("compare", "base.txt", "same.txt", "--refs", "refs.txt", "--model", "nowhere/model", "-q")
     write_lines(folder / "short.txt", ["d1"])
     assert "names 1 documents" in refused(1, *texts, "--document-ids", "short.txt")
-    assert "no scores of system 'same.txt'" in refused(1, *texts, "--scores", wide(folder))
+    assert "no scores of system 'same'" in refused(1, *texts, "--scores", wide(folder))
     write_lines(folder / "cost.csv", ["system,hours", "other,1"])
     assert "unknown system 'other'" in refused(1, *texts, "--budget", "cost.csv")
     assert "unknown system 'q'" in refused(2, *texts, "--gate", "--new", "q")

@@ -32,7 +32,7 @@ def test_info_has_source_citation_licence_and_digests(run: Run) -> None:
 
 
 def test_info_of_an_unknown_name(refused: Refusal) -> None:
-    assert "known are wmt15" in refused(2, "data", "info", "wmt3")
+    assert "unknown data set 'wmt3'; see 'nlgauge data list'" in refused(2, "data", "info", "wmt3")
 
 
 def test_check_recognises_by_the_files_and_fails_when_incomplete(run: Run, folder: Path) -> None:
@@ -52,12 +52,12 @@ def test_check_recognises_by_the_files_and_fails_when_incomplete(run: Run, folde
     assert "does not load" in forced.out
 
 
-def test_check_of_what_is_no_data_set(refused: Refusal) -> None:
-    assert "looks like no known data set; name it with --name" in refused(1, "data", "check", ".")
+def test_check_refuses_a_folder_without_a_data_set(refused: Refusal) -> None:
+    assert "no known data set found in '.'; name it with --name" in refused(1, "data", "check", ".")
     assert "no such file or folder: 'nowhere'" in refused(1, "data", "check", "nowhere")
 
 
-def test_check_of_a_name_needs_a_place(refused: Refusal, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_check_by_name_needs_a_folder(refused: Refusal, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("NLGAUGE_DATA", raising=False)
     assert "nlgauge data check PATH --name paws" in refused(2, "data", "check", "paws")
 

@@ -30,11 +30,11 @@ def run(*words: str) -> int:
 
 @pytest.mark.usefixtures("folder")
 def test_the_table(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("a.txt", "--refs", "r.txt", "-w", "2") == 0
+    assert run("a.txt", "--refs", "r.txt", "-d", "2") == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].split() == ["system", "feature", "mean", "references", "D", "equal", "ref", "higher"]
     # 2.5 beside 2, and 2 beside 2.5.
-    assert lines[2].split() == ["a.txt", "freq", "2.25", "2.25", "0.50", "0.00", "0.50"]
+    assert lines[2].split() == ["a", "freq", "2.25", "2.25", "0.50", "0.00", "0.50"]
     assert any("D6.10" in line for line in lines)
 
 
@@ -45,25 +45,25 @@ def test_lines_are_joined_to_documents(capsys: pytest.CaptureFixture[str]) -> No
     Path("ids.txt").write_text("d\n" * len(sentences), encoding="utf-8")
     Path("parses.conllu").write_text(conllu(A.replace(" . |", " |")), encoding="utf-8")
     assert run("lines.txt", "--document-ids", "ids.txt", "--unit", "document", "--format", "json") == 0
-    features = json.loads(capsys.readouterr().out)["systems"]["lines.txt"]["features"]
+    features = json.loads(capsys.readouterr().out)["systems"]["lines"]["features"]
     assert (features["sentences"]["mean"], features["freq"]["mean"]) == (3, 2.5)  # cat 3 times, dog twice
     assert run("lines.txt", "--document-ids", "ids.txt") == 2
-    assert "say --unit document, too" in capsys.readouterr().err
+    assert "--document-ids needs --unit document" in capsys.readouterr().err
     assert run("lines.txt", "--unit", "document") == 2
-    assert "which --document-ids FILE names" in capsys.readouterr().err
+    assert "--unit document needs --document-ids FILE" in capsys.readouterr().err
 
 
 @pytest.mark.usefixtures("folder")
 def test_json_and_tsv(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("a.txt", "--refs", "r.txt", "--format", "json", "--segments") == 0
     found = json.loads(capsys.readouterr().out)
-    assert found["systems"]["a.txt"]["features"]["freq"]["documents"] == [2.5, 2.0]
-    assert found["systems"]["a.txt"]["features"]["freq"]["separation"]["hypothesis_higher"] == 0.5
+    assert found["systems"]["a"]["features"]["freq"]["documents"] == [2.5, 2.0]
+    assert found["systems"]["a"]["features"]["freq"]["separation"]["hypothesis_higher"] == 0.5
     assert found["references"]["freq"]["documents"] == [[2.0], [2.5]]
-    assert run("a.txt", "--format", "tsv", "--segments", "-w", "1") == 0
+    assert run("a.txt", "--format", "tsv", "--segments", "-d", "1") == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].split("\t")[:4] == ["system", "document", "text", "freq"]
-    assert lines[1].split("\t")[:4] == ["a.txt", "0", "hypothesis", "2.5"]
+    assert lines[1].split("\t")[:4] == ["a", "0", "hypothesis", "2.5"]
 
 
 def test_the_figure(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -87,7 +87,9 @@ def test_the_figure(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
         (["a.txt", "--sentences", "often"], 2, "sentences must be one of rules, lines, annotator"),
     ],
 )
-def test_what_is_refused(words: list[str], status: int, message: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_invalid_combinations_of_flags_are_refused(
+    words: list[str], status: int, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     command = [*words, "--annotator", "parses.conllu"]
     if "--sentences" not in words:
         command += ["--sentences", "annotator"]

@@ -70,10 +70,10 @@ def test_an_interval_over_joined_documents_is_over_documents(run: Run, files: Pa
     assert run(*command, "--unit", "document", "--confidence").status == 0
 
 
-def test_what_is_wrong_is_said(refused: Refusal, files: Path) -> None:
+def test_invalid_documents_are_refused(refused: Refusal, files: Path) -> None:
     score = ("score", "sys.txt", "--refs", "r1.txt", "-m", "chrf", "-q")
-    assert "--document-ids FILE names" in refused(2, *score, "--unit", "document")
-    assert "'pieces.txt': document 'a' is in two pieces" in refused(
+    assert "--unit document needs --document-ids FILE" in refused(2, *score, "--unit", "document")
+    assert "'pieces.txt': document 'a' is split" in refused(
         1, *score, "--unit", "document", "--document-ids", "pieces.txt"
     )
     for more in (("--unit", "document"), ("--confidence",)):
@@ -133,7 +133,7 @@ def test_agreement_at_the_level_of_documents(tmp_path: Path, capsys: pytest.Capt
     assert rows["metrics"][0]["by_langpair"]["und"]["count"] == 24, "rows are documents where none are named"
 
 
-def test_segments_whose_documents_nobody_names_are_refused(tmp_path: Path, refused: Refusal) -> None:
+def test_unit_document_needs_document_ids(tmp_path: Path, refused: Refusal) -> None:
     write_lines(tmp_path / "sts_en.tsv", ["5\tA plane.\tAn air plane.", "1\tx\ty"])
     said = refused(1, "study", "meta", "--data", "sts", "--at", str(tmp_path), "--level", "document", "-m", "chrf")
     assert "sts does not say which document a row is of; name the document of each row (--document-ids FILE)" in said

@@ -41,11 +41,11 @@ def test_a_search_over_a_data_set(run: Run, folder: Path) -> None:
     ("words", "message"),
     [
         (("-o", "n.json"), "needs a data set with metrics"),
-        (("-o", "n.json", "--data", "wmt17-testset"), "needs the members"),
-        (("-o", "n.json", "--scores", "s.json", "-m", "chrf"), "--metric is not read with --scores"),
+        (("-o", "n.json", "--data", "wmt17-testset"), "needs metrics, such as"),
+        (("-o", "n.json", "--scores", "s.json", "-m", "chrf"), "--metric is not used with --scores"),
     ],
 )
-def test_what_is_missing_is_said(refused: Refusal, words: tuple[str, ...], message: str) -> None:
+def test_missing_arguments_are_named(refused: Refusal, words: tuple[str, ...], message: str) -> None:
     assert message in refused(2, "build", "norms", *words)
 
 

@@ -38,7 +38,7 @@ def test_json_is_the_plain_form_of_the_explanation(run: Run) -> None:
     assert result.err == ""
 
 
-def test_the_source_stands_for_the_reference(run: Run) -> None:
+def test_source_can_replace_the_reference(run: Run) -> None:
     result = run(
         *("explain", "pair", "--hyp-text", "Eine Katze.", "--source-text", "A cat."),
         *("--metric", "bertscore:against=source", "--threads", "1", "-q"),
@@ -53,7 +53,7 @@ def test_a_figure_is_written(run: Run, folder: Path, kind: str) -> None:
     assert (folder / "pair.svg").read_bytes().startswith(b"<?xml")
 
 
-def test_what_cannot_be_explained_is_said(refused: Refusal) -> None:
+def test_unexplainable_metrics_are_refused(refused: Refusal) -> None:
     assert "has no alignment of this pair" in refused_after_output(refused)
     assert "--metric must be one value" in refused(2, *PAIR, "--metric", "bleu", "chrf")
     assert "--ref-text TEXT or --source-text TEXT" in refused(2, *PAIR[:4])
@@ -69,31 +69,31 @@ def test_what_cannot_be_explained_is_said(refused: Refusal) -> None:
         (("--seed", "1"), "--seed belongs to --shapley"),
         (("--component", "recall"), "--component belongs to --shapley or --leave-one-out"),
         (("--side", "reference"), "--side belongs to --shapley or --leave-one-out"),
-        (("--side", "source", "--shapley"), "bertscore compares with the reference; --side reference"),
-        (("--source-text", "Eine Katze."), "--source-text is not read: bertscore compares with references; leave it"),
-        (("--source-text", "Eine Katze.", "-m", "chrf"), "--source-text is not read: chrf"),
+        (("--side", "source", "--shapley"), "bertscore compares with the reference; use --side reference"),
+        (("--source-text", "Eine Katze."), "--source-text is not used: bertscore compares with references; leave it"),
+        (("--source-text", "Eine Katze.", "-m", "chrf"), "--source-text is not used: chrf"),
         (
             ("--source-text", "Katze", "-m", "lc"),
-            "--source-text is not read: lc reads the hypothesis alone; leave it out",
+            "--source-text is not used: lc reads the hypothesis alone; leave it out",
         ),
         (
             ("-m", "bertscore:against=source", "--source-text", "Katze"),
-            "--ref-text is not read: bertscore compares with the source; leave it out, or use -m bertscore:against=",
+            "--ref-text is not used: bertscore compares with the source; leave it out, or use -m bertscore:against=",
         ),
     ],
 )
-def test_a_flag_that_would_not_be_read_is_refused(refused: Refusal, flags: tuple[str, ...], message: str) -> None:
+def test_unused_flag_is_refused(refused: Refusal, flags: tuple[str, ...], message: str) -> None:
     assert message in refused(2, *PAIR, *flags)
 
 
-def test_the_source_alone_names_the_flag_that_reads_it(refused: Refusal) -> None:
+def test_unused_source_text_names_the_metric_option(refused: Refusal) -> None:
     said = refused(2, *PAIR[:4], "--source-text", "Eine Katze.")
     assert "give --ref-text TEXT instead, or use -m bertscore:against=source" in said
     source = ("--source-text", "Katze", "-m", "bertscore:against=source", "--side", "reference", "--shapley")
-    assert "bertscore compares with the source; --side source" in refused(2, *PAIR[:4], *source)
+    assert "bertscore compares with the source; use --side source" in refused(2, *PAIR[:4], *source)
 
 
-def test_samples_are_read_where_shapley_values_come_by_themselves(run: Run) -> None:
+def test_samples_is_allowed_where_shapley_is_the_default(run: Run) -> None:
     result = run(*PAIR, "--metric", "chrf", "--samples", "3", "--seed", "1", "--side", "reference")
     assert result.status == 0
     assert "shapley chrf" in result.out
@@ -104,7 +104,7 @@ def refused_after_output(refused: Refusal) -> str:
     return refused(1, *PAIR, "--metric", "bleu", "--plot", "pair.png", "-o", "out.txt", "-q")
 
 
-def test_a_terminal_has_colours_unless_nobody_wants_them(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_colours_on_a_terminal_unless_switched_off(monkeypatch: pytest.MonkeyPatch) -> None:
     import io
 
     from nlgauge.apps.cli.explain import wants_colour
@@ -156,10 +156,10 @@ def test_explanations_of_metrics_are_evaluated_on_a_data_set(run: Run, folder: P
     assert result.rows[0]["AUC"] == "1.000"
 
 
-def test_evaluation_says_what_is_missing(refused: Refusal, folder: Path) -> None:
+def test_missing_arguments_of_evaluate_are_named(refused: Refusal, folder: Path) -> None:
     mqm(folder)
     (folder / "tags").write_text("0 1 0\n", encoding="utf-8")
-    assert "--gold FILE, or --data NAME" in refused(2, "explain", "evaluate")
+    assert "needs either --gold FILE or --data NAME" in refused(2, "explain", "evaluate")
     assert "needs --scores FILE" in refused(2, "explain", "evaluate", "--gold", "tags")
     assert "is not here" in refused(
         2, "explain", "evaluate", "--data", "mqm-ted", "--at", ".", "--langpairs", "de-en"
@@ -182,13 +182,11 @@ def test_evaluation_says_what_is_missing(refused: Refusal, folder: Path) -> None
         (("--data", "mqm-ted", "--method", "shapley", "--pieces", "max"), "--pieces belongs to --method match"),
         (
             ("--data", "mqm-ted", "--at", ".", "--side", "source"),
-            "which bertscore does not read; use -m bertscore:against=source",
+            "bertscore does not use the source (--side source); use -m bertscore:against=source",
         ),
     ],
 )
-def test_an_evaluation_refuses_flags_that_would_not_be_read(
-    refused: Refusal, folder: Path, flags: tuple[str, ...], message: str
-) -> None:
+def test_evaluate_refuses_unused_flags(refused: Refusal, folder: Path, flags: tuple[str, ...], message: str) -> None:
     mqm(folder)
     (folder / "tags").write_text("0 1 0\n", encoding="utf-8")
     (folder / "scores").write_text("1 2 3\n", encoding="utf-8")

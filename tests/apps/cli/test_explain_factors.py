@@ -23,7 +23,7 @@ def scored(folder: Path) -> str:
 TABLE = ("explain", "factors", "--table", "scored.tsv", "--metric-column", "comet")
 
 
-def test_a_table_of_one_s_own(run, scored):
+def test_factors_of_a_table(run, scored):
     out = run(*TABLE, "--factor", "lex", "sem").out
     assert " ".join(out.splitlines()[1].split()) == "metric R2 factor coefficient low high error p partial R2 VIF"
     assert out.splitlines()[3].split()[0] == "comet"
@@ -44,8 +44,8 @@ def test_figures(run, scored, folder):
 @pytest.mark.parametrize(
     ("words", "status", "said"),
     [
-        (("explain", "factors"), 2, "--data NAME, or --table FILE"),
-        ((*TABLE, "--data", "sts", "--factor", "lex"), 2, "not both"),
+        (("explain", "factors"), 2, "needs either --data NAME or --table FILE"),
+        ((*TABLE, "--data", "sts", "--factor", "lex"), 2, "needs either"),
         (TABLE, 2, "--metric-column NAME ... and --factor NAME"),
         ((*TABLE, "--factor", "lex", "--metric", "bleu"), 2, "--metric belongs to metrics that are computed"),
         ((*TABLE, "--factor", "lex", "--lexicon", "x"), 2, "--lexicon belongs to --data NAME"),
@@ -53,21 +53,25 @@ def test_figures(run, scored, folder):
         (("explain", "factors", "--data", "sts", "--metric-column", "x"), 2, "--metric-column belongs to --table"),
         ((*TABLE, "--factor", "length"), 1, "column 'length'"),
         ((*TABLE, "--factor", "lex", "--level", "2"), 2, "--level must be a number above 0, below 1, got '2'"),
-        (("explain", "factors", "--data", "sts", "--factor", "lex", "--lexicon", "x"), 2, "--lexicon is read by MOR"),
+        (
+            ("explain", "factors", "--data", "sts", "--factor", "lex", "--lexicon", "x"),
+            2,
+            "--lexicon is only used by factor MOR",
+        ),
         (("explain", "corpus", "a.txt", "--refs", "ref.txt", "--annotator", "nosuch"), 2, "no annotator is known as"),
-        (("explain", "corpus"), 2, "needs texts"),
-        (("explain", "corpus", "a.txt", "--data", "sts"), 2, "not both"),
+        (("explain", "corpus"), 2, "needs either HYP"),
+        (("explain", "corpus", "a.txt", "--data", "sts"), 2, "needs either"),
         (("explain", "corpus", "--data", "sts", "--refs", "ref.txt"), 2, "--refs belongs to texts in files"),
         (("explain", "corpus", "a.txt", "--refs", "ref.txt", "--limit", "3"), 2, "--limit belongs to --data NAME"),
         (("explain", "corpus", "a.txt", "b.txt", "--refs", "ref.txt"), 2, "takes one system, got 2"),
         (("explain", "corpus", "a.txt", "--refs", "ref.txt", "--metric", "bleu", "chrf"), 2, "must be one value"),
     ],
 )
-def test_flags_that_would_not_be_read_are_refused(refused, scored, words, status, said):
+def test_unused_flags_are_refused(refused, scored, words, status, said):
     assert said in refused(status, *words)
 
 
-def test_which_words_carry_a_score(run):
+def test_corpus_sums_contributions_by_part_of_speech(run):
     out = run("explain", "corpus", "a.txt", "--refs", "ref.txt", "-q").out
     assert "what words of the hypothesis contribute to precision (linear)" in out
     assert "same word" in out

@@ -120,7 +120,7 @@ def test_every_help_can_be_printed(parser: argparse.ArgumentParser) -> None:
     assert parser.format_help().startswith(f"usage: {parser.prog}")
 
 
-def test_an_abbreviation_that_used_to_work_is_refused(run: Run) -> None:
+def test_abbreviated_flag_is_refused(run: Run) -> None:
     result = run("study", "reproduce", "list", "--form", "json")
     assert (result.status, result.out) == (2, "")
     assert "did you mean '--format'?" in result.err
@@ -142,11 +142,23 @@ def test_commands_that_score_take_the_same_options(command: str) -> None:
         "--cache",
         "--cache-size",
     } <= flags
-    assert {"--long", "--empty", "--format", "--output", "--width", "--quiet", "-f", "-o", "-w", "-m", "-q"} <= flags
+    assert {
+        "--long",
+        "--empty",
+        "--format",
+        "--output",
+        "--decimals",
+        "--quiet",
+        "-f",
+        "-o",
+        "-d",
+        "-m",
+        "-q",
+    } <= flags
 
 
 @pytest.mark.parametrize("command", ["study reproduce", "study tune-layer"])
-def test_other_commands_that_score_print_alike(command: str) -> None:
+def test_commands_that_score_share_output_flags(command: str) -> None:
     (parser,) = [one for one in PARSERS if one.prog == f"nlgauge {command}"]
     assert {
         "--model",
@@ -171,12 +183,12 @@ def test_help_fits_a_screen(run: Run, monkeypatch: pytest.MonkeyPatch, command: 
     assert result.status == 0
     assert len(result.out.splitlines()) <= most
     assert "examples:" in result.out
-    assert "other options of a metric: -m NAME:option=value" in result.out
+    assert "metric options: -m NAME:option=value" in result.out
     assert "--multiref" not in result.out
     assert "--model" in result.out
 
 
-def test_what_help_hides_is_shown_on_request_and_taken(run: Run) -> None:
+def test_hidden_flags_are_shown_by_help_all_and_accepted(run: Run) -> None:
     result = run("score", "--help-all")
     assert result.status == 0
     for flag in ("--unit", "--device", "--cache-size", "--alignments", "--confidence-level", "--long"):
@@ -204,7 +216,7 @@ def test_a_flag_with_an_underscore_is_refused_with_a_hint(run: Run) -> None:
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
 )
-def test_an_option_of_a_metric_that_is_no_flag_is_refused_with_its_spelling(
+def test_metric_option_given_as_flag_is_refused_with_its_spelling(
     run: Run, command: tuple[str, ...], words: tuple[str, ...], spelling: str
 ) -> None:
     result = run(*command, *words)
@@ -213,11 +225,11 @@ def test_an_option_of_a_metric_that_is_no_flag_is_refused_with_its_spelling(
 
 
 def test_a_usage_error_is_a_line_of_usage_and_the_error(run: Run) -> None:
-    result = run(*SCORE, "--width")
+    result = run(*SCORE, "--decimals")
     assert result.status == 2
     usage, error = result.err.splitlines()
     assert usage == "usage: nlgauge score HYP ... --refs REF ... [options]"
-    assert error == "nlgauge score: error: argument -w/--width: expected one argument"
+    assert error == "nlgauge score: error: argument -d/--decimals: expected one argument"
 
 
 @pytest.mark.parametrize(

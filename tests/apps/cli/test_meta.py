@@ -68,7 +68,7 @@ def test_levels_of_systems_and_topics(own: Path, capsys: pytest.CaptureFixture[s
         (("--set", "human"), 2, "KEY=VALUE"),
     ],
 )
-def test_a_mistake_is_named(
+def test_invalid_commands_are_named(
     own: Path, capsys: pytest.CaptureFixture[str], more: tuple[str, ...], status: int, word: str
 ) -> None:
     assert main(command(own, *more)) == status
@@ -170,7 +170,7 @@ def test_documents_of_the_data_or_of_a_file(judged: Path, capsys: pytest.Capture
     for more, status, word in (
         (["--document-ids", str(short)], 1, "names 2 documents, one per line, for 36 rows of judged.tsv"),
         (["--documents"], 1, "does not say which document"),
-        (["--documents", "--document-ids", ids], 2, "one of the two"),
+        (["--documents", "--document-ids", ids], 2, "--documents does not go with --document-ids"),
         (["--document-ids", ids, "--test", "williams"], 2, "Williams"),
         (["--document-ids", ids, "--agreement", "auc"], 2, "nothing is drawn"),
     ):

@@ -36,7 +36,7 @@ def parsed(folder: Path) -> Path:
 
 @pytest.mark.parametrize("name", ["it.conllu", "it.conllu.gz"])
 @pytest.mark.usefixtures("parsed")
-def test_a_sentence_per_line_on_stdout(run: Run, name: str) -> None:
+def test_normalise_prints_one_sentence_per_line(run: Run, name: str) -> None:
     result = run("normalise", name, "--rules", "contractions", "adjectives", "objects", "--lang", "it")
     assert result == (0, "La bianca casa è vuota.\nIl gatto di il vicino!\n", "")
 
@@ -57,7 +57,7 @@ def test_text_keeps_its_lines(run: Run, folder: Path) -> None:
     assert run("normalise", "plain.txt", "--rules", "punctuation") == (0, "Its here\n\n\na b\n", "")
 
 
-def test_refusals(run: Run, refused: Refusal, parsed: Path) -> None:
+def test_invalid_rules_and_files_are_refused(run: Run, refused: Refusal, parsed: Path) -> None:
     assert "'objects' needs parsed sentences, but a.txt is text" in refused(
         2, "normalise", "a.txt", "--rules", "objects"
     )

@@ -115,12 +115,10 @@ def test_a_read_only_folder_is_named_before_the_work(
     assert "cannot write 'closed/x.png': the folder 'closed' is read-only" in refused(1, *command, "closed/x.png")
 
 
-def test_a_folder_that_cannot_be_written_is_said_by_the_name_that_was_given(
-    refused: Refusal, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_unwritable_folder_is_named_as_given(refused: Refusal, monkeypatch: pytest.MonkeyPatch) -> None:
     """A check by the system's own word, so that it holds for root too."""
     monkeypatch.setattr("nlgauge.apps.cli.common.os.access", lambda *_: False)
-    assert "cannot write 'x.tsv': the folder '.' is read-only for you" in refused(1, *SCORE, "-o", "x.tsv")
+    assert "cannot write 'x.tsv': the folder '.' is read-only" in refused(1, *SCORE, "-o", "x.tsv")
 
 
 def test_bleu_has_the_interval_that_sacrebleu_has(run: Run, folder: Path) -> None:
@@ -160,14 +158,14 @@ def test_intervals_over_documents(run: Run, refused: Refusal, folder: Path) -> N
     assert "--document-ids belongs to --confidence" in refused(2, *command[:-1], "--document-ids", "docs.txt")
 
 
-def test_a_result_is_not_called_compressed(refused: Refusal, folder: Path) -> None:
+def test_output_with_gz_suffix_is_refused(refused: Refusal, folder: Path) -> None:
     """`-o x.json.gz` would be a text table under that name, which nothing reads."""
     assert "cannot write 'x.json.gz': results are not compressed" in refused(1, *SCORE, "-o", "x.json.gz")
     assert not (folder / "x.json.gz").exists()
 
 
 @pytest.mark.parametrize("name", ["out.xlsx", "out.PDF", "fig.png", "table.docx", "scores.parquet"])
-def test_a_table_is_not_written_under_the_name_of_another_format(refused: Refusal, folder: Path, name: str) -> None:
+def test_output_with_the_suffix_of_a_binary_format_is_refused(refused: Refusal, folder: Path, name: str) -> None:
     said = refused(1, *SCORE, "-o", name)
     assert f"cannot write {name!r}: results are text, not {Path(name).suffix.lower()}; use a name such as" in said
     assert "--format" in said

@@ -29,7 +29,7 @@ def test_quiet_leaves_only_the_candidates(run: Run) -> None:
 def test_references_choose_the_candidate_that_scores_best(run: Run) -> None:
     result = run("rank", "a.txt", "b.txt", "--refs", "ref.txt", "--format", "json")
     record = json.loads(result.out)
-    assert record["systems"] == ["a.txt", "b.txt"]
+    assert record["systems"] == ["a", "b"]
     assert record["against"] == "references"
     scores = [nlgauge.score(system, REFERENCE).f1.tolist() for system in (SYSTEM_A, SYSTEM_B)]
     assert [row["utilities"] for row in record["segments"]] == [list(pair) for pair in zip(*scores, strict=True)]
@@ -41,7 +41,7 @@ def test_lists_of_a_jsonl_file_are_candidates_of_a_segment(run: Run, folder: Pat
     (folder / "c.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
     piped = run("rank", "c.jsonl:c", "-q")
     assert piped.out == run("rank", "a.txt", "b.txt", "ref2.txt", "-q").out
-    rows = run("rank", "c.jsonl:c", "--refs", "c.jsonl:r", "--format", "tsv", "-w", "17").rows
+    rows = run("rank", "c.jsonl:c", "--refs", "c.jsonl:r", "--format", "tsv", "-d", "17").rows
     assert [(row["segment"], row["rank"]) for row in rows[:4]] == [("0", "1"), ("0", "2"), ("0", "3"), ("1", "1")]
     assert list(rows[0]) == ["metric", "better", "against", "segment", "rank", "candidate", "utility", "signature"]
     best = nlgauge.rank(CANDIDATES, REFERENCE)
@@ -50,7 +50,7 @@ def test_lists_of_a_jsonl_file_are_candidates_of_a_segment(run: Run, folder: Pat
 
 def test_a_table_names_the_systems_of_the_candidates(run: Run) -> None:
     rows = run("rank", "a.txt", "b.txt", "--format", "tsv", "-m", "bleu").rows
-    assert {row["system"] for row in rows} == {"a.txt", "b.txt"}
+    assert {row["system"] for row in rows} == {"a", "b"}
     assert rows[0]["against"] == "candidates"
 
 
@@ -58,15 +58,15 @@ def test_a_table_names_the_systems_of_the_candidates(run: Run) -> None:
     ("argv", "status", "message"),
     [
         (["rank"], 2, "needs candidates"),
-        (["rank", "a.txt"], 1, "every segment has one candidate"),
+        (["rank", "a.txt"], 1, "every segment has only one candidate"),
         (["rank", "a.txt", "b.txt", "-m", "bleu", "chrf"], 2, "--metric must be one value"),
         (["rank", "--refs", "ref.txt", "a.txt"], 2, "put the systems first: nlgauge rank a.txt --refs ref.txt"),
         (["rank", "a.txt", "a.txt"], 2, "is given twice"),
         (["rank", "a.txt", "lines.jsonl:c"], 1, "'lines.jsonl:c' has 1 segments, but 'a.txt' has 6"),
-        (["rank", "lines.jsonl:c"], 1, "segment 0, candidate 1: there is a line end in it"),
+        (["rank", "lines.jsonl:c"], 1, "segment 0, candidate 1 contains a line break"),
     ],
 )
-def test_what_cannot_be_ranked_is_said_in_one_line(
+def test_invalid_candidates_are_refused_in_one_line(
     refused: Refusal, folder: Path, argv: list[str], status: int, message: str
 ) -> None:
     (folder / "lines.jsonl").write_text('{"c": ["one", "two\\nlines"]}\n', encoding="utf-8")

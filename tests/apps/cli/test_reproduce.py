@@ -28,10 +28,10 @@ def bagel(folder: Path) -> None:
     write_lines(folder / "bagel.jsonl", lines)
 
 
-def test_list_says_which_data_is_here(run: Run, folder: Path) -> None:
+def test_list_shows_which_data_is_available(run: Run, folder: Path) -> None:
     result = run("study", "reproduce", "list")
     assert (result.status, result.err) == (0, "")
-    entries, _, left_out = result.out.partition("\nIn print, and not here:\n")
+    entries, _, left_out = result.out.partition("\nPublished, but not included:\n")
     assert [line.split()[0] for line in entries.splitlines()[2:] if line[0] != " "] == list(PAPER_TABLES)
     assert "SentSim                   Table 6           24 scores of eight sentences; `nlgauge score" in left_out
     part = "Figure 4 (segments by BERTScore and MoverScore-1; not systems, TAC and MoverScore-2)"
@@ -63,7 +63,9 @@ def test_list_says_which_data_is_here(run: Run, folder: Path) -> None:
 def test_without_data_the_print_and_what_is_missing_are_shown(run: Run) -> None:
     result = run("study", "reproduce", "moverscore-table1", "-q")
     assert result.status == 1, "nothing was computed"
-    assert result.err == "nlgauge: nothing of moverscore-table1 could be computed here; see what is missing\n"
+    assert (
+        result.err == "nlgauge: no value of moverscore-table1 could be recomputed; the notes list what is missing\n"
+    )
     assert "WMD-1 + BERT + MNLI + PMEANS" in result.out
     assert "0.743" in result.out
     assert "ours" not in [line.split()[-1] for line in result.out.splitlines() if line.split()]
@@ -110,7 +112,7 @@ def test_rankings_on_frames(run: Run, folder: Path) -> None:
     )
 
 
-def test_a_folder_of_data_that_is_not_there_is_refused(refused: Refusal) -> None:
+def test_missing_data_folder_is_refused(refused: Refusal) -> None:
     assert "'/nowhere' does not exist" in refused(1, "study", "reproduce", "repro-table3", "--at", "/nowhere")
     assert "'/nowhere' does not exist" in refused(1, "study", "reproduce", "list", "--at", "/nowhere")
 
@@ -119,7 +121,7 @@ def test_a_folder_of_data_that_is_not_there_is_refused(refused: Refusal) -> None
     "option", [("--rows", "x"), ("--langpairs", "cs-en"), ("--model", "none"), ("--draws", "3"), ("--plot", "f.png")]
 )
 def test_the_list_takes_no_options_of_a_table(refused: Refusal, option: tuple[str, str]) -> None:
-    assert f"{option[0]} goes with a table's name" in refused(2, "study", "reproduce", "list", *option)
+    assert f"{option[0]} goes with the name of a table" in refused(2, "study", "reproduce", "list", *option)
 
 
 def test_formats_and_the_json_file(run: Run, folder: Path) -> None:
@@ -144,8 +146,8 @@ def test_formats_and_the_json_file(run: Run, folder: Path) -> None:
     assert "| ROUGE-L | published |" in run(*command, "--format", "markdown").out
 
 
-def test_names_that_are_wrong(refused: Refusal) -> None:
-    assert "known are repro-table1" in refused(2, "study", "reproduce", "table99")
+def test_unknown_table_suggests_the_closest_id(refused: Refusal) -> None:
+    assert "did you mean 'repro-table9'?" in refused(2, "study", "reproduce", "table99")
     assert "language pair 'xx-en' is not here" in refused(2, "study", "reproduce", "table2", "--langpairs", "xx-en")
     assert "row 'nothing' is not here" in refused(2, "study", "reproduce", "table2", "--rows", "nothing")
     says = refused(2, "study", "reproduce", "disco-table7", "--vectors", "glove.txt")

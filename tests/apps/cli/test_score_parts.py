@@ -28,9 +28,9 @@ def test_parts_and_their_summary(run: Run, table: str) -> None:
     command = ("score", "--table", table, "--columns", COLUMNS, "--metric", "chrf", "bleu", "--parts", "parts")
     first = run(*command, "--shard-rows", "4")
     assert (first.status, first.out) == (0, "")
-    assert "2 of 2 shards scored, 0 were there" in first.err
+    assert "2 of 2 shards scored, 0 reused" in first.err
     again = run(*command)
-    assert "0 of 2 shards scored, 2 were there" in again.err
+    assert "0 of 2 shards scored, 2 reused" in again.err
     assert run("score", "--merge", "parts", "-o", "summary.json").status == 0
     summary = json.loads(Path("summary.json").read_text(encoding="utf-8"))
     expected = nlgauge.score_systems({"a": SYSTEM_A, "b": SYSTEM_B}, REFERENCE, metric=["chrf", "bleu"])
@@ -64,14 +64,14 @@ def test_a_first_pass_says_that_there_is_a_second(run: Run, table: str) -> None:
     command = ("score", "--table", table, "--columns", COLUMNS, "-m", "bertscore:idf=refs", "--parts", "parts")
     result = run(*command, "--shard-rows", "3", "--shard", "1/2")
     assert result.status == 0
-    assert "pass 1 of 2 is done here; when it is in all jobs, run them again" in result.err
+    assert "pass 1 of 2 is complete in this job; when it is in all jobs, run them again" in result.err
 
 
 def test_rows_and_shards_that_fail(run: Run, table: str, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("bad.jsonl").write_text('{"hyp": "a", "ref": "b"}\n{"hyp": null, "ref": "b"}\n', encoding="utf-8")
     result = run("score", "--table", "bad.jsonl", "-m", "chrf", "--parts", "bad")
     assert result.status == 0
-    assert "1 rows could not be scored and are null" in result.err
+    assert "1 rows could not be scored; their scores are null" in result.err
     merged = run("score", "--merge", "bad")
     assert "run: errors 1" in merged.out
     assert "1 of 2 rows were not scored; the first, id '1': column 'hyp': expected a text, got None" in merged.err
@@ -108,7 +108,10 @@ def test_a_dry_run_writes_nothing(run: Run, table: str) -> None:
         (("--table", "pairs.parquet", "--parts", "p", "--columns", "mt"), "ROLE=NAME"),
         (("--table", "pairs.parquet", "--parts", "p", "--shard", "3"), "--shard must be K/N"),
         (("--table", "pairs.parquet", "--parts", "p", "--shard", "0/4"), "a job must be one of 1 to 4"),
-        (("--table", "pairs.parquet", "--parts", "p", "--shard", "1/4", "--workers", "2"), "--shard is one job"),
+        (
+            ("--table", "pairs.parquet", "--parts", "p", "--shard", "1/4", "--workers", "2"),
+            "--shard does not go with --workers",
+        ),
         (("--table", "pairs.parquet", "--parts", "p", "--workers", "0"), "workers must be a whole number"),
         (("--table", "pairs.parquet", "--parts", "p", "--shard-rows", "0"), "--shard-rows must be"),
         (("--table", "pairs.parquet", "--dry-run", "--shard-rows", "-1"), "--shard-rows must be"),
@@ -119,15 +122,17 @@ def test_a_dry_run_writes_nothing(run: Run, table: str) -> None:
             ("--table", "pairs.parquet", "--parts", "p", "--unit", "document", "--document-ids", "d"),
             "--document-ids does not go with --table, where each row is a segment",
         ),
-        (("--merge", "p"), "--metric does not go with --merge: the parts are scored already"),
+        (("--merge", "p"), "--metric does not go with --merge, because the parts are already scored"),
     ],
 )
-def test_commands_that_are_wrong(refused: Refusal, table: str, words: tuple[str, ...], message: str) -> None:
+def test_conflicting_flags_of_parts_are_refused(
+    refused: Refusal, table: str, words: tuple[str, ...], message: str
+) -> None:
     assert message in refused(2, "score", *words, "-m", "chrf")
 
 
 @pytest.mark.parametrize("words", [("--model", "mpnet"), ("--precision", "int8"), ("--citation",), ("--seed", "1")])
-def test_flags_that_mean_nothing_to_a_merge(refused: Refusal, table: str, words: tuple[str, ...]) -> None:
+def test_merge_refuses_flags_of_scoring(refused: Refusal, table: str, words: tuple[str, ...]) -> None:
     assert words[0] in refused(2, "score", "--merge", "p", *words)
 
 
@@ -139,6 +144,6 @@ def test_defaults_of_a_project_are_not_those_of_parts(run: Run, table: str) -> N
     assert "signature: chrf|" in merged.out
 
 
-def test_help_stays_short(run: Run) -> None:
+def test_help_hides_the_flags_of_tables(run: Run) -> None:
     assert "--worker-memory" not in run("score", "--help").out
     assert "--worker-memory" in run("score", "--help-all").out

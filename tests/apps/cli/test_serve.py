@@ -59,7 +59,7 @@ def test_flags_become_settings(served: list[Settings], tmp_path: Path, monkeypat
         ("--key-file nowhere", 1, "key file 'nowhere' cannot be read"),
     ],
 )
-def test_what_is_wrong_is_said_at_once(
+def test_invalid_settings_are_refused_before_loading(
     served: list[Settings], capsys: pytest.CaptureFixture[str], flags: str, status: int, says: str
 ) -> None:
     assert main(["serve", *flags.split()]) == status
@@ -73,7 +73,7 @@ def test_a_key_file_without_a_key_is_refused(
 ) -> None:
     (tmp_path / "keys").write_text(content)
     assert main(["serve", "--key-file", str(tmp_path / "keys")]) == 1
-    assert f"the key file {str(tmp_path / 'keys')!r} has no key" in capsys.readouterr().err
+    assert f"the key file {str(tmp_path / 'keys')!r} is empty" in capsys.readouterr().err
     assert served == []
 
 
@@ -126,5 +126,5 @@ def test_a_file_is_no_folder_for_jobs(
 ) -> None:
     (tmp_path / "a.txt").write_text("text")
     assert main(["serve", "--data", str(tmp_path / "a.txt")]) == 1
-    assert "a.txt' is a file; give a folder for the jobs of the service" in capsys.readouterr().err
+    assert "a.txt' is a file; name a folder for the jobs of the service" in capsys.readouterr().err
     assert served == []

@@ -20,7 +20,7 @@ def settings(folder: Path, text: str, *, name: str = "nlgauge.toml") -> None:
     (folder / name).write_text(text, encoding="utf-8")
 
 
-def test_what_they_chose_is_in_the_signature(run: Run, folder: Path) -> None:
+def test_settings_are_in_the_signature(run: Run, folder: Path) -> None:
     settings(folder, 'model = "minilm"\nmetric = ["bertscore:layer=2", "chrf"]\nthreads = 1\n')
     done = run("score", "a.txt", "--refs", "ref.txt", "--format", "json")
     assert "nlgauge: nlgauge.toml: metric=bertscore:layer=2 chrf, model=minilm, threads=1" in done.err
@@ -33,7 +33,7 @@ def test_what_they_chose_is_in_the_signature(run: Run, folder: Path) -> None:
     assert run("score", "a.txt", "--refs", "ref.txt", "--format", "json", *flags).scores == done.scores
 
 
-def test_flags_come_first(run: Run, folder: Path) -> None:
+def test_flags_win_over_settings(run: Run, folder: Path) -> None:
     settings(folder, 'model = "nowhere"\nmetric = ["bleu"]\n')
     done = run("score", "a.txt", "--refs", "ref.txt", "--format", "json", "-m", "bertscore", "--model", "minilm")
     assert [score["metric"] for score in done.scores] == ["bertscore"]
@@ -44,7 +44,7 @@ def test_flags_come_first(run: Run, folder: Path) -> None:
     assert run("score", "a.txt", "--refs", "ref.txt", "-f", "json", "-m", signature).scores == done.scores
 
 
-def test_compare_reads_them_for_texts(run: Run, folder: Path) -> None:
+def test_compare_reads_settings_for_texts(run: Run, folder: Path) -> None:
     settings(folder, '[tool.nlgauge]\nmetric = ["chrf"]\n', name="pyproject.toml")
     done = run("compare", "a.txt", "b.txt", "--refs", "ref.txt")
     assert done.status == 0
@@ -53,7 +53,7 @@ def test_compare_reads_them_for_texts(run: Run, folder: Path) -> None:
     assert "bertscore" not in done.out
 
 
-def test_where_they_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_settings_are_found_in_parent_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     below = tmp_path / "a" / "b"
     below.mkdir(parents=True)
     settings(tmp_path, "[tool.nlgauge]\nthreads = 3\n", name="pyproject.toml")
@@ -66,12 +66,14 @@ def test_where_they_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     assert find_settings(below) is None
 
 
-def test_a_project_file_whose_tools_are_no_table_says_nothing_about_us(tmp_path: Path) -> None:
+def test_project_file_with_invalid_tool_table_is_ignored(tmp_path: Path) -> None:
     settings(tmp_path, "tool = 'nlgauge'\n", name="pyproject.toml")
     assert find_settings(tmp_path) is None
 
 
-def test_a_folder_of_a_model_lies_beside_the_file(run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_model_folder_is_relative_to_the_settings_file(
+    run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     settings(folder, 'model = "./mine"\n')
     assert find_settings(folder) == Settings(name="nlgauge.toml", model="./mine")
     below = folder / "below"
@@ -100,7 +102,7 @@ def test_a_folder_of_a_model_lies_beside_the_file(run: Run, folder: Path, monkey
         ("model = \n", "cannot be read"),
     ],
 )
-def test_a_mistake_is_named(run: Run, folder: Path, text: str, said: str) -> None:
+def test_invalid_settings_are_named(run: Run, folder: Path, text: str, said: str) -> None:
     settings(folder, text)
     done = run("score", "a.txt", "--refs", "ref.txt")
     assert done.status in {1, 2}
@@ -159,7 +161,7 @@ def files(folder: Path) -> Path:
     ],
     ids=lambda value: " ".join(value[:2]) if isinstance(value, tuple) else "",
 )
-def test_commands_that_score_read_them(run: Run, words: tuple[str, ...], said: str) -> None:
+def test_commands_that_score_read_settings(run: Run, words: tuple[str, ...], said: str) -> None:
     done = run(*words)
     assert done.status == 0, done.err
     assert f"nlgauge: nlgauge.toml: {said}\n" in done.err
@@ -200,7 +202,7 @@ def test_a_baseline_is_made_for_the_language_or_the_model(run: Run, folder: Path
 
 @pytest.mark.usefixtures("files")
 @pytest.mark.parametrize("words", [("study", "reproduce", "list"), ("models", "list"), ("list",)], ids=" ".join)
-def test_other_commands_do_not_read_them(run: Run, folder: Path, words: tuple[str, ...]) -> None:
+def test_other_commands_do_not_read_settings(run: Run, folder: Path, words: tuple[str, ...]) -> None:
     settings(folder, "this is no TOML\n")
     assert run(*words).status == 0
 
@@ -211,7 +213,7 @@ posix = pytest.mark.skipif(not hasattr(os, "getuid"), reason="who owns a file is
 @posix
 @pytest.mark.parametrize("name", ["nlgauge.toml", "pyproject.toml"])
 @pytest.mark.parametrize("unsafe", ["folder", "file"])
-def test_settings_that_others_may_write_are_not_read_and_named(
+def test_settings_that_others_may_write_are_ignored_with_a_warning(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, name: str, unsafe: str
 ) -> None:
     shared, below = tmp_path / "shared", tmp_path / "shared" / "mine"
@@ -244,7 +246,7 @@ def test_settings_of_another_user_are_not_read(
 
 
 @posix
-def test_a_project_of_others_that_does_not_name_nlgauge_is_passed_over_in_silence(
+def test_untrusted_project_file_without_nlgauge_is_ignored(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     settings(tmp_path, "[tool.other]\nthreads = 3\n", name="pyproject.toml")

@@ -95,9 +95,7 @@ def test_show_reads_other_hashes_of_bert_score(run: Run, text: str, expected: li
         ("bert-base-uncased", "5.0.0", "_fast-tokenizer", ""),
     ],
 )
-def test_hash_of_bert_score_tells_whether_a_space_was_put_before_texts(
-    model: str, transformers: str, fast: str, expected: str
-) -> None:
+def test_bert_score_hash_shows_the_prefix_space(model: str, transformers: str, fast: str, expected: str) -> None:
     read = BertScoreHash.parse(f"{model}_L5_no-idf_version=0.3.13(hug_trans={transformers}){fast}")
     assert read.prefix_space == expected
     assert ("prefix_space=no" in read.recipe()) == (expected == "no")
@@ -113,7 +111,7 @@ def test_hash_of_bert_score_tells_whether_a_space_was_put_before_texts(
         ("bertscore|layer:4||empty", "'empty'"),
     ],
 )
-def test_show_refuses_what_is_no_signature(refused: Refusal, text: str, expected: str) -> None:
+def test_show_refuses_invalid_signatures(refused: Refusal, text: str, expected: str) -> None:
     assert expected in refused(2, "signature", "show", text)
 
 
@@ -202,7 +200,7 @@ def test_diff_refuses_words(refused: Refusal, signature: str) -> None:
     assert "'y' is not a signature" in refused(2, "signature", "diff", signature, "y")
 
 
-def test_diff_refuses_what_is_no_signature(refused: Refusal, signature: str) -> None:
+def test_diff_refuses_invalid_signatures(refused: Refusal, signature: str) -> None:
     assert "'layer'" in refused(2, "signature", "diff", signature, "bertscore|layer")
 
 
@@ -251,7 +249,7 @@ def test_idf_of_other_references_is_another_score(refused: Refusal, signature: s
     assert "idf: asked refs[" in refused(2, *SCORE, "a.txt", "--metric", signature)
 
 
-def test_another_version_is_said_and_scored(run: Run, signature: str) -> None:
+def test_another_version_is_scored_with_a_warning(run: Run, signature: str) -> None:
     older = signature.replace(f"|nlgauge:{nlgauge.__version__}", "|nlgauge:0.0.1")
     command = (*SCORE, "ref2.txt", "--format", "json", "--metric")
     result = run(*command, older)
@@ -294,7 +292,7 @@ def test_fields_that_a_signature_lacks_keep_their_defaults(run: Run) -> None:
         ("bertscore|layer:4||emty:0", "did you mean 'empty'?"),
     ],
 )
-def test_show_refuses_what_no_metric_has(refused: Refusal, text: str, expected: str) -> None:
+def test_show_refuses_unknown_fields(refused: Refusal, text: str, expected: str) -> None:
     assert expected in refused(2, "signature", "show", text)
 
 
@@ -307,16 +305,16 @@ def test_show_takes_the_line_that_score_prints(run: Run) -> None:
 @pytest.mark.parametrize(
     ("old", "new"), [("|nlgauge:", "|nlgauge:9"), ("|engine:onnxruntime-", "|engine:onnxruntime-9")]
 )
-def test_versions_alone_make_no_other_recipe(run: Run, signature: str, old: str, new: str) -> None:
+def test_show_treats_other_versions_as_the_same_recipe(run: Run, signature: str, old: str, new: str) -> None:
     result = run("signature", "diff", signature, signature.replace(old, new))
     assert result.status == 0
     assert "made by different versions; the recipes are otherwise the same" in result.err
     assert run("signature", "diff", signature, signature.replace(old, new).replace("layer:3", "layer:2")).status == 1
 
 
-def test_the_commands_of_the_readme_run_as_typed(run: Run) -> None:
-    readme = (Path(__file__).parents[3] / "README.md").read_text(encoding="utf-8")
-    lines = [line.split("#")[0].split("'") for line in readme.splitlines() if "nlgauge signature " in line]
+def test_the_first_commands_of_the_signature_page_run_as_typed(run: Run) -> None:
+    page = (Path(__file__).parents[3] / "docs" / "signature.md").read_text(encoding="utf-8")
+    lines = [line.split("'") for line in page.splitlines() if line.startswith("    nlgauge signature ")]
     assert [run("signature", "show", parts[1]).status for parts in lines if "show" in parts[0]] == [0]
     assert [run("signature", "diff", parts[1], parts[3]).status for parts in lines if "diff" in parts[0]] == [1]
 
@@ -338,7 +336,7 @@ def test_show_takes_files_by_their_digest(run: Run) -> None:
     assert run("signature", "show", "bertscore|layer:4|idf:file[fee223c807ed]").status == 0
 
 
-def test_diff_of_a_part_of_a_signature_says_what_only_one_pins(run: Run, signature: str) -> None:
+def test_diff_of_a_partial_signature_names_the_fields_of_only_one(run: Run, signature: str) -> None:
     part = signature.partition("||")[0].replace("|config:f90758c9ccb5", "")
     result = run("signature", "diff", signature, part)
     assert (result.status, result.err) == (1, "what both pin is the same, but only one of them pins config\n")
@@ -358,7 +356,7 @@ def test_a_warning_is_printed_once(run: Run, signature: str, monkeypatch: pytest
 
 
 @pytest.mark.parametrize("other", ["bf16", "int8@3f0a51c2d9e8"])
-def test_diff_says_that_scores_of_different_precision_do_not_compare(run: Run, signature: str, other: str) -> None:
+def test_diff_of_different_precisions_is_not_comparable(run: Run, signature: str, other: str) -> None:
     result = run("signature", "diff", signature, signature.replace("-fp32", f"-{other}"))
     assert result.status == 1
     assert result.err == f"scores of different precision do not compare: engine fp32 and {other}\n"

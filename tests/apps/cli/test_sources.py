@@ -33,7 +33,7 @@ def test_score_against_the_source(run: Run, source: str) -> None:
     result = run("score", "a.txt", "b.txt", "--source", source, "--metric", "sentsim", "xmoverscore", *JSON)
     assert (result.status, result.err) == (0, "")
     expected = nlgauge.score_systems(
-        {"a.txt": SYSTEM_A, "b.txt": SYSTEM_B}, sources=SOURCE, metric=["sentsim", "xmoverscore"]
+        {"a": SYSTEM_A, "b": SYSTEM_B}, sources=SOURCE, metric=["sentsim", "xmoverscore"]
     )
     assert [(r["metric"], r["system"]) for r in result.scores] == [(s.metric, s.system) for s in expected]
     for record, score in zip(result.scores, expected, strict=True):
@@ -77,16 +77,16 @@ def test_a_language_that_muse_does_not_know_is_warned_of(run: Run, source: str) 
     assert result.err.count("not trained on language 'fi'") == 1
 
 
-def test_mistakes(refused: Refusal, folder: Path, source: str) -> None:
+def test_invalid_uses_of_sources_are_refused(refused: Refusal, folder: Path, source: str) -> None:
     short = write_lines(folder / "short.txt", SOURCE[:4])
     says = refused(1, "score", "a.txt", "--source", short, "--metric", "xmoverscore", "--quiet")
     assert "'short.txt' has 4 segments, but 'a.txt' has 6; they must be parallel (the first of 'a.txt' that " in says
     assert "references (--refs REF) or a source (--source SRC)" in refused(2, "score", "a.txt")
     says = refused(1, "score", "a.txt", "--source", source, "--quiet")
-    assert "bertscore compares with references" in says
+    assert "bertscore needs references; pass them with --refs" in says
     assert "bertscore:against=source" in says
     says = refused(1, "score", "a.txt", "--refs", "ref.txt", "--metric", "sentsim", "--quiet")
-    assert "sentsim compares with the source" in says
+    assert "sentsim needs the source texts" in says
     write_lines(folder / "one.txt", SYSTEM_A[:1])
     write_lines(folder / "one-source.txt", SOURCE[:1])
     says = refused(1, "score", "one.txt", "-s", "one-source.txt", "-m", "sentsim", "--quiet")

@@ -28,7 +28,7 @@ def shell(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_a_closed_stdout_is_said_before_the_work(folder: Path) -> None:
+def test_closed_stdout_is_an_error_before_scoring(folder: Path) -> None:
     result = shell("nlgauge score a.txt --refs ref.txt >&-", folder)
     assert (result.returncode, result.stderr) == (
         1, "nlgauge: error: standard output is closed; name a file with -o FILE\n"
@@ -43,7 +43,7 @@ def test_a_closed_stdout_is_said_before_the_work(folder: Path) -> None:
 def test_errors_do_not_go_to_stdout_when_stderr_is_closed(folder: Path) -> None:
     result = shell("nlgauge score nothing.txt --refs ref.txt 2>&-", folder)
     assert (result.returncode, result.stdout, result.stderr) == (1, "", "")
-    wrong = shell("nlgauge score a.txt --refs ref.txt --width x 2>&-", folder)
+    wrong = shell("nlgauge score a.txt --refs ref.txt --decimals x 2>&-", folder)
     assert (wrong.returncode, wrong.stdout) == (2, "")
 
 
@@ -149,8 +149,8 @@ NOT_UTF8 = b"\xff\xfe.txt"
 @pytest.mark.parametrize(
     ("command", "status", "says"),
     [
-        (("compare", "a.txt", NOT_UTF8, "--refs", "ref.txt", "-m", "chrf", "--report", "x.html"), 0, r"\xff\xfe.txt"),
-        (("score", NOT_UTF8, "--refs", "ref.txt", "-m", "chrf", "-f", "tsv"), 0, r"\xff\xfe.txt"),
+        (("compare", "a.txt", NOT_UTF8, "--refs", "ref.txt", "-m", "chrf", "--report", "x.html"), 0, r"\xff\xfe"),
+        (("score", NOT_UTF8, "--refs", "ref.txt", "-m", "chrf", "-f", "tsv"), 0, r"\xff\xfe"),
         (("score", "--table", b"\xff.tsv", "--columns", "hyp=h,ref=r", "--parts", "p", "-m", "chrf"), 0, "1 of 1"),
         (
             ("score", "--table", NOT_UTF8, "--columns", "hyp=h,ref=r", "--parts", "p", "-m", "chrf"),
@@ -170,4 +170,4 @@ def test_a_file_name_that_is_not_utf8(folder: Path, command: tuple[str | bytes, 
     assert b"Traceback" not in done.stderr
     assert b"lost sys.stderr" not in done.stderr
     if "--report" in command:
-        assert r"\xff\xfe.txt" in (folder / "x.html").read_text(encoding="utf-8")
+        assert r"\xff\xfe" in (folder / "x.html").read_text(encoding="utf-8")

@@ -17,7 +17,7 @@ def test_a_row_for_each_metric_and_perturbation(run: Run) -> None:
     )
     assert result.status == 0
     record = json.loads(result.out)
-    expected = stress(SYSTEM_A, metric=["chrf", "rouge1"], paraphrases=SECOND_REFERENCE, name="a.txt").to_dict()
+    expected = stress(SYSTEM_A, metric=["chrf", "rouge1"], paraphrases=SECOND_REFERENCE, name="a").to_dict()
     assert {key: record[key] for key in expected} == expected
     assert [one["metric"] for one in record["metrics"]] == ["chrf", "rouge1"]
 
@@ -52,14 +52,14 @@ def test_released_scores_of_known_triples(run: Run, data_folder: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ((), "needs a system's outputs"),
+        ((), "needs outputs (SYSTEM)"),
         (("a.txt", "--released"), "--released belongs to --triples SET"),
-        (("--triples", "paws", "--released", "-m", "chrf"), "two tables; leave one out"),
+        (("--triples", "paws", "--released", "-m", "chrf"), "--released does not go with --metric"),
         (("a.txt", "--save-triples", "t.tsv"), "--save-triples belongs to --triples"),
-        (("--triples", "t.tsv", "--perturbations", "typo"), "--perturbations belongs to SYSTEM"),
-        (("--triples", "nouns"), "takes SYSTEM, a paraphrase of each output"),
+        (("--triples", "t.tsv", "--perturbations", "typo"), "--perturbations does not go with --triples"),
+        (("--triples", "nouns"), "needs SYSTEM, --paraphrases FILE"),
         (("a.txt", "--perturbations", "typos", "-m", "chrf"), "perturbations must be a list, each one of negation"),
     ],
 )
-def test_what_does_not_go_together_is_refused(refused: Refusal, words: tuple[str, ...], message: str) -> None:
+def test_conflicting_flags_are_refused(refused: Refusal, words: tuple[str, ...], message: str) -> None:
     assert message in refused(2, "study", "stress", *words)

@@ -49,7 +49,7 @@ def test_the_file_of_the_references_scores_as_the_references(run: Run, idf: str)
     assert values(segments(run, *SCORE, "--idf", idf)) != values(segments(run, *SCORE))
 
 
-def test_the_digest_of_the_file_is_said_and_signed(run: Run) -> None:
+def test_idf_digest_is_printed_and_signed(run: Run) -> None:
     result = run("build", "idf", "ref.txt", "-o", "idf.json")
     assert (result.status, result.out) == (0, "")
     assert "6 documents" in result.err
@@ -226,7 +226,7 @@ def test_an_empty_text_scores_0_before_rescaling(run: Run, folder: Path, baselin
     assert rescaled[5]["f1"] == pytest.approx(-base / (1 - base), abs=1e-12)
 
 
-def test_the_digest_of_a_baseline_is_said_and_signed(run: Run) -> None:
+def test_baseline_digest_is_printed_and_signed(run: Run) -> None:
     result = run("build", "baseline", "--corpus", "ref.txt", "--pairs", "6", "-o", "base.tsv")
     assert (result.status, result.out) == (0, "")
     assert "7 layers" in result.err
@@ -350,7 +350,7 @@ def test_few_sentences_and_blank_lines_are_warned_of(run: Run, folder: Path) -> 
     assert "warning: 12 of 12 documents hold no token" in counted.err
     made = run("build", "baseline", "--corpus", "ref.txt", "--pairs", "6", "-o", "base.tsv")
     assert made.status == 0
-    assert "warning: a baseline of 6 sentences and 6 pairs is uncertain" in made.err
+    assert "warning: a baseline from 6 sentences and 6 pairs is imprecise" in made.err
 
 
 def test_a_file_without_a_digest_is_refused(refused: Refusal, folder: Path, idf: str) -> None:

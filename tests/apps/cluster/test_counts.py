@@ -76,7 +76,7 @@ def test_document_frequencies_add_up() -> None:
 def test_ranges_take_the_lowest_and_the_highest() -> None:
     merged = Counts.merge([Counts(bounds={0: Bounds({"wmd": ends}, {}, 2)}) for ends in ((0.5, 0.5), (0.1, 0.4))])
     assert merged.bounds[0] == Bounds({"wmd": (0.1, 0.5)}, {}, 4)
-    with pytest.raises(InputError, match=r"all 2 are 0\.5"):
+    with pytest.raises(InputError, match=r"all 2 values are 0\.5"):
         Bounds({"wmd": (0.5, 0.5)}, {}, 2).check_width()
 
 

@@ -55,7 +55,25 @@ def test_tasks_that_are_under_way_keep_others_waiting() -> None:
     assert not tasks
 
 
-def test_progress_counts_pairs_and_workers(capsys: pytest.CaptureFixture[str]) -> None:
+def test_progress_without_a_terminal_is_plain_lines(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("nlgauge.io.progress.INTERVAL", 0.0)
+    with progress_bar(1000, already=200, what="scoring") as bar:
+        tasks = Tasks(SHARDS[:1], bar)
+        tasks.take()
+        tasks.tell("the cluster has no room")
+        tasks.settle(0, Report(0, 800, 0, 1.0, 0), workers=8)
+    assert capsys.readouterr().err.splitlines() == [
+        "nlgauge: scoring: the cluster has no room",
+        "nlgauge: scoring 1,000 of 1,000 pairs (100 %), about 0 s left",
+    ]
+
+
+def test_progress_counts_pairs_and_workers(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     with progress_bar(1000, already=200, what="scoring") as bar:
         tasks = Tasks(SHARDS[:1], bar)
         tasks.take()

@@ -25,7 +25,7 @@ def test_an_ensemble_is_scored_by_the_shipped_norms(service: TestClient) -> None
         ("ensemble:bertscore+chrf,norms=/etc/passwd", "norms must be shipped in a request"),
         ("ensemble:bertscore(idf=/etc/passwd)+chrf", "idf must be none or refs or both in a request"),
         ("ensemble:bertscore(model=/etc)+chrf", "is not on offer"),
-        ("ensemble:bertscore(layer=2)+chrf", "no mean and deviation for member bertscore"),
+        ("ensemble:bertscore(layer=2)+chrf", "no entry for member bertscore with this recipe"),
     ],
 )
 def test_files_are_refused_in_words(service: TestClient, metric: str, message: str) -> None:

@@ -61,42 +61,42 @@ def test_a_matrix_has_the_bits_and_the_signature_of_score_on_all_pairs(
         if small:  # a tile of a text or two
             patch.setattr("nlgauge.core.engine._WINDOW_BYTES", 1024)
             patch.setattr(engine, "_TOKEN_PAIRS", 64)
-        found = nlgauge.matrix(a, b, recipe, model=model)
+        matrix = nlgauge.matrix(a, b, recipe, model=model)
         score = expanded(a, b, recipe, model=model)
-    same_as_score(found, score)
-    assert str(found.signature) == str(score.signature)
-    assert found.counts == score.counts
+    same_as_score(matrix, score)
+    assert str(matrix.signature) == str(score.signature)
+    assert matrix.counts == score.counts
 
 
 @pytest.mark.parametrize("recipe", ["bertscore", "bertscore:rescale=yes,stopwords=iso-en", "bleu", "chrf", "rougel"])
 def test_a_matrix_has_the_bits_of_a_pair_scored_alone(recipe: str) -> None:
-    found = nlgauge.matrix(HYPS, REFS, recipe)
+    matrix = nlgauge.matrix(HYPS, REFS, recipe)
     for i in (0, len(HYPS) - 1):
         for j in (0, 1, len(REFS) - 1):
             alone = nlgauge.score([HYPS[i]], [REFS[j]], metric=recipe)
             for name, values in alone.segments.items():
-                assert found.components[name][i, j] == values[0], (name, i, j)
+                assert matrix.components[name][i, j] == values[0], (name, i, j)
 
 
-def test_a_list_against_itself_has_itself_on_the_diagonal() -> None:
-    found = nlgauge.matrix(HYPS)
-    assert found.shape == (len(HYPS), len(HYPS))
+def test_matrix_of_one_list_has_equal_texts_on_diagonal() -> None:
+    matrix = nlgauge.matrix(HYPS)
+    assert matrix.shape == (len(HYPS), len(HYPS))
     alone = nlgauge.score(HYPS, HYPS)
-    assert np.array_equal(found.f1.diagonal(), alone.f1)
-    assert np.allclose(found.precision, found.recall.T, atol=1e-6)
+    assert np.array_equal(matrix.f1.diagonal(), alone.f1)
+    assert np.allclose(matrix.precision, matrix.recall.T, atol=1e-6)
 
 
 @pytest.mark.parametrize("idf", ["refs", "both"])
 def test_idf_is_counted_on_each_text_once_as_score_counts_it(idf: str) -> None:
-    found = nlgauge.matrix(HYPS, REFS, f"bertscore:idf={idf}")
+    matrix = nlgauge.matrix(HYPS, REFS, f"bertscore:idf={idf}")
     score = nlgauge.score(HYPS, REFS, metric=f"bertscore:idf={idf}")
-    assert np.array_equal(found.f1.diagonal(), score.f1)
-    assert found.signature.recipe == score.signature.recipe
-    assert found.signature.run.get("idf_hyps") == score.signature.run.get("idf_hyps")
+    assert np.array_equal(matrix.f1.diagonal(), score.f1)
+    assert matrix.signature.recipe == score.signature.recipe
+    assert matrix.signature.run.get("idf_hyps") == score.signature.run.get("idf_hyps")
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-def test_neither_threads_nor_tiles_nor_neighbours_move_a_bit(monkeypatch: pytest.MonkeyPatch, threads: int) -> None:
+def test_bits_do_not_depend_on_threads_tiles_or_neighbours(monkeypatch: pytest.MonkeyPatch, threads: int) -> None:
     a, b = HYPS * 9, REFS * 9  # enough pairs for two threads
     whole = nlgauge.matrix(a, b, threads=threads).scores
     backward = nlgauge.matrix(a[::-1], b[::-1], threads=threads).scores
@@ -108,9 +108,7 @@ def test_neither_threads_nor_tiles_nor_neighbours_move_a_bit(monkeypatch: pytest
     assert np.array_equal(whole[: len(HYPS), : len(REFS)], nlgauge.matrix(HYPS, REFS).scores)
 
 
-def test_each_text_is_encoded_once_whatever_fits_in_memory(
-    counted: CountingEncoder, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_each_text_is_encoded_once_with_any_memory(counted: CountingEncoder, monkeypatch: pytest.MonkeyPatch) -> None:
     a = [" ".join(WORDS[at : at + 1 + at % 7]) for at in range(30)]
     b = [" ".join(WORDS[at : at + 2 + at % 5]) for at in range(20, 45)]
     whole = nlgauge.matrix(a, b, "moverscore:idf=none", model="counted", unknown="score")
@@ -138,7 +136,7 @@ def test_a_window_holds_no_more_than_its_tokens(counted: CountingEncoder, monkey
     assert max(loaded) <= 40
 
 
-def test_what_a_second_model_found_about_a_text_is_kept_for_later_windows(
+def test_results_of_second_model_are_kept_for_later_windows(
     counted: CountingEncoder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     new: list[str] = []
@@ -156,7 +154,7 @@ def test_what_a_second_model_found_about_a_text_is_kept_for_later_windows(
     assert sorted(new) == sorted(a)
 
 
-def test_a_metric_that_scales_over_a_corpus_is_refused_with_the_fix() -> None:
+def test_metric_that_scales_over_corpus_is_refused_with_remedy() -> None:
     with pytest.raises(nlgauge.errors.RecipeError, match=r"sentsim scales .* bounds=FILE"):
         nlgauge.matrix(HYPS, REFS, "sentsim:against=refs,model=minilm")
 
@@ -169,25 +167,25 @@ def test_every_metric_gives_a_matrix_of_the_scores_of_pairs(recipe: str) -> None
     metric = resolved(recipe)
     of_texts = issubclass(built_in_metrics()[recipe.partition(":")[0]], nlgauge.plugin.TextMetric)
     options = {} if of_texts else {"unknown": "score"}
-    found = nlgauge.matrix(a, b, metric, **options)
+    matrix = nlgauge.matrix(a, b, metric, **options)
     listed = [x for x in a for _ in b], [y for _ in a for y in b]
     score = nlgauge.score(*listed, sources=listed[1], metric=metric, **options)
-    same_as_score(found, score)
-    assert str(found.signature) == str(score.signature)
+    same_as_score(matrix, score)
+    assert str(matrix.signature) == str(score.signature)
 
 
 def test_vectors_that_depend_on_neighbours_are_refused() -> None:
-    with pytest.raises(nlgauge.errors.RecipeError, match="looks at a text's neighbours"):
+    with pytest.raises(nlgauge.errors.RecipeError, match="needs neighbouring segments"):
         nlgauge.matrix(HYPS, REFS, "bertscore:transforms=position-norm")
 
 
-def test_a_metric_of_sources_takes_them_in_the_place_of_references() -> None:
+def test_metric_of_sources_uses_second_list_as_sources() -> None:
     recipe = "xmoverscore:model=minilm,lm=none"
-    found = nlgauge.matrix(HYPS, REFS, recipe)
+    matrix = nlgauge.matrix(HYPS, REFS, recipe)
     pair = nlgauge.score([HYPS[1]], sources=[REFS[0]], metric=recipe)
-    assert found.scores[1, 0] == pair.system_score
-    assert found.signature.recipe["refs"] == "source"
-    with pytest.raises(nlgauge.errors.InputError, match="compares with the source"):
+    assert matrix.scores[1, 0] == pair.system_score
+    assert matrix.signature.recipe["refs"] == "source"
+    with pytest.raises(nlgauge.errors.InputError, match="needs the source texts"):
         nlgauge.matrix(HYPS, metric=recipe)
 
 
@@ -195,21 +193,21 @@ def test_two_empty_texts_are_refused_by_name_or_score_zero() -> None:
     with pytest.raises(nlgauge.errors.EmptyPairError, match=r"a\[1\] and b\[0\] are both empty.*empty='zero'"):
         nlgauge.matrix(["A cat.", ""], ["", "A dog."])
     with pytest.warns(nlgauge.errors.EmptyTextWarning, match=r"2 texts \(a\[1\], b\[0\]\)"):
-        found = nlgauge.matrix(["A cat.", ""], ["", "A dog."], empty="zero")
-    assert found.f1.tolist() == [[0.0, found.f1[0, 1]], [0.0, 0.0]]
-    assert found.f1[0, 1] > 0
-    assert found.counts["empty"] == 3
-    assert found.signature.run["empty"] == "3"
-    assert (found.hypothesis_notes["empty"], found.reference_notes["empty"]) == ((1,), (0,))
+        matrix = nlgauge.matrix(["A cat.", ""], ["", "A dog."], empty="zero")
+    assert matrix.f1.tolist() == [[0.0, matrix.f1[0, 1]], [0.0, 0.0]]
+    assert matrix.f1[0, 1] > 0
+    assert matrix.counts["empty"] == 3
+    assert matrix.signature.run["empty"] == "3"
+    assert (matrix.hypothesis_notes["empty"], matrix.reference_notes["empty"]) == ((1,), (0,))
 
 
 def test_truncation_is_warned_of_once_per_text_and_counted_by_pairs() -> None:
     long = "word " * 600
     with pytest.warns(nlgauge.errors.TruncationWarning) as caught:
-        found = nlgauge.matrix([long, "A cat.", "A dog."], ["The cat.", "The dog."])
+        matrix = nlgauge.matrix([long, "A cat.", "A dog."], ["The cat.", "The dog."])
     assert len(caught) == 1
     assert str(caught[0].message).startswith("1 text (a[0]): truncated to the model's limit")
-    assert found.counts["truncated"] == 2
+    assert matrix.counts["truncated"] == 2
     with pytest.raises(nlgauge.errors.TooLongError, match=r"b\[1\] has 602 tokens, over the limit of 512"):
         nlgauge.matrix(["A cat."], ["The cat.", long], long="error")
 
@@ -218,25 +216,25 @@ def test_truncation_is_warned_of_once_per_text_and_counted_by_pairs() -> None:
 def test_texts_of_unknown_tokens_are_refused_by_name_or_score_zero(counted: CountingEncoder) -> None:
     a, b = ["xyzzy", "the cat"], ["plugh", "xyzzy", "a cat"]
     with pytest.raises(
-        nlgauge.errors.UnknownTextError, match=r"a\[0\]; b\[0\]; b\[1\]: a text holds nothing but tokens"
+        nlgauge.errors.UnknownTextError, match=r"a\[0\]; b\[0\]; b\[1\]: all tokens of a text are unknown"
     ):
         nlgauge.matrix(a, b, "bertscore:layer=1", model="counted")
     for recipe in ("bertscore:layer=1,unknown=zero", "moverscore:idf=none,unknown=zero"):
         with pytest.warns(nlgauge.errors.UnknownWordWarning):
-            found = nlgauge.matrix(a, b, recipe, model="counted")
+            matrix = nlgauge.matrix(a, b, recipe, model="counted")
         with pytest.warns(nlgauge.errors.UnknownWordWarning):
-            same_as_score(found, expanded(a, b, recipe, model="counted"))
+            same_as_score(matrix, expanded(a, b, recipe, model="counted"))
 
 
 def test_texts_without_weight_are_warned_of_by_name_and_counted_by_pairs() -> None:
     recipe, a, b = "bertscore:stopwords=iso-en", ["of the", "A cat sat."], ["The cat sat.", "It is", "Rain fell."]
     with pytest.warns(nlgauge.errors.ZeroWeightWarning, match=r"2 texts \(a\[0\], b\[1\]\): no weight left by idf"):
-        found = nlgauge.matrix(a, b, recipe)
+        matrix = nlgauge.matrix(a, b, recipe)
     with pytest.warns(nlgauge.errors.ZeroWeightWarning, match="4 segments"):
         score = expanded(a, b, recipe)
-    same_as_score(found, score)
-    assert found.counts["zero_weight"] == 4
-    assert str(found.signature) == str(score.signature)
+    same_as_score(matrix, score)
+    assert matrix.counts["zero_weight"] == 4
+    assert str(matrix.signature) == str(score.signature)
 
 
 @pytest.mark.parametrize("metric", ["lc", "rc", "entity-graph", "lexical-chain"])
@@ -245,28 +243,28 @@ def test_texts_without_a_noun_are_warned_of_by_name_and_counted_by_pairs(metric:
     if metric == "lexical-chain":  # it looks at references too, and b[1] has no noun either
         pairs.insert(0, "a[0] and b[1]")
     with pytest.warns(nlgauge.errors.NoNounWarning, match=re.escape(f"{len(pairs)} pairs ({', '.join(pairs)})")):
-        found = nlgauge.matrix(["The cat saw a cat.", "It ran."], ["A cat sat.", "They sat."], metric)
-    assert found.counts["no_noun"] == len(pairs)
-    assert found.signature.run["no_noun"] == str(len(pairs))
-    assert found.scores[1].tolist() == [0, 0]
+        matrix = nlgauge.matrix(["The cat saw a cat.", "It ran."], ["A cat sat.", "They sat."], metric)
+    assert matrix.counts["no_noun"] == len(pairs)
+    assert matrix.signature.run["no_noun"] == str(len(pairs))
+    assert matrix.scores[1].tolist() == [0, 0]
 
 
-def test_numpy_takes_a_matrix_for_its_scores_and_says_what_it_is() -> None:
-    found = nlgauge.matrix(HYPS[:2], REFS[:3], metric="moverscore:profile=paper,idf=none,model=minilm")
-    assert np.asarray(found) is found.scores
-    assert np.array(found, dtype=np.float32).dtype == np.float32
-    assert (found.metric, found.main, found.higher_is_better) == ("moverscore", "score", False)
-    assert len(found) == 2
+def test_numpy_conversion_and_repr() -> None:
+    matrix = nlgauge.matrix(HYPS[:2], REFS[:3], metric="moverscore:profile=paper,idf=none,model=minilm")
+    assert np.asarray(matrix) is matrix.scores
+    assert np.array(matrix, dtype=np.float32).dtype == np.float32
+    assert (matrix.metric, matrix.main, matrix.higher_is_better) == ("moverscore", "score", False)
+    assert len(matrix) == 2
     with pytest.raises(ValueError, match="read-only"):
-        found.scores[0, 0] = 1
+        matrix.scores[0, 0] = 1
     with pytest.raises(AttributeError, match="has no component 'f1'"):
-        _ = found.f1
-    again = pickle.loads(pickle.dumps(found))
-    assert np.array_equal(again.scores, found.scores)
-    assert repr(again) == repr(found)
+        _ = matrix.f1
+    again = pickle.loads(pickle.dumps(matrix))
+    assert np.array_equal(again.scores, matrix.scores)
+    assert repr(again) == repr(matrix)
 
 
-def test_a_signature_makes_the_matrix_again() -> None:
+def test_signature_reproduces_matrix() -> None:
     first = nlgauge.matrix(HYPS, REFS, "bertscore:layer=3")
     again = nlgauge.matrix(HYPS, REFS, str(first.signature))
     assert np.array_equal(first.scores, again.scores)
@@ -279,19 +277,19 @@ def test_a_signature_makes_the_matrix_again() -> None:
         (["x"], [], {}, "b: the list is empty"),
         ("text", None, {}, "a: expected a list of strings, got a bare string"),
         (["x"], [None], {}, r"b\[0\]: expected a string, got None"),
-        (["x"], ["y"], {"alignments": True}, "alignments are not kept"),
+        (["x"], ["y"], {"alignments": True}, "alignments are not available"),
         (["x"], ["y"], {"metric": ["bleu", "chrf"]}, r"matrix\(\) accepts one metric, got 2"),
-        (["x"], ["y"], {"layers": 3}, "has no option 'layers'"),
+        (["x"], ["y"], {"layers": 3}, "unknown option 'layers' for"),
     ],
 )
-def test_what_cannot_be_compared_is_refused(a: Any, b: Any, options: dict[str, Any], message: str) -> None:
+def test_invalid_arguments_are_refused(a: Any, b: Any, options: dict[str, Any], message: str) -> None:
     with pytest.raises(nlgauge.errors.NlgaugeError, match=message):
         nlgauge.matrix(a, b, **options)
 
 
 def test_a_notebook_shows_the_first_rows_and_columns() -> None:
-    found = nlgauge.matrix(["a cat"] * 25, ["a cat", "a dog"], metric="chrf")
-    shown = found._repr_html_()
+    matrix = nlgauge.matrix(["a cat"] * 25, ["a cat", "a dog"], metric="chrf")
+    shown = matrix._repr_html_()
     assert "<tr><td>0</td><td>100.0000</td>" in shown
     assert shown.count("<tr>") == 1 + 20
     assert "25 x 2" in shown

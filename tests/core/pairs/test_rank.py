@@ -1,4 +1,4 @@
-"""The best of several candidates: against each other, against references, against a source."""
+"""Ranking of candidates: against each other, against references, against sources."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def test_a_utility_is_the_mean_score_against_the_other_candidates(
     with hash_encoder(layers=6) as model, pytest.MonkeyPatch.context() as patch:
         if small:
             patch.setattr("nlgauge.core.engine._WINDOW_BYTES", 2048)
-        found = nlgauge.rank(candidates, metric=recipe, model=model)
-        for group, utilities in zip(candidates, found.utilities, strict=True):
+        ranking = nlgauge.rank(candidates, metric=recipe, model=model)
+        for group, utilities in zip(candidates, ranking.utilities, strict=True):
             if len(group) == 1:
                 assert np.isnan(utilities).all()
                 continue
@@ -60,51 +60,51 @@ def test_a_ranking_depends_neither_on_other_segments_nor_on_the_order_of_candida
 
 
 def test_the_candidate_that_is_nearest_to_all_others_is_chosen() -> None:
-    found = nlgauge.rank([FERRY, ["It rains."]])
-    assert found.against == "candidates"
-    assert found.orders[0][-1] == 3
-    assert found.best[1] == 0
-    assert found.chosen == [FERRY[found.best[0]], "It rains."]
+    ranking = nlgauge.rank([FERRY, ["It rains."]])
+    assert ranking.against == "candidates"
+    assert ranking.orders[0][-1] == 3
+    assert ranking.best[1] == 0
+    assert ranking.chosen == [FERRY[ranking.best[0]], "It rains."]
 
 
 def test_a_distance_is_best_when_it_is_lowest() -> None:
-    found = nlgauge.rank([FERRY], metric="moverscore:profile=paper,idf=none,model=minilm")
-    assert found.higher_is_better is False
-    utilities = found.utilities[0]
-    assert found.best == [int(utilities.argmin())]
-    assert found.orders[0] == sorted(range(4), key=lambda at: utilities[at])
-    assert found.orders[0][-1] == 3
+    ranking = nlgauge.rank([FERRY], metric="moverscore:profile=paper,idf=none,model=minilm")
+    assert ranking.higher_is_better is False
+    utilities = ranking.utilities[0]
+    assert ranking.best == [int(utilities.argmin())]
+    assert ranking.orders[0] == sorted(range(4), key=lambda at: utilities[at])
+    assert ranking.orders[0][-1] == 3
 
 
-def test_of_equal_candidates_the_first_wins_and_each_stands_for_the_other() -> None:
-    found = nlgauge.rank([["I like cheese.", "A cat sat.", "Rain fell.", "A cat sat."]])
-    utilities = found.utilities[0]
+def test_first_of_equal_candidates_wins_and_is_reference_of_the_other() -> None:
+    ranking = nlgauge.rank([["I like cheese.", "A cat sat.", "Rain fell.", "A cat sat."]])
+    utilities = ranking.utilities[0]
     assert utilities[1] == utilities[3]
-    assert found.orders[0][:2] == [1, 3]
+    assert ranking.orders[0][:2] == [1, 3]
     itself = nlgauge.score(["A cat sat."], ["A cat sat."]).system_score
     others = nlgauge.matrix(["A cat sat."], ["I like cheese.", "Rain fell."]).scores[0]
     assert utilities[1] == math.fsum([*others, itself]) / 3
 
 
-def test_references_rank_by_the_score_that_they_give() -> None:
+def test_rank_by_references() -> None:
     candidates = [FERRY, ["Rain.", "It rains."]]
     references = [["A storm stopped the ferry.", "The ferry was called off because of a storm."], "It rains."]
-    found = nlgauge.rank(candidates, references, metric="bertscore:idf=refs")
-    assert found.against == "references"
-    assert found.chosen == [FERRY[2], "It rains."]
+    ranking = nlgauge.rank(candidates, references, metric="bertscore:idf=refs")
+    assert ranking.against == "references"
+    assert ranking.chosen == [FERRY[2], "It rains."]
     # The idf is that of the references, each once.
     score = nlgauge.score([FERRY[1], "Rain."], references, metric="bertscore:idf=refs")
-    assert [found.utilities[0][1], found.utilities[1][0]] == score.f1.tolist()
-    assert found.signature.recipe == score.signature.recipe
+    assert [ranking.utilities[0][1], ranking.utilities[1][0]] == score.f1.tolist()
+    assert ranking.signature.recipe == score.signature.recipe
 
 
-def test_sources_rank_by_the_score_that_they_give() -> None:
+def test_rank_by_sources() -> None:
     recipe = "xmoverscore:model=minilm,lm=none"
-    found = nlgauge.rank([FERRY], sources=["The ferry was called off because of a storm."], metric=recipe)
-    assert (found.against, found.best) == ("sources", [2])
-    with pytest.raises(nlgauge.errors.RecipeError, match=r"idf='both' is not counted on sources"):
+    ranking = nlgauge.rank([FERRY], sources=["The ferry was called off because of a storm."], metric=recipe)
+    assert (ranking.against, ranking.best) == ("sources", [2])
+    with pytest.raises(nlgauge.errors.RecipeError, match=r"idf='both' cannot be counted on the sources"):
         nlgauge.rank([FERRY], sources=["x"], metric="moverscore:against=source,model=minilm,idf=both")
-    with pytest.raises(nlgauge.errors.InputError, match="compares with the source"):
+    with pytest.raises(nlgauge.errors.InputError, match="needs the source texts"):
         nlgauge.rank([FERRY], metric=recipe)
 
 
@@ -120,17 +120,17 @@ def test_each_text_is_encoded_once_for_all_segments(
     assert np.array_equal(np.stack(whole.utilities), np.stack(cut.utilities))
 
 
-def test_lexical_metrics_rank_too() -> None:
-    found = nlgauge.rank([FERRY], metric="chrf")
-    assert found.orders[0][-1] == 3
-    assert found.signature.recipe["refs"] == "1"
+def test_rank_with_lexical_metric() -> None:
+    ranking = nlgauge.rank([FERRY], metric="chrf")
+    assert ranking.orders[0][-1] == 3
+    assert ranking.signature.recipe["refs"] == "1"
 
 
-def test_what_happened_to_candidates_is_said_by_their_names() -> None:
+def test_warnings_name_candidates() -> None:
     with pytest.warns(nlgauge.errors.EmptyTextWarning, match=r"1 text \(candidates\[1\]\[0\]\)"):
-        found = nlgauge.rank([["A cat."], ["", "A dog.", "The dog."]])
-    assert found.counts["empty"] == 4  # two pairs in each direction
-    assert found.best[1] != 0
+        ranking = nlgauge.rank([["A cat."], ["", "A dog.", "The dog."]])
+    assert ranking.counts["empty"] == 4  # two pairs in each direction
+    assert ranking.best[1] != 0
     with pytest.raises(
         nlgauge.errors.EmptyPairError, match=r"candidates\[0\]\[0\] and candidates\[0\]\[2\] are both empty"
     ):
@@ -141,9 +141,9 @@ def test_what_happened_to_candidates_is_said_by_their_names() -> None:
         nlgauge.rank([["A cat."], ["A dog.", ""]], ["A cat.", ""])
 
 
-def test_a_ranking_becomes_json_without_nan() -> None:
-    found = nlgauge.rank([FERRY, ["It rains."]])
-    record = json.loads(json.dumps(found.to_dict(), allow_nan=False))
+def test_json_of_ranking_has_no_nan() -> None:
+    ranking = nlgauge.rank([FERRY, ["It rains."]])
+    record = json.loads(json.dumps(ranking.to_dict(), allow_nan=False))
     assert record["segments"][1] == {
         "segment": 1,
         "best": 0,
@@ -151,9 +151,9 @@ def test_a_ranking_becomes_json_without_nan() -> None:
         "order": [0],
         "utilities": [None],
     }
-    assert record["segments"][0]["utilities"] == found.utilities[0].tolist()
-    assert record["signature"] == str(found.signature)
-    assert repr(found).startswith("<bertscore: best of 2 segments against candidates | bertscore|")
+    assert record["segments"][0]["utilities"] == ranking.utilities[0].tolist()
+    assert record["signature"] == str(ranking.signature)
+    assert repr(ranking).startswith("<bertscore: best of 2 segments against candidates | bertscore|")
 
 
 @pytest.mark.parametrize(
@@ -164,16 +164,16 @@ def test_a_ranking_becomes_json_without_nan() -> None:
         ([["x"], []], {}, r"candidates\[1\]: the list is empty; a segment needs at least one candidate"),
         ([["x", "y"]], {"refs": ["a", "b"]}, "refs: 2 entries for 1 hypotheses"),
         ([["x", "y"]], {"metric": "sentsim:against=refs,model=minilm"}, r"bounds=FILE"),
-        ([["x", "y"]], {"alignments": True}, "alignments are not kept"),
+        ([["x", "y"]], {"alignments": True}, "alignments are not available"),
     ],
 )
-def test_what_cannot_be_ranked_is_refused(candidates: object, options: dict[str, object], message: str) -> None:
+def test_invalid_arguments_are_refused(candidates: object, options: dict[str, object], message: str) -> None:
     with pytest.raises(nlgauge.errors.NlgaugeError, match=message):
         nlgauge.rank(candidates, **options)  # type: ignore[arg-type]
 
 
-def test_a_notebook_shows_what_was_chosen() -> None:
-    found = nlgauge.rank([["a <cat>", "a dog"], ["rain"]], [["a <cat>"], ["rain"]], metric="chrf")
-    shown = found._repr_html_()
+def test_notebook_shows_chosen_candidates() -> None:
+    ranking = nlgauge.rank([["a <cat>", "a dog"], ["rain"]], [["a <cat>"], ["rain"]], metric="chrf")
+    shown = ranking._repr_html_()
     assert "<td>0</td><td>a &lt;cat&gt;</td><td>100.0000</td>" in shown
-    assert f"signature: {found.signature.short()}".replace("<", "&lt;") in shown
+    assert f"signature: {ranking.signature.short()}".replace("<", "&lt;") in shown

@@ -1,4 +1,4 @@
-"""Vectors that wait for later windows come back bit for bit, from a file."""
+"""Vectors kept in a file for later windows are read back bit for bit."""
 
 from __future__ import annotations
 

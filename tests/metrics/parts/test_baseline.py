@@ -19,7 +19,7 @@ def path(tmp_path: Path) -> Path:
     return path
 
 
-def test_a_baseline_comes_back_as_it_was(path: Path) -> None:
+def test_baseline_file_round_trip(path: Path) -> None:
     again = Baseline.load(path)
     assert again.digest == BASELINE.digest
     assert again.rows == BASELINE.rows
@@ -41,19 +41,19 @@ def test_a_baseline_without_a_digest_is_refused(path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", [b"", b"a line\n", b"\xff\xfe"])
-def test_another_file_is_refused_in_words(path: Path, content: bytes) -> None:
+def test_invalid_baseline_files_are_refused(path: Path, content: bytes) -> None:
     path.write_bytes(content)
     with pytest.raises(FileFormatError, match=r"is not a baseline file|it is not a text"):
         Baseline.load(path)
 
 
-def test_a_baseline_of_few_sentences_is_warned_of_and_leaves_out_unknown_texts() -> None:
+def test_baseline_of_few_sentences_warns_and_skips_unknown_texts() -> None:
     sentences = ["The ferry was late.", "Nobody came.", "Bread is good.", "รถไฟมาสาย", "😀 😂"]
-    with pytest.warns(DataWarning, match="a baseline of 3 sentences and 20 pairs is uncertain"):
+    with pytest.warns(DataWarning, match="a baseline from 3 sentences and 20 pairs is imprecise"):
         build_baseline(sentences, pairs=20)
 
 
-def test_a_missing_model_that_the_language_chose_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_error_of_missing_model_names_language_that_selected_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NLGAUGE_OFFLINE", "1")
-    with pytest.raises(ModelNotFoundError, match=r"^lang='de' chose model"):
+    with pytest.raises(ModelNotFoundError, match=r"^lang='de' selects model"):
         build_baseline(["a", "b"], model="bert-base-multilingual-cased", language="deu")

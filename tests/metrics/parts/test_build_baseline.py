@@ -1,4 +1,4 @@
-"""Random pairs that a baseline is measured on."""
+"""Random pairs for building a baseline."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Numbers of one text, worked out by hand."""
+"""Cohesion of a single text, computed by hand."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ TEXT = annotated("the cat:N see:V dogs=dog:N . | Cat:P and cat:N and bird:N . | 
 
 def test_devices_by_nouns_as_released() -> None:
     # D6.9: cat (3 mentions) and dog (2) come again, of the three nouns cat, dog, bird.
-    found = devices(TEXT)
-    assert found == Devices(lemmas=2, of_lemmas=3, mentions=5, of_mentions=3)
-    assert found.cohesion == pytest.approx(2 / 3)
-    assert found.repetition == pytest.approx(5 / 3), "as released, it can exceed 1"
+    counts = devices(TEXT)
+    assert counts == Devices(lemmas=2, of_lemmas=3, mentions=5, of_mentions=3)
+    assert counts.cohesion == pytest.approx(2 / 3)
+    assert counts.repetition == pytest.approx(5 / 3), "as released, it can exceed 1"
 
 
 def test_devices_by_words_as_in_the_paper() -> None:
     # D6.9: cat, dog and see (2) come again, 7 occurrences; the lemmas are the, cat, see, dog, and, bird, a; 12 words.
-    found = devices(TEXT, "content")
-    assert found == Devices(lemmas=3, of_lemmas=7, mentions=7, of_mentions=12)
-    assert found.cohesion == pytest.approx(3 / 7)
-    assert found.repetition == pytest.approx(7 / 12)
+    counts = devices(TEXT, "content")
+    assert counts == Devices(lemmas=3, of_lemmas=7, mentions=7, of_mentions=12)
+    assert counts.cohesion == pytest.approx(3 / 7)
+    assert counts.repetition == pytest.approx(7 / 12)
 
 
 def test_connectivity_of_entries_and_of_sentences() -> None:
@@ -44,14 +44,14 @@ def test_connectivity_counts_shared_foci_where_weighted() -> None:
     assert connectivity(foci_of(two), 2, weighted=True) == pytest.approx(2 / 4)
 
 
-def test_entities_tie_sentences_that_share_no_noun() -> None:
+def test_entities_connect_sentences_without_common_noun() -> None:
     table = {"cat": np.float32([1, 0]), "kitten": np.float32([1, 0.2]), "sky": np.float32([0, 1])}
     text = annotated("cat:N | kitten:N | sky:N")
     assert connectivity(foci_of(text), 3) == 0
     assert connectivity(foci_of(text, table.get, 0.7), 3) == pytest.approx(1 / 9)
 
 
-def test_frequency_leaves_out_what_is_mentioned_once() -> None:
+def test_frequency_ignores_nouns_mentioned_once() -> None:
     # cat 3 and dog 2 mentions: 5 / 2; bird is left out.
     assert focus_frequency(foci_of(TEXT)) == 2.5
     assert focus_frequency(foci_of(annotated("cat:N bird:N"))) == 0

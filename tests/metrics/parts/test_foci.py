@@ -1,4 +1,4 @@
-"""Foci and the graph of sentences, on documents small enough to work out by hand."""
+"""Foci and the graph of sentences, on documents small enough to check by hand."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ def test_a_text_without_nouns_has_no_focus() -> None:
     assert noun_sentences(AnnotatedText("", ())) == {}
 
 
-def test_sentences_are_tied_by_shared_foci_and_by_how_near_they_stand() -> None:
+def test_adjacency_depends_on_shared_foci_and_distance() -> None:
     # Two nouns, three sentences: cat in 0 and 2, mat in 0, 1 and 2. Pairs (0,1) and (1,2) share mat, (0,2) both.
     foci = {"cat": (0, 2, 2), "mat": (0, 1, 2)}
     assert adjacency(foci, 3, weighted=False).tolist() == [[0, 1, 0.5], [0, 0, 1], [0, 0, 0]]
     assert adjacency(foci, 3, weighted=True).tolist() == [[0, 1, 1.0], [0, 0, 1], [0, 0, 0]]
 
 
-def test_a_focus_of_one_sentence_ties_nothing() -> None:
+def test_focus_of_one_sentence_adds_no_edge() -> None:
     assert not adjacency({"cat": (1, 1, 1)}, 2, weighted=True).any()
     assert adjacency({}, 0, weighted=False).shape == (0, 0)
     assert adjacency({"cat": (0,)}, 1, weighted=False).tolist() == [[0]]
@@ -54,7 +54,7 @@ class TestEntities:
     def merged(self, lemmas: list[str], threshold: float) -> dict[str, tuple[str, ...]]:
         return merge_entities(lemmas, self.VECTORS.get, threshold)
 
-    def test_a_chain_of_near_words_is_one_entity(self) -> None:
+    def test_chain_of_similar_words_is_one_entity(self) -> None:
         group = ("bus", "car", "truck")
         assert self.merged(["truck", "car", "bus", "sky"], 0.8) == {
             "truck": group,
@@ -78,7 +78,7 @@ class TestEntities:
         groups = set(merge_entities(table, table.get, 0.5).values())
         assert sorted(len(group) for group in groups) == [600, 600]
 
-    def test_a_dash_in_a_word_makes_no_other_entity(self) -> None:
+    def test_dash_in_word_does_not_change_entity(self) -> None:
         # Joined by "-", as in the released code, both would be called "being-well".
         assert merge_entities(["being-well"], {}.get, 0.5)["being-well"] == ("being-well",)
         near = {"being": np.array([1.0], dtype=np.float32), "well": np.array([1.0], dtype=np.float32)}

@@ -1,4 +1,4 @@
-"""Rescaling by a baseline: shipped, of one's own, and missing."""
+"""Rescaling by a shipped, a custom and a missing baseline."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_rescaling_subtracts_the_shipped_baseline(model: str) -> None:
 
 
 @pytest.mark.parametrize("model", ["minilm", "mpnet"])
-def test_the_shipped_baseline_is_what_random_pairs_score(model: str) -> None:
+def test_shipped_baseline_equals_score_of_random_pairs(model: str) -> None:
     """Unrelated sentences land near 0 after rescaling, related ones well above."""
     unrelated = [
         "The ferry was cancelled because of the storm.",
@@ -50,7 +50,7 @@ def test_an_empty_side_is_zero_before_rescaling() -> None:
 
 
 @pytest.mark.filterwarnings("ignore::nlgauge.errors.LanguageWarning")
-def test_no_baseline_is_an_error_not_a_label() -> None:
+def test_missing_baseline_is_an_error() -> None:
     with pytest.raises(nlgauge.errors.BaselineError, match="build baseline"):
         nlgauge.score(HYP, REFS[:1], rescale=True, metric="bertscore:lang=de,model=minilm")
 

@@ -1,4 +1,4 @@
-"""The longest common subsequence without its table, beside the package that has one."""
+"""The longest common subsequence, compared with dynamic programming."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ words = st.lists(st.sampled_from("abcd"), max_size=40)
 
 
 @given(first=words, second=words)
-def test_as_long_as_by_the_table(first: list[str], second: list[str]) -> None:
+def test_length_equals_that_of_dynamic_programming(first: list[str], second: list[str]) -> None:
     assert common_subsequence(first, second) == _lcs_table(first, second)[-1][-1]
 
 
-def test_two_long_texts_need_no_table() -> None:
+def test_two_long_texts_in_bounded_memory() -> None:
     # A table of 30,000 x 30,000 Python integers would be 7 GB.
     first = [str(number % 997) for number in range(30_000)]
     assert common_subsequence(first, first[100:]) == 29_900

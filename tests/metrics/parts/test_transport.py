@@ -1,4 +1,4 @@
-"""What the transport metrics share: the flow in the result, labels, empty texts, idf in the run part."""
+"""Shared parts of transport metrics: flows, labels, empty texts, idf in the run part."""
 
 from __future__ import annotations
 

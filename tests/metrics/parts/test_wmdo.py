@@ -39,14 +39,14 @@ def test_chunks_are_as_nltk_counts_them(order: list[int]) -> None:
     assert chunks(links) == meteor._count_chunks(links)
 
 
-def test_the_term_by_hand() -> None:
+def test_order_term_computed_by_hand() -> None:
     assert wmdo(1.0, [(0, 0), (1, 1), (2, 2), (3, 3)]) == pytest.approx(1 - 0.2 * (0.5 - 1 / 4))
     assert wmdo(1.0, [(0, 3), (1, 2), (2, 1), (3, 0)]) == pytest.approx(1 + 0.2 * 0.5)
     assert wmdo(1.0, []) == pytest.approx(0.9)  # without a match, as published: better than any order
 
 
 @given(permutations)
-def test_no_order_is_better_than_the_same_order(order: list[int]) -> None:
+def test_same_order_has_the_lowest_distance(order: list[int]) -> None:
     same = wmdo(0.0, [(i, i) for i in order])
     assert same <= wmdo(0.0, list(enumerate(order))) <= 0.1
 

@@ -269,9 +269,10 @@ class RecordedBar:
     def close(self) -> None: ...
 
 
-def test_bars_say_at_which_pair_the_work_is(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bars_show_the_language_pair_and_the_system(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(RecordedBar, "made", [], raising=False)
     monkeypatch.setattr("tqdm.tqdm", RecordedBar)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     grid = table(segments=24)
     both = replace(grid, langpair=tuple("de-en" if int(segment) < 12 else "cs-en" for segment in grid.segment))
     scored = score_judgements(both, ["bertscore", "chrf"], progress=True).add(*sentinels_of(both))
@@ -461,7 +462,7 @@ def test_metric_without_its_model_leaves_the_others(monkeypatch: pytest.MonkeyPa
 
 def test_texts_of_a_language_pair_are_not_annotated_as_english() -> None:
     made = replace(table(), langpair=("en-de",) * 12)
-    with pytest.raises(RecipeError, match="lc: annotator 'spacy-en' reads en, and the texts are 'de'"):
+    with pytest.raises(RecipeError, match="lc: annotator 'spacy-en' reads en, but the texts are 'de'"):
         score_judgements(made, ["lc"])
     scored = score_judgements(made, ["lc", "chrf"], undefined="nan")
     assert list(scored["lc"].failed) == ["en-de"]

@@ -108,7 +108,7 @@ def test_the_papers_are_all_there() -> None:
     wanted |= {"bt-figure6", "bt-ties"}
     assert wanted <= set(PAPER_TABLES)
     assert find_paper_table("table3") is PAPER_TABLES["repro-table3"]
-    with pytest.raises(RecipeError, match=r"no published table is known as 'nothing'; known are repro-table1"):
+    with pytest.raises(RecipeError, match=r"unknown published table 'nothing'; see 'nlgauge study reproduce list'"):
         find_paper_table("nothing")
 
 

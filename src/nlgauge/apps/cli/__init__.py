@@ -28,9 +28,9 @@ __all__ = ["build_parser", "command_groups", "main", "parser_for"]
 
 class _Command(NamedTuple):
     module: str
-    """It has a table `COMMANDS`."""
+    """The module, which has a table `COMMANDS`."""
     help: str
-    """One line for the lists of commands, which import no module."""
+    """One line for the lists of commands, which do not import the module."""
 
 
 #: Commands by their spelling, in the groups of `nlgauge --help`. Only the module of the one in use is imported.
@@ -43,19 +43,19 @@ _GROUPS = {
     },
     "Study metrics": {
         "study meta": _Command("meta", "correlate metrics with human judgements"),
-        "study tune-layer": _Command("meta", "find the layer that correlates best with judgements"),
+        "study tune-layer": _Command("meta", "find the layer that correlates best with human judgements"),
         "study stress": _Command("studies", "test metrics on perturbed texts and adversarial triples"),
-        "study ensemble": _Command("meta", "search for the best pair of metrics to join"),
+        "study ensemble": _Command("meta", "find the best pair of metrics to combine"),
         "study reproduce": _Command("reproduce", "recompute published tables and figures; 'list' shows all"),
     },
     "Build resources": {
         "build idf": _Command("build", "count inverse document frequencies in a corpus"),
         "build baseline": _Command("build", "compute a baseline for rescaling"),
-        "build bounds": _Command("build", "find the bounds of SentSim's parts over a corpus"),
+        "build bounds": _Command("build", "compute the bounds of SentSim's components over a corpus"),
         "build norms": _Command("meta", "compute means and deviations for ensembles"),
         "build means": _Command("align", "compute mean and variance of each language's vectors"),
-        "build int8": _Command("lists", "calibrate a model for eight bits (--precision int8)"),
-        "align": _Command("align", "fit, train and evaluate maps between languages"),
+        "build int8": _Command("lists", "calibrate a model for 8-bit inference (--precision int8)"),
+        "align": _Command("align", "fit, train and evaluate cross-lingual mappings"),
     },
     "Look up and manage": {
         "list": _Command("lists", "list the metrics"),
@@ -74,7 +74,7 @@ _TITLES = {"": "Score and compare", "study": "Study metrics", "build": "Build re
 
 @cache
 def command_groups() -> dict[str, dict[str, _Command]]:
-    """The groups with the commands of operations, also of installed packages."""
+    """The groups, with the commands of operations and of installed packages."""
     from nlgauge.apps.operations import operations  # which most commands need not wait for
 
     groups = {title: dict(commands) for title, commands in _GROUPS.items()}
@@ -89,32 +89,32 @@ def command_groups() -> dict[str, dict[str, _Command]]:
 
 
 def _commands(*, added: bool = True) -> dict[str, _Command]:
-    """Commands by their spelling; those of operations are left out unless they are wanted."""
+    """Commands by their spelling; with `added`, also those of operations."""
     groups = command_groups() if added else _GROUPS
     return {spelling: command for commands in groups.values() for spelling, command in commands.items()}
 
 
-#: What is answered without any command.
+#: Options that need no command.
 _ALONE = {"-h", "--help", "--version"}
 
 
 def build_parser(*spellings: str, options: bool = True) -> CommandParser:
-    """The parser of these commands, or of all; without options, their modules are not imported."""
-    about = "Measure generated text so that anyone can get the same number again."
+    """Build the parser of these commands, or of all; without options, their modules are not imported."""
+    summary = "Score generated text with BERTScore, chrF and more, and compare systems."
     listing = "" if spellings else f"\n\n{_format_groups()}"
-    parser = CommandParser(prog="nlgauge", description=f"{about}{listing}")
+    parser = CommandParser(prog="nlgauge", description=f"{summary}{listing}")
     parser.add_argument("--version", action="version", version=f"nlgauge {__version__}")
     # The description lists the commands, in their groups.
     listed: dict[str, Any] = {"metavar": "COMMAND", "required": True, "help": SUPPRESS}
     commands = parser.add_subparsers(**listed)
     groups = {"": commands}
-    known = _commands(added=not set(spellings) <= set(_commands(added=False)) or not spellings)
-    for spelling in spellings or known:
+    available = _commands(added=not set(spellings) <= set(_commands(added=False)) or not spellings)
+    for spelling in spellings or available:
         first = spelling.rpartition(" ")[0]
         if first not in groups:
             group = commands.add_parser(first, description="" if spellings else _format_groups(first))
             groups[first] = group.add_subparsers(**listed)
-        _add_command(groups[first], spelling, known[spelling], options=options)
+        _add_command(groups[first], spelling, available[spelling], options=options)
     return parser
 
 
@@ -140,7 +140,7 @@ def _sentence(text: str) -> str:
 
 
 def _format_groups(first: str = "") -> str:
-    """The commands with a line each, or only those that start with a word."""
+    """Format one line per command, for all commands or those that start with a word."""
     width = max(map(len, _commands()))
     blocks = []
     for title, commands in command_groups().items():
@@ -150,7 +150,7 @@ def _format_groups(first: str = "") -> str:
 
 
 def parser_for(words: Sequence[str]) -> CommandParser:
-    """A parser that reads these words, with no more commands than they need."""
+    """Build a parser with only the commands that these words need."""
     if list(words[:1]) == ["--version"]:
         return build_parser("completion", options=False)  # any one of them: it need not list the others
     for added in (False, True):
@@ -180,7 +180,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print("nlgauge: interrupted", file=sys.stderr)
         return 130
     except BrokenPipeError:
-        _drop_stdout()  # the reader (head, less) went away; nothing is left to say, but a gate that failed has failed
+        _drop_stdout()  # the reader (head, less) went away; a failed gate keeps its status
         return status
     except OSError as error:  # such as a full disk under stdout
         print(f"nlgauge: error: {error if error.filename else error.strerror or error}", file=sys.stderr)
@@ -196,8 +196,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(words: Sequence[str], args: Namespace) -> int:
     parser_for(words).parse_args(words, args)
-    # Neither the version nor the list of commands waits for these.
-    from nlgauge.apps.cli.common import check_arguments, write_result
+    # Imported here, because the version and the list of commands do not need them.
+    from nlgauge.apps.cli.common import check_arguments, showing_progress, write_result
     from nlgauge.apps.cli.project_file import apply_settings
     from nlgauge.core.short_signature import signature_form
     from nlgauge.io.table import fit_columns
@@ -211,7 +211,8 @@ def _run(words: Sequence[str], args: Namespace) -> int:
         check_arguments(args)
         # A file is read in an editor, which has no columns.
         columns = shutil.get_terminal_size().columns if getattr(args, "output", "-") == "-" else None
-        with signature_form(getattr(args, "signature", None)), fit_columns(columns):
+        form = signature_form(getattr(args, "signature", None))
+        with showing_progress(args), form, fit_columns(columns):
             outcome = args.run(args)
             if isinstance(outcome, int):
                 return outcome
@@ -226,7 +227,7 @@ def _in_flags(message: str, args: Namespace) -> str:
 
 
 def _open_streams() -> None:
-    """The same bytes under any locale; and streams that the shell has closed are no streams of others."""
+    """Write UTF-8 under any locale, and replace streams that the shell has closed."""
     if sys.stdout is None or sys.stderr is None:
         # A file opened next would get the number of the closed stream, and messages of C libraries with it.
         while os.open(os.devnull, os.O_RDWR) < 2:
@@ -237,14 +238,14 @@ def _open_streams() -> None:
         sys.stdout = ClosedOutput()
     if sys.stderr is None:
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - open for as long as the process runs
-    # A message may quote a file name that is not UTF-8; the message must not get lost for it.
+    # A message may quote a file name that is not UTF-8.
     for stream, errors in ((sys.stdout, "strict"), (sys.stderr, "backslashreplace")):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(encoding="utf-8", errors=errors)
 
 
 def _drop_stdout() -> None:
-    """Nothing more can be written there, and Python must not try again at exit."""
+    """Redirect stdout to /dev/null, so that Python does not fail again when it flushes at exit."""
     with contextlib.suppress(OSError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 

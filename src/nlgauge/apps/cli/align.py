@@ -14,8 +14,8 @@ from pathlib import Path
 
 from nlgauge.apps.cli.align_fit import FIT, MODEL_FLAGS, chosen_layer, parallel_texts, warn_of_languages
 from nlgauge.apps.cli.common import (
+    MESSAGES,
     MODEL,
-    OutputOptions,
     check_has_name,
     output_file,
     read_columns,
@@ -50,29 +50,29 @@ from nlgauge.vectors.transforms import NORM_MODES, FittedTransform, LanguageMean
 
 @dataclass(frozen=True, kw_only=True)
 class TrainOptions(OptionSet):
-    """An encoder, and parallel texts to train it on."""
+    """An encoder and parallel texts to train it."""
 
     model: str = option("", MODEL, help="folder or hub id, such as xlm-roberta-base", required=True)
     parallel: tuple[tuple[str, ...], ...] = option(
         (),
         Many(Many(TextColumn(), least=2, most=2)),
-        help="translations, line by line; the target is the pivot. Repeat the flag for each language",
+        help="translations, line by line, with the pivot language second; repeat for each language",
         required=True,
         metavar="SOURCE TARGET",
     )
     alignments: tuple[str, ...] = option(
         (),
         Many(InputFile(), again=True),
-        help="links i-j of a word aligner, one file for each --parallel",
+        help="word alignments (links i-j), one file for each --parallel",
         unset="nearest neighbours",
     )
     output: str = option("", Folder(), help="folder for the trained model", required=True, flag="-o")
-    sentences: int = option(0, Int(0), help="first pairs of each text to use, 0 for all")
+    sentences: int = option(0, Int(0), help="number of pairs to use of each text, 0 for all")
 
 
 @dataclass(frozen=True, kw_only=True)
 class EvaluateOptions(OptionSet):
-    """Maps, and held-out texts."""
+    """Mappings and held-out texts."""
 
     parallel: tuple[str, ...] = option(
         (),
@@ -81,45 +81,45 @@ class EvaluateOptions(OptionSet):
         required=True,
         metavar="SOURCE TARGET",
     )
-    maps: tuple[str, ...] = option((), Many(InputFile()), help="maps made by 'align fit'")
+    maps: tuple[str, ...] = option((), Many(InputFile()), help="mappings from 'align fit'")
     fit_on: tuple[str, ...] = option(
         (),
         Many(TextColumn(), least=2, most=2),
-        help="other parallel texts, to fit the methods on",
+        help="other parallel texts to fit the methods on",
         metavar="SOURCE TARGET",
     )
     methods: tuple[str, ...] = option(
         ("clp", "centred", "umd", "lsq"), Many(Choice(*METHODS)), help="methods to fit", needs="fit_on"
     )
-    alignments: str | None = option(None, InputFile(), help="gold links i-j of the held-out texts")
+    alignments: str | None = option(None, InputFile(), help="gold word alignments (links i-j) of the held-out texts")
     rated: tuple[str, ...] = option(
         (),
         Many(TextColumn(), least=3, most=3),
-        help="translations with human scores, for the correlation of XMoverScore without a language model",
+        help="translations with human scores, to correlate with XMoverScore (without its language model)",
         metavar="SOURCES OUTPUTS SCORES",
     )
 
 
 @dataclass(frozen=True, kw_only=True)
 class LanguageOptions(OptionSet):
-    """Texts by language, and what their vectors are used for."""
+    """Texts by language, and how their vectors are used."""
 
     texts: tuple[str, ...] = option(
-        (), Many(TextColumn()), help="texts of a language, one per line", required=True, metavar="LANG=FILE"
+        (), Many(TextColumn()), help="texts in each language, one per line", required=True, metavar="LANG=FILE"
     )
     mode: str = option("centre", Choice(*NORM_MODES), help="normalisation")
     transforms: str = option(
-        "none", InputFile("files joined by +"), help="files of 'align fit' or 'build means', joined by +"
+        "none", InputFile("files joined by +"), help="files from 'align fit' or 'build means', joined by +"
     )
     source_lang: str = option(
-        "", Text("a language"), help="language that a re-mapping moves", unset="the first", metavar="LANG"
+        "", Text("a language"), help="language that a mapping is applied to", unset="the first", metavar="LANG"
     )
 
 
 def _train(args: argparse.Namespace) -> int:
     options = read_options(args, JointOptions)
     if args.alignments and len(args.alignments) != len(args.parallel):
-        msg = f"--alignments goes with --parallel, one for each, got {len(args.alignments)} and {len(args.parallel)}"
+        msg = f"--alignments needs one file for each --parallel, got {len(args.alignments)} for {len(args.parallel)}"
         raise RecipeError(msg)
     bitexts = []
     for number, specs in enumerate(args.parallel):
@@ -127,7 +127,7 @@ def _train(args: argparse.Namespace) -> int:
         file = args.alignments[number] if args.alignments else None
         links = read_alignments(Path(file))[: len(source)] if file else None
         bitexts.append(Bitext(source, target, links, file_label(file or "alignments")))
-    trained = _with_bars(args, bitexts, options)
+    trained = _train_with_progress(args, bitexts, options)
     first, last = trained.epochs[0], trained.epochs[-1]
     return report(
         args,
@@ -138,7 +138,7 @@ def _train(args: argparse.Namespace) -> int:
     )
 
 
-def _with_bars(args: argparse.Namespace, bitexts: list[Bitext], options: JointOptions) -> JointReport:
+def _train_with_progress(args: argparse.Namespace, bitexts: list[Bitext], options: JointOptions) -> JointReport:
     from nlgauge.studies.alignment.joint_training import train_joint_alignment
 
     show = not args.quiet
@@ -168,18 +168,18 @@ _COLUMNS = ("map", "induction cosine", "induction CSLS", "retrieval", "alignment
 
 def _evaluate(args: argparse.Namespace) -> int:
     if not args.maps and not args.fit_on:
-        msg = "nothing to evaluate: give --maps FILE, or --fit-on with parallel texts"
+        msg = "nothing to evaluate; use --maps FILE or --fit-on SOURCE TARGET"
         raise RecipeError(msg)
     source, target = parallel_texts(args.parallel)
-    rated = _rated(args.rated) if args.rated else None
-    options, encoder, layer = _encoder(args)
+    rated = _read_rated(args.rated) if args.rated else None
+    options, encoder, layer = _load_encoder(args)
     links = read_alignments(Path(args.alignments)) if args.alignments else None
     with tempfile.TemporaryDirectory() as folder:
-        rows: list[tuple[str, Path | None]] = [("none", None), *_named(args.maps)]
-        maps = [_loaded(path, encoder, layer) for _, path in rows]
-        fitted = _fitted(args, (source, target), encoder, layer, Path(folder), options)
+        rows: list[tuple[str, Path | None]] = [("none", None), *_name_files(args.maps)]
+        maps = [_load_map(path, encoder, layer) for _, path in rows]
+        fitted = _fit_methods(args, (source, target), encoder, layer, Path(folder), options)
         rows += fitted
-        maps += [_loaded(path, encoder, layer) for _, path in fitted]
+        maps += [_load_map(path, encoder, layer) for _, path in fitted]
         with Progress(len(source), show=options.progress, what="reading texts", unit="pair") as advance:
             inputs = AlignmentInputs(
                 *(encoder, source, target, layer),
@@ -193,22 +193,22 @@ def _evaluate(args: argparse.Namespace) -> int:
         for (name, path), map_ in zip(rows, maps, strict=True):
             quality = evaluate_map(words, map_)
             shares = [quality.induction_cosine, quality.induction_csls, quality.retrieval, quality.alignment_f1]
-            shares.append(_correlation(args, rated, path, layer) if rated else math.nan)
+            shares.append(_correlate(args, rated, path, layer) if rated else math.nan)
             print("\t".join([name, *("-" if math.isnan(share) else f"{share:.4f}" for share in shares)]))
-    where = "given" if words.gold else "nearest neighbours before any map, which favours no map; see --alignments"
+    where = "from --alignments" if words.gold else "nearest neighbours without a map; this favours no map"
     counts = f"{quality.links} linked words of {quality.texts} pairs of texts ({words.left_out} left out)"
     return report(args, f"{counts}; links: {where}")
 
 
-def _encoder(args: argparse.Namespace) -> tuple[RunOptions, Encoder, int]:
-    """How to compute, the model, and its layer."""
+def _load_encoder(args: argparse.Namespace) -> tuple[RunOptions, Encoder, int]:
+    """Load the model; return the run options, the encoder and the layer."""
     options = RunOptions.of(run_options(args))
     encoder = load_encoder(args.model, **options.loading)
     return options, encoder, chosen_layer(args.layer, encoder)
 
 
-def _named(files: Sequence[str]) -> list[tuple[str, Path]]:
-    """Each file once, by its name; by all that was given where two files of two folders have one name."""
+def _name_files(files: Sequence[str]) -> list[tuple[str, Path]]:
+    """Name each file once; files of one name in several folders keep their folders."""
     names = [file_label(file) for file in dict.fromkeys(files)]
     return [
         (file if names.count(name) > 1 else name, Path(file))
@@ -216,7 +216,7 @@ def _named(files: Sequence[str]) -> list[tuple[str, Path]]:
     ]
 
 
-def _loaded(path: Path | None, encoder: Encoder, layer: int) -> FittedTransform | None:
+def _load_map(path: Path | None, encoder: Encoder, layer: int) -> FittedTransform | None:
     if path is None:
         return None
     loaded = load_map(path)
@@ -224,7 +224,7 @@ def _loaded(path: Path | None, encoder: Encoder, layer: int) -> FittedTransform 
     return loaded
 
 
-def _fitted(
+def _fit_methods(
     args: argparse.Namespace,
     held_out: tuple[list[str], list[str]],
     encoder: Encoder,
@@ -232,15 +232,15 @@ def _fitted(
     folder: Path,
     options: RunOptions,
 ) -> list[tuple[str, Path]]:
-    """Files of the methods, fitted on the texts that were given for it."""
+    """Fit the methods to the texts of --fit-on, and return their files."""
     if not args.fit_on:
         return []
     source, target = parallel_texts(args.fit_on)
     shared = len(set(zip(source, target, strict=True)) & set(zip(*held_out, strict=True)))
     if shared:
         msg = (
-            f"{shared} pairs of the held-out texts are among those that methods are fitted on (--fit-on), which "
-            "flatters the methods; leave them out"
+            f"{shared} pairs of the held-out texts are also in --fit-on, which makes the methods look better; "
+            "leave them out"
         )
         warnings.warn(msg, DataWarning, stacklevel=user_stacklevel())
     inputs = AlignmentInputs(encoder, source, target, layer, batch_tokens=options.batch_tokens)
@@ -253,7 +253,7 @@ def _fitted(
     return files
 
 
-def _rated(specs: Sequence[str]) -> tuple[list[str], list[str], list[float]]:
+def _read_rated(specs: Sequence[str]) -> tuple[list[str], list[str], list[float]]:
     sources, outputs, scores = read_columns(specs)
     numbers = []
     for line, value in enumerate(scores, 1):
@@ -266,13 +266,15 @@ def _rated(specs: Sequence[str]) -> tuple[list[str], list[str], list[float]]:
     return sources, outputs, numbers
 
 
-def _correlation(
+def _correlate(
     args: argparse.Namespace, rated: tuple[list[str], list[str], list[float]], path: Path | None, layer: int
 ) -> float:
-    """On the layer that the maps belong to, whichever the metric would take by itself."""
-    given = {name: value for name, value in run_options(args).items() if name != "progress"}
+    """Correlate XMoverScore with the ratings, on the layer of the map."""
+    options = {name: value for name, value in run_options(args).items() if name != "progress"}
     chosen = "none" if path is None else str(path)
-    return xmoverscore_correlation(*rated, transforms=chosen, aggregation=f"layer-{layer}", model=args.model, **given)
+    return xmoverscore_correlation(
+        *rated, transforms=chosen, aggregation=f"layer-{layer}", model=args.model, **options
+    )
 
 
 def _texts_by_language(args: argparse.Namespace) -> dict[str, list[str]]:
@@ -293,7 +295,7 @@ def _centroids(args: argparse.Namespace) -> int:
     if args.source_lang and args.source_lang not in texts:
         msg = f"--source-lang must be one of {', '.join(texts)}, got {args.source_lang!r}"
         raise RecipeError(msg)
-    options, encoder, layer = _encoder(args)
+    options, encoder, layer = _load_encoder(args)
     centroids = centroids_of_texts(
         encoder,
         texts,
@@ -306,7 +308,7 @@ def _centroids(args: argparse.Namespace) -> int:
     print("languages\tbefore\tafter\tcosine before\tcosine after")
     for pair in itertools.combinations(range(len(texts)), 2):
         numbers = [matrix[pair] for matrix in (before.relative, after.relative, before.cosine, after.cosine)]
-        names = "-".join(before.languages[place] for place in pair)
+        names = "-".join(before.languages[i] for i in pair)
         print("\t".join([names, *(f"{number:.4f}" for number in numbers)]))
     counts = ", ".join(f"{name} {count}" for name, count in zip(texts, before.counts, strict=True))
     return report(args, f"distances of means in units of the spread within languages; tokens: {counts}")
@@ -315,7 +317,7 @@ def _centroids(args: argparse.Namespace) -> int:
 def _means(args: argparse.Namespace) -> int:
     check_has_name(args.output, "the table of means")
     texts = _texts_by_language(args)
-    options, encoder, layer = _encoder(args)
+    options, encoder, layer = _load_encoder(args)
     moments = moments_of_texts(encoder, texts, layer=layer, batch_tokens=options.batch_tokens)
     note = ", ".join(file_label(entry.partition("=")[2]) for entry in args.texts)
     norm = LanguageMeans(moments, args.mode, vectors_digest(encoder), layer, note)
@@ -329,13 +331,13 @@ COMMANDS = {
     "align centroids": Command(
         run=_centroids,
         flags=(Flags(LanguageOptions, without=["mode"]), *MODEL_FLAGS),
-        help="measure how far languages are apart, before and after transforms",
+        help="measure distances between languages before and after transforms",
     ),
     "align fit": FIT,
     "align evaluate": Command(
         run=_evaluate,
         flags=(Flags(EvaluateOptions), *MODEL_FLAGS),
-        help="measure how well maps bring two languages together, on held-out texts",
+        help="evaluate mappings on held-out texts",
     ),
     "align train": Command(
         run=_train,
@@ -343,23 +345,23 @@ COMMANDS = {
             Flags(TrainOptions),
             Flags(JointOptions, "training"),
             Flags(RunOptions, "run", only=("threads", "device")),
-            Flags(OutputOptions, "run", only=["quiet"]),
+            MESSAGES._replace(title="run"),
         ),
-        help="train an encoder on parallel texts until translated words lie together",
-        description="JOINT-ALIGN for an encoder of Hugging Face. Interrupted, the same command goes on from the last "
-        "checkpoint in the folder. Needs nlgauge[torch].",
+        help="fine-tune an encoder on parallel texts",
+        description="Fine-tune a Hugging Face encoder on parallel texts with JOINT-ALIGN. To resume an interrupted "
+        "run, repeat the command. Needs nlgauge[torch].",
         examples="""\
-  nlgauge align train --model xlm-roberta-base --parallel text.de text.en -o xlmr-de
-  nlgauge align train --model bert-base-multilingual-cased --parallel a.de a.en --alignments a.links \\
-      --parallel b.fr b.en --alignments b.links -o mbert-de-fr
-  nlgauge score output.en -s source.de -m xmoverscore:aggregation=last --model ./xlmr-de
+  nlgauge align train --model xlm-roberta-base --parallel a.de a.en -o xlmr-de
+  nlgauge align train --model xlm-roberta-base --parallel a.de a.en \\
+      --alignments a.links --parallel b.fr b.en --alignments b.links -o xlmr-de-fr
+  nlgauge score out.en -s src.de -m xmoverscore:aggregation=last --model ./xlmr-de
 """,
     ),
     "build means": Command(
         run=_means,
         flags=(
             Flags(LanguageOptions, only=("texts", "mode")),
-            output_file("means, an .npz file"),
+            output_file("means (.npz)"),
             *MODEL_FLAGS,
         ),
     ),

@@ -72,27 +72,27 @@ class ModelOptions(OptionSet):
     layer: int | None = option(None, Int(0), help="model layer", unset="tuned per model")
 
 
-#: The options of the model, and how to compute.
+#: Options of the model and of a run.
 MODEL_FLAGS = (Flags(ModelOptions), *run_flags(cache=False))
 
 
 def chosen_layer(layer: int | None, encoder: Encoder) -> int:
-    """The layer that was asked for, or the model's own."""
+    """Return the chosen layer, or the default of the model."""
     return check_layer(encoder, default_layer(encoder) if layer is None else layer)
 
 
 def warn_of_languages(model: str, languages: Iterable[str]) -> None:
-    """Say which of the languages the model was not trained on."""
+    """Warn of languages that the model was not trained on."""
     for language in languages:
         warn_if_unsupported(model, language)
 
 
 def parallel_texts(specs: Sequence[str], *, most: int = 0) -> tuple[list[str], list[str]]:
-    """The texts of two files, which must be as many; the first `most` of them, 0 for all."""
+    """Read two files with the same number of lines; only the first `most`, 0 for all."""
     source, target = read_columns(specs)
     if len(source) != len(target):
         names = " and ".join(file_label(spec) for spec in specs)
-        msg = f"parallel texts come in pairs, but {names} have {len(source)} and {len(target)} lines"
+        msg = f"parallel texts must have the same number of lines, but {names} have {len(source)} and {len(target)}"
         raise InputError(msg)
     most = most or len(source)
     return source[:most], target[:most]
@@ -100,50 +100,50 @@ def parallel_texts(specs: Sequence[str], *, most: int = 0) -> tuple[list[str], l
 
 NETWORK_METHODS = ("flow", "gan-flow", "fcnn")
 
-#: Options of a fit that the method fcnn has too.
+#: Options of a network that the method fcnn uses.
 _OF_FCNN = ("epochs", "patience", "batch", "hidden", "learning_rate", "validation")
 
-#: Options of a fit that are no flags; the seed is that of the search for pairs too.
+#: Options of a network without a flag of their own; the seed is shared with the search for pairs.
 _WITHOUT_FLAG = ("critic_steps", "penalty", "seed")
 
 
 @dataclass(frozen=True, kw_only=True)
 class FitFiles(OptionSet):
-    """Files next to the map."""
+    """Files written in addition to the mapping."""
 
-    state: str | None = option(None, OutputFile(), help="keeps what is done, so that an interrupted fit goes on")
-    curves: str | None = option(None, OutputFile(), help="loss and criterion of each epoch, as JSON")
-    plot: str | None = option(None, FigureFile(), help="the same as a figure: .png, .svg or .pdf")
+    state: str | None = option(None, OutputFile(), help="file that lets an interrupted fit be resumed")
+    curves: str | None = option(None, OutputFile(), help="write loss and criterion of each epoch as JSON")
+    plot: str | None = option(None, FigureFile(), help="figure of loss and criterion: .png, .svg or .pdf")
 
 
 def _check_method(args: argparse.Namespace) -> None:
-    """Refuse methods for the other kind of texts, and options that a method has no use of."""
+    """Refuse methods for the other kind of texts, and options that the method does not use."""
     if args.unsupervised and args.method not in {None, "gan-flow"}:
-        msg = f"--method has no meaning with --unsupervised unless it is gan-flow, got {args.method}"
+        msg = f"--unsupervised takes only --method gan-flow, got {args.method}"
         raise RecipeError(msg)
     if args.parallel and args.method == "gan-flow":
-        msg = "--method gan-flow is for texts that are not parallel; give --unsupervised, or take --method flow"
+        msg = "--method gan-flow needs --unsupervised; for parallel texts use --method flow"
         raise RecipeError(msg)
     useless: Iterable[str] = ()
     if args.method == "fcnn":
         useless = [name for name in FlowOptions.options() if name not in _OF_FCNN]
     elif args.method not in NETWORK_METHODS:
         useless = [*FlowOptions.options(), *FitFiles.options()]
-    refuse_flags(args, [name for name in useless if name != "seed"], "has no meaning with this method; leave it out")
+    refuse_flags(args, [name for name in useless if name != "seed"], "is not used by this method; leave it out")
     if args.method in NETWORK_METHODS:
         _flow_options(args).check_method(args.method)
 
 
 def _flow_options(args: argparse.Namespace) -> FlowOptions:
-    """The options that were given, and the method's own."""
-    own: dict[str, Any] = {"seed": args.seed}
+    """Combine the given options with the defaults of the method."""
+    defaults: dict[str, Any] = {"seed": args.seed}
     if args.method == "gan-flow":
         constrained = args.constraint != "none"
-        own |= {"learning_rate": 5e-5, "rounds": 3 if constrained else 1}
+        defaults |= {"learning_rate": 5e-5, "rounds": 3 if constrained else 1}
     if args.method == "fcnn":
-        own |= {"hidden": FCNN_HIDDEN}
-    given = given_options(args, FlowOptions)
-    return read_options(args, FlowOptions, {name: value for name, value in own.items() if name not in given})
+        defaults |= {"hidden": FCNN_HIDDEN}
+    options = given_options(args, FlowOptions)
+    return read_options(args, FlowOptions, {name: value for name, value in defaults.items() if name not in options})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -156,7 +156,7 @@ class FitTexts(OptionSet):
     unsupervised: tuple[str, ...] = option(
         (),
         Many(TextColumn(), least=2, most=2),
-        help="texts of two languages that need not be translations",
+        help="texts in two languages, not necessarily translations",
         metavar="SOURCE TARGET",
     )
 
@@ -165,35 +165,37 @@ class FitTexts(OptionSet):
 class FitSides(OptionSet):
     """Languages and models of the two sides."""
 
-    source_lang: str = option("", Text("a language"), help="source language, for the file's header", metavar="LANG")
-    target_lang: str = option("", Text("a language"), help="target language, for the file's header", metavar="LANG")
-    source_model: str | None = option(None, MODEL, help="model of the source", unset="--model")
-    target_model: str | None = option(None, MODEL, help="model of the target", unset="--model")
-    target_layer: int | None = option(None, Int(0), help="model layer of the target, if it is another one")
+    source_lang: str = option("", Text("a language"), help="source language, stored in the file", metavar="LANG")
+    target_lang: str = option("", Text("a language"), help="target language, stored in the file", metavar="LANG")
+    source_model: str | None = option(None, MODEL, help="source model", unset="--model")
+    target_model: str | None = option(None, MODEL, help="target model", unset="--model")
+    target_layer: int | None = option(None, Int(0), help="target model layer", unset="--layer")
 
 
 @dataclass(frozen=True, kw_only=True)
 class FitOptions(OptionSet):
-    """A fit to parallel texts."""
+    """How to fit to parallel texts."""
 
     method: str | None = option(
         None,
         Choice(*METHODS, *NETWORK_METHODS),
-        help="method; two are named in the order they are applied",
+        help="method; combined methods are applied in the order named",
         unset="clp",
     )
-    level: str = option("word", Choice("word", "sentence"), help="vectors that are mapped", needs="parallel")
+    level: str = option("word", Choice("word", "sentence"), help="vectors to map", needs="parallel")
     alignments: str | None = option(
-        None, InputFile(), help="links i-j of a word aligner", unset="nearest neighbours", needs="parallel"
+        None, InputFile(), help="word alignments (links i-j)", unset="nearest neighbours", needs="parallel"
     )
-    save_alignments: str | None = option(None, OutputFile(), help="write the links that were used", needs="parallel")
-    # Published: two thousand pairs of sentences, as the released matrices of XMoverScore (`.2k.`) say.
-    sentences: int = option(2000, Int(0), help="first pairs to use, 0 for all", needs="parallel")
+    save_alignments: str | None = option(
+        None, OutputFile(), help="write the alignments that were used", needs="parallel"
+    )
+    # Published: two thousand pairs of sentences, as in the released matrices of XMoverScore (`.2k.`).
+    sentences: int = option(2000, Int(0), help="number of pairs to use, 0 for all", needs="parallel")
     directions: int = option(1, Int(1), help="number of directions that UMD removes", needs="parallel")
     umd_sides: str = option(
         "both",
         Choice("both", "source"),
-        help="sides that UMD changes: as in the paper, or as in its code",
+        help="sides that UMD changes: both (paper) or source (released code)",
         needs="parallel",
     )
 
@@ -203,13 +205,13 @@ def _fit(args: argparse.Namespace) -> int:
     _check_method(args)
     if args.parallel:
         if args.method not in NETWORK_METHODS:
-            refuse_flags(args, ["seed"], "has no meaning with --parallel and a method without chance; leave it out")
+            refuse_flags(args, ["seed"], "is not used with --parallel by a deterministic method; leave it out")
         args.method = args.method or "clp"
         _check_fit(args)
     for model, language in zip(_models(args), (args.source_lang, args.target_lang), strict=True):
         warn_of_languages(model, filter(None, (language,)))
     if args.method in NETWORK_METHODS:
-        require("torch", "torch")  # said before texts are encoded, not after
+        require("torch", "torch")  # report a missing package before texts are encoded
     if args.unsupervised:
         return _fit_unsupervised(args)
     source, target = parallel_texts(args.parallel, most=args.sentences)
@@ -224,15 +226,15 @@ def _fit(args: argparse.Namespace) -> int:
 
 
 def _check_fit(args: argparse.Namespace) -> None:
-    """Refuse options that what is fitted has no use of."""
+    """Refuse options that the fit does not use."""
     if "umd" not in args.method:
         refuse_flags(args, ("directions", "umd_sides"), f"belongs to methods with umd, got --method {args.method}")
     if args.level == "sentence":
         if args.method in NETWORK_METHODS:
-            msg = f"--method {args.method} is fitted to words, got --level sentence; take another method"
+            msg = f"--method {args.method} does not support --level sentence; use another method"
             raise RecipeError(msg)
         of_words = ("source_model", "target_model", "alignments", "save_alignments", "layer", "target_layer")
-        refuse_flags(args, of_words, "is about words, got --level sentence; leave it out")
+        refuse_flags(args, of_words, "is not used with --level sentence; leave it out")
 
 
 def _fit_map(args: argparse.Namespace, source: list[str], target: list[str]) -> FittedMap:
@@ -254,10 +256,10 @@ def _alignment_inputs(
     options: RunOptions,
     advance: Callable[[int], None],
 ) -> AlignmentInputs:
-    own, other = _sides(args, options)
+    source_side, target_side = _sides(args, options)
     return AlignmentInputs(
-        *(own.encoder, source, target, own.layer),
-        other=None if other == own else other,
+        *(source_side.encoder, source, target, source_side.layer),
+        other=None if target_side == source_side else target_side,
         alignments=read_alignments(Path(args.alignments))[: len(source)] if args.alignments else None,
         alignments_name=file_label(args.alignments or ""),
         batch_tokens=options.batch_tokens,
@@ -282,7 +284,7 @@ def _fit_network(args: argparse.Namespace, source: list[str], target: list[str])
         inputs = _alignment_inputs(args, source, target, options, advance)
         words, what, origin = words_of_texts(inputs, origin=_origin(args, args.parallel))
     _save_links(args, words.links)
-    # Here, so that the other methods do without torch.
+    # Imported here, because the other methods do not need torch.
     from nlgauge.studies.alignment.flow_fit import fit_fcnn, fit_flow
 
     fit: Callable[..., Fitted[Any]] = fit_fcnn if args.method == "fcnn" else fit_flow
@@ -290,7 +292,7 @@ def _fit_network(args: argparse.Namespace, source: list[str], target: list[str])
 
 
 def _train(args: argparse.Namespace, fit: Callable[..., Fitted[Any]], what: str, origin: Origin) -> int:
-    """Train a network, and write the map with its curves."""
+    """Train a network, and write the mapping with its curves."""
     options = _flow_options(args)
     state = Path(args.state) if args.state else None
     with Progress(options.total_epochs, show=not args.quiet, what=f"fitting {args.method}", unit="epoch") as advance:
@@ -332,12 +334,12 @@ def _fit_unsupervised(args: argparse.Namespace) -> int:
 
 
 def _models(args: argparse.Namespace) -> tuple[str, str]:
-    """Of the source and of the target."""
+    """Names of the source and target models."""
     return args.source_model or args.model, args.target_model or args.model
 
 
 def _sides(args: argparse.Namespace, options: RunOptions) -> tuple[ModelLayer, ModelLayer]:
-    """Models and layers of the source and of the target; a model is loaded once."""
+    """Load models and layers of source and target; a shared model is loaded once."""
     models = _models(args)
     loaded = {model: load_encoder(model, **options.loading) for model in dict.fromkeys(models)}
     same = models[0] == models[1] and args.target_layer is None
@@ -349,14 +351,14 @@ def _sides(args: argparse.Namespace, options: RunOptions) -> tuple[ModelLayer, M
     return source, target
 
 
-_NETWORKS = "with --method flow, gan-flow (--unsupervised) or fcnn; needs nlgauge[torch]"
+_NETWORKS = "with --method flow, gan-flow or fcnn (need nlgauge[torch])"
 _SEARCH = {name: {"needs": "unsupervised"} for name in SearchOptions.options() if name != "seed"}
 
 FIT = Command(
     run=_fit,
     flags=(
         Flags(FitTexts, exclusive=True),
-        output_file("re-mapping, an .npz file"),
+        output_file("mapping (.npz)"),
         Flags(FitSides),
         Flags(FitOptions, "with --parallel"),
         Flags(SearchOptions, "with --unsupervised", change=_SEARCH),
@@ -364,5 +366,5 @@ FIT = Command(
         Flags(FitFiles, _NETWORKS),
         *MODEL_FLAGS,
     ),
-    help="fit a re-mapping to parallel texts (CLP, UMD), or to any texts",
+    help="fit a mapping (CLP, UMD and others) to parallel or other texts",
 )

@@ -39,35 +39,35 @@ from nlgauge.text.normalise import RULES, TREE_RULES, check_rules, normalise_sen
 
 @dataclass(frozen=True, kw_only=True)
 class IdfOptions(OptionSet):
-    """What is counted."""
+    """The corpus, and how its tokens are counted."""
 
     corpus: tuple[str, ...] = option(
         (),
         Many(TextColumn(), least=1),
-        help="text file, FILE.tsv:COLUMN, FILE.csv:COLUMN, FILE.jsonl:KEY, or -",
+        help="corpus, one document per line: FILE, FILE.tsv:COLUMN, .csv, .jsonl or -",
         positional=True,
         metavar="CORPUS",
     )
     long: str = option(
-        "truncate", Choice("truncate", "windows"), help="part of a document over the model's limit that counts"
+        "truncate", Choice("truncate", "windows"), help="how to count documents over the model's limit"
     )
     prefix_space: str = option(
         "auto",
         Choice("auto", "yes", "no"),
-        help="space before each document, for byte-level BPE tokenizers (auto: yes for RoBERTa and GPT-2)",
+        help="put a space before each document, for byte-level BPE tokenizers (auto: yes for RoBERTa and GPT-2)",
     )
 
 
 @dataclass(frozen=True, kw_only=True)
 class BaselineOptions(OptionSet):
-    """Random pairs that a baseline is computed with."""
+    """Random sentence pairs for a baseline."""
 
     corpus: tuple[str, ...] = option((), Many(TextColumn(), least=1), help="sentences, one per line", required=True)
     lang: str = option("en", Text("a language"), help="language of the corpus", metavar="LANG")
     pairs: int = option(10_000, Int(1), help="number of random pairs")
     seed: int = seed_option()
     note: str = option(
-        "", Text("a text", empty=True), help="description of the corpus, for the file's header", metavar="TEXT"
+        "", Text("a text", empty=True), help="description of the corpus, stored in the file", metavar="TEXT"
     )
 
 
@@ -103,7 +103,7 @@ def _build_baseline(args: argparse.Namespace) -> int:
     return report(args, f"{output}: baseline of {len(baseline.rows)} layers, {short_digest(baseline.digest)}")
 
 
-#: Options of the recipe that the values of the parts depend on.
+#: Options of the recipe that affect the values of the components.
 _OPTIONS = (
     *("model", "lang", "layer", "sentence", "lowercase", "max_tokens", "prefix_space"),
     *("src_lang", "transforms", "wmdo_matches"),
@@ -132,23 +132,23 @@ def _calibrate(args: argparse.Namespace) -> int:
 
 @dataclass(frozen=True, kw_only=True)
 class NormaliseOptions(OptionSet):
-    """Sentences, and rules that change them."""
+    """Sentences and normalisation rules."""
 
     file: str = option(
-        "", TextColumn(), help="parsed sentences (.conllu, .conllu.gz), or text", positional=True, required=True
+        "", TextColumn(), help="parsed sentences (.conllu, .conllu.gz) or text", positional=True, required=True
     )
     rules: tuple[str, ...] = option(
         (),
         Many(Text("a rule", known=lambda: RULES), least=1),
-        help=f"in the order they are applied: {', '.join(RULES)}; text has no tree, so it takes the last only",
+        help=f"rules in the order to apply them: {', '.join(RULES)} (the only one for unparsed text)",
         required=True,
         metavar="RULE",
     )
     lang: str = option(
-        "", Text("a language"), help="language of the texts; zh, ja and th have no blanks", metavar="LANG"
+        "", Text("a language"), help="language of the texts; zh, ja and th are joined without spaces", metavar="LANG"
     )
     input_format: str | None = option(
-        None, Choice("conllu", "text", "tsv", "csv", "jsonl"), help="format of the file", unset="by its suffix"
+        None, Choice("conllu", "text", "tsv", "csv", "jsonl"), help="format of the file", unset="by file extension"
     )
 
 
@@ -160,7 +160,7 @@ def _normalise(args: argparse.Namespace) -> int:
     if trees and form != "conllu":
         msg = (
             f"the rule {trees[0]!r} needs parsed sentences, but {file_label(args.file)} is text; parse it (UDPipe, "
-            "Stanza) and give the .conllu file, or say --input-format conllu"
+            "Stanza) and use the .conllu file, or add --input-format conllu"
         )
         raise RecipeError(msg)
     lines = Inputs().texts(parse_source(args.file, input_format="text" if form == "conllu" else form))
@@ -173,21 +173,21 @@ def _normalise(args: argparse.Namespace) -> int:
     return 0
 
 
-_MODEL_OF_IDF = {"model": {"help": "model whose tokenizer counts"}}
+_MODEL_OF_IDF = {"model": {"help": "model whose tokenizer is used"}}
 _MODEL_BY_LANGUAGE = {"model": {"default": None, "unset": "by language"}}
-_BASELINE_FILE = {"output": {"default": None, "help": "output file; - for stdout", "unset": "LANG.MODEL.tsv"}}
+_BASELINE_FILE = {"output": {"default": None, "help": "output file, or - for stdout", "unset": "LANG.MODEL.tsv"}}
 
 COMMANDS = {
     "build idf": Command(
         run=_build_idf,
         flags=(
             Flags(IdfOptions, only=["corpus"]),
-            output_file("idf file; - for stdout"),
+            output_file("idf file, or - for stdout"),
             Flags(TableModel, change=_MODEL_OF_IDF),
             Flags(IdfOptions, without=["corpus"]),
             *run_flags(cache=False),
         ),
-        description="Count the documents (one per line) in which each token of a model occurs.",
+        description="Count in how many documents each token of a model occurs.",
     ),
     "build baseline": Command(
         run=_build_baseline,
@@ -203,20 +203,20 @@ COMMANDS = {
         run=_calibrate,
         flags=(
             Flags(TextInputs, change={"hyps": {"kind": Many(TextColumn(), least=1)}}),
-            output_file("bounds, a JSON file"),
+            output_file("bounds (.json)"),
             Flags(
                 SentSim,
                 only=("combine", *_OPTIONS),
-                change={"combine": {"default": "all", "help": f"parts, of {', '.join(PARTS)}"}},
+                change={"combine": {"default": "all", "help": f"components: {', '.join(PARTS)}"}},
             ),
             *run_flags(texts=True),
         ),
-        description="Find the lowest and highest value of each part of SentSim over a corpus.",
+        description="Compute the lowest and highest value of each SentSim component over a corpus.",
     ),
     "normalise": Command(
         run=_normalise,
-        flags=(Flags(NormaliseOptions), Flags(OutputOptions, only=["output", "quiet"])),
-        description="Text out, one sentence per line. The rules of word order are our reading of a paper "
-        "whose authors did not release theirs; they follow the tree and know no exceptions of a language.",
+        flags=(Flags(NormaliseOptions), Flags(OutputOptions, only=["output", "quiet", "verbose"])),
+        description="Normalise sentences, one per line. The word-order rules reimplement a paper without released "
+        "code; they follow the parse tree and have no language-specific exceptions.",
     ),
 }

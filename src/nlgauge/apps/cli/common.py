@@ -11,6 +11,7 @@ import argparse
 import contextlib
 import errno
 import io
+import logging
 import os
 import re
 import sys
@@ -33,6 +34,7 @@ from nlgauge.core.scoring import Call, resolved_call
 from nlgauge.core.short_signature import format_signature
 from nlgauge.errors import FileFormatError, InputError, NlgaugeWarning, RecipeError
 from nlgauge.io.canvas import check_figure
+from nlgauge.io.progress import ProgressReport, log, log_seconds, reporting
 from nlgauge.io.storage import write_atomic
 from nlgauge.io.store.catalog import encoder_names
 from nlgauge.io.textfiles import Inputs, ParallelTexts, parse_source, read_parallel
@@ -42,7 +44,7 @@ class MetricText(Text):
     """A recipe or a signature."""
 
     def parse(self, text: str) -> str:
-        """A signature without the words that `nlgauge score` prints before it.
+        """Remove the label that `nlgauge score` prints before a signature.
 
         >>> MetricText().parse("signature of a.txt: bertscore|layer:4")
         'bertscore|layer:4'
@@ -57,7 +59,7 @@ MODEL = Text("the name of a model, a folder or a hub id", known=encoder_names)
 
 @dataclass(frozen=True, kw_only=True)
 class MetricOptions(OptionSet):
-    """Metrics, and options that most of them have; the help holds for all metrics."""
+    """Metrics, and options that most metrics have."""
 
     metric: tuple[str, ...] | None = option(
         ("bertscore",),
@@ -68,34 +70,39 @@ class MetricOptions(OptionSet):
         project=True,
     )
     model: str | None = option(
-        None, MODEL, help="minilm, mpnet, muse, a folder or a hub id", metavar="MODEL", project=True
+        None, MODEL, help="minilm, mpnet, muse, a folder or a Hugging Face id", metavar="MODEL", project=True
     )
     layer: str | None = option(None, Text("a layer"), help="model layer", unset="tuned per model", metavar="LAYER")
     idf: str | None = option(
-        None, InputFile("a rule or an idf file"), help="none, refs, both or an idf file (by metric)", metavar="IDF"
+        None,
+        InputFile("a rule or an idf file"),
+        help="none, refs, both or a file",
+        unset="by metric",
+        metavar="IDF",
     )
     lang: str | None = option(
-        None, Text("a language"), help="language; sets default model and BLEU's tokenizer", metavar="LANG"
+        None, Text("a language"), help="language; selects the model and BLEU's tokenizer", metavar="LANG"
     )
 
 
 @dataclass(frozen=True, kw_only=True)
 class TableModel(OptionSet):
-    """The model that a table is made for, which texts are scored with later."""
+    """The model that a resource is built for."""
 
     model: str = option("minilm", MODEL, help="model", project=True)
 
 
 @dataclass(frozen=True, kw_only=True)
 class OutputOptions(OptionSet):
-    """Where the result goes, and how."""
+    """Output format, files and messages."""
 
     format: str = option("text", Choice(*FORMATS), help="output format", flag="-f")
     output: str = option("-", OutputFile(), help="output file", unset="stdout", flag="-o")
-    width: int = option(4, Int(0, 17), help="number of decimals", flag="-w", hidden=True)
+    decimals: int = option(4, Int(0, 17), help="number of decimals", flag="-d", hidden=True)
     signature: str = option("short", Choice("short", "full"), help="signatures in tables: short or full", hidden=True)
     plot: str | None = option(None, FigureFile(), help="figure: .png, .svg or .pdf")
-    quiet: bool = option(False, Flag(), help="no progress bar and no warnings on stderr", flag="-q")
+    quiet: bool = option(False, Flag(), help="print no progress and no warnings", flag="-q")
+    verbose: bool = option(False, Flag(), help="print input files, models and time per stage", flag="-v")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,18 +112,20 @@ class TextInputs(OptionSet):
     hyps: tuple[str, ...] = option(
         (),
         Many(TextColumn()),
-        help="outputs, a segment per line: FILE, FILE.tsv:COLUMN, .csv, .jsonl, -, .gz",
+        help="outputs, one segment per line: [NAME=]FILE, FILE.tsv:COLUMN, .csv, .jsonl, .gz or - (stdin)",
         metavar="HYP",
         positional=True,
     )
-    refs: tuple[str, ...] = option(
-        (), Many(TextColumn()), help="references, one or several files", flag="-r", metavar="REF"
-    )
+    refs: tuple[str, ...] = option((), Many(TextColumn()), help="reference files", flag="-r", metavar="REF")
     source: str | None = option(
-        None, TextColumn(), help="source texts, for metrics that read them", flag="-s", metavar="SRC"
+        None, TextColumn(), help="source texts, for metrics that use them", flag="-s", metavar="SRC"
     )
     input_format: str | None = option(
-        None, Choice("text", "tsv", "csv", "jsonl"), help="format of all inputs", unset="by their suffix", hidden=True
+        None,
+        Choice("text", "tsv", "csv", "jsonl"),
+        help="format of all inputs",
+        unset="by file extension",
+        hidden=True,
     )
 
 
@@ -127,43 +136,43 @@ class DocumentOptions(OptionSet):
     document_ids: str | None = option(
         None,
         InputFile(),
-        help="document of each segment, one per line; documents are resampled, not segments",
+        help="document of each segment, one per line; resample documents instead of segments",
         hidden=True,
     )
-    documents: bool = option(False, Flag(), help="resample the documents that the data names", hidden=True)
+    documents: bool = option(False, Flag(), help="resample documents instead of segments", hidden=True)
     unit: Literal["segment", "document"] = option(
         "segment",
         Choice("segment", "document"),
-        help="score each line, or the joined lines of a document (--document-ids)",
+        help="what to score: lines, or documents joined from lines (--document-ids)",
         hidden=True,
     )
 
 
-#: Options of a run that every command which encodes texts has, those of the cache, and those about texts.
+#: How much a command prints on stderr.
+MESSAGES = Flags(OutputOptions, only=["quiet", "verbose"])
+
+#: Options of a run for every command that encodes texts, options of the cache, and options about texts.
 _RUN = ("engine", "precision", "threads", "device", "batch_tokens")
 _CACHE = ("cache", "cache_size")
 _TEXTS = ("long", "empty")
 
 
 def run_flags(*, cache: bool = True, texts: bool = False) -> tuple[Flags, ...]:
-    """How to compute; only engine, device (within 1e-5) and precision move a score. Not all need a cache.
-
-    With `texts`, also what to do with texts that cannot be scored as they are.
-    """
+    """Flags of a run; `texts` adds the treatment of long and empty texts."""
     run = Flags(RunOptions, "run", only=(*_RUN, *(_CACHE if cache else ())))
-    quiet = Flags(OutputOptions, "run", only=["quiet"])
-    return (run, quiet, Flags(RunOptions, "texts", only=_TEXTS)) if texts else (run, quiet)
+    messages = MESSAGES._replace(title="run")
+    return (run, messages, Flags(RunOptions, "texts", only=_TEXTS)) if texts else (run, messages)
 
 
 def run_options(args: argparse.Namespace) -> dict[str, Any]:
-    """The values of `run_flags` as keywords of a run."""
+    """Return the values of `run_flags` as keywords of a run."""
     return given_options(args, RunOptions) | {"progress": not args.quiet}
 
 
 def scoring_flags(
     default: str = "", *, project: bool = True, one: bool = False, metrics: tuple[str, ...] = ("bertscore",)
 ) -> tuple[Flags, ...]:
-    """Metrics, those that are scored by default, and how to compute them.
+    """Flags of metrics and of a run.
 
     `default` describes a default that the command sets later.
     """
@@ -173,26 +182,26 @@ def scoring_flags(
 
 
 def scoring_options(args: argparse.Namespace) -> dict[str, Any]:
-    """The values of `scoring_flags` as keywords of the library, but for the metrics."""
+    """Return the values of `scoring_flags`, without the metrics, as keywords of the library."""
     return {**metric_options(args), **run_options(args)}
 
 
 def metric_options(args: argparse.Namespace) -> dict[str, Any]:
-    """The options of metrics that the command sets, by flags or after a signature."""
+    """Return the metric options that are set by flags or after a signature."""
     flags = {name: value for name, value in given_options(args, MetricOptions).items() if name != "metric"}
     return flags | getattr(args, "signature_options", {})
 
 
 def output_flags(
-    width: int | None = 4, *, formats: Sequence[str] = FORMATS, plot: str = "", quiet: bool = False
+    decimals: int | None = 4, *, formats: Sequence[str] = FORMATS, plot: str = "", messages: bool = False
 ) -> Flags:
-    """Where the result goes, and how; `plot` is the help of a figure."""
-    left_out = {"width": width is None, "plot": not plot, "quiet": not quiet}
+    """Flags of the output; `plot` is the help of a figure."""
+    left_out = {"decimals": decimals is None, "plot": not plot, "quiet": not messages, "verbose": not messages}
     return Flags(
         OutputOptions,
         "output",
         without=[name for name, out in left_out.items() if out],
-        change={"format": {"kind": Choice(*formats)}, "width": {"default": width}, "plot": {"help": plot}},
+        change={"format": {"kind": Choice(*formats)}, "decimals": {"default": decimals}, "plot": {"help": plot}},
     )
 
 
@@ -207,29 +216,46 @@ def format_flag(*formats: str) -> Flags:
     return Flags(OutputOptions, only=["format"], change={"format": {"kind": Choice(*formats)}})
 
 
-QUIET = Flags(OutputOptions, only=["quiet"])
-
-
 def check_arguments(args: argparse.Namespace) -> None:
     """Refuse arguments that are invalid in every command, and replace texts by the values of declared options."""
     check_options(args)
     args.joined = getattr(args, "unit", "segment") == "document"
     if args.joined and args.document_ids is None:
-        msg = (
-            "--unit document joins the lines of a document, which --document-ids FILE names; "
-            "where each line or row is a document already, leave --unit out"
-        )
+        msg = "--unit document needs --document-ids FILE; if each line or row is already a document, leave out --unit"
         raise RecipeError(msg)
     if any("|" in text for text in getattr(args, "metric", None) or ()):
         # `-m SIGNATURE rescale=FILE`: a signature has the digest of a file, and the command gives its path.
         options = [text for text in args.metric if re.match(r"[a-z_]+=", text)]
         args.signature_options = dict(text.split("=", 1) for text in options)
         set_option(args, "metric", tuple(text for text in args.metric if text not in options))
+    if getattr(args, "quiet", False) and args.verbose:
+        msg = "--verbose does not go with --quiet; leave one out"
+        raise RecipeError(msg)
     check_outputs(args)
 
 
+@contextlib.contextmanager
+def showing_progress(args: argparse.Namespace) -> Iterator[None]:
+    """Show progress on stderr, and with `--verbose` also files, models and seconds per stage."""
+    with reporting(ProgressReport()):
+        if not getattr(args, "verbose", False):
+            yield
+            return
+        handler = logging.StreamHandler(sys.stderr)
+        handler.setFormatter(logging.Formatter("nlgauge: %(message)s"))
+        level = log.level
+        log.addHandler(handler)
+        log.setLevel(logging.INFO)
+        try:
+            with log_seconds("total"):
+                yield
+        finally:
+            log.removeHandler(handler)
+            log.setLevel(level)
+
+
 def check_metrics(args: argparse.Namespace, metrics: Sequence[str] | None = None, **run: Any) -> Call:
-    """The metrics that a command names, with options of a run; those that are files or are not known are refused."""
+    """Resolve the metrics of a command; unknown metrics and file names are refused."""
     metrics = metrics or args.metric
     for text in metrics:
         if metric_name(text).casefold() not in METRICS and os.path.exists(text):
@@ -245,17 +271,17 @@ def check_metrics(args: argparse.Namespace, metrics: Sequence[str] | None = None
         return call
     for recipe in base_metrics(recipes):
         if getattr(recipe, "src_lang", ""):
-            msg = f"src_lang is read by metrics that compare with the source (against=source), not by {recipe.name}"
+            msg = f"{recipe.name} uses src_lang only with against=source, which compares with the source"
             raise RecipeError(msg)
     names = ", ".join(dict.fromkeys(recipe.name for recipe in recipes))
     if getattr(args, "source", None) and args.refs:
-        msg = f"--source is not read: {names} {'compares' if len(recipes) == 1 else 'compare'} with references"
+        msg = f"--source is not used: {names} {'compares' if len(recipes) == 1 else 'compare'} with references"
         warnings.warn(msg, NlgaugeWarning, stacklevel=2)
     return call
 
 
 def in_flags(message: str, flags: Iterable[str]) -> str:
-    """A message of the library with flags in the place of Python's keywords, and without Python's quotes.
+    """Replace Python keywords in a message of the library by flags.
 
     >>> in_flags("remove the segment, or score it 0 (empty='zero')", ["empty"])
     'remove the segment, or score it 0 (--empty zero)'
@@ -263,7 +289,7 @@ def in_flags(message: str, flags: Iterable[str]) -> str:
     'score these pairs 0 (unknown=zero)'
     """
 
-    def any_of(names: Iterable[str]) -> str:  # names that stand alone: not inside a recipe, a signature or quotes
+    def any_of(names: Iterable[str]) -> str:  # whole names, not inside a recipe, a signature or quotes
         return rf"(?<![\w:,=\-'|])({'|'.join(sorted(names, key=len, reverse=True))})"
 
     def flag(match: re.Match[str]) -> str:
@@ -279,29 +305,29 @@ def in_flags(message: str, flags: Iterable[str]) -> str:
 
 
 def check_systems_first(args: argparse.Namespace) -> None:
-    """`--refs r.txt a.txt` takes the system for a reference."""
+    """Refuse `--refs r.txt a.txt`, which takes the system for a reference."""
     if args.hyps or len(getattr(args, "refs", ())) < 2:
         return
     *references, system = args.refs
-    took = " and ".join(map(repr, args.refs))
+    files = " and ".join(map(repr, args.refs))
     fix = f"nlgauge {args.command} {system} --refs {' '.join(references)}"
-    msg = f"--refs took {took}; put the systems first: {fix}"
+    msg = f"--refs took {files}; put the systems first: {fix}"
     raise RecipeError(msg)
 
 
 def read_texts(args: argparse.Namespace) -> ParallelTexts:
-    """Texts of the files of `TextInputs`."""
+    """Read the files of `TextInputs`."""
     return read_parallel(args.hyps, args.refs, getattr(args, "source", None), input_format=args.input_format)
 
 
 def read_columns(specs: Iterable[str]) -> list[list[str]]:
-    """Texts of files or columns, one list for each."""
+    """Read files or columns, one list of texts each."""
     inputs = Inputs()
     return [inputs.texts(parse_source(spec)) for spec in specs]
 
 
 def read_documented_texts(args: argparse.Namespace) -> tuple[ParallelTexts, tuple[str, ...] | None]:
-    """Texts, and the document of each segment where a file names them; joined lines are segments on their own."""
+    """Read texts and the document of each segment; joined documents count as segments."""
     documents, texts = read_documents(args), read_texts(args)
     if args.joined and documents is not None:
         return join_texts(texts, documents, args), None
@@ -317,7 +343,7 @@ def segment_names(systems: Iterable[str], args: argparse.Namespace) -> TextNames
 
 
 def join_texts(texts: ParallelTexts, documents: tuple[str, ...], args: argparse.Namespace) -> ParallelTexts:
-    """Documents from lines: hypotheses, references and sources alike."""
+    """Join the lines of each document in hypotheses, references and sources."""
     check_documents(documents, len(next(iter(texts.systems.values()))), args)
     try:
         document_rows(documents)
@@ -332,14 +358,14 @@ def join_texts(texts: ParallelTexts, documents: tuple[str, ...], args: argparse.
 
 
 def read_documents(args: argparse.Namespace) -> tuple[str, ...] | None:
-    """The document of each segment, where a file names them."""
+    """Read the document of each segment, if a file names them."""
     if args.document_ids is None:
         return None
     source = parse_source(args.document_ids)
     names = Inputs().texts(source)
     for number, name in enumerate(names, start=1):
         if not name.strip():
-            msg = f"{source.name}, segment {number}: a segment without a document; every line needs an id"
+            msg = f"{source.name}, segment {number}: empty document id; every line needs an id"
             raise FileFormatError(msg)
     return tuple(names)
 
@@ -365,7 +391,7 @@ _NOT_WRITTEN = frozenset(
 
 
 class ClosedOutput(io.TextIOBase):
-    """Stands for a standard output that the shell has closed (`>&-`)."""
+    """Replaces a standard output that the shell has closed (`>&-`)."""
 
     def write(self, _: str) -> int:
         raise OSError(errno.EBADF, "standard output is closed")
@@ -391,12 +417,12 @@ def check_outputs(args: argparse.Namespace) -> None:
             )
             raise InputError(msg)
         if path.lower().endswith(".gz"):
-            msg = f"cannot write {path!r}: results are not compressed; give a name without .gz"
+            msg = f"cannot write {path!r}: results are not compressed; use a name without .gz"
             raise InputError(msg)
         flag = entry.flag or flag_of(name)
-        known = taken.setdefault(os.path.realpath(path), flag)
-        if known != flag and not _is_device(path):
-            msg = f"{known} and {flag} both write {path!r}; give each a file of its own"
+        other = taken.setdefault(os.path.realpath(path), flag)
+        if other != flag and not _is_device(path):
+            msg = f"{other} and {flag} both write {path!r}; use two files"
             raise InputError(msg)
         for source in _input_paths(args) if os.path.isfile(path) else ():
             if os.path.exists(source) and os.path.samefile(path, source):
@@ -405,7 +431,7 @@ def check_outputs(args: argparse.Namespace) -> None:
 
 
 def _is_device(path: str) -> bool:
-    """Such as /dev/null, which takes everything."""
+    """Whether a path is a pipe or a device such as /dev/null."""
     return os.path.exists(path) and not os.path.isfile(path)
 
 
@@ -423,7 +449,7 @@ def _input_paths(args: argparse.Namespace) -> list[str]:
     paths: list[str] = []
     for spec in filter(None, texts):
         for text in (spec, spec.partition("=")[2]):  # LANG=FILE, option=FILE
-            with contextlib.suppress(InputError, ValueError):  # whoever reads it says what is wrong with it
+            with contextlib.suppress(InputError, ValueError):  # the reader reports the error
                 source = parse_source(text, input_format=form if form in {"tsv", "csv", "jsonl"} else None)
                 paths += [source.path] if source.path else []
     return paths
@@ -439,10 +465,10 @@ def _flat(value: object) -> Iterator[str]:
 
 
 def check_writable(path: str) -> None:
-    """Refuse a file that could not be written, by the name that the user gave."""
+    """Refuse a file that could not be written."""
     target = Path(path)
     if not target.name or target.is_dir():
-        msg = f"cannot write {path!r}: that is a folder; give a file's name"
+        msg = f"cannot write {path!r}: it is a folder; name a file"
         raise InputError(msg)
     if target.exists() and not target.is_file():
         return  # a pipe or a device
@@ -452,20 +478,20 @@ def check_writable(path: str) -> None:
         msg = f"cannot write {path!r}: the folder {str(target.parent)!r} {what}"
         raise InputError(msg)
     if not os.access(folder, os.W_OK | os.X_OK):
-        msg = f"cannot write {path!r}: the folder {str(target.parent)!r} is read-only for you"
+        msg = f"cannot write {path!r}: the folder {str(target.parent)!r} is read-only"
         raise InputError(msg)
 
 
 def check_has_name(path: str, what: str) -> None:
-    """Refuse `-` for what is no text."""
+    """Refuse `-` for binary output."""
     if path == "-":
-        msg = f"{what} is an .npz file, which does not go to standard output; give a file's name"
+        msg = f"{what} is a binary .npz file and cannot be written to standard output; name a file"
         raise InputError(msg)
 
 
 @contextlib.contextmanager
 def saving(path: str) -> Iterator[Path]:
-    """Where the library writes a file of that name; an error names it, and not a temporary one."""
+    """Name the output file, not a temporary one, in errors of the block that writes it."""
     try:
         yield Path(path)
     except OSError as error:
@@ -484,8 +510,8 @@ def write_output(path: str, text: str) -> None:
 
 
 def write_result(result: Result, args: argparse.Namespace) -> None:
-    """Write a result as the command asks for it, and its figure; a signature that is not in it goes to stderr."""
-    text = result.render(args.format, decimals=getattr(args, "width", None))
+    """Write a result and its figure; print the signature to stderr if the result does not contain it."""
+    text = result.render(args.format, decimals=getattr(args, "decimals", None))
     write_output(getattr(args, "output", "-"), text)
     signature = getattr(result, "signature", None)
     if signature and args.format == "text" and not getattr(args, "quiet", False):
@@ -496,14 +522,14 @@ def write_result(result: Result, args: argparse.Namespace) -> None:
 
 
 def write_figure(path: str | None, save: Callable[[Path], None]) -> None:
-    """Write a figure, where the command asks for one."""
+    """Write a figure if a path is given."""
     if path:
         with saving(path) as target:
             save(target)
 
 
 def report(args: argparse.Namespace, text: str) -> int:
-    """Say on stderr what was done, unless the command is quiet; the exit status is that of success."""
+    """Print a message to stderr unless the command is quiet; return exit status 0."""
     if not args.quiet:
         print(text, file=sys.stderr)
     return 0

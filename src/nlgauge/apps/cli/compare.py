@@ -6,7 +6,6 @@ Its inputs are texts to score, saved runs, and scores and verdicts of other tool
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -40,7 +39,7 @@ from nlgauge.errors import NlgaugeError, RecipeError
 from nlgauge.io.paper_table import PAPER_FORMATS
 from nlgauge.io.storage import bytes_digest, short_digest
 from nlgauge.io.tables import read_bytes
-from nlgauge.io.textfiles import ParallelTexts, printable, read_parallel
+from nlgauge.io.textfiles import ParallelTexts, read_parallel, split_name
 from nlgauge.studies.compare.comparison import CompareSettings
 from nlgauge.studies.compare.repeated_runs import Budgets, compare_run_tables, read_budgets
 from nlgauge.studies.compare.report import ComparisonReport, GateNotRun, NoDecision, gate
@@ -160,7 +159,7 @@ class _Files:
 
     @classmethod
     def of(cls, arguments: Sequence[str], *, runs: bool) -> _Files:
-        pairs = [_split_name(text) for text in arguments]
+        pairs = [(name or None, spec) for name, spec in map(split_name, arguments)]
         names = [name for name, _ in pairs]
         for name in names:
             if name is not None and names.count(name) > 1 and not runs:
@@ -196,14 +195,6 @@ class _Files:
     def runs_of(self, systems: Sequence[str]) -> dict[str, str]:
         """System of each run."""
         return {run: name for run, name in zip(systems, self.names, strict=True) if self.runs and name is not None}
-
-
-def _split_name(text: str) -> tuple[str | None, str]:
-    """Split `NAME=FILE`, unless a file has that whole name, or the sign is in a folder's name."""
-    name, equals, spec = text.partition("=")
-    if not equals or not name or os.sep in name or os.path.exists(text):
-        return None, text
-    return printable(name), spec
 
 
 def _read_scores(
@@ -383,7 +374,7 @@ def _run(args: argparse.Namespace) -> int:
 
 def _render(comparison: ComparisonReport, args: argparse.Namespace) -> str:
     """The result in the format and table that the command chooses."""
-    decimals = args.width if "width" in args.given else None
+    decimals = args.decimals if "decimals" in args.given else None
     if args.table == PAPER:
         return comparison.paper_table(percent=args.percent, decimals=decimals).write(args.format)
     form = args.format if args.table == "ranking" else args.table
@@ -526,13 +517,13 @@ COMMANDS = {
             Flags(CompareFiles, "output"),
         ),
         usage="[NAME=]HYP ... --refs REF ...",
-        description="Compare systems on the same segments: texts, saved runs (FILE.json) or scores of other tools.",
+        description="Compare systems from texts, saved runs (FILE.json) or scores of other tools.",
         examples=f"""\
-  nlgauge compare a.txt b.txt c.txt --refs reference.txt --metric bertscore bleu
+  nlgauge compare a.txt b.txt c.txt --refs reference.txt -m bertscore bleu
   nlgauge compare base.txt new.txt --refs reference.txt --gate --format markdown
   nlgauge compare a.txt b.txt --refs ref.txt -m bertscore chrf --table paper -f latex
-  nlgauge compare run1.json run2.json                   saved by nlgauge score -o
-  nlgauge compare a.txt b.txt --refs ref.txt --scores comet.tsv --lower-is-better ter
+  nlgauge compare run1.json run2.json           saved by nlgauge score -o
+  nlgauge compare a.txt b.txt --refs ref.txt --scores comet.tsv
 status: 0 success, 1 runtime error, 2 usage error, {GATE_FAILED} gate failed, {GATE_UNDECIDED} undecided
 """,
     )

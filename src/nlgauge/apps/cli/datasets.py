@@ -33,25 +33,28 @@ class DataOptions(OptionSet):
 
     data: str | None = option(None, DATA_NAME, help="data set, see 'nlgauge data list'")
     at: str | None = _data_option(
-        None, Folder("a file or a folder"), help="file or folder of the data", unset="$NLGAUGE_DATA", metavar="PATH"
+        None, Folder("a file or a folder"), help="data file or folder", unset="$NLGAUGE_DATA", metavar="PATH"
     )
     langpairs: tuple[str, ...] = _data_option(
         (), Many(Text("a language pair")), help="language pairs, such as cs-en", unset="all", metavar="PAIR"
     )
     set: tuple[str, ...] = _data_option(
-        (), Many(Text("KEY=VALUE"), again=True), help="options, see 'nlgauge data info NAME'", metavar="KEY=VALUE"
+        (),
+        Many(Text("KEY=VALUE"), again=True),
+        help="data set options, see 'nlgauge data info NAME'",
+        metavar="KEY=VALUE",
     )
     limit: int | None = _data_option(None, Int(1), help="first N rows of each language pair and system", unset="all")
 
 
 def data_flags(title: str = "data", *, required: bool = True, limit: bool = False) -> Flags:
-    """The flags that choose the data of a study."""
+    """Flags that choose the data of a study."""
     change = {"data": {"required": required}}
     return Flags(DataOptions, title, without=() if limit else ["limit"], change=change)
 
 
 def load_data(args: argparse.Namespace, **more: Any) -> JudgementTable:
-    """The table that the options name."""
+    """Load the data set that the options name."""
     card = find_data_card(args.data)
     options = dict(more) | card.parse_options(args.set)
     table = load(card.name, data_folder(args, card.name), langpairs=args.langpairs or None, **options)
@@ -59,23 +62,23 @@ def load_data(args: argparse.Namespace, **more: Any) -> JudgementTable:
 
 
 def data_folder(args: argparse.Namespace, name: str) -> str:
-    """The folder of a data set."""
+    """Find the folder of a data set."""
     folder: str | None = args.at or os.environ.get("NLGAUGE_DATA")
     if not folder:
-        msg = f"say where {name} lies: --at PATH, or the environment variable NLGAUGE_DATA"
+        msg = f"the path of data set {name!r} is not set: use --at PATH or NLGAUGE_DATA"
         raise RecipeError(msg)
     return folder
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Lookup(OptionSet):
-    """What is listed, described or checked."""
+    """The data set to describe or check."""
 
     name: str = option("", DATA_NAME, help="data set", positional=True, required=True)
     path: str = option(
         "",
         Folder("a file or a folder"),
-        help="folder or file of a data set; or its name, looked up in the folder $NLGAUGE_DATA",
+        help="folder or file of a data set, or its name to find it in $NLGAUGE_DATA",
         positional=True,
         required=True,
         metavar="PATH",
@@ -91,11 +94,11 @@ def _check(args: argparse.Namespace) -> int:
     if not os.path.exists(path) and path in DATA_CARDS:
         names, path = [path], os.environ.get("NLGAUGE_DATA", "")
         if not path:
-            msg = f"{args.path!r} is a data set's name; say where it lies: nlgauge data check PATH --name {args.path}"
+            msg = f"NLGAUGE_DATA is not set; to check {names[0]!r}, use: nlgauge data check PATH --name {names[0]}"
             raise RecipeError(msg)
     names = names or list(recognise(path))
     if not names:
-        msg = f"{path!r} looks like no known data set; name it with --name, one of {', '.join(DATA_CARDS)}"
+        msg = f"no known data set found in {path!r}; name it with --name NAME, see 'nlgauge data list'"
         raise InputError(msg)
     result = DataChecks(tuple(check(name, path) for name in names))
     write_result(result, args)
@@ -103,19 +106,19 @@ def _check(args: argparse.Namespace) -> int:
 
 
 def with_documents(table: JudgementTable, args: argparse.Namespace) -> JudgementTable:
-    """The data with the documents of `--document-ids`, a line for each of its rows."""
+    """Add the documents of `--document-ids`, one line per row, to the data."""
     documents = read_documents(args)
     if documents is None:
         return table
     if args.documents:
-        msg = "--documents takes those of the data, --document-ids those of a file; give one of the two"
+        msg = "--documents does not go with --document-ids; leave one out"
         raise RecipeError(msg)
     check_documents(documents, len(table), args, what=f"rows of {table.name}")
     return replace(table, document=documents)
 
 
 _TABLES = format_flag("text", "json", "markdown")
-_NAMED = {"positional": False, "required": False, "help": "data set to check for", "unset": "recognised by its files"}
+_NAMED = {"positional": False, "required": False, "help": "data set to check for", "unset": "detected from the files"}
 
 COMMANDS = {
     "data list": Command(run=_list, flags=(_TABLES,), help="list the known data sets"),
@@ -127,6 +130,6 @@ COMMANDS = {
     "data check": Command(
         run=_check,
         flags=(Flags(_Lookup, change={"name": _NAMED}), _TABLES),
-        help="check whether the files are complete; exit status 1 if not",
+        help="check that the files are complete; exit status 1 if not",
     ),
 }

@@ -58,40 +58,42 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class PairOptions(OptionSet):
-    """A pair of texts, and what is shown of it."""
+    """A pair of texts, and how its explanation is shown."""
 
     hyp_text: str = option("", Text("a text", empty=True), help="hypothesis", required=True, metavar="TEXT")
     ref_text: tuple[str, ...] = option(
-        (), Many(Text("a text", empty=True)), help="reference; the best of several is shown", metavar="TEXT"
+        (), Many(Text("a text", empty=True)), help="references; the best one is explained", metavar="TEXT"
     )
     source_text: str | None = option(
         None, Text("a text", empty=True), help="source text, for metrics that compare with it", metavar="TEXT"
     )
-    side_by_side: bool = option(
-        False, Flag(), help="both kinds of alignment: transport (soft) and greedy matches (hard)"
-    )
-    plot_kind: str = option("flow", Choice("flow", "heat-map"), help="kind of figure", needs="plot")
+    side_by_side: bool = option(False, Flag(), help="show both alignments: transport (soft) and greedy (hard)")
+    plot_kind: str = option("flow", Choice("flow", "heat-map"), help="figure type", needs="plot")
 
 
 @dataclass(frozen=True, kw_only=True)
 class ErrorOptions(OptionSet):
     """Marked errors, and error scores of words."""
 
-    gold: str | None = option(None, InputFile(), help="instead of a data set: 0 or 1 per word, a text per line")
-    scores: str | None = option(None, InputFile(), help="a number per word, a text per line; also FILE.jsonl:KEY")
-    lower_is_error: bool = option(False, Flag(), help="scores measure quality, as those of SHAP do", needs="scores")
+    gold: str | None = option(
+        None, InputFile(), help="marked errors instead of a data set: 0 or 1 per word, one text per line"
+    )
+    scores: str | None = option(
+        None, InputFile(), help="error scores: a number per word, one text per line; also FILE.jsonl:KEY"
+    )
+    lower_is_error: bool = option(False, Flag(), help="lower scores mark errors, as SHAP values do", needs="scores")
     method: str = option("match", Choice(*ERROR_METHODS), help="method that computes error scores")
 
 
 def _word_flags(*without: str, words: str = "words") -> Flags:
-    """How words are made and left out."""
-    side = {"kind": Choice("hypothesis", "reference", "source"), "help": "whose words are left out, or evaluated"}
+    """Flags for splitting texts into words and leaving words out."""
+    side = {"kind": Choice("hypothesis", "reference", "source"), "help": "text whose words are left out or evaluated"}
     return Flags(ExplainOptions, without=without, change={"words": {"default": words}, "side": side})
 
 
 def _word_options(args: argparse.Namespace) -> dict[str, Any]:
-    """The options of `_word_flags` that were given, as keywords; the library has the other defaults."""
-    # For the library both are the text that a hypothesis is compared with.
+    """Return the values of `_word_flags` as keywords."""
+    # The library calls the text that a hypothesis is compared with "reference" in both cases.
     side = "hypothesis" if args.side == "hypothesis" else "reference"
     return given_options(args, ExplainOptions) | {"words": args.words, "side": side}
 
@@ -100,7 +102,7 @@ def _word_options(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def _check_pair(args: argparse.Namespace, recipe: Metric) -> None:
-    """Refuse texts that the metric does not read, and flags of a figure without one."""
+    """Refuse texts that the metric does not use."""
     if not args.ref_text and args.source_text is None:
         msg = "nlgauge explain pair needs a text to compare with: --ref-text TEXT or --source-text TEXT"
         raise RecipeError(msg)
@@ -111,25 +113,25 @@ def _check_pair(args: argparse.Namespace, recipe: Metric) -> None:
             alone = "give it alone with" if args.ref_text else "use"
             fix += f", or {alone} -m {recipe.name}:against=source"
         reads = "reads the hypothesis alone" if looks_alone([recipe]) else "compares with references"
-        msg = f"--source-text is not read: {recipe.name} {reads}; {fix}"
+        msg = f"--source-text is not used: {recipe.name} {reads}; {fix}"
         raise RecipeError(msg)
     if args.ref_text and with_source:
         msg = (
-            f"--ref-text is not read: {recipe.name} compares with the source; leave it out, or use "
+            f"--ref-text is not used: {recipe.name} compares with the source; leave it out, or use "
             f"-m {recipe.name}:against=refs"
         )
         raise RecipeError(msg)
     other = "reference" if with_source else "source"
     if args.side == other:
         own = "source" if with_source else "reference"
-        msg = f"--side {other} has no words here: {recipe.name} compares with the {own}; --side {own}"
+        msg = f"--side {other} is not possible: {recipe.name} compares with the {own}; use --side {own}"
         raise RecipeError(msg)
 
 
 def _check_left_out(args: argparse.Namespace, explanation: Explanation) -> None:
-    """Refuse flags on words that are left out where none were, which is known once the pair is explained.
+    """Refuse flags about left-out words if the explanation left none out.
 
-    Shapley values come by themselves where the score is no sum over words.
+    Shapley values are the default if the score is not a sum over words.
     """
     if not (explanation.hypothesis.words and explanation.reference.words):
         return
@@ -141,7 +143,7 @@ def _check_left_out(args: argparse.Namespace, explanation: Explanation) -> None:
 
 
 def wants_colour(stream: TextIO) -> bool:
-    """Whether colours belong on a stream: it is a terminal, and nobody asked for none (no-color.org)."""
+    """Whether a stream shows colours: a terminal without NO_COLOR (no-color.org)."""
     return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
@@ -162,7 +164,7 @@ def _pair(args: argparse.Namespace) -> int:
     )
     _check_left_out(args, explanation)
     colour = args.output == "-" and wants_colour(sys.stdout)
-    write_output(args.output, explanation.render(args.format, decimals=args.width, colour=colour))
+    write_output(args.output, explanation.render(args.format, decimals=args.decimals, colour=colour))
     write_figure(args.plot, lambda path: save_figure(explanation.figure(kind=args.plot_kind), path))
     return report(args, f"signature: {format_signature(explanation.signature)}") if args.format == "text" else 0
 
@@ -171,24 +173,24 @@ def _pair(args: argparse.Namespace) -> int:
 
 
 def change_corpus(command: Command) -> Command:
-    """The command with data sets next to files."""
+    """Add data sets to the command."""
     return command.varied(
         data_flags(required=False, limit=True),
-        change={"width": {"default": 3}},
+        change={"decimals": {"default": 3}},
         run=partial(run_operation, operation=operations()["explain-corpus"], read=_read_corpus),
         usage="(HYP --refs REF ... | --data NAME)",
-        description="What words contribute to a metric's score, added up over all texts: by part of speech, and by\n"
-        "whether the other text has the same word, another form of it, or neither.",
+        description="Sum up how much words contribute to a metric's score over all texts: by part of\n"
+        "speech, and by whether the other text has the same word, another form of it, or\nneither.",
         examples="""\
-  nlgauge explain corpus out.txt --refs ref.txt --metric bertscore
-  nlgauge explain corpus --data wmt17-testset --langpairs cs-en --metric moverscore --format tsv
+  nlgauge explain corpus out.txt --refs ref.txt -m bertscore
+  nlgauge explain corpus --data wmt17-testset --langpairs cs-en -m moverscore
 """,
     )
 
 
 def _read_corpus(args: argparse.Namespace) -> Mapping[str, Any]:
     if bool(args.hyps) == (args.data is not None):
-        msg = "nlgauge explain corpus needs texts: HYP with --refs REF or --source SRC, or --data NAME, not both"
+        msg = "nlgauge explain corpus needs either HYP with --refs REF or --source SRC, or --data NAME"
         raise RecipeError(msg)
     if args.data is None:
         return read_segments(args)
@@ -202,7 +204,7 @@ def _read_corpus(args: argparse.Namespace) -> Mapping[str, Any]:
 
 
 def _check_evaluate(args: argparse.Namespace) -> None:
-    """Refuse flags that do not go with scores of a file, or with the method."""
+    """Refuse flags that do not go with a score file or the method."""
     if args.gold is not None:
         refuse_flags(args, ["side"], "belongs to --data NAME; with --gold FILE leave it out")
     if args.scores is not None:
@@ -218,22 +220,22 @@ def _check_evaluate(args: argparse.Namespace) -> None:
 
 
 def _check_source_side(args: argparse.Namespace, recipes: Sequence[Metric]) -> None:
-    """Refuse to evaluate words of the source by metrics that do not read it."""
+    """Refuse to evaluate source words by metrics that do not use the source."""
     names = [recipe.name for recipe in recipes if getattr(recipe, "against", "refs") != "source"]
     if names and args.side != "hypothesis":
-        msg = f"--side {args.side} is of the source, which {names[0]} does not read; use -m {names[0]}:against=source"
+        msg = f"{names[0]} does not use the source (--side {args.side}); use -m {names[0]}:against=source"
         raise RecipeError(msg)
 
 
 def _evaluate(args: argparse.Namespace) -> ErrorAgreements:
     if (args.gold is None) == (args.data is None):
-        msg = "nlgauge explain evaluate needs marked errors: --gold FILE, or --data NAME, not both"
+        msg = "nlgauge explain evaluate needs either --gold FILE or --data NAME"
         raise RecipeError(msg)
     _check_evaluate(args)
     if args.gold is None:
         return ErrorAgreements(tuple(_errors_of_data(args)))
     if args.scores is None:
-        msg = "--gold FILE has words without texts, so it needs --scores FILE"
+        msg = "--gold FILE needs --scores FILE"
         raise RecipeError(msg)
     gold = read_word_tags(args.gold)
     scores = read_word_scores(args.scores, lower_is_error=args.lower_is_error)
@@ -243,7 +245,7 @@ def _evaluate(args: argparse.Namespace) -> ErrorAgreements:
 def _errors_of_data(args: argparse.Namespace) -> Iterator[ErrorAgreement]:
     table = load_data(args)
     if args.scores is not None and len(table.langpairs) != 1:
-        msg = f"--scores belong to one language pair, and {table.name} has {', '.join(table.langpairs)}; --langpairs"
+        msg = f"--scores needs one language pair, but {table.name} has {', '.join(table.langpairs)}; use --langpairs"
         raise RecipeError(msg)
     metrics = args.metric or ["bertscore"]
     if args.scores is None:
@@ -264,7 +266,7 @@ def _errors_of_data(args: argparse.Namespace) -> Iterator[ErrorAgreement]:
 # explain factors
 
 
-#: Flags of what factors are made with, and which factors read them.
+#: Flags for computing factors, and the factors that use them.
 _MAKING = {
     "parser": ("SYN", "MOR"),
     "source_parser": ("SYN", "MOR"),
@@ -276,22 +278,18 @@ _MAKING = {
 
 @dataclass(frozen=True, kw_only=True)
 class FactorInputs(OptionSet):
-    """Scores to explain, of a data set or in a table."""
+    """Scores to explain, from a data set or a table."""
 
     criterion: str | None = option(
-        None, Text("a criterion"), help="human rating that is SEM", unset="set by the data set", needs="data"
+        None, Text("a criterion"), help="human rating used as factor SEM", unset="set by the data set", needs="data"
     )
-    released: tuple[str, ...] = option(
-        (), Many(Text("a metric")), help="scores that came with the data, too", needs="data"
-    )
+    released: tuple[str, ...] = option((), Many(Text("a metric")), help="scores released with the data", needs="data")
     table: str | None = option(
-        None, InputFile(), help="instead of a data set: .tsv, .csv or .jsonl with scores and factors"
+        None, InputFile(), help="table instead of a data set: .tsv, .csv or .jsonl with scores and factors"
     )
-    metric_column: tuple[str, ...] = option(
-        (), Many(Text("a column")), help="columns that are metrics", needs="table"
-    )
+    metric_column: tuple[str, ...] = option((), Many(Text("a column")), help="metric columns", needs="table")
     lower_is_better: tuple[str, ...] = option(
-        (), Many(Text("a column")), help="metrics that are distances", needs="table"
+        (), Many(Text("a column")), help="metrics for which lower is better", needs="table"
     )
     factor: tuple[str, ...] = option(
         (),
@@ -302,7 +300,7 @@ class FactorInputs(OptionSet):
     vector_seed: int | None = option(
         None,
         Int(0),
-        help="seed of the training of word vectors",
+        help="random seed for training word vectors",
         unset=str(FactorOptions().seed),
         needs="data",
         hidden=True,
@@ -312,7 +310,7 @@ class FactorInputs(OptionSet):
 
 def _factors(args: argparse.Namespace) -> int:
     if (args.table is None) == (args.data is None):
-        msg = "nlgauge explain factors needs pairs to look at: --data NAME, or --table FILE, not both"
+        msg = "nlgauge explain factors needs either --data NAME or --table FILE"
         raise RecipeError(msg)
     intervals = read_options(args, Intervals)
     study = _factors_of_table(args, intervals) if args.table else _factors_of_data(args, intervals)
@@ -328,7 +326,7 @@ def _factors_of_table(args: argparse.Namespace, intervals: Intervals) -> FactorS
         args, MetricOptions.options(), "belongs to metrics that are computed; with --table FILE leave it out"
     )
     if not args.metric_column or not args.factor:
-        msg = "--table FILE needs the names of its columns: --metric-column NAME ... and --factor NAME ..."
+        msg = "--table FILE needs --metric-column NAME ... and --factor NAME ..."
         raise RecipeError(msg)
     return explain_columns(
         args.table, args.metric_column, args.factor, lower_is_better=args.lower_is_better, intervals=intervals
@@ -359,13 +357,13 @@ def _factors_of_data(args: argparse.Namespace, intervals: Intervals) -> FactorSt
     )
 
 
-def _check_factors_read(factors: Sequence[str], given: Iterable[str]) -> None:
-    """Refuse a flag that no factor of the call reads."""
+def _check_factors_read(factors: Sequence[str], flags: Iterable[str]) -> None:
+    """Refuse a flag that no factor of the call uses."""
     wanted = {name.upper() for name in factors}
-    for name in given:
+    for name in flags:
         if not wanted & set(_MAKING[name]):
             readers = " and ".join(_MAKING[name])
-            msg = f"{flag_of(name)} is read by {readers}, which --factor does not name; leave it out"
+            msg = f"{flag_of(name)} is only used by factor {readers}, which --factor does not name; leave it out"
             raise RecipeError(msg)
 
 
@@ -380,12 +378,13 @@ COMMANDS = {
             Flags(PairOptions, "output", only=["plot_kind"]),
         ),
         help="explain the score of one pair",
-        usage="--hyp-text TEXT (--ref-text TEXT ... | --source-text TEXT)",
-        description="What matched what in one pair of texts, and what each word contributes to the score.",
+        usage="--hyp-text TEXT --ref-text TEXT ...",
+        description="Show which words of a pair match, and how much each word contributes to the score.",
         examples="""\
-  nlgauge explain pair --hyp-text "A cat sat." --ref-text "The cat was sitting." --metric moverscore --side-by-side
-  nlgauge explain pair --hyp-text "Eine Katze." --source-text "A cat." --metric bertscore:against=source
-  nlgauge explain pair --hyp-text "A cat sat." --ref-text "A dog ran." --plot pair.png
+  nlgauge explain pair --hyp-text "A cat sat." --ref-text "The cat sits."
+  nlgauge explain pair --hyp-text "Eine Katze." --source-text "A cat." \\
+      --metric bertscore:against=source
+  nlgauge explain pair --hyp-text "A cat sat." --ref-text "A dog." --plot pair.png
 """,
     ),
     "explain evaluate": Command(
@@ -399,12 +398,13 @@ COMMANDS = {
             output_flags(3),
         ),
         help="compare error scores of words with marked errors",
-        usage="(--gold FILE | --data NAME) [--scores FILE | --metric METRIC]",
-        description="AUC, average precision and recall at top-K of word-level error scores, by the protocol of the\n"
-        "Eval4NLP 2021 shared task. Scores come from a file, or from the explanations of a metric.",
+        usage="(--gold FILE | --data NAME)",
+        description="Compute AUC, average precision and recall at top-K of word-level error scores, as in the "
+        "Eval4NLP 2021 shared task. Scores come from a file or from the explanations of a metric.",
         examples="""\
-  nlgauge explain evaluate --gold dev.tgt-tags --scores explanations.jsonl:shap --lower-is-error
-  nlgauge explain evaluate --data eval4nlp --langpairs ru-de --metric bertscore:model=muse,against=source
+  nlgauge explain evaluate --gold dev.tgt-tags --scores shap.txt --lower-is-error
+  nlgauge explain evaluate --data eval4nlp --langpairs ru-de \\
+      --metric bertscore:model=muse,against=source
 """,
     ),
     "explain factors": Command(
@@ -416,18 +416,18 @@ COMMANDS = {
             Flags(FactorOptions, "factors", without=["seed"], change={name: {"needs": "data"} for name in _MAKING}),
             *scoring_flags("bertscore"),
             Flags(Intervals, "intervals"),
-            output_flags(3, plot="coefficients with intervals: .png, .svg or .pdf"),
+            output_flags(3, plot="figure of coefficients with intervals: .png, .svg or .pdf"),
             Flags(FactorInputs, "output", only=["plot_fit"]),
         ),
-        help="measure how much of a metric is meaning, syntax, shared words or word forms",
-        usage="(--data NAME | --table FILE --metric-column NAME ...)",
-        description="A linear surrogate of each metric: coefficients of linguistic factors of each pair, with\n"
-        "intervals, and how much of the metric the factors explain together.",
+        help="measure the share of meaning, syntax, shared words and word forms",
+        usage="(--data NAME | --table FILE)",
+        description="Fit a linear surrogate to each metric: coefficients of linguistic factors with confidence "
+        "intervals, and the share of the metric's variance that the factors explain.",
         examples="""\
-  nlgauge explain factors --data wmt17-testset --metric bertscore moverscore --factor SEM LEX
-  nlgauge explain factors --data sts --metric bertscore --model mpnet --lexicon pairs.tsv --plot factors.png
-  nlgauge explain factors --data factors-wmt --released bertscore bleurt --factor SEM syn lex mor
-  nlgauge explain factors --table scored.tsv --metric-column comet --factor adequacy length
+  nlgauge explain factors --data wmt17-testset -m bertscore --factor SEM LEX
+  nlgauge explain factors --data sts --lexicon pairs.tsv --plot factors.png
+  nlgauge explain factors --data factors-wmt --released bertscore --factor SEM
+  nlgauge explain factors --table s.tsv --metric-column comet --factor length
 """,
     ),
 }

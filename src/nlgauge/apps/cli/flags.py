@@ -1,4 +1,4 @@
-"""The parser that all commands share, and commands with their flags, made from declared options.
+"""The shared parser, and commands with flags that are built from declared options.
 
     COMMANDS = {
         "study tune-layer": Command(
@@ -9,7 +9,7 @@
     }
 
 `run` takes the parsed arguments and returns a `Result`, which is written as the command asks for it, or an exit
-status. After parsing, `args.given` holds the values that the command sets, and every option without one has its
+status. After parsing, `args.given` holds the values that are set on the command line; all other options have their
 default in `args`. `check_options` parses and checks the values by the options themselves: a message is the same on
 the command line, in Python and in a request. No flag can be abbreviated, usage errors are short, and a flag that few
 need is hidden from `--help` and shown by `--help-all`.
@@ -20,13 +20,14 @@ from __future__ import annotations
 import argparse
 import shutil
 import sys
+import textwrap
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeVar
 
 from nlgauge.core.kinds import Flag, Many
-from nlgauge.core.options import Option, OptionSet, did_you_mean
-from nlgauge.errors import RecipeError
+from nlgauge.core.options import Option, OptionSet
+from nlgauge.errors import RecipeError, did_you_mean
 
 if TYPE_CHECKING:
     from nlgauge.core.result import Result
@@ -36,9 +37,12 @@ Options = TypeVar("Options", bound=OptionSet)
 #: Widest line of help; wider ones are hard to read.
 _WIDEST = 100
 
+#: Longest line of a description, which does not adapt to the terminal.
+_LINE = 79
+
 
 class _Formatter(argparse.RawDescriptionHelpFormatter):
-    """Examples as they are written, and flags and their help side by side."""
+    """Keeps examples as written, and puts flags and their help on one line."""
 
     def __init__(self, prog: str) -> None:
         width = min(shutil.get_terminal_size().columns, _WIDEST) - 2
@@ -50,7 +54,7 @@ class _Formatter(argparse.RawDescriptionHelpFormatter):
         return super()._format_args(action, default_metavar)
 
     def _format_action_invocation(self, action: argparse.Action) -> str:
-        """`-r, --refs REF ...`, the value named once."""
+        """Format `-r, --refs REF ...`, with the value named once."""
         if not action.option_strings or action.nargs == 0:
             return super()._format_action_invocation(action)
         values = self._format_args(action, self._get_default_metavar_for_optional(action))
@@ -58,7 +62,7 @@ class _Formatter(argparse.RawDescriptionHelpFormatter):
 
 
 class CommandParser(argparse.ArgumentParser):
-    """A command or sub-command; its sub-commands are of this class too."""
+    """The parser of a command or sub-command."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         options.setdefault("allow_abbrev", False)
@@ -66,7 +70,7 @@ class CommandParser(argparse.ArgumentParser):
         super().__init__(*args, **options)
 
     def short_usage(self) -> str:
-        """One line: what must be there."""
+        """Format one line with the required arguments."""
         if self.usage:
             return self.usage
         words = [self.prog]
@@ -87,7 +91,7 @@ class CommandParser(argparse.ArgumentParser):
         return f"usage: {self.short_usage()}\n"
 
     def format_help(self, *, full: bool = False) -> str:
-        """The help; with `full`, also flags that few need. No other command needs the help of flags."""
+        """Format the help; `full` includes advanced flags. Texts are built only here, to save time."""
         self.usage = self.short_usage().replace("%", "%%")
         for action in self._actions:
             if (entry := getattr(action, "option", None)) is not None:
@@ -103,9 +107,9 @@ class CommandParser(argparse.ArgumentParser):
     def parse_known_args(  # type: ignore[override]  # one of the overloads is enough here
         self, args: Sequence[str] | None = None, namespace: Any = None
     ) -> tuple[Any, list[str]]:
-        """As argparse has it, but a sub-command complains of unknown flags itself, with its own usage.
+        """Parse, but report unknown flags with the usage of the sub-command.
 
-        Without any words, a command that has sub-commands lists them.
+        Without arguments, a command that has sub-commands lists them.
         """
         if not args and args is not None and self._subparsers is not None:
             self.print_help()
@@ -119,10 +123,10 @@ class CommandParser(argparse.ArgumentParser):
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if isinstance(action, argparse._SubParsersAction) and value not in action.choices:
-            known = _spellings(action)
-            hint = did_you_mean(value, known)
-            for name in known:
-                hint = hint.replace(f"'{name}'", f"'{self.prog} {known[name]}'")
+            spellings = _spellings(action)
+            hint = did_you_mean(value, spellings)
+            for name, spelling in spellings.items():
+                hint = hint.replace(f"'{name}'", f"'{self.prog} {spelling}'")
             hint = hint or f"; see '{self.prog} --help'"
             raise argparse.ArgumentError(None, f"unknown command {value!r}{hint}")
         super()._check_value(action, value)
@@ -139,13 +143,13 @@ class CommandParser(argparse.ArgumentParser):
         return f"; files come first, right after '{self.prog}'" if takes_files else ""
 
     def _print_message(self, message: str, file: Any = None) -> None:
-        # argparse ignores an error here, and a help that could not be written would end with status 0.
+        # argparse ignores errors here, so that help that could not be written would exit with status 0.
         if message:
             (file or sys.stderr).write(message)
 
 
 def _spellings(commands: argparse.Action) -> dict[str, str]:
-    """How to call a command or sub-command, by its name."""
+    """The full spelling of each command or sub-command, by its name."""
     parsers: dict[str, argparse.ArgumentParser] = dict(commands.choices or {})
     deeper = {
         name: f"{first} {name}"
@@ -158,7 +162,7 @@ def _spellings(commands: argparse.Action) -> dict[str, str]:
 
 
 def _metric_option_hint(name: str, extra: Sequence[str], metrics: Sequence[str]) -> str:
-    """How an option of a metric is written, where a flag has its name; a metric of the command is the example."""
+    """Explain how to write a metric option that was given as a flag."""
     from nlgauge.core.registry import METRICS, metric_name  # not needed by a correct command
 
     option = name.replace("-", "_")
@@ -172,7 +176,7 @@ def _metric_option_hint(name: str, extra: Sequence[str], metrics: Sequence[str])
 
 
 def _note_options(args: argparse.Namespace, actions: Iterable[Any]) -> None:
-    """Note in the parsed arguments which options the command has and which values it sets; fill in the defaults."""
+    """Add `actions`, `declared` and `given` to the parsed arguments, and fill in the defaults."""
     declared = {action.dest: action for action in actions if hasattr(action, "option")}
     if not declared:
         return
@@ -180,7 +184,7 @@ def _note_options(args: argparse.Namespace, actions: Iterable[Any]) -> None:
     for name, action in declared.items():
         args.declared[name] = action.option
         value = getattr(args, name)
-        # argparse has an empty list for positional arguments that are not there.
+        # argparse uses an empty list for missing positional arguments.
         if value is None or (value == [] and not action.option_strings):
             setattr(args, name, action.option.default)
         else:
@@ -194,12 +198,12 @@ class _HelpAll(argparse.Action):
 
 
 def is_shown(action: argparse.Action) -> bool:
-    """Whether `--help-all` shows a flag."""
-    return action.help is not argparse.SUPPRESS or hasattr(action, "option")
+    """Whether `--help-all` shows a flag, or help mentions it."""
+    return action.help is not argparse.SUPPRESS or hasattr(action, "option") or isinstance(action, _HelpAll)
 
 
 def protect_stdin_columns(argv: Sequence[str]) -> list[str]:
-    """Let `-:COLUMN` through argparse, which would take it for an option; `_unprotected` undoes it."""
+    """Let `-:COLUMN` pass argparse, which would take it for an option; `_unprotect` undoes this."""
     return [f"\0{text}" if text.startswith("-:") else text for text in argv]
 
 
@@ -218,17 +222,17 @@ class Flags(NamedTuple):
     options: Any
     """An `OptionSet`, or the recipe of a metric."""
     title: str = ""
-    """The group of help that they belong to."""
+    """Title of their group in help."""
     only: Collection[str] = ()
     without: Collection[str] = ()
     change: Mapping[str, Mapping[str, Any]] | None = None
-    """By option what is different in this command: `{"width": {"default": 3}}`."""
+    """Changes to options in this command: `{"decimals": {"default": 3}}`."""
     exclusive: bool = False
     """Whether exactly one of them must be given."""
 
 
 def add_flags(parser: CommandParser, *flags: Flags) -> None:
-    """Add flags to a parser; those with one title are in one group."""
+    """Add flags to a parser, grouped by title."""
     groups: dict[str, Any] = {"": parser}
     hidden = False
     for options, title, only, without, change, exclusive in flags:
@@ -242,56 +246,57 @@ def add_flags(parser: CommandParser, *flags: Flags) -> None:
                 _add_flag(target, entry, options)
                 hidden = hidden or entry.hidden
     if hidden:
-        parser.add_argument("--help-all", action=_HelpAll, nargs=0, help="all flags, also those that few need")
+        parser.add_argument("--help-all", action=_HelpAll, nargs=0, help=argparse.SUPPRESS)
+        parser._option_string_actions["--help"].help = "show this help (--help-all: all options)"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Command:
-    """A command: its flags, its help, and the function that carries it out."""
+    """A command: its function, flags and help."""
 
     run: Callable[[argparse.Namespace], Result | int]
     flags: tuple[Flags, ...] = ()
     help: str = ""
-    """One line for the list of a group such as `nlgauge align`; commands of the main list have theirs there."""
+    """One line for the list of a group such as `nlgauge align`; the main list has its own lines."""
     description: str = ""
     usage: str = ""
     """Arguments in the first line of help, without `[options]`."""
     examples: str = ""
 
     def varied(self, *flags: Flags, change: Mapping[str, Mapping[str, Any]] = {}, **fields: Any) -> Command:
-        """The command with further flags after its first ones, and other fields; `change` is that of `Flags`."""
+        """Copy the command with further flags and changed fields; `change` is that of `Flags`."""
 
-        def changed(own: Flags) -> Flags:
+        def change_flags(own: Flags) -> Flags:
             names = own.options.options()
             return own._replace(
                 change={name: {**(own.change or {}).get(name, {}), **change.get(name, {})} for name in names}
             )
 
-        first, *rest = map(changed, self.flags)
+        first, *rest = map(change_flags, self.flags)
         return replace(self, flags=(first, *flags, *rest), **fields)
 
     def add_to(self, parser: CommandParser, spelling: str) -> None:
         """Set up the parser of this command."""
-        parser.description = self.description or parser.description
+        parser.description = textwrap.fill(" ".join((self.description or parser.description or "").split()), _LINE)
         parser.usage = f"nlgauge {spelling} {self.usage} [options]" if self.usage else None
         heading = "example" if self.examples.count("\n") < 2 else "examples"
         parser.epilog = f"{heading}:\n{self.examples}" if self.examples else ""
         add_flags(parser, *self.flags)
         if "--metric" in parser._option_string_actions:
-            parser.epilog += "other options of a metric: -m NAME:option=value; nlgauge show NAME lists them\n"
+            parser.epilog += "metric options: -m NAME:option=value (nlgauge show NAME lists them)\n"
         parser.set_defaults(run=self.run, command=spelling)
 
 
 def _add_flag(group: Any, entry: Option, owner: Any) -> None:
     kind = entry.kind
-    # The help is made when it is asked for (`CommandParser.format_help`).
+    # Help texts are built in `CommandParser.format_help`.
     settings: dict[str, Any] = {"default": None, "help": argparse.SUPPRESS if entry.hidden else None}
     if isinstance(kind, Flag):
         settings |= {"action": "store_const", "const": True}
     else:
         names = entry.metavar.split()
         settings |= {
-            "type": _unprotected,
+            "type": _unprotect,
             "metavar": tuple(names) if len(names) > 1 else entry.metavar or kind.metavar,
         }
     if not isinstance(kind, Many):
@@ -306,24 +311,26 @@ def _add_flag(group: Any, entry: Option, owner: Any) -> None:
     flags = [entry.name]
     if not entry.positional:
         settings |= {"dest": entry.name, "required": entry.required}
-        # Recipes of metrics have no names of their own for flags.
+        # Metric recipes do not define flag names.
         name = getattr(owner, "flag_names", {}).get(entry.name, entry.name)
         flags = [*([entry.flag] if entry.flag else []), f"--{name.replace('_', '-')}"]
     try:
         action = group.add_argument(*flags, **settings)
     except argparse.ArgumentError as error:
-        msg = f"option {entry.name!r} of {owner.__name__} has the flag of another option of the command; rename it"
+        msg = (
+            f"option {entry.name!r} of {owner.__name__} has the same flag as another option of the command; rename it"
+        )
         raise RecipeError(msg) from error
     action.option, action.owner = entry, owner
 
 
-def _unprotected(text: str) -> str:
-    """A value as the user wrote it (see `protect_stdin_columns`)."""
+def _unprotect(text: str) -> str:
+    """Undo `protect_stdin_columns`."""
     return text.removeprefix("\0")
 
 
 def flag_help(entry: Option) -> str:
-    """The help of a flag: what the option is, its values where they can be listed, and its default."""
+    """Format the help of a flag with its values and its default."""
     kind = entry.kind.kind if isinstance(entry.kind, Many) else entry.kind
     words = f": {', '.join(kind.words_of())}" if kind.words_of() else ""
     silent = entry.required or entry.default is None or entry.default is False or entry.default in ((), "")
@@ -332,13 +339,13 @@ def flag_help(entry: Option) -> str:
 
 
 def set_option(args: argparse.Namespace, name: str, value: Any) -> None:
-    """Set an option as if the command had."""
+    """Set an option as if it were given on the command line."""
     args.given[name] = value
     setattr(args, name, value)
 
 
 def check_options(args: argparse.Namespace) -> None:
-    """Replace texts by the values of options; refuse values that are none, and flags without the one they need."""
+    """Replace texts by the values of options; refuse invalid values, and flags without the flag they need."""
     given = getattr(args, "given", {})
     for name, value in list(given.items()):
         entry = args.declared[name]
@@ -346,8 +353,8 @@ def check_options(args: argparse.Namespace) -> None:
             set_option(args, name, entry.check(value))
         except RecipeError as error:
             text = " ".join(map(str, value)) if isinstance(value, list) else value
-            must = f"must be {entry.values}, got {text!r}" if text else "is empty (is a variable of the shell unset?)"
-            msg = f"{_shown(args, name)} {must}"
+            must = f"must be {entry.values}, got {text!r}" if text else "is empty (unset shell variable?)"
+            msg = f"{_shown(args, name)} {must}{_suggest_word(value, entry)}"
             raise RecipeError(msg) from error
     for name in given:
         needed = args.declared[name].needs
@@ -356,8 +363,16 @@ def check_options(args: argparse.Namespace) -> None:
             raise RecipeError(msg)
 
 
+def _suggest_word(value: Any, entry: Option) -> str:
+    """Suggest the closest word for the first invalid value."""
+    words = entry.kind.words_of()
+    values = value if isinstance(value, list) else [value]
+    unknown = [text for text in values if isinstance(text, str) and text not in words]
+    return did_you_mean(unknown[0], words) if words and unknown else ""
+
+
 def _shown(args: argparse.Namespace, name: str, *, value: bool = False) -> str:
-    """An option in messages: its flag, or the name of a positional argument."""
+    """Name an option in a message: its flag, or its positional argument."""
     action = args.actions[name]
     metavar = " ".join(action.metavar) if isinstance(action.metavar, tuple) else action.metavar
     if not action.option_strings:
@@ -367,12 +382,12 @@ def _shown(args: argparse.Namespace, name: str, *, value: bool = False) -> str:
 
 
 def given_options(args: argparse.Namespace, options: Any) -> dict[str, Any]:
-    """The options that the command sets; another flag of the command may have the name of an option."""
+    """Return the options of a set that the command line sets."""
     return {name: value for name, value in getattr(args, "given", {}).items() if args.actions[name].owner is options}
 
 
 def refuse_flags(args: argparse.Namespace, names: Iterable[str], reason: str) -> None:
-    """Refuse the first of these flags that the command sets."""
+    """Refuse the first of these flags that is set."""
     for name in names:
         if name in args.given:
             msg = f"{_shown(args, name)} {reason}"
@@ -382,7 +397,7 @@ def refuse_flags(args: argparse.Namespace, names: Iterable[str], reason: str) ->
 def read_options(
     args: argparse.Namespace, options: type[Options], changes: Mapping[str, Any] | None = None
 ) -> Options:
-    """The options of a command as the library takes them."""
+    """Build the options of the library from the arguments."""
     check_options(args)
     try:
         return options.of(given_options(args, options) | dict(changes or {}))

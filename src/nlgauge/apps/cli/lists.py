@@ -1,7 +1,7 @@
 """`nlgauge list`, `show`, `models`, `build int8`, `signature show|diff` and `completion`.
 
-The script of `completion` is made from the parsers themselves, so that it knows what they know, and has the names of
-metrics, models, data sets and published tables. Flags complete behind a dash, and file names where no value is known.
+The script of `completion` is built from the parsers. It completes flags and the names of metrics, models, data sets
+and published tables; other values complete to file names.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from nlgauge.apps.cli.common import METRIC, QUIET, format_flag, read_columns, report
+from nlgauge.apps.cli.common import MESSAGES, METRIC, format_flag, read_columns, report
 from nlgauge.apps.cli.flags import Command, CommandParser, Flags, is_shown
 from nlgauge.core.kinds import Choice, InputFile, Many, Text, TextColumn
-from nlgauge.core.options import OptionSet, did_you_mean, option
+from nlgauge.core.options import OptionSet, option
 from nlgauge.core.registry import METRICS, check_signature_fields, metric_class, todays_signature
 from nlgauge.core.short_signature import is_short
 from nlgauge.core.signature import (
@@ -30,7 +30,7 @@ from nlgauge.core.signature import (
     plain_key,
 )
 from nlgauge.encoders.base import signed_precision
-from nlgauge.errors import DigestError, SignatureError
+from nlgauge.errors import DigestError, SignatureError, did_you_mean
 from nlgauge.io.packages import install_command
 from nlgauge.io.storage import short_digest
 from nlgauge.io.store.catalog import CARDS, ModelCard
@@ -43,7 +43,7 @@ from nlgauge.report.metrics import MetricDescription, MetricList
 
 @dataclass(frozen=True, kw_only=True)
 class _Lookup(OptionSet):
-    """What is looked up."""
+    """A metric, or models."""
 
     name: str = option(
         "", Text("a metric", known=lambda: METRICS), help="metric, see 'nlgauge list'", positional=True, required=True
@@ -51,7 +51,7 @@ class _Lookup(OptionSet):
     models: tuple[str, ...] = option(
         (),
         Many(Text("a model", known=lambda: CARDS), least=1),
-        help=f"{', '.join(CARDS)}, or a Hugging Face id",
+        help=f"{', '.join(CARDS)} or a Hugging Face id",
         positional=True,
         metavar="MODEL",
     )
@@ -62,23 +62,26 @@ class _Lookup(OptionSet):
 
 @dataclass(frozen=True, kw_only=True)
 class Calibration(OptionSet):
-    """Texts that a model is calibrated on for eight bits."""
+    """Texts for the 8-bit calibration of a model."""
 
     corpus: tuple[str, ...] = option(
         (),
         Many(TextColumn()),
-        help="texts like those to be scored, one per line; without it, the plan that comes with nlgauge is restored",
+        help="calibration texts similar to those to be scored, one per line",
+        unset="restore the built-in plan",
     )
     float32: tuple[str, ...] = option(
         (),
         Many(Text("the name of weights")),
-        help="products to leave in float32, by their weights: 'encoder.layer.*.output.dense'",
+        help="products to keep in float32, by weight name: 'encoder.layer.*.output.dense'",
     )
-    note: str = option("", Text("a text", empty=True), help="description of the corpus, for the plan", metavar="TEXT")
+    note: str = option(
+        "", Text("a text", empty=True), help="description of the corpus, stored in the plan", metavar="TEXT"
+    )
 
 
 def _list_models(args: argparse.Namespace) -> int:
-    states = {card: _whether_here(card) for card in CARDS.values()}
+    states = {card: _model_state(card) for card in CARDS.values()}
     rows = [
         [
             *(card.name, card.origin, str(card.layers), f"{card.size_mb} MB", card.licence, card.kind, here),
@@ -93,8 +96,8 @@ def _list_models(args: argparse.Namespace) -> int:
     return 0
 
 
-def _whether_here(card: ModelCard) -> tuple[str, str]:
-    """Whether the model is on this machine, and what to do where it is not."""
+def _model_state(card: ModelCard) -> tuple[str, str]:
+    """Whether the model is downloaded, and how to get it if not."""
     try:
         return ("no", _how_to_get(card)) if cached_card(card) is None else ("yes", "")
     except DigestError:
@@ -111,7 +114,7 @@ def _how_to_get(card: ModelCard) -> str:
 
 def _pull(args: argparse.Namespace) -> int:
     for model in args.models:
-        files = resolve(model, progress=not args.quiet)
+        files = resolve(model, progress=not args.quiet, pulling=True)
         report(args, f"{files.name}: {files.path}, weights {short_digest(files.weights_digest)}")
     return 0
 
@@ -122,17 +125,17 @@ def _path(args: argparse.Namespace) -> int:
 
 
 def _quantise(args: argparse.Namespace) -> int:
-    # Calibration needs the room that runs models; the other actions do not.
+    # Imported here, because only calibration runs a model.
     from nlgauge.encoders.calibrate import quantise_model, use_shipped_plan
 
     if not args.corpus:
         plan = use_shipped_plan(args.model, progress=not args.quiet)
     else:
         texts = list(itertools.chain.from_iterable(read_columns(args.corpus)))
-        about = args.note or ", ".join(file_label(spec) for spec in args.corpus)
-        plan = quantise_model(args.model, texts, about=about, float32=args.float32, progress=not args.quiet)
+        description = args.note or ", ".join(file_label(spec) for spec in args.corpus)
+        plan = quantise_model(args.model, texts, about=description, float32=args.float32, progress=not args.quiet)
     print(short_digest(plan.digest))
-    what = f"{len(plan.products)} products in eight bits, {plan.method}; ranges from {plan.about}"
+    what = f"{len(plan.products)} 8-bit products, {plan.method}; ranges from {plan.about}"
     return report(args, f"{plan.model}: {what}")
 
 
@@ -141,14 +144,16 @@ def _quantise(args: argparse.Namespace) -> int:
 
 @dataclass(frozen=True, kw_only=True)
 class _Signatures(OptionSet):
-    """Signatures, and files in which short ones are looked up."""
+    """Signatures to explain or compare, and files in which short ones are looked up."""
 
     flag_names = MappingProxyType({"files": "run"})
 
     left: str = option("", METRIC, help="signature", positional=True, required=True, metavar="SIGNATURE")
-    right: str = option("", METRIC, help="other one", positional=True, required=True, metavar="SIGNATURE")
+    right: str = option(
+        "", METRIC, help="signature to compare with", positional=True, required=True, metavar="SIGNATURE"
+    )
     files: tuple[str, ...] = option(
-        (), Many(InputFile()), help="result files in which a short signature is looked up", metavar="FILE"
+        (), Many(InputFile()), help="result files in which short signatures are looked up", metavar="FILE"
     )
 
 
@@ -181,12 +186,12 @@ def _check_fields(signature: Signature) -> None:
         _check_options(member)
     for key in signature.run:
         if plain_key(key) not in MEANINGS:
-            msg = f"the run part of a signature has no field {key!r}{did_you_mean(key, MEANINGS)}"
+            msg = f"unknown field {key!r} in the run part of the signature{did_you_mean(key, MEANINGS)}"
             raise SignatureError(msg)
 
 
 def _check_options(signature: Signature) -> None:
-    """Refuse values that are none."""
+    """Refuse invalid option values."""
     metric = metric_class(signature.metric)
     options = metric.options()
     for name, value in metric.options_from_signature(signature.recipe).items():
@@ -197,9 +202,9 @@ def _check_options(signature: Signature) -> None:
 def _diff(args: argparse.Namespace) -> int:
     for text in (args.left, args.right):
         if is_bert_score_hash(text):
-            msg = f"{text!r} is a hash string of bert-score; 'nlgauge signature show' says what it leaves open"
+            msg = f"{text!r} is a bert-score hash string, which has no diff; use 'nlgauge signature show'"
             raise SignatureError(msg)
-    left, right = (_of_today(text, args.files) for text in (args.left, args.right))
+    left, right = (_parse_and_update(text, args.files) for text in (args.left, args.right))
     differences = left.difference(right)
     rows = [[d.part, d.key, d.left or "(absent)", d.right or "(absent)"] for d in differences]
     if rows:
@@ -210,7 +215,7 @@ def _diff(args: argparse.Namespace) -> int:
 
 
 def _parse(text: str, files: Sequence[str]) -> Signature:
-    """A signature with at least one field; a short one is looked up in the files and in the index."""
+    """Parse a signature, which must have at least one field; look a short one up in the files and in the index."""
     signature = Signature.find(text, files) if is_short(text) else Signature.parse(text)
     if not signature.recipe and not signature.run:
         msg = f"{text!r} is not a signature: expected METRIC|key:value|..."
@@ -218,8 +223,8 @@ def _parse(text: str, files: Sequence[str]) -> Signature:
     return signature
 
 
-def _of_today(text: str, files: Sequence[str]) -> Signature:
-    """A signature under today's names, so that an old one can be compared; one of an unknown metric as it is."""
+def _parse_and_update(text: str, files: Sequence[str]) -> Signature:
+    """Parse a signature and update old names; signatures of unknown metrics are not changed."""
     signature = _parse(text, files)
     return todays_signature(signature) if signature.metric in METRICS else signature
 
@@ -247,7 +252,7 @@ def _verdict(differences: list[FieldDifference]) -> tuple[str, int]:
 
 @dataclass(frozen=True, kw_only=True)
 class CompletionOptions(OptionSet):
-    """The shell that completes."""
+    """The shell to complete for."""
 
     shell: str = option("", Choice("bash", "zsh"), help="shell", positional=True, required=True, metavar="SHELL")
 
@@ -289,19 +294,19 @@ def _complete(args: argparse.Namespace) -> int:
 
 
 def completion_script(shell: str) -> str:
-    """The script for a shell, from all commands and their flags."""
+    """Build the script for a shell from all commands and their flags."""
     from nlgauge.apps.cli import build_parser  # it imports this module
 
     flags, values = [], []
-    for place, parser in _places("nlgauge", build_parser()):
-        # Short flags are soon typed.
+    for place, parser in _commands_below("nlgauge", build_parser()):
+        # Short flags need no completion.
         long = [flag for action in parser._actions if is_shown(action) for flag in action.option_strings]
         shown = [flag for flag in long if flag.startswith("--")]
         flags.append(f"        {shlex.quote(place)}) echo {shlex.quote(' '.join(shown))} ;;")
         for action in parser._actions:
             known = getattr(action, "option", None)
             if choices := action.choices or (known.kind.completions() if known else ()):
-                # A dot stands for no flag before the value.
+                # "." means that no flag precedes the value.
                 before = [f"{place} {flag}" for flag in action.option_strings or ["."]]
                 if action.option_strings and action.nargs in {"+", "*"}:  # a value after another
                     before += [f"{flag} +" for flag in before]
@@ -311,13 +316,13 @@ def completion_script(shell: str) -> str:
     return _SCRIPT.format(first=first, flags="\n".join(flags), values="\n".join(values))
 
 
-def _places(name: str, parser: CommandParser) -> Iterator[tuple[str, CommandParser]]:
-    """Every command with the words that lead to it, and all of its flags."""
+def _commands_below(name: str, parser: CommandParser) -> Iterator[tuple[str, CommandParser]]:
+    """Yield every command with its full spelling."""
     yield name, parser
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
             for word, command in action.choices.items():
-                yield from _places(f"{name} {word}", command)
+                yield from _commands_below(f"{name} {word}", command)
 
 
 COMMANDS = {
@@ -328,25 +333,25 @@ COMMANDS = {
         run=lambda args: MetricDescription.of(metric_class(args.name)),
         flags=(Flags(_Lookup, only=["name"]), format_flag("text", "json")),
     ),
-    "models list": Command(run=_list_models, help="list the known models, and whether they are downloaded"),
+    "models list": Command(run=_list_models, help="list the known models and whether they are downloaded"),
     "models pull": Command(
         run=_pull,
-        flags=(Flags(_Lookup, only=["models"]), QUIET),
-        help="download models into the cache and check their digests",
+        flags=(Flags(_Lookup, only=["models"]), MESSAGES),
+        help="download models into the cache and verify their checksums",
     ),
     "models path": Command(
         run=_path, flags=(Flags(_Lookup, only=["model"]),), help="print the folder of a downloaded model"
     ),
-    "build int8": Command(run=_quantise, flags=(Flags(_Lookup, only=["model"]), Flags(Calibration), QUIET)),
+    "build int8": Command(run=_quantise, flags=(Flags(_Lookup, only=["model"]), Flags(Calibration), MESSAGES)),
     "signature show": Command(
         run=_show,
         flags=(Flags(_Signatures, only=["left", "files"]),),
-        help="explain a full or short signature, or a hash string of bert-score",
+        help="explain a full or short signature, or a bert-score hash string",
     ),
     "signature diff": Command(
         run=_diff,
         flags=(Flags(_Signatures),),
-        help="fields on which two differ; exit status 1 if their recipes do, versions aside",
+        help="list differing fields; exit status 1 if the recipes differ in more than versions",
     ),
     "completion": Command(
         run=_complete,

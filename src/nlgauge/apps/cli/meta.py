@@ -49,20 +49,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class MetaOptions(OptionSet):
-    """What metrics are compared with, and how."""
+    """How agreement with human judgements is measured."""
 
-    level: str = option("segment", Choice(*LEVELS), help="level")
-    agreement: tuple[str, ...] = option(
-        ("pearson",), Many(Choice(*AGREEMENTS), least=1), help="measures of agreement"
-    )
+    level: str = option("segment", Choice(*LEVELS), help="level at which scores are compared")
+    agreement: tuple[str, ...] = option(("pearson",), Many(Choice(*AGREEMENTS), least=1), help="agreement measures")
     criterion: str | None = option(None, Text("a criterion"), help="human rating", unset="set by the data set")
     aggregate: str = option(
-        "mean", Choice("mean", "median"), help="score of a system, from its segments", hidden=True
+        "mean", Choice("mean", "median"), help="how segment scores are aggregated to a system score", hidden=True
     )
     released: tuple[str, ...] = option(
-        (), Many(Text("a metric")), help="scores that came with the data, as rows", hidden=True
+        (), Many(Text("a metric")), help="scores released with the data to include", hidden=True
     )
-    no_sentinels: bool = option(False, Flag(), help="leave out the rows of length, chance and copying", hidden=True)
+    no_sentinels: bool = option(
+        False, Flag(), help="leave out the baseline rows: length, chance and copying", hidden=True
+    )
 
 
 def _meta(args: argparse.Namespace) -> int:
@@ -70,23 +70,23 @@ def _meta(args: argparse.Namespace) -> int:
     if args.metric is None:
         args.metric = ["bertscore"] if card.texts and not args.scores else []
     args.data = card.name
-    # At the level of documents the ids say what is joined, and not what is drawn.
+    # At document level, the ids define what is joined, not what is resampled.
     documents = args.documents or (args.document_ids is not None and args.level != "document")
     significance = read_options(args, Significance, {"documents": documents})
     if args.metric:
         check_metrics(args)
     table = _table(args, card)
-    asked = {"level": args.level, "criterion": args.criterion, "aggregate": args.aggregate}
-    for agreement in args.agreement:  # what has no answer is an error before the work, not after
-        question = Question(agreement=agreement, **asked)
-        check_question(question, table, documents=significance.documents)
-        significance.resolved(question)
+    question = {"level": args.level, "criterion": args.criterion, "aggregate": args.aggregate}
+    for agreement in args.agreement:  # refuse unanswerable questions before scoring
+        checked = Question(agreement=agreement, **question)
+        check_question(checked, table, documents=significance.documents)
+        significance.resolved(checked)
     names = args.released or ([] if card.texts or args.scores else table.released)
-    scored = _scored(args, table, names, undefined="nan")
+    scored = _score(args, table, names, undefined="nan")
     metrics = scored.names
     if card.texts and not args.no_sentinels:
         scored = scored.add(*sentinels_of(table))
-    how: dict[str, Any] = {"significance": significance, "undefined": "nan", "progress": not args.quiet, **asked}
+    how: dict[str, Any] = {"significance": significance, "undefined": "nan", "progress": not args.quiet, **question}
     results = [evaluate(scored, agreement=agreement, **how) for agreement in args.agreement]
     write_result(Agreements(tuple(results)), args)
     values = [cell.value for result in results for name in metrics for cell in result.cells[name].values()]
@@ -97,10 +97,10 @@ def _meta(args: argparse.Namespace) -> int:
     return 0
 
 
-def _scored(
+def _score(
     args: argparse.Namespace, table: JudgementTable, released: Iterable[str], *, undefined: Literal["raise", "nan"]
 ) -> ScoredJudgements:
-    """The data with scores of the metrics, then those that came with it, then those of files."""
+    """Add scores of the metrics, released scores and scores of files to the data."""
     others = [released_rows(table, name) for name in released]
     columns = score_columns(args)
     others += imported_rows(table, args.scores, columns=columns, lower_is_better=args.lower_is_better)
@@ -110,12 +110,12 @@ def _scored(
     scored = score_judgements(table, args.metric, run=run, undefined=undefined, **metric_options(args))
     errors = [error for metric in scored.metrics for error in metric.failed.values()]
     if not others and len(errors) == len(scored.metrics) * len(table.langpairs):
-        raise errors[0]  # nothing could be computed, and nothing else was asked for
+        raise errors[0]  # no metric could be computed, and there are no other scores
     return scored.add(*others)
 
 
 def _table(args: argparse.Namespace, card: DataCard) -> JudgementTable:
-    """The data as the level has it: rows are documents at that of documents."""
+    """Load the data; at document level, rows are documents."""
     more = {"level": "system"} if args.level == "system" and "level" in card.options else {}
     joined = args.level == "document" and "unit" in card.options and args.document_ids is None
     table = with_documents(load_data(args, **more, **({"unit": "document"} if joined else {})), args)
@@ -130,13 +130,13 @@ def _norms(args: argparse.Namespace) -> int:
         raise RecipeError(msg)
     if args.scores:
         if args.metric:
-            msg = "--metric is not read with --scores: the files say which metrics they hold; leave it out"
+            msg = "--metric is not used with --scores, whose files name their metrics; leave it out"
             raise RecipeError(msg)
         scores = [score for file in args.scores for score in load_scores(Path(file))]
         norms = norms_of_scores(scores, data=", ".join(map(file_label, args.scores)))
     else:
         if not args.metric:
-            msg = "nlgauge build norms --data needs the members: --metric bertscore moverscore"
+            msg = "nlgauge build norms --data needs metrics, such as --metric bertscore moverscore"
             raise RecipeError(msg)
         check_metrics(args)
         run = RunOptions.of(run_options(args))
@@ -150,7 +150,7 @@ def _search(args: argparse.Namespace) -> EnsembleSearch:
     if args.metric:
         check_metrics(args)
     table = load_data(args)
-    scored = _scored(args, table, args.released, undefined="raise")
+    scored = _score(args, table, args.released, undefined="raise")
     gold = table.gold(args.criterion)
     options = given_options(args, SearchOptions)
     return search_ensembles(scored.oriented, gold, table.langpair, table.segment, data=table.name, **options)
@@ -166,14 +166,14 @@ COMMANDS = {
             Flags(MetaOptions, "agreement"),
             Flags(Significance, "significance", without=["documents"]),
             Flags(DocumentOptions, "significance", without=["unit"]),
-            output_flags(3, plot="bars with intervals: .png, .svg or .pdf"),
+            output_flags(3, plot="figure of bars with intervals: .png, .svg or .pdf"),
         ),
-        description="Score a data set with human judgements, and say how well each metric agrees with people.",
+        description="Correlate metrics with the human judgements of a data set.",
         examples="""\
-  nlgauge study meta --data wmt17 --at DATA --metric bertscore moverscore --plot wmt17.png
-  nlgauge study meta --data tac2008 --at DATA --level topic --metric rouge1 rouge2
-  nlgauge study meta --data mt-metrics-eval --at wmt20 --level document --agreement kendall
-  nlgauge study meta --data custom --at mine.tsv --set human=adequacy hypothesis=mt
+  nlgauge study meta --data wmt17 --at DATA -m bertscore moverscore
+  nlgauge study meta --data tac2008 --at DATA --level topic -m rouge1 rouge2
+  nlgauge study meta --data mt-metrics-eval --at wmt20 --level document
+  nlgauge study meta --data custom --at mine.tsv --set human=adequacy
 """,
     ),
     "study tune-layer": Command(
@@ -184,8 +184,8 @@ COMMANDS = {
             *run_flags(texts=True),
             output_flags(),
         ),
-        description="Score a data set with BERTScore (F, no idf) at every layer of a model; the layer with the best "
-        "average correlation is the best.",
+        description="Score a data set with BERTScore (F1, without idf) at every layer of a model. The best layer has "
+        "the highest average correlation with human judgements.",
     ),
     "study ensemble": Command(
         run=_search,
@@ -197,23 +197,25 @@ COMMANDS = {
             Flags(SearchOptions),
             output_flags(3),
         ),
-        description="All pairs of metrics, chosen on one half of the segments and judged on the other.",
-        examples="  nlgauge study ensemble --data wmt17-testset --metric bertscore moverscore chrf smd\n",
+        description="Combine all pairs of metrics; select on one half of the segments, test on the other.",
+        examples="  nlgauge study ensemble --data wmt17-testset -m bertscore moverscore chrf smd\n",
     ),
     "build norms": Command(
         run=_norms,
         flags=(
             data_flags(required=False),
-            Flags(ScoreFiles, only=["scores"], change={"scores": {"help": "saved by 'nlgauge score -o FILE.json'"}}),
+            Flags(
+                ScoreFiles, only=["scores"], change={"scores": {"help": "saved runs (nlgauge score -o FILE.json)"}}
+            ),
             *scoring_flags("none", project=False),
-            output_file("norms, a .json file; - for stdout"),
+            output_file("norms (.json), or - for stdout"),
         ),
         description="Compute means and deviations of metrics over a data set, or over saved scores.",
         examples="""\
-  nlgauge build norms --data wmt17-testset --metric bertscore moverscore -o norms.json
-  nlgauge score a.txt --refs r.txt --metric bertscore chrf -o a.json
+  nlgauge build norms --data wmt17-testset -m bertscore moverscore -o norms.json
+  nlgauge score a.txt --refs r.txt -m bertscore chrf -o a.json
   nlgauge build norms --scores a.json -o norms.json
-  nlgauge score a.txt --refs r.txt --metric ensemble:bertscore+chrf,norms=norms.json
+  nlgauge score a.txt --refs r.txt -m ensemble:bertscore+chrf,norms=norms.json
 """,
     ),
 }

@@ -1,4 +1,4 @@
-"""Commands that follow from the table of operations: inputs from files, options as flags, results in any format."""
+"""Commands generated from the table of operations: inputs from files, options as flags, results in any format."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ Read = Callable[[argparse.Namespace], Mapping[str, Any]]
 
 
 class _Files(NamedTuple):
-    """How the inputs of an operation come from files."""
+    """How the inputs of an operation are read from files."""
 
     what: str
-    """What they hold."""
+    """Content of the files."""
     metavar: str
-    """The name of the files in help."""
+    """Name of the files in help."""
     read: Read
 
 
@@ -46,7 +46,7 @@ def _read_systems(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def read_segments(args: argparse.Namespace) -> dict[str, Any]:
-    """Texts of one system."""
+    """Read the texts of one system."""
     texts = _read_systems(args)
     systems = list(texts.pop("systems").values())
     if len(systems) != 1:
@@ -58,9 +58,7 @@ def read_segments(args: argparse.Namespace) -> dict[str, Any]:
 def _read_candidates(args: argparse.Namespace) -> dict[str, Any]:
     texts = read_candidates(args.hyps, args.refs, args.source, input_format=args.input_format)
     if all(len(group) == 1 for group in texts.candidates):
-        msg = (
-            "every segment has one candidate, so there is nothing to choose; give several files, or JSONL with lists"
-        )
+        msg = "every segment has only one candidate; use several files, or JSONL with lists"
         raise InputError(msg)
     if args.format == "text":
         check_lines(texts.candidates)
@@ -87,12 +85,12 @@ _FILES: dict[tuple[Input, ...], _Files] = {
 
 
 def command_spelled(spelling: str) -> Command:
-    """The command of an operation."""
+    """Find the command of an operation."""
     return next(command_of(entry) for entry in operations().values() if entry.command and entry.spelling == spelling)
 
 
 def commands_of_group(group: str, others: Collection[str]) -> dict[str, Command]:
-    """The commands of operations that start with a word, next to others that do."""
+    """Find the commands of operations in a group that has other commands, too."""
     commands = {}
     for operation in operations().values():
         if operation.command and operation.group == group:
@@ -102,11 +100,12 @@ def commands_of_group(group: str, others: Collection[str]) -> dict[str, Command]
 
 
 def command_of(operation: Operation) -> Command:
-    """The command that follows from an operation."""
+    """Build the command of an operation."""
     files = _FILES[operation.inputs]
     names = [entry.name for entry in operation.inputs]
     documentation = (operation.call.__doc__ or operation.help).strip()
-    texts = f"{operation.inputs[0].help}; FILE, FILE.tsv:COLUMN, .csv, .jsonl, - (stdin), .gz"
+    name = "" if operation.inputs == LISTS else "[NAME=]"
+    texts = f"{operation.inputs[0].help}: {name}FILE, FILE.tsv:COLUMN, .csv, .jsonl, .gz or - (stdin)"
     absent = [flag for flag, name in (("refs", "refs"), ("source", "sources")) if name not in names]
     hyps = {"metavar": files.metavar, "help": texts}
     flags = [Flags(TextInputs, without=absent, change={"hyps": hyps})]
@@ -121,7 +120,7 @@ def command_of(operation: Operation) -> Command:
         flags += scoring_flags(one=operation.metric == "one", metrics=chosen)
     drawn = operation.result_class.figure is not Result.figure
     plot = "figure: .png, .svg or .pdf" if drawn else ""
-    flags.append(output_flags(operation.result_class.decimals, plot=plot, quiet=not scored))
+    flags.append(output_flags(operation.result_class.decimals, plot=plot, messages=not scored))
     command = Command(
         run=partial(run_operation, operation=operation),
         flags=tuple(flags),
@@ -134,7 +133,7 @@ def command_of(operation: Operation) -> Command:
 
 
 def run_operation(args: argparse.Namespace, *, operation: Operation, read: Read | None = None) -> Result:
-    """Call the function with the texts of the files that the command names, or with those that `read` returns."""
+    """Call the function with the texts of the files, or with those that `read` returns."""
     files = _FILES[operation.inputs]
     check_systems_first(args)
     if not args.hyps and not hasattr(args, "data"):

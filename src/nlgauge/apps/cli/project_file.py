@@ -4,13 +4,12 @@
     metric = ["bertscore:idf=refs", "chrf"]
     threads = 2
 
-The first file that has any, in the current folder or one above it, counts; `NLGAUGE_CONFIG` names another one, or
-`none`. A file that another user owns or may write to is not read, unless `NLGAUGE_CONFIG` names it. Settings are read
-by the commands that score texts or freeze tables for scoring, never by the library: a program says what it wants. A
-flag, a metric's own option and a signature come before them, and what they chose is in the signature like any other
-choice. Commands that recompute a published table (`study reproduce`), bring languages together (`align`,
-`build means`, `build bounds`) or run for others (`serve`) do not read them: there the model is named by a paper, is
-one across languages, or is the operator's choice.
+The first such file in the current folder or one above it is used; `NLGAUGE_CONFIG` names another file, or `none`. A
+file that another user owns or may write to is not read, unless `NLGAUGE_CONFIG` names it. Settings are read by the
+commands that score texts or build tables for scoring, never by the library. Flags, metric options and signatures take
+precedence over settings, and signatures record them like any other choice. The commands `study reproduce`, `align`,
+`build means`, `build bounds` and `serve` do not read settings: the paper, the languages or the operator choose the
+model.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ from nlgauge.io.storage import toml_content
 
 @dataclass(frozen=True, kw_only=True)
 class Settings(OptionSet):
-    """What a file says; None is what it leaves open."""
+    """The settings of a file; None: not set."""
 
     called: ClassVar[str] = "keys"
 
@@ -47,30 +46,30 @@ class Settings(OptionSet):
 
 
 def find_settings(folder: Path) -> Settings | None:
-    """The settings that hold in a folder, or None."""
-    named = os.environ.get("NLGAUGE_CONFIG", "")
-    if named:
-        return None if named.lower() == "none" else _read(Path(named))
-    for place in (folder, *folder.parents):
+    """Find the settings for a folder, or None."""
+    config = os.environ.get("NLGAUGE_CONFIG", "")
+    if config:
+        return None if config.lower() == "none" else _read(Path(config))
+    for parent in (folder, *folder.parents):
         for name in ("nlgauge.toml", "pyproject.toml"):
-            path = place / name
+            path = parent / name
             if path.is_file() and _is_trusted(path) and (settings := _read(path)) is not None:
                 return settings
     return None
 
 
 def _is_trusted(path: Path) -> bool:
-    """Whether nobody but this user, or root, can have written a file; one that others may have written is named.
+    """Whether only this user or root can have written a file; warn of others that name nlgauge.
 
-    Settings choose the model, and a folder above the current one may be anybody's, such as /tmp. Groups are trusted:
-    many systems give each user one of their own.
+    Settings choose the model, and a folder above the current one may be world-writable, such as /tmp. Groups are
+    trusted, because many systems give each user a group.
     """
     if not hasattr(os, "getuid"):
         return True  # Windows
     try:
         entry, content, folder = path.lstat(), path.stat(), path.parent.stat()
     except OSError:
-        return True  # whoever reads it says what is wrong with it
+        return True  # the reader reports the error
     mine = (os.getuid(), 0)
     replaceable = folder.st_mode & stat.S_IWOTH and not folder.st_mode & stat.S_ISVTX
     if entry.st_uid not in mine or content.st_uid not in mine:
@@ -84,14 +83,14 @@ def _is_trusted(path: Path) -> bool:
         with contextlib.suppress(OSError):
             mentioned = b"tool.nlgauge" in path.read_bytes()
     if mentioned:
-        # Also with --quiet: what is left out here may change the model.
+        # Printed also with --quiet, because the ignored file may choose another model.
         what = f"{str(path)!r} was not read, because {reason}; to use it, set NLGAUGE_CONFIG to its path"
         print(f"nlgauge: warning: {what}", file=sys.stderr)
     return False
 
 
 def _read(path: Path) -> Settings | None:
-    """What a file says; None for a project file that says nothing about nlgauge."""
+    """Read the settings of a file; None for a project file without a table for nlgauge."""
     project = path.name == "pyproject.toml"
     try:
         text = path.read_text(encoding="utf-8")
@@ -118,7 +117,7 @@ def _read(path: Path) -> Settings | None:
         hint = "; [tool.nlgauge] is for pyproject.toml" if "tool" in content else ""
         msg = f"{path.name}: {error}{hint}"
         raise RecipeError(msg) from error
-    # A folder that is written as a path (./mine) is next to the file, wherever the command is given.
+    # A relative model folder (./mine) is relative to the settings file.
     folder, model = path.parent.resolve(), settings.model
     if model is not None and model.startswith(("./", "../")) and folder != Path.cwd().resolve():
         model = str(folder / model)
@@ -126,7 +125,7 @@ def _read(path: Path) -> Settings | None:
 
 
 def apply_settings(args: argparse.Namespace) -> None:
-    """Set the options that a settings file may set and the command line left open, and say so on stderr."""
+    """Set the options that the command line left open from a settings file, and print them to stderr."""
     options = [name for name, entry in getattr(args, "declared", {}).items() if entry.project]
     if not options or (settings := find_settings(Path.cwd())) is None:
         return
@@ -150,7 +149,7 @@ def apply_settings(args: argparse.Namespace) -> None:
 
 
 def _computes_scores(args: argparse.Namespace) -> bool:
-    """Whether the command scores texts itself: not where scores come from files, or metrics from a study."""
+    """Whether the command scores texts, rather than reading scores or metrics from files."""
     if args.command == "compare":
         return any(not name.endswith(".json") for name in args.hyps)
     if args.command == "score":
@@ -163,12 +162,12 @@ def _computes_scores(args: argparse.Namespace) -> bool:
         return not args.scores and find_data_card(args.data).texts
     if args.command in {"study ensemble", "build norms"}:
         return False
-    # Files of scores, of words or of a study, and scores that came with data.
+    # These options read scores, words or a study from files, or released scores.
     return not any(getattr(args, name, None) for name in ("table", "gold", "scores", "study", "released"))
 
 
 def _leaves_model_open(args: argparse.Namespace, metrics: Sequence[str]) -> bool:
-    """Whether no flag, language or signature chooses the model, and a metric has one to choose."""
+    """Whether a metric uses a model that no flag, language or signature chooses."""
     if {"model", "lang"} & set(args.given) or any("|" in text for text in metrics):
         return False
     recipes = [(metric_class(metric_name(text)), split_recipe(text)[1]) for text in metrics]

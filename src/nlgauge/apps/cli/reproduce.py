@@ -29,7 +29,7 @@ from nlgauge.studies.published.reproduce import ReproduceOptions, StudyInputs, c
 from nlgauge.studies.published.runs import data_at, models_at
 from nlgauge.studies.published.tables import PaperTable
 
-#: Options of a table, which the list of tables has no use of.
+#: Options of a table, which do not go with the list of tables.
 _OF_A_TABLE = (ReproduceOptions, StudyInputs, RankingOptions)
 
 
@@ -49,7 +49,7 @@ class TableChoice(OptionSet):
 def _reproduce(args: argparse.Namespace) -> int:
     folder = args.at or os.environ.get("NLGAUGE_DATA") or None
     if folder is not None and not os.path.exists(folder):
-        msg = f"the folder of data {folder!r} does not exist ({'--at' if args.at else 'NLGAUGE_DATA'})"
+        msg = f"the data folder {folder!r} does not exist ({'--at' if args.at else 'NLGAUGE_DATA'})"
         raise InputError(msg)
     if args.name == "list":
         return _list(args, folder)
@@ -65,7 +65,7 @@ def _reproduce(args: argparse.Namespace) -> int:
     )
     write_output(args.output, result.render(args.format))
     if not any(row.has_ours for row in result.rows):
-        print(f"nlgauge: nothing of {table.id} could be computed here; see what is missing", file=sys.stderr)
+        print(f"nlgauge: no value of {table.id} could be recomputed; the notes list what is missing", file=sys.stderr)
         return 1
     write_figure(args.plot, result.save_figure)
     return 0
@@ -75,7 +75,7 @@ def _list(args: argparse.Namespace, folder: str | None) -> int:
     names = [name for options in _OF_A_TABLE for name in given_options(args, options) if name != "at"]
     flags = [flag_of(name) for name in (*names, *(["plot"] if args.plot else []))]
     if flags:
-        msg = f"{', '.join(flags)} {'goes' if len(flags) == 1 else 'go'} with a table's name, not with 'list'"
+        msg = f"{', '.join(flags)} {'goes' if len(flags) == 1 else 'go'} with the name of a table, not with 'list'"
         raise RecipeError(msg)
     if args.format not in {"text", "json", "markdown"}:
         msg = f"'list' is printed as text, json or markdown, got --format {args.format}"
@@ -102,20 +102,20 @@ def _list(args: argparse.Namespace, folder: str | None) -> int:
 
 
 def _render_list(entries: Mapping[str, ListedTable], left_out: Sequence[PrintedItem], form: str) -> str:
-    """The list of published tables, with whether data and models are here; then those in print without an entry."""
+    """Format the published tables with available data and models, then those without an entry."""
     rows: list[list[Cell]] = []
     for name, entry in entries.items():
         table = PAPER_TABLES[name]
-        data = _at_hand(entry.data) or ("no public copy" if table.unavailable else "needs none")
+        data = _list_data(entry.data) or ("no public copy" if table.unavailable else "needs none")
         rows.append([name, data, f"{table.title}; {_models(table, entry.models)}; {'; '.join(entry.printed)}"])
-    known = Table(["id", "data", "what; models; in print as"], rows)
+    included = Table(["id", "data", "what; models; in print as"], rows)
     others: list[list[Cell]] = [[item.paper, item.name, item.reason] for item in left_out]
-    missing = Table(["paper", "in print", "why"], others, "In print, and not here:")
-    return f"{known.write(form, line=LINE)}\n{missing.write(form, line=LINE)}"
+    missing = Table(["paper", "in print", "why"], others, "Published, but not included:")
+    return f"{included.write(form, line=LINE)}\n{missing.write(form, line=LINE)}"
 
 
 def _models(table: PaperTable, models: Mapping[str, bool]) -> str:
-    """How many of the models in print are here, and whether the one in their place is."""
+    """Describe how many published models are available, and whether their substitute is."""
     if not any(row.computed for row in table.rows):
         return "only shown"
     if not models:
@@ -126,23 +126,23 @@ def _models(table: PaperTable, models: Mapping[str, bool]) -> str:
     return f"models in print: {sum(printed)} of {len(printed)} here{stands_in}"
 
 
-def _at_hand(data: Mapping[str, bool]) -> str:
-    """Data sets that are here, and those that are not; of many the first three."""
+def _list_data(data: Mapping[str, bool]) -> str:
+    """List available and missing data sets, at most three of each."""
     parts = []
-    for here, prefix in ((True, ""), (False, "not here: ")):
-        names = [name for name, is_here in data.items() if is_here == here]
+    for available, prefix in ((True, ""), (False, "not here: ")):
+        names = [name for name, is_here in data.items() if is_here == available]
         more = f" and {len(names) - 3} more" if len(names) > 3 else ""
         parts += [f"{prefix}{', '.join(names[:3])}{more}"] if names else []
     return "; ".join(parts)
 
 
 _CHANGE: dict[str, dict[str, Any]] = {
-    "at": {"unset": "$NLGAUGE_DATA, if set", "metavar": "PATH"},
+    "at": {"unset": "$NLGAUGE_DATA", "metavar": "PATH"},
     "model": {"kind": MODEL},
     "data": {"kind": Many(DATA_NAME)},
 }
-_PLOT = "figure of what was computed, for studies and bt-figure2, 3, 4 (.png, .svg, .pdf)"
-_RANKINGS = "rankings of systems (bt-table1, ...); the defaults are those of the released code"
+_PLOT = "figure, for studies and bt-figure2, 3, 4: .png, .svg or .pdf"
+_RANKINGS = "system rankings (bt-table1, ...); defaults as in the released code"
 
 COMMANDS = {
     "study reproduce": Command(
@@ -155,6 +155,7 @@ COMMANDS = {
             output_flags(None, plot=_PLOT),
             *run_flags(texts=True),
         ),
-        description="Published values beside ours. Exit status 1 if no value of ours could be computed.",
+        description="Recompute a published table or figure and print the values side by side. The exit status is 1 "
+        "if no value could be recomputed.",
     )
 }

@@ -1,6 +1,6 @@
-"""`nlgauge score`: scores of text files, as a signed table; with `--table` and `--merge`, of tables of any size.
+"""`nlgauge score`: score text files; with `--table` and `--merge`, score tables of any size in shards.
 
-Large tables are scored in shards (docs/cluster.md). What runs them is imported only then.
+The modules for shards (docs/cluster.md) are imported only when needed.
 """
 
 from __future__ import annotations
@@ -40,28 +40,30 @@ if TYPE_CHECKING:
     from nlgauge.apps.cluster.driver import Prediction, Run
     from nlgauge.apps.cluster.executors import Executor
 
-#: Options about segments that are read from files.
+#: Options about segments of text files.
 _OF_TEXTS = ("input_format", "document_ids", "unit", "alignments", "citation")
 
-#: Options about scores, which a run into parts does not print.
+#: Options about printed scores, which a run into parts does not print.
 _OF_SCORES = ("segments", "confidence", "format", "output")
 
 
 @dataclass(frozen=True, kw_only=True)
 class ScoreOutput(OptionSet):
-    """What is shown of the scores."""
+    """How scores are shown."""
 
-    segments: bool = option(False, Flag(), help="scores of each segment too")
-    confidence: bool = option(False, Flag(), help="confidence interval of the mean (t or bootstrap)")
+    segments: bool = option(False, Flag(), help="print the scores of each segment as well")
+    confidence: bool = option(False, Flag(), help="print a confidence interval of the mean")
     alignments: bool = option(
-        False, Flag(), help="token alignments (json, with --segments)", needs="segments", hidden=True
+        False, Flag(), help="write token alignments (json, with --segments)", needs="segments", hidden=True
     )
     confidence_level: float = option(
         0.95, Float(above=0, below=1), help="confidence level", needs="confidence", hidden=True, metavar="P"
     )
     resamples: int = option(1000, Int(100), help="bootstrap resamples", needs="confidence", hidden=True)
     seed: int = seed_option(needs="confidence")
-    citation: bool = option(False, Flag(), help="BibTeX of the metrics; alone, print only that", hidden=True)
+    citation: bool = option(
+        False, Flag(), help="print BibTeX entries of the metrics; without HYP, only these", hidden=True
+    )
 
 
 #: An option that `--table` reads.
@@ -75,17 +77,18 @@ class TableOptions(OptionSet):
     table: tuple[str, ...] = option(
         (),
         Many(InputFile()),
-        help="instead of HYP and --refs: Parquet, Arrow, JSONL, TSV, text files side by side, patterns, a dataset",
+        help="input table, instead of HYP and --refs: Parquet, Arrow, JSONL, TSV, parallel text files, patterns or a "
+        "dataset folder",
         hidden=True,
     )
     columns: str | None = _table_option(
         None,
         Text("ROLE=NAME,..."),
-        help="hyp=NAME,ref=NAME,src=NAME,id=NAME; a role may be repeated, a name may be a pattern",
+        help="columns by role: hyp, ref, src, id; a role may be repeated, a name may be a pattern",
         metavar="ROLE=NAME,...",
     )
     parts: str | None = _table_option(None, Folder(), help="output folder; finished parts are reused")
-    workers: int | None = _table_option(None, Int(1), help="local processes, or actors with --cluster")
+    workers: int | None = _table_option(None, Int(1), help="number of local processes, or of actors with --cluster")
     cluster: str | None = _table_option(
         None,
         Text("the address of a Ray cluster"),
@@ -95,18 +98,18 @@ class TableOptions(OptionSet):
     shard: str | None = _table_option(
         None,
         Pattern(r"\d+/\d+", "K/N, such as 3/64"),
-        help="job K of N, such as of a Slurm array: score only its shards",
+        help="score only the shards of job K of N, such as a Slurm array job",
         metavar="K/N",
     )
-    shard_rows: int | None = _table_option(None, Int(1), help="rows per shard", unset="by the table's size")
+    shard_rows: int | None = _table_option(None, Int(1), help="rows per shard", unset="by table size")
     worker_memory: float | None = _table_option(
-        None, Float(above=0), help="memory limit of a worker in GB", metavar="GB"
+        None, Float(above=0), help="memory limit per worker in GB", metavar="GB"
     )
     strict: bool = _table_option(False, Flag(), help="stop at the first row that cannot be scored")
-    dry_run: bool = _table_option(False, Flag(), help="score 2,000 pairs and predict time, memory and cost")
-    price: float = option(0.05, Float(0), help="price of a worker per hour", needs="dry_run", hidden=True)
+    dry_run: bool = _table_option(False, Flag(), help="score 2,000 pairs and estimate time, memory and cost")
+    price: float = option(0.05, Float(0), help="price per worker and hour", needs="dry_run", hidden=True)
     merge: str | None = option(
-        None, Folder(), help="merge the parts of a folder; -o FILE.json: a summary", hidden=True
+        None, Folder(), help="merge the parts in a folder; -o FILE.json writes a summary", hidden=True
     )
 
 
@@ -139,13 +142,13 @@ def _confidence(args: argparse.Namespace, documents: tuple[str, ...] | None = No
 
 
 def _is_saved(args: argparse.Namespace) -> bool:
-    """Whether the output is a file for `nlgauge compare`: all of it, as JSON."""
+    """Whether the output is a saved run, as `nlgauge compare` reads it."""
     return args.format is None and args.output.lower().endswith(".json")
 
 
 def _write(args: argparse.Namespace, scores: ScoreTable, confidence: Confidence | None, **what: Any) -> None:
     form = args.format or ("json" if _is_saved(args) else "text")
-    rendered = scores.render(form, decimals=args.width, confidence=confidence, **what)
+    rendered = scores.render(form, decimals=args.decimals, confidence=confidence, **what)
     write_output(args.output, rendered)
 
 
@@ -156,13 +159,13 @@ def _check(args: argparse.Namespace, call: Call) -> None:
         msg = f"nlgauge score needs {missing}; see 'nlgauge score --help'"
         raise RecipeError(msg)
     if args.alignments and args.format != "json":
-        msg = "--alignments is part of the JSON of segments: add --segments --format json"
+        msg = "--alignments needs --segments --format json"
         raise RecipeError(msg)
     _check_output(args)
 
 
 def _check_output(args: argparse.Namespace) -> None:
-    """Refuse flags about the output that do not go together."""
+    """Refuse conflicting output flags."""
     if args.segments and (args.format == "latex" or (args.format in {"tsv", "csv"} and args.confidence)):
         with_what = "LaTeX" if args.format == "latex" else f"--confidence in a {args.format.upper()}"
         msg = f"segments do not go with {with_what}; use --format json"
@@ -172,7 +175,7 @@ def _check_output(args: argparse.Namespace) -> None:
 
 
 def _is_about_parts(args: argparse.Namespace) -> bool:
-    """Whether a command scores a table or merges parts; flags that mean nothing there are refused."""
+    """Whether a command scores a table or merges parts; flags that are not used then are refused."""
     whole = [name for name in ("table", "merge") if name in args.given]
     if len(whole) > 1:
         refuse_flags(args, ["table"], "does not go with --merge")
@@ -180,18 +183,18 @@ def _is_about_parts(args: argparse.Namespace) -> bool:
         return False
     refuse_flags(args, TextInputs.options(), f"does not go with {flag_of(whole[0])}")
     if args.merge is None:
-        refuse_flags(args, _OF_TEXTS, "does not go with --table, where each row is a segment by itself")
+        refuse_flags(args, _OF_TEXTS, "does not go with --table, where each row is a segment")
         if not args.dry_run:
             refuse_flags(args, _OF_SCORES, "does not go with --table; 'nlgauge score --merge' shows the scores")
     else:
-        refuse_flags(args, _OF_TEXTS, "does not go with --merge, which reads scores and no texts")
+        refuse_flags(args, _OF_TEXTS, "does not go with --merge, which reads scores, not texts")
         scored = (*MetricOptions.options(), "engine", "precision")
-        refuse_flags(args, scored, "does not go with --merge: the parts are scored already")
+        refuse_flags(args, scored, "does not go with --merge, because the parts are already scored")
     return True
 
 
 def _score_table(args: argparse.Namespace) -> int:
-    """Score a table in shards, or predict what that takes."""
+    """Score a table in shards, or estimate the cost."""
     from nlgauge.apps import cluster as distributed
 
     progress = not args.quiet
@@ -216,7 +219,7 @@ def _executor(args: argparse.Namespace) -> Executor:
     from nlgauge.apps.cluster.executors import Local, Ray, Shard
 
     if args.shard is not None and (args.workers is not None or args.cluster is not None):
-        msg = "--shard is one job of many, so that --workers and --cluster do not go with it"
+        msg = "--shard does not go with --workers or --cluster; leave them out"
         raise RecipeError(msg)
     if args.shard is not None:
         number, of = args.shard.split("/")
@@ -228,22 +231,25 @@ def _executor(args: argparse.Namespace) -> Executor:
 
 
 def _report_run(run: Run, args: argparse.Namespace) -> int:
-    """What came of it, on stderr; the numbers are in the parts."""
+    """Print a summary of the run to stderr."""
     if run.waiting:
-        _print(f"pass 1 of 2 is done here; when it is in all jobs, run them again (parts: {run.folder})")
+        _print(f"pass 1 of 2 is complete in this job; when it is in all jobs, run them again (parts: {run.folder})")
         return 0
-    counts = f"{run.done} of {run.shards} shards scored, {run.skipped} were there, in {run.seconds:.0f} s"
+    counts = f"{run.done} of {run.shards} shards scored, {run.skipped} reused, in {run.seconds:.0f} s"
     if run.errors:
-        counts += f"; {run.errors} rows could not be scored and are null, with the reason in column 'error'"
+        counts += f"; {run.errors} rows could not be scored; their scores are null, with the reason in column 'error'"
     report(args, f"nlgauge: {counts}")
     for number, reason in run.failed.items():
         first, last = run.rows_of[number]
         _print(f"error: shard {number} (rows {first} to {last}) failed three times: {reason}")
     if run.failed:
-        _print("the rest is done; run the same command again to try these shards once more")
+        _print("all other shards are complete; to retry these shards, repeat the command")
         return 1
     if run.complete:
-        report(args, f"nlgauge: all parts are there: nlgauge score --merge {args.parts} -o summary.json")
+        report(
+            args,
+            f"nlgauge: all parts are complete; merge them: nlgauge score --merge {args.parts} -o summary.json",
+        )
     return 0
 
 
@@ -260,7 +266,7 @@ def _merge(args: argparse.Namespace) -> int:
                 "resamples": confidence.resamples,
                 "seed": confidence.seed,
             }
-            intervals = {place: score.interval(**drawn) for place, score in enumerate(merged.scores)}
+            intervals = {i: score.interval(**drawn) for i, score in enumerate(merged.scores)}
         write_output(args.output, merged.text(intervals or None))
     else:
         _write(args, merged.scores, confidence, segments=args.segments)
@@ -301,20 +307,20 @@ COMMANDS = {
             Flags(
                 OutputOptions,
                 "output",
-                without=["plot", "quiet"],
+                without=["plot", "quiet", "verbose"],
                 change={"format": {"default": None, "unset": "text"}},
             ),
             Flags(DocumentOptions, "output", without=["documents"]),
             Flags(ScoreOutput, "output"),
-            Flags(TableOptions, "tables of any size, in shards (docs/cluster.md)"),
+            Flags(TableOptions, "large tables, scored in shards (docs/cluster.md)"),
         ),
         usage="HYP ... --refs REF ...",
         examples="""\
   nlgauge score system.txt --refs reference.txt
   nlgauge score a.txt b.txt --refs r1.txt r2.txt -m bertscore:layer=4,idf=refs
-  nlgauge score out.tsv:mt --refs out.tsv:ref -o run.json     (all of it, for nlgauge compare)
-  nlgauge score system.en --source source.de --metric sentsim xmoverscore
-  nlgauge score --table pairs.parquet --columns hyp=mt,ref=ref --parts scores/   (any size; --help-all)
+  nlgauge score base=a.txt new=out.tsv:mt --refs out.tsv:ref -o run.json
+  nlgauge score system.en --source source.de -m sentsim xmoverscore
+  nlgauge score --table pairs.parquet --columns hyp=mt,ref=ref --parts scores/
 """,
     )
 }

@@ -15,20 +15,20 @@ from nlgauge.core.options import OptionSet, option
 from nlgauge.errors import InputError, RecipeError
 from nlgauge.io.packages import require
 
-#: Settings about who reaches the service; the others say what it offers.
+#: Settings of the network.
 _NETWORK = ("host", "port", "host_names", "insecure", "allow_origins", "trust_proxy", "root_path")
 
 
 @dataclass(frozen=True, kw_only=True)
 class KeyOptions(OptionSet):
-    """Keys of those who may use the service."""
+    """API keys."""
 
-    key_file: str | None = option(None, InputFile(), help="API keys, one a line (or $NLGAUGE_API_KEY)")
+    key_file: str | None = option(None, InputFile(), help="API keys, one per line", unset="$NLGAUGE_API_KEY")
 
 
 def _run(args: argparse.Namespace) -> int:
     if args.folder and Path(args.folder).expanduser().is_file():
-        msg = f"--data {args.folder!r} is a file; give a folder for the jobs of the service"
+        msg = f"--data {args.folder!r} is a file; name a folder for the jobs of the service"
         raise InputError(msg)
     settings = Settings(
         **given_options(args, ServeOptions), keys=_keys(args.key_file), limits=read_options(args, Limits)
@@ -42,13 +42,13 @@ def _run(args: argparse.Namespace) -> int:
 
 
 def _keys(path: str | None) -> tuple[str, ...]:
-    """From the environment and a file; never from the command line, which everybody on the machine can read."""
+    """Read the keys from the environment and a file, not from the command line, which other users can see."""
     keys = []
-    if (own := os.environ.get("NLGAUGE_API_KEY")) is not None:
-        if not own.strip():
+    if (key := os.environ.get("NLGAUGE_API_KEY")) is not None:
+        if not key.strip():
             msg = "NLGAUGE_API_KEY is set but empty: set it to the key, or unset it to serve without one"
             raise RecipeError(msg)
-        keys.append(own)
+        keys.append(key)
     if path is not None:
         try:
             in_file = Path(path).read_text(encoding="utf-8").split()
@@ -56,7 +56,7 @@ def _keys(path: str | None) -> tuple[str, ...]:
             msg = f"the key file {path!r} cannot be read: {getattr(error, 'strerror', None) or error}"
             raise InputError(msg) from error
         if not in_file:
-            msg = f"the key file {path!r} has no key: write one key per line, or leave out --key-file"
+            msg = f"the key file {path!r} is empty; write one key per line, or leave out --key-file"
             raise InputError(msg)
         keys += in_file
     return tuple(keys)
@@ -68,13 +68,13 @@ COMMANDS = {
         flags=(
             Flags(ServeOptions, "network", only=_NETWORK),
             Flags(KeyOptions, "network"),
-            Flags(ServeOptions, "what is served", without=(*_NETWORK, "batch_tokens")),
+            Flags(ServeOptions, "service", without=(*_NETWORK, "batch_tokens")),
             Flags(Limits, "limits"),
         ),
-        description="A page for people at /, and scores over HTTP for programs, described at /docs.",
+        description="Run the web page (/) and the HTTP API (documented at /docs).",
         examples="""\
   nlgauge serve
-  NLGAUGE_API_KEY=... nlgauge serve --host 0.0.0.0 --host-name scores.example.org
+  NLGAUGE_API_KEY=... nlgauge serve --host 0.0.0.0 --host-name nlg.example.org
 """,
     )
 }

@@ -36,12 +36,11 @@ from nlgauge.core.run_options import RunOptions
 from nlgauge.core.scoring import recipes_and_run
 from nlgauge.data.cards import find_data_card, load
 from nlgauge.errors import RecipeError
-from nlgauge.io.textfiles import file_label, read_parallel
+from nlgauge.io.textfiles import read_parallel
 from nlgauge.studies.discourse import Discourse, check_discourse_figure
 from nlgauge.studies.sensitivity.measure import SensitivityOptions, run_study, systems_table
 from nlgauge.studies.sensitivity.results import Sensitivity
 from nlgauge.studies.sensitivity.study import DEFAULT_METRICS, PRESETS, Study, load_study, preset, study_metrics
-from nlgauge.studies.stress.perturbations import PERTURBATIONS
 from nlgauge.studies.stress.suite import StressOptions, StressTest, stress
 from nlgauge.studies.stress.triples import (
     DrawOptions,
@@ -72,7 +71,7 @@ class StressTexts(OptionSet):
     """Texts to perturb."""
 
     system: str | None = option(None, TextColumn(), help="outputs to perturb", positional=True, metavar="SYSTEM")
-    paraphrases: str | None = option(None, TextColumn(), help="a paraphrase of each output")
+    paraphrases: str | None = option(None, TextColumn(), help="paraphrases of the outputs, one per line")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,13 +81,13 @@ class TripleOptions(OptionSet):
     triples: str | None = option(
         None,
         InputFile("a set of triples"),
-        help="freitag or paws (in $NLGAUGE_DATA), FILE.tsv, paws:FILE, or nouns (of SYSTEM, with --paraphrases)",
+        help="freitag, paws (both in $NLGAUGE_DATA), FILE.tsv, paws:FILE, or nouns (with SYSTEM and --paraphrases)",
         metavar="SET",
     )
     at: str | None = option(
-        None, Folder(), help="folder of the data", unset="$NLGAUGE_DATA", needs="triples", metavar="PATH"
+        None, Folder(), help="data folder", unset="$NLGAUGE_DATA", needs="triples", metavar="PATH"
     )
-    released: bool = option(False, Flag(), help="scores that came with freitag and paws", needs="triples")
+    released: bool = option(False, Flag(), help="use the scores released with freitag and paws", needs="triples")
     save_triples: str | None = option(None, OutputFile(), help="write the triples to a .tsv file", needs="triples")
 
 
@@ -98,10 +97,10 @@ def _stress(args: argparse.Namespace) -> StressTest | TripleStudy:
     if args.triples:
         return _triples(args, annotator)
     texts = read_parallel([args.system], args.refs, args.source)
-    (outputs,) = texts.systems.values()
+    ((name, outputs),) = texts.systems.items()
     paraphrases = None if args.paraphrases is None else read_columns([args.paraphrases])[0]
     options = given_options(args, StressOptions) | scoring_options(args) | {"annotator": annotator}
-    options |= {"lang": options.get("lang"), "name": file_label(args.system), "paraphrases": paraphrases}
+    options |= {"lang": options.get("lang"), "name": name, "paraphrases": paraphrases}
     return stress(outputs, texts.references, args.metric, sources=texts.sources, **options)
 
 
@@ -109,23 +108,23 @@ def _check_stress(args: argparse.Namespace) -> None:
     if args.metric is None:
         args.metric = [] if args.released else ["bertscore"]
     if not args.system and not args.triples:
-        msg = "nlgauge study stress needs a system's outputs (SYSTEM), or triples (--triples freitag); see --help"
+        msg = "nlgauge study stress needs outputs (SYSTEM) or triples (--triples SET); see --help"
         raise RecipeError(msg)
     if args.released and args.triples not in _KNOWN:
         msg = f"--released belongs to --triples {' or '.join(_KNOWN)}, got {args.triples!r}"
         raise RecipeError(msg)
     if args.released and args.metric:
-        msg = "--released and --metric are two tables; leave one out"
+        msg = "--released does not go with --metric; leave one out"
         raise RecipeError(msg)
     if args.triples and args.perturbations:
-        msg = "--perturbations belongs to SYSTEM without --triples; leave one out"
+        msg = "--perturbations does not go with --triples; leave one out"
         raise RecipeError(msg)
     if args.metric and (args.lang is None or _reads_language(args)):
         check_metrics(args)
 
 
 def _reads_language(args: argparse.Namespace) -> bool:
-    """Whether a metric has a use of the language; perturbations have one in any case."""
+    """Whether a metric uses the language, as perturbations always do."""
     options = {name: value for name, value in metric_options(args).items() if name != "lang"}
     recipes, _ = recipes_and_run(args.metric, options)
     return any("lang" in recipe.options() for recipe in base_metrics(recipes))
@@ -148,7 +147,7 @@ def _find_triples(args: argparse.Namespace, annotator: Annotator | None) -> Trip
         return triples_of_table(load(name, data_folder(args, args.triples)))
     if args.triples == "nouns":
         if args.system is None or args.paraphrases is None or annotator is None:
-            msg = "--triples nouns takes SYSTEM, a paraphrase of each output (--paraphrases) and --annotator spacy-en"
+            msg = "--triples nouns needs SYSTEM, --paraphrases FILE and --annotator spacy-en"
             raise RecipeError(msg)
         anchors, paraphrases = read_columns((args.system, args.paraphrases))
         return permute_nouns(anchors, paraphrases, annotator, seed=args.seed)
@@ -162,12 +161,10 @@ def _find_triples(args: argparse.Namespace, annotator: Annotator | None) -> Trip
 
 @dataclass(frozen=True, kw_only=True)
 class StudyChoice(OptionSet):
-    """A study of one's own, rows of the data, and where the state of a run is kept."""
+    """A study file, a part of the data, and the state file."""
 
-    study: str | None = option(None, InputFile(), help="study of your own, as TOML, instead of a preset")
-    state: str | None = option(
-        None, OutputFile(), help="keeps what is finished, so that an interrupted run can be resumed", hidden=True
-    )
+    study: str | None = option(None, InputFile(), help="study definition (TOML), instead of a preset")
+    state: str | None = option(None, OutputFile(), help="file that lets an interrupted run be resumed", hidden=True)
     without_humans: bool = option(
         False, Flag(), help="leave out systems that are human translators", needs="data", hidden=True
     )
@@ -177,13 +174,13 @@ class StudyChoice(OptionSet):
 
 
 def change_sensitivity(command: Command) -> Command:
-    """The command with data sets next to files, and studies next to presets."""
+    """Add data sets and study files to the command."""
     unset = {"default": None, "unset": " ".join(DEFAULT_METRICS), "project": False}
     change: dict[str, Any] = {name: {"needs": "data"} for name in ("levels", "agreement", "criterion", "documents")}
     change |= {"preset": {"default": None}, "idf_corpus": {"needs": "preset"}, "metric": unset}
-    change["documents"] |= {"help": "resample the documents that the data names", "hidden": True}
-    change |= {"plot": {"help": "bars of CV and RD; and FILE-ranks: scores by setting"}}
-    title = "data with human judgements, instead of files"
+    change["documents"] |= {"help": "resample documents instead of segments", "hidden": True}
+    change |= {"plot": {"help": "figure of CV and RD; also FILE-ranks with the scores by setting"}}
+    title = "data with human judgements instead of files"
     return command.varied(
         data_flags(title, required=False),
         Flags(StudyChoice, title, only=["without_humans", "rows"]),
@@ -191,12 +188,12 @@ def change_sensitivity(command: Command) -> Command:
         Flags(StudyChoice, SensitivityOptions.called, only=["study", "state"]),
         change=change,
         run=_sensitivity,
-        usage="(HYP ... --refs REF ... | --data NAME) --preset NAME",
-        description="Vary stop words, idf, sub-words, punctuation or layers: what moves, and who swaps places?",
+        usage="[HYP ... --refs REF] --preset NAME",
+        description="Measure how stop words, idf, sub-words, punctuation and layers change scores.",
         examples="""\
-  nlgauge study sensitivity a.txt b.txt --refs ref.txt --preset all --model mpnet
+  nlgauge study sensitivity a.txt b.txt --refs ref.txt --preset all
   nlgauge study sensitivity --preset stopwords --data wmt17-testset --at FOLDER
-  nlgauge study sensitivity --study mine.toml --data tac2008 --at FOLDER --state mine.state
+  nlgauge study sensitivity --study mine.toml --data tac2008 --at FOLDER
 """,
     )
 
@@ -206,7 +203,7 @@ def _sensitivity(args: argparse.Namespace) -> Sensitivity:
         check_metrics(args)
     check_systems_first(args)
     if bool(args.hyps) == bool(args.data):
-        msg = "give either files of systems with --refs, or --data NAME --at PATH"
+        msg = "nlgauge study sensitivity needs either HYP ... with --refs, or --data NAME --at PATH"
         raise RecipeError(msg)
     documents = args.documents or args.document_ids is not None
     options = read_options(args, SensitivityOptions, {"documents": documents, "lang": args.lang or ""}).measures()
@@ -215,18 +212,18 @@ def _sensitivity(args: argparse.Namespace) -> Sensitivity:
 
 def _study(args: argparse.Namespace) -> Study:
     if bool(args.preset) == bool(args.study):
-        msg = f"say what varies: --preset ({', '.join(PRESETS)}) or --study FILE, one of the two"
+        msg = f"nlgauge study sensitivity needs either --preset NAME ({', '.join(PRESETS)}) or --study FILE"
         raise RecipeError(msg)
     if args.study:
-        made = load_study(args.study)
-        return replace(made, metric=_metrics(args.metric or list(made.recipes), args))
+        study = load_study(args.study)
+        return replace(study, metric=_metrics(args.metric or list(study.recipes), args))
     metrics = _metrics(args.metric or DEFAULT_METRICS, args)
     loading = RunOptions.of(run_options(args)).loading
     return preset(args.preset, metrics, idf_corpora=args.idf_corpus, loading=loading)
 
 
 def _metrics(metrics: Sequence[str], args: argparse.Namespace) -> list[str]:
-    """The metrics with the flags of the call, which a study keeps as text."""
+    """Write the metrics with the flags of the call, as a study stores them."""
     options = metric_options(args)
     texts = study_metrics(metrics, options)
     for name in options:
@@ -239,13 +236,13 @@ def _metrics(metrics: Sequence[str], args: argparse.Namespace) -> list[str]:
 def _study_table(args: argparse.Namespace) -> JudgementTable:
     if args.data:
         if args.refs or args.source:
-            msg = f"--data {args.data} has texts of its own; leave out --refs and --source"
+            msg = f"--data {args.data} contains its own texts; leave out --refs and --source"
             raise RecipeError(msg)
         table = with_documents(load_data(args), args)
         table = table.without_humans() if args.without_humans else table
         return table if args.rows is None else table.first_rows(args.rows)
     if not (args.refs or args.source):
-        msg = "files of systems need --refs or --source"
+        msg = "HYP needs --refs or --source"
         raise RecipeError(msg)
     texts, documents = read_documented_texts(args)
     return systems_table(
@@ -257,20 +254,20 @@ def _study_table(args: argparse.Namespace) -> JudgementTable:
 
 
 def change_discourse(command: Command) -> Command:
-    """The command with lines that are joined to documents, and with `--segments`: a table of documents."""
-    ids = {"document_ids": {"help": "document of each line, one per line, with --unit document"}}
-    segments = {"segments": {"help": "features of every document"}}
+    """Add flags for joining lines to documents, and `--segments`."""
+    ids = {"document_ids": {"help": "document of each line, one per line (with --unit document)"}}
+    segments = {"segments": {"help": "print the features of each document"}}
     return command.varied(
         Flags(DocumentOptions, without=["documents"], change=ids),
         Flags(ScoreOutput, only=["segments"], change=segments),
         run=_discourse,
-        description="How often documents come back to the same things, how far that ties their sentences together,\n"
-        "and how well that tells hypotheses from references. A line is a document.",
+        description="Measure how often documents mention the same entities and words again, how this connects their "
+        "sentences, and how well it separates hypotheses from references. Each line is a document.",
         usage="HYP ... [--refs REF ...]",
         examples="""\
   nlgauge study discourse summaries.txt
-  nlgauge study discourse a.jsonl:summary b.jsonl:summary --refs ref.jsonl:summary --plot discourse.png
-  nlgauge study discourse a.txt --refs r1.txt r2.txt --vectors glove.txt --format tsv
+  nlgauge study discourse a.txt b.txt --refs ref.txt --plot discourse.png
+  nlgauge study discourse a.jsonl:text --vectors glove.txt --format tsv
   nlgauge study discourse lines.txt --document-ids docs.txt --unit document
   nlgauge study discourse a.txt --annotator parses.conllu --sentences annotator
 """,
@@ -283,9 +280,9 @@ def _discourse(args: argparse.Namespace) -> int:
     result = run_operation(args, operation=operations()["discourse"], read=_read_discourse)
     assert isinstance(result, Discourse)
     if args.segments and args.format != "json":
-        text = result.document_table().write(args.format, width=args.width, line=result.line)
+        text = result.document_table().write(args.format, width=args.decimals, line=result.line)
     else:
-        text = result.render(args.format, decimals=args.width)
+        text = result.render(args.format, decimals=args.decimals)
     write_output(args.output, text)
     write_figure(args.plot, result.save_figure)
     if args.plot and not args.quiet:
@@ -295,7 +292,7 @@ def _discourse(args: argparse.Namespace) -> int:
 
 def _read_discourse(args: argparse.Namespace) -> Mapping[str, Any]:
     if args.document_ids is not None and not args.joined:
-        msg = "--document-ids names the documents that lines are joined to; say --unit document, too"
+        msg = "--document-ids needs --unit document"
         raise RecipeError(msg)
     texts, _ = read_documented_texts(args)
     return {"systems": texts.systems, "refs": texts.references}
@@ -314,15 +311,14 @@ COMMANDS = {
             output_flags(3, plot="figure: .png, .svg or .pdf"),
         ),
         usage="SYSTEM --metric METRIC ...",
-        description="Perturb the outputs of a system and see how far metrics fall; or score adversarial triples.",
-        examples=f"""\
-  nlgauge study stress system.txt --metric bertscore moverscore chrf
-  nlgauge study stress system.txt --refs ref1.txt --paraphrases ref2.txt --metric bertscore --plot falls.png
+        description="Perturb system outputs and measure how far metrics drop, or score adversarial triples.",
+        examples="""\
+  nlgauge study stress system.txt -m bertscore moverscore chrf
+  nlgauge study stress system.txt --paraphrases ref2.txt --plot drops.png
   nlgauge study stress --triples freitag --released
-  nlgauge study stress --triples paws --metric bertscore ensemble:bertscore+moverscore --plot paws.png
-  nlgauge study stress a.txt --paraphrases b.txt --triples nouns --annotator spacy-en --metric bertscore
-  nlgauge study stress --triples paws:test.tsv --save-triples mine.tsv --metric chrf
-perturbations: {", ".join(PERTURBATIONS)}
+  nlgauge study stress --triples paws -m bertscore moverscore --plot paws.png
+  nlgauge study stress a.txt --paraphrases b.txt --triples nouns
+  nlgauge study stress --triples paws:test.tsv --save-triples mine.tsv -m chrf
 """,
     )
 }

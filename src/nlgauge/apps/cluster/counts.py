@@ -171,7 +171,7 @@ def count_shard(prepared: Prepared, comparisons: Comparisons) -> Counts:
     members = [member for group in prepared.groups for member in group.metrics.values()]
     idf = {_key(member.metric): member.state.idf for member in members if member.metric.counts_idf}
     bounds = {}
-    for number, by_system in comparisons.found.items():
+    for number, by_system in comparisons.by_metric.items():
         metric = prepared.metrics[number].metric
         assert isinstance(metric, SentSim)
         rows = {system: [by_row[row] for row in range(len(prepared))] for system, by_row in by_system.items()}

@@ -24,13 +24,14 @@ from contextlib import AbstractContextManager, closing, contextmanager, nullcont
 from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, TextIO
 
 from nlgauge.apps.cluster.shards import Plan, RowShard, check_count
 from nlgauge.apps.cluster.worker import MEMORY_EXIT, Job, LazyWorker, Outcome, Pass, Report
 from nlgauge.encoders.load import default_threads
 from nlgauge.errors import InputError, NlgaugeError, RecipeError
 from nlgauge.io.packages import require
+from nlgauge.io.progress import start_progress
 
 #: How often a shard is tried.
 _TRIES = 3
@@ -96,11 +97,35 @@ class Tasks:
 
 
 def progress_bar(total: int, *, already: int, what: str) -> Any:
-    """Pairs that are done, on stderr; where that is a file, only every half minute."""
+    """Show the scored pairs on stderr: a bar on a terminal, and elsewhere plain lines."""
+    if not sys.stderr.isatty():
+        return _PlainBar(total, already=already, what=what)
     from tqdm import tqdm
 
-    every = 0.5 if sys.stderr.isatty() else 30.0
-    return tqdm(total=total, initial=already, desc=what, unit=" pairs", unit_scale=True, mininterval=every)
+    return tqdm(total=total, initial=already, desc=what, unit=" pairs", unit_scale=True, mininterval=0.5)
+
+
+class _PlainBar:
+    """Plain progress lines, with the methods of a tqdm bar that `Tasks` uses."""
+
+    def __init__(self, total: int, *, already: int, what: str) -> None:
+        self.desc = what
+        self._counter = start_progress(total, what=what, unit="pair", done=already)
+
+    def __enter__(self) -> _PlainBar:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._counter.close()
+
+    def set_postfix_str(self, _: str, *, refresh: bool) -> None:
+        return
+
+    def update(self, pairs: int) -> None:
+        self._counter.update(pairs)
+
+    def write(self, text: str, file: TextIO) -> None:
+        print(f"nlgauge: {text}", file=file, flush=True)
 
 
 class Pool(Protocol):

@@ -23,9 +23,8 @@ from numpy.typing import NDArray
 
 from nlgauge._version import __version__
 from nlgauge.core.corpus import Corpus, WholeCorpus
-from nlgauge.core.options import did_you_mean
 from nlgauge.core.result import Document, from_plain
-from nlgauge.errors import FileFormatError, InputError, NlgaugeError, RecipeError
+from nlgauge.errors import FileFormatError, InputError, NlgaugeError, RecipeError, did_you_mean
 from nlgauge.io.large_tables import Mark, Table, Unreadable
 from nlgauge.io.storage import file_digest, text_digest
 from nlgauge.text.tokenizer import check_encodable

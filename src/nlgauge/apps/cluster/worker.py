@@ -172,7 +172,7 @@ class Worker:
         def attempt(chosen: Sequence[int]) -> list[Score]:
             prepared = self._prepared(rows, chosen)
             known = Comparisons({}, {}) if counted is None else _chosen(counted, chosen)
-            rest = compare(prepared, only=[number for number in prepared.compared if number not in known.found])
+            rest = compare(prepared, only=[number for number in prepared.compared if number not in known.by_metric])
             return finish(self._with_bounds(prepared), Comparisons.join([known, rest]), warn=False)
 
         scores, _, errors = self._of_scorable(shard, rows, {} if counted is None else counted.errors, attempt)
@@ -273,7 +273,7 @@ def _chosen(counted: ShardCounts, chosen: Sequence[int]) -> Comparisons:
     places = [place[row] for row in chosen]
     comparisons = {
         number: {system: dict(enumerate(map(by_row.__getitem__, places))) for system, by_row in systems.items()}
-        for number, systems in counted.comparisons.found.items()
+        for number, systems in counted.comparisons.by_metric.items()
     }
     return Comparisons(counted.comparisons.recipes, comparisons)
 

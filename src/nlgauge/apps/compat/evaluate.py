@@ -42,13 +42,13 @@ from nlgauge.core.corpus import checked_list, checked_texts, make_corpus
 from nlgauge.core.kinds import Flag, Float, Int
 from nlgauge.core.metric import Metric
 from nlgauge.core.notes import run_fields
-from nlgauge.core.options import Option, did_you_mean
+from nlgauge.core.options import Option
 from nlgauge.core.prepare import PreparedTextMetric, prepare
 from nlgauge.core.registry import METRICS
 from nlgauge.core.run_options import RunOptions
 from nlgauge.core.scoring import Accumulator, score
 from nlgauge.core.signature import Signature
-from nlgauge.errors import InputError, MissingExtraError, RecipeError
+from nlgauge.errors import InputError, MissingExtraError, RecipeError, did_you_mean
 from nlgauge.io.packages import package_version, require
 from nlgauge.metrics.bleu import BLEU
 from nlgauge.metrics.chrf import ChrF

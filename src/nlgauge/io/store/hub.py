@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from nlgauge.io.packages import import_silenced
+from nlgauge.io.progress import log
 from nlgauge.io.store.catalog import SourceError
 
 WEIGHTS_HINT = "model.safetensors or pytorch_model.bin, whole or as all of its shards"
@@ -41,6 +42,12 @@ _VOCABULARIES = frozenset(
 # name may stand for a dozen addresses, each with its own timeout, and the look-up of the name has none.
 _ANSWER_SECONDS = 5.0
 _DEADLINE_SECONDS = 10.0
+
+#: Errors of HTTP libraries where a machine has no network.
+_NO_NETWORK = frozenset({"ConnectError", "ConnectTimeout", "ConnectionError", "LocalEntryNotFoundError"})
+
+#: The reason of these errors.
+NO_NETWORK = "no network"
 
 _SMALL_FILES = (".json", ".txt", ".model")
 
@@ -135,7 +142,7 @@ def _list_files(hub_id: str) -> list[str]:
     try:
         answer = answers.get(timeout=_DEADLINE_SECONDS)
     except queue.Empty:
-        msg = f"the hub did not answer within {_DEADLINE_SECONDS:.0f} seconds"
+        msg = f"the Hugging Face hub did not answer within {_DEADLINE_SECONDS:.0f} seconds"
         raise SourceError(msg) from None
     if isinstance(answer, Exception):
         raise SourceError(_reason(answer)) from answer
@@ -147,9 +154,13 @@ def _reason(error: Exception) -> str:
     if kind == "GatedRepoError":
         return "the model is gated: accept its terms on the hub and set HF_TOKEN"
     if kind == "RepositoryNotFoundError":
-        return "the hub has no model of that name, or it is private (then set HF_TOKEN)"
+        return "the Hugging Face hub has no model of that name, or it is private (then set HF_TOKEN)"
     lines = str(error).strip().splitlines()
-    return f"the hub could not be used: {kind}: {lines[0]}" if lines else f"the hub could not be used: {kind}"
+    reason = f"{kind}: {lines[0]}" if lines else kind
+    if kind in _NO_NETWORK:
+        log.info("the Hugging Face hub cannot be reached: %s", reason)
+        return NO_NETWORK
+    return f"the Hugging Face hub failed: {reason}"
 
 
 @contextmanager

@@ -8,7 +8,6 @@ too. Order, white space and `HARMLESS_KEYS` do not.
 
 from __future__ import annotations
 
-import difflib
 import json
 import os
 import re
@@ -18,10 +17,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from nlgauge.errors import ModelError, ModelNotFoundError, RecipeError
+from nlgauge.errors import ModelError, ModelNotFoundError, RecipeError, closest_name, did_you_mean
 from nlgauge.io.storage import file_digest, text_digest
-from nlgauge.io.store.catalog import CARDS, ModelCard, SourceError, card_of_digest, find_card
-from nlgauge.io.store.fetch import cached_card, fetch_card, say_what_to_install
+from nlgauge.io.store.catalog import CARDS, ModelCard, SourceError, card_of_digest, encoder_names, find_card
+from nlgauge.io.store.fetch import cached_card, fetch_card, pull_advice, say_what_to_install
 from nlgauge.io.store.hub import (
     TOKENIZER_HINT,
     WEIGHTS_HINT,
@@ -151,12 +150,15 @@ class ModelFiles:
         return text_digest("\n".join(f"{name} {file_digest(self.path / name)}" for name in names))
 
 
-def resolve(model: str | os.PathLike[str], *, download: bool = True, progress: bool = False) -> ModelFiles:
+def resolve(
+    model: str | os.PathLike[str], *, download: bool = True, progress: bool = False, pulling: bool = False
+) -> ModelFiles:
     """Find a model by name, folder or hub id, and download it if need be.
 
     In this order: a name that nlgauge knows (`minilm`, `mpnet`, `smollm2`, `muse`, or an alias), an existing
     folder, an id of the Hugging Face hub. What starts with `./`, `../`, `/` or `~` is always a folder.
-    Nothing is downloaded with `download=False` or while the environment variable NLGAUGE_OFFLINE is set.
+    Nothing is downloaded with `download=False` or while the environment variable NLGAUGE_OFFLINE is set. While
+    `pulling`, as `nlgauge models pull` does, messages do not advise that command.
 
     Raises ModelNotFoundError with the command to run, or DigestError if a known model's bytes have changed.
     """
@@ -168,15 +170,14 @@ def resolve(model: str | os.PathLike[str], *, download: bool = True, progress: b
     check_length(model)
     if _is_path(model):
         return _local(model)
-    why_not = None if download else "only models that are here were asked for"
-    if os.environ.get("NLGAUGE_OFFLINE", "").lower() not in {"", "0", "false", "no"}:
-        why_not = "the environment variable NLGAUGE_OFFLINE is set"
+    offline = os.environ.get("NLGAUGE_OFFLINE", "").lower() not in {"", "0", "false", "no"}
+    why_not = ", and NLGAUGE_OFFLINE is set" if offline else None if download else ""
     card = find_card(model)
     if card is not None:
-        return _known(card, why_not=why_not, progress=progress)
+        return _known(card, why_not=why_not, progress=progress, pulling=pulling)
     if Path(model).is_dir():
         return _local(model)
-    return _from_hub(model, why_not=why_not, progress=progress)
+    return _from_hub(model, why_not=why_not, progress=progress, pulling=pulling)
 
 
 def check_length(model: str) -> None:
@@ -191,14 +192,12 @@ def _is_path(model: str) -> bool:
     return model in {".", ".."} or model.startswith(starts) or Path(model).is_absolute()
 
 
-def _known(card: ModelCard, *, why_not: str | None, progress: bool) -> ModelFiles:
-    folder = fetch_card(card, progress=progress) if why_not is None else cached_card(card)
+def _known(card: ModelCard, *, why_not: str | None, progress: bool, pulling: bool) -> ModelFiles:
+    folder = fetch_card(card, progress=progress, pulling=pulling) if why_not is None else cached_card(card)
     if folder is None:
         say_what_to_install(card)
-        msg = (
-            f"model {card.name!r} is not on this machine, and nothing is downloaded because {why_not}; "
-            f"with a network, run 'nlgauge models pull {card.name}', or give {card.folder_hint}"
-        )
+        fix = f"{pull_advice(card.name, pulling=pulling)}, or give {card.folder_hint}"
+        msg = f"model {card.name!r} is not on this machine{why_not}. {fix}"
         raise ModelNotFoundError(msg)
     return ModelFiles(name=card.name, path=folder, card=card)
 
@@ -216,23 +215,23 @@ def _local(model: str) -> ModelFiles:
     return ModelFiles(name=folder.name, path=folder)
 
 
-def _from_hub(model: str, *, why_not: str | None, progress: bool) -> ModelFiles:
-    near = difflib.get_close_matches(model.lower(), CARDS, n=1)
-    known = f"did you mean {near[0]!r}?" if near else f"those are {', '.join(CARDS)}"
-    missing = f"model {model!r} was not found: it is not a name nlgauge knows ({known}), not a folder here"
+def _from_hub(model: str, *, why_not: str | None, progress: bool, pulling: bool) -> ModelFiles:
     if not re.fullmatch(r"[\w.-]+(/[\w.-]+)?", model, flags=re.ASCII):
-        msg = f"{missing}, and not a hub id of the form 'owner/name'; for a folder, write --model ./PATH"
+        hint = did_you_mean(model, CARDS, see="nlgauge models list")
+        msg = f"unknown model {model!r}, not a name, a folder or a hub id such as 'owner/name'{hint}"
         raise ModelNotFoundError(msg)
-    fix = f"with a network, run 'nlgauge models pull {model}', or give the model's folder (--model PATH)"
+    closest, others = closest_name(model, CARDS), ", ".join(encoder_names())
+    fix = f"{pull_advice(model, pulling=pulling)}, or use one of the offline models: {others}"
+    fix = f"Did you mean {closest!r}?" if closest else fix
     if why_not is not None:
         folder = cached_snapshot(model)
         if folder is None:
-            msg = f"{missing}, and not in the hub's cache; nothing is downloaded because {why_not}; {fix}"
+            msg = f"model {model!r} is not on this machine{why_not}. {fix}"
             raise ModelNotFoundError(msg)
         return ModelFiles(name=model, path=folder)
     try:
         folder = fetch_snapshot(model, progress=progress)
     except SourceError as error:
-        msg = f"{missing}, and not to be had from the hub: {error}; {fix}"
+        msg = f"could not download model {model!r}: {error}. {fix}"
         raise ModelNotFoundError(msg) from error
     return ModelFiles(name=model, path=folder)

@@ -1,8 +1,8 @@
-"""Baselines for rescaling: what a metric gives to pairs that have nothing to do with each other.
+"""Baselines for rescaling: the mean scores of unrelated pairs.
 
-A baseline is a small text file per model and language with a row per layer. The header says how it was
-made; the model's digest in it, with the precision unless it is fp32, keeps it from being used with another. It is
-BERTScore of random pairs from a corpus, at every layer, in one encoding (`build_baseline`).
+A baseline is BERTScore of random pairs from a corpus, at every layer, from one encoding (`build_baseline`). It is a
+small text file per model and language, with a row per layer. The header records how it was made. It contains the
+model's digest, with the precision unless that is fp32, so the file cannot be used with another model.
 """
 
 from __future__ import annotations
@@ -38,17 +38,17 @@ from nlgauge.io.storage import check_digest, short_digest
 from nlgauge.text.languages import language_code
 from nlgauge.text.tokenizer import base_language
 
-#: Before the language of a baseline that comes with the library, in a signature.
+#: Prefix of the language of a shipped baseline in a signature.
 _SHIPPED = "shipped-"
 
 _TITLE = "# nlgauge baseline 1"
 _COLUMNS = "layer\tprecision\trecall\tf1"
 _COMMAND = "nlgauge build baseline"
 
-#: Sentences are paired within blocks of this size, so that a window encodes each of them once.
+#: Sentences are paired within blocks of this size, so a window encodes each of them once.
 _BLOCK = 500
 
-#: Below this many sentences or pairs the mean moves in the third decimal from one sample to the next.
+#: With fewer sentences or pairs, the mean varies in the third decimal from sample to sample.
 _ENOUGH = 1000
 
 
@@ -66,47 +66,47 @@ class Baseline:
 
     @cached_property
     def digest(self) -> str:
-        """sha256 of the model's digest and the numbers; the wording of the header does not matter."""
-        return hashlib.sha256((self.header.get("weights", "") + _table(self.rows)).encode()).hexdigest()
+        """sha256 of the model's digest and the numbers, without the rest of the header."""
+        return hashlib.sha256((self.header.get("weights", "") + _format_table(self.rows)).encode()).hexdigest()
 
     def row(self, layer: int) -> tuple[float, float, float]:
         """The baseline of a layer."""
         if layer not in self.rows:
-            msg = f"the baseline has no row for layer {layer}; it has {sorted(self.rows)}"
+            msg = f"the baseline has no row for layer {layer}; its layers: {sorted(self.rows)}"
             raise BaselineError(msg)
         return self.rows[layer]
 
     def check_fits(self, encoder: Encoder, language: str, *, path: str) -> None:
-        """Refuse a baseline of other weights, of another precision, or of another language than the one named."""
+        """Refuse a baseline for other weights, another precision or another language."""
         if language and base_language(language) != base_language(self.language):
-            msg = f"baseline {path!r} is for language {self.language!r}, but lang={language!r} was asked for"
+            msg = f"baseline {path!r} is for language {self.language!r}, not for lang={language!r}"
             raise BaselineError(msg)
-        made, asked = self.header.get("weights", ""), vectors_digest(encoder)
-        precisions = other_precision(made, asked)
+        expected, actual = self.header.get("weights", ""), vectors_digest(encoder)
+        precisions = other_precision(expected, actual)
         if precisions is not None:
             msg = (
-                f"baseline {path!r} was made in {precisions[0]}, and these scores are in {precisions[1]}: scores of "
-                f"different precision do not compare; {_build(precisions[1])}"
+                f"baseline {path!r} was made in {precisions[0]}, but these scores are in {precisions[1]}, "
+                f"and different precisions are not comparable; {_build_hint(precisions[1])}"
             )
             raise BaselineError(msg)
-        if made != asked:
+        if expected != actual:
             msg = (
                 f"baseline {path!r} was made with model {self.header.get('model')!r} "
-                f"({shown_vectors(made)}), not with {encoder.model!r} "
-                f"({shown_vectors(asked)}); build one with 'nlgauge build baseline'"
+                f"({shown_vectors(expected)}), not with {encoder.model!r} "
+                f"({shown_vectors(actual)}); build one with 'nlgauge build baseline'"
             )
             raise BaselineError(msg)
 
     def text(self) -> str:
-        """The file's content."""
+        """The content of the file."""
         header = "".join(
             f"# {key}: {value}\n" for key, value in (dict(self.header) | {"digest": self.digest}).items()
         )
-        return f"{_TITLE}\n{header}{_table(self.rows)}"
+        return f"{_TITLE}\n{header}{_format_table(self.rows)}"
 
     @classmethod
     def parse(cls, text: str, *, source: str) -> Baseline:
-        """Read a file's content."""
+        """Read the content of a file."""
         lines = text.splitlines()
         if not lines or lines[0] != _TITLE:
             msg = f"{source!r} is not a baseline file: its first line should be {_TITLE!r}"
@@ -125,16 +125,16 @@ class Baseline:
                 msg = f"{source!r}, row {number}: a baseline is a mean cosine below 1, got {line!r}"
                 raise FileFormatError(msg)
             if layer in rows:
-                msg = f"{source!r}, row {number}: layer {layer} has a row already"
+                msg = f"{source!r}, row {number}: layer {layer} appears twice"
                 raise FileFormatError(msg)
             rows[layer] = (precision, recall, f1)
         if not table or table[0] != _COLUMNS or not rows:
             msg = f"{source!r}: expected the columns {_COLUMNS.split()} and a row per layer"
             raise FileFormatError(msg)
         header = {key: value for key, _, value in comments}
-        made = cls(header, rows)
-        check_digest(made.digest, header.get("digest"), kind="baseline file", name=source, command=_COMMAND)
-        return made
+        baseline = cls(header, rows)
+        check_digest(baseline.digest, header.get("digest"), kind="baseline file", name=source, command=_COMMAND)
+        return baseline
 
     @classmethod
     def load(cls, path: Path) -> Baseline:
@@ -148,33 +148,33 @@ class Baseline:
             )
             raise BaselineError(msg) from error
         except (OSError, UnicodeDecodeError) as error:
-            why = "it is not a text" if isinstance(error, UnicodeDecodeError) else error.strerror or error
+            why = "it is not a text file" if isinstance(error, UnicodeDecodeError) else error.strerror or error
             msg = f"baseline file {str(path)!r} cannot be read: {why}"
             raise FileFormatError(msg) from error
         return cls.parse(text, source=str(path))
 
     @classmethod
     def shipped(cls, encoder: Encoder, language: str) -> Baseline:
-        """The baseline that comes with the library for these weights, or an error.
+        """The shipped baseline for these weights, or an error.
 
-        Never a score labelled rescaled that is not: bert-score warns and goes on with raw scores.
+        bert-score warns instead and labels raw scores as rescaled.
         """
-        known = [baseline for baseline in _shipped() if baseline.header.get("weights") == encoder.digest]
+        shipped = [baseline for baseline in _load_shipped() if baseline.header.get("weights") == encoder.digest]
         precision = signed_precision(encoder.engine)
-        if known and precision != DEFAULT_PRECISION:
+        if shipped and precision != DEFAULT_PRECISION:
             msg = (
-                f"the baselines shipped for model {encoder.model!r} were made in {DEFAULT_PRECISION}, and these "
-                f"scores are in {precision}: scores of different precision do not compare; {_build(precision)} "
+                f"the baselines shipped for model {encoder.model!r} were made in {DEFAULT_PRECISION}, but these "
+                f"scores are in {precision}, and different precisions are not comparable; {_build_hint(precision)} "
                 "and pass rescale=FILE"
             )
             raise BaselineError(msg)
-        fitting = [baseline for baseline in known if not language or baseline.language == base_language(language)]
-        if len(fitting) == 1:
-            return fitting[0]
-        languages = ", ".join(baseline.language for baseline in known) or "none"
+        matches = [baseline for baseline in shipped if not language or baseline.language == base_language(language)]
+        if len(matches) == 1:
+            return matches[0]
+        languages = ", ".join(baseline.language for baseline in shipped) or "none"
         wanted = f"language {language!r}" if language else "its language"
         msg = (
-            f"no baseline is shipped for model {encoder.model!r} and {wanted} (shipped for this model: {languages}); "
+            f"no baseline is shipped for model {encoder.model!r} and {wanted} (available languages: {languages}); "
             "build one with 'nlgauge build baseline --corpus SENTENCES -o FILE' and pass rescale=FILE"
         )
         raise BaselineError(msg)
@@ -187,14 +187,14 @@ class BaselineChoice(Resource):
         super().__init__("no", "yes", file="a file made by 'nlgauge build baseline'")
 
     def check(self, value: Any) -> str:
-        """True and False read well in Python; as text they would name a file."""
+        """Accept True and False in Python; as text they would name a file."""
         text = super().check({True: "yes", False: "no"}.get(value, value) if isinstance(value, bool) else value)
         if text.lower() in {"true", "false", "on", "off"}:
             raise ValueError
         return text
 
     def load(self, value: str, context: LoadContext) -> Loaded:
-        """The baseline with a row for the layer, or None."""
+        """The baseline, checked to have a row for each layer, or None."""
         encoder, language = context.corpus.encoder, context.metric.lang
         if value == "no":
             return Loaded("no", None)
@@ -205,30 +205,30 @@ class BaselineChoice(Resource):
             baseline, origin = Baseline.load(Path(value)), "file"
             baseline.check_fits(encoder, language, path=value)
         for layer in context.layers:
-            baseline.row(layer)  # a missing layer is an error before hours of work, not after
+            baseline.row(layer)  # fail on a missing layer before encoding, not after
         return Loaded(f"{origin}[{short_digest(baseline.digest)}]", baseline)
 
     def read(self, name: str, text: str) -> dict[str, str]:
-        """A shipped baseline is chosen by its language."""
+        """Read the option back; the language selects a shipped baseline."""
         chosen = text.partition("[")[0]
         if chosen.startswith(_SHIPPED):
             return {name: "yes", "lang": chosen.removeprefix(_SHIPPED)}
         return {name: chosen}
 
 
-def _build(precision: str) -> str:
+def _build_hint(precision: str) -> str:
     name = precision.partition("@")[0]
     return f"build one with 'nlgauge build baseline --corpus SENTENCES --precision {name} -o FILE'"
 
 
-def _shipped() -> Sequence[Baseline]:
+def _load_shipped() -> Sequence[Baseline]:
     folder = files("nlgauge.metrics.parts") / "baselines"
     entries = sorted((entry for entry in folder.iterdir() if entry.name.endswith(".tsv")), key=lambda e: e.name)
     return [Baseline.parse(entry.read_text(encoding="utf-8"), source=entry.name) for entry in entries]
 
 
-def _table(rows: Mapping[int, tuple[float, float, float]]) -> str:
-    # Six decimals: far below the sampling error, and the same text whatever wrote it.
+def _format_table(rows: Mapping[int, tuple[float, float, float]]) -> str:
+    # Six decimals are far below the sampling error, and give the same text on every platform.
     lines = ["\t".join([str(layer), *(f"{value:.6f}" for value in rows[layer])]) for layer in sorted(rows)]
     return "\n".join([_COLUMNS, *lines]) + "\n"
 
@@ -245,9 +245,9 @@ def build_baseline(
 ) -> Baseline:
     """Mean P, R and F of `pairs` random pairs of distinct sentences, for every layer of the model.
 
-    Each sentence of a seeded sample is once the hypothesis and once the reference, of another sentence.
+    Each sentence of a seeded sample is a hypothesis once and a reference once, with different partners.
     """
-    from nlgauge.metrics.bertscore import BERTScore  # which rescales by baselines
+    from nlgauge.metrics.bertscore import BERTScore  # here, because it imports this module
 
     if pairs < 1 or seed < 0:
         msg = f"a baseline needs pairs >= 1 and seed >= 0, got pairs={pairs!r}, seed={seed!r}"
@@ -266,8 +266,8 @@ def build_baseline(
         raise InputError(msg)
     if min(len(distinct), pairs) < _ENOUGH:
         msg = (
-            f"a baseline of {len(distinct)} sentences and {pairs} pairs is uncertain, and so is every score that is "
-            f"rescaled with it; take at least {_ENOUGH} of each"
+            f"a baseline from {len(distinct)} sentences and {pairs} pairs is imprecise, and so are all scores "
+            f"rescaled with it; use at least {_ENOUGH} of each"
         )
         warnings.warn(msg, DataWarning, stacklevel=2)
     hypotheses, references = random_pairs(distinct, pairs, seed)
@@ -289,7 +289,7 @@ def build_baseline(
 
 
 def random_pairs(sentences: Sequence[str], pairs: int, seed: int) -> tuple[list[str], list[str]]:
-    """Pairs of different sentences: seeded permutations, each sentence against its successor in a block."""
+    """Pair different sentences: in seeded permutations, each sentence with its successor in a block."""
     rng = np.random.default_rng(seed)
     hypotheses: list[str] = []
     references: list[str] = []

@@ -1,12 +1,13 @@
-"""Foci of a text: what it keeps talking about, where it mentions that, and which sentences this ties together
+"""Foci of a text, their mentions, and the graph of sentences that share them
 (Zhao, Strube, Eger, "DiscoScore: Evaluating Text Generation with BERT and Discourse Coherence", EACL 2023).
 
-A *focus* is a noun, known by its lemma, or an entity: nouns whose word vectors are close. Its *mentions* are found in
-the text and in a model's tokens. Sentences that share a focus are adjacent, the nearer they stand the more:
+A *focus* is a noun, identified by its lemma, or an entity: a set of nouns with similar word vectors. Its *mentions*
+are found in the text and mapped to the model's tokens. Sentences that share a focus are connected; closer sentences
+have a larger weight:
 
     A_ij = 1 / (j - i)   unweighted        A_ij = a / (j - i)   weighted, a foci shared        for i < j, else 0
 
-`DiscoMetric` is what DS-Focus, DS-Sent and DiscoScore have in common: annotation, entities, layer.
+`DiscoMetric` is the base of DS-Focus, DS-Sent and DiscoScore: annotation, entities, layer.
 """
 
 from __future__ import annotations
@@ -38,13 +39,13 @@ from nlgauge.text.tokenizer import Tokens
 from nlgauge.vectors.cloud import ORIGIN, Flow, PointSpans, unit_rows
 from nlgauge.vectors.transport import check_size, squared_distances
 
-#: What metrics of nouns may note of a segment.
+#: Notes of noun-based metrics.
 NO_NOUN = declare_note(
     Note(
         "no_noun",
-        "segments in which a text had no noun, so that a metric of nouns gave 0",
-        "no noun in a text; {metric} is 0 there",
-        "a text has no noun, so a metric of nouns gives 0",
+        "segments with a text without nouns, scored 0 by noun-based metrics",
+        "a text has no nouns; {metric} is 0 there",
+        "a text has no nouns, so noun-based metrics give 0",
         NoNounWarning,
     )
 )
@@ -52,58 +53,60 @@ NO_FOCUS = declare_note(
     Note(
         "no_focus",
         "segments that share no focus with any of their references",
-        "no focus in common with any reference",
+        "the hypothesis shares no focus with any reference",
         "the texts share no focus",
         NoFocusWarning,
     )
 )
 NO_TIES = declare_note(
-    Note(  # usual in short texts, and no reason for a warning
+    Note(  # usual in short texts, so there is no warning
         "no_ties",
-        "segments with a text no two sentences of which share a focus (one sentence, no noun, ...)",
-        "no two sentences of a text share a focus",
-        "no two sentences of a text share a focus",
+        "segments with a text in which no two sentences share a focus (one sentence, no nouns, ...)",
+        "a text has no two sentences that share a focus",
+        "a text has no two sentences that share a focus",
     )
 )
 
 
 def describe_no_focus(unmatched: str) -> str:
-    """What a warning says where foci without a counterpart are treated like this."""
+    """The warning about segments without a common focus, by the option `unmatched`."""
     what = (
-        "the distance is 0 there, the best value" if unmatched == "ignored" else "each focus is moved to the origin"
+        "the distance is 0 there, the best value"
+        if unmatched == "ignored"
+        else "each focus is compared with a zero vector"
     )
     return f"{NO_FOCUS.message}; {what} (unmatched={unmatched})"
 
 
-#: How a mention is known: by the lemma that the annotator gave to a noun, or by its spelling (D6.2).
+#: How mentions are identified: by the lemma that the annotator gave to a noun, or by their spelling (D6.2).
 MENTIONS = ("lemma", "surface")
 
-#: Mentions of each focus (a lemma, or the lemmas of an entity), by the number of their sentence.
+#: Sentence numbers of the mentions of each focus (a lemma, or the lemmas of an entity).
 Foci: TypeAlias = Mapping[Any, Sequence[int]]
 
-#: A focus is known by the lemmas of its nouns.
+#: A focus is identified by the lemmas of its nouns.
 Entity: TypeAlias = tuple[str, ...]
 
-#: Rows of the matrix of cosines that are looked at together, so that a long text needs no square of its words.
+#: Rows of the cosine matrix computed at once, so memory does not grow with the square of the number of words.
 _BLOCK = 512
 
 
 class Mention(NamedTuple):
-    """A noun where it stands in a text."""
+    """A noun at its place in a text."""
 
     lemma: str
     """In lower case."""
     sentence: int
     start: int
     end: int
-    """Its characters: first, and the one after the last."""
+    """Offset after its last character."""
 
 
 def find_mentions(text: AnnotatedText, rule: str) -> list[Mention]:
     """The mentions of a text's nouns, in order.
 
-    `surface` is the released code's rule: what stands between blanks is a mention if it is spelt as the lemma of one
-    of the text's nouns. Plurals and words with a comma behind them are lost, verbs spelt as a noun are found.
+    `surface` is the released code's rule: a run of characters between blanks is a mention if it is spelt like the
+    lemma of a noun of the text. It misses plurals and words before a comma, and includes verbs spelt like a noun.
     """
     if rule == "lemma":
         return [
@@ -114,55 +117,53 @@ def find_mentions(text: AnnotatedText, rule: str) -> list[Mention]:
     lemmas = {word.lemma.lower() for _, word in text.nouns()}
     starts = [sentence.start for sentence in text.sentences]
     return [
-        Mention(spelt, max(bisect_right(starts, found.start()) - 1, 0), found.start(), found.end())
-        for found in re.finditer(r"\S+", text.text)
-        if (spelt := found[0].lower()) in lemmas
+        Mention(word, max(bisect_right(starts, match.start()) - 1, 0), match.start(), match.end())
+        for match in re.finditer(r"\S+", text.text)
+        if (word := match[0].lower()) in lemmas
     ]
 
 
 @dataclass(frozen=True, eq=False)
-class TokenPlaces:
-    """The tokens of a text that stand somewhere in it, in order; special ones do not."""
+class TokenOffsets:
+    """Character offsets of the tokens of a text, in order, without special tokens."""
 
     rows: NDArray[np.intp]
-    """Their rows among all tokens."""
+    """Indices of these tokens among all tokens."""
     starts: NDArray[np.int32]
     ends: NDArray[np.int32]
 
     @classmethod
-    def of(cls, tokens: Tokens) -> TokenPlaces:
-        """Found by their places in the text."""
-        places = tokens.offsets
-        rows = np.flatnonzero(~tokens.is_special & (places[:, 1] > places[:, 0]))
-        return cls(rows, places[rows, 0], places[rows, 1])
+    def of(cls, tokens: Tokens) -> TokenOffsets:
+        """The offsets of all tokens that cover a character."""
+        offsets = tokens.offsets
+        rows = np.flatnonzero(~tokens.is_special & (offsets[:, 1] > offsets[:, 0]))
+        return cls(rows, offsets[rows, 0], offsets[rows, 1])
 
-    def of_mentions(self, mentions: Sequence[Mention]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """For each mention its first token and the one after its last, counted in `rows`.
+    def spans_of(self, mentions: Sequence[Mention]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """For each mention the index in `rows` of its first token, and the index after its last.
 
-        Both are the same where a mention has no token: it was cut off, or a table of word vectors lacks it.
+        Both are equal if a mention has no token: it was cut off, or it is not in the table of word vectors.
         """
-        spans = np.array([(one.start, one.end) for one in mentions], dtype=np.int32).reshape(-1, 2)
+        spans = np.array([(mention.start, mention.end) for mention in mentions], dtype=np.int32).reshape(-1, 2)
         first = np.searchsorted(self.ends, spans[:, 0], side="right")
         stop = np.searchsorted(self.starts, spans[:, 1], side="left")
         return first, np.maximum(first, stop)
 
-    def of_sentences(self, text: AnnotatedText) -> NDArray[np.intp]:
-        """The number of each token's sentence: the last one that starts before it ends."""
+    def sentences_in(self, text: AnnotatedText) -> NDArray[np.intp]:
+        """The number of each token's sentence: the last one that starts before the token ends."""
         starts = np.array([sentence.start for sentence in text.sentences], dtype=np.int32)
         return np.maximum(np.searchsorted(starts, self.ends - 1, side="right") - 1, 0)
 
 
-def find_token_places(text: TextView) -> TokenPlaces:
-    """Where the tokens of a text stand, for `TextView.once`."""
-    return TokenPlaces.of(text.tokens)
+def find_token_offsets(text: TextView) -> TokenOffsets:
+    """The token offsets of a text, for `TextView.once`."""
+    return TokenOffsets.of(text.tokens)
 
 
-def sums_of_runs(
-    vectors: NDArray[np.float32], first: NDArray[np.intp], stop: NDArray[np.intp]
-) -> NDArray[np.float32]:
-    """Sums of the rows of each run; no run is empty.
+def sum_runs(vectors: NDArray[np.float32], first: NDArray[np.intp], stop: NDArray[np.intp]) -> NDArray[np.float32]:
+    """Sum the rows of each run; no run is empty.
 
-    >>> sums_of_runs(np.eye(3, dtype=np.float32), np.array([0, 1]), np.array([2, 3])).tolist()
+    >>> sum_runs(np.eye(3, dtype=np.float32), np.array([0, 1]), np.array([2, 3])).tolist()
     [[1.0, 1.0, 0.0], [0.0, 1.0, 1.0]]
     """
     if not len(first):
@@ -170,13 +171,13 @@ def sums_of_runs(
     sizes = stop - first
     begins = np.cumsum(sizes) - sizes
     rows = np.arange(int(sizes.sum())) - np.repeat(begins - first, sizes)
-    found: NDArray[np.float32] = np.add.reduceat(vectors[rows], begins, axis=0)
-    return found
+    sums: NDArray[np.float32] = np.add.reduceat(vectors[rows], begins, axis=0)
+    return sums
 
 
 @dataclass(frozen=True, eq=False)
 class FocusTable:
-    """The foci of a text, a row each."""
+    """The foci of a text, with one row each."""
 
     rows: Mapping[Entity, int]
     vectors: NDArray[np.float32]
@@ -188,25 +189,25 @@ class FocusTable:
         return len(self.rows)
 
     def common(self, other: FocusTable) -> NDArray[np.intp]:
-        """Rows of the foci that both have, here and there: an entity matches one of the same nouns only."""
+        """Rows of the common foci in both tables; an entity matches only an entity of the same nouns."""
         rows = [(row, other.rows[entity]) for entity, row in self.rows.items() if entity in other.rows]
         return np.array(rows, dtype=np.intp).reshape(-1, 2).T
 
     def labels(self) -> tuple[str, ...]:
-        """The foci in words."""
+        """The foci as text."""
         return tuple(" / ".join(entity) for entity in self.rows)
 
     def spans(self) -> tuple[PointSpans, ...]:
-        """Where each focus is mentioned."""
+        """Character spans of the mentions of each focus."""
         spans: list[list[tuple[int, int]]] = [[] for _ in self.rows]
         for row, mention in zip(self.focus_of.tolist(), self.mentions, strict=True):
             spans[row].append((mention.start, mention.end))
         return tuple(map(tuple, spans))
 
     def flow(self, other: FocusTable, *, squared: bool, origin: bool) -> Flow | None:
-        """What was matched, each focus with an equal share; None where nothing was.
+        """The matched foci as a flow, each with an equal share; None if nothing was matched.
 
-        With `origin`, a focus that one side lacks moves to a point that stands nowhere in the text.
+        With `origin`, a focus of one side only moves to an extra point without a span.
         """
         rows, columns = self.common(other)
         if not len(rows) and not (origin and (len(self) or len(other))):
@@ -215,9 +216,11 @@ class FocusTable:
         flow, parts = np.zeros((len(x), len(y))), len(self)
         flow[rows, columns] = 1
         if origin:
-            alone = np.setdiff1d(np.arange(len(self)), rows), np.setdiff1d(np.arange(len(other)), columns)
-            flow[alone[0], -1] = flow[-1, alone[1]] = 1
-            parts = len(rows) + len(alone[0]) + len(alone[1])
+            rows_only, columns_only = (
+                np.setdiff1d(np.arange(len(side)), common) for side, common in ((self, rows), (other, columns))
+            )
+            flow[rows_only, -1] = flow[-1, columns_only] = 1
+            parts = len(rows) + len(rows_only) + len(columns_only)
         flow /= parts
         cost = squared_distances(x, y)
         return Flow(
@@ -234,26 +237,23 @@ class FocusTable:
 
 
 def noun_sentences(text: AnnotatedText) -> dict[str, tuple[int, ...]]:
-    """Numbers of the sentences in which each noun is mentioned, by its lemma in lower case; one for each mention.
-
-    Lemmas are in order of their first mention.
-    """
-    found: dict[str, list[int]] = {}
+    """Sentence number of each mention of each noun, by lemma in lower case, in order of first mention."""
+    sentences: dict[str, list[int]] = {}
     for sentence, word in text.nouns():
-        found.setdefault(word.lemma.lower(), []).append(sentence)
-    return {lemma: tuple(numbers) for lemma, numbers in found.items()}
+        sentences.setdefault(word.lemma.lower(), []).append(sentence)
+    return {lemma: tuple(numbers) for lemma, numbers in sentences.items()}
 
 
 def merge_entities(
     lemmas: Iterable[str], vectors: Callable[[str], NDArray[np.float32] | None], threshold: float
 ) -> dict[str, tuple[str, ...]]:
-    """The entity of each lemma: all lemmas that a chain of cosines above the threshold leads to, sorted.
+    """The entity of each lemma: the sorted lemmas connected to it by cosines above the threshold, also indirectly.
 
-    A lemma without a vector is an entity of its own. Entities are tuples, since the released code's "-" between
-    members can be a letter of one of them ("well-being").
+    A lemma without a vector is an entity by itself. Entities are tuples, because the released code's separator "-"
+    can be part of a lemma ("well-being").
 
-    >>> known = {"car": np.float32([1, 0]), "bus": np.float32([1, 0.1]), "sky": np.float32([0, 1])}
-    >>> merge_entities(["car", "sky", "bus", "it"], known.get, 0.8)
+    >>> vectors = {"car": np.float32([1, 0]), "bus": np.float32([1, 0.1]), "sky": np.float32([0, 1])}
+    >>> merge_entities(["car", "sky", "bus", "it"], vectors.get, 0.8)
     {'car': ('bus', 'car'), 'sky': ('sky',), 'bus': ('bus', 'car'), 'it': ('it',)}
     """
     names = list(dict.fromkeys(lemmas))
@@ -264,11 +264,11 @@ def merge_entities(
     from scipy.sparse import csr_array, vstack
     from scipy.sparse.csgraph import connected_components
 
-    known, unit = list(table), unit_rows(np.stack(list(table.values())))
-    blocks = (unit[start : start + _BLOCK] @ unit.T > threshold for start in range(0, len(known), _BLOCK))
+    with_vectors, unit = list(table), unit_rows(np.stack(list(table.values())))
+    blocks = (unit[start : start + _BLOCK] @ unit.T > threshold for start in range(0, len(with_vectors), _BLOCK))
     _, labels = connected_components(vstack([csr_array(block) for block in blocks]), directed=False)
     members: dict[int, list[str]] = {}
-    for name, label in zip(known, labels.tolist(), strict=True):
+    for name, label in zip(with_vectors, labels.tolist(), strict=True):
         members.setdefault(label, []).append(name)
     for group in members.values():
         entities |= dict.fromkeys(group, tuple(sorted(group)))
@@ -278,15 +278,15 @@ def merge_entities(
 def focus_sentences(
     nouns: Mapping[str, Sequence[int]], entities: Mapping[str, tuple[str, ...]]
 ) -> dict[tuple[str, ...], tuple[int, ...]]:
-    """Sentences of each entity's mentions, in order: those of all its members.
+    """Sentence number of each mention of each entity, that is, of all its members, in order.
 
     >>> focus_sentences({"car": (0, 2), "bus": (1,)}, {"car": ("bus", "car"), "bus": ("bus", "car")})
     {('bus', 'car'): (0, 1, 2)}
     """
-    found: dict[tuple[str, ...], list[int]] = {}
+    sentences: dict[tuple[str, ...], list[int]] = {}
     for lemma, numbers in nouns.items():
-        found.setdefault(entities[lemma], []).extend(numbers)
-    return {entity: tuple(sorted(numbers)) for entity, numbers in found.items()}
+        sentences.setdefault(entities[lemma], []).extend(numbers)
+    return {entity: tuple(sorted(numbers)) for entity, numbers in sentences.items()}
 
 
 def foci_of(
@@ -294,13 +294,13 @@ def foci_of(
     vectors: Callable[[str], NDArray[np.float32] | None] | None = None,
     threshold: float = 0.8,
 ) -> Foci:
-    """The nouns of a text; with word vectors its entities, which are nouns of like vectors."""
+    """The nouns of a text, or with word vectors its entities."""
     nouns = noun_sentences(text)
     return nouns if vectors is None else focus_sentences(nouns, merge_entities(nouns, vectors, threshold))
 
 
 def adjacency(foci_sentences: Foci, sentences: int, *, weighted: bool) -> NDArray[np.float64]:
-    """How sentences are tied together by their foci: above the diagonal, 0 below and on it.
+    """The adjacency matrix of the sentences; 0 on and below the diagonal.
 
     >>> adjacency({"cat": (0, 0, 2), "mat": (0, 1, 2)}, 3, weighted=False)
     array([[0. , 1. , 0.5],
@@ -312,15 +312,14 @@ def adjacency(foci_sentences: Foci, sentences: int, *, weighted: bool) -> NDArra
     check_size(sentences, sentences, what="a graph of sentences", instead="split the document")
     shared: NDArray[np.float64] = np.zeros((sentences, sentences))
     for numbers in foci_sentences.values():
-        places = sorted(set(numbers))
-        if len(places) > 1:
-            shared[np.ix_(places, places)] += 1
+        distinct = sorted(set(numbers))
+        if len(distinct) > 1:
+            shared[np.ix_(distinct, distinct)] += 1
     shared = np.triu(shared, k=1)
     if not weighted:
         shared = np.minimum(shared, 1)
-    number = np.arange(sentences)
-    apart = np.maximum(number[None, :] - number[:, None], 1)
-    shared /= apart
+    index = np.arange(sentences)
+    shared /= np.maximum(index[None, :] - index[:, None], 1)
     return shared
 
 
@@ -331,9 +330,9 @@ def score_each(
     *,
     of_ties: bool = False,
 ) -> SystemResult:
-    """The measure of each hypothesis by itself: 0 where it is None, because a text has nothing to measure.
+    """Score each hypothesis with `measure`; None, for a text with nothing to measure, counts as 0.
 
-    `of_ties`: the measure is 0 where no two sentences share a focus.
+    `of_ties`: a measure of 0 means that no two sentences share a focus.
     """
     values = []
     for text in ticked(metric.annotation.annotate(hypotheses)):
@@ -352,52 +351,52 @@ def score_each(
 
 
 class WordVectorFile(Resource):
-    """Vectors of nouns by themselves, by which they are joined to entities; a word says what else there is."""
+    """Word vectors that join nouns to entities; `word` is the choice other than a file."""
 
     def __init__(self, word: str) -> None:
         super().__init__(word, file="a file of word vectors (GloVe, word2vec, Dep2Vec)")
 
     def load(self, value: str, context: LoadContext) -> Loaded:
-        """The table, or the encoder's own layer 0."""
+        """The table of the file, or layer 0 of the encoder."""
         vectors = InputVectors(context.corpus.encoder) if value == "layer-0" else load_word_vectors(value)
         return Loaded(vectors.label, vectors)
 
 
 def threshold_option(*, of: str = "") -> Any:
-    """The option that says which nouns are one entity."""
+    """The option for the cosine above which nouns are one entity."""
     return option(
         BY_PROFILE,
         Float(-1, 1),
-        help=f"nouns whose word vectors have a cosine above it are one entity{of}",
+        help=f"cosine above which two nouns belong to one entity{of}",
     )
 
 
 def focus_option() -> Any:
-    """The option that says what a focus is."""
+    """The option for the kind of focus."""
     return option(
         "nn",
         Choice("nn", "entity"),
-        help="what a focus is: a noun, or nouns whose word vectors are close",
+        help="what a focus is; nn: a noun; entity: nouns with similar word vectors",
         in_profile=False,
     )
 
 
 def vectors_option() -> Any:
-    """The option that names the word vectors of entities."""
+    """The option for the word vectors of entities."""
     return option(
         "layer-0",
         WordVectorFile("layer-0"),
-        help="word vectors that make entities; layer-0: the encoder's own",
+        help="word vectors used to find entities; layer-0: the encoder's own",
         in_profile=False,
     )
 
 
 def layer_option() -> Any:
-    """The layer of DS-Focus and DS-Sent."""
+    """The option for the layer of DS-Focus and DS-Sent."""
     return option(
         None,
         Int(0, word="two-thirds"),
-        help="layer whose vectors are compared; two-thirds: layer 8 of 12, as published",
+        help="model layer; two-thirds: layer 8 of 12, as published",
         in_profile=False,
     )
 
@@ -418,11 +417,11 @@ class DiscoMetric(VectorMetric[Representation]):
 
     @property
     def unused(self) -> Mapping[str, str]:
-        """Word vectors belong to entities."""
+        """Word vectors and thresholds apply to entities only."""
         if self.focus == "entity":
             return super().unused
         names = [name for name in ("threshold", "sent_threshold", "vectors") if name in self.options()]
-        reason = f"belongs to focus=entity, and the focus is {self.focus}"
+        reason = f"has no effect with focus={self.focus} (only with focus=entity)"
         return dict(super().unused) | dict.fromkeys(names, reason)
 
     def layers(self, encoder: Encoder) -> tuple[int, ...]:
@@ -431,27 +430,27 @@ class DiscoMetric(VectorMetric[Representation]):
         return (chosen_layer(self.layer, encoder),)
 
     def run_text_models(self, texts: WindowTexts, state: State) -> None:
-        """Annotate the texts of the window, each once for all recipes that read them alike."""
+        """Annotate the texts of the window, each once for all recipes with the same annotator and sentence rule."""
         key, annotator = self.annotation_key(state), state["annotator"]
         new = [
             text
             for text in dict.fromkeys([*texts.hypotheses, *texts.references])
             if key not in texts.encoded[text].text_features
         ]
-        for text, found in zip(new, annotator.annotate(new), strict=True):
-            texts.encoded[text].text_features[key] = found
+        for text, annotation in zip(new, annotator.annotate(new), strict=True):
+            texts.encoded[text].text_features[key] = annotation
         if self.focus == "entity" and isinstance(state["vectors"], InputVectors):
             annotated = (texts.encoded[text].text_features[key] for text in (*texts.hypotheses, *texts.references))
-            state["vectors"].add({lemma for one in annotated for lemma in noun_sentences(one)})
+            state["vectors"].add({lemma for annotation in annotated for lemma in noun_sentences(annotation)})
 
     def annotation_key(self, state: State) -> Hashable:
-        """What an annotation depends on beside the text, and where `TextView.features` has it."""
+        """What an annotation depends on besides the text; its key in `TextView.features`."""
         return ("annotation", state["annotator"].label, self.sentences)
 
     def entities(
         self, text: TextView, lemmas: tuple[str, ...], threshold: float, state: State
     ) -> Mapping[str, Entity]:
-        """The focus of each lemma of a text, found once for all recipes that agree on it."""
+        """The focus of each lemma of a text, computed once for all recipes with equal settings."""
         if self.focus == "nn":
             return {lemma: (lemma,) for lemma in lemmas}
         vectors: WordVectors | InputVectors = state["vectors"]

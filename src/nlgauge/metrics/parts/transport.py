@@ -1,6 +1,6 @@
-"""What metrics share that move one cloud onto another: the options, the problem, and the flow that a result shows.
+"""Optimal transport between two clouds: options, problem and resulting flow, shared by several metrics.
 
-Transport is solved exactly, or, for long texts, by something cheaper that the recipe names.
+Transport is solved exactly. For long texts the recipe can choose a cheaper solver.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from nlgauge.vectors.transport import (
     solve,
 )
 
-#: Entries of a matrix of costs that are computed at once where no plan is needed.
-_AT_ONCE = 2**24
+#: Entries of the cost matrix computed at once if no plan is needed.
+_BLOCK_ENTRIES = 2**24
 
 
 class SolverName(Kind):
@@ -38,10 +38,10 @@ class SolverName(Kind):
     @property
     def values(self) -> str:
         """The names."""
-        return f"{EXACT}, {RELAXED}, or {SINKHORN}R with a regularisation R above 0 ({SINKHORN}0.1)"
+        return f"{EXACT}, {RELAXED}, or {SINKHORN}R with a regularisation R above 0, such as {SINKHORN}0.1"
 
     def check(self, value: Any) -> str:
-        """One of the names, a regularisation as short as it can be."""
+        """A solver name, with the regularisation in its shortest form."""
         solver = as_text(value)
         if solver in (EXACT, RELAXED):
             return solver
@@ -50,7 +50,7 @@ class SolverName(Kind):
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """Hypothesis x and reference y with what it costs to move a unit of mass from each point to each other."""
+    """Hypothesis x, reference y, and the cost of moving a unit of mass from each point of x to each of y."""
 
     x: Cloud
     y: Cloud
@@ -59,59 +59,62 @@ class Problem:
 
     @cached_property
     def costs(self) -> NDArray[np.float64]:
-        """From each point of x to each of y."""
+        """The cost matrix."""
         check_size(
-            len(self.x), len(self.y), what="transport", instead="the bound solver=relaxed needs no such matrix"
+            len(self.x),
+            len(self.y),
+            what="transport",
+            instead="use the lower bound solver=relaxed, which needs no such matrix",
         )
         return self.cost_between(self.x, self.y)
 
     @cached_property
     def plan(self) -> Plan:
-        """The solver's plan, solved where somebody asks for it."""
+        """The solver's plan, computed on first use."""
         return solve(self.solver, self.x.weights, self.y.weights, self.costs, check=current_run().check)
 
     @property
     def cost(self) -> float:
-        """What moving all mass costs, by the solver; for a bound of large clouds no plan is made."""
-        if self.solver != RELAXED or len(self.x) * len(self.y) <= _AT_ONCE:
+        """The total cost; the relaxed bound of large clouds is computed without a plan."""
+        if self.solver != RELAXED or len(self.x) * len(self.y) <= _BLOCK_ENTRIES:
             return self.plan.cost
-        return relaxed_transport(self.x.weights, self.y.weights, self._parts()).cost
+        return relaxed_transport(self.x.weights, self.y.weights, self._cost_blocks()).cost
 
     @property
     def converged(self) -> bool:
-        """Whether the solver came to rest."""
+        """Whether the solver converged."""
         return self.solver in (EXACT, RELAXED) or self.plan.converged
 
-    def _parts(self) -> Iterator[NDArray[np.float64]]:
-        """The costs, some rows at a time."""
+    def _cost_blocks(self) -> Iterator[NDArray[np.float64]]:
+        """The cost matrix, some rows at a time."""
         points, weights = self.x.points, self.x.weights
-        step = max(1, _AT_ONCE // len(self.y))
+        step = max(1, _BLOCK_ENTRIES // len(self.y))
         for start in range(0, len(points), step):
             rows = slice(start, start + step)
             yield self.cost_between(Cloud(points[rows], weights[rows]), self.y)
 
     def flow(self) -> Flow:
-        """The plan as a result shows it."""
+        """The plan with tokens and costs, as it is reported in results."""
         return Flow.of(self.x, self.y, self.plan.flow, self.costs)
 
 
 def mean_length(cloud: Cloud | None, lengths: Callable[[NDArray[np.float64]], NDArray[np.float64]]) -> float:
-    """Mean distance of a text's points to the origin, where an empty text stands; `lengths` gives one per point."""
+    """Mean distance of a text's points to the origin, which represents an empty text."""
     if cloud is None:
         return 0.0
     return float(lengths(cloud.points) @ cloud.weights / cloud.weights.sum())
 
 
 def solver_option() -> Any:
-    """The option of metrics that move one cloud onto another."""
+    """The option for the transport solver."""
     return option(
         EXACT,
         SolverName(),
-        help="how transport is solved: exact; relaxed is a lower bound; sinkhorn-R is entropic with regularisation R",
+        help="transport solver; relaxed: fast lower bound; sinkhorn-R: entropic with regularisation R",
         optional=True,
     )
 
 
 def multiref_option() -> Any:
-    """The rule for several references that `VectorMetric.finish` follows."""
-    return option("mean", Choice("mean", "best"), help="rule for several references; mean is as published")
+    """The option for several references, which `VectorMetric.finish` applies."""
+    return option("mean", Choice("mean", "best"), help="how to combine several references (published: mean)")

@@ -366,7 +366,7 @@ class _Explainer:
             scores = result.segments[metric.main].tolist()
         # A score that is scaled over the corpus has no value against one reference.
         elif rule != "best" and not metric.whole_corpus and self.comparisons is not None:
-            prepared, comparison = self.prepared.compared[0], self.comparisons.found[0][system][index]
+            prepared, comparison = self.prepared.compared[0], self.comparisons.by_metric[0][system][index]
             alone = [replace(comparison, values=row[None], alignments=None) for row in comparison.values]
             finished = prepared.metric.finish({system: alone}, prepared.state)[system]
             scores = finished.segments[metric.main].tolist()

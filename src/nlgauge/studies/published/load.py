@@ -31,7 +31,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from nlgauge.core.result import Result
-from nlgauge.errors import FileFormatError, RecipeError
+from nlgauge.errors import FileFormatError, RecipeError, did_you_mean
 from nlgauge.io.table import Cell, Table
 from nlgauge.io.toml_records import build_record, read_entries
 from nlgauge.studies.meta.questions import Question
@@ -294,11 +294,12 @@ PAPER_TABLES: Mapping[str, PaperTable] = {
 
 def find_paper_table(name: str) -> PaperTable:
     """The table or figure of that id; `table3` and `figure1` alone are the reproducibility study's."""
-    name = f"repro-{name}" if name.startswith(("table", "figure")) else name
-    if name not in PAPER_TABLES:
-        msg = f"no published table is known as {name!r}; known are {', '.join(PAPER_TABLES)}"
+    known = f"repro-{name}" if name.startswith(("table", "figure")) else name
+    if known not in PAPER_TABLES:
+        hint = did_you_mean(known, PAPER_TABLES, see="nlgauge study reproduce list")
+        msg = f"unknown published table {name!r}{hint}"
         raise RecipeError(msg)
-    return PAPER_TABLES[name]
+    return PAPER_TABLES[known]
 
 
 @dataclass(frozen=True)

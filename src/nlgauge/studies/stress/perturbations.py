@@ -23,8 +23,7 @@ from importlib.resources import files
 from itertools import combinations, pairwise
 from typing import NamedTuple, TypeAlias
 
-from nlgauge.core.options import did_you_mean
-from nlgauge.errors import DataWarning, FileFormatError, InputError, RecipeError
+from nlgauge.errors import DataWarning, FileFormatError, InputError, RecipeError, did_you_mean
 from nlgauge.text.annotation import AnnotatedText, AnnotatedWord, Annotator, annotate_each
 from nlgauge.text.words import WordSpan, split_words
 
