@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 TORCH_VENV := .venv-torch
 BIN := $(VENV)/bin
+BIOME := $(BIN)/biome
 TORCH_BIN := $(TORCH_VENV)/bin
 BERTSCORE_VENV := .venv-bertscore
 BERTSCORE_BIN := $(BERTSCORE_VENV)/bin
@@ -32,7 +33,7 @@ endif
 
 .DEFAULT_GOAL := help
 .PHONY: help demo environments test test-more test-torch test-pythons test-all test-long test-isa lint count coverage docs docs-tools
-.PHONY: browser-tools network-tools latex-tools screenshot
+.PHONY: browser-tools network-tools js-tools lint-js latex-tools screenshot
 .PHONY: bench bench-costs bench-documents bench-matrix bench-memory bench-meta bench-compare bench-isa bench-start bench-service bench-cluster clean
 
 help:
@@ -46,6 +47,8 @@ help:
 	@echo "make test-long     soak, full fuzz, scaling, recorded numbers made again"
 	@echo "make test-isa      a part of make test under lower instruction sets"
 	@echo "make browser-tools what tests of pages need, Debian's chromium-headless-shell among it"
+	@echo "make js-tools      Node.js and Biome, for the tests and the linter of the JavaScript"
+	@echo "make lint-js       Biome on the JavaScript of page and report"
 	@echo "make network-tools strace, for tests that watch what commands send and write"
 	@echo "make latex-tools   pdflatex, for tests of tables for papers"
 	@echo "make screenshot    the picture of the service's page, docs/images/page.png"
@@ -116,6 +119,20 @@ test-more: $(VENV)/.browser-tools
 browser-tools: $(VENV)/.browser-tools
 	command -v chromium-headless-shell >/dev/null || \
 		{ apt-get update -q && apt-get install -y -q --no-install-recommends chromium-headless-shell; }
+
+js-tools: $(BIOME)
+	command -v node >/dev/null || { apt-get update -q && apt-get install -y -q --no-install-recommends nodejs; }
+
+$(BIOME): docs/fetch_biome.py
+	mkdir -p $(dir $@)
+	$(PYTHON) docs/fetch_biome.py $@
+
+# All scripts in one file, each page in a block of its own: so Biome sees names that are never declared or never used.
+lint-js: $(BIOME)
+	mkdir -p build/scripts
+	{ cat src/nlgauge/report/components/*.js; for page in report apps/service; do \
+		echo '{'; cat src/nlgauge/$$page/page/*.js; echo '}'; done; } > build/scripts/all.js
+	$(BIOME) ci --error-on-warnings
 
 network-tools:
 	command -v strace >/dev/null || { apt-get update -q && apt-get install -y -q --no-install-recommends strace; }

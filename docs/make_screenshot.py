@@ -33,6 +33,9 @@ PARTS: tuple[tuple[Literal["light", "dark"], str, str], ...] = (
 #: How long computing took does not belong in a picture that should come out the same again.
 STOPPED_CLOCK = "performance.now = () => 0"
 
+#: Bars that stay in the window would cover parts of a picture of the whole page.
+UNSTICK = "document.querySelectorAll('.top, #run-area').forEach(bar => { bar.style.position = 'static'; })"
+
 
 def main() -> int:
     """Write the picture, or several to look at."""
@@ -99,8 +102,7 @@ def joined(browser: Browser, url: str) -> bytes:
 
 def part(page: Page, first: str, last: str) -> bytes:
     """The page from where one element begins to where another ends."""
-    # What stays at the top of the window would lie over the part.
-    page.locator("header.top").evaluate("header => { header.style.position = 'static'; }")
+    page.evaluate(UNSTICK)
     top, bottom = page.evaluate(
         """names => { const [first, last] = names.map(name => document.querySelector(name).getBoundingClientRect());
            return [scrollY + first.top, scrollY + last.bottom]; }""",
@@ -117,9 +119,10 @@ def look(browser: Browser, url: str, folder: Path) -> None:
     """The form and the results, at the widths and in the colours that there are."""
     folder.mkdir(parents=True, exist_ok=True)
     colours: Literal["light", "dark"]
-    for width in (1280, 380):
+    for width in (1280, 360):
         for colours in ("light", "dark"):
             page = opened(browser, url, width, 900, colours)
+            page.evaluate(UNSTICK)
             page.screenshot(path=folder / f"form-{width}-{colours}.png", full_page=True)
             run_example(page)
             page.screenshot(path=folder / f"results-{width}-{colours}.png", full_page=True)

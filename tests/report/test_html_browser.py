@@ -73,10 +73,11 @@ def test_systems_with_an_alignment_are_named(browser: Browser, tmp_path: Path) -
     pairs = [one for one in explained(found, [4]) if one.system in ("system-a", "system-d")]
     opened = Opened(browser, written(found, tmp_path / "many.html", explanations=pairs).as_uri())
     page = opened.page
-    assert "for 1 segment, those on which systems differ most (2 systems each)" in page.inner_text("#explained-said")
+    expected = "for 1 segment, those with the largest differences between systems (2 systems each)"
+    assert expected in page.inner_text("#explained-said")
     choose(page, "Show", "explained")
     page.locator("#segments-list .row").first.click()
-    wait_for_text(page, "#segment .note", "holds alignments of this segment for system-a, system-d")
+    wait_for_text(page, "#segment .note", "has alignments of this segment only for system-a, system-d")
     assert page.locator("#segment .alignment").count() == 1
     page.close()
     assert opened.said == []
@@ -147,14 +148,14 @@ def test_the_keyboard_walks_the_list(opened: Opened) -> None:
     page.keyboard.press("Home")
     page.keyboard.press("ArrowDown")
     page.keyboard.press("ArrowDown")
-    wait_for_text(page, "#segment h3", r"^Segment 2$")
+    wait_for_text(page, "#segment h3", r"^Segment 3$")
     active = page.locator("#segments-list").get_attribute("aria-activedescendant")
     assert page.locator(f"#{active}").get_attribute("aria-selected") == "true"
     page.keyboard.press("End")
-    wait_for_text(page, "#segment h3", r"^Segment 119$")
+    wait_for_text(page, "#segment h3", r"^Segment 120$")
     assert rows(page)[-1]["segment"] == 119
     page.get_by_role("button", name="Previous").click()
-    wait_for_text(page, "#segment h3", r"^Segment 118$")
+    wait_for_text(page, "#segment h3", r"^Segment 119$")
 
 
 def test_opening_an_alignment(opened: Opened) -> None:
@@ -183,7 +184,7 @@ def test_opening_an_alignment(opened: Opened) -> None:
     assert word["x"] - 2 <= line["x"] <= word["x"] + word["width"] + 2
     # Arabic runs from right to left, and so do its words.
     page.locator("#segments-list .row[data-segment='2']").click()
-    wait_for_text(page, "#segment h3", "^Segment 2$")
+    wait_for_text(page, "#segment h3", "^Segment 3$")
     arabic = view.get_by_role("group").nth(1).get_by_role("button")
     first, second = arabic.nth(0).bounding_box(), arabic.nth(1).bounding_box()
     assert first is not None
@@ -191,7 +192,7 @@ def test_opening_an_alignment(opened: Opened) -> None:
     assert first["x"] > second["x"]
     choose(page, "Show", "all")
     page.locator("#segments-list .row[data-segment='1']").click()
-    page.get_by_text("This page holds no alignment of this segment").wait_for()
+    page.get_by_text("This report has no alignment of this segment").wait_for()
     assert "for 4 segments" in page.locator("#explained-said").inner_text()
 
 
@@ -221,7 +222,7 @@ def test_a_point_of_the_scatter_plot_opens_its_segment(opened: Opened) -> None:
     scatter = page.locator("#scatter")
     scatter.get_by_label("Horizontal: system").select_option("all")
     scatter.get_by_label("Vertical: metric").select_option("1")
-    assert page.locator("#scatter-said").inner_text().startswith("360 points: all systems, bertscore across")
+    assert page.locator("#scatter-said").inner_text().startswith("360 points: all systems, bertscore (horizontal)")
 
 
 def test_theme(opened: Opened) -> None:
@@ -398,7 +399,7 @@ def test_one_system_without_texts(browser: Browser, tmp_path: Path) -> None:
     found_rows = numbers(page, 1)
     assert found_rows == sorted(found_rows), "the worst first"
     assert page.locator("#segments").get_by_label("System B").count() == 0
-    assert "made without texts" in page.locator("#segment").inner_text()
+    assert "Texts are not available here" in page.locator("#segment").inner_text()
     page.close()
 
 

@@ -46,7 +46,7 @@ def fill(page: Page, systems: Mapping[str, Sequence[str]], *references: Sequence
         if number > 1:
             page.get_by_role("button", name="Add a system").click()
         page.get_by_label(f"Name of system {number}").fill(name)
-        page.get_by_label(f"Hypotheses of system {number}", exact=True).fill("\n".join(texts))
+        page.get_by_label(f"Outputs of system {number}", exact=True).fill("\n".join(texts))
     for number, texts in enumerate(references, 1):
         if number > 1:
             page.get_by_role("button", name="Add references").click()
@@ -73,10 +73,11 @@ def settled_address(page: Page) -> str:
 
 def choose_metrics(page: Page, *names: str) -> None:
     """These metrics and no others."""
+    page.locator("#more-metrics").evaluate("more => { more.open = true; }")
     for box in page.locator("#metric-groups input[type=checkbox]:checked").all():
         box.uncheck()
     for name in names:
-        page.get_by_role("checkbox", name=name, exact=True).check()
+        page.locator(f"#metric-{name}").check()
 
 
 def run(page: Page) -> Locator:

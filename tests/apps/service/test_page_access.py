@@ -35,10 +35,10 @@ def test_axe_finds_nothing(browser: Browser, serving: Running, scheme: str, widt
         run(page)
         page.locator("#segment .alignment").first.wait_for()
         if width > 380:
-            page.get_by_label("What is varied").select_option("punctuation")
-            page.get_by_role("button", name="Study preprocessing").click()
+            page.get_by_label("Setting to vary").select_option("punctuation")
+            page.get_by_role("button", name="Run the study").click()
             page.locator("#strip .strip-row, #study-status:not(:empty)").first.wait_for(timeout=COMPUTING)
-            page.get_by_role("button", name="Study preprocessing").and_(page.locator(":enabled")).wait_for(
+            page.get_by_role("button", name="Run the study").and_(page.locator(":enabled")).wait_for(
                 timeout=COMPUTING
             )
         all_opened(page)
@@ -116,7 +116,7 @@ def test_a_narrow_screen_scrolls_one_way_only(browser: Browser, serving: Running
         page.get_by_role("button", name="Clear").click()
         fill(page, {long[:200]: [long, "a cat"], "B": ["a b", long]}, ["a c", f"a {long}"])
         choose_metrics(page, "bertscore", "chrf")
-        page.get_by_label("Options of bertscore", exact=True).fill("unknown=score")
+        page.get_by_label("Options of BERTScore", exact=True).fill("unknown=score")
         run(page)
         page.locator("#segment .alignment").first.wait_for()
         assert page.evaluate(width) == 380

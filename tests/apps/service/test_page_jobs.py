@@ -21,7 +21,7 @@ TOPICS = ["the ferry", "a storm", "the harbour", "every island", "the last bus",
 def submit_long(page: Page, count: int = 2500) -> str:
     """A job of distinct sentences, which takes many seconds; its name, once it has begun."""
     texts = [f"{TOPICS[at % 7]} was seen near {TOPICS[at % 5]} on day {at} of the year." for at in range(count)]
-    fill_long(page, "Hypotheses of system 1", texts)
+    fill_long(page, "Outputs of system 1", texts)
     fill_long(page, "References 1", texts[::-1])
     choose_metrics(page, "bertscore")
     page.get_by_role("button", name="Score", exact=True).click()
@@ -73,7 +73,7 @@ def test_a_job_that_is_cancelled_while_it_is_sent_leaves_no_work_behind(browser:
     held: list[Route] = []
     with started(tmp_path) as service, page_of(browser, f"{service.url}/") as page:
         page.route("**/v1/jobs/compare", lambda route: held.append(route))
-        for label in ("Hypotheses of system 1", "References 1"):
+        for label in ("Outputs of system 1", "References 1"):
             fill_long(page, label, [f"{TOPICS[at % 7]} on day {at}" for at in range(400)])
         page.get_by_role("button", name="Score", exact=True).click()
         page.locator("#status").filter(has_text="Sending the texts").wait_for()
@@ -92,11 +92,11 @@ def test_a_service_that_is_killed_in_mid_job_and_comes_back(browser: Browser, tm
             running.process.kill()
             running.process.wait()
             page.locator("#status").filter(
-                has_text="The connection to the service was lost; trying again."
+                has_text="The connection to the service was lost. Trying again."
             ).wait_for()
             service.stop()
             running = service.start()
-            page.locator("#status").filter(has_text="The service was stopped in the middle of the job.").wait_for(
+            page.locator("#status").filter(has_text="The service was stopped before the job was finished.").wait_for(
                 timeout=COMPUTING
             )
             assert state(running, job) == "interrupted"
@@ -114,7 +114,7 @@ def test_a_result_outlives_a_restart_and_is_found_by_its_address(browser: Browse
     with restartable(tmp_path) as service:
         running = service.start()
         with page_of(browser, f"{running.url}/", refusals=True) as page:
-            fill_long(page, "Hypotheses of system 1", texts)
+            fill_long(page, "Outputs of system 1", texts)
             fill_long(page, "References 1", texts[::-1])
             choose_metrics(page, "chrf", "bertscore")
             page.get_by_role("button", name="Score", exact=True).click()

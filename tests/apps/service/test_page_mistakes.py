@@ -49,7 +49,7 @@ def test_a_key_that_no_header_can_hold_is_refused_before_it_is_sent(browser: Bro
         for key in ("ключ от сервиса", ""):
             page.get_by_label("API key").fill(key)
             page.get_by_role("button", name="Use this key").click()
-            page.locator("#key-error").filter(has_text="does not know this key").wait_for()
+            page.locator("#key-error").filter(has_text="not valid for this service").wait_for()
             assert page.get_by_label("API key").is_visible()
         page.get_by_label("API key").fill(KEY)
         page.keyboard.press("Enter")
@@ -70,9 +70,9 @@ def test_a_key_that_no_header_can_hold_is_refused_before_it_is_sent(browser: Bro
 def test_of_several_recipes_the_wrong_one_is_named(refused: Page, options: str, recipes: str, place: str) -> None:
     page = refused
     fill(page, {"A": HYPS}, REFS)
-    page.get_by_label("Options of bertscore").fill(options)
+    page.get_by_label("Options of BERTScore").fill(options)
     page.locator("#further summary").click()
-    page.get_by_label("Recipes or signatures, one a line").fill(recipes)
+    page.get_by_label("Recipes or signatures, one per line").fill(recipes)
     score(page)
     page.locator(place).filter(has_text=re.compile(r"\w")).wait_for()
     said = [one.get_attribute("id") for one in page.locator("[role=alert]").all() if one.inner_text().strip()]
@@ -90,13 +90,13 @@ def test_texts_that_are_both_empty_lead_to_the_box_for_them(refused: Page) -> No
     page = refused
     fill(page, {"A": ["a cat", "", "a dog"]}, ["a cat", "", "a dog"])
     score(page)
-    page.locator("#system-1-error").filter(has_text="score it 0 (under “More”, below the metrics)").wait_for()
+    page.locator("#system-1-error").filter(has_text="score it 0 (under “Advanced”, below the metrics)").wait_for()
 
 
 def test_utf_16_without_a_mark_is_no_plain_text(refused: Page) -> None:
     data = "A ferry.\nBread.\n".encode("utf-16-le")
     refused.set_input_files("#system-1-file", {"name": "a.txt", "mimeType": "text/plain", "buffer": data})
-    refused.locator("#system-1-error").filter(has_text="a.txt is no plain text in UTF-8").wait_for()
+    refused.locator("#system-1-error").filter(has_text="a.txt is not plain text in UTF-8").wait_for()
     assert refused.locator("#system-1-count").inner_text() == ""
 
 
@@ -130,21 +130,21 @@ def test_a_link_to_a_model_that_is_not_here_says_so(browser: Browser, serving: R
         started(tmp_path, "--preload", "--models", "minilm") as service,
         page_of(browser, f"{service.url}/#{link}") as page,
     ):
-        page.locator("#model-error").filter(has_text="names the model mpnet").wait_for()
+        page.locator("#model-error").filter(has_text="not have the model of the link: mpnet").wait_for()
 
 
 def test_a_form_that_is_changed_under_a_job_is_not_linked_with_its_result(refused: Page) -> None:
     page = refused
-    for label in ("Hypotheses of system 1", "References 1"):
+    for label in ("Outputs of system 1", "References 1"):
         fill_long(page, label, MANY)
     choose_metrics(page, "bertscore")
     score(page)
     page.get_by_role("button", name="Cancel", exact=True).wait_for()
-    page.get_by_role("checkbox", name="chrf", exact=True).check()
+    page.locator("#metric-chrf").check()
     page.locator("#status").filter(has_text=re.compile("^Done")).wait_for(timeout=COMPUTING)
     page.wait_for_timeout(500)  # the address is written a moment later
     assert "job=" not in page.url
-    page.get_by_role("checkbox", name="chrf", exact=True).uncheck()
+    page.locator("#metric-chrf").uncheck()
     run(page)
     page.wait_for_url(re.compile("job="))
 
@@ -166,6 +166,7 @@ def test_a_lone_system_has_its_score_in_the_list_also_where_the_page_is_narrow(
         assert re.fullmatch(r"\d\.\d{4}", row.locator(".num").nth(1).inner_text())
         assert "of A" not in page.get_by_label("Sort by").inner_text()
         row.click()
-        page.locator("#segment .note").filter(has_text="counted from 0").wait_for(timeout=COMPUTING)
+        note = page.locator("#segment .note").filter(has_text=re.compile("^reference [12] of 2 is shown"))
+        note.wait_for(timeout=COMPUTING)
         heads = page.locator("#segment h4").all_inner_texts()
-        assert heads[:2] == ["reference 0", "reference 1"]
+        assert heads[:2] == ["reference 1", "reference 2"]

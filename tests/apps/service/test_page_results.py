@@ -86,7 +86,7 @@ def test_greedy_matches_and_transport_of_the_same_pair(page: Page) -> None:
     assert page.locator("#segment .alignment").count() == 2
     # The choice stays when another segment is chosen.
     page.get_by_role("button", name="Next").click()
-    page.locator("#segment h3").filter(has_not_text="Segment 1").wait_for()
+    page.locator("#segment h3").filter(has_not_text="Segment 2").wait_for()
     assert page.get_by_label("Alignment", exact=True).input_value() == "greedy"
 
 
@@ -120,7 +120,7 @@ def test_a_metric_without_vectors_has_no_alignment(page: Page) -> None:
     page.locator("#segment").get_by_text(HYPS[0]).wait_for()
     page.wait_for_timeout(400)
     assert page.locator("#segment .alignment").count() == 0
-    assert page.get_by_text("A study needs the texts, and a metric that compares vectors").is_visible()
+    assert page.get_by_text("A study needs the texts and a metric that uses a model").is_visible()
 
 
 def test_systems_are_compared_with_significance(page: Page) -> None:
@@ -153,8 +153,8 @@ def test_preprocessing_is_studied_as_a_job_and_shown_as_strips(page: Page) -> No
     fill(page, SYSTEMS, REFS * 4)
     choose_metrics(page, "bertscore")
     run(page)
-    page.get_by_label("What is varied").select_option("idf")
-    page.get_by_role("button", name="Study preprocessing").click()
+    page.get_by_label("Setting to vary").select_option("idf")
+    page.get_by_role("button", name="Run the study").click()
     page.locator("#strip .strip-row").first.wait_for(timeout=COMPUTING)
     row = page.locator("#strip .strip-row").first
     # Each system has a dot per setting, and the numbers can be read by those who do not see dots.
@@ -163,21 +163,21 @@ def test_preprocessing_is_studied_as_a_job_and_shown_as_strips(page: Page) -> No
         r"A from 0\.\d+ to 0\.\d+; B from 0\.\d+ to 0\.\d+", row.inner_html() + row.inner_text()
     ) or re.search(r"B from 0\.\d+ to 0\.\d+; A from 0\.\d+ to 0\.\d+", row.inner_html())
     assert page.locator("#study-status").inner_text() != ""
-    assert page.get_by_role("button", name="Study preprocessing").is_enabled()
+    assert page.get_by_role("button", name="Run the study").is_enabled()
 
 
 def test_a_study_is_cancelled(page: Page) -> None:
     many = 60
-    fill_long(page, "Hypotheses of system 1", [f"{HYPS[at % 3]} Number {at}." for at in range(many)])
+    fill_long(page, "Outputs of system 1", [f"{HYPS[at % 3]} Number {at}." for at in range(many)])
     fill_long(page, "References 1", [f"{REFS[at % 3]} Number {at}." for at in range(many)])
     choose_metrics(page, "moverscore")
     run(page)
-    page.get_by_role("button", name="Study preprocessing").click()
+    page.get_by_role("button", name="Run the study").click()
     page.get_by_role("progressbar", name="Progress of the study").wait_for()
     page.get_by_role("button", name="Cancel the study").click()
     page.locator("#study-status").filter(has_text="Cancelled.").wait_for(timeout=COMPUTING)
     assert page.locator("#strip .strip-row").count() == 0
-    assert page.get_by_role("button", name="Study preprocessing").is_enabled()
+    assert page.get_by_role("button", name="Run the study").is_enabled()
     assert page.get_by_role("button", name="Cancel the study").is_hidden()
     assert page.evaluate("document.activeElement.id") == "study", "the focus is not lost with the button"
 
@@ -185,7 +185,7 @@ def test_a_study_is_cancelled(page: Page) -> None:
 def test_three_thousand_segments_scroll_without_stalling(page: Page) -> None:
     count = 3_000
     hyps = [f"{HYPS[at % 3]} Number {at} of a long list." for at in range(count)]
-    fill_long(page, "Hypotheses of system 1", hyps)
+    fill_long(page, "Outputs of system 1", hyps)
     fill_long(page, "References 1", [f"{REFS[at % 3]} Number {at} of a list." for at in range(count)])
     choose_metrics(page, "chrf")
     run(page)
@@ -216,8 +216,8 @@ def test_three_thousand_segments_scroll_without_stalling(page: Page) -> None:
 
 
 def test_what_no_request_can_have_is_not_offered(page: Page) -> None:
-    assert page.get_by_role("checkbox", name="entity-graph", exact=True).count() == 1
-    assert page.get_by_role("checkbox", name="lexical-graph", exact=True).count() == 0
+    assert page.locator("#metric-entity-graph").count() == 1
+    assert page.locator("#metric-lexical-graph").count() == 0
     assert "lexical-graph (it needs vectors, a file" in page.locator("#metrics-elsewhere").inner_text()
 
 
@@ -229,5 +229,5 @@ def test_notes_are_on_what_the_page_shows(page: Page) -> None:
     assert "other never won an instance" in notes
     assert "Bradley-Terry" not in notes
     assert "wilcoxon" not in notes
-    assert page.locator("#segments-said").inner_text().startswith("3 segments, numbered from 0.")
-    assert "Segments are numbered from 0" in page.locator("#texts").inner_text()
+    assert page.locator("#segments-said").inner_text().startswith("3 segments, numbered from 1.")
+    assert page.locator("#segments-list .row .num").first.inner_text() in {"1", "2", "3"}

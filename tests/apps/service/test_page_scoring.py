@@ -95,7 +95,7 @@ def test_several_references(page: Page) -> None:
 
 def test_options_and_model_of_a_metric(page: Page) -> None:
     fill(page, {"A": HYPS}, REFS)
-    page.get_by_label("Options of bertscore", exact=True).fill("layer=3, idf=refs")
+    page.get_by_label("Options of BERTScore", exact=True).fill("layer=3, idf=refs")
     page.get_by_label("Model", exact=True).select_option("minilm")
     run(page)
     expected = nlgauge.score(HYPS, REFS, layer=3, idf="refs")
@@ -129,11 +129,11 @@ def test_files_dropped_on_a_box_become_a_system_each(page: Page) -> None:
     page.locator("#system-2-count").filter(has_text="3 lines from two.txt").wait_for()
     assert names_of_systems(page) == ["one", "two"]
     for number, texts in enumerate(FILES.values(), 1):
-        assert page.get_by_label(f"Hypotheses of system {number}", exact=True).input_value() == "\n".join(texts)
+        assert page.get_by_label(f"Outputs of system {number}", exact=True).input_value() == "\n".join(texts)
     dropped(page, "#references-1-text", {name: "\n".join(texts).encode() for name, texts in FILES.items()})
     page.locator("#references-2-count").filter(has_text="3 lines from two.txt").wait_for()
     dropped(page, "#sources-text", {"s.txt": b"a\nb\nc", "t.txt": b"d"})
-    page.locator("#sources-error").filter(has_text="Only one file has a place here: s.txt was opened.").wait_for()
+    page.locator("#sources-error").filter(has_text="Only one file can be opened here: s.txt was opened").wait_for()
 
 
 def test_opened_files_become_a_system_each(page: Page, tmp_path: Path) -> None:
@@ -154,10 +154,10 @@ def test_opened_files_become_a_system_each(page: Page, tmp_path: Path) -> None:
 
 def test_an_opened_file_replaces_the_text(page: Page, tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("\n".join(HYPS), encoding="utf-8")
-    page.get_by_label("Hypotheses of system 1", exact=True).fill("something else")
+    page.get_by_label("Outputs of system 1", exact=True).fill("something else")
     page.locator("#system-1-file").set_input_files(tmp_path / "mine.txt")
     page.locator("#system-1-count").filter(has_text="3 lines from mine.txt").wait_for()
-    assert page.get_by_label("Hypotheses of system 1", exact=True).input_value() == "\n".join(HYPS)
+    assert page.get_by_label("Outputs of system 1", exact=True).input_value() == "\n".join(HYPS)
 
 
 @pytest.mark.parametrize(
@@ -167,7 +167,7 @@ def test_an_opened_file_replaces_the_text(page: Page, tmp_path: Path) -> None:
         ("a.txt", "text".encode("utf-16"), "UTF-16"),
         ("a.txt", b"", "is empty"),
         ("a.txt.gz", b"\x1f\x8b damaged", "is damaged"),
-        ("a.tsv", b"a\tb", "is no plain text"),
+        ("a.tsv", b"a\tb", "is not plain text"),
     ],
 )
 def test_files_that_are_no_lists_of_lines_are_refused_in_words(
@@ -175,7 +175,7 @@ def test_files_that_are_no_lists_of_lines_are_refused_in_words(
 ) -> None:
     dropped(page, "#system-1-text", {name: content})
     page.locator("#system-1-error").filter(has_text=said).wait_for()
-    assert page.get_by_label("Hypotheses of system 1", exact=True).get_attribute("aria-invalid") == "true"
+    assert page.get_by_label("Outputs of system 1", exact=True).get_attribute("aria-invalid") == "true"
 
 
 def shown_at(page: Page, field: str, error: str, said: str) -> None:
@@ -192,9 +192,9 @@ def shown_at(page: Page, field: str, error: str, said: str) -> None:
 def test_unequal_numbers_of_lines(page: Page) -> None:
     fill(page, {"A": HYPS}, REFS[:2])
     page.get_by_role("button", name="Score", exact=True).click()
-    shown_at(page, "#references-1-text", "#references-1-error", "2 lines here, and 3 in system 1.")
-    assert page.locator("#status").inner_text() == "1 thing to mend before anything can be scored."
-    # Mended, it runs, and the complaint is gone.
+    shown_at(page, "#references-1-text", "#references-1-error", "2 lines here, but 3 in system 1.")
+    assert page.locator("#status").inner_text() == "Please fix 1 problem first."
+    # Corrected, it runs, and the error is gone.
     page.get_by_label("References 1", exact=True).fill("\n".join(REFS))
     assert page.locator("#references-1-error").inner_text() == ""
     run(page)
@@ -202,7 +202,7 @@ def test_unequal_numbers_of_lines(page: Page) -> None:
 
 def test_nothing_filled_in(page: Page) -> None:
     page.get_by_role("button", name="Score", exact=True).click()
-    shown_at(page, "#system-1-text", "#system-1-error", "There is no text here yet")
+    shown_at(page, "#system-1-text", "#system-1-error", "Enter the outputs of the system")
     assert page.locator("#references-1-error").inner_text() != ""
 
 
@@ -211,8 +211,8 @@ def test_no_metric_and_two_systems_of_one_name(page: Page) -> None:
     page.get_by_label("Name of system 2").fill("A")
     choose_metrics(page)
     page.get_by_role("button", name="Score", exact=True).click()
-    page.locator("#system-2-error").filter(has_text="Two systems are called A").wait_for()
-    page.locator("#metrics-error").filter(has_text="Choose a metric").wait_for()
+    page.locator("#system-2-error").filter(has_text="Two systems are named A").wait_for()
+    page.locator("#metrics-error").filter(has_text="Choose at least one metric").wait_for()
 
 
 @pytest.mark.parametrize(
@@ -227,7 +227,7 @@ def test_no_metric_and_two_systems_of_one_name(page: Page) -> None:
 def test_options_that_the_service_refuses(refused: Page, options: str, said: str) -> None:
     page = refused
     fill(page, {"A": HYPS}, REFS)
-    page.get_by_label("Options of bertscore", exact=True).fill(options)
+    page.get_by_label("Options of BERTScore", exact=True).fill(options)
     page.get_by_role("button", name="Score", exact=True).click()
     shown_at(page, "#options-bertscore", "#error-of-bertscore", said)
     assert page.locator("#results").is_hidden()
@@ -238,7 +238,7 @@ def test_a_recipe_that_nobody_knows(refused: Page) -> None:
     fill(page, {"A": HYPS}, REFS)
     choose_metrics(page)
     page.locator("#further summary").click()
-    page.get_by_label("Recipes or signatures, one a line").fill("bertscorr")
+    page.get_by_label("Recipes or signatures, one per line").fill("bertscorr")
     page.get_by_role("button", name="Score", exact=True).click()
     page.locator("#recipes-error").filter(has_text="bertscorr").wait_for()
 
@@ -263,15 +263,15 @@ def test_more_texts_than_a_job_takes_are_noticed_before_they_are_sent(page: Page
     for place in ("system-1", "references-1"):
         opened(page, place, "many.txt", ["A text."] * 50_001)
     # While the form is filled, before anything is pressed; the way out is named.
-    said = page.locator("#size-error").filter(has_text="100,002 texts, and at most 100,000 are scored in one run")
+    said = page.locator("#size-error").filter(has_text="Too many texts (100,002; limit 100,000)")
     said.wait_for()
-    assert "Use fewer systems or segments, or start the service with --max-job-texts N." in said.inner_text()
+    assert "Use fewer systems, or ask the operator to raise --max-job-texts." in said.inner_text()
     choose_metrics(page, "chrf")
     page.get_by_role("button", name="Score", exact=True).click()
     page.wait_for_timeout(500)
     assert "POST" not in asked
     assert page.get_by_role("button", name="Score", exact=True).is_enabled()
-    page.get_by_role("button", name="Leave the file out").first.click()
+    page.get_by_role("button", name="Remove the file").first.click()
     page.locator("#size-error:empty").wait_for(state="attached")
 
 
@@ -307,7 +307,7 @@ def test_the_example_runs_on_one_click(page: Page) -> None:
     assert page.locator("#verdicts p").count() >= 3
     page.get_by_role("button", name="Clear").click()
     assert results.is_hidden()
-    assert page.get_by_label("Hypotheses of system 1", exact=True).input_value() == ""
+    assert page.get_by_label("Outputs of system 1", exact=True).input_value() == ""
     page.wait_for_url(re.compile("^[^#]*$"))
 
 
@@ -317,7 +317,7 @@ def test_a_shared_address_restores_the_form(browser: Browser, serving: Running, 
     odd = ["<b>a & b</b> # 100 % \u202e", "日本語 🐈 \u0645\u0631\u062d\u0628\u0627", 'quotes " and \\ and\ttabs']
     fill(page, {"first system": odd, "zweites": OTHERS}, REFS, HYPS)
     choose_metrics(page, "chrf", "bertscore")
-    page.get_by_label("Options of bertscore", exact=True).fill("layer=3")
+    page.get_by_label("Options of BERTScore", exact=True).fill("layer=3")
     page.get_by_label("Model", exact=True).select_option("minilm")
     address = settled_address(page)
     form = "#form input[type=text], #form textarea, #form select"
@@ -341,14 +341,14 @@ def chosen(page: Page) -> list[str]:
 @pytest.mark.parametrize("packed", ["AAAA", "!!!", "q1YqSizJzFOyUoqOVYrVUQIA"])
 def test_a_damaged_address_is_said_to_be_one_or_gives_a_form(browser: Browser, serving: Running, packed: str) -> None:
     with page_of(browser, f"{serving.url}/#form={packed}") as page:
-        page.get_by_role("alert").filter(has_text="The address is damaged").wait_for()
-        assert page.get_by_label("Hypotheses of system 1", exact=True).is_editable()
+        page.get_by_role("alert").filter(has_text="The link is damaged").wait_for()
+        assert page.get_by_label("Outputs of system 1", exact=True).is_editable()
 
 
 def test_texts_that_are_too_long_for_an_address_are_left_out_of_it(page: Page) -> None:
     chance = random.Random(1)
-    fill_long(page, "Hypotheses of system 1", [f"{chance.random()}" for _ in range(1500)])
-    page.locator("#address-note").filter(has_text="too long for the address").wait_for()
+    fill_long(page, "Outputs of system 1", [f"{chance.random()}" for _ in range(1500)])
+    page.locator("#address-note").filter(has_text="too long for a link").wait_for()
     assert len(page.url) < 9000
 
 
@@ -398,7 +398,7 @@ def test_a_service_with_a_key_asks_for_it(browser: Browser, tmp_path: Path) -> N
         assert box.get_attribute("type") == "password"
         box.fill("a-wrong-key-of-somebody-else")
         page.get_by_role("button", name="Use this key").click()
-        page.locator("#key-error").filter(has_text="does not know this key").wait_for()
+        page.locator("#key-error").filter(has_text="not valid for this service").wait_for()
         box.fill(KEY)
         page.keyboard.press("Enter")
         page.wait_for_selector("html[data-ready=yes]")
@@ -429,7 +429,7 @@ def test_hostile_texts_are_texts(page: Page) -> None:
     name = "<b onclick=alert(1)>'\"&"
     fill(page, {name: HOSTILE, "B": HOSTILE[::-1]}, HOSTILE[1:] + HOSTILE[:1])
     choose_metrics(page, "chrf", "bertscore")
-    page.get_by_label("Options of bertscore", exact=True).fill("unknown=score")
+    page.get_by_label("Options of BERTScore", exact=True).fill("unknown=score")
     run(page)
     assert page.locator("#scores tbody th").all_inner_texts()[0] in {name, "B"}
     assert name in page.locator("#comparison .ranking").first.inner_text()
@@ -438,7 +438,7 @@ def test_hostile_texts_are_texts(page: Page) -> None:
     page.get_by_label("System B").select_option(label="B")
     for at, text in enumerate(HOSTILE):
         page.locator(f"#segments-list .row[data-segment='{at}']").click()
-        page.locator("#segment h3").filter(has_text=re.compile(rf"^Segment {at}$")).wait_for()
+        page.locator("#segment h3").filter(has_text=re.compile(rf"^Segment {at + 1}$")).wait_for()
         shown: Any = (
             page.locator("#segment .words").all_text_contents()
             + page.locator(f"#segments-list .row[data-segment='{at}'] .text").all_text_contents()

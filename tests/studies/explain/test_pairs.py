@@ -219,7 +219,7 @@ def test_hard_and_soft_alignments_stand_side_by_side() -> None:
 def test_one_of_several_references_is_shown_and_the_note_says_which() -> None:
     found = explain_pair(SYSTEM_A[0], [SECOND_REFERENCE[0], SYSTEM_A[0]])
     assert found.reference.text == SYSTEM_A[0]
-    assert "of 2 references (counted from 0) the best one, number 1, is shown" in found.notes
+    assert "reference 2 of 2 is shown (the best)" in found.notes
 
 
 def test_the_source_is_the_other_text_where_a_metric_compares_with_it() -> None:

@@ -40,7 +40,7 @@ def test_a_mean_names_what_each_reference_gives(model: str, metric: str) -> None
     said = f"That is the mean over 3 references ({first}, {second} and {third}); shown here is the best of them"
     assert f"{said}, with {second}." in found.sentence
     assert found.reference.text == REFS[1]
-    assert "of 3 references (counted from 0) the best one, number 1, is shown" in found.notes
+    assert "reference 2 of 3 is shown (the best)" in found.notes
 
 
 def test_the_score_of_the_best_is_that_of_the_one_shown(model: str) -> None:

@@ -192,7 +192,8 @@ _PACKAGE = "nlgauge.apps.service"
 #: Parts of this page, in the order in which they are joined, after the components that it shares with the report.
 PAGE_STYLES = ("form", "results")
 PAGE_SCRIPTS = (
-    *("requests", "jobs", "files", "text_field", "fields", "metrics", "address", "example", "problems"),
+    *("requests", "jobs", "files", "text_field", "fields", "languages", "metric_uses", "metrics", "address"),
+    *("example", "problems"),
     *("comparison", "downloads", "explanations", "results", "strips", "sensitivity", "run", "start"),
 )
 

@@ -1,21 +1,21 @@
-// Which words of two texts matched: coloured by how close they are, with lines between them.
+// The matching words of two texts: coloured by similarity, with lines between them.
 
 const SHADES = 5;
 
-// 0 to 5; the range goes from the far end to the near one, so costs and similarities are read alike.
+// A shade from 0 to 5. The range goes from far to near, so this works for costs and similarities.
 function shade(value, [far, near]) {
   const share = far === near ? 1 : (value - far) / (near - far);
   return Math.round(SHADES * Math.min(Math.max(share, 0), 1));
 }
 
-// found: words of both texts and what is said of them; alignment: links between them, of one kind.
-function alignmentView(found, alignment) {
+// pair: words of both texts and a sentence about them; alignment: links between the words, of one kind.
+function alignmentView(pair, alignment) {
   const view = make("div", { class: "alignment" });
   const drawing = svg("svg", { "aria-hidden": "true" });
-  const sentence = withQuotesIsolated(found.sentence);
-  const said = make("p", { class: "said", role: "status", text: sentence });
-  const sides = [0, 1].map((side) => wordLine(found, alignment, side));
-  view.append(drawing, sides[0].line, sides[1].line, said);
+  const sentence = withQuotesIsolated(pair.sentence);
+  const status = make("p", { class: "said", role: "status", text: sentence });
+  const sides = [0, 1].map((side) => wordLine(pair, alignment, side));
+  view.append(drawing, sides[0].line, sides[1].line, status);
   const paths = alignment.links.map(([, , value]) => {
     const path = svg("path", { opacity: (0.14 + 0.13 * shade(value, alignment.range)).toFixed(2) });
     drawing.append(path);
@@ -23,22 +23,22 @@ function alignmentView(found, alignment) {
   });
   new ResizeObserver(() => drawLinks(view, sides, alignment.links, paths)).observe(view);
 
-  // The word under the pointer or the focus, and what it is linked to.
+  // Highlight a word under the pointer or the focus, and its links.
   const point = (side, place) => {
-    view.querySelectorAll(".on").forEach((shown) => shown.classList.remove("on"));
+    for (const shown of view.querySelectorAll(".on")) shown.classList.remove("on");
     if (place === null) {
-      said.textContent = sentence;
+      status.textContent = sentence;
       return;
     }
     sides[side].words[place].classList.add("on");
-    alignment.links.forEach((link, at) => {
+    alignment.links.forEach((link, i) => {
       if (link[side] !== place) return;
-      paths[at].classList.add("on");
+      paths[i].classList.add("on");
       sides[1 - side].words[link[1 - side]].classList.add("on");
     });
-    said.textContent = sayWord(found, alignment, side, place);
+    status.textContent = wordInWords(pair, alignment, side, place);
   };
-  sides.forEach(({ words }, side) =>
+  sides.forEach(({ words }, side) => {
     words.forEach((word, place) => {
       word.addEventListener("pointerenter", () => point(side, place));
       word.addEventListener("pointerleave", () => point(side, null));
@@ -46,19 +46,18 @@ function alignmentView(found, alignment) {
       word.addEventListener("blur", () => point(side, null));
       word.addEventListener("click", () => point(side, place));
       word.addEventListener("keydown", (event) => moveAlong(event, words, place));
-    }),
-  );
+    });
+  });
   return view;
 }
 
-// Lines between texts of several rows would run across words, and each across the others: there only those of the word
-// that is pointed at are drawn.
+// In texts that wrap, lines would cross words and each other: only the lines of the highlighted word are drawn.
 const wraps = ({ words }) => words.some((word) => word.offsetTop !== words[0].offsetTop);
 
 function drawLinks(view, sides, links, paths) {
   view.classList.toggle("wrapped", sides.some(wraps));
   const base = view.getBoundingClientRect();
-  links.forEach(([i, j], at) => {
+  links.forEach(([i, j], number) => {
     const from = sides[0].words[i].getBoundingClientRect();
     const to = sides[1].words[j].getBoundingClientRect();
     const x1 = from.left + from.width / 2 - base.left,
@@ -66,15 +65,15 @@ function drawLinks(view, sides, links, paths) {
     const x2 = to.left + to.width / 2 - base.left,
       y2 = to.top - base.top;
     const middle = (y1 + y2) / 2;
-    paths[at].setAttribute("d", `M${x1} ${y1}C${x1} ${middle} ${x2} ${middle} ${x2} ${y2}`);
+    paths[number].setAttribute("d", `M${x1} ${y1}C${x1} ${middle} ${x2} ${middle} ${x2} ${y2}`);
   });
 }
 
-function sayWord(found, alignment, side, place) {
+function wordInWords(pair, alignment, side, place) {
   const partners = alignment.links
     .filter((link) => link[side] === place)
-    .map((link) => `${isolated(found.words[1 - side][link[1 - side]])} (${(link[2] / 1000).toFixed(2)})`);
-  const removed = found.removed[side][place];
+    .map((link) => `${isolated(pair.words[1 - side][link[1 - side]])} (${(link[2] / 1000).toFixed(2)})`);
+  const removed = pair.removed[side][place];
   const parts = [
     removed
       ? `not counted: ${removed}`
@@ -82,12 +81,13 @@ function sayWord(found, alignment, side, place) {
         ? `${alignment.kind === "flow" ? "moves to" : "matched with"} ${partners.join(", ")}`
         : "matched with no word",
   ];
-  const given = alignment.contributions[side];
-  if (given && !removed) parts.push(`contributes ${(given[place + 1] / 10000).toFixed(4)} to ${given[0]}`);
-  return `${isolated(found.words[side][place])}: ${parts.join("; ")}`;
+  const contributions = alignment.contributions[side];
+  if (contributions && !removed)
+    parts.push(`contributes ${(contributions[place + 1] / 10000).toFixed(4)} to ${contributions[0]}`);
+  return `${isolated(pair.words[side][place])}: ${parts.join("; ")}`;
 }
 
-// The keyboard reaches a line of words, and arrows its words.
+// Arrow keys move along a line of words; the line is one tab stop.
 function moveAlong(event, words, place) {
   const leftwards = getComputedStyle(words[place]).direction === "rtl" ? 1 : -1;
   const step = { ArrowRight: -leftwards, ArrowLeft: leftwards }[event.key];
@@ -99,8 +99,8 @@ function moveAlong(event, words, place) {
   next.focus();
 }
 
-function wordLine(found, alignment, side) {
-  const name = side ? found.against : "output";
+function wordLine(pair, alignment, side) {
+  const name = side ? pair.against : "output";
   const near = new Map();
   alignment.links.forEach((link) => {
     const level = shade(link[2], alignment.range);
@@ -108,8 +108,8 @@ function wordLine(found, alignment, side) {
   });
   const line = make("div", { class: "line", role: "group", "aria-label": `words of the ${name}` });
   line.append(make("span", { class: "side", text: name }));
-  // Words have no direction of their own: the line takes its direction from them.
-  const words = found.words[side].map((text, place) =>
+  // The line takes its direction from the words.
+  const words = pair.words[side].map((text, place) =>
     make("button", {
       text,
       type: "button",
@@ -130,7 +130,7 @@ function alignmentKey(alignment) {
     { class: "note key-of-alignment" },
     `${alignment.costs ? "Cost" : "Similarity"} ${far}`,
     swatches,
-    `${near}. Point at a word, or move with the arrow keys, to see what it matched; `,
-    "a dashed word matched none, or does not count.",
+    `${near}. Point at a word, or use the arrow keys, to see its matches. `,
+    "Dashed: no match, or not counted.",
   );
 }

@@ -1,6 +1,6 @@
-// The browser of segments: what a reader chooses, the list, the chosen segment beside it.
+// The browser of segments: controls, the list, and the chosen segment.
 
-// Fills a place of the page; ids and labels are the same on every page that has it.
+// The elements; ids and labels are the same on every page.
 function segmentsBrowser() {
   const list = make("div", {
     id: "segments-list",
@@ -14,11 +14,10 @@ function segmentsBrowser() {
     id: "segment",
     class: "segment",
     role: "region",
-    "aria-label": "The chosen segment",
+    "aria-label": "Chosen segment",
     tabindex: -1,
   });
-  const note = `Only the rows in view are part of the page, so your browser's own search (find in page) does not see
-    the others: use the search field above. `;
+  const note = "The browser's own search (find in page) sees only the rows in view; use the search field above. ";
   return [
     make("div", { id: "segments-controls" }),
     make("p", { class: "note", id: "segments-said", role: "status" }),
@@ -29,7 +28,7 @@ function segmentsBrowser() {
   ];
 }
 
-// Paper shows the first segments as they are listed at that moment.
+// Paper shows the first segments in their current order.
 const printing = { list: null };
 const fillPrinted = () => printing.list?.print();
 addEventListener("beforeprint", fillPrinted);

@@ -1,11 +1,11 @@
-// Buttons that copy: tables that are in the page, and the segments as they are listed.
+// Buttons that copy tables of the page and the listed segments.
 
 async function copyText(text, button) {
   let done = true;
   try {
     await navigator.clipboard.writeText(text);
   } catch {
-    // Some browsers keep the clipboard from files; the old way still works there.
+    // Some browsers do not let files use the clipboard; the old way still works there.
     const area = make("textarea", { class: "unseen", "aria-hidden": "true" });
     area.value = text;
     document.body.append(area);
@@ -14,9 +14,10 @@ async function copyText(text, button) {
     area.remove();
     button.focus();
   }
-  const label = button.dataset.label || (button.dataset.label = button.textContent);
-  const name = button.dataset.name || (button.dataset.name = button.ariaLabel ?? "");
-  button.textContent = done ? "Copied" : "Copying failed: select the text";
+  button.dataset.label ||= button.textContent;
+  button.dataset.name ||= button.ariaLabel ?? "";
+  const { label, name } = button.dataset;
+  button.textContent = done ? "Copied" : "Could not copy: select the text";
   if (name) button.ariaLabel = button.textContent;
   setTimeout(() => {
     button.textContent = label;
@@ -31,7 +32,7 @@ function startCopying() {
   });
 }
 
-// What is listed, to copy: all of it as TSV, what a page of paper holds in the other forms.
+// Buttons that copy the listed segments: all rows as TSV, the first rows in the other formats.
 function startExports(list) {
   const clean = (text) => String(text).replace(/[\p{Cc}\u2028\u2029]/gu, " ");
   const latex = (text) =>
@@ -53,7 +54,7 @@ function startExports(list) {
       .replace(/&/g, "&amp;")
       .replace(/</g, "&lt;")
       .replace(/>/g, "&gt;");
-  const row = (cells, escape) => `| ${cells.map(escape).join(" | ")} |`;
+  const row = (cells) => `| ${cells.map(markdown).join(" | ")} |`;
   const forms = {
     TSV: () =>
       list
@@ -75,11 +76,7 @@ function startExports(list) {
     },
     Markdown: () => {
       const [head, ...rows] = list.cells(PRINTED);
-      return [
-        row(head, markdown),
-        `|${"---|".repeat(head.length)}`,
-        ...rows.map((cells) => row(cells, markdown)),
-      ].join("\n");
+      return [row(head), `|${"---|".repeat(head.length)}`, ...rows.map((cells) => row(cells))].join("\n");
     },
   };
   const place = byId("segments-export");

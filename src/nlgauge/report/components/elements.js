@@ -1,29 +1,32 @@
-// Elements of the page. Whatever came in with the data becomes text, never markup.
+// Helpers that create elements. Data always becomes text, never markup.
 
 const byId = (id) => document.getElementById(id);
 
 function make(element, attributes = {}, ...children) {
-  const made = document.createElement(element);
+  const node = document.createElement(element);
   for (const [name, value] of Object.entries(attributes)) {
     if (value === null || value === undefined || value === false) continue;
-    if (name === "text") made.textContent = value;
-    else made.setAttribute(name, value === true ? "" : value);
+    if (name === "text") node.textContent = value;
+    else node.setAttribute(name, value === true ? "" : value);
   }
-  made.append(...children.filter((child) => child !== null && child !== undefined));
-  return made;
+  node.append(...children.filter((child) => child !== null && child !== undefined));
+  return node;
 }
 
-// A text in its own direction, whatever stands around it.
+// A text in its own direction, independent of its surroundings.
 const userText = (element, text, attributes = {}) => make(element, { dir: "auto", text, ...attributes });
 
-// A word in a sentence that runs the other way: what follows it stays where it was written.
+// A right-to-left word, isolated so that the words after it keep their order.
 const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/;
 const isolated = (text) => (RIGHT_TO_LEFT.test(text) ? `\u2068${text}\u2069` : text);
 const withQuotesIsolated = (sentence) => sentence.replace(/'[^']*'/g, isolated);
 
-// A table that goes on beyond the right edge fades out there until it is scrolled to its end.
+// An element that is wider than its place fades out at the right edge until it is scrolled to its end.
 function showOverflow(area) {
-  const show = () => area.classList.toggle("more", area.scrollLeft + area.clientWidth < area.scrollWidth - 1);
+  const show = () => {
+    area.classList.toggle("wider", area.scrollWidth > area.clientWidth + 1);
+    area.classList.toggle("more", area.scrollLeft + area.clientWidth < area.scrollWidth - 1);
+  };
   area.addEventListener("scroll", show, { passive: true });
   new ResizeObserver(show).observe(area);
 }
@@ -38,9 +41,8 @@ function field(label, input, attributes = {}) {
 
 function choice(label, options, chosen, changed) {
   const select = make("select");
-  options.forEach(([value, text]) =>
-    select.append(make("option", { value, text, selected: String(value) === String(chosen) })),
-  );
+  for (const [value, text] of options)
+    select.append(make("option", { value, text, selected: String(value) === String(chosen) }));
   select.addEventListener("change", () => changed(select.value));
   return { field: field(label, select), select };
 }

@@ -1,15 +1,15 @@
-// Small figures as SVG that are as wide as their place: positions in per cent, so that no dot is stretched.
+// Small SVG figures that fill their width. Positions are percentages, so dots stay round.
 
 const SVG = "http://www.w3.org/2000/svg";
 
 function svg(element, attributes = {}, ...children) {
-  const made = document.createElementNS(SVG, element);
-  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
-  made.append(...children);
-  return made;
+  const node = document.createElementNS(SVG, element);
+  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
+  node.append(...children);
+  return node;
 }
 
-// From numbers to per cent of a figure's width, with a margin at both ends.
+// Maps numbers to percentages of a figure's width, with a margin at both ends.
 function scaleOver(values, margin = 0.06) {
   const low = Math.min(...values),
     high = Math.max(...values);
@@ -24,10 +24,10 @@ function ticksBetween(low, high) {
   const power = 10 ** Math.floor(Math.log10(rough));
   const step = [1, 2, 5, 10].map((size) => size * power).find((size) => size >= rough);
   const digits = Math.max(0, -Math.floor(Math.log10(step) + 1e-9));
-  const found = [];
-  for (let at = Math.ceil(low / step); at * step <= high; at += 1)
-    found.push({ value: at * step, text: formatted(at * step, digits) });
-  return found;
+  const ticks = [];
+  for (let i = Math.ceil(low / step); i * step <= high; i += 1)
+    ticks.push({ value: i * step, text: formatted(i * step, digits) });
+  return ticks;
 }
 
 function gridLines(scale, height) {

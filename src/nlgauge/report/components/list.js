@@ -1,17 +1,17 @@
-// The list of segments: sorted, filtered, searched; only rows in view are elements.
+// The list of segments: sorted, filtered, searched. Only rows in view are elements.
 
 const ROW = 36;
 const AROUND = 6;
 const PRINTED = 50;
 
 const SORTS = {
-  difference: ["difference, largest first", (r, s) => (i) => -Math.abs(r.difference(s.metric, s.first, s.second, i))],
-  ahead: ["A ahead first", (r, s) => (i) => -r.difference(s.metric, s.first, s.second, i)],
-  behind: ["B ahead first", (r, s) => (i) => r.difference(s.metric, s.first, s.second, i)],
-  low: ["score of A, worst first", (r, s) => (i) => oriented(r, s, i)],
-  high: ["score of A, best first", (r, s) => (i) => -oriented(r, s, i)],
-  spread: ["range over all systems, widest first", (r, s) => (i) => -r.spread(s.metric, i)],
-  segment: ["segment", () => (i) => i],
+  difference: ["largest difference first", (r, s) => (i) => -Math.abs(r.difference(s.metric, s.first, s.second, i))],
+  ahead: ["A better first", (r, s) => (i) => -r.difference(s.metric, s.first, s.second, i)],
+  behind: ["B better first", (r, s) => (i) => r.difference(s.metric, s.first, s.second, i)],
+  low: ["worst score of A first", (r, s) => (i) => oriented(r, s, i)],
+  high: ["best score of A first", (r, s) => (i) => -oriented(r, s, i)],
+  spread: ["widest range of all systems first", (r, s) => (i) => -r.spread(s.metric, i)],
+  segment: ["line number", () => (i) => i],
 };
 const ALONE = ["low", "high", "segment"];
 
@@ -20,7 +20,7 @@ const SHOWS = {
   first: ["A better", (r, s, i) => r.difference(s.metric, s.first, s.second, i) > 0],
   second: ["B better", (r, s, i) => r.difference(s.metric, s.first, s.second, i) < 0],
   equal: ["equal", (r, s, i) => r.difference(s.metric, s.first, s.second, i) === 0],
-  explained: ["with alignments", (r, s, i) => r.explanations.segments.has(i)],
+  explained: ["with alignments", (r, _, i) => r.explanations.segments.has(i)],
 };
 
 function oriented(scores, state, segment) {
@@ -31,13 +31,13 @@ function oriented(scores, state, segment) {
 function chosenSegments(scores, state) {
   const query = state.query.trim().toLocaleLowerCase();
   const passes = SHOWS[state.show][1];
-  const found = [];
-  for (let at = 0; at < scores.count; at += 1) {
-    if (passes(scores, state, at) && (!query || scores.searchable(at).includes(query))) found.push(at);
+  const segments = [];
+  for (let i = 0; i < scores.count; i += 1) {
+    if (passes(scores, state, i) && (!query || scores.searchable(i).includes(query))) segments.push(i);
   }
   const key = SORTS[state.sort][1](scores, state);
-  const keys = new Map(found.map((at) => [at, key(at)]));
-  return found.sort((one, two) => keys.get(one) - keys.get(two) || one - two);
+  const keys = new Map(segments.map((i) => [i, key(i)]));
+  return segments.sort((one, two) => keys.get(one) - keys.get(two) || one - two);
 }
 
 class SegmentList {
@@ -64,11 +64,10 @@ class SegmentList {
     this.at = this.order.indexOf(state.chosen);
     this.space.style.height = `${this.order.length * ROW}px`;
     this.list.scrollTop = 0;
-    const all = `${counted(scores.count, "segment")}${scores.names ? "" : ", numbered from 0"}`;
-    const shown =
-      this.order.length === scores.count ? all : `${this.order.length.toLocaleString("en")} of ${all}`;
+    const all = `${counted(scores.count, "segment")}${scores.names ? "" : ", numbered from 1"}`;
+    const shown = this.order.length === scores.count ? all : `${this.order.length.toLocaleString("en")} of ${all}`;
     byId("segments-said").textContent =
-      `${shown}. Above 0, A is better than B by ${scores.metrics[state.metric].name}.`;
+      `${shown}. A − B above 0: A has the better ${scores.metrics[state.metric].name}.`;
     if (state.second === null) byId("segments-said").textContent = `${shown}.`;
     this.head();
     this.draw();
@@ -82,7 +81,7 @@ class SegmentList {
     const kinds = pair ? ["num", "num", "num score", "num score", "text"] : ["num", "num", "text"];
     const head = byId("segments-head");
     head.classList.toggle("single", !pair);
-    head.replaceChildren(...cells.map((text, at) => make("span", { class: kinds[at], text })));
+    head.replaceChildren(...cells.map((text, i) => make("span", { class: kinds[i], text })));
   }
 
   draw() {
@@ -94,7 +93,9 @@ class SegmentList {
     const rows = [];
     for (let place = first; place < last; place += 1) rows.push(this.row(place));
     if (!this.order.length)
-      rows.push(make("div", { class: "empty", role: "option", "aria-disabled": "true", text: "No segment fits." }));
+      rows.push(
+        make("div", { class: "empty", role: "option", "aria-disabled": "true", text: "No segment matches." }),
+      );
     this.space.replaceChildren(...rows);
     const drawn = this.at >= first && this.at < last;
     if (drawn) this.list.setAttribute("aria-activedescendant", `row-${this.at}`);
@@ -137,9 +138,9 @@ class SegmentList {
 
   difference(segment, decimals) {
     const { metric, first, second } = this.state;
-    const found = this.scores.difference(metric, first, second, segment);
-    const side = found > 0 ? "num ahead" : found < 0 ? "num behind" : "num";
-    return make("span", { class: side, text: formatted(found, decimals, { sign: true }) });
+    const difference = this.scores.difference(metric, first, second, segment);
+    const side = difference > 0 ? "num ahead" : difference < 0 ? "num behind" : "num";
+    return make("span", { class: side, text: formatted(difference, decimals, { sign: true }) });
   }
 
   choose(place, { quiet = false } = {}) {
@@ -157,7 +158,7 @@ class SegmentList {
     if (!quiet && matchMedia("(max-width: 60rem)").matches) byId("segment").scrollIntoView({ block: "nearest" });
   }
 
-  // A segment that something else on the page points at; filters that hide it are lifted.
+  // Show a segment that was chosen elsewhere on the page; filters that hide it are reset.
   open(segment) {
     if (!this.order.includes(segment)) {
       this.state.show = "all";
@@ -187,7 +188,7 @@ class SegmentList {
     this.step(moves[event.key]);
   }
 
-  // Rows as they are sorted now, for paper and for the clipboard.
+  // Rows in their current order, for paper and for the clipboard.
   cells(places) {
     const { scores, state } = this;
     const decimals = scores.metrics[state.metric].shown;
@@ -210,7 +211,8 @@ class SegmentList {
   print() {
     const [head, ...rows] = this.cells(PRINTED);
     const shown = `The first ${rows.length} of ${counted(this.order.length, "segment")}`;
-    const caption = `${shown}, sorted by ${SORTS[this.state.sort][0]} (${this.scores.metrics[this.state.metric].name})`;
+    const metric = this.scores.metrics[this.state.metric].name;
+    const caption = `${shown}, sorted by ${SORTS[this.state.sort][0]} (${metric})`;
     byId("segments-printed").replaceChildren(
       make("caption", { text: caption }),
       make("thead", {}, make("tr", {}, ...head.map((text) => userText("th", text, { scope: "col" })))),

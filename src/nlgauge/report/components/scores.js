@@ -1,16 +1,16 @@
-// Scores and texts of segments, and questions put to them.
+// Scores and texts of segments.
 
-// What has no alignments to show: scores of other tools, metrics that match no words.
+// For scores without alignments: those of other tools, or of metrics that match no words.
 const NO_EXPLANATIONS = {
-  segments: new Set(), // those that have one, where it is known before
-  perSegment: 0, // systems of a segment that have one, at most
-  find: async () => null, // what one pair's view shows, or null
-  systems: async () => [], // places of the systems of a segment that have one
+  segments: new Set(), // segments with alignments, if known in advance
+  perSegment: 0, // largest number of systems of a segment with alignments
+  find: async () => null, // the alignment of a pair, or null
+  systems: async () => [], // indices of the systems of a segment with alignments
 };
 
 class SegmentScores {
   // metrics: {name, higher, shown, values}, values by system and segment; shown: decimals.
-  // texts: by segment the source, the references, and the output of each system; null where there is none.
+  // texts: by segment the source, the references, and the output of each system; null if there is none.
   constructor({ systems, count, metrics, names = null, documents = null, texts = null }, explanations) {
     Object.assign(this, { systems, count, metrics, names, documents, texts });
     this.explanations = explanations ?? NO_EXPLANATIONS;
@@ -18,7 +18,7 @@ class SegmentScores {
   }
 
   label(segment) {
-    return this.names ? this.names[segment] : String(segment);
+    return this.names ? this.names[segment] : String(segment + 1); // as editors number lines
   }
   document(segment) {
     return this.documents ? this.documents[segment] : "";
@@ -30,11 +30,11 @@ class SegmentScores {
 
   // Above 0: the first system is better.
   difference(metric, first, second, segment) {
-    const found = this.score(metric, first, segment) - this.score(metric, second, segment);
-    return this.metrics[metric].higher ? found : -found;
+    const difference = this.score(metric, first, segment) - this.score(metric, second, segment);
+    return this.metrics[metric].higher ? difference : -difference;
   }
 
-  // How far all systems lie apart on a segment.
+  // Range of the scores of all systems on a segment.
   spread(metric, segment) {
     let low = Infinity,
       high = -Infinity;
@@ -55,7 +55,7 @@ class SegmentScores {
     return this.texts ? this.texts[segment][2 + system] : null;
   }
 
-  // All texts of a segment in small letters, made when they are first searched.
+  // All texts of a segment in lower case, computed at the first search.
   searchable(segment) {
     if (this.folded[segment] === undefined) {
       const texts = this.texts ? this.texts[segment].flat() : [];

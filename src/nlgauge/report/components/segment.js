@@ -1,4 +1,4 @@
-// One segment: its texts, its scores under all systems, and alignments where there are some.
+// One segment: its texts, the scores of all systems, and alignments if there are any.
 
 const KINDS = { greedy: "greedy matching", flow: "transport flow" };
 
@@ -12,9 +12,8 @@ async function showSegment(scores, state, segment, move) {
   const source = scores.source(segment);
   if (source !== null) parts.push(make("h4", { text: "source" }), userText("p", source, { class: "words" }));
   const references = scores.references(segment);
-  // Counted from 0, as segments are, and as what is said of the best one.
-  references.forEach((reference, at) => {
-    parts.push(make("h4", { text: references.length > 1 ? `reference ${at}` : "reference" }));
+  references.forEach((reference, i) => {
+    parts.push(make("h4", { text: references.length > 1 ? `reference ${i + 1}` : "reference" }));
     parts.push(userText("p", reference, { class: "words" }));
   });
   const chosen = state.second === null ? [state.first] : [state.first, state.second];
@@ -24,9 +23,11 @@ async function showSegment(scores, state, segment, move) {
     below: make("div"),
   };
   parts.push(places.kind);
-  chosen.forEach((system, at) => parts.push(systemHead(scores, state.metric, system, segment), places.outputs[at]));
+  chosen.forEach((system, i) => {
+    parts.push(systemHead(scores, state.metric, system, segment), places.outputs[i]);
+  });
   parts.push(places.below);
-  const others = scores.systems.map((_, at) => at).filter((at) => !chosen.includes(at));
+  const others = scores.systems.map((_, i) => i).filter((i) => !chosen.includes(i));
   if (others.length) parts.push(otherSystems(scores, state.metric, others, segment));
   if (scores.metrics.length > 1) parts.push(allMetrics(scores, chosen, segment));
   place.replaceChildren(...parts);
@@ -34,15 +35,15 @@ async function showSegment(scores, state, segment, move) {
   await showAlignments(scores, state, segment, chosen, places);
 }
 
-// Alignments take the place of the outputs once they are there: they are unpacked, or asked for.
+// Replace the outputs by alignments when they are available: they are unpacked, or requested.
 async function showAlignments(scores, state, segment, chosen, places) {
   const { explanations } = scores;
   const wanted = () => places.below.isConnected; // until another segment is chosen
-  const found = await Promise.all(chosen.map((system) => explanations.find(state.metric, system, segment, wanted)));
-  const held = await explanations.systems(state.metric, segment);
+  const pairs = await Promise.all(chosen.map((system) => explanations.find(state.metric, system, segment, wanted)));
+  const explained = await explanations.systems(state.metric, segment);
   if (!wanted()) return;
-  const kinds = found.find((one) => one?.alignments)?.alignments.map((one) => one.kind) ?? [];
-  const draw = () => drawAlignments(found, state, places);
+  const kinds = pairs.find((pair) => pair?.alignments)?.alignments.map(({ kind }) => kind) ?? [];
+  const draw = () => drawAlignments(pairs, state, places);
   if (kinds.length > 1) {
     const choose = choice(
       "Alignment",
@@ -56,35 +57,35 @@ async function showAlignments(scores, state, segment, chosen, places) {
     places.kind.append(make("div", { class: "controls" }, choose.field));
   }
   draw();
-  const some = found.some((one) => one?.alignments);
-  if (held.length && !chosen.every((system) => held.includes(system)))
-    places.below.append(whoIsExplained(scores, held));
+  const some = pairs.some((pair) => pair?.alignments);
+  if (explained.length && !chosen.every((system) => explained.includes(system)))
+    places.below.append(explainedSystems(scores, explained));
   else if (!some && explanations.segments.size)
     places.below.append(
-      make("p", { class: "note", text: "This page holds no alignment of this segment under this metric." }),
+      make("p", { class: "note", text: "This report has no alignment of this segment for this metric." }),
     );
 }
 
-function drawAlignments(found, state, places) {
+function drawAlignments(pairs, state, places) {
   let key = null;
-  found.forEach((one, at) => {
-    if (!one) return;
-    const parts = (one.notes ?? []).map((text) => make("p", { class: "note", text }));
-    const alignment = one.alignments?.find(({ kind }) => kind === state.kind) ?? one.alignments?.[0];
+  pairs.forEach((pair, i) => {
+    if (!pair) return;
+    const parts = (pair.notes ?? []).map((text) => make("p", { class: "note", text }));
+    const alignment = pair.alignments?.find(({ kind }) => kind === state.kind) ?? pair.alignments?.[0];
     if (alignment) {
       key = alignmentKey(alignment);
-      places.outputs[at].replaceChildren(alignmentView(one, alignment), ...parts);
+      places.outputs[i].replaceChildren(alignmentView(pair, alignment), ...parts);
     } else {
-      places.outputs[at].append(...parts);
+      places.outputs[i].append(...parts);
     }
   });
   places.below.querySelector(".key-of-alignment")?.remove();
   if (key) places.below.prepend(key);
 }
 
-function whoIsExplained(scores, systems) {
-  const names = systems.flatMap((at, place) => [place ? ", " : "", userText("bdi", scores.systems[at])]);
-  return make("p", { class: "note" }, "This page holds alignments of this segment for ", ...names, ".");
+function explainedSystems(scores, systems) {
+  const names = systems.flatMap((system, i) => [i ? ", " : "", userText("bdi", scores.systems[system])]);
+  return make("p", { class: "note" }, "This report has alignments of this segment only for ", ...names, ".");
 }
 
 function stepButton(text, step, move) {
@@ -101,7 +102,7 @@ function systemHead(scores, metric, system, segment) {
 function outputText(scores, system, segment) {
   const text = scores.output(system, segment);
   return text === null
-    ? make("p", { class: "note", text: "The page was made without texts." })
+    ? make("p", { class: "note", text: "Texts are not available here." })
     : userText("p", text, { class: "words" });
 }
 
@@ -109,32 +110,29 @@ function otherSystems(scores, metric, others, segment) {
   const better = scores.metrics[metric].higher ? 1 : -1;
   others.sort((one, two) => better * (scores.score(metric, two, segment) - scores.score(metric, one, segment)));
   const part = make("details", {}, make("summary", { text: counted(others.length, "other system") }));
-  others.forEach((system) =>
-    part.append(systemHead(scores, metric, system, segment), outputText(scores, system, segment)),
-  );
+  for (const system of others)
+    part.append(systemHead(scores, metric, system, segment), outputText(scores, system, segment));
   return part;
 }
 
 function allMetrics(scores, chosen, segment) {
   const head = make("tr", {}, make("th", { scope: "col", text: "metric" }));
-  chosen.forEach((system) =>
-    head.append(make("th", { scope: "col", class: "num" }, userText("bdi", scores.systems[system]))),
-  );
+  for (const system of chosen)
+    head.append(make("th", { scope: "col", class: "num" }, userText("bdi", scores.systems[system])));
   const body = make("tbody");
-  scores.metrics.forEach((metric, at) => {
+  scores.metrics.forEach((metric, i) => {
     const row = make("tr", {}, make("th", { scope: "row", text: metric.name }));
-    chosen.forEach((system) =>
-      row.append(make("td", { class: "num", text: formatted(scores.score(at, system, segment), metric.shown) })),
-    );
+    for (const system of chosen)
+      row.append(make("td", { class: "num", text: formatted(scores.score(i, system, segment), metric.shown) }));
     body.append(row);
   });
   return make(
     "details",
     {},
-    make("summary", { text: "under all metrics" }),
+    make("summary", { text: "Scores by all metrics" }),
     make(
       "div",
-      { class: "scroll", role: "group", tabindex: 0, "aria-label": "Scores under all metrics" },
+      { class: "scroll", role: "group", tabindex: 0, "aria-label": "Scores by all metrics" },
       make("table", {}, make("thead", {}, head), body),
     ),
   );

@@ -1,11 +1,11 @@
-// Light and dark: as the system has it, until a reader chooses.
+// Light or dark: the setting of the system until the reader chooses.
 
 function startTheme(redraw = () => {}) {
   const root = document.documentElement;
   const button = byId("theme");
   const system = matchMedia("(prefers-color-scheme: dark)");
   const dark = () => (root.dataset.theme ? root.dataset.theme === "dark" : system.matches);
-  const say = () => {
+  const showLabel = () => {
     button.textContent = dark() ? "Light" : "Dark";
     button.setAttribute("aria-label", `Change to ${dark() ? "light" : "dark"} colours`);
   };
@@ -22,12 +22,12 @@ function startTheme(redraw = () => {}) {
     } catch {
       /* a file may have no storage */
     }
-    say();
+    showLabel();
     redraw();
   });
   system.addEventListener("change", () => {
-    say();
+    showLabel();
     redraw();
   });
-  say();
+  showLabel();
 }

@@ -1,4 +1,4 @@
-// The packed data of the file: scores and texts at once, explanations when the first one is wanted.
+// The packed data of the file: scores and texts at once, explanations on first use.
 
 async function unpack(id) {
   const letters = atob(byId(id).textContent);
@@ -20,10 +20,10 @@ class PackedExplanations {
   constructor(data) {
     this.segments = new Set(data.explained);
     this.perSegment = data.explained_systems;
-    this.places = data.systems.map((_, at) => at);
+    this.places = data.systems.map((_, i) => i);
   }
 
-  // Explanations are many and seldom all wanted, so they are unpacked when the first one is.
+  // Explanations are large and often not needed, so they are unpacked on first use.
   unpacked() {
     this.content ??= unpack("page-explanations");
     return this.content;
@@ -32,9 +32,9 @@ class PackedExplanations {
   async find(metric, system, segment) {
     if (!this.segments.has(segment)) return null;
     const { ranges, pairs } = await this.unpacked();
-    const found = pairs[`${metric}/${system}/${segment}`];
-    if (!found) return null;
-    const [hypothesis, reference, links, costs, against, sentence, contributions, removed] = found;
+    const pair = pairs[`${metric}/${system}/${segment}`];
+    if (!pair) return null;
+    const [hypothesis, reference, links, costs, against, sentence, contributions, removed] = pair;
     const kind = costs ? "flow" : "greedy";
     const range = ranges[metric] || [0, 1000];
     return {
@@ -46,10 +46,10 @@ class PackedExplanations {
     };
   }
 
-  // Places of the systems whose alignment of a segment is part of the page: of many systems, two.
+  // Indices of the systems with an alignment of a segment: two if there are many systems.
   async systems(metric, segment) {
     if (!this.segments.has(segment)) return [];
     const { pairs } = await this.unpacked();
-    return this.places.filter((at) => pairs[`${metric}/${at}/${segment}`]);
+    return this.places.filter((system) => pairs[`${metric}/${system}/${segment}`]);
   }
 }

@@ -1,4 +1,4 @@
-// Two systems, or two metrics, point by point. A point is a segment; a click opens it.
+// Scatter plot of two systems or two metrics. A point is a segment; a click opens it.
 
 const ALL = "all";
 
@@ -46,7 +46,7 @@ class Scatter {
     });
   }
 
-  // All systems on one axis are all systems on the other.
+  // All systems are chosen on both axes or on neither.
   chooseSystem(axis, value) {
     const other = this.axes.find((one) => one !== axis);
     axis.system = value === ALL ? ALL : Number(value);
@@ -85,12 +85,14 @@ class Scatter {
   say() {
     const [x, y] = this.axes;
     const r = pearson(this.points);
-    const parts = [`${counted(this.points.length, "point")}: ${this.title(x)} across, ${this.title(y)} up. `];
-    if (Number.isFinite(r)) parts.push(`Pearson's r ${formatted(r, 3)}. `);
+    const parts = [
+      `${counted(this.points.length, "point")}: ${this.title(x)} (horizontal), ${this.title(y)} (vertical). `,
+    ];
+    if (Number.isFinite(r)) parts.push(`Pearson's r: ${formatted(r, 3)}. `);
     if (this.same && x.system !== y.system) {
       const above = this.points.filter((point) => point.y > point.x).length;
       const below = this.points.filter((point) => point.y < point.x).length;
-      parts.push(`Above the line ${above.toLocaleString("en")}, below ${below.toLocaleString("en")}. `);
+      parts.push(`${above.toLocaleString("en")} points are above the line, ${below.toLocaleString("en")} below. `);
     }
     byId("scatter-said").textContent = `${parts.join("")}Click a point to open its segment.`;
   }

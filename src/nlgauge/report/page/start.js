@@ -1,20 +1,20 @@
-// The page comes to life: theme, buttons that copy, then the data and what shows it.
+// Entry point: theme, buttons that copy, then the data and its views.
 
-function whatIsExplained(scores) {
+function alignmentsInWords(scores) {
   const count = scores.explanations.segments.size;
-  if (count === 0) return "This page holds no alignments.";
+  if (count === 0) return "This report has no alignments.";
   const few = scores.explanations.perSegment < scores.systems.length;
-  const who = few ? ` (${counted(scores.explanations.perSegment, "system")} each)` : "";
-  if (count === scores.count) return `Alignments of all segments${who} are part of the page.`;
-  const which = `for ${counted(count, "segment")}, those on which systems differ most${who}`;
-  return `Alignments are part of the page ${which}: choose “with alignments” under Show.`;
+  const systems = few ? ` (${counted(scores.explanations.perSegment, "system")} each)` : "";
+  if (count === scores.count) return `Alignments of all segments${systems} are part of the report.`;
+  const which = `for ${counted(count, "segment")}, those with the largest differences between systems${systems}`;
+  return `The report has alignments ${which}: choose “with alignments” under Show.`;
 }
 
 async function start() {
   let scatter = null;
   startTheme(() => scatter?.draw());
   startCopying();
-  document.querySelectorAll(".scroll").forEach(showOverflow);
+  document.querySelectorAll(".scroll, nav").forEach(showOverflow);
   if (!("DecompressionStream" in window)) return;
   const scores = unpackedScores(await unpack("page-data"));
   for (const name of ["scatter", "segments"]) {
@@ -22,7 +22,7 @@ async function start() {
     byId(`${name}-live`).hidden = false;
   }
   const list = startSegments(scores, byId("segments-live"));
-  byId("explained-said").textContent = whatIsExplained(scores);
+  byId("explained-said").textContent = alignmentsInWords(scores);
   scatter = new Scatter(scores, (segment) => list.open(segment));
   document.documentElement.dataset.ready = "yes";
 }

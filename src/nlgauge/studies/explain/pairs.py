@@ -374,8 +374,8 @@ class _Explainer:
 
     def _notes_of_references(self, several: SeveralReferences) -> list[str]:
         """Which reference is shown, and where words are left out of that one alone."""
-        which = "the first one" if several.rule == "together" else f"the best one, number {several.shown},"
-        notes = [f"of {several.number} references (counted from 0) {which} is shown"]
+        which = "first" if several.rule == "together" else "best"
+        notes = [f"reference {several.shown + 1} of {several.number} is shown (the {which})"]
         if getattr(self.metric, "multiref", "") == "best-each":
             notes.append("precision, recall and f1 are each the best over all references (multiref=best-each)")
         if several.rule != "best" and self.options.side == "reference":

@@ -1,9 +1,9 @@
-// The form in the address, after its #: browsers do not send that part, so texts reach no log.
+// The form in the address after the #, a part that browsers do not send: texts never reach a log.
 
 const LONGEST_ADDRESS = 8000;
 const MOST_ENTRIES = 100;
 
-// Deflated JSON in letters that an address may have.
+// Deflated JSON in characters that are allowed in an address.
 async function packedState(state) {
   const stream = new Blob([JSON.stringify(state)]).stream().pipeThrough(new CompressionStream("deflate-raw"));
   const bytes = new Uint8Array(await new Response(stream).arrayBuffer());
@@ -20,7 +20,7 @@ async function unpackedState(packed) {
   return checkedState(JSON.parse(await new Response(stream).text()));
 }
 
-// An address may come from anybody: what it holds is of the form that `state` gives, or it is refused.
+// An address may come from anybody, so its content is checked.
 function checkedState(state) {
   const isText = (value) => typeof value === "string";
   const isPair = (value) => Array.isArray(value) && value.length === 2 && value.every(isText);
@@ -38,13 +38,13 @@ function checkedState(state) {
 
 class Address {
   constructor(read) {
-    this.read = read; // the state of the form as it is now
+    this.read = read; // returns the state of the form
     this.job = ""; // a job whose result is on the page, or will be
     this.waits = 0;
     this.turn = 0;
   }
 
-  // What an address that was opened says: {form, job}; throws where it is damaged.
+  // The content of the opened address: {form, job}; throws if it is damaged.
   static async opened() {
     const parts = new URLSearchParams(location.hash.slice(1));
     const packed = parts.get("form");
@@ -53,7 +53,7 @@ class Address {
     return { form, job: /^([a-z0-9]{1,16}-)?[0-9a-f]{32}$/.test(job) ? job : "" };
   }
 
-  // After a change; not at every letter.
+  // Write the address a moment after a change, not at every letter.
   soon() {
     clearTimeout(this.waits);
     this.waits = setTimeout(() => this.write(), 300);
@@ -66,9 +66,9 @@ class Address {
     const state = this.read();
     const note = byId("address-note");
     let packed = state.empty ? "" : await packedState(state.form);
-    let left = false;
+    let shortened = false;
     if (packed.length > LONGEST_ADDRESS) {
-      left = true;
+      shortened = true;
       const { systems, ...rest } = state.form;
       packed = await packedState({
         ...rest,
@@ -78,8 +78,8 @@ class Address {
       });
     }
     if (turn !== this.turn) return; // changed again meanwhile
-    note.textContent = left
-      ? "The texts are too long for the address: a link holds names, metrics, options and the job, but no texts."
+    note.textContent = shortened
+      ? "The texts are too long for a link. It contains names, metrics, options and the job, but not the texts."
       : "";
     const parts = [packed && `form=${packed}`, this.job && `job=${this.job}`].filter(Boolean);
     history.replaceState(null, "", parts.length ? `#${parts.join("&")}` : location.pathname + location.search);

@@ -1,4 +1,4 @@
-// Texts to try the page with: three systems, sixteen sentences of a weather and travel desk, one reference each.
+// Example: sixteen sentences about weather and travel, with one reference each and the outputs of three systems.
 
 const EXAMPLE = {
   metrics: [

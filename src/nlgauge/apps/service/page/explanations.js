@@ -1,31 +1,37 @@
-// Scores of the answer as the list of segments reads them, and alignments that the service is asked for one by one.
+// Scores of the answer for the list of segments, and alignments, which are requested one by one.
 
-// Somebody who walks through the list with the arrow keys does not want every alignment on the way.
+// Milliseconds before an alignment is requested, so that arrow keys can skip segments.
 const BEFORE_ASKING = 120;
-// How full a request is made, of what the service allows.
+// Share of the service's limits that a request may use.
 const FILLED = 0.9;
 
 function segmentScores({ answer, body }) {
-  const found = answer.comparison.metrics;
-  const systems = found[0].systems.map((row) => row.system);
-  const metrics = found.map(({ metric, signature, higher_is_better: higher }) => {
+  const { metrics: compared } = answer.comparison;
+  const systems = compared[0].systems.map((row) => row.system);
+  const metrics = compared.map(({ metric, signature, higher_is_better: higher }) => {
     const own = answer.scores.filter((score) => score.signature.split("||")[0] === signature);
     const values = systems.map((system) => {
-      const score = own.find((one) => one.system === system);
+      const score = own.find((row) => row.system === system);
       return Float64Array.from(score.segments, (segment) => segment[score.main]);
     });
-    return { name: metric, higher, shown: decimalsFor(values.flatMap((column) => [...column])), values, signature };
+    return {
+      name: metric,
+      higher,
+      shown: decimalsFor(values.flatMap((column) => [...column])),
+      values,
+      signature,
+    };
   });
-  const count = found[0].n;
+  const count = compared[0].n;
   const scores = { systems, count, metrics, texts: body && textsBySegment(body, systems, count) };
   return new SegmentScores(scores, body && new ServiceExplanations(body, metrics, systems));
 }
 
 function textsBySegment(body, systems, count) {
-  return Array.from({ length: count }, (_, at) => [
-    body.sources ? body.sources[at] : null,
-    body.refs ? [body.refs[at]].flat() : [],
-    ...systems.map((system) => body.systems[system][at]),
+  return Array.from({ length: count }, (_, i) => [
+    body.sources ? body.sources[i] : null,
+    body.refs ? [body.refs[i]].flat() : [],
+    ...systems.map((system) => body.systems[system][i]),
   ]);
 }
 
@@ -34,7 +40,7 @@ class ServiceExplanations {
     this.body = body;
     this.metrics = metrics;
     this.names = systems;
-    this.segments = new Set(); // not known before: each is made when it is asked for
+    this.segments = new Set(); // unknown: alignments are computed on request
     this.perSegment = systems.length;
     this.known = new Map();
     this.steps = new Map();
@@ -44,7 +50,7 @@ class ServiceExplanations {
     return [];
   }
 
-  // What the view of a pair shows; null where the metric matches no words, or nobody looks any more.
+  // The alignment of a pair; null if the metric has none, or if another segment was chosen meanwhile.
   async find(metric, system, segment, wanted) {
     if (!this.metrics[metric].signature.includes("|model:")) return null;
     const name = `${metric}/${system}/${segment}`;
@@ -52,7 +58,7 @@ class ServiceExplanations {
       await pause(BEFORE_ASKING);
       if (!wanted()) return null;
       try {
-        this.known.set(name, await this.asked(metric, system, segment));
+        this.known.set(name, await this.request(metric, system, segment));
       } catch (error) {
         return { notes: [inWords(error)] };
       }
@@ -60,7 +66,7 @@ class ServiceExplanations {
     return this.known.get(name);
   }
 
-  async asked(metric, system, segment) {
+  async request(metric, system, segment) {
     const { body, metrics } = this;
     const recipe = body.metric.length === metrics.length ? body.metric[metric] : metrics[metric].signature;
     const request = {
@@ -78,24 +84,24 @@ class ServiceExplanations {
     const all = body.systems[this.names[system]].length;
     if (others && count + 1 < all)
       alignment.notes.push(
-        `Words weigh here by idf of ${counted(count + 1, "segment")}, which fit into a request; in the list by all.`,
+        `The idf weights shown are from ${counted(count + 1, "segment")}; the score uses all segments.`,
       );
     return alignment;
   }
 
-  // Words weigh by how rare they are in all texts, so a metric with idf must see them; SentSim scales over all.
+  // A metric with idf needs all texts, because rare words weigh more; SentSim scales over all texts.
   otherTexts({ signature }, system, segment) {
     if (!/\|(idf:(refs|both)|bounds:corpus)/.test(signature)) return {};
     const { systems, refs, sources } = this.body;
     const step = this.stepOf(system);
-    const kept = systems[system].map((_, at) => at).filter((at) => at !== segment && at % step === 0);
-    const others = { hyps: kept.map((at) => systems[system][at]) };
-    if (refs) others.refs = kept.map((at) => refs[at]);
-    if (sources) others.sources = kept.map((at) => sources[at]);
+    const kept = systems[system].map((_, i) => i).filter((i) => i !== segment && i % step === 0);
+    const others = { hyps: kept.map((i) => systems[system][i]) };
+    if (refs) others.refs = kept.map((i) => refs[i]);
+    if (sources) others.sources = kept.map((i) => sources[i]);
     return { others, count: kept.length };
   }
 
-  // Every so many segments are sent along: 1 is all of them, more where a request may not hold them.
+  // Every n-th segment is sent along: n is 1, or larger if a request cannot contain all segments.
   stepOf(system) {
     if (!this.steps.has(system)) {
       const { systems, refs, sources } = this.body;

@@ -1,4 +1,4 @@
-// All texts of the form: systems by name, references, sources.
+// The texts of the form: systems by name, references, sources.
 
 class TextFields {
   constructor(changed) {
@@ -9,7 +9,7 @@ class TextFields {
       id: "sources",
       label: "Sources",
       rows: 3,
-      note: "What was translated or summarised; only for metrics that compare with it.",
+      note: "Original texts, line by line. Only for metrics that compare with the source.",
       changed,
     });
     byId("source-fields").append(this.sources.element);
@@ -66,53 +66,61 @@ class TextFields {
   }
 
   number() {
-    this.systems.forEach(({ field, name, label, remove }, at) => {
-      field.name(`system-${at + 1}`, `Hypotheses of system ${at + 1}`);
-      label.textContent = `Name of system ${at + 1}`;
-      label.htmlFor = name.id = `system-${at + 1}-name`;
-      name.setAttribute("aria-describedby", `system-${at + 1}-error`);
-      remove.setAttribute("aria-label", `Remove system ${at + 1}`);
+    this.systems.forEach(({ field, name, label, remove }, i) => {
+      const number = i + 1;
+      field.name(`system-${number}`, `Outputs of system ${number}`);
+      label.textContent = `Name of system ${number}`;
+      label.htmlFor = `system-${number}-name`;
+      name.id = label.htmlFor;
+      name.setAttribute("aria-describedby", `system-${number}-error`);
+      remove.setAttribute("aria-label", `Remove system ${number}`);
       remove.hidden = this.systems.length === 1;
     });
-    this.references.forEach(({ field, remove }, at) => {
-      field.name(`references-${at + 1}`, `References ${at + 1}`);
-      remove.setAttribute("aria-label", `Remove references ${at + 1}`);
+    this.references.forEach(({ field, remove }, i) => {
+      field.name(`references-${i + 1}`, `References ${i + 1}`);
+      remove.setAttribute("aria-label", `Remove references ${i + 1}`);
       remove.hidden = this.references.length === 1;
     });
   }
 
-  // Several files become a system each, named after its file. The first one goes to the system that it was given to,
-  // the others, and all that were given to none, to systems that have no text yet.
-  async takeSystems(files, given = null) {
-    for (const [at, file] of files.entries()) {
+  // Make a system of each file, named after the file. The first file goes to the target, if there is one; the others
+  // fill systems without text, then new ones.
+  async takeSystems(files, target = null) {
+    for (const [i, file] of files.entries()) {
       const empty = this.systems.find(({ field }) => !field.text);
-      const entry = (at === 0 && given) || empty || this.addSystem();
-      if (!(await entry.field.take(file)) || entry.name.dataset.typed) continue; // a name that was typed stays
+      const entry = (i === 0 && target) || empty || this.addSystem();
+      if (!(await entry.field.take(file)) || entry.name.dataset.typed) continue; // keep a name that was typed
       entry.name.value = this.unusedName(systemName(file.name), entry);
     }
     this.changed();
   }
 
-  async takeReferences(files, given = null) {
-    for (const [at, file] of files.entries()) {
+  async takeReferences(files, target = null) {
+    for (const [i, file] of files.entries()) {
       const empty = this.references.find(({ field }) => !field.text);
-      await ((at === 0 && given) || empty || this.addReferences()).field.take(file);
+      await ((i === 0 && target) || empty || this.addReferences()).field.take(file);
     }
   }
 
-  // Texts of a request, as the service counts them.
+  // Lines of all fields, without trailing blank lines.
+  get lines() {
+    const aligned = alignedLines(this.all.map((field) => field.lines));
+    return new Map(this.all.map((field, i) => [field, aligned[i]]));
+  }
+
+  // Number of texts in a request, as the service counts them.
   get count() {
-    return this.all.reduce((sum, field) => sum + field.lineCount, 0);
+    return [...this.lines.values()].reduce((sum, lines) => sum + lines.length, 0);
   }
 
   unusedName(name, entry) {
     const used = this.systems.filter((other) => other !== entry).map((other) => other.name.value);
-    let found = name;
-    for (let at = 2; used.includes(found); at += 1) found = `${name} ${at}`;
-    return found;
+    let unused = name;
+    for (let number = 2; used.includes(unused); number += 1) unused = `${name} ${number}`;
+    return unused;
   }
 
-  // As the address keeps them; restored by `restore`.
+  // The texts as the address stores them.
   state() {
     return {
       systems: this.systems.map(({ field, name }) => [name.value, field.text]),
@@ -140,12 +148,13 @@ class TextFields {
 
   // The texts as requests have them. Several references of a segment become a list.
   body() {
-    const systems = Object.fromEntries(this.systems.map(({ field, name }) => [name.value.trim(), field.lines]));
-    const streams = this.references.map(({ field }) => field.lines).filter((lines) => lines.length);
+    const { lines } = this;
+    const systems = Object.fromEntries(this.systems.map(({ field, name }) => [name.value.trim(), lines.get(field)]));
+    const streams = this.references.map(({ field }) => lines.get(field)).filter((texts) => texts.length);
     const body = { systems };
     if (streams.length === 1) [body.refs] = streams;
-    else if (streams.length) body.refs = streams[0].map((_, at) => streams.map((lines) => lines[at]));
-    if (this.sources.lines.length) body.sources = this.sources.lines;
+    else if (streams.length) body.refs = streams[0].map((_, i) => streams.map((texts) => texts[i]));
+    if (lines.get(this.sources).length) body.sources = lines.get(this.sources);
     return body;
   }
 }

@@ -1,32 +1,32 @@
-// Jobs: submitted, watched until they end, cancelled. Watching survives a service that goes away and comes back.
+// Jobs: submit, watch, cancel. Watching continues after the service was restarted.
 
 const ENDED = ["done", "failed", "cancelled", "interrupted"];
 const LONGEST_PAUSE = 5000;
-// A stream that is silent for so long may be held up on its way: the job is asked for itself.
+// Silence after which a stream may be blocked on its way; the status is requested instead.
 const LONGEST_SILENCE = 10_000;
 
 const submitJob = (kind, body) => askJson(`v1/jobs/${kind}`, { body });
 const cancelJob = (id) => askJson(`v1/jobs/${id}/cancel`, { method: "POST" });
 const jobResult = (id, format) => askText(`v1/jobs/${id}/result?format=${format}`);
 
-// The status in which a job ends. `told` hears of every status before, and null where the service does not answer.
-async function watchJob(id, told, signal) {
+// Wait for a job and return its last status. `report` receives each status before, and null if there is no answer.
+async function watchJob(id, report, signal) {
   let wait = 250;
   for (;;) {
     try {
       for await (const status of jobEvents(id, signal)) {
         wait = 250;
         if (ENDED.includes(status.state)) return status;
-        told(status);
+        report(status);
       }
-      // The stream ended before the job: it was silent, or the service is about to stop.
+      // The stream ended before the job: it was silent, or the service is stopping.
       const status = await askJson(`v1/jobs/${id}`, { signal });
       if (ENDED.includes(status.state)) return status;
-      told(status);
+      report(status);
     } catch (error) {
       if (!(error instanceof ConnectionLost) && !(error instanceof Problem && [429, 503].includes(error.status)))
         throw error;
-      if (error instanceof ConnectionLost) told(null);
+      if (error instanceof ConnectionLost) report(null);
     }
     await pause(wait);
     signal?.throwIfAborted();
@@ -34,7 +34,7 @@ async function watchJob(id, told, signal) {
   }
 }
 
-// Server-sent events, read by fetch: EventSource has no way to send a key.
+// Server-sent events, read by fetch because EventSource cannot send a key.
 async function* jobEvents(id, signal) {
   const answer = await ask(`v1/jobs/${id}/events`, { signal });
   const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
@@ -59,9 +59,9 @@ async function* jobEvents(id, signal) {
   }
 }
 
-// What a status says, in words.
+// A status as a sentence.
 function jobInWords(status) {
-  if (status === null) return "The connection to the service was lost; trying again.";
+  if (status === null) return "The connection to the service was lost. Trying again.";
   if (status.state === "queued") return "Waiting in the queue.";
   const { done, total, unit } = status.progress;
   if (total !== null && done === total)
@@ -72,5 +72,5 @@ function jobInWords(status) {
 
 const ENDS_IN_WORDS = {
   cancelled: "Cancelled.",
-  interrupted: "The service was stopped in the middle of the job.",
+  interrupted: "The service was stopped before the job was finished.",
 };

@@ -1,11 +1,11 @@
-// Requests to the service, and what it says where it refuses one.
+// Requests to the service, and its errors.
 
 const KEY_STORE = "nlgauge-key";
 
 // An RFC 9457 problem of the service; `kind` is the last part of its type.
 class Problem extends Error {
   constructor(record, status) {
-    super(record.detail || record.title || `The service answered ${status}.`);
+    super(record.detail || record.title || `The service answered with status ${status}.`);
     this.status = status;
     this.kind = String(record.type ?? "").replace("urn:nlgauge:problem:", "");
     this.errors = Array.isArray(record.errors) ? record.errors : [];
@@ -13,10 +13,10 @@ class Problem extends Error {
   }
 }
 
-// Nothing came back: the service is not there, or the network is not.
+// No answer: the service or the network is down.
 class ConnectionLost extends Error {}
 
-// Kept for this tab only, and forgotten with it.
+// Stored for this tab only.
 const apiKey = {
   get: () => {
     try {
@@ -29,12 +29,12 @@ const apiKey = {
     try {
       sessionStorage.setItem(KEY_STORE, key);
     } catch {
-      /* no storage: the key is asked for again after a reload */
+      /* no storage: the key must be entered again after a reload */
     }
   },
 };
 
-// The answer to a request; throws a Problem or ConnectionLost. Addresses are relative, for services behind a path.
+// Send a request; throws a Problem or ConnectionLost. Addresses are relative, for services behind a path.
 async function ask(path, { body, method = body === undefined ? "GET" : "POST", signal } = {}) {
   const headers = {};
   if (body !== undefined) headers["Content-Type"] = "application/json";
@@ -52,7 +52,7 @@ async function ask(path, { body, method = body === undefined ? "GET" : "POST", s
   throw problem;
 }
 
-// The same as text and as JSON; a connection that breaks in the middle is lost too.
+// The answer as text; throws ConnectionLost also if the connection breaks in the middle.
 async function askText(path, options) {
   const answer = await ask(path, options);
   try {

@@ -1,4 +1,4 @@
-// What came back: verdicts, scores of systems, signatures, and the sections below them.
+// The results: verdicts, scores of systems, signatures, and the sections below them.
 
 // result: {answer, text (of the answer), body (of the request), job}; answer is that of /v1/compare.
 // study: the request for one, or null.
@@ -14,7 +14,7 @@ function showResults(result, study) {
   );
   place.hidden = false;
   startSegments(segmentScores(result), byId("segments-live"));
-  byId("explained-said").textContent = "Alignments are asked for when a segment is chosen.";
+  byId("explained-said").textContent = "The alignment of a segment is computed when you choose it.";
   linkSections(place);
 }
 
@@ -22,9 +22,7 @@ function summarySection(result) {
   const { comparison, warnings, verdicts } = result.answer;
   const section = make("section", { id: "summary" });
   section.append(make("h2", { id: "results-title", text: "Results" }), factsLine(result));
-  const said = make("div", { class: "verdicts", id: "verdicts" });
-  said.append(...verdicts.map((text) => userText("p", text)));
-  section.append(said);
+  section.append(make("div", { class: "verdicts", id: "verdicts" }, ...verdicts.map((text) => userText("p", text))));
   if (warnings.length)
     section.append(
       make("ul", { class: "notes", id: "warnings" }, ...warnings.map((text) => userText("li", withoutFlags(text)))),
@@ -52,30 +50,47 @@ function factsLine({ answer, body, seconds }) {
 // A row per system, a column per metric; the rank beside each score, or the interval where there is one system.
 function scoresTable({ metrics, settings }) {
   const head = [["system", "name"]];
-  for (const found of metrics) {
-    const arrow = make("span", { "aria-hidden": "true", text: found.higher_is_better ? "↑" : "↓" });
-    const said = betterInWords(found);
-    head.push([make("span", { title: said }, `${found.metric} `, arrow, unseen(said)), "num"]);
+  for (const metric of metrics) {
+    const arrow = make("span", { "aria-hidden": "true", text: metric.higher_is_better ? "↑" : "↓" });
+    const better = betterInWords(metric);
+    head.push([make("span", { title: better }, `${metric.metric} `, arrow, unseen(better)), "num"]);
   }
   const rows = metrics[0].systems.map(({ system }) => {
-    const cells = metrics.map((found) => scoreCell(found, system));
+    const cells = metrics.map((metric) => scoreCell(metric, system));
     return make("tr", {}, make("th", { scope: "row", class: "name" }, userText("bdi", system)), ...cells);
   });
   const table = make("table", { class: "overview" }, heads(head), make("tbody", {}, ...rows));
   const parts = [];
   if (rows.length > 1) parts.push("Small numbers are ranks; the best score of each metric is bold.");
-  else if (metrics[0].systems[0].interval) parts.push(`Small numbers are ${levelText(settings.level)} intervals.`);
+  else if (metrics[0].systems[0].interval)
+    parts.push(`Small numbers are ${levelText(settings.level)} confidence intervals.`);
   for (const { metric, higher_is_better: higher } of metrics)
-    if (!higher) parts.push(`${metric} is a distance: lower is better.`);
+    if (!higher) parts.push(`Lower is better for ${metric}.`);
   const note = make("p", { class: "note", text: parts.join(" ") });
-  return make("div", { id: "scores" }, scrolling(table, "Scores of all metrics"), note);
+  return make("div", { id: "scores" }, scrolling(table, "Scores of all metrics"), note, scoreHelp());
 }
 
-function scoreCell(found, system) {
-  const decimals = metricDecimals(found);
-  const row = found.systems.find((one) => one.system === system);
-  const alone = found.systems.length === 1;
-  const attributes = { class: row.rank === 1 && !alone ? "num first" : "num", "data-metric": found.metric };
+const SCORE_HELP = [
+  "A score has no meaning on its own: 0.88 can be good for one model or data set and poor for another. Compare " +
+    "systems that were scored on the same texts with the same metric and settings.",
+  "Do not compare a BERTScore from here with one from a paper unless the signatures agree. The default model is " +
+    "MiniLM, layer 4; most papers use roberta-large, layer 17. Each model has its own scale.",
+  "Check whether a difference is statistically significant before you call one system better.",
+];
+
+const scoreHelp = () =>
+  make(
+    "details",
+    { class: "help" },
+    make("summary", { text: "How to read a score" }),
+    ...SCORE_HELP.map((text) => make("p", { text })),
+  );
+
+function scoreCell(metric, system) {
+  const decimals = metricDecimals(metric);
+  const row = metric.systems.find((one) => one.system === system);
+  const alone = metric.systems.length === 1;
+  const attributes = { class: row.rank === 1 && !alone ? "num first" : "num", "data-metric": metric.metric };
   let beside = make("span", { class: "place", title: "rank", text: row.rank });
   if (alone) beside = row.interval && make("span", { class: "place", text: intervalText(row.interval, decimals) });
   return make("td", attributes, `${formatted(row.score, decimals)} `, beside);
@@ -90,7 +105,7 @@ function segmentsSection() {
   );
 }
 
-// What makes these numbers again, each with a button that copies it.
+// Signatures, which make the numbers reproducible, each with a button that copies it.
 function signatureList(comparison) {
   const rows = comparison.metrics.map(({ metric, signature }) => signatureRow(metric, signature));
   rows.push(signatureRow("comparison", comparison.signature));
@@ -100,7 +115,7 @@ function signatureList(comparison) {
     make("h3", { id: "signatures-title", text: "Signatures" }),
     make("p", {
       class: "note",
-      text: "The same metric, model and options give the same numbers again; a signature names them all.",
+      text: "A signature records the metric, the model and all options. Use it as a recipe to recompute the score.",
     }),
     ...rows,
   );
@@ -114,17 +129,16 @@ function signatureRow(name, signature) {
   return make("div", { class: "signature" }, make("b", { text: name }), make("code", {}, ...parts), button);
 }
 
-// Before a run, whose result will be another one.
 function hideResults() {
   byId("results").hidden = true;
   byId("results").replaceChildren();
   linkSections(byId("results"));
 }
 
-// Links to the sections of the result, beside those of the form.
+// Links to the sections of the result, after those of the form.
 function linkSections(place) {
   const sections = byId("sections");
-  sections.querySelectorAll(".of-result").forEach((link) => link.remove());
+  for (const link of sections.querySelectorAll(".of-result")) link.remove();
   for (const section of place.querySelectorAll("section[id]")) {
     const text = section.querySelector("h2").textContent;
     sections.append(make("a", { href: `#${section.id}`, class: "of-result", text }));

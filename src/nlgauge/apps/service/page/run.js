@@ -1,6 +1,6 @@
-// From the form to a result: checked, sent at once or as a job, with progress, until it is there or cancelled.
+// Runs the form: checks it, sends it at once or as a job, and shows progress until the result arrives.
 
-// Up to so many texts times metrics an answer comes within seconds; more become a job that says how far it is.
+// Largest number of texts times metrics that is answered within seconds. More become a job, which has progress.
 const AT_ONCE = 200;
 
 class Runner {
@@ -22,40 +22,40 @@ class Runner {
     const mistakes = formMistakes(this.fields, this.metrics);
     if (mistakes.length) {
       showMistakes(mistakes, this.metrics);
-      this.say(`${counted(mistakes.length, "thing")} to mend before anything can be scored.`);
+      this.showStatus(`Please fix ${mistakes.length === 1 ? "1 problem" : `${mistakes.length} problems`} first.`);
       return;
     }
     if (showSize(this.fields)) {
-      this.say("");
+      this.showStatus("");
       return;
     }
     const body = this.body();
-    await this.watched(async () => {
+    await this.whileRunning(async () => {
       const started = performance.now();
       const result = fitsAtOnce(body) ? await this.atOnce(body) : await this.asJob(body);
       if (result) this.show({ ...result, body, seconds: (performance.now() - started) / 1000 });
     });
   }
 
-  // A job that the address names: its result, without the texts, which the service has forgotten.
+  // Show the result of the job in the address. The service has already deleted its texts.
   async resume(job) {
-    await this.watched(async () => {
+    await this.whileRunning(async () => {
       const result = await this.resultOf(job);
       if (result) this.show({ ...result, body: this.fields.empty ? null : this.sameBody(result.answer) });
     });
   }
 
   async atOnce(body) {
-    this.say("Scoring …");
+    this.showStatus("Scoring …");
     this.address.job = "";
     const text = await askText("v1/compare", { body, signal: this.stop.signal });
     return { text, answer: JSON.parse(text), job: "" };
   }
 
   async asJob(body) {
-    this.say("Sending the texts …");
+    this.showStatus("Sending the texts …");
     const { signal } = this.stop;
-    // Not let go half-way: the service may have taken the job already, and would work for nobody.
+    // Not aborted: the service may have accepted the job already, and nobody would cancel it.
     const { id } = await submitJob("compare", body);
     if (signal.aborted) await cancelJob(id).catch(() => {});
     signal.throwIfAborted();
@@ -68,20 +68,20 @@ class Runner {
     const status = await watchJob(id, (now) => this.progress(now), this.stop.signal);
     this.job = "";
     if (status.state === "done") {
-      this.say("Fetching the result …");
+      this.showStatus("Fetching the result …");
       const text = await jobResult(id, "json");
       return { text, answer: JSON.parse(text), job: id };
     }
     this.address.job = "";
     this.address.soon();
     if (status.state === "failed") throw new Problem(status.problem ?? {}, status.problem?.status ?? 500);
-    this.say(ENDS_IN_WORDS[status.state]);
+    this.showStatus(ENDS_IN_WORDS[status.state]);
     byId("run-again").hidden = status.state !== "interrupted" || this.fields.empty;
     return null;
   }
 
-  // Runs something with the buttons and the bar as they should be meanwhile; what goes wrong is said.
-  async watched(work) {
+  // Do work with the buttons and the progress bar set accordingly, and show its error.
+  async whileRunning(work) {
     if (this.stop) return;
     this.stop = new AbortController();
     hideResults();
@@ -97,7 +97,7 @@ class Runner {
     }
   }
 
-  // A button that goes takes the focus along: it is handed on to the one that comes.
+  // Move the focus from a button that disappears to the one that replaces it.
   showRunning(running) {
     const [run, cancel, again] = ["run", "cancel", "run-again"].map(byId);
     const focused = [run, cancel, again, byId("example"), document.body].includes(document.activeElement);
@@ -110,8 +110,8 @@ class Runner {
   }
 
   fail(error) {
-    if (error.name === "AbortError") return this.say("Cancelled.");
-    this.say("");
+    if (error.name === "AbortError") return this.showStatus("Cancelled.");
+    this.showStatus("");
     if (error instanceof ConnectionLost) byId("run-again").hidden = false;
     if (error instanceof Problem && error.status === 401) askForKey(error.message);
     if (error instanceof Problem && error.status === 404) {
@@ -121,7 +121,7 @@ class Runner {
     showProblem(error, this.fields, this.metrics);
   }
 
-  // A job is told to stop, and says so when it has; a request that is under way is let go.
+  // A job is cancelled at the service, which reports its end; a request is aborted.
   async cancel() {
     byId("cancel").disabled = true;
     if (!this.job) {
@@ -137,7 +137,7 @@ class Runner {
   }
 
   progress(status) {
-    this.say(jobInWords(status));
+    this.showStatus(jobInWords(status));
     const bar = byId("progress");
     const total = status?.progress.total;
     if (status?.state === "running" && total) {
@@ -149,22 +149,22 @@ class Runner {
   }
 
   show(result) {
-    // A form that was changed meanwhile is not what the job was about: a link holds one or the other.
-    const asked = result.body && JSON.stringify(result.body);
-    if (!asked || asked === JSON.stringify(this.body())) this.address.job = result.job;
+    // If the form was changed meanwhile, the link must not combine it with the job of the former texts.
+    const sent = result.body && JSON.stringify(result.body);
+    if (!sent || sent === JSON.stringify(this.body())) this.address.job = result.job;
     this.address.soon();
     showResults(result, studyOf(result));
-    this.say(`Done: ${counted(result.answer.comparison.metrics[0].n, "segment")} scored.`);
+    this.showStatus(`Done: ${counted(result.answer.comparison.metrics[0].n, "segment")} scored.`);
     byId("results").scrollIntoView({ block: "start" });
     byId("results").focus({ preventScroll: true });
   }
 
-  // The request that the form stands for.
+  // The form as a request.
   body() {
     return { ...this.fields.body(), ...this.metrics.body() };
   }
 
-  // The texts of the form, where they are those that a job was about; otherwise null.
+  // The form as a request if it matches the result of a job; otherwise null.
   sameBody(answer) {
     const body = this.body();
     const [first] = answer.comparison.metrics;
@@ -172,17 +172,17 @@ class Runner {
     return fits && answer.comparison.metrics.length === body.metric.length ? body : null;
   }
 
-  say(text) {
+  showStatus(text) {
     byId("status").textContent = text;
   }
 }
 
-// A request for a study of the same texts, or null: it varies how vectors are compared, so metrics need a model.
+// A request for a sensitivity study of the same texts, or null. Only metrics with a model can be studied.
 function studyOf({ answer, body }) {
   if (!body || answer.comparison.metrics.length !== body.metric.length) return null;
-  const { empty, ...texts } = body; // a study has no such choice
+  const { empty: _, ...texts } = body; // not an option of a study
   const signatures = answer.comparison.metrics.map(({ signature }) => signature);
-  const metrics = body.metric.filter((recipe, at) => signatures[at].includes("|model:") && !recipe.includes("|"));
+  const metrics = body.metric.filter((recipe, i) => signatures[i].includes("|model:") && !recipe.includes("|"));
   return metrics.length ? { ...texts, metric: metrics } : null;
 }
 

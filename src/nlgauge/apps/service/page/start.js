@@ -1,10 +1,11 @@
-// The page comes to life: what the service offers, then the form, as the address has it.
+// Entry point: loads what the service offers, then fills the form from the address.
 
-// What the service says about itself.
+// The description of the service.
 const service = { limits: {}, metrics: [] };
 
 async function start() {
   startTheme();
+  showOverflow(byId("sections"));
   startLinks();
   startDropping();
   byId("key-form").addEventListener("submit", useKey);
@@ -15,15 +16,15 @@ async function load() {
   const wait = byId("metrics-wait");
   for (;;) {
     try {
-      const [about, metrics, models] = await Promise.all(
+      const [description, metrics, models] = await Promise.all(
         ["v1", "v1/metrics", "v1/models"].map((path) => askJson(path)),
       );
-      Object.assign(service, { limits: about.limits, metrics });
+      Object.assign(service, { limits: description.limits, metrics });
       await startForm(metrics, models);
       return;
     } catch (error) {
       if (error instanceof Problem && error.status === 401) {
-        wait.textContent = "The service asks for a key before it says what it offers.";
+        wait.textContent = "Enter an API key to load the metrics.";
         askForKey(apiKey.get() ? error.message : "");
         return;
       }
@@ -33,14 +34,21 @@ async function load() {
   }
 }
 
+// Check what can be checked before scoring: the number of texts, and their language.
+function checkTexts(fields, metrics) {
+  showSize(fields);
+  const outputs = [...fields.systems, ...fields.references];
+  metrics.checkLanguage(outputs.map(({ field }) => field.text.slice(0, 2000)).join("\n"));
+}
+
 async function startForm(records, models) {
   let address = null;
   let waits = 0;
   const changed = () => {
     if (!address) return;
     clearTimeout(waits);
-    waits = setTimeout(() => showSize(fields), 300); // not at every letter
-    address.job = ""; // its result is no longer that of the form
+    waits = setTimeout(() => checkTexts(fields, metrics), 300); // not at every letter
+    address.job = ""; // its result no longer belongs to the form
     address.soon();
   };
   const fields = new TextFields(changed);
@@ -60,7 +68,7 @@ async function startForm(records, models) {
     fill({});
     clearMistakes(fields, metrics);
     address.job = "";
-    runner.say("");
+    runner.showStatus("");
     hideResults();
     fields.systems[0].field.box.focus();
   });
@@ -73,7 +81,7 @@ async function startForm(records, models) {
     try {
       opened = await Address.opened();
     } catch {
-      byId("form-error").textContent = "The address is damaged: what it holds cannot be read.";
+      byId("form-error").textContent = "The link is damaged and cannot be read. Copy it again, completely.";
       return;
     }
     if (opened.form) fill(opened.form);
@@ -85,7 +93,7 @@ async function startForm(records, models) {
   await open();
 }
 
-// Links within the page move the view and the focus, and leave the address alone: the form is in it.
+// Links within the page move the view and the focus but do not change the address, which contains the form.
 function startLinks() {
   document.addEventListener("click", (event) => {
     const link = event.target.closest?.('a[href^="#"]');
@@ -98,23 +106,23 @@ function startLinks() {
   });
 }
 
-// A file that misses the fields is not opened by the browser, in the place of this page.
+// A file that is dropped beside the fields must not replace the page.
 function startDropping() {
   for (const kind of ["dragover", "drop"]) addEventListener(kind, (event) => event.preventDefault());
 }
 
 function askForKey(message) {
   byId("key-area").hidden = false;
-  byId("key-error").textContent = message ? "The service does not know this key." : "";
+  byId("key-error").textContent = message ? "This key is not valid for this service." : "";
   byId("key").focus();
 }
 
 async function useKey(event) {
   event.preventDefault();
   const key = byId("key").value.trim();
-  // A header cannot hold others, and no key of a service has them.
+  // Other characters are neither allowed in a header nor in a key.
   if (!/^[!-~]+$/.test(key)) {
-    askForKey("letters that no key has");
+    askForKey("invalid characters");
     return;
   }
   apiKey.set(key);

@@ -1,4 +1,4 @@
-// What a study found, as strips: for each metric a row for each thing that is varied, all on one scale.
+// The results of a study as strips: for each metric a row per setting, all on one scale.
 
 const SWEEPS = {
   stopwords: "stop words",
@@ -16,7 +16,7 @@ function stripsOf({ rankings, movements, notes }) {
     const systems = Object.keys(own[0].groups);
     const scale = scaleOver(own.flatMap(({ groups }) => Object.values(groups).flatMap(({ values }) => values)));
     const rows = own.map((movement) => {
-      const ranking = rankings.find((one) => one.metric === metric && one.sweep === movement.sweep);
+      const ranking = rankings.find((row) => row.metric === metric && row.sweep === movement.sweep);
       return stripRow(movement, ranking?.flips.length ?? 0, systems, scale);
     });
     const axis = make(
@@ -28,27 +28,27 @@ function stripsOf({ rankings, movements, notes }) {
       make("td"),
     );
     const head = heads([
-      ["varied", "name"],
-      ["score of each system under each setting", "figure"],
-      ["varies by", "num"],
-      ["order", ""],
+      ["setting", "name"],
+      ["scores of each system", "figure"],
+      ["variation", "num"],
+      ["ranking", ""],
     ]);
     const table = make("table", { class: "strips" }, head, make("tbody", {}, ...rows), make("tfoot", {}, axis));
     const record = service.metrics.find(({ name }) => name === metric.split(":")[0]);
-    const direction = record?.better === "lower" ? "a distance: lower is better" : "higher is better";
+    const direction = record?.better === "lower" ? "lower is better" : "higher is better";
     const title = make("h3", {}, `${metric} `, make("span", { class: "direction", text: direction }));
     return [title, systemKey(systems), scrolling(table, `Sensitivity of ${metric}`)];
   });
-  const said = "A line joins a system's scores under all settings. “Varies by” is the mean coefficient of variation.";
+  const legend = "A line joins the scores of a system under all settings. Variation: mean coefficient of variation.";
   const list = make("ul", { class: "notes" }, ...notes.map((text) => make("li", { text })));
-  return [...parts, make("p", { class: "note", text: said }), ...(notes.length ? [list] : [])];
+  return [...parts, make("p", { class: "note", text: legend }), ...(notes.length ? [list] : [])];
 }
 
-const systemColour = (at) => `system-colour-${at % 6}`;
+const systemColour = (i) => `system-colour-${i % 6}`;
 
 function systemKey(systems) {
-  const items = systems.map((system, at) =>
-    make("li", { class: systemColour(at) }, make("i", { "aria-hidden": "true" }), userText("bdi", system)),
+  const items = systems.map((system, i) =>
+    make("li", { class: systemColour(i) }, make("i", { "aria-hidden": "true" }), userText("bdi", system)),
   );
   return make("ul", { class: "system-key" }, ...items);
 }
@@ -56,15 +56,15 @@ function systemKey(systems) {
 function stripRow({ sweep, settings, groups, average }, flips, systems, scale) {
   const height = 10 + 12 * systems.length;
   const decimals = decimalsFor(Object.values(groups).flatMap(({ values }) => values));
-  const marks = systems.map((system, at) => {
+  const marks = systems.map((system, i) => {
     const { values } = groups[system];
-    const y = 11 + 12 * at;
+    const y = 11 + 12 * i;
     const [low, high] = [Math.min(...values), Math.max(...values)].map((value) => `${scale.at(value)}%`);
     const dots = values.map((value, setting) => {
-      const said = `${system}, ${settings[setting]}: ${formatted(value, decimals)}`;
-      return svg("circle", { cx: `${scale.at(value)}%`, cy: y, r: 3.5 }, svg("title", {}, said));
+      const label = `${system}, ${settings[setting]}: ${formatted(value, decimals)}`;
+      return svg("circle", { cx: `${scale.at(value)}%`, cy: y, r: 3.5 }, svg("title", {}, label));
     });
-    return svg("g", { class: systemColour(at) }, svg("line", { x1: low, x2: high, y1: y, y2: y }), ...dots);
+    return svg("g", { class: systemColour(i) }, svg("line", { x1: low, x2: high, y1: y, y2: y }), ...dots);
   });
   const ends = systems.map((system) => {
     const { values } = groups[system];
@@ -81,6 +81,6 @@ function stripRow({ sweep, settings, groups, average }, flips, systems, scale) {
     varied,
     make("td", { class: "figure" }, svg("svg", attributes, gridLines(scale, height), ...marks)),
     make("td", { class: "num", text: average.cv === null ? "" : `${formatted(average.cv, 1)} %` }),
-    make("td", { text: systems.length < 2 ? "" : flips ? counted(flips, "change") : "kept" }),
+    make("td", { text: systems.length < 2 ? "" : flips ? counted(flips, "change") : "unchanged" }),
   );
 }

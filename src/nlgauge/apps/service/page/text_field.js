@@ -1,25 +1,24 @@
-// A field of texts, a line each: typed, pasted, opened or dropped.
+// A text box with one text per line: typed, pasted, opened or dropped.
 
-// Longer texts are shown in part: a box of text with megabytes in it makes a browser crawl.
+// Longer texts are shown in part: browsers are slow with megabytes in a text box.
 const MOST_SHOWN = 200_000;
 const SHOWN_LINES = 100;
 
 class TextField {
-  // id begins the ids of its parts; changed is called after every change; several takes the files that were opened or
-  // dropped here where the form has room for more than one.
+  // id: prefix of the ids of the parts. changed: called after every change. several: takes several files that were
+  // opened or dropped here; null if only one is allowed.
   constructor({ id, label, note = "", rows = 5, changed, several = null }) {
     this.changed = changed;
     this.several = several;
-    this.lineCount = 0;
-    this.wrong = null; // the part that something is wrong with
-    this.file = null; // {name, text}: exactly as it was read, which a box of text does not keep
+    this.invalid = null; // the input that is marked as invalid
+    this.file = null; // {name, text}: the exact content, which a text box would change
     this.box = make("textarea", { rows, spellcheck: "false", dir: "auto", autocomplete: "off" });
     this.input = make("input", { type: "file", class: "unseen", multiple: Boolean(several) });
     this.count = make("span", { class: "count" });
     this.error = make("p", { class: "field-error", role: "alert" });
     this.label = make("label", {});
     this.opener = make("label", { class: "button" }, several ? "Open files" : "Open a file", this.input);
-    this.without = make("button", { type: "button", text: "Leave the file out", hidden: true });
+    this.without = make("button", { type: "button", text: "Remove the file", hidden: true });
     this.element = make(
       "div",
       { class: "text-field" },
@@ -33,7 +32,7 @@ class TextField {
     this.say();
   }
 
-  // Fields are numbered, and numbers change where one goes.
+  // Called again when a field before this one is removed, because fields are numbered.
   name(id, label) {
     this.label.textContent = label;
     this.label.htmlFor = this.box.id = `${id}-text`;
@@ -51,7 +50,7 @@ class TextField {
     });
     this.input.addEventListener("change", async () => {
       if (this.input.files.length) await this.takeAll([...this.input.files]);
-      this.input.value = ""; // so that the same file can be opened again
+      this.input.value = ""; // otherwise the same file could not be opened again
     });
     this.without.addEventListener("click", () => {
       this.set("");
@@ -63,10 +62,11 @@ class TextField {
   async takeAll(files) {
     if (this.several) return this.several(files);
     await this.take(files[0]);
-    if (files.length > 1) this.complain(`Only one file has a place here: ${files[0].name} was opened.`);
+    if (files.length > 1)
+      this.complain(`Only one file can be opened here: ${files[0].name} was opened, the others were not.`);
   }
 
-  // Whether the file could be read.
+  // Read a file into the field; whether that worked.
   async take(file) {
     try {
       this.set(await readTextFile(file), file.name);
@@ -96,23 +96,30 @@ class TextField {
 
   say() {
     this.complain("");
-    const count = (this.lineCount = this.lines.length);
-    const from = this.file ? ` from ${this.file.name}` : "";
-    const part = this.box.readOnly ? `; the first ${SHOWN_LINES} are shown` : "";
-    this.count.textContent = count ? `${counted(count, "line")}${from}${part}` : "";
+    this.count.textContent = linesInWords(this.lines, this.file?.name, this.box.readOnly);
     this.changed();
   }
 
-  // What is wrong here; `input` is the part that it is about: the texts, or the name of their system.
+  // Show an error; `input` is the invalid part: the texts, or the name of their system.
   complain(message, input = this.box) {
     this.error.textContent = message;
-    this.wrong?.removeAttribute("aria-invalid");
-    this.wrong = message ? input : null;
-    this.wrong?.setAttribute("aria-invalid", "true");
+    this.invalid?.removeAttribute("aria-invalid");
+    this.invalid = message ? input : null;
+    this.invalid?.setAttribute("aria-invalid", "true");
   }
 }
 
-// Files may be dropped on an element; one inside it that takes them too comes first.
+// As in "1,200 lines from a.txt, the last one blank".
+function linesInWords(lines, fileName, shortened) {
+  if (!lines.length) return "";
+  const blank = lines.length - 1 - lines.findLastIndex((line) => line.trim());
+  const ending = blank ? `, the last ${blank === 1 ? "one" : blank} blank` : "";
+  const source = fileName ? ` from ${fileName}` : "";
+  const part = shortened ? `; the first ${SHOWN_LINES} are shown` : "";
+  return `${counted(lines.length, "line")}${source}${ending}${part}`;
+}
+
+// Let files be dropped on an element. An inner element that accepts files takes precedence.
 function acceptFiles(element, take) {
   const holdsFiles = (event) => event.dataTransfer?.types.includes("Files");
   element.addEventListener("dragover", (event) => {

@@ -1,0 +1,35 @@
+// What each metric is for, for readers who choose one. Metrics of installed packages have their own description.
+
+// The most widely used; the others are folded.
+const FIRST = ["bertscore", "moverscore", "chrf", "bleu"];
+
+const USES = {
+  bertscore: ["BERTScore", "Meaning similarity, tolerant of paraphrase."],
+  moverscore: ["MoverScore", "Meaning similarity of words and phrases, as a whole. Slower."],
+  chrf: ["chrF", "Overlap of character sequences. Fast, for any language, without a model."],
+  bleu: ["BLEU", "Overlap of words and phrases. For comparison with other papers."],
+  baryscore: ["BaryScore", "Difference in meaning, over several layers of the model."],
+  discoscore: ["DiscoScore", "Coherence of documents of several sentences, compared with a reference."],
+  "ds-focus": ["DS-Focus", "Difference in what documents keep talking about."],
+  "ds-sent": ["DS-Sent", "Similarity in how the sentences of documents are connected."],
+  ensemble: ["Ensemble", "Average of several metrics, each standardised."],
+  "entity-graph": ["Entity graph", "Coherence of a document: whether neighbouring sentences share nouns."],
+  "focus-frequency": ["Focus frequency", "Difference in how often documents mention their nouns. Without a model."],
+  lc: ["LC", "Lexical cohesion of a document: how many of its words are repeated."],
+  "lexical-chain": ["Lexical chain", "Whether the topics of the reference run through the same sentences."],
+  rc: ["RC", "How often a document repeats its words."],
+  rouge1: ["ROUGE-1", "Words in common. Usual for summaries."],
+  rouge2: ["ROUGE-2", "Pairs of words in common. Usual for summaries."],
+  rougel: ["ROUGE-L", "Longest word sequence in common. Usual for summaries."],
+  sentsim: ["SentSim", "Translation quality from the source, without a reference."],
+  smd: ["SMD", "Meaning similarity of whole sentences."],
+  xmoverscore: ["XMoverScore", "Translation quality and fluency from the source, without a reference."],
+};
+
+const metricTitle = (name) => USES[name]?.[0] ?? name;
+
+// One or two sentences, then which way is better.
+function metricUse({ name, what, better }) {
+  const use = USES[name]?.[1] ?? `${what.replace(/; a distance$/, "").replace(/\.$/, "")}.`;
+  return `${use} ${better === "lower" ? "Lower is better." : "Higher is better."}`;
+}
