@@ -220,8 +220,8 @@ def test_only_rankings_that_flip_are_shown() -> None:
     titles = [axes.get_title(loc="left") for axes in some.axes if axes.get_visible()]
     assert len(titles) == 6
     assert all(title.endswith("1 flip") for title in titles)
-    assert "In 7 of 13 rankings nothing flips" in shown_texts(some)
-    assert "no two systems swap places" in shown_texts(none)
+    assert "Not shown: 7 of 13 rankings" in shown_texts(some)
+    assert "No two systems swap ranks" in shown_texts(none)
 
 
 @pytest.mark.parametrize("draw", [Sensitivity.figure, Sensitivity.rank_figure])
@@ -239,3 +239,18 @@ def test_a_dollar_in_a_name_is_a_dollar(tmp_path: Path) -> None:
     )
     figure.savefig(tmp_path / "x.png")
     assert texts_outside(figure) == []
+
+
+def test_variation_of_all_sweeps_is_on_one_scale_and_missing_values_are_named() -> None:
+    settings = ("original", "changed")
+    effects = [
+        SettingEffect.of("a", "punctuation", "score", settings, {"s": (0.5, 0.6), "t": (0.5, 0.5)}),
+        SettingEffect.of("b", "punctuation", "score", settings, {"s": (0.5, 0.7)}),
+        SettingEffect.of("a", "subwords", "score", settings, {"s": (0.5, None)}),
+    ]
+    figure = Sensitivity("files", "all", None, (), tuple(effects), ()).figure()
+    (axes,) = figure.axes
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["punctuation", "subwords"]
+    assert [text.get_text().strip() for text in axes.texts] == ["a: no value", "b: does not have this setting"]
+    means = [line.get_xdata()[0] for line in axes.lines if line.get_markersize() == 8]
+    assert means == [pytest.approx((effects[0].groups["s"].cv or 0) / 2), pytest.approx(effects[1].groups["s"].cv)]

@@ -192,4 +192,4 @@ def test_what_a_job_does_not_take_is_refused(tmp_path: Any) -> None:
         Client(address) as client,
     ):
         said = refused(lambda: client.matrix(HYPS, REFS, **HASH), ServiceError)
-    assert "9 pairs of texts in one request, and at most 8 are compared" in said
+    assert "too many pairs of texts (9; limit 8)" in said

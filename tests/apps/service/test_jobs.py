@@ -291,6 +291,5 @@ def test_a_job_of_too_many_texts_names_the_way_out(made: Callable[..., TestClien
     answer = service.post("/v1/jobs/score", json={"hyps": ["a"] * 3, "refs": ["a"] * 3})
     assert answer.status_code == 413
     assert answer.json()["detail"] == (
-        "6 texts in one request, and at most 5 are taken; use fewer systems or segments, or start the service with "
-        "--max-job-texts N"
+        "too many texts (6; limit 5); use fewer systems or segments, or ask the operator to raise --max-job-texts"
     )

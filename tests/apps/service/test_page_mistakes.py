@@ -83,7 +83,9 @@ def test_a_text_that_is_too_long_is_named(refused: Page) -> None:
     page = refused
     fill(page, {"A": HYPS, "B": [*OTHERS[:2], "word " * 2000]}, REFS)
     score(page)
-    page.locator("#system-2-error").filter(has_text="System 'B', segment 2: a text has 10000 characters").wait_for()
+    page.locator("#system-2-error").filter(
+        has_text="System 'B', line 3: too many characters (10,000; limit 5,000)"
+    ).wait_for()
 
 
 def test_texts_that_are_both_empty_lead_to_the_box_for_them(refused: Page) -> None:

@@ -247,7 +247,7 @@ def test_a_text_that_is_too_long(refused: Page) -> None:
     page = refused
     fill(page, {"A": ["word " * 2000]}, ["word"])
     page.get_by_role("button", name="Score", exact=True).click()
-    page.locator("[role=alert]").filter(has_text="at most 5000 are taken").first.wait_for()
+    page.locator("[role=alert]").filter(has_text="limit 5,000").first.wait_for()
 
 
 def opened(page: Page, place: str, name: str, texts: Sequence[str]) -> None:

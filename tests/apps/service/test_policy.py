@@ -122,11 +122,11 @@ def test_only_models_on_offer_and_here(monkeypatch: pytest.MonkeyPatch, own_cach
     Policy(["muse"]).check_model("muse")  # installed with its package
     with pytest.raises(ModelNotFoundError, match="not on offer here; there are: muse"):
         Policy(["muse"]).check_model("minilm")
-    policies._is_here.cache_clear()
+    policies._is_installed.cache_clear()
     monkeypatch.setattr(fetch, "fetch_card", pytest.fail)
     with pytest.raises(ModelNotFoundError, match="requests fetch nothing"):
         Policy().check_model("minilm")
-    policies._is_here.cache_clear()
+    policies._is_installed.cache_clear()
     with pytest.raises(RecipeError, match="unknown model 'bert'"):
         Policy(["bert"])
 
@@ -153,7 +153,7 @@ def test_metrics_that_no_request_can_have_say_why(service: TestClient, monkeypat
     without = Policy()
     monkeypatch.setattr(policies, "find_spec", lambda name: None)
     assert "nlgauge[spacy]" in (without.why_not(METRICS["entity-graph"]) or "")
-    monkeypatch.setattr(policies, "is_here", lambda card: False)
+    monkeypatch.setattr(policies, "is_installed", lambda card: False)
     assert without.why_not(METRICS["bertscore"]) == "it needs a model, and none is here"
     assert "not on the service's machine" in (without.why_not(METRICS["entity-graph"]) or "")
     monkeypatch.setitem(sys.modules, "sacrebleu", None)

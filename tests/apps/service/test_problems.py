@@ -7,7 +7,7 @@ import json
 import pytest
 
 from nlgauge import errors
-from nlgauge.apps.service.guard import ProblemError, library_problem, problem_response, validation_problem
+from nlgauge.apps.service.problems import ProblemError, library_problem, problem_response, validation_problem
 
 
 def test_a_problem_as_it_is_sent() -> None:
@@ -47,8 +47,11 @@ def test_errors_of_the_library_keep_their_names(error: errors.NlgaugeError, stat
 
 
 def test_every_place_of_a_wrong_form_is_named_but_not_what_was_there() -> None:
-    found = [{"loc": ("body", "systems", "a", number), "msg": "no text", "input": "secret"} for number in range(30)]
+    found = [
+        {"loc": ("body", "systems", "a", number), "type": "string_type", "msg": "not a string", "input": "secret"}
+        for number in range(30)
+    ]
     problem = validation_problem(found).to_dict()
-    assert problem["detail"] == "body.systems.a[0]: no text (and 29 more)"
+    assert problem["detail"] == "systems.a[0] must be a string (and 29 more)"
     assert len(problem["errors"]) == 10
     assert "secret" not in json.dumps(problem)

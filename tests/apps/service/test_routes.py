@@ -118,7 +118,7 @@ def test_tables_have_the_numbers_too(service: TestClient) -> None:
             413,
             "post it to /v1/jobs, where 100,000 are, or use fewer systems or segments",
         ),
-        ({"hyps": ["a" * 100_001], "refs": ["a"]}, 413, "100001 characters"),
+        ({"hyps": ["a" * 100_001], "refs": ["a"]}, 413, "100,001; limit 100,000"),
         ({"hyps": CATS, "refs": DOGS, "color": "red"}, 422, "color"),
         ({"hyps": "a cat", "refs": DOGS}, 422, "body.hyps"),
         ({"hyps": ["\ud800"], "refs": ["a"]}, 422, "hyps"),
@@ -198,7 +198,10 @@ def test_figures_count_requests_by_route(service: TestClient) -> None:
 def test_a_text_over_the_limit_is_named(made: Callable[..., TestClient], texts: dict[str, Any], place: str) -> None:
     answer = made(limits=Limits(text_characters=20)).post("/v1/score", json=texts)
     assert answer.status_code == 413
-    assert answer.json()["detail"] == f"{place}: a text has 21 characters, and at most 20 are taken"
+    assert answer.json()["detail"] == (
+        f"{place}: too many characters (21; limit 20); "
+        "shorten the text, or ask the operator to raise --max-text-characters"
+    )
 
 
 def test_limits_are_whole_numbers_where_they_count(service: TestClient) -> None:

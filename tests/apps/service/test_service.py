@@ -14,8 +14,8 @@ import pytest
 import nlgauge
 from nlgauge.apps.operations import operations
 from nlgauge.apps.service.calls import Caller, ScoreCall, request_model
-from nlgauge.apps.service.guard import ProblemError
 from nlgauge.apps.service.policy import Policy
+from nlgauge.apps.service.problems import ProblemError
 from nlgauge.apps.service.service import InferenceThread
 from nlgauge.apps.service.settings import Settings
 from nlgauge.core.registry import METRICS

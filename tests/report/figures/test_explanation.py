@@ -33,16 +33,16 @@ def test_the_same_explanation_gives_the_same_bytes(tmp_path: Path, kind: Kind, m
     assert first == (tmp_path / "b.png").read_bytes()
 
 
-def test_the_words_stand_in_the_figure_as_they_are(tmp_path: Path) -> None:
+def test_figure_contains_the_words_and_titles(tmp_path: Path) -> None:
     explained("the cat sat", "a dog sat", "moverscore").save_figure(tmp_path / "a.svg")
     drawn = (tmp_path / "a.svg").read_text(encoding="utf-8")
     assert all(f"<!-- {word} -->" in drawn for word in ("the", "cat", "sat", "a", "dog"))
-    assert "transport (soft)" in drawn
-    assert "greedy matches (hard)" in drawn
+    assert "transport flow" in drawn
+    assert "greedy matching" in drawn
     assert "<!-- moverscore: score" in drawn
 
 
-def test_a_title_of_ones_own_takes_the_place_of_the_metric(tmp_path: Path) -> None:
+def test_own_title_replaces_the_metric(tmp_path: Path) -> None:
     figure = explained("the cat sat", "a dog sat", "moverscore").figure(title="sentsim: wmd 0.5")
     save_figure(figure, tmp_path / "a.svg")
     drawn = (tmp_path / "a.svg").read_text(encoding="utf-8")
@@ -51,13 +51,13 @@ def test_a_title_of_ones_own_takes_the_place_of_the_metric(tmp_path: Path) -> No
 
 
 @BOTH
-def test_what_has_no_alignment_is_not_drawn(kind: Kind) -> None:
+def test_metric_without_alignment_is_refused(kind: Kind) -> None:
     with pytest.raises(InputError, match="bleu has no alignment"):
         explain_pair("a cat", "a dog", metric="bleu").figure(kind=kind)
 
 
 @BOTH
-def test_a_long_text_is_not_drawn(kind: Kind) -> None:
+def test_long_text_is_refused(kind: Kind) -> None:
     with pytest.raises(InputError, match="at most 60 words per text, got 61"):
         explained("cat " * 61, "a cat", "bertscore:layer=2").figure(kind=kind)
 

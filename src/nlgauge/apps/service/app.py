@@ -1,8 +1,7 @@
 """The application: endpoints, error handlers, middleware for paths behind a proxy, and the page at `/`.
 
-The page is one document, one style sheet and one script, made from files of this package; its list of operations is
-made from the table of operations. A request does not name files: it is looked up in a table of known assets. `/docs`
-is the OpenAPI description in the same style, without a script.
+The page consists of a document, a style sheet and a script, joined from files of this package. Assets are looked up
+in a table, so requests cannot name other files. `/docs` shows the OpenAPI description.
 """
 
 from __future__ import annotations
@@ -29,14 +28,14 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from nlgauge._version import __version__
 from nlgauge.apps.operations import operations
 from nlgauge.apps.service import routes
-from nlgauge.apps.service.calls import sentence
-from nlgauge.apps.service.guard import (
+from nlgauge.apps.service.calls import request_model, sentence
+from nlgauge.apps.service.guard import Guard, Observer
+from nlgauge.apps.service.problems import (
     MEDIA_TYPE,
     STATUSES,
-    Guard,
-    Observer,
     ProblemError,
     library_problem,
+    path_detail,
     problem_response,
     validation_problem,
 )
@@ -46,8 +45,8 @@ from nlgauge.errors import NlgaugeError
 from nlgauge.report.elements import Html, filled, joined, joined_script, joined_style, page_file, tag
 
 _ABOUT = """\
-Scores of generated text, each with the signature that says how it was made. The numbers are those of the library,
-to the last bit.
+Scores of generated text, each with a signature that makes it reproducible. The numbers are bit-identical to those of
+the library.
 """
 
 
@@ -61,12 +60,12 @@ class ProblemRecord(BaseModel):
 
 
 def _without_prefix(app: ASGIApp, root_path: str) -> ASGIApp:
-    """Takes the prefix off a path, where the proxy has left it on; answers name addresses with it (`root_path`)."""
+    """Remove the prefix from paths if the proxy has not; addresses in answers have it (`root_path`)."""
 
     async def answer(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
             path = scope["path"]
-            if path == root_path:  # addresses in the page are relative to a folder
+            if path == root_path:  # relative addresses of the page need the slash
                 await RedirectResponse(f"{root_path}/")(scope, receive, send)
                 return
             if path.startswith(f"{root_path}/"):
@@ -78,13 +77,13 @@ def _without_prefix(app: ASGIApp, root_path: str) -> ASGIApp:
 
 
 def _head_as_get(app: ASGIApp) -> ASGIApp:
-    """Answers HEAD as GET, without the body."""
+    """Answer HEAD as GET, without the body."""
 
     async def answer(scope: Scope, receive: Receive, send: Send) -> None:
         async def without_body(message: Message) -> None:
             await send({**message, "body": b""} if message["type"] == "http.response.body" else message)
 
-        # A stream ends as late as the job that it tells of, so that it is never asked for its head alone.
+        # Not for streams of events, which last as long as their job.
         if scope["type"] == "http" and scope["method"] == "HEAD" and not scope["path"].endswith("/events"):
             await app({**scope, "method": "GET"}, receive, without_body)
         else:
@@ -94,13 +93,13 @@ def _head_as_get(app: ASGIApp) -> ASGIApp:
 
 
 def create_app(settings: Settings | None = None) -> FastAPI:
-    """The service as an ASGI application; it opens its folder and loads its models when it is started."""
+    """The service as an ASGI application; at its start it opens its folder and loads its models."""
     chosen = settings or Settings()
     service = Service(chosen)
 
     @contextlib.asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        if not service.ready:  # `serve` starts it before
+        if not service.ready:  # `serve` has started it already
             await asyncio.to_thread(service.start)
         try:
             yield
@@ -126,12 +125,12 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         description=_ABOUT,
         lifespan=lifespan,
         middleware=around,
-        docs_url=None,  # FastAPI's page loads its parts from elsewhere
+        docs_url=None,  # FastAPI's page loads files from other hosts
         redoc_url=None,
         exception_handlers=dict.fromkeys(
             (ProblemError, NlgaugeError, RequestValidationError, HTTPException), _answer_error
         ),
-        # It would tell whoever listens in the process about requests and errors, with their texts.
+        # Off, because it would pass texts of requests and errors to any listener in the process.
         telemetry={
             "tracing": False,
             "metrics": False,
@@ -152,36 +151,45 @@ async def _answer_error(request: Request, error: Any) -> Response:
     if isinstance(error, NlgaugeError):
         error = library_problem(error)
     elif isinstance(error, RequestValidationError):
-        error = validation_problem(error.errors())
+        error = validation_problem(error.errors(), _request_fields(request))
     elif isinstance(error, HTTPException):
-        return problem_response(ProblemError(error.status_code, str(error.detail)), error.headers)
+        where = {"method": request.method[:20], "path": request.scope["path"]}
+        allowed = (error.headers or {}).get("Allow", "")
+        detail = path_detail(error.status_code, str(error.detail), **where, allowed=allowed)
+        return problem_response(ProblemError(error.status_code, detail), error.headers)
     return problem_response(error)
 
 
+def _request_fields(request: Request) -> list[str]:
+    """Names of the fields of the operation in the path, for suggestions."""
+    operation = operations().get(request.scope["path"].rpartition("/")[2])
+    return [] if operation is None else list(request_model(operation).model_fields)
+
+
 def _description(app: FastAPI, root_path: str) -> dict[str, Any]:
-    """The OpenAPI description, with the errors that the parts around the endpoints answer with."""
+    """The OpenAPI description, with the errors of the middleware."""
     if app.openapi_schema is None:
-        about = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
-        about |= {"servers": [{"url": root_path}]} if root_path else {}
-        schemas = about["components"]["schemas"]
+        document = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
+        document |= {"servers": [{"url": root_path}]} if root_path else {}
+        schemas = document["components"]["schemas"]
         schemas["ProblemRecord"] = ProblemRecord.model_json_schema()
         for name in ("HTTPValidationError", "ValidationError"):
             schemas.pop(name, None)
         content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/ProblemRecord"}}}
-        about["components"]["securitySchemes"] = {
+        document["components"]["securitySchemes"] = {
             "bearer": {"type": "http", "scheme": "bearer"},
             "key": {"type": "apiKey", "in": "header", "name": "X-API-Key"},
         }
-        about["security"] = [{}, {"bearer": []}, {"key": []}]
+        document["security"] = [{}, {"bearer": []}, {"key": []}]
         anywhere = {
             str(status): {"description": text, "content": content} for status, (_, text) in STATUSES.items() if text
         }
-        for operations in about["paths"].values():
+        for operations in document["paths"].values():
             for operation in operations.values():
                 answers = operation["responses"] = operation["responses"] | anywhere
                 for status in {"404", "409"} & answers.keys():
                     answers[status]["content"] = content
-        app.openapi_schema = about
+        app.openapi_schema = document
     return app.openapi_schema
 
 
@@ -189,7 +197,7 @@ _page = APIRouter(include_in_schema=False)
 
 _PACKAGE = "nlgauge.apps.service"
 
-#: Parts of this page, in the order in which they are joined, after the components that it shares with the report.
+#: Files of this page in the order in which they are joined, after the components shared with the report.
 PAGE_STYLES = ("form", "results")
 PAGE_SCRIPTS = (
     *("requests", "jobs", "files", "text_field", "fields", "languages", "metric_uses", "metrics", "address"),
@@ -197,13 +205,13 @@ PAGE_SCRIPTS = (
     *("comparison", "downloads", "explanations", "results", "strips", "sensitivity", "run", "start"),
 )
 
-#: The names of these files hold a digest of their content, so what a browser has kept is never out of date.
+#: File names contain a digest of the content, so cached files are never out of date.
 _FOR_EVER = "public, max-age=31536000, immutable"
 
 
 @cache
 def _assets() -> dict[str, tuple[bytes, str]]:
-    """What the page loads, by name: the content and its media type."""
+    """The files that the page loads: content and media type by name."""
     assets = {}
     for suffix, text, kind in (
         ("css", joined_style(_PACKAGE, PAGE_STYLES), "text/css"),
@@ -217,14 +225,14 @@ def _assets() -> dict[str, tuple[bytes, str]]:
 
 @_page.get("/")
 def page() -> Response:
-    """The page. It holds nobody's texts."""
+    """The page, which contains no texts."""
     style, script = (Html(f"assets/{name}") for name in _assets())
     slots = {"style": style, "script": script, "version": Html(__version__), "operations": _operation_list()}
     return HTMLResponse(filled(page_file(_PACKAGE, "index.html"), slots), headers={"Cache-Control": "no-cache"})
 
 
 def _operation_list() -> Html:
-    """The operations of the table, each with links to its entries in `/docs`."""
+    """All operations with links to `/docs`."""
     items = []
     for operation in operations().values():
         ways = [tag("a", "as a job", href=f"docs#submit_{operation.method}")]
@@ -236,16 +244,16 @@ def _operation_list() -> Html:
 
 @_page.get("/assets/{name}")
 def asset(name: str) -> Response:
-    """Its style sheet and its script."""
+    """The style sheet or the script."""
     if name not in _assets():
-        raise ProblemError(404, "there is no such file; load the page again", kind="no-asset")
+        raise ProblemError(404, "unknown file; reload the page", kind="no-asset")
     content, media_type = _assets()[name]
     return Response(content, media_type=media_type, headers={"Cache-Control": _FOR_EVER})
 
 
 @_page.get("/favicon.svg")
 def icon() -> Response:
-    """What a browser shows beside the title."""
+    """The icon of the browser tab."""
     content = resources.files(_PACKAGE).joinpath("page", "favicon.svg").read_bytes()
     return Response(content, media_type="image/svg+xml", headers={"Cache-Control": "public, max-age=86400"})
 

@@ -1,11 +1,11 @@
-"""Requests of operations as calls of the library: their form, the recipes that a service allows, answers as bytes.
+"""Requests as calls of the library: request models, allowed recipes, and answers as bytes.
 
-A request is a pydantic model, made from the inputs of an operation and its declared options. Every option of the
-library is offered within its limit, but for those that name files, folders or output, and those that the service
-decides (`Option.local`): a request never reaches the server's disk.
+The pydantic model of a request follows from the inputs and options of its operation. Every option is available within
+its limit, except for names of files, folders and outputs, and options that the service sets (`Option.local`): a
+request never reaches the disk of the server.
 
-Warnings of Python belong to the process, and a service runs many calls at once. So one function receives all warnings
-of the process and hands each to the thread that gave it.
+Python's warnings belong to the process, but a service runs many calls at once. Therefore one function receives all
+warnings and passes each to the thread that it is from.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from nlgauge.studies.compare.system_scores import system_scores
 from nlgauge.studies.compare.systems import compare_scores
 from nlgauge.studies.explain.pairs import iter_explanations
 
-#: A value of an option, as JSON has it.
+#: Value of an option in JSON.
 OptionValue = StrictBool | StrictInt | StrictFloat | StrictStr
 
 Name = Annotated[StrictStr, Field(max_length=200)]
@@ -86,11 +86,11 @@ class OperationRequest(BaseModel):
 
     operation: ClassVar[Operation]
     parts: ClassVar[tuple[str, ...]] = ()
-    """Fields that say what the JSON has: keywords of the result's `to_dict`."""
+    """Fields that choose parts of the answer: keywords of the result's `to_dict`."""
 
     @property
     def inputs(self) -> dict[str, Any]:
-        """The texts by name, as the operation takes them; one system without a name is the empty one."""
+        """The texts by name, as the operation takes them; a single system without a name is named `""`."""
         values = {entry.name: getattr(self, entry.name) for entry in self.operation.inputs}
         if "systems" in values and values["systems"] is None:
             values["systems"] = {"": getattr(self, "hyps", None) or []}
@@ -98,7 +98,7 @@ class OperationRequest(BaseModel):
 
     @property
     def metrics(self) -> list[str]:
-        """The recipes that it names."""
+        """The recipes of the request."""
         metric = getattr(self, "metric", [])
         return [metric] if isinstance(metric, str) else metric
 
@@ -110,11 +110,11 @@ class OperationRequest(BaseModel):
 
     @property
     def chosen(self) -> dict[str, Any]:
-        """The options of the operation and of the run that it sets; others are as the library has them."""
+        """The options of operation and run that the request sets; the others have defaults."""
         return {name: getattr(self, name) for name in self.operation.request_options if name in self.model_fields_set}
 
     def places(self) -> Iterator[tuple[str, str]]:
-        """All texts, each with its place in words, as errors of the library name it."""
+        """All texts, each with its location as in errors of the library."""
         return self.operation.places(self.inputs)
 
     def call(self, **options: Any) -> Any:
@@ -125,11 +125,11 @@ class OperationRequest(BaseModel):
 class _Scoring(OperationRequest):
     parts = ("segments",)
 
-    segments: StrictBool = Field(True, description="Whether the JSON has scores of segments, or of systems only.")
+    segments: StrictBool = Field(True, description="Include scores of segments, not only of systems.")
 
 
 class OtherTexts(BaseModel):
-    """The other segments of a corpus, by what they are."""
+    """The other segments of a corpus."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -140,11 +140,11 @@ class OtherTexts(BaseModel):
 
 class _ExplainingPair(OperationRequest):
     others: OtherTexts | None = Field(
-        None, description="The other segments of the corpus: idf is then counted on all, as where they were scored."
+        None, description="The other segments of the corpus, for idf weights that are counted on all segments."
     )
 
     def in_corpus(self) -> dict[str, Any]:
-        """Texts of the corpus that the pair, its first segment, belongs to."""
+        """Texts of the corpus, with the pair as its first segment."""
         pair, others = self.inputs, self.others or OtherTexts()
         texts: dict[str, Any] = {"hyps": [pair["hyp"], *others.hyps], "refs": None, "sources": None}
         if pair["ref"] is not None:
@@ -154,18 +154,18 @@ class _ExplainingPair(OperationRequest):
         return texts
 
     def places(self) -> Iterator[tuple[str, str]]:
-        """All texts, those of the corpus included."""
+        """All texts, including those of the corpus."""
         for entry in SEGMENTS:
             yield from entry.places(self.in_corpus()[entry.name])
 
     def call(self, **options: Any) -> Any:
-        """Explain the pair alone, or as one of its corpus."""
+        """Explain the pair, alone or as part of its corpus."""
         if self.others is None:
             return super().call(**options)
         return next(iter_explanations(**self.in_corpus(), segments=[0], **({"shapley": None} | options)))
 
 
-#: What requests of an operation have beyond what follows from its declaration.
+#: Models with fields that do not follow from the declaration of the operation.
 _SPECIAL: dict[str, type[OperationRequest]] = {
     "score": _Scoring,
     "compare": _Scoring,
@@ -175,7 +175,7 @@ _SPECIAL: dict[str, type[OperationRequest]] = {
 
 @cache
 def request_model(operation: Operation) -> type[OperationRequest]:
-    """The form of a request for an operation."""
+    """The model of requests for an operation."""
     fields: dict[str, Any] = {}
     for entry in operation.inputs:
         fields[entry.name] = _input_field(entry, required=entry.required and entry.shape != "systems")
@@ -201,14 +201,14 @@ def _input_field(entry: Input, *, required: bool) -> tuple[Any, Any]:
 
 def _metric_fields(operation: Operation) -> dict[str, Any]:
     default = operation.default_metric
-    text = "A name, `name:option=value,...`, or a signature, which must come out again."
+    text = "Name of a metric, `name:option=value,...`, or a signature to recompute."
     kind: Any = Recipe
     if operation.metric == "several":
         kind, text = Recipe | Annotated[list[Recipe], Field(min_length=1)], f"One or several. {text}"
-    about = "Options for all metrics that know them (`GET /v1/metrics`). Files are not accepted."
+    help_ = "Options for all metrics that have them (`GET /v1/metrics`). Files are not accepted."
     return {
         "metric": (kind, Field(list(default) if isinstance(default, tuple) else default, description=text)),
-        "options": (dict[Name, OptionValue], Field(default={}, description=about, max_length=50)),
+        "options": (dict[Name, OptionValue], Field(default={}, description=help_, max_length=50)),
     }
 
 
@@ -220,7 +220,7 @@ def _option_field(entry: Option) -> tuple[Any, Any]:
 
 
 def sentence(text: str) -> str:
-    """Help of an option or operation as a sentence."""
+    """The help of an option or operation as a sentence."""
     return text[0].upper() + text[1:] + "."
 
 
@@ -244,16 +244,16 @@ def _type_of(kind: Kind, limit: float | None) -> tuple[Any, dict[str, Any]]:
     return Name, {}
 
 
-#: As `warnings` keeps it: action, message, category, module, line.
+#: An entry of `warnings.filters`: action, message, category, module, line.
 _ALWAYS = ("always", None, NlgaugeWarning, None, 0)
 
-_collecting = threading.local()
-_installing = threading.Lock()
+_collector = threading.local()
+_install_lock = threading.Lock()
 
 
 @contextlib.contextmanager
 def collected_warnings(messages: list[str]) -> Iterator[None]:
-    """Add what the library warns of inside, in this thread, to the list, each warning once.
+    """Add the library's warnings inside the block, in this thread, to the list, each once.
 
     >>> messages = []
     >>> with collected_warnings(messages):
@@ -262,20 +262,20 @@ def collected_warnings(messages: list[str]) -> Iterator[None]:
     ['short']
     """
     _install()
-    before = getattr(_collecting, "messages", None)
-    _collecting.messages = messages
+    before = getattr(_collector, "messages", None)
+    _collector.messages = messages
     try:
         yield
     finally:
-        _collecting.messages = before
+        _collector.messages = before
 
 
 def _install() -> None:
-    """Receive the warnings of the process; again where somebody else has received or filtered them meanwhile.
+    """Receive the warnings of the process; also after other code has replaced the receiver or the filters.
 
     `warnings.catch_warnings` in two threads may leave the filters of one of them behind.
     """
-    with _installing:
+    with _install_lock:
         if not isinstance(warnings.showwarning, _Receiver):
             warnings.showwarning = _Receiver(warnings.showwarning)
         if warnings.filters[:1] != [_ALWAYS]:
@@ -287,7 +287,7 @@ class _Receiver:
         self._before = before
 
     def __call__(self, message: Warning | str, category: type[Warning], *rest: Any, **more: Any) -> None:
-        messages = getattr(_collecting, "messages", None)
+        messages = getattr(_collector, "messages", None)
         if messages is None or not issubclass(category, NlgaugeWarning):
             self._before(message, category, *rest, **more)
         elif str(message) not in messages:
@@ -296,41 +296,41 @@ class _Receiver:
 
 @dataclass(frozen=True, eq=False)
 class ScoreCall:
-    """A request to score, as the library takes it."""
+    """A scoring request as arguments of the library."""
 
     recipes: Sequence[Metric]
     corpus: Corpus
     options: RunOptions
     check_signature: SignatureCheck
     warnings: list[str]
-    """What the library warned of so far."""
+    """Warnings of the library so far."""
 
     def prepare(self) -> Prepared:
         """The first stage of the run."""
         return prepare(self.recipes, self.corpus, self.options, check_signature=self.check_signature)
 
 
-#: Recipes that are remembered; a client mostly asks for the same again.
-_REMEMBERED = 256
+#: Number of cached recipes; clients often repeat them.
+_CACHED_RECIPES = 256
 
-#: Recipes, the options of their run, the check of what comes out, and what the library warned of.
+#: Recipes, the options of their run, the check of signatures, and warnings of the library.
 _Resolved = tuple[list[Metric], RunOptions, SignatureCheck, tuple[str, ...]]
 
 
 class Caller:
-    """Makes calls out of requests, by the rules of a service."""
+    """Calls the library for requests, under the policy of the service."""
 
     def __init__(self, settings: Settings, policy: Policy) -> None:
         self._settings = settings
         self._policy = policy
-        self._cached = lru_cache(maxsize=_REMEMBERED)(self._resolve)
+        self._cached = lru_cache(maxsize=_CACHED_RECIPES)(self._resolve)
 
     def run(
         self, request: OperationRequest, messages: list[str], score: Callable[[ScoreCall], Sequence[Score]]
     ) -> Any:
-        """The result of an operation; what the library warns of is added to the list.
+        """Run an operation; warnings of the library are added to the list.
 
-        `score` computes the scores that `score` and `compare` ask for: at once, or step by step.
+        `score` computes the scores for `score` and `compare`: at once, or in steps.
         """
         operation, options = request.operation, request.chosen
         with collected_warnings(messages):
@@ -349,7 +349,7 @@ class Caller:
             return request.call(**options)
 
     def score(self, request: OperationRequest, messages: list[str]) -> ScoreCall:
-        """The call behind a request to score; an error of the library says what is wrong with it."""
+        """Resolve a scoring request; raises the errors of the library."""
         recipes, options, check, resolving = self.recipes(request)
         messages += resolving
         texts = request.inputs
@@ -358,7 +358,7 @@ class Caller:
         return ScoreCall(recipes, corpus, replace(options, **chosen), check, messages)
 
     def recipes(self, request: OperationRequest) -> _Resolved:
-        """Recipes that the policy allows, and what the library warned of when it made them."""
+        """The recipes, which the policy allows, with the library's warnings about them."""
         options = tuple((name, type(value), value) for name, value in request.metric_options.items())
         return self._cached(tuple(request.metrics), options)
 
@@ -374,12 +374,12 @@ class Caller:
         return recipes, self._run_options(run), check, tuple(messages)
 
     def _run_options(self, options: RunOptions) -> RunOptions:
-        """Those of the service; a signature that names another engine cannot come out here."""
+        """The options of the service. A signature with another backend or precision cannot be recomputed."""
         settings, defaults = self._settings, RunOptions()
         for name in ("engine", "precision"):
-            wanted, here = getattr(options, name), getattr(settings, name)
-            if wanted not in (getattr(defaults, name), here):
-                msg = f"the signature names {name} {wanted!r}, and this service computes with {here!r}"
+            wanted, own_value = getattr(options, name), getattr(settings, name)
+            if wanted not in (getattr(defaults, name), own_value):
+                msg = f"the signature has {name} {wanted!r}, but this service uses {own_value!r}"
                 raise RecipeError(msg)
         own = {name: getattr(settings, name) for name in ("engine", "precision", "threads", "batch_tokens")}
         return replace(options, **own)
@@ -387,21 +387,21 @@ class Caller:
 
 TSV = "text/tab-separated-values"
 
-#: Segments of a report that have alignments: those on which systems differ most.
+#: Segments with alignments in a report: those with the largest differences between systems.
 _EXPLAINED = 200
 
-#: Formats of single operations that are not tables.
+#: Additional formats of single operations.
 _FURTHER: dict[str, tuple[str, ...]] = {"compare": ("html",), "explain": ("alignment",)}
 
-#: What a description says of them.
+#: Their description.
 FORMAT_HELP = (
-    "tsv: the main table; segments: a row per segment; pairs: a row per pair of systems; html: a report; "
-    "alignment: what a page shows of an explanation"
+    "tsv: main table; segments: a row per segment; pairs: a row per pair of systems; html: report; "
+    "alignment: links between words, for display"
 )
 
 
 def formats(operation: Operation) -> tuple[str, ...]:
-    """The formats that the result of an operation can be had in."""
+    """The formats of the result of an operation."""
     return ("json", "tsv", *operation.result_class.further, *_FURTHER.get(operation.name, ()))
 
 
@@ -413,14 +413,14 @@ def media_type(form: str) -> str:
 
 
 def answer(request: OperationRequest, result: Any, form: str, messages: Sequence[str]) -> bytes:
-    """A result in a format; a request says whether its JSON has segments, or matrices."""
+    """A result in a format; fields of the request choose parts of the JSON."""
     if form not in {"json", "alignment"}:
         text = _report(result) if form == "html" else result.render(form, decimals=17)
     else:
         record = result.to_dict(**{name: getattr(request, name) for name in request.parts})
         shown = record if form == "json" else {"alignment": alignment_record(record)}
         text = _compact_json({"nlgauge": __version__, **shown, "warnings": list(messages)})
-    return text.encode("utf-8", "backslashreplace")  # half surrogates, which UTF-8 cannot hold, as JSON's escapes
+    return text.encode("utf-8", "backslashreplace")  # UTF-8 has no half surrogates: they become JSON escapes
 
 
 def answer_schema(operation: Operation) -> dict[str, Any]:
@@ -447,6 +447,6 @@ def _report(result: Any) -> str:
 def _compact_json(record: Any) -> str:
     try:
         return json.dumps(record, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    except ValueError as error:  # scores must be numbers; elsewhere null stands for what is not a finite number
-        msg = f"the result holds a value that JSON has no word for: {error}"
+    except ValueError as error:  # scores must be numbers; elsewhere values that are not finite become null
+        msg = f"the result has a value that JSON cannot represent: {error}"
         raise InputError(msg) from error

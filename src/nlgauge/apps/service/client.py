@@ -1,4 +1,4 @@
-"""A service from Python: the calls of the library, computed elsewhere.
+"""Python clients of a service: the functions of the library, computed by the service.
 
 client = nlgauge.Client("http://127.0.0.1:8765")
 client.score(hyps, refs, metric="bertscore")          -> Score, as nlgauge.score
@@ -6,9 +6,9 @@ client.score_systems({"a": ..., "b": ...}, refs)      -> list of Score
 client.matrix(texts), client.rank(candidates), ...    -> ScoreMatrix, Ranking, ...
 job = client.submit("score", {"a": ...}, refs)        -> a job to watch
 
-A client has a method for every operation, those of installed packages included, with the name, the arguments and the
-result of the library's function. Each method is written once, as an exchange (`exchange.py`): `Client` carries it out
-and waits, `AsyncClient` returns what can be awaited.
+A client has a method for every operation, including those of installed packages, with the name, the arguments and the
+result of the function in the library. Each method is written once, as an exchange (`exchange.py`): `Client` runs it
+and waits, `AsyncClient` returns an awaitable.
 """
 
 from __future__ import annotations
@@ -59,20 +59,20 @@ P = ParamSpec("P")
 R = TypeVar("R")
 J = TypeVar("J", bound="_JobCalls")
 
-#: Seconds between two looks at a job: at first, and at most.
-FIRST_LOOK, LAST_LOOK = 0.1, 2.0
+#: Seconds between two status requests of a job: at first, and at most.
+FIRST_POLL, LONGEST_POLL = 0.1, 2.0
 
 
 class _Waits:
-    """What waits for answers."""
+    """Marks classes whose methods wait for answers."""
 
 
 class _Awaits:
-    """What is awaited."""
+    """Marks classes whose methods are awaited."""
 
 
 class _Method(Generic[P, R]):
-    """A method that is written as an exchange; it returns the result, or an awaitable of it."""
+    """A method that is written as an exchange; a call returns the result, or an awaitable of it."""
 
     def __init__(self, function: Callable[Concatenate[Any, P], Exchange[R]]) -> None:
         self._function = function
@@ -87,17 +87,17 @@ class _Method(Generic[P, R]):
         if instance is None:
             return self._function
         exchange = MethodType(self._function, instance)
-        return _carry_out_by(instance, exchange, like=exchange)
+        return _as_method(instance, exchange, like=exchange)
 
 
-def _carry_out_by(
+def _as_method(
     instance: Any, exchange: Callable[..., Exchange[Any]], *, like: Callable[..., Any]
 ) -> Callable[..., Any]:
-    """A function that carries out an exchange, with the name, documentation and arguments of another one."""
+    """A function that runs an exchange, with the name, documentation and arguments of another function."""
 
     @functools.wraps(like)
     def method(*args: Any, **keywords: Any) -> Any:
-        return instance._carry_out(exchange(*args, **keywords))
+        return instance._run_exchange(exchange(*args, **keywords))
 
     return method
 
@@ -105,11 +105,11 @@ def _carry_out_by(
 if TYPE_CHECKING:
 
     def _remote(function: Callable[P, R]) -> _Method[P, R]:
-        """The method of an operation, as type checkers and editors see it."""
+        """The method of an operation for type checkers and editors."""
 
 
 class JobState(NamedTuple):
-    """A job, as the service last told of it."""
+    """The last known state of a job."""
 
     id: str
     kind: str
@@ -122,17 +122,17 @@ class JobState(NamedTuple):
 
     @property
     def ended(self) -> bool:
-        """Whether it stays in this state."""
+        """Whether the state is final."""
         return self.state not in {"queued", "running"}
 
     @classmethod
     def read(cls, record: Mapping[str, Any]) -> JobState:
-        """From JSON."""
+        """Read the state from JSON."""
         names = ("id", "kind", "state", "problem")
         return cls(**{name: record[name] for name in names}, **record["progress"])
 
     def check(self) -> None:
-        """Raise what the job failed with."""
+        """Raise the error of a failed job, or an error if there is no result."""
         if self.state == "failed":
             raise problem_error(self.problem or {})
         if self.state != "done":
@@ -141,39 +141,39 @@ class JobState(NamedTuple):
 
 
 class _JobCalls:
-    """What can be done with a job."""
+    """The methods of a job."""
 
     def __init__(self, client: _Calls[Any], state: JobState) -> None:
         self._client = client
         self.state = state
-        """As the service last told of it."""
+        """The last known state."""
 
     @property
     def id(self) -> str:
-        """Its name at the service."""
+        """Name of the job."""
         return self.state.id
 
     @_Method
     def refresh(self) -> Exchange[JobState]:
-        """Ask how far it is."""
+        """Request the current state."""
         return self._update(Ask("GET", f"/v1/jobs/{self.id}"))
 
     @_Method
     def cancel(self) -> Exchange[JobState]:
-        """Cancel it; one that is running stops a moment later."""
+        """Cancel the job; a running job stops a moment later."""
         return self._update(Ask("POST", f"/v1/jobs/{self.id}/cancel", b"{}"))
 
     @_Method
     def wait(self, *, timeout: float | None = None, watch: Callable[[JobState], None] | None = None) -> Exchange[Any]:
-        """Wait for its end and return its result, as the library has it. `watch` is shown each state on the way."""
+        """Wait for the job, and return its result. `watch` is called with each state."""
         until = None if timeout is None else time.monotonic() + timeout
-        look = FIRST_LOOK
+        interval = FIRST_POLL
         while not self.state.ended:
             if until is not None and time.monotonic() > until:
-                msg = f"job {self.id} is {self.state.state} after {timeout:g} seconds; it goes on"
+                msg = f"job {self.id} is still {self.state.state} after {timeout:g} seconds, and continues"
                 raise ServiceError(msg)
-            yield look
-            look = min(LAST_LOOK, look * 1.5)
+            yield interval
+            interval = min(LONGEST_POLL, interval * 1.5)
             yield from self._update(Ask("GET", f"/v1/jobs/{self.id}"))
             if watch is not None:
                 watch(self.state)
@@ -181,7 +181,7 @@ class _JobCalls:
 
     @_Method
     def result(self) -> Exchange[Any]:
-        """The result of a job that is done; else an error that says why there is none."""
+        """The result of a finished job; raises if there is none."""
         self.state.check()
         operation = operations().get(self.state.kind)
         reader = dict if operation is None else functools.partial(read_result, operation)
@@ -189,33 +189,33 @@ class _JobCalls:
 
     @_Method
     def download(self, form: str) -> Exchange[bytes]:
-        """The result as it is kept: json, tsv, segments, pairs or html, as far as the kind of job has it."""
+        """The result in a format of the operation: json, tsv, segments, pairs or html."""
         self.state.check()
         return (yield from self._client._send(Ask("GET", f"/v1/jobs/{self.id}/result?format={form}")))
 
     @_Method
     def remove(self) -> Exchange[None]:
-        """Remove it and its result from the service."""
+        """Remove the job and its result from the service."""
         yield from self._client._send(Ask("DELETE", f"/v1/jobs/{self.id}"))
 
     def _update(self, ask: Ask) -> Exchange[JobState]:
         self.state = yield from self._client._read(ask, JobState.read)
         return self.state
 
-    def _carry_out(self, exchange: Exchange[Any]) -> Any:
-        return self._client._carry_out(exchange)
+    def _run_exchange(self, exchange: Exchange[Any]) -> Any:
+        return self._client._run_exchange(exchange)
 
 
 class Job(_JobCalls, _Waits):
-    """A job of a service, asked and waited for."""
+    """A job of a service; methods wait for answers."""
 
 
 class AsyncJob(_JobCalls, _Awaits):
-    """The same, awaited."""
+    """A job of a service; methods are awaited."""
 
 
 class _Calls(ABC, Generic[J]):
-    """The calls of both clients."""
+    """The methods of both clients."""
 
     _job: type[J]
 
@@ -253,7 +253,7 @@ class _Calls(ABC, Generic[J]):
             """The method of an operation."""
             for operation in operations().values():
                 if operation.method == name:
-                    return _carry_out_by(self, functools.partial(self._run, operation), like=operation.call)
+                    return _as_method(self, functools.partial(self._run, operation), like=operation.call)
             msg = f"{type(self).__name__!r} object has no attribute {name!r}"
             raise AttributeError(msg)
 
@@ -283,8 +283,8 @@ class _Calls(ABC, Generic[J]):
     def compare_systems(
         self, /, scores: Scores, *, settings: CompareSettings | None = None, **options: Unpack[CompareKeywords]
     ) -> Exchange[SystemComparison]:
-        """Which system is better: `nlgauge.compare_systems`, which takes scores, and so computes here."""
-        from nlgauge.studies.compare.systems import compare_systems  # imported where it is needed: scoring does not
+        """Compare systems by their scores: `nlgauge.compare_systems`, which runs on this machine."""
+        from nlgauge.studies.compare.systems import compare_systems  # not needed for scoring
 
         comparison: SystemComparison = yield lambda _: compare_systems(scores, settings=settings, **options)
         return comparison
@@ -293,12 +293,12 @@ class _Calls(ABC, Generic[J]):
     def stress(
         self, /, texts: Sequence[str], refs: References | None = None, metric: Metrics | None = None, **options: Any
     ) -> Exchange[StressTest]:
-        """Can metrics be fooled: `nlgauge.studies.stress.stress`, with its options; texts are perturbed here."""
+        """Test metrics on perturbed texts: `nlgauge.studies.stress.stress`, which perturbs texts on this machine."""
         from nlgauge.studies.stress.suite import stress
 
-        def work(carry_out: Callable[[Exchange[Any]], Any]) -> StressTest:
+        def work(run_exchange: Callable[[Exchange[Any]], Any]) -> StressTest:
             def scorer(*args: Any, **keywords: Any) -> Any:
-                return carry_out(self._run(operations()["score"], *args, **keywords))
+                return run_exchange(self._run(operations()["score"], *args, **keywords))
 
             return stress(texts, refs, metric, scorer=scorer, **options)
 
@@ -307,21 +307,21 @@ class _Calls(ABC, Generic[J]):
 
     @_Method
     def submit(self, operation: str, /, *args: Any, **options: Any) -> Exchange[J]:
-        """An operation as a job, to be watched or cancelled; arguments are those of its method."""
+        """Submit an operation as a job; the arguments are those of its method."""
         known = operations()
         if operation not in known:
-            msg = f"there is no operation {operation!r}; there are: {', '.join(known)}"
+            msg = f"unknown operation {operation!r}; available: {', '.join(known)}"
             raise ServiceError(msg)
         return (yield from self._submit(Call(known[operation], args, options)))
 
     @_Method
     def job(self, name: str) -> Exchange[J]:
-        """A job that was submitted before."""
+        """A job by its name."""
         return self._job(self, (yield from self._read(Ask("GET", f"/v1/jobs/{name}"), JobState.read)))
 
     @_Method
     def describe(self) -> Exchange[dict[str, Any]]:
-        """Version, engine and limits of the service."""
+        """Version, backend and limits of the service."""
         return self._read(Ask("GET", "/v1"), dict)
 
     @_Method
@@ -331,11 +331,11 @@ class _Calls(ABC, Generic[J]):
 
     @_Method
     def models(self) -> Exchange[list[dict[str, Any]]]:
-        """The models that are known, and which of them the service offers."""
+        """The models of the library, and which of them the service offers."""
         return self._read(Ask("GET", "/v1/models"), list)
 
     def _run(self, operation: Operation, /, *args: Any, **keywords: Any) -> Exchange[Any]:
-        """At once; what is too much or takes too long for that becomes a job, which is waited for."""
+        """Run an operation, as a job if it is too large or slow for an immediate answer."""
         call = Call(operation, args, keywords)
         fits = call.fits(self._limits)
         if fits is None:
@@ -352,21 +352,21 @@ class _Calls(ABC, Generic[J]):
         return (yield from type(job).wait(job))
 
     def _submit(self, call: Call) -> Exchange[J]:
-        """It is not sent again where it may have arrived."""
+        """Submit a job. The request is not repeated if it may have arrived."""
         ask = Ask("POST", f"/v1/jobs/{call.operation.name}", call.body, again=False)
         return self._job(self, (yield from self._read(ask, JobState.read)))
 
     def _read(self, ask: Ask, reader: Callable[[Any], R]) -> Exchange[R]:
-        """What a reader makes of the JSON of an answer."""
+        """Send a request, and pass the JSON of its answer to a reader."""
         content = yield from self._send(ask)
         try:
             return reader(json.loads(content))
         except (ValueError, KeyError, TypeError) as error:
-            msg = f"the service's answer to {ask.method} {ask.path} cannot be read: {error!r}"
+            msg = f"cannot read the answer of the service to {ask.method} {ask.path}: {error!r}"
             raise ServiceError(msg) from error
 
     def _send(self, ask: Ask) -> Exchange[bytes]:
-        """The content of the answer; a service that is busy, or cannot be reached, is asked again."""
+        """The content of the answer; repeats the request if the service is busy or cannot be reached."""
         attempt = 0
         while True:
             reply = yield ask
@@ -384,25 +384,25 @@ class _Calls(ABC, Generic[J]):
             attempt += 1
 
     @abstractmethod
-    def _carry_out(self, exchange: Exchange[Any]) -> Any:
-        """Send what the exchange asks for, and return what it ends with."""
+    def _run_exchange(self, exchange: Exchange[Any]) -> Any:
+        """Run an exchange, and return its result."""
 
 
 class Client(_Calls[Job], _Waits):
-    """A service that is asked and waited for. It is closed by `close()`, or used in a `with`.
+    """A client that waits for answers. Close it with `close()`, or use it in a `with` statement.
 
     Args:
         url: Address of the service.
-        api_key: Where the service wants one.
-        timeout: Seconds for an answer; a job may take longer, because it is asked about again and again.
-        retries: How often to ask again where the service is busy (429, 503) or cannot be reached.
-        transport: What sends requests, for tests; as httpx2 has it.
+        api_key: API key, if the service needs one.
+        timeout: Seconds for an answer. Jobs may take longer.
+        retries: Repetitions of a request if the service is busy (429, 503) or cannot be reached.
+        transport: Transport of httpx2, for tests.
     """
 
     _job = Job
 
     def close(self) -> None:
-        """Let go of connections."""
+        """Close all connections."""
         self._http.close()
 
     def __enter__(self) -> Self:
@@ -411,7 +411,7 @@ class Client(_Calls[Job], _Waits):
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _carry_out(self, exchange: Exchange[Any]) -> Any:
+    def _run_exchange(self, exchange: Exchange[Any]) -> Any:
         reply: Any = None
         while True:
             try:
@@ -424,18 +424,18 @@ class Client(_Calls[Job], _Waits):
                 except self._package.TransportError as error:
                     reply = error
             elif callable(step):
-                reply = step(self._carry_out)
+                reply = step(self._run_exchange)
             else:
                 time.sleep(step)
 
 
 class AsyncClient(_Calls[AsyncJob], _Awaits):
-    """A service that is asked and awaited; arguments as of `nlgauge.Client`. Closed by `close()` or `async with`."""
+    """A client whose methods are awaited, with the arguments of `nlgauge.Client`. Close it, or use `async with`."""
 
     _job = AsyncJob
 
     async def close(self) -> None:
-        """Let go of connections."""
+        """Close all connections."""
         await self._http.aclose()
 
     async def __aenter__(self) -> Self:
@@ -444,7 +444,7 @@ class AsyncClient(_Calls[AsyncJob], _Awaits):
     async def __aexit__(self, *_: object) -> None:
         await self.close()
 
-    async def _carry_out(self, exchange: Exchange[Any]) -> Any:
+    async def _run_exchange(self, exchange: Exchange[Any]) -> Any:
         loop = asyncio.get_running_loop()
         reply: Any = None
         while True:
@@ -460,7 +460,7 @@ class AsyncClient(_Calls[AsyncJob], _Awaits):
             elif callable(step):
 
                 def from_thread(inner: Exchange[Any]) -> Any:
-                    return asyncio.run_coroutine_threadsafe(self._carry_out(inner), loop).result()
+                    return asyncio.run_coroutine_threadsafe(self._run_exchange(inner), loop).result()
 
                 reply = await asyncio.to_thread(step, from_thread)
             else:

@@ -1,8 +1,8 @@
 """Requests to a service and its answers, without input or output: bodies, waits, errors, and results.
 
-An exchange is a generator. It yields what is to be done: a request to send (`Ask`), seconds to wait, or work for this
-machine (a function that gets a way to carry out further exchanges). It is sent the response, or the error in its
-place, and returns its result. `client.py` has the two loops that carry it out.
+An exchange is a generator. It yields its next step: a request to send (`Ask`), seconds to wait, or work for this
+machine (a function that receives a way to run further exchanges). The generator receives the response or error, and
+returns its result. The two clients in `client.py` run exchanges.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from nlgauge.core.operations import LISTS, Operation
 from nlgauge.core.scoring import AnyMetric, chosen_metrics, one_metric
 from nlgauge.errors import NlgaugeError, NlgaugeWarning, RecipeError, ServiceError, user_stacklevel
 
-#: The answer to what may still be a job.
+#: Status of requests that are too large for an immediate answer, but may be submitted as jobs.
 TOO_LARGE = 413
 
-#: Answers after which it is worth to ask again.
+#: Status codes after which a request is sent again.
 BUSY = (429, 503)
 
 #: Seconds before a request is sent again: the first time, and at most.
 _FIRST_WAIT, _LONGEST_WAIT = 0.25, 30.0
 
-#: Up to so many bytes a request is sent without asking how many the service takes.
+#: Largest request in bytes that is sent without asking for the limits of the service.
 _SURELY_BYTES = 200_000
 
 Answer = TypeVar("Answer")
@@ -39,25 +39,25 @@ Answer = TypeVar("Answer")
 
 @dataclass(frozen=True)
 class Ask:
-    """A request of HTTP."""
+    """An HTTP request."""
 
     method: str
     path: str
     body: bytes | None = None
     again: bool = True
-    """Whether it may be sent again where it is not known what became of it."""
+    """Whether it may be sent again if it may have arrived."""
 
 
-#: What an exchange yields.
+#: The steps that an exchange yields.
 Step: TypeAlias = Ask | float | Callable[[Callable[["Exchange[Any]"], Any]], Any]
 
 Exchange: TypeAlias = Generator[Step, Any, Answer]
 
 
 def delay(attempt: int, retry_after: str | None = None) -> float:
-    """Seconds to wait after attempt 0, 1, ...: twice as long each time, or as long as the service says.
+    """Seconds to wait after attempt 0, 1, ...: twice as long each time, or as long as the service asks for.
 
-    A part is random, so that clients do not come back together.
+    A part is random, to spread clients over time.
     """
     wait = min(_LONGEST_WAIT, _FIRST_WAIT * float(2**attempt)) * (0.75 + random.random() / 2)
     if retry_after is not None and retry_after.isdigit():
@@ -66,7 +66,7 @@ def delay(attempt: int, retry_after: str | None = None) -> float:
 
 
 def content_of(status: int, content: bytes) -> bytes:
-    """The content of an answer, or the error that it tells of."""
+    """The content of an answer; raises its error."""
     if status < 300:
         return content
     try:
@@ -77,17 +77,17 @@ def content_of(status: int, content: bytes) -> bytes:
 
 
 def problem_error(problem: Mapping[str, Any], status: int | None = None) -> NlgaugeError:
-    """The error that an answer tells of: that of the library, where it was one."""
+    """The error in an answer; errors of the library keep their class."""
     detail = problem.get("detail") or problem.get("title") or "the service gave no reason"
     kind = getattr(errors, str(problem.get("error", "")), None)
     if isinstance(kind, type) and issubclass(kind, NlgaugeError) and kind is not ServiceError:
         return kind(detail)
     where = f" (status {status})" if status is not None else ""
-    return ServiceError(f"the service refused{where}: {detail}", status=status)
+    return ServiceError(f"the service refused the request{where}: {detail}", status=status)
 
 
 def read_result(operation: Operation, record: dict[str, Any]) -> Any:
-    """The result of an operation, as its function returns it; warnings of the service are given here."""
+    """The result of an operation, as its function returns it; warnings of the service are repeated here."""
     record.pop("nlgauge")
     for text in record.pop("warnings"):
         warnings.warn(text, NlgaugeWarning, stacklevel=user_stacklevel())
@@ -95,7 +95,7 @@ def read_result(operation: Operation, record: dict[str, Any]) -> Any:
 
 
 class Call:
-    """A call of an operation's function as the body of a request; texts are checked as the library checks them."""
+    """A call of an operation as the body of a request, with texts checked as in the library."""
 
     def __init__(self, operation: Operation, args: Sequence[Any], keywords: Mapping[str, Any]) -> None:
         self.operation = operation
@@ -116,11 +116,11 @@ class Call:
         try:
             self.body = json.dumps(body | _options(operation, arguments), allow_nan=False).encode()
         except (TypeError, ValueError) as error:
-            msg = f"an option cannot be sent to a service: {error}; options are texts, numbers and true or false"
+            msg = f"cannot send an option to the service: {error}; options are strings, numbers, True or False"
             raise RecipeError(msg) from error
 
     def fits(self, limits: Mapping[str, float] | None) -> bool | None:
-        """Whether to try for an answer at once; None: only the service's limits can tell."""
+        """Whether to ask for an immediate answer; None: this depends on the limits of the service."""
         if not self.operation.at_once or len(self.body) <= _SURELY_BYTES:
             return self.operation.at_once
         return None if limits is None else len(self.body) <= limits["body_bytes"]
@@ -138,7 +138,7 @@ def _checked(operation: Operation, texts: Mapping[str, Any]) -> dict[str, Any]:
     checked: dict[str, Any] = {}
     systems = value
     if first.shape == "groups":
-        from nlgauge.core.rank import checked_candidates  # scoring has no need of it
+        from nlgauge.core.rank import checked_candidates  # not needed for scoring
 
         checked["candidates"] = [list(group) for group in checked_candidates(value)]
         systems = {"": [group[0] for group in checked["candidates"]]}
@@ -166,7 +166,7 @@ def _recipe_text(metric: AnyMetric) -> str:
 
 
 def _options(operation: Operation, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Options of the operation and of the run as fields of a request, those of the metric beneath `options`."""
+    """Options of operation and run as fields of a request; options of the metric go into `options`."""
     own = {name: entry for group in operation.option_sets for name, entry in group.options().items()}
     fields: dict[str, Any] = {}
     others: dict[str, Any] = {}
@@ -175,10 +175,10 @@ def _options(operation: Operation, options: Mapping[str, Any]) -> dict[str, Any]
             fields[name] = value
         elif name in own:
             if value is not None:
-                why = "is a file of this machine" if own[name].kind.names_file else "means nothing without a file"
+                cause = "is a file" if own[name].kind.names_file else "has no effect without a file"
                 msg = (
-                    f"{name} {why}, and a service reads no files; leave it out, or call {operation.method}() of the "
-                    "library, which computes here"
+                    f"{name} {cause}, and a service reads no files; leave it out, or call "
+                    f"nlgauge.{operation.method}(), which computes on this machine"
                 )
                 raise RecipeError(msg)
         elif name != "progress":

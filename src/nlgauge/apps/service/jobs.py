@@ -1,8 +1,8 @@
-"""Jobs: their results in SQLite, and the thread that runs them one after the other.
+"""Jobs: a store of requests and results in SQLite, and the thread that runs one job at a time.
 
-A job is queued, running, and then done, failed, cancelled or interrupted. A restart, or a kill, loses nothing that
-was finished: a job that was running is marked interrupted at the next start, and queued jobs stay queued. One process
-owns the folder.
+A job is queued, running, and finally done, failed, cancelled or interrupted. A restart or kill loses no finished
+work: at the next start, a running job is marked interrupted, and queued jobs stay queued. A folder belongs to one
+process.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import Any
 
 from nlgauge.apps.operations import operations
 from nlgauge.apps.service.calls import Caller, ScoreCall, answer, collected_warnings, formats, request_model
-from nlgauge.apps.service.guard import FAILED, ProblemError, library_problem
+from nlgauge.apps.service.problems import FAILED, ProblemError, library_problem
 from nlgauge.apps.service.settings import Limits, Monitor, log
 from nlgauge.core.compare import Comparisons, compare, ranges
 from nlgauge.core.pipeline import finish
@@ -28,7 +28,7 @@ from nlgauge.core.score import Score
 from nlgauge.encoders.run_context import EncoderPool, run_context
 from nlgauge.errors import InputError, NlgaugeError
 
-#: States that a job stays in.
+#: Final states.
 ENDED = ("done", "failed", "cancelled", "interrupted")
 
 _TABLES = """
@@ -54,7 +54,7 @@ class Job:
     kind: str
     state: str
     created: float
-    """Seconds since 1970, as are the other times."""
+    """Seconds since 1970, like the other times."""
     started: float | None
     finished: float | None
     problem: str | None
@@ -65,7 +65,7 @@ class Job:
 
 @dataclass(frozen=True)
 class JobProgress:
-    """How far a job is."""
+    """Progress of a job."""
 
     done: int
     total: int | None
@@ -83,10 +83,10 @@ class JobStore:
         self._instance = instance
         self._lock = threading.RLock()
         try:
-            self._owned = _own(folder)
+            self._folder_lock = _lock_folder(folder)
             self._open(folder)
         except sqlite3.Error as error:  # such as a full disk, or a file that is not a database
-            msg = f"cannot keep jobs in {str(folder)!r}: {error}; free some space or choose another folder (--data)"
+            msg = f"cannot store jobs in {str(folder)!r}: {error}; free some space or choose another folder (--data)"
             raise InputError(msg) from error
 
     def _open(self, folder: Path) -> None:
@@ -98,18 +98,18 @@ class JobStore:
         self._run("UPDATE jobs SET state = 'interrupted', finished = ?, request = NULL WHERE state = 'running'", now)
 
     def _run(self, statement: str, *values: Any) -> list[tuple[Any, ...]]:
-        """The rows that a statement gives."""
+        """Run a statement, and return its rows."""
         with self._lock:
             return self._base.execute(statement, values).fetchall()
 
     def close(self) -> None:
-        """Let go of the folder."""
+        """Close the database, and release the folder."""
         with self._lock:
             self._base.close()
-            self._owned.close()
+            self._folder_lock.close()
 
     def add(self, kind: str, request: bytes) -> Job:
-        """A new job, queued."""
+        """Add a job to the queue."""
         prefix = f"{self._instance}-" if self._instance else ""
         name = prefix + secrets.token_hex(16)
         statement = "INSERT INTO jobs (id, kind, state, created, request) VALUES (?, ?, 'queued', ?, ?)"
@@ -117,24 +117,24 @@ class JobStore:
         return self.need(name)
 
     def get(self, name: str) -> Job | None:
-        """The job of that name."""
+        """The job with this name, or None."""
         rows = self._run(f"SELECT {_COLUMNS} FROM jobs WHERE id = ?", name)
         return Job(*rows[0]) if rows else None
 
     def need(self, name: str) -> Job:
-        """The job of that name, which must be there."""
+        """The job with this name, which must exist."""
         job = self.get(name)
         if job is None:
-            msg = f"there is no job {name!r}"
+            msg = f"unknown job {name!r}"
             raise InputError(msg)
         return job
 
     def queued(self) -> int:
-        """How many wait."""
+        """Number of queued jobs."""
         return int(self._run("SELECT count(*) FROM jobs WHERE state = 'queued'")[0][0])
 
     def take(self) -> tuple[Job, bytes] | None:
-        """The job that waited longest, now running, and its request."""
+        """The oldest queued job, marked as running, and its request."""
         with self._lock:
             rows = self._run("SELECT id, request FROM jobs WHERE state = 'queued' ORDER BY created, rowid LIMIT 1")
             for name, request in rows:
@@ -151,7 +151,7 @@ class JobStore:
         problem: str | None = None,
         before: tuple[str, ...] = ("running",),
     ) -> bool:
-        """Put a job in its last state, with its results, in one step; whether it was in a state before that."""
+        """Store final state and results of a job in one step; whether it was in one of the states `before`."""
         texts = results or {}
         with self._lock:
             self._base.execute("BEGIN IMMEDIATE")
@@ -174,12 +174,12 @@ class JobStore:
         return bool(changed)
 
     def result(self, name: str, form: str) -> bytes | None:
-        """A result of a job that is done."""
+        """The result of a finished job in a format, or None."""
         rows = self._run("SELECT content FROM results WHERE job = ? AND format = ?", name, form)
         return bytes(rows[0][0]) if rows else None
 
     def remove(self, name: str) -> bool:
-        """Forget a job that has ended; whether it had."""
+        """Remove a job if it has ended; whether it had."""
         with self._lock:
             marks = ", ".join("?" * len(ENDED))
             changed = self._base.execute(
@@ -189,52 +189,52 @@ class JobStore:
         return bool(changed)
 
     def expire(self, *, days: float, most_bytes: int, now: float | None = None) -> int:
-        """Forget jobs that ended too long ago, then the oldest while results take too much; how many went."""
+        """Remove jobs that ended too long ago, then the oldest while results are too large; returns their number."""
         until = (time.time() if now is None else now) - days * 86_400
         with self._lock:
             ended = self._run("SELECT id, finished, size FROM jobs WHERE finished IS NOT NULL ORDER BY finished")
             total = sum(size for _, _, size in ended)
-            gone = 0
+            removed = 0
             for name, finished, size in ended:
                 if finished >= until and total <= most_bytes:
                     break
                 total -= size
-                gone += self.remove(name)
-        return gone
+                removed += self.remove(name)
+        return removed
 
 
-def _own(folder: Path) -> sqlite3.Connection:
-    """Claim the folder for as long as the connection lives; the system takes it back when the process dies."""
-    claim = sqlite3.connect(folder / "owner.sqlite3", timeout=0, check_same_thread=False, isolation_level=None)
+def _lock_folder(folder: Path) -> sqlite3.Connection:
+    """Lock the folder until the connection is closed or the process ends."""
+    lock = sqlite3.connect(folder / "owner.sqlite3", timeout=0, check_same_thread=False, isolation_level=None)
     try:
-        claim.execute("BEGIN EXCLUSIVE")
+        lock.execute("BEGIN EXCLUSIVE")
     except sqlite3.OperationalError as error:
-        claim.close()
+        lock.close()
         if "locked" not in str(error):
             raise
-        msg = f"the folder {str(folder)!r} belongs to a service that is running; give each one its own (--data)"
+        msg = f"folder {str(folder)!r} is in use by another running service; choose another folder (--data)"
         raise InputError(msg) from error
-    return claim
+    return lock
 
 
 def _run_job(kind: str, content: bytes, context: _Running) -> dict[str, bytes]:
-    """Results by format."""
+    """Run a job; returns its results by format."""
     operation = operations().get(kind)
     if operation is None:
-        msg = f"there is no operation {kind!r}; the package that brought it is not installed any more"
+        msg = f"unknown operation {kind!r}: its package is no longer installed"
         raise ProblemError(422, msg, kind="no-operation")
     request = request_model(operation).model_validate_json(content)
     warnings: list[str] = []
     pairs = operation.count_pairs(request.inputs)
     context.pairs = pairs
-    with run_context(advance=context.compared) if pairs else contextlib.nullcontext():
+    with run_context(advance=context.count_pairs) if pairs else contextlib.nullcontext():
         result = context.caller.run(request, warnings, lambda call: _scores(call, context))
     with collected_warnings(warnings):
         return {form: answer(request, result, form, warnings) for form in formats(operation)}
 
 
 def _scores(call: ScoreCall, context: _Running) -> list[Score]:
-    """Step by step, so that progress is seen and a stop is soon."""
+    """Score in steps, for progress reports and quick cancellation."""
     context.advance(0, len(call.corpus), "segments")
     prepared = call.prepare()
     parts = []
@@ -244,21 +244,21 @@ def _scores(call: ScoreCall, context: _Running) -> list[Score]:
     return finish(prepared, Comparisons.join(parts))
 
 
-#: Texts of systems that are compared before a job says how far it is.
+#: Texts between two progress reports.
 _STEP = 512
 
-#: Seconds between two looks for results that are too old.
+#: Seconds between two checks for expired results.
 _EXPIRY = 600.0
 
-#: Seconds that a job has to see that it is to stop.
+#: Seconds that a job has to stop.
 _LAST_WAIT = 5.0
 
-#: Seconds to wait after the queue itself has failed.
+#: Seconds to wait after an error of the queue itself.
 _PAUSE = 1.0
 
 
 class _StoppedError(Exception):
-    """The job is to stop; the state that it ends in."""
+    """The job was stopped; `state` is its final state."""
 
     def __init__(self, state: str) -> None:
         super().__init__(state)
@@ -266,35 +266,35 @@ class _StoppedError(Exception):
 
 
 class _Running:
-    """The job at hand."""
+    """The running job."""
 
     def __init__(self, name: str, caller: Caller) -> None:
         self.name = name
         self.caller = caller
         self.progress = _NOTHING_YET
         self.stop_as = ""
-        """The state to stop in, once it is to stop."""
+        """Final state of a job that should stop; empty while it should not."""
         self.pairs = 0
-        """That it compares, where it says so."""
+        """Pairs to compare, if the operation counts pairs."""
         self._tokens = 0
 
     def check(self) -> None:
-        """Stop here where the job is to stop."""
+        """Raise if the job should stop."""
         if self.stop_as:
             raise _StoppedError(self.stop_as)
 
     def advance(self, done: int, total: int | None, unit: str) -> None:
-        """Say how far the job is."""
+        """Report progress."""
         self.check()
         self.progress = JobProgress(done, total, unit)
 
-    def compared(self, more: int) -> None:
-        """Count pairs; a metric of several others compares each pair several times, and is done once."""
+    def count_pairs(self, more: int) -> None:
+        """Count compared pairs, each once, although a metric that consists of others compares it several times."""
         done = self.progress.done if self.progress.unit == "pairs" else 0
         self.advance(min(self.pairs, done + more), self.pairs, "pairs")
 
-    def count(self, tokens: int) -> None:
-        """Count what is encoded, for work that does not know how much it is."""
+    def count_tokens(self, tokens: int) -> None:
+        """Count encoded tokens, the progress of work of unknown size."""
         self.check()
         self._tokens += tokens
         if self.progress.total is None:
@@ -302,7 +302,7 @@ class _Running:
 
 
 class JobRunner:
-    """Takes jobs from the store and runs them; what they encode goes through the inference thread."""
+    """Runs the jobs of the store. Their batches are encoded by the inference thread."""
 
     def __init__(
         self, store: JobStore, inference: EncoderPool, caller: Caller, monitor: Monitor, limits: Limits
@@ -319,11 +319,11 @@ class JobRunner:
         self._thread = threading.Thread(target=self._run, name="nlgauge-jobs", daemon=True)
 
     def start(self) -> None:
-        """Start to work."""
+        """Start the thread."""
         self._thread.start()
 
     def stop(self, seconds: float) -> None:
-        """Take no further job; the one at hand may end within the time, or is interrupted."""
+        """Start no more jobs; the running one is interrupted if it does not end in time."""
         with self._changed:
             self._stopping = True
             self._changed.notify_all()
@@ -337,11 +337,11 @@ class JobRunner:
             self._store.end(current.name, "interrupted")
 
     def submit(self, kind: str, request: bytes) -> Job:
-        """Queue a job, if there is room."""
+        """Add a job to the queue, unless it is full."""
         with self._changed:
             queued = self._store.queued()
             if queued >= self._limits.queued_jobs:
-                raise ProblemError(429, f"{queued} jobs wait already", kind="queue-full", retry_after=10)
+                raise ProblemError(429, f"{queued} jobs are waiting already", kind="queue-full", retry_after=10)
             job = self._store.add(kind, request)
             self._changed.notify_all()
         return job
@@ -356,7 +356,7 @@ class JobRunner:
         return self._store.need(name)
 
     def progress(self, job: Job) -> JobProgress:
-        """How far a job is."""
+        """Progress of a job."""
         current = self._current
         return current.progress if current is not None and current.name == job.id else _NOTHING_YET
 
@@ -365,14 +365,14 @@ class JobRunner:
             try:
                 if not self._step():
                     return
-            except Exception:  # such as a full disk: the next job may have more luck
-                log.exception("the queue of jobs has failed; it goes on")
+            except Exception:  # such as a full disk, which may be temporary
+                log.exception("error in the job queue; continuing")
                 time.sleep(_PAUSE)
             finally:
                 self._current = None
 
     def _step(self) -> bool:
-        """Run the next job, or wait for one; whether there may be another."""
+        """Run the next job, or wait for one; whether the thread should continue."""
         if time.monotonic() - self._expired > _EXPIRY:
             self._expire()
         with self._changed:
@@ -391,7 +391,7 @@ class JobRunner:
         start = time.monotonic()
         state, problem, results = "failed", None, None
         try:
-            with run_context(encoder_pool=self._inference, check=running.check, before_batch=running.count):
+            with run_context(encoder_pool=self._inference, check=running.check, before_batch=running.count_tokens):
                 results = _run_job(job.kind, request, running)
             state = "done"
         except _StoppedError as stopped:
@@ -412,6 +412,6 @@ class JobRunner:
 
     def _expire(self) -> None:
         self._expired = time.monotonic()
-        gone = self._store.expire(days=self._limits.keep_days, most_bytes=self._limits.keep_bytes)
-        if gone:
-            log.info("results expired", extra={"fields": {"jobs": gone}})
+        removed = self._store.expire(days=self._limits.keep_days, most_bytes=self._limits.keep_bytes)
+        if removed:
+            log.info("results expired", extra={"fields": {"jobs": removed}})

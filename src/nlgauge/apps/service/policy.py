@@ -1,13 +1,13 @@
-"""Limits of a request: the models it may name, no files at all, and an estimate of the least time it takes.
+"""Limits of a request: offered models, no files, and an estimate of the time it takes at least.
 
-A recipe may name files (an idf table, a baseline) and models (a folder, a hub id). From a request that would let a
-stranger read files, or have the service download models. So every option that names a file or a model takes only
-words here, by the kind of the option: also in metrics of other packages.
+A recipe may name files (an idf table, a baseline) and models (a folder, a hub id). In a request, that would let
+strangers read files, or make the service download models. Therefore options for files and models accept only names
+here, by the kind of the option: also in metrics of other packages.
 
 Nearly all metrics take milliseconds for a pair of texts. Entropic transport (`baryscore:measures=SD_R`,
 `solver=sinkhorn-R`) with a small regularisation R does not: it runs up to 10,000 iterations on a matrix with a cell
 for each pair of tokens, and takes minutes for two texts of 500 words. Exact transport of texts that are read in
-windows takes many seconds. Both are estimated from the numbers of tokens; all else counts as nothing.
+windows takes many seconds. Both are estimated from the numbers of tokens; all other work is ignored.
 """
 
 from __future__ import annotations
@@ -38,82 +38,87 @@ from nlgauge.metrics.moverscore import MoverScore
 from nlgauge.metrics.xmoverscore import XMoverScore
 from nlgauge.vectors.transport import MOST_ITERATIONS, RELAXED, SINKHORN, regularisation
 
-#: Lists of stop words by name: a source, and a language as a plain word. Anything else could be a path.
+#: Names of stop-word lists: source and language. Anything else could be a path.
 _STOPWORDS = re.compile(r"(spacy|iso|nltk)-[a-z]{2,3}")
 
-#: Tokenizers of sacrebleu that need nothing but the package; the others are fetched when they are first used.
+#: Tokenizers of sacrebleu that need no download.
 _BLEU_TOKENIZERS = ("13a", "intl", "char", "none", "zh")
 
-#: Orders of n-grams that chrF may count, and numbers that an option may join: memory grows with both.
+#: Largest order of n-grams in chrF, and largest count of numbers in an option: memory grows with both.
 _MOST = 20
 
-#: Metrics and options that these limits are for.
+#: Metrics and options with these limits.
 _COUNTS = (("chrf", "chars"), ("chrf", "words"))
 _TOKENIZE = ("bleu", "tokenize")
 
 
 class Policy:
-    """Which recipes requests may ask for."""
+    """The recipes that requests may use."""
 
     def __init__(self, models: Sequence[str] = ()) -> None:
         self._offered = tuple(models)
         for name in models:
             if find_card(name) is None and not is_added(name):
-                msg = f"unknown model {name!r}; a service offers models by name: {', '.join(CARDS)}"
+                msg = f"unknown model {name!r}; a service can offer: {', '.join(CARDS)}"
                 raise RecipeError(msg)
 
     def check(self, recipe: Metric) -> None:
-        """Refuse a recipe that names a file, or a model that is not on offer."""
+        """Refuse a recipe with a file, or with a model that is not offered."""
         if isinstance(recipe, VectorMetric):
             self.check_model(recipe.model)
         for member in recipe.base_metrics:
             if member is not recipe:
                 self.check(member)
-        for name, about in recipe.options().items():
+        for name, opt in recipe.options().items():
             if name not in recipe.unused:
-                self._check_option(about, about.kind, getattr(recipe, name), recipe.name)
+                self._check_option(opt, opt.kind, getattr(recipe, name), recipe.name)
 
     def check_model(self, name: str) -> None:
-        """Refuse a model that is not on offer, or not here."""
+        """Refuse a model that is not offered or not installed."""
         card = find_card(name)
         if is_added(name) and (not self._offered or name in self._offered):
             return
         if card is None or (self._offered and card.name not in self._offered):
-            offered = self._offered or tuple(card.name for card in CARDS.values() if is_here(card))
-            msg = f"model {name!r} is not on offer here; there are: {', '.join(offered)}"
+            offered = self._offered or tuple(card.name for card in CARDS.values() if is_installed(card))
+            msg = f"this service does not offer model {name!r}; it offers: {', '.join(offered)}"
             raise ModelNotFoundError(msg)
-        if not is_here(card):
-            msg = f"model {card.name!r} is not on the service's machine, and requests fetch nothing"
+        if not is_installed(card):
+            command = f"nlgauge models pull {card.name}"
+            msg = f"model {card.name!r} is not installed on the server; ask the operator to run: {command}"
             raise ModelNotFoundError(msg)
 
     def check_values(self, options: Mapping[str, Option], values: object) -> None:
-        """Refuse options of an operation that name a file, or a model that is not on offer."""
-        for name, about in options.items():
+        """Refuse options of an operation with a file, or with a model that is not offered."""
+        for name, opt in options.items():
             value = getattr(values, name)
-            if name == "model" and value != about.default:
+            if name == "model" and value != opt.default:
                 self.check_model(value)
-            self._check_option(about, about.kind, value)
+            self._check_option(opt, opt.kind, value)
 
     def why_not(self, metric: type[Metric]) -> str | None:
-        """Why no request can have a metric here, whatever it sets; None: it can."""
-        for name, about in metric.options().items():
-            if about.required and (isinstance(about.kind, Resource) or about.kind.names_file):
-                return f"it needs {name}, a file, and requests name none"
+        """Why this service cannot offer a metric; None: it can."""
+        for name, opt in metric.options().items():
+            if opt.required and (isinstance(opt.kind, Resource) or opt.kind.names_file):
+                return f"it needs a file ({name})"
         try:
             recipe = metric()
-            for name, about in recipe.options().items():
-                self._check_option(about, about.kind, getattr(recipe, name), recipe.name)
-                if isinstance(about.kind, AnnotatorName) and find_spec("spacy") is None:
+            for name, opt in recipe.options().items():
+                self._check_option(opt, opt.kind, getattr(recipe, name), recipe.name)
+                if isinstance(opt.kind, AnnotatorName) and find_spec("spacy") is None:
                     return not_installed("spacy", "spacy")
             if isinstance(recipe, TextMetric) and not isinstance(recipe, AnnotatedTextMetric):
-                recipe.versions()  # asks for the package that computes it
+                recipe.versions()  # raises if its package is missing
         except NlgaugeError as error:
             return str(error)
-        here = any(self._offers(card) and card.kind == "encoder" for card in CARDS.values())
-        return "it needs a model, and none is here" if isinstance(recipe, VectorMetric) and not here else None
+        has_encoder = any(self._offers(card) and card.kind == "encoder" for card in CARDS.values())
+        return (
+            "it needs a model, and none is installed"
+            if isinstance(recipe, VectorMetric) and not has_encoder
+            else None
+        )
 
     def models(self) -> list[dict[str, Any]]:
-        """All known models, and whether they are on offer."""
+        """All models of the library, and whether the service offers them."""
         names = ("name", "origin", "kind", "layers", "hidden_size", "languages", "licence")
         return [
             {name: getattr(card, name) for name in names}
@@ -122,16 +127,16 @@ class Policy:
         ]
 
     def _offers(self, card: ModelCard) -> bool:
-        return is_here(card) and (not self._offered or card.name in self._offered)
+        return is_installed(card) and (not self._offered or card.name in self._offered)
 
-    def _check_option(self, about: Option, kind: Kind, value: Any, metric: str = "") -> None:
+    def _check_option(self, opt: Option, kind: Kind, value: Any, metric: str = "") -> None:
         """Refuse a value of an option of an operation, or of a metric."""
-        name = about.name
+        name = opt.name
         if isinstance(kind, Many):
             for item in value:
-                self._check_option(about, kind.kind, item, metric)
+                self._check_option(opt, kind.kind, item, metric)
         elif kind.names_file:
-            if value != about.default:
+            if value != opt.default:
                 raise _refusal(name, "left out", value)
         elif isinstance(kind, Resource):
             self._check_resource(name, kind, value)
@@ -151,40 +156,40 @@ class Policy:
         elif isinstance(kind, AnnotatorName) and value in kind.words:
             self.check_model(value)
         elif isinstance(kind, StopwordList):
-            # A list by name is looked for as a file first.
+            # The library looks for a file of this name first.
             if value != "none" and (not _STOPWORDS.fullmatch(value) or os.path.lexists(value)):
                 raise _refusal(name, "none, spacy-LANG, iso-LANG or nltk-LANG", value)
         elif value not in kind.words:
             raise _refusal(name, " or ".join(kind.words), value)
 
 
-def allowed_words(metric: type[Metric], name: str, about: Option) -> str:
-    """The values of an option that requests may give, in words."""
-    kind = about.kind
+def allowed_words(metric: type[Metric], name: str, opt: Option) -> str:
+    """A description of the values that requests may give to an option."""
+    kind = opt.kind
     if name == "model" or isinstance(kind, SentenceModelName | LanguageModelName):
         return " or ".join([*getattr(kind, "words", ()), "a model of GET /v1/models"])
-    if isinstance(kind, Resource):  # of annotators those by name, too
+    if isinstance(kind, Resource):  # including annotators by name
         return " or ".join(kind.words)
     if (metric.name, name) in _COUNTS:
-        return f"{about.values} to {_MOST}"
-    return " or ".join(_BLEU_TOKENIZERS) if (metric.name, name) == _TOKENIZE else about.values
+        return f"{opt.values} to {_MOST}"
+    return " or ".join(_BLEU_TOKENIZERS) if (metric.name, name) == _TOKENIZE else opt.values
 
 
 @lru_cache(maxsize=64)
-def _is_here(name: str, seconds: int) -> bool:
+def _is_installed(name: str, seconds: int) -> bool:
     try:
         return cached_card(CARDS[name]) is not None
     except DigestError:
         return False
 
 
-def is_here(card: ModelCard) -> bool:
-    """Whether a model is on this machine, its digests checked; looked at again every minute."""
-    return _is_here(card.name, int(time.monotonic()) // 60)
+def is_installed(card: ModelCard) -> bool:
+    """Whether a model is installed, with correct checksums; checked once a minute."""
+    return _is_installed(card.name, int(time.monotonic()) // 60)
 
 
 def _refusal(name: str, words: str, value: object) -> RecipeError:
-    return _excess(name, f"{words} in a request (files of the service's machine are not read)", value)
+    return _excess(name, f"{words} in a request (the service reads no files)", value)
 
 
 def _excess(name: str, words: str, value: object) -> RecipeError:
@@ -200,12 +205,12 @@ _SECONDS_EXACT = 3e-7
 #: Iterations for regularisation 1; in inverse proportion to it. 400 words took 2,200 for 0.01, and all for 0.001.
 _ITERATIONS = 20.0
 
-#: From this regularisation on the plain iteration does, which takes a moment.
+#: From this regularisation on, the fast plain iteration is used.
 _HARMLESS = 0.05
 
 
 def estimated_seconds(prepared: Prepared) -> float:
-    """Seconds of computing that a run will take at least, on a machine such as the one that was measured."""
+    """Estimated minimum of the computing time in seconds, on a common server."""
     return sum(
         _cells(metric) * _seconds_per_cell(metric.metric)
         for group in prepared.groups

@@ -1,6 +1,6 @@
-"""Endpoints: `POST /v1/NAME` and `POST /v1/jobs/NAME` for each operation, jobs, and the service itself.
+"""Endpoints: `POST /v1/NAME` and `POST /v1/jobs/NAME` for each operation, jobs, and information on the service.
 
-Annotations are evaluated here (no `from __future__ import annotations`): FastAPI reads the model of each request.
+Annotations are evaluated (no `from __future__ import annotations`) because FastAPI reads them.
 """
 
 import asyncio
@@ -27,9 +27,9 @@ from nlgauge.apps.service.calls import (
     media_type,
     request_model,
 )
-from nlgauge.apps.service.guard import ProblemError
 from nlgauge.apps.service.jobs import ENDED, Job, JobProgress
 from nlgauge.apps.service.policy import allowed_words
+from nlgauge.apps.service.problems import ProblemError
 from nlgauge.apps.service.service import Service
 from nlgauge.apps.service.settings import Limits
 from nlgauge.core.operations import Operation
@@ -49,7 +49,7 @@ def service_of(request: Request) -> Service:
 
 
 def json_body(request: Request) -> None:
-    """A form that a browser sends across sites without asking is never JSON."""
+    """Refuse bodies that are not JSON: browsers send other types across sites without a preflight request."""
     media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if media_type != "application/json":
         raise ProblemError(415, "the body must be application/json", kind="content-type")
@@ -66,18 +66,16 @@ class MetricRecord(BaseModel):
     components: list[str]
     main: str
     better: Literal["higher", "lower"]
-    distances: list[str] = Field(
-        [], description="Components that are better when they are lower, beside the main one."
-    )
+    distances: list[str] = Field([], description="Components other than the main one for which lower is better.")
     options: list[dict[str, Any]]
     equation: str
     citation: str
-    available: bool = Field(True, description="Whether requests can have it here.")
-    reason: str | None = Field(None, description="Why they cannot.")
+    available: bool = Field(True, description="Whether this service offers it.")
+    reason: str | None = Field(None, description="Why this service does not offer it.")
 
 
 class ModelRecord(BaseModel):
-    """A model that the library knows."""
+    """A model of the library."""
 
     name: str
     origin: str
@@ -86,12 +84,12 @@ class ModelRecord(BaseModel):
     hidden_size: int
     languages: list[str]
     licence: str
-    weights: str = Field(description="Digest of the weights, as signatures show it.")
-    available: bool = Field(description="Whether requests may name it here.")
+    weights: str = Field(description="Digest of the weights, as in signatures.")
+    available: bool = Field(description="Whether this service offers it.")
 
 
 class Description(BaseModel):
-    """What this service is, and what it takes."""
+    """Version, backend and limits of a service."""
 
     nlgauge: str
     engine: str
@@ -100,9 +98,9 @@ class Description(BaseModel):
     limits: dict[str, int | float]
 
 
-@router.get("/v1", summary="What this service is, and its limits")
+@router.get("/v1", summary="Version and limits")
 async def description(service: ServiceDep) -> Description:
-    """Version, engine and limits."""
+    """Version, backend and limits of this service."""
     settings = service.settings
     own = {name: getattr(settings, name) for name in ("engine", "precision", "instance")}
     return Description(nlgauge=__version__, **own, limits=settings.limits.to_dict())
@@ -110,7 +108,7 @@ async def description(service: ServiceDep) -> Description:
 
 @router.get("/v1/metrics", summary="Metrics and their options")
 def metrics(service: ServiceDep) -> list[MetricRecord]:
-    """All metrics, with what requests may set, and whether they can be had here."""
+    """All metrics with the options of requests, and whether this service offers them."""
     reasons = [service.policy.why_not(metric) for metric in METRICS.values()]
     return [
         record.model_copy(update={"available": reason is None, "reason": reason})
@@ -134,27 +132,27 @@ def _records() -> tuple[MetricRecord, ...]:
 
 @router.get("/v1/models", summary="Models")
 def models(service: ServiceDep) -> list[ModelRecord]:
-    """All models that the library knows, and whether requests may name them here."""
+    """All models of the library, and whether this service offers them."""
     return [ModelRecord.model_validate(record) for record in service.policy.models()]
 
 
-@router.get("/healthz", response_class=PlainTextResponse, summary="Whether the process answers")
+@router.get("/healthz", response_class=PlainTextResponse, summary="Liveness")
 async def health() -> str:
-    """Always ok."""
+    """The process answers."""
     return "ok\n"
 
 
-@router.get("/readyz", response_class=PlainTextResponse, summary="Whether requests are computed")
+@router.get("/readyz", response_class=PlainTextResponse, summary="Readiness")
 async def ready(service: ServiceDep) -> str:
-    """Ok once models are loaded, and until the service is told to stop."""
+    """Models are loaded, and the service is not stopping."""
     if not service.ready or not service.inference.alive:
-        raise ProblemError(503, "starting or stopping", kind="not-ready", retry_after=2)
+        raise ProblemError(503, "the service is starting or stopping", kind="not-ready", retry_after=2)
     return "ok\n"
 
 
-@router.get("/metrics", response_class=PlainTextResponse, summary="Figures for Prometheus")
+@router.get("/metrics", response_class=PlainTextResponse, summary="Prometheus metrics")
 def figures(service: ServiceDep) -> Response:
-    """Requests, batches, jobs, memory."""
+    """Numbers of requests, batches and jobs, and memory."""
     service.monitor.waiting.set(service.inference.waiting)
     service.monitor.queued.set(service.store.queued())
     return Response(service.monitor.text(), media_type=service.monitor.content_type)
@@ -164,18 +162,18 @@ class JobStatus(BaseModel):
     """A job."""
 
     id: str
-    kind: str = Field(description="The name of its operation.")
+    kind: str = Field(description="Name of the operation.")
     state: Literal["queued", "running", "done", "failed", "cancelled", "interrupted"]
     created: str
     started: str | None
     finished: str | None
-    expires: str | None = Field(description="When its result goes at the latest.")
+    expires: str | None = Field(description="Expiry time of the result.")
     progress: JobProgress
-    problem: dict[str, Any] | None = Field(description="Why it failed, as problem details.")
+    problem: dict[str, Any] | None = Field(description="Cause of a failure, as problem details.")
 
 
 def operation_router() -> APIRouter:
-    """The endpoints of all operations, those of installed packages included."""
+    """The endpoints of all operations, including those of installed packages."""
     added = APIRouter(dependencies=[Depends(json_body)])
     for operation in operations().values():
         if operation.at_once:
@@ -204,9 +202,9 @@ def _add_answer(router: APIRouter, operation: Operation) -> None:
         answer_at_once,
         methods=["POST"],
         response_class=Response,
-        responses={200: {"content": content, "description": "The result"}},
+        responses={200: {"content": content, "description": "Result"}},
         summary=_title(operation),
-        description=_description(operation) + " For larger requests see jobs.",
+        description=_description(operation) + " Submit larger requests as jobs.",
         operation_id=operation.method,
     )
 
@@ -216,7 +214,7 @@ def _add_job(router: APIRouter, operation: Operation) -> None:
 
     def submit(body: model, service: ServiceDep, request: Request, response: Response) -> JobStatus:
         if service.stopping.is_set():
-            raise ProblemError(503, "the service is about to stop", kind="stopping", retry_after=5)
+            raise ProblemError(503, "the service is stopping", kind="stopping", retry_after=5)
         _check(body, service, job=True)
         job = service.jobs.submit(operation.name, body.model_dump_json(exclude_unset=True).encode())
         response.headers["Location"] = f"{request.scope.get('root_path', '')}/v1/jobs/{job.id}"
@@ -229,7 +227,7 @@ def _add_job(router: APIRouter, operation: Operation) -> None:
         status_code=202,
         response_model=JobStatus,
         summary=f"{_title(operation)}, in the background",
-        description=f"{_description(operation)} The answer says where the job is.",
+        description=f"{_description(operation)} The `Location` header has the address of the job.",
         operation_id=f"submit_{operation.method}",
     )
 
@@ -257,15 +255,17 @@ async def _answer(request: OperationRequest, service: Service, form: str) -> byt
     return await service.in_thread(work)
 
 
-#: Characters times samples of one explanation: Shapley values take a scoring for each word of each sample.
+#: Characters times samples of one explanation: Shapley values need a score for each word of each sample.
 _MOST_SAMPLED = 100_000
 
 
 def _check(request: OperationRequest, service: Service, *, job: bool) -> int:
-    """Refuse what is too large or not allowed; the number of characters of all texts."""
+    """Refuse requests that are too large or not allowed; returns the number of characters of all texts."""
     limits = service.settings.limits
     if "systems" in request.inputs and [getattr(request, name) for name in ("hyps", "systems")].count(None) != 1:
-        raise ProblemError(422, "give either 'hyps' (one system) or 'systems' (by name)", kind="form")
+        raise ProblemError(
+            422, "the request needs either 'hyps' (one system) or 'systems' (several, by name)", kind="form"
+        )
     places = list(request.places())
     _check_size(request, places, limits, job=job)
     _check_operation(request, places, limits)
@@ -275,61 +275,59 @@ def _check(request: OperationRequest, service: Service, *, job: bool) -> int:
     return sum(len(text) for _, text in places)
 
 
-def _refuse_above(most: int, count: int, msg: str, kind: str) -> None:
+def _refuse_above(limits: Limits, name: str, count: int, what: str, kind: str, remedy: str) -> None:
+    """Refuse more than a limit allows, with a remedy."""
+    most = getattr(limits, name)
     if count > most:
-        raise ProblemError(413, msg, kind=kind)
+        option = f"ask the operator to raise {Limits.flag_of(name)}"
+        raise ProblemError(413, f"{what} ({count:,}; limit {most:,}); {remedy}, or {option}", kind=kind)
 
 
 def _check_size(request: OperationRequest, places: Sequence[tuple[str, str]], limits: Limits, *, job: bool) -> None:
-    most, count = limits.recipes, len(request.metrics)
-    _refuse_above(most, count, f"{count} metrics in one request, and at most {most} are taken", "too-many-metrics")
-    name = "job_texts" if job else "texts"
-    most, count = getattr(limits, name), len(places)
-    hint = "" if job else f"post it to /v1/jobs, where {limits.job_texts:,} are, or "
-    more = f"{hint}use fewer systems or segments, or start the service with {Limits.flag_of(name)} N"
-    msg = f"{count:,} texts in one request, and at most {most:,} are taken; {more}"
-    _refuse_above(most, count, msg, "too-many-texts")
+    _refuse_above(limits, "recipes", len(request.metrics), "too many metrics", "too-many-metrics", "use fewer")
+    remedy = "use fewer systems or segments"
+    if not job:
+        remedy = f"submit a job ({Limits.flag_of('job_texts')} {limits.job_texts:,}), {remedy}"
+    _refuse_above(limits, "job_texts" if job else "texts", len(places), "too many texts", "too-many-texts", remedy)
     place, count = max(((place, len(text)) for place, text in places), key=lambda pair: pair[1], default=("", 0))
-    most = limits.text_characters
-    msg = f"{place}: a text has {count} characters, and at most {most} are taken"
-    _refuse_above(most, count, msg, "text-too-long")
-    most, count = limits.job_pairs if job else limits.pairs, request.operation.count_pairs(request.inputs)
-    hint = "" if job else f"; post it to /v1/jobs, where {limits.job_pairs} are"
-    msg = f"{count} pairs of texts in one request, and at most {most} are compared{hint}"
-    _refuse_above(most, count, msg, "too-many-pairs")
+    what = f"{place}: too many characters"
+    _refuse_above(limits, "text_characters", count, what, "text-too-long", "shorten the text")
+    count = request.operation.count_pairs(request.inputs)
+    remedy = "use fewer texts" if job else f"submit a job (limit {limits.job_pairs:,}), use fewer texts"
+    _refuse_above(limits, "job_pairs" if job else "pairs", count, "too many pairs of texts", "too-many-pairs", remedy)
 
 
 def _check_operation(request: OperationRequest, places: Sequence[tuple[str, str]], limits: Limits) -> None:
     """Limits of single operations."""
     operation = request.operation
     if operation.name == "compare":  # every two systems are tested
-        most, count = limits.systems, len(request.inputs["systems"])
-        msg = f"{count} systems in one comparison, and at most {most} are taken"
-        _refuse_above(most, count, msg, "too-many-systems")
+        count = len(request.inputs["systems"])
+        _refuse_above(limits, "systems", count, "too many systems", "too-many-systems", "use fewer")
     elif operation.name == "explain":
-        most, count = limits.explained_characters, sum(len(text) for _, text in operation.places(request.inputs))
-        msg = f"the texts have {count} characters, and an explanation is made of at most {most}"
-        _refuse_above(most, count, msg, "text-too-long")
+        count = sum(len(text) for _, text in operation.places(request.inputs))
+        what = "too many characters to explain"
+        _refuse_above(limits, "explained_characters", count, what, "text-too-long", "shorten the texts")
         samples = request.chosen.get("samples", operation.request_options["samples"].default)
-        if request.chosen.get("shapley") is not False:
-            msg = f"{count} characters with {samples} samples; the product must be at most {_MOST_SAMPLED}"
-            _refuse_above(_MOST_SAMPLED, count * samples, msg, "too-many-samples")
+        if request.chosen.get("shapley") is not False and count * samples > _MOST_SAMPLED:
+            most = _MOST_SAMPLED // count
+            msg = f"too many samples for {count:,} characters ({samples:,}; limit {most:,}); use fewer samples"
+            raise ProblemError(413, msg, kind="too-many-samples")
     elif operation.name in {"explain-pairs", "explain-corpus"}:
-        most, count = limits.job_explained_characters, sum(len(text) for _, text in places)
-        msg = f"the texts have {count} characters, and a job explains at most {most}"
-        _refuse_above(most, count, msg, "text-too-long")
+        count = sum(len(text) for _, text in places)
+        what = "too many characters to explain"
+        _refuse_above(limits, "job_explained_characters", count, what, "text-too-long", "use fewer segments")
 
 
 def _check_options(request: OperationRequest, service: Service) -> None:
-    """Refuse values that the library would refuse later, and what is set in the wrong place."""
+    """Refuse values that the library would refuse later, and options in the wrong place."""
     known = RunOptions.options()
     for name in request.metric_options:
         if name in known and known[name].local:
-            msg = f"{name} is decided by the service, not by a request; leave it out"
+            msg = f"{name} is set by the service, not by requests; remove it"
             raise RecipeError(msg)
         if name in type(request).model_fields:
             own = f"{request.metrics[0]}:{name}=VALUE"
-            msg = f"{name} is also a field of this request, next to 'options'; set the metric's own as {own}"
+            msg = f"{name} is a field of this request; set the option of the metric as {own}"
             raise RecipeError(msg)
     chosen = request.chosen
     for options in request.operation.option_sets:
@@ -337,20 +335,20 @@ def _check_options(request: OperationRequest, service: Service) -> None:
         service.policy.check_values(options.options(), options.of(values))
 
 
-#: Seconds between two looks at a job that somebody watches.
-_LOOK = 0.2
+#: Seconds between two checks of a job that a client watches.
+_WATCH_SECONDS = 0.2
 
-JobName = Annotated[str, Path(pattern=r"^([a-z0-9]{1,16}-)?[0-9a-f]{32}$", description="As it was submitted under.")]
+JobName = Annotated[str, Path(pattern=r"^([a-z0-9]{1,16}-)?[0-9a-f]{32}$", description="Name of the job.")]
 
 _TEXT = {"schema": {"type": "string"}}
-_UNKNOWN: dict[int | str, dict[str, Any]] = {404: {"description": "no such job, or it has expired"}}
-_UNFINISHED: dict[int | str, dict[str, Any]] = {409: {"description": "the job is not in a state for this"}}
+_UNKNOWN: dict[int | str, dict[str, Any]] = {404: {"description": "unknown or expired job"}}
+_UNFINISHED: dict[int | str, dict[str, Any]] = {409: {"description": "not possible in the state of the job"}}
 
 
 def _get_job(service: Service, name: str) -> Job:
     job = service.store.get(name)
     if job is None:
-        raise ProblemError(404, "there is no such job; its result may have expired", kind="no-job")
+        raise ProblemError(404, "unknown job; its result may have expired", kind="no-job")
     return job
 
 
@@ -375,15 +373,15 @@ def _time(seconds: float | None) -> str | None:
 
 @router.get("/v1/jobs/{name}", responses=_UNKNOWN, summary="State and progress of a job")
 def status(name: JobName, service: ServiceDep) -> JobStatus:
-    """For polling; `events` tells without being asked again."""
+    """For polling. Use `events` to be notified."""
     return _status(service, _get_job(service, name))
 
 
 async def _watched(service: ServiceDep, name: JobName) -> AsyncIterator[Service]:
-    """Refuse before the stream begins: no job, or too many streams."""
+    """Refuse unknown jobs and too many streams before the stream begins."""
     await asyncio.to_thread(_get_job, service, name)
     if service.streams >= service.settings.limits.streams:
-        raise ProblemError(429, f"{service.streams} clients watch jobs already", kind="streams", retry_after=5)
+        raise ProblemError(429, f"{service.streams} clients are watching jobs already", kind="streams", retry_after=5)
     service.streams += 1
     try:
         yield service
@@ -398,11 +396,11 @@ async def _watched(service: ServiceDep, name: JobName) -> AsyncIterator[Service]
     summary="Progress of a job as server-sent events",
 )
 async def events(name: JobName, service: Annotated[Service, Depends(_watched)]) -> AsyncIterator[ServerSentEvent]:
-    """An event with the job's status whenever it changes; the last one is named `end`."""
+    """An event with the status of the job at each change. The last one is named `end`."""
     last = None
     while True:
         job = await asyncio.to_thread(service.store.get, name)
-        if job is None:  # removed meanwhile
+        if job is None:  # removed in the meantime
             return
         current = _status(service, job)
         ended = job.state in ENDED
@@ -411,17 +409,17 @@ async def events(name: JobName, service: Annotated[Service, Depends(_watched)]) 
             last = current
         if ended or service.stopping.is_set():
             return
-        await asyncio.sleep(_LOOK)
+        await asyncio.sleep(_WATCH_SECONDS)
 
 
 @router.post(
     "/v1/jobs/{name}/cancel", responses={**_UNKNOWN, **_UNFINISHED}, summary="Cancel a job that has not ended"
 )
 def cancel(name: JobName, service: ServiceDep) -> JobStatus:
-    """A job that runs stops at its next batch, and says so in its state a moment later."""
+    """A running job stops at its next batch; its state changes a moment later."""
     job = _get_job(service, name)
     if job.state in ENDED:
-        raise ProblemError(409, f"the job has ended already: {job.state}", kind="ended", state=job.state)
+        raise ProblemError(409, f"the job has already ended ({job.state})", kind="ended", state=job.state)
     return _status(service, service.jobs.cancel(name))
 
 
@@ -429,7 +427,7 @@ def cancel(name: JobName, service: ServiceDep) -> JobStatus:
     "/v1/jobs/{name}", status_code=204, responses={**_UNKNOWN, **_UNFINISHED}, summary="Remove a job and its results"
 )
 def remove(name: JobName, service: ServiceDep) -> None:
-    """Before it would expire by itself."""
+    """Jobs also expire on their own."""
     job = _get_job(service, name)
     if not service.store.remove(name):
         raise ProblemError(409, f"the job is {job.state}; cancel it first", kind="not-ended", state=job.state)
@@ -443,7 +441,7 @@ def remove(name: JobName, service: ServiceDep) -> None:
         **_UNFINISHED,
         200: {"content": {"application/json": {"schema": {"type": "object"}}, TSV: _TEXT, "text/html": _TEXT}},
     },
-    summary="The result of a job that is done",
+    summary="Result of a finished job",
 )
 def result(
     name: JobName,
@@ -453,18 +451,16 @@ def result(
         Query(alias="format", description=FORMAT_HELP),
     ] = "json",
 ) -> Response:
-    """JSON as the library has it, or a table."""
+    """JSON of the library, a table, or a report."""
     job = _get_job(service, name)
     content = service.store.result(name, form)
     if job.state != "done":
-        raise ProblemError(
-            409, f"the job is {job.state}, and only one that is done has a result", kind="no-result", state=job.state
-        )
+        raise ProblemError(409, f"the job has no result: it is {job.state}", kind="no-result", state=job.state)
     if content is None:
-        raise ProblemError(404, f"a job of kind {job.kind} has no result of format {form}", kind="no-format")
+        raise ProblemError(404, f"results of {job.kind} are not available as {form}", kind="no-format")
     if media_type(form) == "application/json":
         return Response(content, media_type="application/json")
     suffix = "html" if form == "html" else "tsv"
-    # As a file: the report has a script and a policy of its own, and does not run as a page of the service.
+    # As a download: the report has its own script and policy, and must not run as a page of the service.
     headers = {"Content-Disposition": f'attachment; filename="nlgauge-{job.kind}-{name}.{suffix}"'}
     return Response(content, media_type=media_type(form), headers=headers)

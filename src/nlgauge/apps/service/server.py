@@ -1,9 +1,9 @@
-"""The HTTP server: runs the service until it is told to stop, with limits on connections.
+"""The HTTP server: runs the service until a signal stops it, with limits on connections.
 
-uvicorn counts every open connection against its limit of concurrency and waits without limit for request headers.
-Clients that never finish a header would therefore lock out everybody, before a key is checked. Here a connection that
-waits for its client (for a request, or for an answer to be read) is closed after a while, and the one that has waited
-longest makes room for a new one.
+uvicorn counts every open connection as concurrent and waits for request headers without limit. Clients that never
+finish their headers could therefore lock out all others before an API key is checked. Here, a connection that waits
+for its client (for a request, or until the answer is read) has a deadline, and the one that has waited longest is
+closed if there are too many.
 """
 
 from __future__ import annotations
@@ -27,29 +27,29 @@ import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from nlgauge.apps.service.app import create_app
-from nlgauge.apps.service.guard import MEDIA_TYPE, ProblemError
+from nlgauge.apps.service.problems import MEDIA_TYPE, ProblemError
 from nlgauge.apps.service.service import Service
 from nlgauge.apps.service.settings import JsonLines, Settings, log
 from nlgauge.errors import InputError
 
-#: Seconds that the rest of a refused request is read and thrown away, so that its client gets to read the answer.
+#: Seconds for which the rest of a refused request is read and discarded, until the client reads the answer.
 _LINGER_SECONDS = 30.0
 
-#: Seconds in which a client must read some of an answer that does not fit into the buffers between the two.
+#: Seconds in which a client must read a part of an answer that does not fit into the buffers.
 _STALLED_SECONDS = 60.0
 
 
 class Connections:
-    """What all connections of a server share."""
+    """Limits and idle connections, shared by all connections of a server."""
 
     def __init__(self, *, header_seconds: float, most: int) -> None:
         self.header_seconds = header_seconds
         self.most = most
         self.idle: OrderedDict[Connection, None] = OrderedDict()
-        """Connections that wait for their client; the one that has waited longest comes first."""
+        """Connections that wait for their client, the longest wait first."""
 
     def make_room(self, open_connections: int) -> None:
-        """Close the connection that has waited longest for its client where too many are open."""
+        """Close the connection that has waited longest if too many are open."""
         if open_connections > self.most and self.idle:
             next(iter(self.idle)).end()
 
@@ -64,20 +64,20 @@ class Connection(H11Protocol):
         self._received = False
         """Whether a part of the next request has arrived."""
         self._unsent = math.inf
-        """Bytes of the answer that the client had not read when they were last counted."""
+        """Unread bytes of the answer when they were last counted."""
         self._closed = False
-        """No further request is read: the connection lingers, or is gone."""
+        """No further request is read: the connection lingers or is closed."""
         self._socket: asyncio.Transport
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
-        """Wait for the first request, for as long as headers may take."""
+        """Wait for the first request, up to the limit for headers."""
         self._socket = transport
-        super().connection_made(_GentleTransport(transport, self))  # type: ignore[arg-type]  # it stands in for one
+        super().connection_made(_GentleTransport(transport, self))  # type: ignore[arg-type]  # same methods
         self._wait(self._shared.header_seconds)
         self._shared.make_room(len(self.connections))
 
     def data_received(self, data: bytes) -> None:
-        """Hand on what arrived; what follows a refused request is thrown away."""
+        """Process data; data after a refused request is discarded."""
         if self._closed:
             return
         before, self._received = self.cycle, True
@@ -86,24 +86,24 @@ class Connection(H11Protocol):
             self._stop_waiting()
 
     def on_response_complete(self) -> None:
-        """Wait for the next request; it may have arrived already."""
+        """Wait for the next request, which may have arrived already."""
         before = self.cycle
         if not self.transport.is_closing():
             self._received = False
             self._wait(self.timeout_keep_alive + self._shared.header_seconds)
-        elif not self._closed:  # what is left of the answer is sent before the connection closes
+        elif not self._closed:  # the rest of the answer is sent before the connection closes
             self._wait(_STALLED_SECONDS)
         super().on_response_complete()
         if self.cycle is not before:
             self._stop_waiting()
 
     def pause_writing(self) -> None:
-        """The client does not read its answer as fast as it is written."""
+        """Start a deadline: the client reads its answer too slowly."""
         super().pause_writing()
         self._wait(_STALLED_SECONDS)
 
     def resume_writing(self) -> None:
-        """The client has read most of it."""
+        """End the deadline: the client has read most of the answer."""
         super().resume_writing()
         if not self.cycle.response_complete:
             self._stop_waiting()
@@ -115,14 +115,14 @@ class Connection(H11Protocol):
         super().connection_lost(exc)
 
     def shutdown(self) -> None:
-        """The server stops: a connection that lingers is closed."""
+        """Close the connection if it lingers, because the server stops."""
         if self._closed:
             self.end()
         else:
             super().shutdown()
 
     def end(self) -> None:
-        """Close the connection at once; where a part of a request has arrived, the client is told why."""
+        """Close the connection at once, with an error answer if a part of a request has arrived."""
         self._stop_waiting()
         if self._received and not self._closed and self.conn.our_state is h11.IDLE:
             self._socket.write(_timed_out(self._shared.header_seconds))
@@ -132,7 +132,7 @@ class Connection(H11Protocol):
         self._closed = True
 
     def linger(self) -> bool:
-        """Send what is to be sent and read on, where the client is still sending; whether it is."""
+        """Keep reading if the client is still sending; whether it is."""
         if self._closed or self.conn.their_state not in (h11.SEND_BODY, h11.ERROR):
             return False
         self._closed = True
@@ -147,7 +147,7 @@ class Connection(H11Protocol):
         return self._closed
 
     def _wait(self, seconds: float) -> None:
-        """The client has so much time for its next request, or to read the answer."""
+        """Start a deadline for the next request, or for reading the answer."""
         self._stop_waiting()
         self._unsent = math.inf
         self._deadline = self.loop.call_later(seconds, self._too_late)
@@ -172,8 +172,8 @@ class Connection(H11Protocol):
 class _GentleTransport:
     """A transport whose `close` lets the client finish its request first.
 
-    A socket that is closed with unread bytes in it sends a reset, and the client may lose the answer that explains
-    the refusal (413, 401): it sees a broken pipe instead.
+    Closing a socket with unread bytes sends a reset. The client may then lose the answer that explains the refusal
+    (413, 401) and see a broken pipe instead.
     """
 
     def __init__(self, transport: asyncio.Transport, connection: Connection) -> None:
@@ -192,22 +192,22 @@ class _GentleTransport:
 
 
 def _timed_out(seconds: float) -> bytes:
-    """The whole answer to a request whose headers did not arrive in time."""
+    """The answer to a request whose headers did not arrive in time."""
     problem = ProblemError(408, f"the request headers did not arrive within {seconds:g} seconds", kind="timeout")
     body = json.dumps(problem.to_dict()).encode()
     head = f"HTTP/1.1 408 Request Timeout\r\ncontent-type: {MEDIA_TYPE}\r\ncontent-length: {len(body)}\r\n"
     return f"{head}connection: close\r\n\r\n".encode() + body
 
 
-#: Files that the process may have open next to its connections: models, jobs, libraries.
+#: Open files of the process other than connections: models, jobs, libraries.
 _OTHER_FILES = 200
 
 
 def serve(settings: Settings, *, on_start: Callable[[str], None] | None = None) -> None:
-    """Serve until SIGINT or SIGTERM; then finish what is under way.
+    """Serve until SIGINT or SIGTERM, then finish current requests.
 
-    `on_start` is told the address, once connections are accepted. The process works in the service's folder from here
-    on, so that no word of a request can be the name of a file that lies about, and fetches nothing.
+    `on_start` is called with the address as soon as connections are accepted. The process changes to the folder of
+    the service, where texts of requests cannot name other files, and downloads nothing.
     """
     app = create_app(settings)
     listening = _listen(settings)
@@ -216,7 +216,7 @@ def serve(settings: Settings, *, on_start: Callable[[str], None] | None = None) 
     os.environ["NLGAUGE_OFFLINE"] = "1"
     _log_lines()
     os.chdir(settings.folder)
-    # Before uvicorn, which would log a traceback and end the process with its own status.
+    # Before uvicorn starts, which would log a traceback and end the process with its own status.
     service: Service = app.state.service
     service.start()
     limits = settings.limits
@@ -235,11 +235,11 @@ def serve(settings: Settings, *, on_start: Callable[[str], None] | None = None) 
         lifespan="on",
     )
     server = _Server(config, lambda: on_start(address) if on_start is not None else None)
-    # What watches a job must end before uvicorn waits for open connections.
+    # Streams of events must end before uvicorn waits for open connections.
     server.on_stop = service.stopping.set
     try:
         server.run(sockets=[listening])
-    except OSError as error:  # two services may have taken one port at the same moment
+    except OSError as error:  # two services may take one port at the same time
         raise _no_address(settings, error) from error
 
 
@@ -251,7 +251,7 @@ class _Server(uvicorn.Server):
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Stop at a signal, and end as if nothing else was to be said: uvicorn would raise the signal again."""
+        """Stop at a signal with status 0; uvicorn would raise the signal again."""
         before = {number: signal.signal(number, self.handle_exit) for number in (signal.SIGINT, signal.SIGTERM)}
         try:
             yield
@@ -260,21 +260,21 @@ class _Server(uvicorn.Server):
                 signal.signal(number, handler)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Say where the service is."""
+        """Report the address."""
         await super().startup(sockets)
         if self.started:
             self._on_start()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """End the streams first."""
+        """End streams of events first."""
         self.on_stop()
         await super().shutdown(sockets)
 
 
 def _listen(settings: Settings) -> socket.socket:
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
-    # The protocol is named because asyncio switches Nagle's algorithm off only then: head and body of an answer are
-    # two writes, and the second would wait 40 ms for the other side to acknowledge the first.
+    # asyncio disables Nagle's algorithm only if the protocol is named. With it, the body of an answer would wait
+    # 40 ms until the client acknowledges the head.
     listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -286,22 +286,22 @@ def _listen(settings: Settings) -> socket.socket:
 
 
 def _no_address(settings: Settings, error: OSError) -> InputError:
-    why = error.strerror or error
-    return InputError(f"cannot listen on {settings.host}, port {settings.port}: {why}; choose another one (--port)")
+    cause = error.strerror or error
+    return InputError(
+        f"cannot listen on {settings.host}, port {settings.port}: {cause}; choose another port (--port)"
+    )
 
 
 def _make_folder(settings: Settings) -> None:
     try:
         settings.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     except OSError as error:
-        msg = (
-            f"cannot keep jobs in {str(settings.folder)!r}: {error.strerror or error}; choose another folder (--data)"
-        )
+        msg = f"cannot store jobs in {str(settings.folder)!r}: {error.strerror or error}; choose another (--data)"
         raise InputError(msg) from error
 
 
 def _most_connections(wanted: int) -> int:
-    """How many connections the process may have open; the system's limit of files is raised where it can be."""
+    """How many connections the process may have open; raises the system's limit of open files if possible."""
     try:
         import resource
     except ImportError:  # not on Windows
@@ -324,7 +324,7 @@ def _address(listening: socket.socket, settings: Settings) -> str:
 
 
 def _log_lines() -> None:
-    """A line of JSON on stderr for each event; uvicorn's own words too."""
+    """Log a line of JSON to stderr for each event, including those of uvicorn."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines())
     for logger in (log, logging.getLogger("uvicorn")):

@@ -1,11 +1,11 @@
-"""A running service: its parts, how they start and stop, and how concurrent requests share batches.
+"""The running service: start and stop of its parts, and shared batches of concurrent requests.
 
-Small requests that arrive together are prepared one by one, their texts encoded together, and then compared one by
-one. A batch of the encoder holds texts of one length and no padding, so a text's vectors are the same bits in any
-batch: a request gets the bytes that it would get alone.
+Small requests that arrive together are prepared one by one, encoded together, and compared one by one. A batch of the
+encoder has texts of one length and no padding, so vectors of a text are bit-identical in any batch, and a request
+gets the same answer as alone.
 
-Larger work (jobs) runs in threads of its own and hands over its batches one at a time, between those of the small
-requests. So neither waits for the other to end.
+Larger requests and jobs run in their own threads. Their batches are computed between those of small requests, so
+neither waits for the other to end.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from numpy.typing import NDArray
 
 from nlgauge.apps.operations import operations
 from nlgauge.apps.service.calls import Caller, ScoreCall, collected_warnings, request_model
-from nlgauge.apps.service.guard import ProblemError
 from nlgauge.apps.service.jobs import JobRunner, JobStore
 from nlgauge.apps.service.policy import Policy, estimated_seconds
+from nlgauge.apps.service.problems import ProblemError
 from nlgauge.apps.service.settings import Monitor, Settings, log
 from nlgauge.core.compare import compare, planned_encodings
 from nlgauge.core.pipeline import finish
@@ -40,31 +40,31 @@ from nlgauge.text.tokenizer import Tokens
 
 Vectors: TypeAlias = list[NDArray[np.float32]]
 
-#: Models that stay loaded. A request for another one makes room for it.
+#: Models that stay loaded. The least recently used is replaced.
 _MOST_MODELS = 4
 
-#: Small requests that are computed together at most.
+#: Largest number of small requests that are computed together.
 _MOST_TOGETHER = 64
 
 
 class SlowError(Exception):
-    """A small request is none: its pairs take longer than others should wait."""
+    """A small request takes longer than others should wait for it."""
 
 
 def deadline(seconds: float, error: Exception, clock: Callable[[], float] = time.monotonic) -> Callable[[], None]:
-    """Raises the error when it is called after that time."""
+    """A function that raises the error if it is called after that time."""
     until = clock() + seconds
 
-    def look() -> None:
+    def check() -> None:
         if clock() > until:
             raise error
 
-    return look
+    return check
 
 
 @dataclass(eq=False)
 class _Waiting:
-    """A small request on its way."""
+    """A small request that waits for its result."""
 
     call: ScoreCall
     future: Future[list[Score]] = field(default_factory=Future)
@@ -72,7 +72,7 @@ class _Waiting:
 
 @dataclass(eq=False)
 class _Batch:
-    """A batch of larger work on its way."""
+    """A batch of a larger request or job that waits for its vectors."""
 
     encoder: Encoder
     ids: NDArray[np.int64]
@@ -81,7 +81,7 @@ class _Batch:
 
 
 class InferenceThread:
-    """Owns the models of a service and computes with them; other threads ask it to."""
+    """The thread that has the models of a service and computes with them for other threads."""
 
     def __init__(
         self,
@@ -99,7 +99,7 @@ class InferenceThread:
         self._on_batch = on_batch
         self._requests: deque[_Waiting] = deque()
         self._batches: deque[_Batch] = deque()
-        self._something = threading.Condition()
+        self._changed = threading.Condition()
         self._stopping = False
         self._last_together = 1
         self._models: OrderedDict[Hashable, Encoder] = OrderedDict()
@@ -111,36 +111,38 @@ class InferenceThread:
         self._thread.start()
 
     def stop(self, seconds: float | None = None) -> None:
-        """Finish what waits, within the time if there is one, then end."""
-        with self._something:
+        """Finish waiting requests, within the given time, then end."""
+        with self._changed:
             self._stopping = True
-            self._something.notify_all()
+            self._changed.notify_all()
         self._thread.join(seconds)
 
     @property
     def alive(self) -> bool:
-        """Whether it computes."""
+        """Whether the thread runs."""
         return self._thread.is_alive()
 
     @property
     def waiting(self) -> int:
-        """Small requests that wait."""
+        """Number of small requests that wait."""
         return len(self._requests)
 
     def submit(self, call: ScoreCall) -> Future[list[Score]]:
-        """Score a small request in the company of others."""
-        with self._something:
+        """Score a small request together with others."""
+        with self._changed:
             if self._stopping:
-                raise ProblemError(503, "the service is about to stop", kind="stopping", retry_after=5)
+                raise ProblemError(503, "the service is stopping", kind="stopping", retry_after=5)
             if len(self._requests) >= self._most_waiting:
-                raise ProblemError(429, f"{len(self._requests)} requests wait already", kind="busy", retry_after=1)
+                raise ProblemError(
+                    429, f"{len(self._requests)} requests are waiting already", kind="busy", retry_after=1
+                )
             waiting = _Waiting(call)
             self._requests.append(waiting)
-            self._something.notify()
+            self._changed.notify()
         return waiting.future
 
     def encoder(self, key: Hashable, load: Callable[[], Encoder]) -> Encoder:
-        """The model, loaded once; the one that was not used for longest makes room for another."""
+        """The model, loaded once; the least recently used is dropped if there are too many."""
         with self._loading:
             if key not in self._models:
                 self._models[key] = load()
@@ -150,23 +152,23 @@ class InferenceThread:
             return self._models[key]
 
     def encode(self, encoder: Encoder, ids: NDArray[np.int64], layers: tuple[int, ...]) -> Vectors:
-        """A batch of larger work, run when its turn comes."""
+        """Encode a batch of a larger request or job when its turn comes."""
         if threading.current_thread() is self._thread:
             return encoder.encode(ids, layers)
         current_run().before_batch(ids.size)
         batch = _Batch(encoder, ids, layers)
-        with self._something:
+        with self._changed:
             if self._stopping:
-                raise ProblemError(503, "the service is about to stop", kind="stopping", retry_after=5)
+                raise ProblemError(503, "the service is stopping", kind="stopping", retry_after=5)
             self._batches.append(batch)
-            self._something.notify()
+            self._changed.notify()
         return batch.future.result()
 
     def _run(self) -> None:
         while True:
-            with self._something:
+            with self._changed:
                 while not (self._requests or self._batches or self._stopping):
-                    self._something.wait()
+                    self._changed.wait()
                 if self._stopping and not (self._requests or self._batches):
                     return
             chosen = self._gather() if self._requests else []
@@ -174,7 +176,7 @@ class InferenceThread:
                 if chosen:
                     self._on_batch(len(chosen))
                     _score_together(self, chosen, self._batch_tokens, self._longest)
-            except Exception as error:  # nothing that happens to some requests may end the thread
+            except Exception as error:  # an error in some requests must not end the thread
                 for waiting in chosen:
                     if not waiting.future.done():
                         waiting.future.set_exception(error)
@@ -182,27 +184,27 @@ class InferenceThread:
                 batch = self._batches.popleft()
                 try:
                     batch.future.set_result(batch.encoder.encode(batch.ids, batch.layers))
-                except Exception as error:  # whoever waits for it is told
+                except Exception as error:  # raised where the result is awaited
                     batch.future.set_exception(error)
-                del batch  # else its vectors stay until the next one
+                del batch  # otherwise its vectors stay in memory until the next one
 
     def _gather(self) -> list[_Waiting]:
-        """Requests to compute together. Only where others were there a moment ago is it worth to wait for more."""
+        """Requests to compute together. Waiting for more is worthwhile only if there were several before."""
         until = time.monotonic() + self._wait
         expected = min(self._last_together, _MOST_TOGETHER)
-        with self._something:
+        with self._changed:
             while len(self._requests) < expected and not self._stopping and not self._batches:
-                rest = until - time.monotonic()
-                if rest <= 0:
+                remaining = until - time.monotonic()
+                if remaining <= 0:
                     break
-                self._something.wait(rest)
+                self._changed.wait(remaining)
             chosen = [self._requests.popleft() for _ in range(min(len(self._requests), _MOST_TOGETHER))]
         self._last_together = len(chosen)
         return chosen
 
 
 def _score_together(thread: InferenceThread, chosen: Sequence[_Waiting], batch_tokens: int, longest: float) -> None:
-    """Prepare each, encode all, compare and finish each; what fails fails alone."""
+    """Prepare each, encode all, compare and finish each. An error in one does not affect the others."""
     prepared: dict[_Waiting, Prepared] = {}
     with run_context(encoder_pool=thread):
         for waiting in chosen:
@@ -210,25 +212,25 @@ def _score_together(thread: InferenceThread, chosen: Sequence[_Waiting], batch_t
                 try:
                     with collected_warnings(waiting.call.warnings):
                         prepared[waiting] = waiting.call.prepare()
-                except Exception as error:  # whoever waits for it is told
+                except Exception as error:  # raised where the result is awaited
                     waiting.future.set_exception(error)
         try:
-            known = _encode_all(list(prepared.values()), batch_tokens)
+            vectors = _encode_all(list(prepared.values()), batch_tokens)
         except Exception as error:  # a model that cannot run
             for waiting in prepared:
                 waiting.future.set_exception(error)
             return
-    with run_context(encoder_pool=_KnownVectors(thread, known)):
+    with run_context(encoder_pool=_KnownVectors(thread, vectors)):
         for waiting, ready in prepared.items():
             try:
-                if estimated_seconds(ready) > longest:  # one pair may take minutes: not in the thread that all share
+                if estimated_seconds(ready) > longest:  # a single pair may take minutes, too long for a shared thread
                     waiting.future.set_exception(SlowError())
                     continue
-                # By the time of the processor: a busy machine makes no request larger.
+                # Processor time, because a request is not larger on a busy machine.
                 check = deadline(longest, SlowError(), time.thread_time)
                 with run_context(check=check), collected_warnings(waiting.call.warnings):
                     waiting.future.set_result(finish(ready, compare(ready)))
-            except Exception as error:  # whoever waits for it is told
+            except Exception as error:  # raised where the result is awaited
                 waiting.future.set_exception(error)
 
 
@@ -243,12 +245,12 @@ def _encode_all(prepared: Sequence[Prepared], batch_tokens: int) -> dict[_Key, V
             if layers:
                 _, distinct = wanted.setdefault((id(encoder), layers), (encoder, {}))
                 distinct.update((_ids_key(part.tokens.ids), part.tokens) for part in portions(tokens))
-    known: dict[_Key, Vectors] = {}
+    vectors: dict[_Key, Vectors] = {}
     for (_, layers), (encoder, distinct) in wanted.items():
         encoded = encode_texts(encoder, list(distinct.values()), layers, batch_tokens=batch_tokens)
         for key, text in zip(distinct, encoded, strict=True):
-            known[id(encoder), layers, key] = [text.layers[layer] for layer in layers]
-    return known
+            vectors[id(encoder), layers, key] = [text.layers[layer] for layer in layers]
+    return vectors
 
 
 def _ids_key(ids: NDArray[np.integer]) -> bytes:
@@ -256,19 +258,19 @@ def _ids_key(ids: NDArray[np.integer]) -> bytes:
 
 
 class _KnownVectors:
-    """A host that has the vectors already."""
+    """An encoder pool with vectors that were computed before."""
 
-    def __init__(self, thread: InferenceThread, known: dict[_Key, Vectors]) -> None:
+    def __init__(self, thread: InferenceThread, vectors: dict[_Key, Vectors]) -> None:
         self._thread = thread
-        self._known = known
+        self._vectors = vectors
 
     def encoder(self, key: Hashable, load: Callable[[], Encoder]) -> Encoder:
-        """That of the thread."""
+        """The encoder of the thread."""
         return self._thread.encoder(key, load)
 
     def encode(self, encoder: Encoder, ids: NDArray[np.int64], layers: tuple[int, ...]) -> Vectors:
-        """What was encoded before; a further model of a metric is asked now."""
-        rows = [self._known.get((id(encoder), layers, row.tobytes())) for row in ids]
+        """Vectors that were computed before; texts of a metric's further models are encoded now."""
+        rows = [self._vectors.get((id(encoder), layers, row.tobytes())) for row in ids]
         if any(row is None for row in rows):
             return encoder.encode(ids, layers)
         return [np.stack([row[place] for row in rows if row is not None]) for place in range(len(layers))]
@@ -276,23 +278,23 @@ class _KnownVectors:
 
 Answer = TypeVar("Answer")
 
-#: A request is small, and shares batches with others, up to so many texts times metrics, and characters.
+#: Limits of a small request, which shares batches with others: texts times metrics, and characters.
 _SMALL_TEXTS = 64
 _SMALL_CHARACTERS = 12_000
 
-#: Seconds of computing for which the pairs of a small request may keep the others waiting.
+#: Longest time in seconds that small requests may wait for the pairs of another one.
 _SMALL_SECONDS = 1.0
 
-#: A request is refused before it starts where the estimate is so many times what is allowed. An estimate may be wrong
-#: by such a factor; what takes too long after all is ended when its time is up.
+#: A request is refused in advance if its estimated time exceeds the limit by this factor, the possible error of an
+#: estimate. Other requests are stopped at the limit.
 _ESTIMATE_MARGIN = 2.0
 
-#: Larger requests that are answered at once run in so many threads.
+#: Threads for larger requests that are answered at once.
 _LARGER = 2
 
 
 class Service:
-    """What the endpoints work with."""
+    """The state of the application: models, jobs and limits, used by all endpoints."""
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
@@ -324,7 +326,7 @@ class Service:
         self.ready = True
 
     def stop(self) -> None:
-        """Take nothing new; let what is under way end, or mark it as interrupted; then let go of everything."""
+        """Accept no more requests, let current work end or mark it as interrupted, and close everything."""
         self.ready = False
         self.stopping.set()
         self.jobs.stop(self.settings.stop_seconds / 2)
@@ -332,7 +334,7 @@ class Service:
         self.store.close()
 
     async def score(self, call: ScoreCall, *, texts: int, characters: int) -> list[Score]:
-        """Score a request, a small one together with others."""
+        """Score a request; small requests are computed together."""
         if texts * len(call.recipes) <= _SMALL_TEXTS and characters <= _SMALL_CHARACTERS:
             before = list(call.warnings)
             try:
@@ -346,16 +348,18 @@ class Service:
         return scores
 
     async def in_thread(self, work: Callable[[], Answer]) -> Answer:
-        """Run larger work in a thread of its own; what it encodes takes turns with the small requests."""
+        """Run larger work in its own thread; its batches take turns with small requests."""
         if self.stopping.is_set():
-            raise ProblemError(503, "the service is about to stop", kind="stopping", retry_after=5)
+            raise ProblemError(503, "the service is stopping", kind="stopping", retry_after=5)
         if self._larger_waiting >= self.settings.limits.waiting:
-            raise ProblemError(429, f"{self._larger_waiting} requests wait already", kind="busy", retry_after=5)
+            raise ProblemError(
+                429, f"{self._larger_waiting} requests are waiting already", kind="busy", retry_after=5
+            )
         self._larger_waiting += 1
         try:
             async with self._slots:
                 future: Future[Answer] = Future()
-                # Not of a pool, whose threads Python waits for at its end, however long a text keeps them.
+                # Not a pool: Python would wait for its threads at exit, however long a text takes.
                 threading.Thread(target=self._fulfil, args=[future, work], daemon=True).start()
                 return await asyncio.wrap_future(future)
         finally:
@@ -363,31 +367,30 @@ class Service:
 
     def _fulfil(self, future: Future[Answer], work: Callable[[], Answer]) -> None:
         seconds = self.settings.limits.seconds
-        more = "post it to /v1/jobs, where work may take longer, or send shorter texts"
-        too_slow = ProblemError(413, f"not done after {seconds:g} seconds; {more}", kind="too-slow")
+        remedy = "submit a job, which may take longer, or send shorter texts"
+        too_slow = ProblemError(413, f"not finished after {seconds:g} seconds; {remedy}", kind="too-slow")
         if future.set_running_or_notify_cancel():
             try:
                 with run_context(check=deadline(seconds, too_slow), encoder_pool=self.inference):
                     future.set_result(work())
-            except BaseException as error:  # whoever waits for it is told
+            except BaseException as error:  # raised where the result is awaited
                 future.set_exception(error)
 
     def score_here(self, call: ScoreCall) -> list[Score]:
-        """Score a request in the thread at hand, that of larger work; not where it would take far too long."""
+        """Score a request in the current thread; requests that would take far too long are refused."""
         with collected_warnings(call.warnings):
             prepared = call.prepare()
             seconds, most = estimated_seconds(prepared), self.settings.limits.seconds
             if seconds > _ESTIMATE_MARGIN * most:
                 msg = (
-                    f"this request is estimated to take about {seconds:,.0f} seconds, and at most {most:g} are "
-                    "allowed; post it to /v1/jobs/score or /v1/jobs/compare, where work may take longer, or send "
-                    "fewer or shorter texts"
+                    f"estimated time is {seconds:,.0f} seconds (limit {most:g}); submit a job, which may take longer,"
+                    " or send fewer or shorter texts"
                 )
                 raise ProblemError(413, msg, kind="too-slow")
             return finish(prepared, compare(prepared))
 
     def _preload(self, model: str) -> None:
-        """Load a model and score with it, so that the first request does not wait for what is done once."""
+        """Load a model and score with it once, to make the first request fast."""
         texts = {"hyps": ["a"], "refs": ["a"], "options": {"model": model}}
         pair = request_model(operations()["score"]).model_validate(texts)
         try:

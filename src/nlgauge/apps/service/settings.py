@@ -1,4 +1,4 @@
-"""Settings of a service, metrics for Prometheus, and its log. Neither metrics nor log contain texts or keys."""
+"""Settings of a service, its Prometheus metrics, and its log, neither of which contains texts or keys."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from nlgauge.errors import RecipeError
 from nlgauge.io.storage import cache_dir
 from nlgauge.io.store.catalog import encoder_names, find_card
 
-#: Seconds that a stop may wait at most: a day.
+#: Longest wait of a stop in seconds: a day.
 _LONGEST_STOP = 86_400.0
 
-#: Values that settings accept, in words.
+#: Descriptions of the values that settings accept.
 _HOST = "a name such as scores.example.org or an address such as [::1], without scheme, port or path"
 _ORIGIN = "one site such as https://example.org, in lower case and without a path ('*' is not accepted)"
 _PROXIES = "an IP address or network such as 127.0.0.1 or 10.0.0.0/8, or several with commas between them"
@@ -47,7 +47,7 @@ def _amount(default: float, help_: str) -> Any:
 
 @dataclass(frozen=True, kw_only=True)
 class Limits(OptionSet):
-    """How much one request, one client and all of them together may ask for."""
+    """Limits of a request, of a client, and of all clients together."""
 
     called: ClassVar[str] = "limits"
 
@@ -60,24 +60,24 @@ class Limits(OptionSet):
     pairs: int = _count(10_000, "pairs of a matrix or ranking that is answered at once")
     job_pairs: int = _count(1_000_000, "pairs of a matrix or ranking as a job")
     systems: int = _count(50, "systems of a comparison")
-    """Every two of them are tested."""
+    """Every pair of them is tested."""
     explained_characters: int = _count(4_000, "characters of a pair to explain")
     job_explained_characters: int = _count(400_000, "characters of all pairs of a job to explain")
     """An explanation is many times as large as its texts."""
     recipes: int = _count(16, "metrics of a request")
     seconds: float = _amount(60.0, "seconds of a request that is answered at once")
-    """Looked at between two pairs of texts."""
+    """Checked between pairs of texts."""
     header_seconds: float = _amount(10.0, "seconds for the headers of a request to arrive")
     connections: int = _count(4_000, "open connections")
-    """Above it the one that has waited longest for its client is closed."""
+    """Above it, the connection that has waited longest for its client is closed."""
     waiting: int = _count(256, "requests that wait")
     queued_jobs: int = _count(100, "jobs that wait")
     streams: int = _count(100, "clients that watch jobs")
     rate: float = _amount(1_000.0, "requests of a client a second")
-    """On average; twice as many may come at once."""
+    """On average; twice as many may arrive at once."""
     keep_days: float = _amount(7.0, "days that a result is kept")
     keep_bytes: int = _count(1_000_000_000, "bytes that all results may take")
-    """The oldest go first."""
+    """The oldest are removed first."""
 
 
 Limits.flag_names = {name: f"max_{name}" for name in Limits.options() if not name.startswith("keep")}
@@ -85,7 +85,7 @@ Limits.flag_names = {name: f"max_{name}" for name in Limits.options() if not nam
 
 @dataclass(frozen=True, kw_only=True)
 class ServeOptions(OptionSet):
-    """Where a service listens, whom it serves, what it offers."""
+    """Address, clients, models and resources of a service."""
 
     called: ClassVar[str] = "settings of a service"
     flag_names: ClassVar[Mapping[str, str]] = {
@@ -97,7 +97,7 @@ class ServeOptions(OptionSet):
     host: str = option("127.0.0.1", Text("an address"), help="address to listen on", metavar="HOST")
     port: int = option(8765, Int(0, 65535), help="port; 0: a free one")
     host_names: tuple[str, ...] = option((), Many(Text("a name")), help="names that the service is reached by")
-    """Beside those of this machine; checked against the Host header."""
+    """In addition to those of this machine; compared with the Host header."""
     insecure: bool = option(False, Flag(), help="open to other machines without a key")
     allow_origins: tuple[str, ...] = option(
         (), Many(Text("a site")), help="web sites whose pages may call the service", hidden=True, metavar="URL"
@@ -115,7 +115,7 @@ class ServeOptions(OptionSet):
     folder: Path = option(
         None, Folder(), help="folder that keeps the jobs", unset="$NLGAUGE_SERVICE_DATA, or in the cache"
     )
-    """One process owns it."""
+    """It belongs to one process."""
     models: tuple[str, ...] = option(
         (), Many(Text("a model")), help="models on offer", unset="all that are on this machine"
     )
@@ -145,7 +145,7 @@ class ServeOptions(OptionSet):
     )
 
     def check(self) -> None:
-        """Refuse engines and models that are not known, and names that no request can ever match."""
+        """Refuse unknown backends and models, and names that no request can match."""
         models = f"known models by name: {', '.join(encoder_names())}"
         proxies = [self.trust_proxy] if self.trust_proxy else []
         for name, values, is_accepted, wanted in (
@@ -166,41 +166,41 @@ class Settings(ServeOptions):
     """A service with its keys and limits."""
 
     keys: tuple[str, ...] = field(default=(), repr=False)
-    """API keys, any of which opens the service; none: it is open to whoever reaches it."""
+    """Valid API keys; without any, the service is open to everyone who reaches it."""
     limits: Limits = field(default_factory=Limits)
 
     def check(self) -> None:
-        """Refuse a service that is open by mistake, and find its folder."""
+        """Refuse a service that is open by mistake, and set its folder."""
         super().check()
         if not self.keys and not self.insecure and not is_loopback(self.host):
             msg = (
-                f"host {self.host!r} is open to other machines: set a key (NLGAUGE_API_KEY or --key-file), "
-                "or say that everybody may use it (--insecure)"
+                f"host {self.host!r} is reachable from other machines, but no API key is set; set one "
+                "(NLGAUGE_API_KEY or --key-file), or allow access without a key (--insecure)"
             )
             raise RecipeError(msg)
         for key in self.keys:
             if len(key) < 16 or not key.isascii() or not key.isprintable() or " " in key:
-                msg = "an API key must be 16 or more printable ASCII characters without blanks"
-                raise RecipeError(msg)  # the key itself is not for messages
+                msg = "an API key must be 16 or more printable ASCII characters without spaces"
+                raise RecipeError(msg)  # without the key itself
         folder = default_folder() if self.folder is None else Path(self.folder).expanduser().absolute()
         object.__setattr__(self, "folder", folder)
 
     @property
     def accepted_hosts(self) -> frozenset[str]:
-        """Host headers, without a port, that are answered."""
+        """Host headers, without a port, that the service accepts."""
         listening = f"[{self.host}]" if ":" in self.host else self.host
         own = () if self.host in {"0.0.0.0", "::"} else (listening,)
         return frozenset(name.lower() for name in (*_LOCAL_NAMES, *own, *self.host_names))
 
 
 def default_folder() -> Path:
-    """Where jobs are kept: `$NLGAUGE_SERVICE_DATA`, or `service` in the cache folder."""
+    """The folder of jobs: `$NLGAUGE_SERVICE_DATA`, or `service` in the cache folder."""
     own = os.environ.get("NLGAUGE_SERVICE_DATA", "")
     return Path(own).expanduser().absolute() if own else cache_dir() / "service"
 
 
 def is_loopback(host: str) -> bool:
-    """Whether an address is reached from this machine only.
+    """Whether an address is reachable only from this machine.
 
     >>> is_loopback("127.0.0.1"), is_loopback("0.0.0.0")
     (True, False)
@@ -210,7 +210,7 @@ def is_loopback(host: str) -> bool:
 
 
 def _address(text: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network | None:
-    """An address, or a network of addresses; None where the text is neither."""
+    """An address or a network of addresses; None if the text is neither."""
     try:
         return ipaddress.ip_network(text)
     except ValueError:
@@ -225,7 +225,7 @@ def _is_host(name: str) -> bool:
 
 
 def _is_origin(text: str) -> bool:
-    """Whether a browser can send it as an origin: ports that go without saying are left out."""
+    """Whether a browser can send it as an origin, which has no default ports."""
     match = re.fullmatch(r"(https?)://([^:/@?#]+|\[[0-9a-f:.]+\])(?::([1-9][0-9]{0,4}))?", text)
     if match is None or text != text.lower():
         return False
@@ -239,7 +239,7 @@ _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 
 
 class Monitor:
-    """What a service counts, in a registry of its own, so that two services in one process stay apart."""
+    """Prometheus metrics of a service, in a separate registry for each service of a process."""
 
     content_type = CONTENT_TYPE_LATEST
 
@@ -249,28 +249,28 @@ class Monitor:
         ProcessCollector(**own)
         PlatformCollector(**own)
         self.requests = Counter("nlgauge_requests", "Answered requests", ["method", "route", "status"], **own)
-        lasts = "Time from the first byte of a request to the end of its answer"
-        self.seconds = Histogram("nlgauge_request_seconds", lasts, ["route"], buckets=_SECONDS, **own)
-        shared = "Requests that were computed together"
+        duration = "Time from the first byte of a request to the end of its answer"
+        self.seconds = Histogram("nlgauge_request_seconds", duration, ["route"], buckets=_SECONDS, **own)
+        shared = "Requests computed together"
         self.together = Histogram("nlgauge_batch_requests", shared, buckets=(1, 2, 4, 8, 16, 32, 64), **own)
-        self.waiting = Gauge("nlgauge_waiting_requests", "Requests that wait", **own)
-        self.queued = Gauge("nlgauge_queued_jobs", "Jobs that wait", **own)
-        self.jobs = Counter("nlgauge_jobs", "Jobs that have ended", ["kind", "state"], **own)
-        self.segments = Counter("nlgauge_segments", "Segments that were scored", **own)
+        self.waiting = Gauge("nlgauge_waiting_requests", "Waiting requests", **own)
+        self.queued = Gauge("nlgauge_queued_jobs", "Queued jobs", **own)
+        self.jobs = Counter("nlgauge_jobs", "Finished jobs", ["kind", "state"], **own)
+        self.segments = Counter("nlgauge_segments", "Scored segments", **own)
 
     def text(self) -> bytes:
-        """All figures in Prometheus's format."""
+        """All metrics in the format of Prometheus."""
         return generate_latest(self._registry)
 
     def answered(self, method: str, route: str, status: int, seconds: float) -> None:
-        """Count an answer. A method that nobody has heard of must not make a series of its own."""
+        """Count an answer. Unknown methods share one series."""
         known = method if method in {"GET", "HEAD", "POST", "DELETE", "OPTIONS", "PUT", "PATCH"} else "other"
         self.requests.labels(known, route, str(status)).inc()
         self.seconds.labels(route).observe(seconds)
 
 
 class JsonLines(logging.Formatter):
-    """A log record as one line of JSON; what stands in `extra={"fields": {...}}` comes with it."""
+    """A log record as one line of JSON, with the members of `extra={"fields": {...}}`."""
 
     def format(self, record: logging.LogRecord) -> str:
         """The line."""

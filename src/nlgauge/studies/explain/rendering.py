@@ -4,8 +4,8 @@ sentence  what the score is, and what did most for or against it
 text      the sentence; both texts, words coloured by how badly they matched where there are colours; a table of the
           words of each text; notes
 Markdown  the same without colours, and the signature
-flow      after Figure 1 of the MoverScore paper: the hypothesis above, the other text below, and a line per link, the
-          wider the more weight it carries and the darker the worse it matches
+flow      as in Figure 1 of the MoverScore paper: the hypothesis above, the other text below, and a line per link,
+          wide for much weight and orange for a weak match
 heat map  a row per word of the hypothesis and a column per word of the other text; links are framed
 """
 
@@ -17,7 +17,7 @@ from typing import Any
 
 from nlgauge.core.short_signature import format_signature
 from nlgauge.errors import InputError
-from nlgauge.io.canvas import COLOURS, new_panels
+from nlgauge.io.canvas import COLOURS, finish_figure, new_panels
 from nlgauge.io.table import Cell, Table, escape_markdown, visible
 from nlgauge.studies.explain.explanation import SIDES, Attribution, Explanation, Link, Side, Word, error_of
 from nlgauge.vectors.cloud import ORIGIN
@@ -314,14 +314,38 @@ def draw(explanation: Explanation, kind: str, title: str) -> Any:
     if longest > _MOST_WORDS:
         msg = f"a figure of an alignment takes at most {_MOST_WORDS} words per text, got {longest}"
         raise InputError(msg)
-    figure, about = (_draw_flow if kind == "flow" else _draw_heat_map)(explanation)
-    figure.supxlabel(about, fontsize=7, color="#555555", x=0.01, ha="left")
-    figure.suptitle(title, fontsize=10, x=0.01, ha="left")
+    if kind == "flow":
+        figure = _draw_flow(explanation)
+        caption = (
+            f"Hypothesis above, {explanation.against} below. Wide lines: much weight. Weak match: more than half the "
+            "error of the worst match. Grey words are not counted."
+        )
+        finish_figure(figure, title=title, caption=caption, legend=_match_legend(explanation))
+    else:
+        figure, caption = _draw_heat_map(explanation)
+        finish_figure(figure, title=title, caption=caption)
     return figure
 
 
-def _draw_flow(explanation: Explanation) -> tuple[Any, str]:
-    """Two lines of words with links between them; hard and soft alignment one above the other, given both."""
+#: Colours of strong and weak matches: a weak match has more than half the error of the worst.
+_STRONG, _WEAK = COLOURS[0], COLOURS[5]
+
+
+def _match_legend(explanation: Explanation) -> tuple[list[Any], list[str]]:
+    """What the colours and line styles of the links mean."""
+    from matplotlib.lines import Line2D
+
+    entries = {
+        "strong match": Line2D([], [], color=_STRONG, linewidth=3, alpha=0.6),
+        "weak match": Line2D([], [], color=_WEAK, linewidth=3),
+    }
+    if any(link.kind == "backward" for links in (explanation.links, explanation.beside) for link in links):
+        entries[f"match of a word of the {explanation.against}"] = Line2D([], [], color=_STRONG, linestyle=":")
+    return list(entries.values()), list(entries)
+
+
+def _draw_flow(explanation: Explanation) -> Any:
+    """Two lines of words with links between them; a panel each for greedy matching and transport."""
     panels = [links for links in (explanation.links, explanation.beside) if links]
     places = [_positions(explanation.words(side)) for side in SIDES]
     width = max(4.0, *(ends[-1] for _, ends in places)) + 0.4
@@ -329,9 +353,7 @@ def _draw_flow(explanation: Explanation) -> tuple[Any, str]:
     for axis, links in zip(axes, panels, strict=True):
         axis.set_xlim(0, width)
         _draw_links(axis, explanation, links, [middles for middles, _ in places])
-    return figure, (
-        "hypothesis above; wider: more weight; orange: beyond half of the worst match; grey words do not count"
-    )
+    return figure
 
 
 def _positions(words: Sequence[Word]) -> tuple[list[float], list[float]]:
@@ -359,7 +381,7 @@ def _draw_links(axis: Any, explanation: Explanation, links: Sequence[Link], midd
         axis.plot(
             (middles[0][link.hypothesis or 0], middles[1][link.reference or 0]),
             (0.86, 0.14),
-            color=COLOURS[5] if share > 0.5 else COLOURS[0],
+            color=_WEAK if share > 0.5 else _STRONG,
             alpha=0.4 + 0.6 * share,
             linewidth=0.6 + 2.6 * link.weight / heaviest,
             linestyle=":" if link.kind == "backward" else "-",
@@ -370,8 +392,7 @@ def _draw_links(axis: Any, explanation: Explanation, links: Sequence[Link], midd
             colour = "#999999" if word.removed else "#111111"
             axis.text(middle, y, _escape(word), ha="center", va="center", fontsize=9, color=colour)
     flow = any(link.kind == "flow" for link in links)
-    title = "transport (soft)" if flow else f"greedy matches (hard); dotted: matches of the {explanation.against}"
-    axis.set_title(title, loc="left", fontsize=8, color="#555555")
+    axis.set_title("transport flow" if flow else "greedy matching", loc="left", fontsize=9, color="#555555")
 
 
 def _draw_heat_map(explanation: Explanation) -> tuple[Any, str]:
@@ -398,8 +419,10 @@ def _draw_heat_map(explanation: Explanation) -> tuple[Any, str]:
             frame = Rectangle(place, 1, 1, fill=False, edgecolor="#111111", linewidth=1.1, linestyle=style)
             axis.add_patch(frame)
     figure.colorbar(image, ax=axis, label="cosine similarity" if greedy else "cost", shrink=0.8)
-    about = f"framed: best matches (dotted: of the {explanation.against})" if greedy else "framed: where mass moves"
-    return figure, about
+    caption = (
+        f"Framed: best match of each word (dotted: of the {explanation.against})." if greedy else "Framed: flow."
+    )
+    return figure, caption
 
 
 def _escape(word: Word) -> str:

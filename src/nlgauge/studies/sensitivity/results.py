@@ -24,29 +24,32 @@ from nlgauge.io.canvas import (
 )
 from nlgauge.io.table import Cell, Table
 from nlgauge.stats.numeric import coefficient_of_variation, relative_difference
-from nlgauge.studies.bars import Bar, BarPanel, draw_bar_panels
 from nlgauge.studies.compare.rankings import Flip
 
 #: Flips listed one by one where they are not significant.
 _LISTED = 10
 
 _WHAT = {
-    "segment": "agreement with people on segments",
-    "topic": "agreement with people on the systems of a topic",
-    "system": "agreement with people on systems",
+    "segment": "agreement with human judgements on segments",
+    "topic": "agreement with human judgements on the systems of a topic",
+    "system": "agreement with human judgements on systems",
     "score": "score of each system",
 }
 
 
 _LEVELS = {
-    "segment": "agreement with people, segments",
-    "topic": "agreement with people, topics",
-    "system": "agreement with people, systems",
+    "segment": "agreement with human judgements, segments",
+    "topic": "agreement with human judgements, topics",
+    "system": "agreement with human judgements, systems",
     "score": "scores of systems",
 }
 
 #: Panels of one figure; more would not be read.
 _MOST_STRIPS = 8
+
+#: Inches for the dots of a metric in a row of the figure, at least and at most, and for all of them together.
+_LANES = (0.07, 0.16)
+_HIGHEST = 10.0
 
 
 @dataclass(frozen=True)
@@ -193,24 +196,39 @@ class Sensitivity(Result):
         return tables
 
     def figure(self) -> Any:
-        """Bars: how far each metric moves over the settings of each sweep.
+        """A dot plot of the variation of each metric over the settings of each sweep, on one scale.
 
-        A panel per sweep and level: bars of the CV over the settings (of the RD for two settings), a group per
-        language pair or system, a bar per metric; as Figures 1 and 2 of the reproducibility study, for any data.
+        A row per sweep and level, and in it a line of dots per metric: small dots are language pairs or systems, the
+        large one is their mean.
         """
-        keys = list(dict.fromkeys((one.sweep, one.level) for one in self.movements))
+        keys = list(dict.fromkeys((effect.sweep, effect.level) for effect in self.movements))
         if not keys:
             msg = f"the study of {self.data} has no effect of any setting, so there is nothing to draw"
             raise InputError(msg)
-        panels = [_panel([one for one in self.movements if (one.sweep, one.level) == key]) for key in keys]
-        return draw_bar_panels(
-            panels,
-            series_styles(one.metric for one in self.movements),
-            title=f"{self.data}: what preprocessing moves",
-            caption="CV: standard deviation over the settings of a sweep in per cent of the mean; RD: difference to "
-            "the first setting in per cent of it, where there are two settings. No intervals.",
-            height=2.6,
+        styles = series_styles(effect.metric for effect in self.movements)
+        lane = max(_LANES[0], min(_LANES[1], _HIGHEST / (len(keys) * len(styles))))
+        figure, (axes,) = new_panels(1, 1, width=8.0, height=0.9 + len(keys) * (0.25 + lane * len(styles)))
+        for row, key in enumerate(keys):
+            effects = [effect for effect in self.movements if (effect.sweep, effect.level) == key]
+            _dot_row(axes, row, effects, styles)
+        several_levels = len({level for _, level in keys}) > 1
+        labels = [f"{sweep}\n{_LEVELS.get(level, level)}" if several_levels else sweep for sweep, level in keys]
+        axes.set_yticks(range(len(keys)), labels, fontsize=10, parse_math=False)
+        axes.set_ylim(len(keys) - 0.5, -0.5)
+        axes.set_xlim(left=0.0)
+        axes.tick_params(axis="x", labelsize=10)
+        axes.set_xlabel("variation over the settings: CV (%)", fontsize=10)
+        axes.grid(axis="x", color="#dddddd", linewidth=0.8)
+        axes.grid(visible=False, axis="y")
+        what = "" if several_levels else f" of {_LEVELS.get(keys[0][1], keys[0][1])}"
+        finish_figure(
+            figure,
+            title=f"{self.data}: variation{what} under other preprocessing",
+            caption="CV: standard deviation over the settings in per cent of the mean. Small dots: language pairs or "
+            "systems; large dots: their mean. No intervals.",
+            legend=(legend_entries(styles, kind="mark"), list(styles)),
         )
+        return figure
 
     def rank_figure(self) -> Any:
         """Strips: the score of each system under each setting, with a line where two systems swap places.
@@ -240,7 +258,7 @@ class Sensitivity(Result):
         return figure
 
     def save_figure(self, path: str | Path) -> None:
-        """Write the bars, and where systems are ranked the strips next to them, as NAME-ranks."""
+        """Write the dot plot and, if systems are ranked, the strips as NAME-ranks."""
         super().save_figure(path)
         if any(len(ranking.systems) > 1 for ranking in self.rankings):
             save_figure(self.rank_figure(), Path(path).with_stem(f"{Path(path).stem}-ranks"))
@@ -357,38 +375,38 @@ def _flips(result: Sensitivity) -> list[Table]:
 def _caption(there: int, flipping: int, shown: int) -> str:
     text = "Points: mean score of a system, higher is better. "
     if not flipping:
-        text += "No flip: no two systems swap places under any setting"
+        text += "No two systems swap ranks under any setting."
     else:
         text += (
-            "Flips: lines join a system's score under the first setting with that under a setting where it swaps "
-            "places with another system; thick where both orders are significant"
+            "A line joins the scores of a system under the first setting and under a setting where it swaps ranks "
+            "with another system. Thick lines: both orders are statistically significant."
         )
     if shown < (flipping or there):
-        most = "the first" if not flipping else "those with most flips"
-        text += f". Shown are {shown} of {flipping or there} rankings, {most}"
+        order = "first" if not flipping else "most flips"
+        text += f" Shown: {shown} of {flipping or there} rankings ({order})."
     if 0 < flipping < there:
-        text += f". In {there - flipping} of {there} rankings nothing flips"
-    return f"{text}."
+        text += f" Not shown: {there - flipping} of {there} rankings, in which no systems swap ranks."
+    return text
 
 
-def _panel(parts: list[SettingEffect]) -> BarPanel:
-    """One sweep at one level."""
-    two = all(len(one.settings) == 2 for one in parts)
-    names = list(dict.fromkeys(group for one in parts for group in one.groups))
-    groups: dict[str, dict[str, Bar]] = {name: {} for name in names}
-    averages: dict[str, Bar] = {}
-    for one in parts:
-        mean = one.average.rd[1] if two else one.average.cv
-        for name, row in one.groups.items():
-            if (value := row.rd[1] if two else row.cv) is not None:
-                groups[name][one.metric] = Bar(value)
-        averages |= {one.metric: Bar(mean)} if mean is not None else {}
-    several = len(names) > 1 and "average" not in groups
-    if several:
-        groups["average"] = averages
-    title = f"{parts[0].sweep}: {_LEVELS.get(parts[0].level, parts[0].level)}"
-    axis = f"RD to {parts[0].settings[0]} (%)" if two else "CV (%)"
-    return BarPanel(title, axis, groups, rule_before="average" if several else None)
+def _dot_row(axes: Any, row: int, effects: list[SettingEffect], styles: Mapping[str, SeriesStyle]) -> None:
+    """The dots of one sweep at one level, a line of dots per metric."""
+    if row:
+        axes.axhline(row - 0.5, color="#bbbbbb", linewidth=0.6)
+    height = 0.8 / len(styles)
+    by_metric = {effect.metric: effect for effect in effects}
+    for number, (metric, style) in enumerate(styles.items()):
+        place = row + (number - (len(styles) - 1) / 2) * height
+        groups = by_metric[metric].groups.values() if metric in by_metric else ()
+        values = [group.cv for group in groups if group.cv is not None]
+        if not values:
+            text = f"  {shorten(metric)}: {'no value' if metric in by_metric else 'does not have this setting'}"
+            axes.annotate(text, (0, place), va="center", fontsize=8, color="#666666").set_parse_math(False)
+            continue
+        if len(values) > 1:
+            axes.plot((min(values), max(values)), (place, place), "-", color=style.colour, linewidth=1, alpha=0.5)
+            axes.plot(values, [place] * len(values), style.mark, color=style.colour, markersize=3.5, alpha=0.5)
+        axes.plot(float(np.mean(values)), place, style.mark, color=style.colour, markersize=8, clip_on=False)
 
 
 def _strip(axes: Any, ranking: SettingRanking, styles: dict[str, SeriesStyle]) -> None:

@@ -145,15 +145,17 @@ class StressTest(Result):
         groups: dict[str, dict[str, Bar]] = {}
         for falls in self.metrics:
             for fall in falls.falls:
+                bars = groups.setdefault(fall.perturbation, {})
                 if fall.fall is not None and fall.way_to_unrelated is not None:
-                    groups.setdefault(fall.perturbation, {})[falls.metric] = fall.bar(fall.way_to_unrelated)
+                    bars[falls.metric] = fall.bar(fall.way_to_unrelated)
+        empty = "" if all(groups.values()) else " No value: the perturbation changed no text."
         return draw_bar_panels(
-            [BarPanel("", "of the way to an unrelated text", groups)],
+            [BarPanel("", "relative drop (1: unrelated text)", groups)],
             series_styles([falls.metric for falls in self.metrics]),
-            title="how far metrics fall when texts are perturbed",
+            title="score drop under perturbation",
             caption=f"{self.texts} texts, against {self.against}; seed {self.signature.recipe['seed']}. Bars: mean "
-            f"fall over the texts that a perturbation could change, divided by the fall to an unrelated text; lines: "
-            f"{self.level:.0%} intervals.",
+            f"drop over the texts that a perturbation changed, divided by the drop for an unrelated text. Lines: "
+            f"{self.level:.0%} confidence intervals.{empty}",
         )
 
 

@@ -92,7 +92,10 @@ function showProblem(error, fields, metrics) {
 function inWords(error) {
   if (error instanceof Problem && error.status === 429)
     return `The service is busy: ${error.message}. Try again in ${counted(error.retryAfter || 1, "second")}.`;
-  const text = withoutFlags(error.message || String(error));
+  const text = withoutFlags(error.message || String(error)).replace(
+    /\bsegment (\d+)\b/g, // the library counts from 0
+    (_, index) => `line ${Number(index) + 1}`,
+  );
   return `${text[0].toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? "" : "."}`;
 }
 
