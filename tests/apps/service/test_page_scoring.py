@@ -71,8 +71,9 @@ def test_pasted_texts_get_the_scores_of_the_library(page: Page) -> None:
         assert float(table_score(page, name)) == pytest.approx(
             score.to_dict()["score"], abs=5.1e-5 if name != "chrf" else 5.1e-3
         )
-        signature = page.locator(f"#signatures .signature:has(b:text-is('{name}')) code").inner_text()
-        assert str(score.signature).startswith(signature)
+        signature = page.locator(f"#signatures .signature:has(b:text-is('{name}')) code")
+        assert signature.inner_text() == score.signature.short()
+        assert str(score.signature).startswith(signature.get_attribute("title") or "none")
     found = json.loads(saved(page, "JSON"))["scores"]
     for record in found:
         del record["system"]
@@ -360,7 +361,9 @@ def test_links_and_signatures_are_copied(browser: Browser, serving: Running) -> 
     fill(page, {"A": HYPS}, REFS)
     choose_metrics(page, "bertscore")
     run(page)
-    page.get_by_role("button", name="Copy signature of bertscore").click()
+    page.get_by_role("button", name="Copy short signature of bertscore").click()
+    assert page.evaluate("navigator.clipboard.readText()") == nlgauge.score(HYPS, REFS).signature.short()
+    page.get_by_role("button", name="Copy full signature of bertscore").click()
     signature = page.evaluate("navigator.clipboard.readText()")
     # Whoever asks for the signature gets the score again.
     assert nlgauge.score(HYPS, REFS, metric=signature).system_score == nlgauge.score(HYPS, REFS).system_score

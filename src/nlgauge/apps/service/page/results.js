@@ -107,26 +107,43 @@ function segmentsSection() {
 
 // Signatures, which make the numbers reproducible, each with a button that copies it.
 function signatureList(comparison) {
-  const rows = comparison.metrics.map(({ metric, signature }) => signatureRow(metric, signature));
-  rows.push(signatureRow("comparison", comparison.signature));
+  const rows = comparison.metrics.map((metric) => signatureRow(metric.metric, metric));
+  rows.push(signatureRow("comparison", comparison));
   return make(
     "div",
     { id: "signatures", role: "group", "aria-labelledby": "signatures-title" },
     make("h3", { id: "signatures-title", text: "Signatures" }),
     make("p", {
       class: "note",
-      text: "A signature records the metric, the model and all options. Use it as a recipe to recompute the score.",
+      text:
+        "Cite the short signature next to a score. The full one records the metric, the model and all options: " +
+        "use it as a recipe to recompute the score.",
     }),
     ...rows,
   );
 }
 
-function signatureRow(name, signature) {
-  const button = make("button", { type: "button", text: "Copy", "aria-label": `Copy signature of ${name}` });
-  button.addEventListener("click", () => copyText(signature, button));
+// The short signature, if there is one, with the full one as its tooltip, and a button that copies each.
+function signatureRow(name, { signature, short_signature: short }) {
+  const copyButton = (text, kind, content) => {
+    const button = make("button", { type: "button", text, "aria-label": `Copy ${kind} of ${name}` });
+    button.addEventListener("click", () => copyText(content, button));
+    return button;
+  };
   // Lines break between fields, not inside them.
-  const parts = signature.split(/(?<=\|)/).map((text) => make("span", { text }));
-  return make("div", { class: "signature" }, make("b", { text: name }), make("code", {}, ...parts), button);
+  const parts = (short || signature).split(/(?<=\|)/).map((text) => make("span", { text }));
+  return make(
+    "div",
+    { class: "signature" },
+    make("b", { text: name }),
+    make("code", { title: signature }, ...parts),
+    make(
+      "span",
+      { class: "copies" },
+      short ? copyButton("Copy", "short signature", short) : null,
+      copyButton(short ? "Copy full" : "Copy", short ? "full signature" : "signature", signature),
+    ),
+  );
 }
 
 function hideResults() {
