@@ -83,12 +83,14 @@ def test_an_explanation_can_be_read_back() -> None:
         ("/v1/explain", {"hyp": "a cat", "ref": "a dog", "samples": 10**9}, 422, "samples"),
         ("/v1/explain", {"hyp": "a cat " * 100, "ref": "a dog", "samples": 1000}, 413, "too many samples"),
         ("/v1/explain", {"hyp": "a", "ref": "a", "metric": "chrf", "options": {"words": 2}}, 422, "chrf:words=VALUE"),
-        ("/v1/explain", {"hyp": "a", "ref": "a", "options": {"model": "/etc"}}, 422, "not on offer"),
+        ("/v1/explain", {"hyp": "a", "ref": "a", "options": {"model": "/etc"}}, 422, "does not offer model"),
         ("/v1/compare", {"systems": {"a": ["a"], "b": ["a", "b"]}, "refs": ["a"]}, 422, "2 segments"),
         ("/v1/compare", {**BODY, "permutations": 10**9}, 422, "permutations"),
     ],
 )
-def test_what_is_wrong_is_said(service: TestClient, path: str, body: dict[str, Any], status: int, says: str) -> None:
+def test_invalid_requests_are_refused(
+    service: TestClient, path: str, body: dict[str, Any], status: int, says: str
+) -> None:
     answer = service.post(path, json=body)
     assert answer.status_code == status, answer.text
     assert says in answer.text
@@ -100,7 +102,7 @@ def test_too_many_systems_are_refused(made: Callable[..., TestClient]) -> None:
     assert service.post("/v1/jobs/compare", json=BODY).status_code == 413
 
 
-def test_verdicts_are_those_of_the_report(service: TestClient) -> None:
+def test_verdicts_equal_those_of_the_report(service: TestClient) -> None:
     comparison, _ = expected()
     said = plain_verdicts(comparison)
     assert service.post("/v1/compare", json=BODY).json()["verdicts"] == said

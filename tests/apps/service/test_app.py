@@ -45,7 +45,7 @@ def test_content_types(service: TestClient) -> None:
     assert service.get(found["js"]).headers["x-content-type-options"] == "nosniff"
 
 
-def test_the_policy_allows_nothing_inside_the_page(service: TestClient) -> None:
+def test_content_policy_allows_no_inline_code(service: TestClient) -> None:
     answer = service.get("/")
     policy = answer.headers["content-security-policy"]
     assert "default-src 'none'" in policy
@@ -78,7 +78,7 @@ def test_api_page_describes_all_endpoints(service: TestClient) -> None:
     sections = re.findall(r'<section id="(\w+)"><h2>([^<]+)</h2>', page)
     assert links == sections == [(operation["operationId"], name) for name, operation in operations]
     assert "<dt><code>refs</code> array of (string | array of string)</dt>" in page
-    assert "Options for all metrics that know them (<code>GET /v1/metrics</code>)" in page
+    assert "Options for all metrics that have them (<code>GET /v1/metrics</code>)" in page
     assert "<dt><code>200</code> application/json, text/tab-separated-values</dt>" in page
 
 
@@ -89,7 +89,7 @@ def test_api_page_needs_no_script_and_nothing_from_other_hosts(service: TestClie
         assert service.get(f"/{address.removeprefix('./')}").status_code == 200, address
 
 
-def test_what_a_browser_may_keep(service: TestClient) -> None:
+def test_cache_headers(service: TestClient) -> None:
     """The document is asked for again; what it loads is named by its content, and kept."""
     assert service.get("/").headers["cache-control"] == "no-cache"
     for address in assets(service).values():
@@ -101,13 +101,13 @@ def test_what_a_browser_may_keep(service: TestClient) -> None:
     "name",
     ["page.js", "index.html", "../app.py", "..%2fapp.py", "%2e%2e/%2e%2e/etc/passwd", "", "a%00b"],
 )
-def test_no_name_opens_another_file(service: TestClient, name: str) -> None:
+def test_asset_names_cannot_name_other_files(service: TestClient, name: str) -> None:
     answer = service.get(f"/assets/{name}")
     assert answer.status_code == 404
     assert answer.headers["content-type"] == "application/problem+json"
 
 
-def test_a_page_without_a_key_can_ask_for_one(made: Callable[..., TestClient]) -> None:
+def test_page_loads_without_a_key(made: Callable[..., TestClient]) -> None:
     service = made(keys=(KEY,))
     assert service.get("/").status_code == 200
     for address in (*assets(service).values(), "/favicon.svg"):

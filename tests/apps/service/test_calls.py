@@ -52,7 +52,7 @@ def test_a_comparison_can_be_asked_for_with_every_setting() -> None:
     assert CompareSettings.of(request.chosen) == CompareSettings(ties="drop")
 
 
-def test_a_request_leaves_to_the_service_what_is_local() -> None:
+def test_local_options_are_not_sent() -> None:
     fields = request_model(operations()["score"]).model_fields
     local = {name for name, entry in RunOptions.options().items() if entry.local}
     assert {"engine", "threads", "cache", "progress"} <= local
@@ -61,7 +61,7 @@ def test_a_request_leaves_to_the_service_what_is_local() -> None:
 
 
 @pytest.mark.parametrize("name", ["source", "files", "target", "cache"])
-def test_a_request_names_no_files(name: str) -> None:
+def test_request_cannot_name_files(name: str) -> None:
     assert name not in JobRequest.model_fields
     with pytest.raises(ValidationError, match="Extra inputs are not permitted"):
         JobRequest.model_validate({"hyps": ["a"], name: "a.txt"})
@@ -83,7 +83,7 @@ def test_options_that_need_a_file_or_human_judgements_are_not_offered() -> None:
     assert request_model(operations()["discourse"]).model_fields.keys().isdisjoint({"vectors", "threshold"})
 
 
-def test_each_thread_collects_its_own() -> None:
+def test_warnings_are_collected_per_thread() -> None:
     start = threading.Barrier(8)
     found: dict[int, list[str]] = {number: [] for number in range(8)}
 
@@ -101,7 +101,7 @@ def test_each_thread_collects_its_own() -> None:
     assert found == {number: [f"of {number}"] for number in range(8)}
 
 
-def test_others_are_left_to_whoever_had_them() -> None:
+def test_other_warnings_reach_the_previous_receiver() -> None:
     said: list[str] = []
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")
@@ -113,7 +113,7 @@ def test_others_are_left_to_whoever_had_them() -> None:
     assert [str(one.message) for one in seen] == ["elsewhere", "after"]
 
 
-def test_filters_that_somebody_left_behind_do_no_harm() -> None:
+def test_left_over_warning_filters_do_not_matter() -> None:
     said: list[str] = []
     with warnings.catch_warnings():
         with collected_warnings(said):
@@ -129,5 +129,5 @@ def test_score_that_is_not_a_number_is_refused_as_by_commands(number: float) -> 
     request = request_model(operations()["score"]).model_validate({"hyps": ["a"], "refs": ["a"], "metric": "chrf"})
     score = nlgauge.score(["a"], ["a"], metric="chrf")
     broken = ScoreTable((replace(score, segments={score.main: np.array([number])}),))
-    with pytest.raises(InputError, match="a value that JSON has no word for"):
+    with pytest.raises(InputError, match="a value that JSON cannot represent"):
         answer(request, broken, "json", [])

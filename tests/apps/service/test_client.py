@@ -47,7 +47,7 @@ def test_recipes_signatures_and_reference_streams_are_taken(address: str) -> Non
     assert first.to_dict() == again.to_dict() == recipe.score(SYSTEMS["one"], ref_streams=streams).to_dict()
 
 
-def test_what_is_too_much_for_one_answer_becomes_a_job(address: str) -> None:
+def test_request_above_the_limit_becomes_a_job(address: str) -> None:
     hyps, refs = SYSTEMS["one"] * 300, REFS * 300
     with Client(address) as client:
         found = client.score(hyps, refs, model="hash", layer=1)
@@ -62,7 +62,7 @@ def test_a_job_can_be_watched_found_again_and_removed(address: str) -> None:
         assert records(scores) == records(nlgauge.score_systems(SYSTEMS, REFS, model="hash", layer=1))
         assert records(client.job(job.id).result()) == records(scores)
         job.remove()
-        with pytest.raises(ServiceError, match="no such job"):
+        with pytest.raises(ServiceError, match="unknown job"):
             job.refresh()
     assert seen[-1] == "done"
 
@@ -72,7 +72,7 @@ def test_a_job_that_fails_raises_the_librarys_error(address: str) -> None:
         job = client.submit("score", {"one": [""]}, [""], model="hash", layer=1)
         with pytest.raises(nlgauge.errors.EmptyPairError, match="both empty"):
             job.wait()
-        with pytest.raises(ServiceError, match="ended already"):
+        with pytest.raises(ServiceError, match="already ended"):
             job.cancel()
 
 
@@ -118,14 +118,14 @@ def test_warnings_are_those_of_the_library(address: str) -> None:
         assert client.score([""], ["a cat"], model="hash", layer=1).counts["empty"] == 1
 
 
-def test_what_a_service_offers(address: str) -> None:
+def test_description_has_version_and_limits(address: str) -> None:
     with Client(address) as client:
         assert "bertscore" in {one["name"] for one in client.metrics()}
         assert "minilm" in {one["name"] for one in client.models()}
         assert client.describe()["nlgauge"] == nlgauge.__version__
 
 
-def test_the_asynchronous_twin_gives_the_same(address: str) -> None:
+def test_async_client_gives_the_same_results(address: str) -> None:
     async def several() -> list[Any]:
         async with AsyncClient(address) as client:
             single = [client.score([text], [REFS[0]], model="hash", layer=1) for text in SYSTEMS["one"] * 8]
@@ -157,7 +157,7 @@ def test_the_asynchronous_twin_gives_the_same(address: str) -> None:
     assert len(large) == 600
 
 
-def test_the_twins_have_the_same_calls() -> None:
+def test_both_clients_have_the_same_methods() -> None:
     def calls(instance: object) -> set[str]:
         return {name for name in dir(instance) if not name.startswith("_")}
 
@@ -201,7 +201,7 @@ def slept(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     return found
 
 
-def test_a_busy_service_is_asked_again_after_a_while(slept: list[float]) -> None:
+def test_client_retries_when_the_service_is_busy(slept: list[float]) -> None:
     script = Scripted(busy(), lost(), busy(503, "1"), lambda: fine())
     with Client("http://x", transport=httpx2.MockTransport(script), api_key="k" * 16) as client:
         assert client.metrics() == []
@@ -212,9 +212,9 @@ def test_a_busy_service_is_asked_again_after_a_while(slept: list[float]) -> None
     assert script.asked[0].headers["authorization"] == "Bearer " + "k" * 16
 
 
-def test_in_the_end_it_is_given_up(slept: list[float]) -> None:
+def test_client_gives_up_after_all_retries(slept: list[float]) -> None:
     with Client("http://x", retries=2, transport=httpx2.MockTransport(Scripted(*[busy()] * 3))) as client:
-        with pytest.raises(ServiceError, match=r"refused \(status 429\): busy") as refused:
+        with pytest.raises(ServiceError, match=r"refused the request \(status 429\): busy") as refused:
             client.metrics()
         assert refused.value.status == 429
     gone = pytest.raises(ServiceError, match="the service at http://x does not answer: gone")
@@ -230,16 +230,16 @@ def test_a_job_is_not_submitted_twice(slept: list[float]) -> None:
     assert len(script.asked) == 1
 
 
-def test_answers_that_are_none_are_errors(slept: list[float]) -> None:
+def test_malformed_answers_are_errors(slept: list[float]) -> None:
     script = Scripted(lambda: httpx2.Response(200, text="<html>"), lambda: httpx2.Response(502, text="<html>"))
     with Client("http://x", transport=httpx2.MockTransport(script)) as client:
-        with pytest.raises(ServiceError, match="cannot be read"):
+        with pytest.raises(ServiceError, match="cannot read the answer"):
             client.metrics()
         with pytest.raises(ServiceError, match="status 502"):
             client.metrics()
 
 
-def test_waits_grow_and_are_bounded() -> None:
+def test_retry_delays_grow_up_to_a_limit() -> None:
     waits = [delay(attempt) for attempt in range(12)]
     assert waits[0] < 0.4
     assert all(0.75 * min(30, 0.25 * 2**at) <= wait <= 1.25 * 30 for at, wait in enumerate(waits))

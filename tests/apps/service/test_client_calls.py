@@ -149,7 +149,7 @@ def refused(call: Callable[[], Any], kind: type[Exception]) -> str:
     return str(error.value)
 
 
-def test_mistakes_are_said_as_by_the_library(address: str) -> None:
+def test_client_raises_the_errors_of_the_library(address: str) -> None:
     with Client(address, retries=0) as client:
         for name, args, options in (
             ("matrix", ([],), {}),
@@ -165,11 +165,11 @@ def test_mistakes_are_said_as_by_the_library(address: str) -> None:
             assert refused(lambda: getattr(client, name)(*args, **options), nlgauge.errors.NlgaugeError) == expected  # noqa: B023
         assert "reads no files" in refused(lambda: client.discourse(HYPS, vectors="v.txt"), RecipeError)
         assert "annotator must be spacy-en" in refused(lambda: client.discourse(HYPS, annotator="/etc"), RecipeError)
-        assert "cannot be sent" in refused(lambda: client.matrix(HYPS, idf={1, 2}), RecipeError)
+        assert "cannot send an option" in refused(lambda: client.matrix(HYPS, idf={1, 2}), RecipeError)
         assert "expected" in refused(lambda: client.matrix(3), InputError)  # type: ignore[arg-type]
 
 
-def test_what_does_not_fit_becomes_a_job(tmp_path: Any) -> None:
+def test_large_calls_become_jobs(tmp_path: Any) -> None:
     limits = Limits(texts=5, pairs=4, seconds=1e-9)
     with hash_encoder(), listening(Settings(folder=tmp_path, preload=(), limits=limits)) as address:
         for name, args in (("matrix", (HYPS, REFS)), ("matrix", (HYPS[:1], REFS[:1])), ("rank", (CANDIDATES,))):
@@ -184,7 +184,7 @@ def test_what_does_not_fit_becomes_a_job(tmp_path: Any) -> None:
             assert client.job(ranking.id).wait().chosen == nlgauge.rank(CANDIDATES, **HASH).chosen
 
 
-def test_what_a_job_does_not_take_is_refused(tmp_path: Any) -> None:
+def test_jobs_above_a_limit_are_refused(tmp_path: Any) -> None:
     limits = Limits(pairs=4, job_pairs=8)
     with (
         hash_encoder(),

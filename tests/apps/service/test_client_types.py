@@ -55,6 +55,6 @@ def test_results_have_the_types_of_the_library(tmp_path: Path) -> None:
         'client.rank([["a"]]).wait()',
     ],
 )
-def test_a_mistake_is_refused(tmp_path: Path, call: str) -> None:
+def test_invalid_settings_are_refused(tmp_path: Path, call: str) -> None:
     output = run_mypy(tmp_path, f"from nlgauge import Client\n\nclient = Client()\n{call}\n")
     assert "snippet.py:4: error:" in output

@@ -28,7 +28,7 @@ def test_an_ensemble_is_scored_by_the_shipped_norms(service: TestClient) -> None
         ("ensemble:bertscore(layer=2)+chrf", "no entry for member bertscore with this recipe"),
     ],
 )
-def test_files_are_refused_in_words(service: TestClient, metric: str, message: str) -> None:
+def test_options_with_files_are_refused(service: TestClient, metric: str, message: str) -> None:
     answer = service.post("/v1/score", json=TEXTS | {"metric": [metric]})
     assert answer.status_code == 422
     assert message in answer.text

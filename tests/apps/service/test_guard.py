@@ -1,4 +1,4 @@
-"""Who may ask, from where, how much, how often."""
+"""Authentication, hosts, origins, and limits of requests."""
 
 from __future__ import annotations
 
@@ -19,18 +19,19 @@ BODY = {"hyps": ["a cat"], "refs": ["a dog"], "options": {"model": "hash", "laye
 @pytest.mark.parametrize(
     "host", ["example.org", "127.0.0.1.example.org", "localhost.", "", "evil:80", "[::1", "a" * 9000]
 )
-def test_another_host_is_not_answered(service: TestClient, host: str) -> None:
+def test_unknown_host_is_refused_and_names_the_option(service: TestClient, host: str) -> None:
     answer = service.get("/v1", headers={"host": host})
     assert answer.status_code == 421
     assert answer.headers["content-type"] == "application/problem+json"
+    assert "--host-name" in answer.json()["detail"]
 
 
 @pytest.mark.parametrize("host", ["localhost", "LOCALHOST:8765", "127.0.0.1:1", "[::1]:8765", "scores.example.org"])
-def test_names_of_this_machine_and_those_that_were_set_are(made: Callable[..., TestClient], host: str) -> None:
+def test_local_names_and_host_names_are_accepted(made: Callable[..., TestClient], host: str) -> None:
     assert made(host_names=("scores.example.org",)).get("/v1", headers={"host": host}).status_code == 200
 
 
-def test_pages_of_other_sites_are_kept_out(made: Callable[..., TestClient]) -> None:
+def test_cross_origin_requests_are_refused(made: Callable[..., TestClient]) -> None:
     service = made()
     assert service.post("/v1/score", json=BODY, headers={"origin": "http://evil.example"}).status_code == 403
     assert service.post("/v1/score", json=BODY, headers={"origin": "null"}).status_code == 403
@@ -39,7 +40,7 @@ def test_pages_of_other_sites_are_kept_out(made: Callable[..., TestClient]) -> N
     assert "access-control-allow-origin" not in answer.headers
 
 
-def test_a_site_that_is_allowed_gets_in(made: Callable[..., TestClient]) -> None:
+def test_allowed_origin_is_accepted(made: Callable[..., TestClient]) -> None:
     service = made(allow_origins=("https://page.example",))
     answer = service.post("/v1/score", json=BODY, headers={"origin": "https://page.example"})
     assert answer.headers["access-control-allow-origin"] == "https://page.example"
@@ -79,7 +80,7 @@ def test_a_key_opens_the_service(made: Callable[..., TestClient], header: dict[s
     assert ("www-authenticate" in answer.headers) == (status == 401)
 
 
-def test_probes_need_no_key_and_figures_do(made: Callable[..., TestClient]) -> None:
+def test_probes_need_no_key_but_prometheus_metrics_do(made: Callable[..., TestClient]) -> None:
     service = made(keys=(KEY,))
     assert service.get("/healthz").status_code == service.get("/readyz").status_code == 200
     assert service.get("/metrics").status_code == service.get("/v1/metrics").status_code == 401
@@ -103,9 +104,7 @@ def lines() -> Iterator[list[str]]:
     log.setLevel(level)
 
 
-def test_the_log_tells_of_requests_but_not_of_keys_or_texts(
-    made: Callable[..., TestClient], lines: list[str]
-) -> None:
+def test_log_contains_requests_but_no_keys_or_texts(made: Callable[..., TestClient], lines: list[str]) -> None:
     service = made(keys=(KEY,))
     answer = service.post("/v1/score?secret=1", json=BODY, headers={"x-api-key": KEY})
     service.get("/v1", headers={"authorization": "Bearer wrong-" + KEY})
@@ -117,7 +116,7 @@ def test_the_log_tells_of_requests_but_not_of_keys_or_texts(
     assert not any(word in "".join(lines) for word in (KEY, "a cat", "secret"))
 
 
-def test_an_error_inside_is_told_to_the_log_only(
+def test_internal_error_is_logged_and_not_shown(
     made: Callable[..., TestClient], lines: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     service = made()
@@ -129,7 +128,7 @@ def test_an_error_inside_is_told_to_the_log_only(
     assert any("ZeroDivisionError" in line for line in lines)
 
 
-def test_bodies_are_bounded_whether_or_not_they_say_their_size(made: Callable[..., TestClient]) -> None:
+def test_body_limit_holds_with_and_without_content_length(made: Callable[..., TestClient]) -> None:
     service = made(limits=Limits(body_bytes=1000, job_bytes=3000))
 
     def chunks() -> Iterator[bytes]:
@@ -145,7 +144,7 @@ def test_bodies_are_bounded_whether_or_not_they_say_their_size(made: Callable[..
     assert service.post("/v1/score", json=BODY).status_code == 200
 
 
-def test_a_client_that_asks_too_often_is_told_when_to_come_again(made: Callable[..., TestClient]) -> None:
+def test_rate_limit_answers_429_with_retry_after(made: Callable[..., TestClient]) -> None:
     service = made(limits=Limits(rate=2))
     codes = [service.get("/healthz") for _ in range(6)]
     assert [answer.status_code for answer in codes[:4]] == [200] * 4

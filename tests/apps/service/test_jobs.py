@@ -112,7 +112,7 @@ def test_sensitivity_is_a_job_with_the_librarys_result(service: TestClient) -> N
     assert service.get(f"/v1/jobs/{name}/result?format=segments").status_code == 404
 
 
-def test_progress_is_told_by_events_until_the_end(service: TestClient) -> None:
+def test_events_report_progress_until_the_end(service: TestClient) -> None:
     name = submitted(service)
     with service.stream("GET", f"/v1/jobs/{name}/events") as stream:
         assert stream.headers["content-type"].startswith("text/event-stream")
@@ -124,7 +124,7 @@ def test_progress_is_told_by_events_until_the_end(service: TestClient) -> None:
     assert set(names[:-1]) <= {"progress"}
 
 
-def test_a_running_job_says_how_far_it_is_and_can_be_cancelled(
+def test_running_job_reports_progress_and_can_be_cancelled(
     service: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     held = Held(monkeypatch)
@@ -165,7 +165,7 @@ def test_a_full_queue_is_refused(made: Callable[..., TestClient], monkeypatch: p
     assert [ended(service, name)["state"] for name in names] == ["done"] * 3
 
 
-def test_what_fails_says_why(service: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failed_job_has_a_problem(service: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
     name = submitted(service, {"hyps": ["", "a"], "refs": ["", "a"], "options": HASH})
     status = ended(service, name)
     assert status["state"] == "failed"
@@ -185,7 +185,7 @@ def test_what_fails_says_why(service: TestClient, monkeypatch: pytest.MonkeyPatc
         ({"hyps": ["a"] * 50_001, "refs": ["a"] * 50_001}, 413),
     ],
 )
-def test_what_cannot_run_is_refused_before_it_is_queued(
+def test_invalid_jobs_are_refused_before_they_are_queued(
     service: TestClient, body: dict[str, Any], status: int
 ) -> None:
     assert service.post("/v1/jobs/score", json=body).status_code == status
@@ -202,7 +202,7 @@ def test_a_study_of_a_signature_fails_with_a_reason(service: TestClient) -> None
     assert "not the signature" in ended(service, name)["problem"]["detail"]
 
 
-def test_a_job_that_is_not_there(service: TestClient) -> None:
+def test_unknown_job_is_not_found(service: TestClient) -> None:
     name = "0" * 32
     for method, path in (("get", ""), ("get", "/events"), ("get", "/result"), ("post", "/cancel"), ("delete", "")):
         answer = getattr(service, method)(f"/v1/jobs/{name}{path}")
@@ -218,7 +218,7 @@ def test_a_job_can_be_removed(service: TestClient) -> None:
     assert service.get(f"/v1/jobs/{name}").status_code == 404
 
 
-def test_a_stop_interrupts_the_job_at_hand_and_keeps_those_that_wait(
+def test_stop_interrupts_running_job_and_keeps_queued_ones(
     made: Callable[..., TestClient], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     service = made(stop_seconds=0.2)
@@ -233,9 +233,7 @@ def test_a_stop_interrupts_the_job_at_hand_and_keeps_those_that_wait(
     assert ended(again, names[1])["state"] == "done"
 
 
-def test_watchers_are_counted_and_those_who_went_away_are_not(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_event_streams_are_counted_while_they_are_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     chosen = Settings(folder=tmp_path / "data", preload=(), limits=Limits(streams=1))
     with hash_encoder(), listening(chosen) as url, httpx2.Client(base_url=url, trust_env=False) as service:
         held = Held(monkeypatch)
@@ -254,7 +252,7 @@ def test_watchers_are_counted_and_those_who_went_away_are_not(
         held.go.set()
 
 
-def test_the_queue_outlives_a_disk_that_is_full(service: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_job_queue_survives_a_full_disk(service: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
     store = service.app.state.service.store  # type: ignore[attr-defined]
     whole = store.end
     calls: list[str] = []
@@ -271,7 +269,7 @@ def test_the_queue_outlives_a_disk_that_is_full(service: TestClient, monkeypatch
     assert ended(service, submitted(service))["state"] == "done"
 
 
-def test_a_stop_does_not_wait_for_ever_for_work_that_cannot_be_stopped(
+def test_stop_does_not_wait_for_blocked_work(
     made: Callable[..., TestClient], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     service = made(stop_seconds=0.2)

@@ -1,4 +1,4 @@
-"""The page for everybody: by keyboard alone, by axe-core's rules, in light and dark, on a narrow screen."""
+"""Accessibility of the page: keyboard, rules of axe-core, light and dark, narrow screens."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_axe_finds_nothing(browser: Browser, serving: Running, scheme: str, widt
         assert accessibility_problems(page) == []
 
 
-def test_the_whole_way_by_keyboard(page: Page) -> None:
+def test_page_can_be_used_by_keyboard(page: Page) -> None:
     def tab_to(wanted: str, most: int = 80) -> None:
         for _ in range(most):
             page.keyboard.press("Tab")
@@ -87,7 +87,7 @@ def test_the_whole_way_by_keyboard(page: Page) -> None:
     tab_to("#signatures button")
 
 
-def test_what_has_the_focus_is_seen(page: Page) -> None:
+def test_focus_is_visible(page: Page) -> None:
     for wanted in ("#system-1-text", "#run", "#example", "#metric-chrf", "#model", "#theme"):
         page.keyboard.press("Tab")  # the browser shows the focus to those who use the keyboard
         page.locator(wanted).focus()
@@ -148,7 +148,7 @@ def test_colours_are_chosen_and_kept(browser: Browser, serving: Running) -> None
     context.close()
 
 
-def test_nothing_can_run_in_the_page_but_its_own_script(browser: Browser, serving: Running) -> None:
+def test_page_runs_only_its_own_script(browser: Browser, serving: Running) -> None:
     page = browser.new_page()
     said: list[str] = []
     page.on("console", lambda message: said.append(message.text))

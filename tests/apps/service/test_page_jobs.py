@@ -69,7 +69,7 @@ def test_a_long_job_shows_its_progress_and_is_cancelled(browser: Browser, tmp_pa
         shown_results(page)
 
 
-def test_a_job_that_is_cancelled_while_it_is_sent_leaves_no_work_behind(browser: Browser, tmp_path: Path) -> None:
+def test_job_cancelled_while_sent_is_cancelled_at_the_service(browser: Browser, tmp_path: Path) -> None:
     held: list[Route] = []
     with started(tmp_path) as service, page_of(browser, f"{service.url}/") as page:
         page.route("**/v1/jobs/compare", lambda route: held.append(route))
@@ -84,7 +84,7 @@ def test_a_job_that_is_cancelled_while_it_is_sent_leaves_no_work_behind(browser:
         wait_for_state(page, service, answer.value.json()["id"], "cancelled")
 
 
-def test_a_service_that_is_killed_in_mid_job_and_comes_back(browser: Browser, tmp_path: Path) -> None:
+def test_page_survives_kill_and_restart_of_the_service(browser: Browser, tmp_path: Path) -> None:
     with restartable(tmp_path) as service:
         running = service.start()
         with page_of(browser, f"{running.url}/", refusals=True) as page:
@@ -129,7 +129,7 @@ def test_a_result_outlives_a_restart_and_is_found_by_its_address(browser: Browse
             assert again.locator("#scores tbody").inner_text() == scores
 
 
-def test_a_service_that_is_not_there_is_said_to_be_away(browser: Browser, tmp_path: Path) -> None:
+def test_stopped_service_shows_an_error_and_run_again(browser: Browser, tmp_path: Path) -> None:
     with restartable(tmp_path) as service:
         running = service.start()
         with page_of(browser, f"{running.url}/", refusals=True) as page:

@@ -1,4 +1,4 @@
-"""The page in a browser: what is wrong is said at its place, and a link never means something else than it meant."""
+"""The page in a browser: errors at their fields, and links that keep their meaning."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def score(page: Page) -> None:
     page.get_by_role("button", name="Score", exact=True).click()
 
 
-def test_a_key_that_no_header_can_hold_is_refused_before_it_is_sent(browser: Browser, tmp_path: Path) -> None:
+def test_key_with_invalid_characters_is_not_sent(browser: Browser, tmp_path: Path) -> None:
     with started(tmp_path, "--preload", NLGAUGE_API_KEY=KEY) as service:
         page = browser.new_page()
         page.goto(f"{service.url}/")
@@ -67,7 +67,7 @@ def test_a_key_that_no_header_can_hold_is_refused_before_it_is_sent(browser: Bro
         ("layer=5", "bertscore|layer:4|nonsense", "#recipes-error"),
     ],
 )
-def test_of_several_recipes_the_wrong_one_is_named(refused: Page, options: str, recipes: str, place: str) -> None:
+def test_error_is_shown_at_the_wrong_recipe(refused: Page, options: str, recipes: str, place: str) -> None:
     page = refused
     fill(page, {"A": HYPS}, REFS)
     page.get_by_label("Options of BERTScore").fill(options)
@@ -79,7 +79,7 @@ def test_of_several_recipes_the_wrong_one_is_named(refused: Page, options: str, 
     assert said == [place.removeprefix("#")]
 
 
-def test_a_text_that_is_too_long_is_named(refused: Page) -> None:
+def test_too_long_text_is_named_by_system_and_line(refused: Page) -> None:
     page = refused
     fill(page, {"A": HYPS, "B": [*OTHERS[:2], "word " * 2000]}, REFS)
     score(page)
@@ -88,21 +88,21 @@ def test_a_text_that_is_too_long_is_named(refused: Page) -> None:
     ).wait_for()
 
 
-def test_texts_that_are_both_empty_lead_to_the_box_for_them(refused: Page) -> None:
+def test_empty_pair_names_the_option_for_it(refused: Page) -> None:
     page = refused
     fill(page, {"A": ["a cat", "", "a dog"]}, ["a cat", "", "a dog"])
     score(page)
     page.locator("#system-1-error").filter(has_text="score it 0 (under “Advanced”, below the metrics)").wait_for()
 
 
-def test_utf_16_without_a_mark_is_no_plain_text(refused: Page) -> None:
+def test_utf_16_without_byte_order_mark_is_refused(refused: Page) -> None:
     data = "A ferry.\nBread.\n".encode("utf-16-le")
     refused.set_input_files("#system-1-file", {"name": "a.txt", "mimeType": "text/plain", "buffer": data})
     refused.locator("#system-1-error").filter(has_text="a.txt is not plain text in UTF-8").wait_for()
     assert refused.locator("#system-1-count").inner_text() == ""
 
 
-def test_warnings_speak_of_models_and_not_of_flags(refused: Page) -> None:
+def test_warnings_do_not_mention_options_of_the_command_line(refused: Page) -> None:
     page = refused
     fill(page, {"A": ["مرحبا بالعالم"]}, ["مرحبا يا عالم"])
     run(page)
@@ -123,7 +123,7 @@ def test_words_that_run_from_right_to_left_keep_the_order_of_a_sentence(refused:
     said.filter(has_text=re.compile("^\u2068مرحبا\u2069: matched with \u2068مرحبا\u2069")).wait_for()
 
 
-def test_a_link_to_a_model_that_is_not_here_says_so(browser: Browser, serving: Running, tmp_path: Path) -> None:
+def test_link_with_unavailable_model_shows_an_error(browser: Browser, serving: Running, tmp_path: Path) -> None:
     with page_of(browser, f"{serving.url}/") as page:
         fill(page, {"A": HYPS}, REFS)
         page.get_by_label("Model", exact=True).select_option("mpnet")
@@ -135,7 +135,7 @@ def test_a_link_to_a_model_that_is_not_here_says_so(browser: Browser, serving: R
         page.locator("#model-error").filter(has_text="not have the model of the link: mpnet").wait_for()
 
 
-def test_a_form_that_is_changed_under_a_job_is_not_linked_with_its_result(refused: Page) -> None:
+def test_link_leaves_out_job_after_form_changed(refused: Page) -> None:
     page = refused
     for label in ("Outputs of system 1", "References 1"):
         fill_long(page, label, MANY)
@@ -153,13 +153,11 @@ def test_a_form_that_is_changed_under_a_job_is_not_linked_with_its_result(refuse
 
 def test_a_job_that_has_expired_leaves_the_address(browser: Browser, serving: Running) -> None:
     with page_of(browser, f"{serving.url}/#job={'0' * 32}", refusals=True) as page:
-        page.locator("#form-error").filter(has_text="no such job").wait_for()
+        page.locator("#form-error").filter(has_text="Unknown job").wait_for()
         page.wait_for_url(re.compile("/$"))
 
 
-def test_a_lone_system_has_its_score_in_the_list_also_where_the_page_is_narrow(
-    browser: Browser, serving: Running
-) -> None:
+def test_narrow_list_shows_score_of_single_system(browser: Browser, serving: Running) -> None:
     with page_of(browser, f"{serving.url}/", viewport={"width": 380, "height": 800}) as page:
         fill(page, {"A": HYPS}, REFS, OTHERS)
         run(page)

@@ -215,13 +215,13 @@ def test_three_thousand_segments_scroll_without_stalling(page: Page) -> None:
     page.locator("#segments-said").filter(has_text="1 of 3,000 segments").wait_for()
 
 
-def test_what_no_request_can_have_is_not_offered(page: Page) -> None:
+def test_unavailable_metrics_are_not_offered(page: Page) -> None:
     assert page.locator("#metric-entity-graph").count() == 1
     assert page.locator("#metric-lexical-graph").count() == 0
-    assert "lexical-graph (it needs vectors, a file" in page.locator("#metrics-elsewhere").inner_text()
+    assert "lexical-graph (it needs a file" in page.locator("#metrics-elsewhere").inner_text()
 
 
-def test_notes_are_on_what_the_page_shows(page: Page) -> None:
+def test_notes_are_about_numbers_on_the_page(page: Page) -> None:
     fill(page, {"best": REFS, "other": HYPS}, REFS)
     choose_metrics(page, "chrf")
     run(page)

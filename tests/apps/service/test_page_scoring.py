@@ -1,4 +1,4 @@
-"""The page in a browser: from texts to scores, and what is said about wrong input."""
+"""The page in a browser: from texts to scores, and errors in the input."""
 
 from __future__ import annotations
 
@@ -171,9 +171,7 @@ def test_an_opened_file_replaces_the_text(page: Page, tmp_path: Path) -> None:
         ("a.tsv", b"a\tb", "is not plain text"),
     ],
 )
-def test_files_that_are_no_lists_of_lines_are_refused_in_words(
-    page: Page, name: str, content: bytes, said: str
-) -> None:
+def test_files_that_are_not_plain_text_are_refused(page: Page, name: str, content: bytes, said: str) -> None:
     dropped(page, "#system-1-text", {name: content})
     page.locator("#system-1-error").filter(has_text=said).wait_for()
     assert page.get_by_label("Outputs of system 1", exact=True).get_attribute("aria-invalid") == "true"
@@ -190,7 +188,7 @@ def shown_at(page: Page, field: str, error: str, said: str) -> None:
     assert page.evaluate("document.activeElement.id") == field.removeprefix("#")
 
 
-def test_unequal_numbers_of_lines(page: Page) -> None:
+def test_unequal_numbers_of_lines_are_reported(page: Page) -> None:
     fill(page, {"A": HYPS}, REFS[:2])
     page.get_by_role("button", name="Score", exact=True).click()
     shown_at(page, "#references-1-text", "#references-1-error", "2 lines here, but 3 in system 1.")
@@ -201,13 +199,13 @@ def test_unequal_numbers_of_lines(page: Page) -> None:
     run(page)
 
 
-def test_nothing_filled_in(page: Page) -> None:
+def test_empty_form_reports_missing_texts(page: Page) -> None:
     page.get_by_role("button", name="Score", exact=True).click()
     shown_at(page, "#system-1-text", "#system-1-error", "Enter the outputs of the system")
     assert page.locator("#references-1-error").inner_text() != ""
 
 
-def test_no_metric_and_two_systems_of_one_name(page: Page) -> None:
+def test_missing_metric_and_duplicate_name_are_reported(page: Page) -> None:
     fill(page, {"A": HYPS, "B": HYPS}, REFS)
     page.get_by_label("Name of system 2").fill("A")
     choose_metrics(page)
@@ -221,7 +219,7 @@ def test_no_metric_and_two_systems_of_one_name(page: Page) -> None:
     [
         ("layer=99", "layer"),
         ("nonsense=1", "nonsense"),
-        ("idf=/etc/passwd", "files of the service's machine are not read"),
+        ("idf=/etc/passwd", "the service reads no files"),
         ("layer", "layer"),
     ],
 )
@@ -234,7 +232,7 @@ def test_options_that_the_service_refuses(refused: Page, options: str, said: str
     assert page.locator("#results").is_hidden()
 
 
-def test_a_recipe_that_nobody_knows(refused: Page) -> None:
+def test_unknown_recipe_is_shown_at_its_field(refused: Page) -> None:
     page = refused
     fill(page, {"A": HYPS}, REFS)
     choose_metrics(page)
@@ -244,7 +242,7 @@ def test_a_recipe_that_nobody_knows(refused: Page) -> None:
     page.locator("#recipes-error").filter(has_text="bertscorr").wait_for()
 
 
-def test_a_text_that_is_too_long(refused: Page) -> None:
+def test_too_long_text_shows_the_limit(refused: Page) -> None:
     page = refused
     fill(page, {"A": ["word " * 2000]}, ["word"])
     page.get_by_role("button", name="Score", exact=True).click()
@@ -258,7 +256,7 @@ def opened(page: Page, place: str, name: str, texts: Sequence[str]) -> None:
     page.locator(f"#{place}-count").filter(has_text=f"{len(texts):,} lines from {name}").wait_for()
 
 
-def test_more_texts_than_a_job_takes_are_noticed_before_they_are_sent(page: Page) -> None:
+def test_too_many_texts_are_reported_before_sending(page: Page) -> None:
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.method))
     for place in ("system-1", "references-1"):
@@ -293,7 +291,7 @@ def test_three_systems_of_three_thousand_segments(page: Page) -> None:
     page.locator("#segment .alignment").first.wait_for(timeout=COMPUTING)
 
 
-def test_an_empty_line_is_said_to_be_one(page: Page) -> None:
+def test_empty_line_gives_a_warning(page: Page) -> None:
     fill(page, {"A": [HYPS[0], "", HYPS[2]]}, REFS)
     choose_metrics(page, "bertscore")
     run(page)
@@ -340,13 +338,13 @@ def chosen(page: Page) -> list[str]:
 
 
 @pytest.mark.parametrize("packed", ["AAAA", "!!!", "q1YqSizJzFOyUoqOVYrVUQIA"])
-def test_a_damaged_address_is_said_to_be_one_or_gives_a_form(browser: Browser, serving: Running, packed: str) -> None:
+def test_damaged_link_shows_an_error(browser: Browser, serving: Running, packed: str) -> None:
     with page_of(browser, f"{serving.url}/#form={packed}") as page:
         page.get_by_role("alert").filter(has_text="The link is damaged").wait_for()
         assert page.get_by_label("Outputs of system 1", exact=True).is_editable()
 
 
-def test_texts_that_are_too_long_for_an_address_are_left_out_of_it(page: Page) -> None:
+def test_long_texts_are_left_out_of_the_link(page: Page) -> None:
     chance = random.Random(1)
     fill_long(page, "Outputs of system 1", [f"{chance.random()}" for _ in range(1500)])
     page.locator("#address-note").filter(has_text="too long for a link").wait_for()

@@ -51,34 +51,34 @@ def test_warnings_are_in_the_answer(service: TestClient) -> None:
         ("matrix", {"b": B}, 422, "body.a"),
         ("matrix", {"a": A, "b": B, "metric": "sentsim"}, 422, "pairs of many texts are no corpus"),
         ("matrix", {"a": A, "options": {"idf": "/etc/passwd"}}, 422, "idf must be"),
-        ("matrix", {"a": A, "options": {"long": "error"}}, 422, "long is also a field"),
-        ("matrix", {"a": A, "options": {"a": "x"}}, 422, "a is also a field"),
-        ("matrix", {"a": A, "options": {"threads": 4}}, 422, "decided by the service"),
-        ("matrix", {"a": A, "metric": "bertscore:model=/etc"}, 422, "not on offer"),
-        ("matrix", {"a": ["x"] * 101, "b": ["x"] * 100}, 413, "10100 pairs"),
+        ("matrix", {"a": A, "options": {"long": "error"}}, 422, "long is a field"),
+        ("matrix", {"a": A, "options": {"a": "x"}}, 422, "a is a field"),
+        ("matrix", {"a": A, "options": {"threads": 4}}, 422, "set by the service"),
+        ("matrix", {"a": A, "metric": "bertscore:model=/etc"}, 422, "does not offer model"),
+        ("matrix", {"a": ["x"] * 101, "b": ["x"] * 100}, 413, "(10,100; limit"),
         ("matrix", {"a": ["x", "y" * 100_001]}, 413, "a, segment 1: too many characters (100,001; limit 100,000)"),
-        ("matrix", {"a": ["x"] * 1001}, 413, "1,001 texts"),
+        ("matrix", {"a": ["x"] * 1001}, 413, "(1,001; limit"),
         ("rank", {"candidates": [["a"], []]}, 422, "candidates[1]: the list is empty"),
         ("rank", {"candidates": [["a"]], "refs": ["a", "b"]}, 422, "2 entries for 1"),
-        ("rank", {"candidates": [["x"] * 102]}, 413, "10302 pairs"),
+        ("rank", {"candidates": [["x"] * 102]}, 413, "(10,302; limit"),
         ("rank", {"candidates": [["x", "y" * 100_001]]}, 413, "candidates[0][1]"),
-        ("jobs/matrix", {"a": ["x"] * 1001, "b": ["x"] * 1000}, 413, "1001000 pairs"),
+        ("jobs/matrix", {"a": ["x"] * 1001, "b": ["x"] * 1000}, 413, "(1,001,000; limit"),
         ("jobs/rank", {"candidates": [["a"]], "metric": "nonsense"}, 422, "nonsense"),
-        ("jobs/explain-pairs", {"hyps": ["a" * 90_000] * 3, "refs": ["a" * 90_000] * 3}, 413, "540000 characters"),
-        ("jobs/explain-pairs", {"hyps": ["a"], "refs": ["a"], "options": {"samples": 3}}, 422, "also a field"),
+        ("jobs/explain-pairs", {"hyps": ["a" * 90_000] * 3, "refs": ["a" * 90_000] * 3}, 413, "(540,000; limit"),
+        ("jobs/explain-pairs", {"hyps": ["a"], "refs": ["a"], "options": {"samples": 3}}, 422, "a field"),
         ("jobs/explain-corpus", {"hyps": ["a"], "refs": ["a"], "annotator": "x.conllu"}, 422, "annotator must be"),
         ("jobs/discourse", {"systems": {"a": ["x"]}, "annotator": "/etc"}, 422, "annotator must be"),
         ("jobs/discourse", {"systems": {"a": ["x"]}, "vectors": "/etc/passwd"}, 422, "body.vectors"),
     ],
 )
-def test_what_is_wrong_is_said(service: TestClient, path: str, body: Any, status: int, says: str) -> None:
+def test_invalid_requests_are_refused(service: TestClient, path: str, body: Any, status: int, says: str) -> None:
     answer = service.post(f"/v1/{path}", json=body)
     assert answer.status_code == status, answer.text
     assert answer.headers["content-type"] == "application/problem+json"
     assert says in answer.text
 
 
-def test_a_slow_request_is_sent_to_the_jobs_and_a_job_is_cancelled(
+def test_slow_matrix_is_refused_and_its_job_can_be_cancelled(
     made: Callable[..., TestClient],
     slowed: Slowed,  # noqa: F811 - the fixture
 ) -> None:

@@ -50,7 +50,7 @@ def test_a_prefix_of_a_proxy_is_in_the_address_of_a_job(made: Callable[..., Test
 
 
 @pytest.mark.parametrize("prefix", ["scores", "/scores/", "/a b"])
-def test_what_is_no_prefix_is_refused(prefix: str, tmp_path: Path) -> None:
+def test_invalid_prefix_is_refused(prefix: str, tmp_path: Path) -> None:
     with pytest.raises(nlgauge.errors.RecipeError, match="root_path must be like /scores"):
         Settings(folder=tmp_path, root_path=prefix)
 

@@ -138,7 +138,7 @@ def test_an_operation_of_a_package_is_a_call_of_the_clients(address: str) -> Non
             method(HYPS, REFS, notes="notes.txt")
         with pytest.raises(AttributeError, match="no attribute 'wurst'"):
             client.wurst  # type: ignore[attr-defined]  # noqa: B018
-        with pytest.raises(ServiceError, match="there is no operation 'wurst'"):
+        with pytest.raises(ServiceError, match="unknown operation 'wurst'"):
             client.submit("wurst")
     assert asyncio.run(awaited()) == [here(HYPS, REFS), here(HYPS, REFS, most=2)]
 

@@ -49,14 +49,14 @@ NAMING = [
 ]
 
 
-def test_there_are_options_that_name_files() -> None:
+def test_some_options_name_files() -> None:
     assert {"idf", "model", "rescale", "stopwords", "transforms", "sentence", "bounds", "lm"} <= {
         n for _, n in NAMING
     }
 
 
 @pytest.mark.parametrize("given", ["SECRET", "./SECRET", "../SECRET", "/etc/passwd", "http://127.0.0.1:1/x", "~/x"])
-def test_no_option_of_any_metric_opens_what_a_request_names(
+def test_no_option_opens_a_file_named_in_a_request(
     service: TestClient, watched: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -84,12 +84,12 @@ def test_names_of_stop_word_lists_are_plain(name: str) -> None:
         Policy().check(METRICS["bertscore"](stopwords=name))
 
 
-def test_a_file_that_is_called_like_a_list_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_file_named_like_a_stop_word_list_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     recipe = METRICS["bertscore"](stopwords="iso-en")
     Policy().check(recipe)
     (tmp_path / "iso-en").write_text("the")
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(RecipeError, match="files of the service's machine are not read"):
+    with pytest.raises(RecipeError, match="the service reads no files"):
         Policy().check(recipe)
 
 
@@ -107,31 +107,31 @@ def test_tokenizers_that_sacrebleu_would_fetch_are_refused() -> None:
         {"metric": ["moverscore"], "options": {"exponents": "+".join(["1"] * 21)}},
     ],
 )
-def test_options_that_a_text_grows_with_are_bounded(service: TestClient, given: dict[str, Any]) -> None:
+def test_options_that_need_memory_have_limits(service: TestClient, given: dict[str, Any]) -> None:
     answer = service.post("/v1/score", json=TEXTS | given)
     assert answer.status_code == 422
     assert "must be at most 20" in answer.json()["detail"]
 
 
 def test_a_language_does_not_fetch_its_model() -> None:
-    with pytest.raises(ModelNotFoundError, match="'bert-base-chinese' is not on offer"):
+    with pytest.raises(ModelNotFoundError, match="does not offer model 'bert-base-chinese'"):
         Policy().check(METRICS["bertscore"](lang="zh"))
 
 
-def test_only_models_on_offer_and_here(monkeypatch: pytest.MonkeyPatch, own_cache: Path) -> None:
+def test_only_offered_and_installed_models_are_accepted(monkeypatch: pytest.MonkeyPatch, own_cache: Path) -> None:
     Policy(["muse"]).check_model("muse")  # installed with its package
-    with pytest.raises(ModelNotFoundError, match="not on offer here; there are: muse"):
+    with pytest.raises(ModelNotFoundError, match="it offers: muse"):
         Policy(["muse"]).check_model("minilm")
     policies._is_installed.cache_clear()
     monkeypatch.setattr(fetch, "fetch_card", pytest.fail)
-    with pytest.raises(ModelNotFoundError, match="requests fetch nothing"):
+    with pytest.raises(ModelNotFoundError, match="is not installed on the server"):
         Policy().check_model("minilm")
     policies._is_installed.cache_clear()
     with pytest.raises(RecipeError, match="unknown model 'bert'"):
         Policy(["bert"])
 
 
-def test_further_models_of_a_metric_are_checked_too() -> None:
+def test_additional_models_of_a_metric_are_checked() -> None:
     kinds = (SentenceModelName, LanguageModelName)
     further = [(m, n) for m in METRICS.values() for n, a in m.options().items() if isinstance(a.kind, kinds)]
     assert further
@@ -145,16 +145,16 @@ def test_all_known_models_are_listed_with_their_state() -> None:
     assert [one["available"] for one in Policy(["muse"]).models() if one["name"] == "minilm"] == [False]
 
 
-def test_metrics_that_no_request_can_have_say_why(service: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unavailable_metrics_have_a_reason(service: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
     found = {one["name"]: one for one in service.get("/v1/metrics").json()}
     assert (found["bertscore"]["available"], found["bertscore"]["reason"]) == (True, None)
     assert not found["lexical-graph"]["available"]
-    assert found["lexical-graph"]["reason"] == "it needs vectors, a file, and requests name none"
+    assert found["lexical-graph"]["reason"] == "it needs a file (vectors)"
     without = Policy()
     monkeypatch.setattr(policies, "find_spec", lambda name: None)
     assert "nlgauge[spacy]" in (without.why_not(METRICS["entity-graph"]) or "")
     monkeypatch.setattr(policies, "is_installed", lambda card: False)
-    assert without.why_not(METRICS["bertscore"]) == "it needs a model, and none is here"
+    assert without.why_not(METRICS["bertscore"]) == "it needs a model, and none is installed"
     assert "not on the service's machine" in (without.why_not(METRICS["entity-graph"]) or "")
     monkeypatch.setitem(sys.modules, "sacrebleu", None)
     assert without.why_not(METRICS["chrf"]) is not None

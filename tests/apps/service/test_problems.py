@@ -1,4 +1,4 @@
-"""Problem details: complete, short, and safe to send whatever a request held."""
+"""Problem details: complete, short, and safe to send."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from nlgauge import errors
 from nlgauge.apps.service.problems import ProblemError, library_problem, problem_response, validation_problem
 
 
-def test_a_problem_as_it_is_sent() -> None:
+def test_problem_details_of_a_rate_limit() -> None:
     answer = problem_response(ProblemError(429, "too often", kind="rate", retry_after=0.2, limit=5))
     assert (answer.status_code, answer.headers["retry-after"]) == (429, "1")
     assert answer.media_type == "application/problem+json"
@@ -23,7 +23,7 @@ def test_a_problem_as_it_is_sent() -> None:
     }
 
 
-def test_half_surrogates_and_long_words_can_be_sent() -> None:
+def test_details_may_have_half_surrogates_and_are_shortened() -> None:
     body = bytes(problem_response(ProblemError(422, "\ud800" * 10_000)).body)
     assert len(body) < 13_000
     assert json.loads(body)["detail"].endswith(" ...")
@@ -46,7 +46,7 @@ def test_errors_of_the_library_keep_their_names(error: errors.NlgaugeError, stat
     assert (problem["status"], problem["error"], problem["detail"]) == (status, type(error).__name__, "x")
 
 
-def test_every_place_of_a_wrong_form_is_named_but_not_what_was_there() -> None:
+def test_validation_errors_name_places_but_not_values() -> None:
     found = [
         {"loc": ("body", "systems", "a", number), "type": "string_type", "msg": "not a string", "input": "secret"}
         for number in range(30)
@@ -55,3 +55,23 @@ def test_every_place_of_a_wrong_form_is_named_but_not_what_was_there() -> None:
     assert problem["detail"] == "systems.a[0] must be a string (and 29 more)"
     assert len(problem["errors"]) == 10
     assert "secret" not in json.dumps(problem)
+
+
+def test_unknown_field_suggests_the_closest_name() -> None:
+    found = [{"type": "extra_forbidden", "loc": ("body", "hyp"), "msg": "Extra inputs are not permitted"}]
+    problem = validation_problem(found, ["hyps", "systems", "refs"]).to_dict()
+    assert problem["detail"] == "unknown field 'hyp'; did you mean 'hyps'?"
+    assert problem["errors"] == [{"where": "body.hyp", "what": "unknown field 'hyp'; did you mean 'hyps'?"}]
+
+
+def test_value_of_several_types_is_one_error() -> None:
+    found = [
+        {"type": "string_type", "loc": ("body", "refs", 1, "str"), "msg": "Input should be a valid string"},
+        {"type": "list_type", "loc": ("body", "refs", 1, "list[str]"), "msg": "Input should be a valid list"},
+    ]
+    assert validation_problem(found).to_dict()["detail"] == "refs[1] must be a string or a list"
+
+
+def test_system_may_be_named_like_a_type() -> None:
+    found = [{"type": "string_type", "loc": ("body", "systems", "str", 0), "msg": ""}]
+    assert validation_problem(found).to_dict()["errors"][0]["where"] == "body.systems.str[0]"

@@ -107,7 +107,7 @@ def broken_requests(count: int, seed: int) -> Iterator[bytes]:
             yield whole[:place] + chance.randbytes(chance.randrange(40)) + whole[place:]
 
 
-def test_raw_bytes_on_the_socket_leave_the_service_alive(running: Running) -> None:
+def test_service_survives_raw_bytes(running: Running) -> None:
     # Some have no answer, so each wait is short; on a busy machine that is too short for the others.
     for wait in (0.1, 1.0, 5.0):
         answers = Counter()
@@ -124,13 +124,13 @@ def test_raw_bytes_on_the_socket_leave_the_service_alive(running: Running) -> No
 
 
 @pytest.mark.long
-def test_a_great_many_raw_bytes_leave_the_service_alive(running: Running) -> None:
+def test_service_survives_many_raw_bytes(running: Running) -> None:
     for content in broken_requests(5_000, seed=2):
         assert not exchange(running.port, content, wait=0.2).startswith(b"HTTP/1.1 5")
     assert running.post("/v1/score", PAIR).status_code == 200
 
 
-def test_headers_are_bounded_and_silent_clients_harm_nobody(running: Running) -> None:
+def test_headers_are_limited_and_silent_clients_are_closed(running: Running) -> None:
     with contextlib.ExitStack() as stack:
         for _ in range(20):
             silent = stack.enter_context(socket.create_connection(("127.0.0.1", running.port)))
@@ -174,7 +174,7 @@ UNFINISHED = [
 
 
 @pytest.mark.parametrize("content", UNFINISHED, ids=["header", "nothing", "body"])
-def test_unfinished_requests_lock_nobody_out(narrow: Running, content: bytes) -> None:
+def test_unfinished_requests_do_not_block_others(narrow: Running, content: bytes) -> None:
     # 60 connections are more than the 40 requests that may be under way, 150 more than may be open.
     for count in (60, 150):
         with contextlib.ExitStack() as stack:
@@ -216,7 +216,7 @@ def test_a_connection_is_used_again_after_the_deadline_for_its_first_headers(nar
         assert b"ok\n" in iter(answers.readline, b"")
 
 
-def test_two_lengths_of_one_body_are_refused(narrow: Running) -> None:
+def test_content_length_with_transfer_encoding_is_refused(narrow: Running) -> None:
     with contextlib.ExitStack() as stack:
         both = HEAD + b"Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"
         answer = read_all(connected(stack, narrow.port, both + b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"))
@@ -226,7 +226,7 @@ def test_two_lengths_of_one_body_are_refused(narrow: Running) -> None:
 
 
 @pytest.mark.parametrize("key", [KEY, "wrong"])
-def test_a_client_that_sends_too_much_gets_to_read_why(narrow: Running, key: str) -> None:
+def test_client_can_read_the_refusal_of_a_large_body(narrow: Running, key: str) -> None:
     body = b"x" * 20_000_000
     head = HEAD + b"X-API-Key: " + key.encode() + b"\r\nContent-Length: " + str(len(body)).encode() + b"\r\n\r\n"
     with contextlib.ExitStack() as stack:
@@ -249,17 +249,17 @@ def refused(arguments: list[str], **more: Any) -> str:
     return line
 
 
-def test_a_second_service_of_one_folder_is_refused_in_a_line(running: Running) -> None:
+def test_second_service_in_a_folder_gives_one_line_of_error(running: Running) -> None:
     folder = running.log.parent / "data"
-    expected = f"nlgauge: error: the folder {str(folder)!r} belongs to a service that is running; give each one its"
+    expected = f"nlgauge: error: the folder {str(folder)!r} is in use by another running service; give each one its"
     assert refused(command(folder)).startswith(expected)
 
 
-def test_a_port_that_is_taken_is_refused_in_a_line(running: Running, tmp_path: Path) -> None:
+def test_used_port_gives_one_line_of_error(running: Running, tmp_path: Path) -> None:
     assert f"port {running.port}: Address already in use" in refused(command(tmp_path, "--port", str(running.port)))
 
 
-def test_a_file_in_the_place_of_the_folder_is_refused_in_a_line(tmp_path: Path) -> None:
+def test_file_instead_of_a_folder_gives_one_line_of_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("texts\n")
     assert f"--data {str(tmp_path / 'file')!r} is a file; give a folder" in refused(command(tmp_path / "file"))
 
@@ -278,9 +278,9 @@ sys.exit(main(sys.argv[1:]))
 """
 
 
-def test_a_full_disk_is_told_in_a_line(tmp_path: Path) -> None:
+def test_full_disk_at_start_gives_one_line_of_error(tmp_path: Path) -> None:
     simulated = [sys.executable, "-c", FULL, *command(tmp_path)[3:]]
-    assert f"cannot keep jobs in {str(tmp_path)!r}: database or disk is full" in refused(simulated)
+    assert f"cannot store jobs in {str(tmp_path)!r}: database or disk is full" in refused(simulated)
 
 
 @pytest.fixture
@@ -300,9 +300,9 @@ def full_disk(tmp_path: Path) -> Iterator[Path]:
         subprocess.run(["umount", str(disk)], check=True)
 
 
-def test_a_disk_that_is_full_is_told_in_a_line(full_disk: Path) -> None:
+def test_full_disk_gives_one_line_of_error(full_disk: Path) -> None:
     (full_disk / "data").mkdir()
-    assert f"cannot keep jobs in {str(full_disk / 'data')!r}: " in refused(command(full_disk / "data"))
+    assert f"cannot store jobs in {str(full_disk / 'data')!r}: " in refused(command(full_disk / "data"))
 
 
 def test_another_address_needs_a_key(tmp_path: Path) -> None:
@@ -331,7 +331,7 @@ def test_with_a_key_it_listens_everywhere_and_says_nothing_of_it(tmp_path: Path)
 
 
 @pytest.mark.slow
-def test_a_stop_finishes_what_is_under_way(tmp_path: Path) -> None:
+def test_stop_finishes_current_requests(tmp_path: Path) -> None:
     with started(tmp_path) as service:
         running = service.post("/v1/jobs/score", {"hyps": ["A text."] * 2000, "refs": ["A text!"] * 2000}).json()[
             "id"
@@ -345,7 +345,7 @@ def test_a_stop_finishes_what_is_under_way(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_stop_does_not_wait_for_those_who_watch(tmp_path: Path) -> None:
+def test_stop_does_not_wait_for_event_streams(tmp_path: Path) -> None:
     with started(tmp_path, "--stop-seconds", "3600") as service:
         texts = [f"A text with the number {number}." for number in range(1000)]
         body = {"hyps": texts, "refs": texts[::-1]}

@@ -102,7 +102,7 @@ class Slow:
         monkeypatch.setattr(encoder, "encode", encode)
 
 
-def test_requests_that_wait_share_batches_and_keep_their_bits(
+def test_waiting_requests_share_batches_with_identical_scores(
     encoder: HashEncoder, thread: InferenceThread, batches: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pairs = [(text(at), text(at + 3)) for at in range(40)]
@@ -120,7 +120,7 @@ def test_requests_that_wait_share_batches_and_keep_their_bits(
     assert slow.calls <= len(lengths)  # a batch for each length, not two for each request
 
 
-def test_the_default_model_gives_the_same_bits_in_company(thread: InferenceThread) -> None:
+def test_default_model_is_bit_identical_in_shared_batches(thread: InferenceThread) -> None:
     hyps = [f"The committee met on day {number} {'and again ' * (number % 5)}." for number in range(24)]
     refs = [f"On day {number} the committee came together." for number in range(24)]
     alone = [nlgauge.score([hyp], [ref]).to_dict() for hyp, ref in zip(hyps, refs, strict=True)]
@@ -135,7 +135,7 @@ def test_the_default_model_gives_the_same_bits_in_company(thread: InferenceThrea
 
 
 @pytest.mark.filterwarnings("ignore::nlgauge.errors.NlgaugeWarning")
-def test_every_metric_gives_the_librarys_bytes_in_company(thread: InferenceThread) -> None:
+def test_every_metric_is_bit_identical_in_shared_batches(thread: InferenceThread) -> None:
     caller = Caller(Settings(), Policy())
     sources = ["Die Katze saß auf der Matte.", "Ein Hund schlief, als es regnete.", "Es war spät."]
     hyps = ["A cat sat on the mat.", "The dog slept.", "It was late at night."]
@@ -153,7 +153,7 @@ def test_every_metric_gives_the_librarys_bytes_in_company(thread: InferenceThrea
         assert found == json.dumps([alone.to_dict()]), body["metric"]
 
 
-def test_a_request_that_fails_fails_alone(
+def test_failing_request_does_not_affect_others(
     encoder: HashEncoder, thread: InferenceThread, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     slow = Slow(monkeypatch, encoder)
@@ -167,7 +167,7 @@ def test_a_request_that_fails_fails_alone(
     assert other.result(60)[0].system_score == pytest.approx(1, abs=1e-6)
 
 
-def test_a_lone_request_waits_for_nobody(encoder: HashEncoder, batches: list[int]) -> None:
+def test_single_request_does_not_wait_for_others(encoder: HashEncoder, batches: list[int]) -> None:
     patient = InferenceThread(wait=3600.0, waiting=64, batch_tokens=4096, on_batch=batches.append)
     patient.start()
     try:
@@ -178,7 +178,7 @@ def test_a_lone_request_waits_for_nobody(encoder: HashEncoder, batches: list[int
     assert batches == [1] * 5
 
 
-def test_after_a_crowd_the_wait_for_more_is_bounded(
+def test_wait_for_more_requests_is_bounded(
     encoder: HashEncoder, thread: InferenceThread, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     slow = Slow(monkeypatch, encoder)
@@ -203,7 +203,7 @@ def test_a_full_queue_is_refused(
     assert all(future.result(60) for future in futures)
 
 
-def test_larger_work_takes_turns_with_requests_and_can_be_stopped(
+def test_large_work_takes_turns_with_requests_and_can_be_cancelled(
     encoder: HashEncoder, thread: InferenceThread
 ) -> None:
     ids = np.array([[1, 5, 6, 2]])
@@ -220,7 +220,7 @@ def test_larger_work_takes_turns_with_requests_and_can_be_stopped(
         thread.encode(encoder, ids, (1,))
 
 
-def test_models_are_loaded_once_and_the_least_used_makes_room(thread: InferenceThread) -> None:
+def test_models_are_loaded_once_and_least_recently_used_is_dropped(thread: InferenceThread) -> None:
     loaded: list[str] = []
 
     def load(name: str) -> Any:
@@ -238,11 +238,11 @@ def test_what_waits_is_finished_before_the_thread_ends(encoder: HashEncoder, bat
     thread.start()
     thread.stop()
     assert all(future.done() for future in futures)
-    with pytest.raises(ProblemError, match="about to stop"):
+    with pytest.raises(ProblemError, match="is stopping"):
         thread.submit(call(["a cat"], ["a dog"]))
 
 
-def test_the_thread_outlives_whatever_goes_wrong(encoder: HashEncoder) -> None:
+def test_inference_thread_survives_errors(encoder: HashEncoder) -> None:
     def fail(_: int) -> None:
         raise ZeroDivisionError
 

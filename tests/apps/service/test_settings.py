@@ -14,7 +14,7 @@ KEY = "k" * 16
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.5", "scores.example.org", "10.0.0.1"])
-def test_another_address_needs_a_key_or_a_word(host: str) -> None:
+def test_public_address_needs_a_key_or_insecure(host: str) -> None:
     with pytest.raises(RecipeError, match="--insecure"):
         Settings(host=host)
     assert Settings(host=host, keys=(KEY,)).host == host
@@ -22,7 +22,7 @@ def test_another_address_needs_a_key_or_a_word(host: str) -> None:
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.0.0.53", "::1", "localhost"])
-def test_loopback_needs_none(host: str) -> None:
+def test_loopback_needs_no_key(host: str) -> None:
     assert is_loopback(host)
     assert Settings(host=host).keys == ()
 
@@ -65,13 +65,13 @@ def test_loopback_needs_none(host: str) -> None:
         {"allow_origins": ("https://user@example.org",)},
     ],
 )
-def test_values_that_make_no_sense_are_refused(wrong: dict[str, Any]) -> None:
+def test_invalid_values_are_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(RecipeError) as refused:
         Settings(**wrong)
     assert not any(key in str(refused.value) for key in wrong.get("keys", ()))
 
 
-def test_values_that_work_are_taken() -> None:
+def test_valid_values_are_accepted() -> None:
     Settings(
         threads=1,
         preload=("minilm", "sentence-transformers/all-MiniLM-L6-v2"),
@@ -92,7 +92,7 @@ def test_values_that_work_are_taken() -> None:
         ({"limits": {"texts": 1.5}}, "texts must be a whole number from 1, got 1.5"),
     ],
 )
-def test_a_refusal_names_setting_value_and_what_is_accepted(wrong: dict[str, Any], message: str) -> None:
+def test_invalid_setting_names_value_and_accepted_values(wrong: dict[str, Any], message: str) -> None:
     with pytest.raises(RecipeError, match=message):
         Settings(**{name: Limits(**value) if name == "limits" else value for name, value in wrong.items()})
 
@@ -101,19 +101,19 @@ def test_a_key_is_not_shown() -> None:
     assert KEY not in repr(Settings(keys=(KEY,)))
 
 
-def test_limits_are_above_nothing() -> None:
+def test_limits_must_be_positive() -> None:
     with pytest.raises(RecipeError, match="texts must be a whole number from 1, got 0"):
         Limits(texts=0)
 
 
-def test_hosts_that_are_answered() -> None:
+def test_accepted_hosts() -> None:
     assert Settings().accepted_hosts == {"localhost", "127.0.0.1", "[::1]"}
     everywhere = Settings(host="0.0.0.0", keys=(KEY,), host_names=("Scores.Example.org",))
     assert everywhere.accepted_hosts == {"localhost", "127.0.0.1", "[::1]", "scores.example.org"}
     assert "[fe80::1]" in Settings(host="fe80::1", insecure=True).accepted_hosts
 
 
-def test_the_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, own_cache: Path) -> None:
+def test_default_folder_of_jobs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, own_cache: Path) -> None:
     monkeypatch.delenv("NLGAUGE_SERVICE_DATA", raising=False)
     assert default_folder() == own_cache / "service"
     monkeypatch.setenv("NLGAUGE_SERVICE_DATA", str(tmp_path / "own"))

@@ -54,7 +54,7 @@ def test_a_job_ends_once(store: JobStore) -> None:
     assert store.take() is None
 
 
-def test_a_restart_keeps_what_is_done_goes_on_with_what_waits_and_marks_what_ran(tmp_path: Path) -> None:
+def test_restart_keeps_finished_and_queued_jobs_and_marks_running_one(tmp_path: Path) -> None:
     store = JobStore(tmp_path)
     finished = done(store, b"kept")
     running, waiting = store.add("score", b"r"), store.add("score", b"w")
@@ -69,7 +69,7 @@ def test_a_restart_keeps_what_is_done_goes_on_with_what_waits_and_marks_what_ran
     again.close()
 
 
-def test_texts_are_forgotten_when_a_job_ends(store: JobStore, tmp_path: Path) -> None:
+def test_texts_are_deleted_when_a_job_ends(store: JobStore, tmp_path: Path) -> None:
     done(store)
     with sqlite3.connect(tmp_path / "jobs.sqlite3") as base:
         assert base.execute("SELECT request FROM jobs").fetchall() == [(None,)]
@@ -85,13 +85,13 @@ def test_old_results_expire(store: JobStore) -> None:
     assert store.need(waiting.id).state == "queued"
 
 
-def test_the_oldest_results_go_where_all_take_too_much(store: JobStore) -> None:
+def test_oldest_results_are_removed_above_the_size_limit(store: JobStore) -> None:
     names = [done(store, b"x" * 400) for _ in range(4)]
     assert store.expire(days=7, most_bytes=1000) == 2
     assert [store.get(name) is not None for name in names] == [False, False, True, True]
 
 
-def test_only_what_has_ended_can_be_removed(store: JobStore) -> None:
+def test_only_ended_jobs_can_be_removed(store: JobStore) -> None:
     name = done(store)
     assert store.remove(name)
     assert not store.remove(name)
@@ -100,13 +100,13 @@ def test_only_what_has_ended_can_be_removed(store: JobStore) -> None:
 
 
 def test_a_folder_has_one_owner(store: JobStore, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="belongs to a service that is running"):
+    with pytest.raises(InputError, match="is in use by another running service"):
         JobStore(tmp_path)
     store.close()
     JobStore(tmp_path).close()
 
 
-def test_names_say_whose_they_are_and_cannot_be_guessed(tmp_path: Path) -> None:
+def test_job_names_start_with_the_instance_and_are_random(tmp_path: Path) -> None:
     store = JobStore(tmp_path, instance="b2")
     names = {store.add("score", b"").id for _ in range(20)}
     assert len(names) == 20
@@ -114,7 +114,7 @@ def test_names_say_whose_they_are_and_cannot_be_guessed(tmp_path: Path) -> None:
     store.close()
 
 
-def test_results_that_cannot_be_written_leave_the_job_as_it_was(store: JobStore) -> None:
+def test_job_is_unchanged_if_results_cannot_be_stored(store: JobStore) -> None:
     job = store.add("score", b"")
     store.take()
     with pytest.raises(sqlite3.Error):

@@ -56,20 +56,20 @@ def slowed(monkeypatch: pytest.MonkeyPatch) -> Slowed:
     return Slowed(monkeypatch)
 
 
-def test_a_request_that_takes_too_long_is_sent_to_the_jobs(made: Callable[..., TestClient], slowed: Slowed) -> None:
+def test_slow_request_is_refused_with_advice_to_submit_a_job(made: Callable[..., TestClient], slowed: Slowed) -> None:
     service = made(limits=Limits(seconds=0.2))
     for path in ("score", "compare"):
         answer = service.post(f"/v1/{path}", json={**TEXTS, "metric": ["rougel"]})
         assert answer.status_code == 413
         assert answer.json()["type"].endswith("too-slow")
-        assert "not done after 0.2 seconds; post it to /v1/jobs" in answer.json()["detail"]
+        assert "not finished after 0.2 seconds; submit a job" in answer.json()["detail"]
     assert len(slowed.pairs) < 20
     # A job has no such limit.
     name = submitted(service, {**FEW, "metric": ["rougel"]})
     assert ended(service, name)["state"] == "done"
 
 
-def test_a_small_request_that_is_slow_moves_out_of_the_way(
+def test_slow_small_request_moves_to_its_own_thread(
     made: Callable[..., TestClient], slowed: Slowed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(services, "_SMALL_SECONDS", 0.1)
@@ -86,7 +86,7 @@ WORDS = [str(number) for number in range(1, 251)]
 HEAVY = {"metric": ["baryscore:measures=all"]}
 
 
-def test_a_heavy_request_is_refused_before_it_starts(made: Callable[..., TestClient]) -> None:
+def test_request_with_long_estimate_is_refused_in_advance(made: Callable[..., TestClient]) -> None:
     service = made()
     texts = {"hyps": [" ".join(WORDS)] * 8, "refs": [" ".join(reversed(WORDS))] * 8}
     for path in ("score", "compare"):
@@ -95,13 +95,13 @@ def test_a_heavy_request_is_refused_before_it_starts(made: Callable[..., TestCli
         assert time.monotonic() - begin < 30  # it would take many minutes
         assert answer.status_code == 413
         assert answer.json()["type"].endswith("too-slow")
-        assert "and at most 60 are allowed; post it to /v1/jobs/score or /v1/jobs/compare" in answer.json()["detail"]
+        assert "(limit 60); submit a job" in answer.json()["detail"]
     job = service.post("/v1/jobs/score", json={**texts, **HEAVY})
     assert job.status_code == 202
     service.post(f"/v1/jobs/{job.json()['id']}/cancel")
 
 
-def test_one_pair_does_not_outlive_the_time_of_a_request(
+def test_single_pair_is_stopped_at_the_time_limit(
     made: Callable[..., TestClient], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(services, "_ESTIMATE_MARGIN", 1e9)  # as if the estimate were far too low

@@ -98,7 +98,7 @@ class ServeOptions(OptionSet):
     port: int = option(8765, Int(0, 65535), help="port; 0: a free one")
     host_names: tuple[str, ...] = option((), Many(Text("a name")), help="names that the service is reached by")
     """In addition to those of this machine; compared with the Host header."""
-    insecure: bool = option(False, Flag(), help="open to other machines without a key")
+    insecure: bool = option(False, Flag(), help="allow access from other machines without a key")
     allow_origins: tuple[str, ...] = option(
         (), Many(Text("a site")), help="web sites whose pages may call the service", hidden=True, metavar="URL"
     )
