@@ -102,7 +102,7 @@ def test_errors_are_those_of_the_library(address: str) -> None:
     with Client(address, retries=0) as client:
         with pytest.raises(RecipeError, match="did you mean"):
             client.score(["a"], ["a"], metric="bertscorr")
-        with pytest.raises(ModelNotFoundError, match="not on offer"):
+        with pytest.raises(ModelNotFoundError, match="does not offer model"):
             client.score(["a"], ["a"], model="owner/model")
         with pytest.raises(InputError, match="1 entries for 2 hypotheses"):
             client.score(["a", "b"], ["a"])

@@ -35,6 +35,7 @@ HERE = {
     "recipe_from_signature": "reads a signature",
     "release_models": "frees the memory of this process",
     "save_scores": "writes a file",
+    "signature_form": "sets the form of printed signatures",
     "write_report": "writes a file",
 }
 

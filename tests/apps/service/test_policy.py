@@ -155,6 +155,6 @@ def test_unavailable_metrics_have_a_reason(service: TestClient, monkeypatch: pyt
     assert "nlgauge[spacy]" in (without.why_not(METRICS["entity-graph"]) or "")
     monkeypatch.setattr(policies, "is_installed", lambda card: False)
     assert without.why_not(METRICS["bertscore"]) == "it needs a model, and none is installed"
-    assert "not on the service's machine" in (without.why_not(METRICS["entity-graph"]) or "")
+    assert "is not installed on the server" in (without.why_not(METRICS["entity-graph"]) or "")
     monkeypatch.setitem(sys.modules, "sacrebleu", None)
     assert without.why_not(METRICS["chrf"]) is not None
