@@ -218,6 +218,7 @@ def test_three_thousand_segments_scroll_without_stalling(page: Page) -> None:
 def test_unavailable_metrics_are_not_offered(page: Page) -> None:
     assert page.locator("#metric-entity-graph").count() == 1
     assert page.locator("#metric-lexical-graph").count() == 0
+    page.locator("#more-metrics > summary").click()
     assert "lexical-graph (it needs a file" in page.locator("#metrics-elsewhere").inner_text()
 
 

@@ -451,3 +451,38 @@ def test_hostile_texts_are_texts(page: Page) -> None:
     report = saved(page, "report")
     assert "<img src=x" not in report
     assert "<b onclick" not in report
+
+
+def test_four_metrics_are_shown_and_the_others_folded(page: Page) -> None:
+    shown = page.locator("#metric-groups .card:visible label:not(.field label)").all_inner_texts()
+    assert shown == ["BERTScore", "MoverScore", "chrF", "BLEU"]
+    page.locator("#more-metrics > summary").click()
+    page.get_by_role("checkbox", name="BaryScore").check()
+    assert page.locator("#about-baryscore").inner_text().endswith("Lower is better.")
+
+
+def test_trailing_blank_lines_are_ignored(page: Page) -> None:
+    fill(page, {"A": [*HYPS, "", ""]}, REFS)
+    page.locator("#system-1-count").filter(has_text="4 lines, the last one blank").wait_for()
+    run(page)
+    assert table_score(page, "bertscore") == f"{nlgauge.score(HYPS, REFS).system_score:.4f}"
+
+
+def test_language_that_the_model_does_not_cover_gives_a_hint(page: Page) -> None:
+    german = ["Die Fähre zur Insel ist wegen des Sturms nicht gefahren, und das Brot ist gut."]
+    fill(page, {"A": german}, german)
+    hint = page.locator("#language-note").filter(
+        has_text="The texts seem to be in German. Model minilm covers English"
+    )
+    hint.wait_for()
+    assert "muse" in hint.inner_text()
+    page.get_by_label("Model", exact=True).select_option("muse")
+    page.locator("#language-note:empty").wait_for(state="attached")
+
+
+def test_score_button_is_in_view_wherever_the_form_is_scrolled(page: Page) -> None:
+    for place in ("#texts-title", "#metrics-title"):
+        page.locator(place).evaluate("title => title.scrollIntoView()")
+        box = page.locator("#run").bounding_box()
+        assert box is not None
+        assert 0 <= box["y"] < box["y"] + box["height"] <= 900, place
