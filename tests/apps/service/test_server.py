@@ -251,7 +251,7 @@ def refused(arguments: list[str], **more: Any) -> str:
 
 def test_second_service_in_a_folder_gives_one_line_of_error(running: Running) -> None:
     folder = running.log.parent / "data"
-    expected = f"nlgauge: error: the folder {str(folder)!r} is in use by another running service; give each one its"
+    expected = f"nlgauge: error: folder {str(folder)!r} is in use by another running service; choose another folder"
     assert refused(command(folder)).startswith(expected)
 
 
@@ -261,7 +261,7 @@ def test_used_port_gives_one_line_of_error(running: Running, tmp_path: Path) -> 
 
 def test_file_instead_of_a_folder_gives_one_line_of_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("texts\n")
-    assert f"--data {str(tmp_path / 'file')!r} is a file; give a folder" in refused(command(tmp_path / "file"))
+    assert f"--data {str(tmp_path / 'file')!r} is a file; name a folder" in refused(command(tmp_path / "file"))
 
 
 FULL = """\
