@@ -11,19 +11,20 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from pydantic import ValidationError
+from tests.extras import LazyModule
 
 from nlgauge.apps import cli
 from nlgauge.apps.cli.common import output_flags
 from nlgauge.apps.cli.flags import CommandParser, Flags, add_flags
 from nlgauge.apps.operations import operations
-from nlgauge.apps.service.calls import request_model
-from nlgauge.apps.service.policy import Policy
 from nlgauge.core.kinds import Flag, InputFile, Int, Many, Text
 from nlgauge.core.operations import PAIR, SYSTEMS, Operation, check_names
 from nlgauge.core.options import OptionSet, option
 from nlgauge.core.result import Result
 from nlgauge.errors import RecipeError
+
+calls = LazyModule("nlgauge.apps.service.calls")
+policies = LazyModule("nlgauge.apps.service.policy")
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "nlgauge-lengths"
 
@@ -159,7 +160,7 @@ def test_an_option_with_a_flag_of_every_command_is_refused() -> None:
 def test_every_surface_has_the_default_metric_of_the_function() -> None:
     assert operation().default_metric == "chrf"
     assert operations()["rank"].default_metric == "bertscore"
-    model = request_model(operation())
+    model = calls.request_model(operation())
     assert model.model_validate({"hyps": ["a"]}).metrics == ["chrf"]
 
 
@@ -171,9 +172,9 @@ class ListOptions(OptionSet):
 
 
 def test_limits_hold_inside_lists_and_words_are_taken() -> None:
-    model = request_model(operation(name="lists", options=(ListOptions,), metric="none"))
+    model = calls.request_model(operation(name="lists", options=(ListOptions,), metric="none"))
     assert model.model_validate({"hyps": ["a"], "sizes": [10], "window": "auto"}).chosen["window"] == "auto"
-    with pytest.raises(ValidationError):
+    with pytest.raises(ValueError, match="10"):
         model.model_validate({"hyps": ["a"], "sizes": [11]})
     assert model.parts == (), "an option may be called segments"
 
@@ -186,6 +187,6 @@ class FileOptions(OptionSet):
 def test_files_are_never_read_for_a_request() -> None:
     with_files = operation(name="files", options=(FileOptions,), metric="none")
     assert "tables" not in with_files.request_options
-    policy = Policy(())
+    policy = policies.Policy(())
     with pytest.raises(RecipeError, match="tables must be left out in a request"):
         policy.check_values(FileOptions.options(), FileOptions(tables=("/etc/passwd",)))

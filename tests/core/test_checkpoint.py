@@ -6,11 +6,11 @@ import json
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import numpy as np
 import pytest
 from docs.write_schemas import FOLDER
 from tests.core.corpora import small_corpus
+from tests.extras import LazyModule
 
 from nlgauge.core import compare as module
 from nlgauge.core.compare import Checkpoint, Comparisons, compare, compare_with_checkpoint
@@ -22,6 +22,8 @@ from nlgauge.encoders import sentences
 from nlgauge.errors import FileFormatError, NlgaugeWarning
 from nlgauge.metrics.bertscore import BERTScore
 from nlgauge.metrics.moverscore import MoverScore
+
+jsonschema = LazyModule("jsonschema")
 
 HEAD = '{"format": "nlgauge-checkpoint/1"}\n'
 

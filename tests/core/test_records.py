@@ -8,10 +8,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-import jsonschema
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from tests.extras import LazyModule
 
 from nlgauge.core.kinds import Int
 from nlgauge.core.options import OptionSet, option
@@ -19,6 +19,8 @@ from nlgauge.core.result import Result
 from nlgauge.core.signature import Signature
 from nlgauge.errors import FileFormatError, InputError
 from nlgauge.io.table import Table
+
+jsonschema = LazyModule("jsonschema")
 
 
 class Row(NamedTuple):

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 
-import jsonschema
 import pytest
 from docs.write_schemas import FOLDER, document_classes, files, frozen_classes, main, result_classes
+from tests.extras import LazyModule
+
+jsonschema = LazyModule("jsonschema")
 
 
 def test_schemas_are_those_of_the_classes() -> None:

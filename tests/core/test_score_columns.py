@@ -6,17 +6,19 @@ import json
 import sys
 from collections.abc import Callable
 
-import duckdb
-import jsonschema
 import numpy as np
-import polars
-import pyarrow as pa
 import pytest
+from tests.extras import LazyModule
 
 import nlgauge
 from nlgauge.core.result import Result
 from nlgauge.errors import MissingExtraError, RecipeError
 from nlgauge.report.metrics import MetricList
+
+duckdb = LazyModule("duckdb")
+jsonschema = LazyModule("jsonschema")
+polars = LazyModule("polars")
+pa = LazyModule("pyarrow")
 
 SYSTEMS = {"a": ["A cat sat.", "It rains."], "b": ["One cat.", "Rain is near."]}
 REFS = ["The cat sat.", "Rain is expected."]

@@ -9,10 +9,10 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.extras import LazyModule
 
 from nlgauge._version import __version__
 from nlgauge.core.score import Score
@@ -22,6 +22,8 @@ from nlgauge.core.short_signature import SignatureForm, signature_form
 from nlgauge.core.signature import Signature
 from nlgauge.errors import InputError, RecipeError
 from nlgauge.vectors.cloud import Alignment
+
+pd = LazyModule("pandas")
 
 
 def render(scores: Iterable[Score], *, format: str = "text", width: int = 4, **options: Any) -> str:  # noqa: A002

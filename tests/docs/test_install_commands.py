@@ -9,8 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from nlgauge.apps.service.settings import Settings
-
 try:
     import tomllib
 except ModuleNotFoundError:  # Python 3.10
@@ -62,6 +60,8 @@ def test_extras_of_pages_and_messages_exist() -> None:
 
 
 def test_addresses_have_the_default_port_of_the_service() -> None:
+    from nlgauge.apps.service.settings import Settings
+
     text = "".join((ROOT / page).read_text(encoding="utf-8") for page in ("README.md", "docs/service.md"))
     ports = set(re.findall(r"http://(?:127\.0\.0\.1|localhost):(\d+)", text))
     assert ports == {str(Settings().port)}

@@ -12,13 +12,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from tests.apps.cli.conftest import REFERENCE, SYSTEM_A, SYSTEM_B, write_lines
+from tests.extras import LazyModule
 
 import nlgauge
 from nlgauge.apps.cli import main, parser_for
 from nlgauge.apps.cli.project_file import find_settings
 from nlgauge.io.storage import cache_dir
+
+yaml = LazyModule("yaml")
 
 ROOT = next(folder for folder in Path(__file__).resolve().parents if (folder / "pyproject.toml").is_file())
 PAGE = (ROOT / "docs" / "integrations.md").read_text(encoding="utf-8")

@@ -8,12 +8,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pyarrow as arrow
-import pyarrow.parquet as parquet
 import pytest
+from tests.extras import LazyModule
 
 from nlgauge.errors import FileFormatError, InputError
 from nlgauge.io.large_tables import Unreadable, open_table
+
+arrow = LazyModule("pyarrow")
+parquet = LazyModule("pyarrow.parquet")
 
 NAMES = ("mt", "ref")
 ROWS = [(f"an output {at}", f"a reference {at} \u2028 \u00e9") for at in range(10)]

@@ -9,13 +9,15 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
+from tests.extras import LazyModule
 
 import nlgauge
 from nlgauge.core.score import Score
 from nlgauge.errors import NlgaugeWarning, SignatureError
 from nlgauge.io.store.resolve import resolve
+
+pd = LazyModule("pandas")
 
 HYPS = ["The cat sat on the mat.", "A dog barked all night.", "Two birds sang."]
 FIRST = ["A cat was sitting on a mat.", "All night long, dogs barked.", "Birds were singing."]

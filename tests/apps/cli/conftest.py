@@ -12,11 +12,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import jsonschema
 import pytest
 from docs.write_schemas import FOLDER
+from tests.extras import LazyModule
 
 from nlgauge.apps.cli import main
+
+jsonschema = LazyModule("jsonschema")
 
 #: Two systems and a reference: six segments of unequal length, no two scores alike.
 SYSTEM_A = [

@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pyarrow as arrow
-import pyarrow.parquet as parquet
 import pytest
 from tests.apps.cli.conftest import REFERENCE, SYSTEM_A, SYSTEM_B, Refusal, Run
+from tests.extras import LazyModule
 
 import nlgauge
 from nlgauge.apps.cluster import worker as work_module
+
+arrow = LazyModule("pyarrow")
+parquet = LazyModule("pyarrow.parquet")
 
 COLUMNS = "hyp=a,hyp=b,ref=ref"
 

@@ -7,14 +7,16 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import pyarrow as arrow
-import pyarrow.parquet as parquet
 import pytest
 from tests.core.corpora import small_corpus
+from tests.extras import LazyModule
 
 import nlgauge
 import nlgauge.apps.cluster as many
 from nlgauge.core.corpus import Corpus
+
+arrow = LazyModule("pyarrow")
+parquet = LazyModule("pyarrow.parquet")
 
 #: Roles of the columns of `corpus_table`.
 COLUMNS = {"hyp": ["terse", "fluent"], "ref": "ref", "src": "src", "id": "id"}

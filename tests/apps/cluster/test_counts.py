@@ -6,12 +6,12 @@ import gzip
 import json
 from pathlib import Path
 
-import jsonschema
 import numpy as np
 import pytest
 from docs.write_schemas import FOLDER
 from pyarrow.parquet import read_schema
 from tests.apps.cluster.tables import ONE_SYSTEM, corpus_table, merged_bytes
+from tests.extras import LazyModule
 
 import nlgauge.apps.cluster as many
 from nlgauge.apps.cluster import counts as counts_module
@@ -21,6 +21,8 @@ from nlgauge.metrics.bertscore import BERTScore
 from nlgauge.metrics.parts.scales import Bounds
 from nlgauge.testing import hash_encoder
 from nlgauge.text.idf import IdfTable
+
+jsonschema = LazyModule("jsonschema")
 
 pytestmark = pytest.mark.filterwarnings("ignore::nlgauge.errors.UnknownWordWarning")
 

@@ -7,8 +7,6 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-import pyarrow as arrow
-import pyarrow.parquet as parquet
 import pytest
 from tests.apps.cluster.tables import (
     ONE_SYSTEM,
@@ -22,6 +20,7 @@ from tests.apps.cluster.tables import (
     run,
 )
 from tests.core.corpora import small_corpus
+from tests.extras import LazyModule
 from tests.samples import write_dated
 
 import nlgauge
@@ -31,6 +30,9 @@ from nlgauge.apps.cluster import shards as plan_module
 from nlgauge.apps.cluster import worker as work_module
 from nlgauge.core.run_options import RunOptions
 from nlgauge.errors import InputError, RecipeError, SignatureError
+
+arrow = LazyModule("pyarrow")
+parquet = LazyModule("pyarrow.parquet")
 
 #: Recipes that look at a pair, at all texts, at neighbours; of vectors, of counts, of members.
 RECIPES = [

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow.parquet as parquet
 import pytest
 from tests.apps.cluster.tables import ONE_SYSTEM, corpus_table
+from tests.extras import LazyModule
 
 import nlgauge
 import nlgauge.apps.cluster as many
@@ -29,6 +29,8 @@ from nlgauge.apps.cluster.parts import (
 from nlgauge.apps.cluster.shards import read_plan
 from nlgauge.core.registry import parse_metric
 from nlgauge.errors import InputError
+
+parquet = LazyModule("pyarrow.parquet")
 
 KEY = PartKey("d" * 64, 10, 14, "0.0", "", ("chrf|beta:2", "bleu|max:4"))
 HYPS, REFS = ["the cat sat", "a dog ran away", "rain"], ["the cat slept", "a dog ran", "rain fell"]

@@ -8,17 +8,19 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import pyarrow as arrow
-import pyarrow.parquet as parquet
 import pytest
 from tests.apps.cluster.tables import ONE_SYSTEM, QUIET, corpus_rows, corpus_table, run
 from tests.core.corpora import small_corpus
+from tests.extras import LazyModule
 
 import nlgauge
 import nlgauge.apps.cluster as many
 from nlgauge.apps.cluster import worker as work_module
 from nlgauge.errors import InputError
 from nlgauge.metrics.chrf import ChrF
+
+arrow = LazyModule("pyarrow")
+parquet = LazyModule("pyarrow.parquet")
 
 pytestmark = QUIET
 

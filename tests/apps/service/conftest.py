@@ -13,18 +13,26 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import httpx2
 import pytest
-import uvicorn
-from starlette.testclient import TestClient
 from tests.apps.service.pages import page_of
+from tests.extras import LazyModule
 
-from nlgauge.apps.service.app import create_app
-from nlgauge.apps.service.settings import Settings
 from nlgauge.testing import hash_encoder
 
 if TYPE_CHECKING:
+    import httpx2
+    import uvicorn
     from playwright.sync_api import Browser, Page
+    from starlette import testclient
+    from starlette.testclient import TestClient
+
+    from nlgauge.apps.service import app, settings
+    from nlgauge.apps.service.settings import Settings
+else:
+    httpx2, uvicorn, testclient, app, settings = map(
+        LazyModule,
+        ("httpx2", "uvicorn", "starlette.testclient", "nlgauge.apps.service.app", "nlgauge.apps.service.settings"),
+    )
 
 #: Sent by nobody but the tests; long enough to be a key.
 KEY = "a-key-of-the-tests-0123456789"
@@ -35,10 +43,11 @@ def made(tmp_path: Path) -> Iterator[Callable[..., TestClient]]:
     """Makes services inside this process; the model `hash` needs no files."""
     with hash_encoder(), contextlib.ExitStack() as stack:
 
-        def make(**settings: Any) -> TestClient:
-            chosen = {"folder": tmp_path / "data", "preload": ()} | settings
-            app = create_app(Settings(**chosen))
-            return stack.enter_context(TestClient(app, base_url="http://127.0.0.1", raise_server_exceptions=False))
+        def make(**changes: Any) -> TestClient:
+            chosen = {"folder": tmp_path / "data", "preload": ()} | changes
+            service = app.create_app(settings.Settings(**chosen))
+            client = testclient.TestClient(service, base_url="http://127.0.0.1", raise_server_exceptions=False)
+            return stack.enter_context(client)
 
         yield make
 
@@ -50,10 +59,11 @@ def service(made: Callable[..., TestClient]) -> TestClient:
 
 
 @contextlib.contextmanager
-def listening(settings: Settings) -> Iterator[str]:
+def listening(chosen: Settings) -> Iterator[str]:
     """A service on a real port, in a thread of this process; its address."""
-    app = create_app(settings)
-    config = uvicorn.Config(app, port=0, log_config=None, access_log=False, timeout_graceful_shutdown=5)
+    config = uvicorn.Config(
+        app.create_app(chosen), port=0, log_config=None, access_log=False, timeout_graceful_shutdown=5
+    )
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run)
     thread.start()
@@ -70,7 +80,7 @@ def listening(settings: Settings) -> Iterator[str]:
 @pytest.fixture
 def address(tmp_path: Path) -> Iterator[str]:
     """A service with the usual settings on a real port."""
-    with hash_encoder(), listening(Settings(folder=tmp_path / "data", preload=())) as url:
+    with hash_encoder(), listening(settings.Settings(folder=tmp_path / "data", preload=())) as url:
         yield url
 
 

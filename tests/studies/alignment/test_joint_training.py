@@ -7,10 +7,10 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-import jsonschema
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from tests.extras import LazyModule
 from tests.studies.alignment.two_languages import WORDS, bitext, word, write_encoder
 
 import nlgauge
@@ -25,6 +25,8 @@ from nlgauge.errors import (
 )
 from nlgauge.studies.alignment.joint_texts import Bitext, JointOptions, JointReport, linked_pairs
 from nlgauge.studies.alignment.joint_training import WordVectors, train_joint_alignment
+
+jsonschema = LazyModule("jsonschema")
 
 pytestmark = pytest.mark.torch
 torch = pytest.importorskip("torch", reason="the extra 'torch' is not installed")

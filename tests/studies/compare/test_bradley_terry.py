@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import choix
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from tests.extras import LazyModule
 from tests.studies.compare.made_scores import DEMO, FIGURE_1, made
 
 from nlgauge.errors import ConvergenceWarning, InputError
 from nlgauge.studies.compare.rankings import win_counts
 from nlgauge.studies.compare.strengths import bradley_terry, newman, strongly_connected
+
+choix = LazyModule("choix")
 
 SCORES = arrays(np.int64, st.tuples(st.integers(1, 8), st.integers(2, 6)), elements=st.integers(0, 3))
 

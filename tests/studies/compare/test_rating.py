@@ -6,11 +6,13 @@ import itertools
 
 import numpy as np
 import pytest
-import trueskill as package
+from tests.extras import LazyModule
 from tests.studies.compare.made_scores import DEMO, FIGURE_1, made
 
 from nlgauge.errors import InputError
 from nlgauge.studies.compare.strengths import elo, trueskill
+
+package = LazyModule("trueskill")
 
 
 # Values of the released Elo.py and TrueSkill.py, run on these tables.

@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 
-import jsonschema
 import numpy as np
-import polars
 import pytest
+from tests.extras import LazyModule
 
 import nlgauge
 from nlgauge.core.result import Result
@@ -23,6 +22,9 @@ from nlgauge.studies.compare import (
 )
 from nlgauge.studies.compare.comparison import CompareSettings
 from nlgauge.studies.compare.report import ComparisonReport
+
+jsonschema = LazyModule("jsonschema")
+polars = LazyModule("polars")
 
 VALUES = [float(at % 7) for at in range(20)]
 SCORES = {"old": VALUES, "new": [value + at % 3 for at, value in enumerate(VALUES)], "same": VALUES}

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-import jsonschema
 import pytest
+from tests.extras import LazyModule
 
 from nlgauge.core.result import FORMATS, Result
 from nlgauge.data.cards import DataChecks, check
@@ -18,6 +18,8 @@ from nlgauge.studies.explain.pairs import explain_pair, explain_pairs
 from nlgauge.studies.factors.surrogate import FactorStudy, fit_surrogates
 from nlgauge.studies.published.load import PAPER_TABLES
 from nlgauge.studies.published.reproduce import reproduce
+
+jsonschema = LazyModule("jsonschema")
 
 TEXTS = ["A cat sat.", "A dog ran."], [["The cat sat.", "Cats sat."], ["The dog ran.", "Dogs ran."]]
 
