@@ -1,9 +1,11 @@
 # make demo and make test need nothing but Python 3.10 or newer and make.
 PYTHON ?= python3
 VENV := .venv
+CHECK_VENV := .venv-check
 TORCH_VENV := .venv-torch
 BIN := $(VENV)/bin
 BIOME := $(BIN)/biome
+CHECK_BIN := $(CHECK_VENV)/bin
 TORCH_BIN := $(TORCH_VENV)/bin
 BERTSCORE_VENV := .venv-bertscore
 BERTSCORE_BIN := $(BERTSCORE_VENV)/bin
@@ -18,13 +20,17 @@ FIRST := not (data or slow or torch or browser or long)
 MORE := (data or slow or browser) and not (torch or long)
 TORCH := torch and not long
 LONG := long
+# The part of FIRST that needs no model and no extra, and takes a minute.
+CHECK := $(FIRST) and not heavy
+CHECK_IGNORED := $(addprefix --ignore=,tests/docs tests/frozen tests/parity tests/apps/cluster tests/apps/service examples) \
+	--ignore-glob='tests/test_*'
 
 # So many processes share the tests of a lane; with WORKERS=0 they run in this one, one after the other.
 WORKERS ?= 2
 SHARED := -n $(WORKERS) --dist worksteal
 # Threads of a worker that wait for each other leave the processor to the other worker.
-test test-more test-torch: export OPENBLAS_THREAD_TIMEOUT ?= 4
-test test-more test-torch: export OMP_WAIT_POLICY ?= passive
+check test test-more test-torch: export OPENBLAS_THREAD_TIMEOUT ?= 4
+check test test-more test-torch: export OMP_WAIT_POLICY ?= passive
 
 # Human judgements for tests and studies; code and tests know only this variable, and make test does without.
 ifneq ($(wildcard ../shared/data),)
@@ -32,7 +38,7 @@ test-more test-torch test-long bench-cluster bench-documents bench-matrix bench-
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help demo environments test test-more test-torch test-pythons test-all test-long test-isa lint count coverage docs docs-tools
+.PHONY: help demo environments check test test-more test-torch test-pythons test-all test-long test-isa lint count coverage docs docs-tools
 .PHONY: browser-tools network-tools js-tools lint-js latex-tools screenshot
 .PHONY: bench bench-costs bench-documents bench-matrix bench-memory bench-meta bench-compare bench-isa bench-start bench-service bench-cluster clean
 
@@ -73,6 +79,13 @@ $(VENV)/.installed: pyproject.toml constraints.txt
 	$(BIN)/python $(PIP_INSTALL) -e .
 	touch $@
 
+# Of its own, so that make check always runs without extras, and installs in half a minute.
+$(CHECK_VENV)/.installed: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(CHECK_VENV)
+	$(CHECK_BIN)/python $(PIP_WITH_GROUPS)
+	$(CHECK_BIN)/python $(PIP_INSTALL) -e . --group check
+	touch $@
+
 # In one step, not after .installed, which would resolve and build twice.
 $(VENV)/.test-tools: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -104,6 +117,11 @@ environments: $(VENV)/.test-tools $(TORCH_VENV)/.installed
 demo: $(VENV)/.installed
 	$(BIN)/nlgauge models pull minilm
 	$(BIN)/nlgauge score examples/system-a.txt examples/system-b.txt --refs examples/reference.txt --confidence
+
+check: $(CHECK_VENV)/.installed
+	$(CHECK_BIN)/ruff check --quiet .
+	$(CHECK_BIN)/ruff format --check --quiet .
+	$(CHECK_BIN)/python -m pytest -q -rfE --tb=short --isolated -m "$(CHECK)" $(CHECK_IGNORED) $(SHARED)
 
 test: $(VENV)/.test-tools
 	$(BIN)/nlgauge models pull minilm mpnet spacy-en
@@ -242,4 +260,4 @@ bench-isa: $(VENV)/.test-tools
 	$(BIN)/python -m benchmarks.isa switches
 
 clean:
-	rm -rf $(VENV) $(TORCH_VENV) $(DOCS_VENV) $(BERTSCORE_VENV) .venv-3.* .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(CHECK_VENV) $(TORCH_VENV) $(DOCS_VENV) $(BERTSCORE_VENV) .venv-3.* .pytest_cache .mypy_cache .ruff_cache

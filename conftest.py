@@ -2,35 +2,86 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import re
 import sys
 import tempfile
-from collections.abc import Generator
-from importlib.util import find_spec
-from typing import Any
+from collections.abc import Callable, Generator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.extras import install_command_of
+from hypothesis import HealthCheck, settings
+from tests.extras import install_command_of, is_missing, skip_without
+
+from nlgauge.io import packages
+
+if TYPE_CHECKING:
+    from nlgauge.io.store.catalog import ModelCard
 
 #: How Python, pytest.importorskip and nlgauge name a package that is not installed.
-_MISSING = re.compile(r"No module named '([\w.]+)'|could not import '([\w.]+)'|the package (\w+) is not installed")
+_MISSING_PACKAGE = re.compile(
+    r"No module named '([\w.]+)'|could not import '([\w.]+)'|the package (\w+) is not installed"
+)
+
+_MISSING_MODEL = re.compile(r"model '(\w+)' is not on this machine")
+
+#: How the name of the empty cache begins.
+_ISOLATED = os.path.join(tempfile.gettempdir(), "nlgauge-check-")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add --isolated."""
-    parser.addoption("--isolated", action="store_true", help="fail tests that use a model or the network")
+    parser.addoption("--isolated", action="store_true", help="no model and no network: skip tests that need a model")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """With --isolated: no model in the cache, no download, no connection to another machine."""
-    if not config.getoption("--isolated"):
-        return
-    cache = tempfile.TemporaryDirectory(prefix="nlgauge-check-")
-    config.add_cleanup(cache.cleanup)
-    os.environ |= {"NLGAUGE_CACHE": cache.name, "NLGAUGE_OFFLINE": "1", "HF_HUB_OFFLINE": "1"}
-    os.environ.pop("NLGAUGE_DATA", None)
-    sys.addaudithook(_refuse_network)
+    """Choose how many examples Hypothesis tries, and isolate the tests of `make check`."""
+    # The time that an example takes depends on what else runs on the machine.
+    untimed = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+    settings.register_profile("all", untimed)
+    settings.register_profile("isolated", untimed, max_examples=20)
+    isolated = config.getoption("--isolated")
+    settings.load_profile("isolated" if isolated else "all")
+    if isolated:
+        cache = tempfile.TemporaryDirectory(prefix=_ISOLATED)
+        config.add_cleanup(cache.cleanup)
+        os.environ |= {"NLGAUGE_CACHE": cache.name, "NLGAUGE_OFFLINE": "1", "HF_HUB_OFFLINE": "1"}
+        os.environ.pop("NLGAUGE_DATA", None)
+        # By import_module, because the package's attribute `resolve` is the function.
+        resolving = importlib.import_module("nlgauge.io.store.resolve")
+        resolving.cached_card = _skip_without_model(resolving.cached_card, cache.name)
+        sys.addaudithook(_refuse_network)
+    packages.not_installed = _skip_without_package(packages.not_installed)
+
+
+def _skip_without_model(cached_card: Callable[[ModelCard], Path | None], cache: str) -> Callable[..., Path | None]:
+    """A search in the cache that skips the running test if the empty cache lacks a model of nlgauge."""
+
+    def search(card: ModelCard) -> Path | None:
+        folder = cached_card(card)
+        if folder is None and card.package is not None:
+            skip_without(card.package.module)
+        elif folder is None and os.environ["NLGAUGE_CACHE"] == cache:
+            pytest.skip(_needs_model(card.name), allow_module_level=True)
+        return folder
+
+    return search
+
+
+def _skip_without_package(not_installed: Callable[[str, str], str]) -> Callable[[str, str], str]:
+    """A message about a missing package that skips the running test unless the test only simulates its absence."""
+
+    def message(package: str, extra: str) -> str:
+        skip_without(package)
+        return not_installed(package, extra)
+
+    return message
+
+
+def _needs_model(name: str) -> str:
+    return f"needs the model {name}: make test"
 
 
 def _refuse_network(event: str, arguments: tuple[Any, ...]) -> None:
@@ -46,26 +97,33 @@ def _refuse_network(event: str, arguments: tuple[Any, ...]) -> None:
         pytest.fail(f"a test of `make check` connects to {host}")
 
 
-def _skip_for_missing_package(report: pytest.TestReport | pytest.CollectReport) -> bool:
-    """Turn a failure that names a missing package of an extra into a skip that names the extra."""
-    if report.passed:
-        return False
-    for match in _MISSING.finditer(str(report.longrepr)):
+def _missing_need(failure: str) -> str | None:
+    """The package of an extra, or the model, whose absence explains a failure."""
+    for match in _MISSING_PACKAGE.finditer(failure):
         package = next(filter(None, match.groups())).partition(".")[0]
-        command = install_command_of(package)
-        if command is not None and find_spec(package) is None:
-            path, line = report.location[:2] if isinstance(report, pytest.TestReport) else (report.nodeid, 0)
-            report.outcome = "skipped"
-            report.longrepr = (path, (line or 0) + 1, f"Skipped: {command}")
-            return True
-    return False
+        if is_missing(package):
+            return install_command_of(package)
+    # Of commands in processes of their own.
+    model = _MISSING_MODEL.search(failure) if os.environ.get("NLGAUGE_CACHE", "").startswith(_ISOLATED) else None
+    return model and _needs_model(model[1])
+
+
+def _skip_for_missing_need(report: pytest.TestReport | pytest.CollectReport) -> bool:
+    """Turn a failure for a missing extra or model into a skip that names it."""
+    need = None if report.passed else _missing_need(str(report.longrepr))
+    if need is None:
+        return False
+    path, line = report.location[:2] if isinstance(report, pytest.TestReport) else (report.nodeid, 0)
+    report.outcome = "skipped"
+    report.longrepr = (path, (line or 0) + 1, f"Skipped: {need}")
+    return True
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Skip a test that needs a missing extra."""
     report = yield
-    _skip_for_missing_package(report)
+    _skip_for_missing_need(report)
     return report
 
 
@@ -75,7 +133,7 @@ def pytest_make_collect_report(
 ) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
     """Skip a file or folder that needs a missing extra."""
     report = yield
-    if _skip_for_missing_package(report):
+    if _skip_for_missing_need(report):
         # pytest keeps a module whose import failed, and the next file would import what there is of it.
         for name, module in list(sys.modules.items()):
             if getattr(module, "__file__", None) == str(collector.path):

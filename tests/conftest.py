@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import HealthCheck, settings
 from tests.browsing import launched
 from tests.samples import GoldenPairs
 
@@ -18,17 +17,16 @@ if TYPE_CHECKING:
 
 GOLDEN = Path(__file__).parent / "golden"
 
-# How long an example takes says more of what else runs on the machine, the other worker among it, than of the code.
-settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("untimed")
-
 
 @pytest.hookimpl(tryfirst=True)  # before -m chooses
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What takes real data is in the lane of data, without saying so in each test."""
+    """Mark tests by their fixtures: those on real data, and those that start processes."""
     for item in items:
-        if "data_folder" in getattr(item, "fixturenames", ()):
+        fixtures = getattr(item, "fixturenames", ())
+        if "data_folder" in fixtures:
             item.add_marker(pytest.mark.data)
+        if "process" in fixtures:
+            item.add_marker(pytest.mark.heavy)
 
 
 @pytest.fixture(scope="session")

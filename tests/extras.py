@@ -6,8 +6,11 @@ import importlib
 import re
 import sys
 from functools import cache
+from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -32,15 +35,19 @@ def _sources() -> dict[str, str]:
     """For each module, the command that installs it. Extras come before groups, the small ones before `all`."""
     with _PYPROJECT.open("rb") as file:
         content: dict[str, Any] = tomllib.load(file)
+    tables = {
+        f"extra {name}: pip install 'nlgauge[{name}]'": requirements
+        for name, requirements in content["project"]["optional-dependencies"].items()
+    }
+    tables |= {
+        f"dependency group {name}: pip install --group {name}": requirements
+        for name, requirements in content["dependency-groups"].items()
+    }
     sources: dict[str, str] = {}
-    for extra, requirements in content["project"]["optional-dependencies"].items():
+    for source, requirements in tables.items():
         for requirement in requirements:
-            sources.setdefault(_module(requirement), f"needs the extra {extra}: pip install 'nlgauge[{extra}]'")
-    for group, requirements in content["dependency-groups"].items():
-        for requirement in requirements:
-            sources.setdefault(
-                _module(requirement), f"needs the dependency group {group}: pip install --group {group}"
-            )
+            if isinstance(requirement, str):  # others include a group
+                sources.setdefault(_module(requirement), f"needs the {source}")
     return sources
 
 
@@ -54,6 +61,17 @@ def install_command_of(module: str) -> str | None:
     return _sources().get(_BROUGHT.get(module, module))
 
 
+def is_missing(module: str) -> bool:
+    """Whether an extra or group installs a module that this environment lacks, whatever a test simulates."""
+    return install_command_of(module) is not None and PathFinder.find_spec(module) is None
+
+
+def skip_without(module: str) -> None:
+    """Skip the running test, or the file that is being imported, if a module of an extra is not installed."""
+    if is_missing(module):
+        pytest.skip(str(install_command_of(module)), allow_module_level=True)
+
+
 class LazyModule:
     """A module that is imported when a test first uses it, so that only the tests that use it need its extra."""
 
@@ -61,4 +79,7 @@ class LazyModule:
         self._name = name
 
     def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):  # pytest looks at every name of a test file
+            raise AttributeError(name)
+        skip_without(self._name.partition(".")[0])
         return getattr(importlib.import_module(self._name), name)

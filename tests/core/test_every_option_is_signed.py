@@ -78,6 +78,7 @@ def result(metric: type[nlgauge.plugin.Metric], folder: Path, **options: Any) ->
     return score.signature.recipe_part, [values.tolist() for values in score.segments.values()]
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("name", built_in_metrics())
 def test_another_value_of_an_option_is_another_signature_or_the_same_number(name: str, tmp_path: Path) -> None:
     metric = built_in_metrics()[name]

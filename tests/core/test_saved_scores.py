@@ -62,6 +62,7 @@ def first(content: dict[str, Any]) -> dict[str, Any]:
     return record
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("change", "message"),
     [

@@ -181,6 +181,7 @@ def _writer(folder: str, seed: int) -> None:
         encode(engine, [text(number, number + 1, seed), text(number, 7)], cache, layers=(1,))
 
 
+@pytest.mark.heavy
 def test_two_writers_lose_no_entry(tmp_path: Path) -> None:
     context = multiprocessing.get_context("spawn")
     workers = [context.Process(target=_writer, args=(str(tmp_path), seed)) for seed in (1000, 2000)]
@@ -231,6 +232,7 @@ def _filler(folder: str, seed: int) -> None:
 _SMALL = 100 * (72 + 4 * 4 * 10)
 
 
+@pytest.mark.heavy
 def test_two_writers_keep_the_bound_but_for_a_sixteenth(tmp_path: Path) -> None:
     context = multiprocessing.get_context("spawn")
     workers = [context.Process(target=_filler, args=(str(tmp_path), seed)) for seed in (1000, 2000)]

@@ -154,6 +154,7 @@ def test_a_score_does_not_depend_on_order_or_neighbours(pairs: list[tuple[str, s
     same_bits(by_pair([pairs[at]]), {metric: rows[at : at + 1] for metric, rows in together.items()})
 
 
+@pytest.mark.heavy
 @quick
 @given(pairs=corpora, budget=st.integers(1, 300))
 def test_a_score_does_not_depend_on_the_batch(pairs: list[tuple[str, str]], budget: int) -> None:
@@ -202,6 +203,7 @@ def test_same_input_same_bytes(pairs: list[tuple[str, str]]) -> None:
     assert first == second
 
 
+@pytest.mark.heavy
 @quick
 @given(text=texts, other=texts)
 def test_identical_texts_get_the_best_score(text: str, other: str) -> None:
@@ -231,6 +233,7 @@ ANY_TEXT = [
 ]
 
 
+@pytest.mark.heavy
 @quick
 @given(
     pairs=st.lists(st.tuples(any_text, any_text), min_size=1, max_size=6), unknown=st.sampled_from(["zero", "score"])

@@ -119,6 +119,7 @@ def test_bits_do_not_depend_on_other_recipes() -> None:
         assert all(np.array_equal(values, other.segments[name]) for name, values in one.segments.items())
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("contract", nlgauge.testing.CONTRACTS)
 @pytest.mark.parametrize("recipe", ["discoscore", "discoscore:profile=corrected,focus=entity,threshold=0.3"])
 def test_discoscore_keeps_contracts(contract: str, recipe: str) -> None:
@@ -130,6 +131,7 @@ def test_discoscore_keeps_contracts(contract: str, recipe: str) -> None:
         nlgauge.testing.CONTRACTS[contract](made)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("contract", nlgauge.testing.CONTRACTS)
 @pytest.mark.parametrize("profile", ["released", "paper", "corrected"])
 def test_ds_focus_keeps_contracts(contract: str, profile: str) -> None:

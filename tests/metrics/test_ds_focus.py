@@ -220,6 +220,7 @@ STRANGE = {
 }
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("text", STRANGE.values(), ids=STRANGE.keys())
 @pytest.mark.parametrize(
     "metric",

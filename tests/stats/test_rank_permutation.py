@@ -41,6 +41,7 @@ def rounded_scores(rows: int, *, step: float, seed: int = 0) -> tuple[Array, Arr
     return np.concatenate([scores, scores[:1] * 2 + 1]), human
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(("rows", "step"), [(9, 2.0), (30, 0.5), (30, 1e-9)])
 def test_every_p_value_is_that_of_the_definition(kind: str, rows: int, step: float) -> None:
@@ -52,6 +53,7 @@ def test_every_p_value_is_that_of_the_definition(kind: str, rows: int, step: flo
     assert found.p_values[0, 3] == found.p_values[3, 0] == 1  # the same metric twice
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("kind", KINDS)
 def test_means_over_groups_are_those_of_the_definition(kind: str) -> None:
     rng = np.random.default_rng(2)
@@ -71,6 +73,7 @@ def test_means_over_groups_are_those_of_the_definition(kind: str) -> None:
     assert np.array_equal(found.p_values, slow(scores, mean, resamples=60, seed=5), equal_nan=True)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("kind", KINDS)
 def test_long_lists_and_small_blocks_change_nothing(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     scores, human = rounded_scores(40, step=0.5)
@@ -83,6 +86,7 @@ def test_long_lists_and_small_blocks_change_nothing(kind: str, monkeypatch: pyte
         assert np.array_equal(whole, again, equal_nan=True)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("kind", ["pearson", *KINDS])
 @pytest.mark.parametrize("join", [np.mean, np.median])
 def test_systems_are_those_of_the_definition(kind: str, join: Callable[..., Array]) -> None:

@@ -37,6 +37,7 @@ def test_a_plan_at_rest_meets_both_marginals() -> None:
     assert plan.cost == pytest.approx((plan.flow * cost).sum())
 
 
+@pytest.mark.heavy
 def test_underflow_is_noticed_and_cured_by_logarithms() -> None:
     """exp(-1 / .001) is 0 in float64, so the plain iteration breaks down at the regularisation .001."""
     a, b, cost = problem(1)

@@ -27,6 +27,7 @@ def two_languages(folder: Path) -> Path:
     return folder
 
 
+@pytest.mark.heavy
 def test_evaluate_compares_maps_with_no_map(run: Run, two_languages: Path) -> None:
     texts = ("--parallel", "left.txt", "right.txt", "--model", "both.vec", "--alignments", "links.txt")
     assert run("align", "fit", *texts, "-o", "clp.npz", "--quiet").status == 0

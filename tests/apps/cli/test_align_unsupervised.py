@@ -38,6 +38,7 @@ def two_languages(folder: Path) -> NDArray[Any]:
     return frequent.answer
 
 
+@pytest.mark.heavy
 def test_a_map_between_two_models_without_parallel_text(run: Run, folder: Path, two_languages: NDArray[Any]) -> None:
     result = run(*FIT, *MODELS, "-o", "map.npz")
     assert (result.status, result.out) == (0, ""), result.err

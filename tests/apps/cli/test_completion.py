@@ -25,6 +25,7 @@ def script() -> str:
     return completion_script("bash")
 
 
+@pytest.mark.heavy
 @pytest.mark.skipif(BASH is None, reason="needs bash")
 @pytest.mark.parametrize(
     ("line", "expected"),

@@ -77,6 +77,7 @@ def test_without_data_the_print_and_what_is_missing_are_shown(run: Run) -> None:
     assert "cocodataset.org" in captions
 
 
+@pytest.mark.heavy
 def test_every_table_prints_without_data(run: Run) -> None:
     for name, table in PAPER_TABLES.items():
         if not (table.data or table.unavailable):

@@ -738,6 +738,7 @@ def test_results_go_to_stdout_and_messages_to_stderr(process: Process, folder: P
     ]
 
 
+@pytest.mark.heavy
 def test_a_reader_that_leaves_early_is_no_failure(folder: Path) -> None:
     write_lines(folder / "many.txt", SYSTEM_A * 100)
     write_lines(folder / "many-ref.txt", REFERENCE * 100)
@@ -761,6 +762,7 @@ def test_a_reader_that_was_never_there_is_no_failure(process: Process) -> None:
     assert (result.returncode, result.stderr) == (0, "")
 
 
+@pytest.mark.heavy
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs a named pipe")
 def test_an_interrupt_ends_with_130_and_one_line(folder: Path) -> None:
     os.mkfifo(folder / "slow.txt")
@@ -826,6 +828,7 @@ OTHER_ROOMS = (
 )
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     "command",
     [["score", "--help"], ["score", "--citation"], ["signature", "show", "bertscore|layer:4"]],
@@ -854,6 +857,7 @@ def test_full_disk_is_an_error_message(process: Process) -> None:
     assert result.stderr.startswith("nlgauge: error: ")
 
 
+@pytest.mark.heavy
 def test_closed_standard_input_is_an_error_message(folder: Path) -> None:
     result = subprocess.run(
         f"'{sys.executable}' -m nlgauge score - --refs ref.txt <&-",

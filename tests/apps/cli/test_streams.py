@@ -28,6 +28,7 @@ def shell(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.heavy
 def test_closed_stdout_is_an_error_before_scoring(folder: Path) -> None:
     result = shell("nlgauge score a.txt --refs ref.txt >&-", folder)
     assert (result.returncode, result.stderr) == (
@@ -40,6 +41,7 @@ def test_closed_stdout_is_an_error_before_scoring(folder: Path) -> None:
     assert (listing.returncode, listing.stderr) == (1, "nlgauge: error: standard output is closed\n")
 
 
+@pytest.mark.heavy
 def test_errors_do_not_go_to_stdout_when_stderr_is_closed(folder: Path) -> None:
     result = shell("nlgauge score nothing.txt --refs ref.txt 2>&-", folder)
     assert (result.returncode, result.stdout, result.stderr) == (1, "", "")
@@ -47,6 +49,7 @@ def test_errors_do_not_go_to_stdout_when_stderr_is_closed(folder: Path) -> None:
     assert (wrong.returncode, wrong.stdout) == (2, "")
 
 
+@pytest.mark.heavy
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
 @pytest.mark.parametrize("words", ["--help", "--version", "score --help"])
 def test_help_that_could_not_be_written_is_a_failure(folder: Path, words: str) -> None:
@@ -92,6 +95,7 @@ def test_an_interrupt_while_modules_load_leaves_no_traceback(folder: Path) -> No
     assert (child.returncode, out, err) == (130, "", "nlgauge: interrupted\n")
 
 
+@pytest.mark.heavy
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux limits the address space")
 @pytest.mark.parametrize("megabytes", [60, 300], ids=["while-modules-load", "while-the-model-loads"])
 def test_too_little_memory_is_an_error_without_traceback(folder: Path, megabytes: int) -> None:
@@ -145,6 +149,7 @@ def test_importing_the_library_leaves_interrupts_alone() -> None:
 NOT_UTF8 = b"\xff\xfe.txt"
 
 
+@pytest.mark.heavy
 @pytest.mark.skipif(sys.platform != "linux", reason="file systems elsewhere take names of characters only")
 @pytest.mark.parametrize(
     ("command", "status", "says"),

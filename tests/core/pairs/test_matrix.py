@@ -50,6 +50,7 @@ def same_as_score(found: nlgauge.ScoreMatrix, score: nlgauge.Score) -> None:
         assert np.array_equal(values.reshape(found.shape), found.components[name], equal_nan=True), name
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("recipe", RECIPES)
 @quick
 @given(lists, lists, st.booleans())
@@ -159,6 +160,7 @@ def test_metric_that_scales_over_corpus_is_refused_with_remedy() -> None:
         nlgauge.matrix(HYPS, REFS, "sentsim:against=refs,model=minilm")
 
 
+@pytest.mark.heavy
 @pytest.mark.filterwarnings("ignore::nlgauge.errors.NlgaugeWarning")
 @pytest.mark.parametrize("recipe", ALONE)
 def test_every_metric_gives_a_matrix_of_the_scores_of_pairs(recipe: str) -> None:

@@ -26,6 +26,7 @@ FERRY = [
 ]
 
 
+@pytest.mark.heavy
 @quick
 @given(segments, st.sampled_from([RECIPE, "moverscore:profile=paper,idf=none,n=1"]), st.booleans())
 def test_a_utility_is_the_mean_score_against_the_other_candidates(

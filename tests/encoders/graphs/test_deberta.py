@@ -124,6 +124,7 @@ def by_formula(ids: Array, weights: dict[str, Array], config: dict[str, Any]) ->
     return layers
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("engine", [OnnxEncoder, OpenVinoEncoder])
 @pytest.mark.parametrize("kind", CONFIGS)
 @pytest.mark.usefixtures("own_cache")

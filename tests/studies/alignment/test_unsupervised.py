@@ -32,6 +32,7 @@ def nearest_is_right(found: Unsupervised, spaces: Planted) -> float:
     return float((distance.argmin(axis=1) == spaces.answer).mean())
 
 
+@pytest.mark.heavy
 def test_the_map_of_a_planted_rotation() -> None:
     spaces = planted(300, 20)
     found = fit_unsupervised(*sides(spaces), restarts=2, origin=Origin(source="de", target="en", note="a, b"))
@@ -42,6 +43,7 @@ def test_the_map_of_a_planted_rotation() -> None:
     assert ("wort0", f"word{spaces.answer[0]}") in found.pairs
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("turned", [False, True])
 def test_the_wider_side_is_brought_to_the_width_of_the_other(tmp_path: Path, turned: bool) -> None:
     spaces = planted(300, 20, wider=32)

@@ -123,6 +123,7 @@ def test_a_second_metric_does_not_open_a_gate_that_the_first_fails() -> None:
 _SEVERITY = {"passed": 0, "undecided": 1, "failed": 2}
 
 
+@pytest.mark.heavy
 @given(
     shifts=st.lists(st.floats(-0.3, 0.3), min_size=1, max_size=4),
     added=st.floats(-0.3, 0.3),

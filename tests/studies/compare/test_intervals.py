@@ -80,6 +80,7 @@ def test_an_interval_says_how_it_was_made() -> None:
     assert few.bt_interval.method == "bootstrap"
 
 
+@pytest.mark.heavy
 def test_of_strengths() -> None:
     """Three systems that win by chance: strengths of 1/3 each."""
     settings = CompareSettings(resamples=300)
@@ -125,6 +126,7 @@ def test_two_or_three_points_have_none(n: int) -> None:
     assert strength_intervals(np.ones(2) / 2, np.ones((100, 2)), n, SETTINGS) == [None, None]
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("n", "spread", "least", "most"), [(6, 2.0, 0.65, 0.88), (10, 0.0, 0.91, 0.99), (60, 0.0, 0.91, 0.99)]
 )

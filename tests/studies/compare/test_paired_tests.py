@@ -48,6 +48,7 @@ def test_numbers_of_a_pair() -> None:
     assert set(found.p) == set(TESTS)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("n", [10, 60])
 @pytest.mark.parametrize("test", ["bootstrap", "randomisation", "t", "wilcoxon"])
 def test_five_in_a_hundred_equal_pairs_are_called_different(test: str, n: int) -> None:

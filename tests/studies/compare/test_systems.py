@@ -254,6 +254,7 @@ def test_too_few_draws_for_so_many_pairs_are_told() -> None:
     assert not any("draws" in note for note in enough.notes)
 
 
+@pytest.mark.heavy
 def test_more_than_two_hundred_systems() -> None:
     values = made(12, 210)
     names = [f"s{at}" for at in range(210)]

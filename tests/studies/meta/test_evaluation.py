@@ -331,6 +331,7 @@ def test_documents_are_drawn_as_wholes(agreement: str, test: Any) -> None:
     assert rows.cells == plain.cells, "a document for each row is no documents, to the bit"
 
 
+@pytest.mark.heavy
 def test_metrics_that_are_equally_good_differ_only_if_rows_are_taken_for_independent() -> None:
     """Of 60 sets of equally good metrics about six should have a loser at p <= .05 for either metric."""
     losers = {False: 0, True: 0}

@@ -68,6 +68,7 @@ REFERENCE_H = {2: (0.70, 0.79, 0.96), 10: (0.50, 0.59, 0.81), 50: (0.19, 0.23, 0
 REFERENCE_E = {1: (0.48, 0.75, 0.77), 10: (0.51, 0.31, 0.77)}
 
 
+@pytest.mark.heavy
 def test_outliers_defeat_the_mean_as_in_the_released_code() -> None:
     """Panel (c): one type of instances. Standard errors of ours are .02, those of the mean with outliers .035."""
     found = simulate(RankingOptions(), grid=Grid(types=(1,)))

@@ -132,6 +132,7 @@ def test_of_all() -> StressTest:
     return stress(TEXTS, metric=["chrf", "rouge1"], paraphrases=OTHERS)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("form", ["text", "tsv", "latex", "markdown", "json"])
 def test_every_format(test_of_all: StressTest, form: str) -> None:
     found = test_of_all.render(form)

@@ -78,6 +78,7 @@ def test_released_scores_that_are_not_there() -> None:
         released_wins(TRIPLES, ["bleurt"])
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("form", ["text", "tsv", "latex", "markdown", "json"])
 def test_every_format(form: str) -> None:
     found = score_triples(TRIPLES, ["chrf"]).render(form)
