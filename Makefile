@@ -21,7 +21,7 @@ MORE := (data or slow or browser) and not (torch or long)
 TORCH := torch and not long
 LONG := long
 # The part of FIRST that needs no model and no extra, and takes a minute.
-CHECK := $(FIRST) and not heavy
+CHECK := $(FIRST) and not (heavy or model)
 CHECK_IGNORED := $(addprefix --ignore=,tests/docs tests/frozen tests/parity tests/apps/cluster tests/apps/service examples) \
 	--ignore-glob='tests/test_*'
 

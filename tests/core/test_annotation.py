@@ -146,6 +146,7 @@ def test_spacy_folder_of_another_language_is_refused(tmp_path: Path) -> None:
         recipe.score(HYPS, REFS)
 
 
+@pytest.mark.model
 def test_request_may_name_installed_annotators_but_no_files(parses: str) -> None:
     Policy().check(Nouns())
     with pytest.raises(Exception, match="are not read"):

@@ -23,6 +23,7 @@ def empty_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
+@pytest.mark.model
 def test_list_shows_each_known_model_and_that_it_is_here(run: Run) -> None:
     result = run("models", "list")
     assert (result.status, result.err) == (0, "")

@@ -28,6 +28,7 @@ def bagel(folder: Path) -> None:
     write_lines(folder / "bagel.jsonl", lines)
 
 
+@pytest.mark.model
 def test_list_shows_which_data_is_available(run: Run, folder: Path) -> None:
     result = run("study", "reproduce", "list")
     assert (result.status, result.err) == (0, "")

@@ -13,9 +13,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, PlatformCollector, ProcessCollector
-from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
-
 from nlgauge.core.kinds import Choice, Flag, Float, Folder, Int, Many, Pattern, Text
 from nlgauge.core.options import OptionSet, option
 from nlgauge.core.run_options import EngineName
@@ -241,9 +238,19 @@ _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 class Monitor:
     """Prometheus metrics of a service, in a separate registry for each service of a process."""
 
-    content_type = CONTENT_TYPE_LATEST
-
     def __init__(self) -> None:
+        # Here, because the command line imports this module for its help, and works without the extra.
+        from prometheus_client import (
+            CollectorRegistry,
+            Counter,
+            Gauge,
+            Histogram,
+            PlatformCollector,
+            ProcessCollector,
+        )
+        from prometheus_client.exposition import CONTENT_TYPE_LATEST
+
+        self.content_type = CONTENT_TYPE_LATEST
         self._registry = CollectorRegistry()
         own: dict[str, Any] = {"registry": self._registry}
         ProcessCollector(**own)
@@ -260,6 +267,8 @@ class Monitor:
 
     def text(self) -> bytes:
         """All metrics in the format of Prometheus."""
+        from prometheus_client.exposition import generate_latest
+
         return generate_latest(self._registry)
 
     def answered(self, method: str, route: str, status: int, seconds: float) -> None:
