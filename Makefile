@@ -1,4 +1,4 @@
-# make demo and make test need nothing but Python 3.10 or newer and make.
+# make demo, make check and make test need nothing but Python 3.10 or newer and make.
 PYTHON ?= python3
 VENV := .venv
 CHECK_VENV := .venv-check
@@ -20,7 +20,7 @@ FIRST := not (data or slow or torch or browser or long)
 MORE := (data or slow or browser) and not (torch or long)
 TORCH := torch and not long
 LONG := long
-# The part of FIRST that needs no model and no extra, and takes a minute.
+# The part of FIRST that make check runs. Tests that load a model or need an extra skip themselves (conftest.py).
 CHECK := $(FIRST) and not (heavy or model)
 CHECK_IGNORED := $(addprefix --ignore=,tests/docs tests/frozen tests/parity tests/apps/cluster tests/apps/service examples) \
 	--ignore-glob='tests/test_*'
@@ -43,43 +43,44 @@ endif
 .PHONY: bench bench-costs bench-documents bench-matrix bench-memory bench-meta bench-compare bench-isa bench-start bench-service bench-cluster clean
 
 help:
-	@echo "make demo          install, fetch the embedded model, score examples/"
-	@echo "make test          core test suite (no torch, no data), about five minutes"
-	@echo "                   (WORKERS=N processes share the tests of a lane; 2 where nothing is said)"
-	@echo "make test-more     what make test leaves out: real data (NLGAUGE_DATA), slow tests"
-	@echo "make test-torch    engine parity, and parity with the bert-score package"
-	@echo "make test-pythons  14 recipes on the oldest and the newest supported Python that is installed"
-	@echo "make test-all      the four above, as in CI"
-	@echo "make test-long     soak, full fuzz, scaling, recorded numbers made again"
-	@echo "make test-isa      a part of make test under lower instruction sets"
-	@echo "make browser-tools what tests of pages need, Debian's chromium-headless-shell among it"
-	@echo "make js-tools      Node.js and Biome, for the tests and the linter of the JavaScript"
+	@echo "make demo          install, download the default model and score examples/"
+	@echo "make check         unit tests and ruff in a minute; no model, no network"
+	@echo "make test          core test suite with real models, about five minutes"
+	@echo "                   (WORKERS=N sets the number of test processes, default: 2)"
+	@echo "make test-more     slow tests, tests on real data (NLGAUGE_DATA) and in a browser"
+	@echo "make test-torch    torch engine, parity with bert-score and other packages"
+	@echo "make test-pythons  14 recipes on the oldest and newest supported Python installed here"
+	@echo "make test-all      test, test-more, test-torch and test-pythons, as in CI"
+	@echo "make test-long     soak tests, full fuzzing, scaling, training at full size"
+	@echo "make test-isa      part of make test with lower CPU instruction sets"
+	@echo "make browser-tools tools for tests in a browser, including chromium-headless-shell"
+	@echo "make js-tools      Node.js and Biome, for tests and linter of the JavaScript"
 	@echo "make lint-js       Biome on the JavaScript of page and report"
-	@echo "make network-tools strace, for tests that watch what commands send and write"
 	@echo "make latex-tools   pdflatex, for tests of tables for papers"
-	@echo "make screenshot    the picture of the service's page, docs/images/page.png"
+	@echo "make network-tools strace, for tests that trace what commands send and write"
+	@echo "make screenshot    picture of the service's page, docs/images/page.png"
 	@echo "make lint          ruff and mypy"
 	@echo "make count         files, lines, imports, names and flags of the source"
-	@echo "make docs          the site, build/site/index.html; a broken link is an error"
-	@echo "make coverage      lines and branches that make test runs, htmlcov/index.html"
-	@echo "make bench         speed beside the bert-score package"
+	@echo "make docs          documentation site, build/site/index.html; broken links are errors"
+	@echo "make coverage      line and branch coverage of make test, htmlcov/index.html"
+	@echo "make bench         speed compared with bert-score"
 	@echo "make bench-memory  peak memory of 100,000 pairs"
-	@echo "make bench-costs   how time grows with length, systems, layers"
+	@echo "make bench-costs   running time by length, systems and layers"
 	@echo "make bench-documents all variants of DiscoScore on 1,600 summaries"
-	@echo "make bench-matrix  all pairs of 500 x 500 texts beside the pairs one by one"
-	@echo "make bench-meta    time of a full comparison of ten metrics with people"
-	@echo "make bench-compare time of comparisons of 20 and 50 systems"
-	@echo "make bench-start   processor time of the command line for one pair"
-	@echo "make bench-service the service under load beside the library"
-	@echo "make bench-cluster shards beside one call, and a simulated cluster of 1,000 workers"
-	@echo "make bench-isa     which instruction sets move a bit of a score, and how far"
+	@echo "make bench-matrix  all pairs of 500 x 500 texts compared with scoring pair by pair"
+	@echo "make bench-meta    time to correlate ten metrics with human judgements"
+	@echo "make bench-compare time to compare 20 and 50 systems"
+	@echo "make bench-start   CPU time of the command line for one pair and for --help"
+	@echo "make bench-service service under load compared with the library"
+	@echo "make bench-cluster shards compared with one call, and a simulated cluster of 1,000 workers"
+	@echo "make bench-isa     effect of CPU instruction sets on the last bits of scores"
 
 $(VENV)/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python $(PIP_INSTALL) -e .
 	touch $@
 
-# Of its own, so that make check always runs without extras, and installs in half a minute.
+# A separate environment: make check always runs without extras, and installs in half a minute.
 $(CHECK_VENV)/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(CHECK_VENV)
 	$(CHECK_BIN)/python $(PIP_WITH_GROUPS)

@@ -49,21 +49,25 @@ def pytest_configure(config: pytest.Config) -> None:
         config.add_cleanup(cache.cleanup)
         os.environ |= {"NLGAUGE_CACHE": cache.name, "NLGAUGE_OFFLINE": "1", "HF_HUB_OFFLINE": "1"}
         os.environ.pop("NLGAUGE_DATA", None)
-        # By import_module, because the package's attribute `resolve` is the function.
-        resolving = importlib.import_module("nlgauge.io.store.resolve")
-        resolving.cached_card = _skip_without_model(resolving.cached_card, cache.name)
         sys.addaudithook(_refuse_network)
+    for name in ("resolve", "fetch"):
+        # By import_module, because the package's attribute `resolve` is the function.
+        module = importlib.import_module(f"nlgauge.io.store.{name}")
+        module.cached_card = _skip_without_model(module.cached_card)
     packages.not_installed = _skip_without_package(packages.not_installed)
 
 
-def _skip_without_model(cached_card: Callable[[ModelCard], Path | None], cache: str) -> Callable[..., Path | None]:
-    """A search in the cache that skips the running test if the empty cache lacks a model of nlgauge."""
+def _skip_without_model(cached_card: Callable[[ModelCard], Path | None]) -> Callable[[ModelCard], Path | None]:
+    """A search in the cache that skips the running test if it needs a model that comes with a missing extra.
+
+    With --isolated, it skips any test that needs a model of nlgauge.
+    """
 
     def search(card: ModelCard) -> Path | None:
         folder = cached_card(card)
         if folder is None and card.package is not None:
             skip_without(card.package.module)
-        elif folder is None and os.environ["NLGAUGE_CACHE"] == cache:
+        elif folder is None and _is_isolated():
             pytest.skip(_needs_model(card.name), allow_module_level=True)
         return folder
 
@@ -78,6 +82,11 @@ def _skip_without_package(not_installed: Callable[[str, str], str]) -> Callable[
         return not_installed(package, extra)
 
     return message
+
+
+def _is_isolated() -> bool:
+    """Whether the cache is the empty one, not one of a test that looks at caches."""
+    return os.environ.get("NLGAUGE_CACHE", "").startswith(_ISOLATED)
 
 
 def _needs_model(name: str) -> str:
@@ -104,7 +113,7 @@ def _missing_need(failure: str) -> str | None:
         if is_missing(package):
             return install_command_of(package)
     # Of commands in processes of their own.
-    model = _MISSING_MODEL.search(failure) if os.environ.get("NLGAUGE_CACHE", "").startswith(_ISOLATED) else None
+    model = _MISSING_MODEL.search(failure) if _is_isolated() else None
     return model and _needs_model(model[1])
 
 
