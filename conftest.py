@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 #: How Python, pytest.importorskip and nlgauge name a package that is not installed.
 _MISSING_PACKAGE = re.compile(
-    r"No module named '([\w.]+)'|could not import '([\w.]+)'|the package (\w+) is not installed"
+    r"No module named '([\w.]+)'|could not import '([\w.]+)'|the package ([\w-]+)\S* is not installed"
 )
 
 _MISSING_MODEL = re.compile(r"model '(\w+)' is not on this machine")
@@ -142,7 +142,8 @@ def pytest_make_collect_report(
 ) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
     """Skip a file or folder that needs a missing extra."""
     report = yield
-    if _skip_for_missing_need(report):
+    _skip_for_missing_need(report)
+    if not report.passed:
         # pytest keeps a module whose import failed, and the next file would import what there is of it.
         for name, module in list(sys.modules.items()):
             if getattr(module, "__file__", None) == str(collector.path):

@@ -57,13 +57,14 @@ def _module(requirement: str) -> str:
 
 
 def install_command_of(module: str) -> str | None:
-    """What a test says that needs a missing module; None for a module that no extra or group installs."""
+    """The reason to skip a test that needs a missing module; None for a module that no extra or group installs."""
+    module = _MODULES.get(module, module)
     return _sources().get(_BROUGHT.get(module, module))
 
 
 def is_missing(module: str) -> bool:
     """Whether an extra or group installs a module that this environment lacks, whatever a test simulates."""
-    return install_command_of(module) is not None and PathFinder.find_spec(module) is None
+    return install_command_of(module) is not None and PathFinder.find_spec(_MODULES.get(module, module)) is None
 
 
 def skip_without(module: str) -> None:

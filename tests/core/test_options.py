@@ -62,7 +62,7 @@ def test_a_kind_reads_its_values(kind: Kind, text: object, value: object) -> Non
         (NumberList(word="equal"), "1+x"),
     ],
 )
-def test_a_kind_refuses_what_is_none_of_its_values(kind: Kind, bad: object) -> None:
+def test_kinds_refuse_other_values(kind: Kind, bad: object) -> None:
     with pytest.raises((ValueError, TypeError)):
         kind.check(bad)
 
@@ -91,14 +91,14 @@ def test_every_option_can_be_read_from_what_a_signature_says_of_its_default(metr
 
 
 @pytest.mark.parametrize("metric", METRICS)
-def test_a_recipe_travels(metric: str) -> None:
+def test_recipes_can_be_pickled_and_copied(metric: str) -> None:
     recipe = METRICS[metric]()
     again = pickle.loads(pickle.dumps(recipe))
     assert again == recipe
     assert again.with_options() == recipe
 
 
-def test_what_means_nothing_in_a_recipe_is_refused() -> None:
+def test_unused_options_in_a_recipe_are_refused() -> None:
     with pytest.raises(
         RecipeError, match=r"exponents='1\+2' has no effect with aggregation=last \(only with aggregation=pmeans\)"
     ):

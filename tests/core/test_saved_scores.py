@@ -99,7 +99,7 @@ def test_a_changed_file_is_refused(
         nlgauge.load_scores(path)
 
 
-def test_what_is_no_such_file_is_said(tmp_path: Path) -> None:
+def test_other_files_are_refused_as_saved_scores(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"does not exist; make one with 'nlgauge score HYP --refs REF -o"):
         nlgauge.load_scores(tmp_path / "none.json")
     (tmp_path / "text.json").write_text("a line of text\n")

@@ -179,7 +179,7 @@ def test_realsumm(realsumm: Path) -> None:
     assert find_data_card("realsumm").whole_texts
 
 
-def test_realsumm_that_is_wrong(realsumm: Path) -> None:
+def test_malformed_realsumm_is_refused(realsumm: Path) -> None:
     with pytest.raises(RecipeError, match="'all' is not here; there are: 'abs', 'ext'"):
         load("realsumm", realsumm, systems="all")
     write(

@@ -216,7 +216,7 @@ def test_wmt15_json(tmp_path: Path) -> None:
         ("{", r"broken JSON"),
     ],
 )
-def test_wmt15_json_that_is_wrong(tmp_path: Path, text: str, message: str) -> None:
+def test_malformed_wmt15_json_is_refused(tmp_path: Path, text: str, message: str) -> None:
     write(tmp_path / "15_cs-en_formated.json", text)
     with pytest.raises(FileFormatError, match=message):
         load("wmt15", tmp_path)
@@ -324,7 +324,7 @@ def judged(**changes: Any) -> str:
         ("not json", r"line 2: broken JSON"),
     ],
 )
-def test_judged_jsonl_that_is_wrong(tmp_path: Path, line: str, message: str) -> None:
+def test_malformed_judged_jsonl_is_refused(tmp_path: Path, line: str, message: str) -> None:
     path = write(tmp_path / "bagel.jsonl", judged())
     assert load("bagel", path).gold("quality").tolist() == [5.0]
     write(path, judged(), line)
@@ -456,7 +456,7 @@ def test_mt_metrics_eval_choices(mtme: Path) -> None:
         ("documents/en-de.docs", ["news doc1"], r"en-de.docs: 1 lines"),
     ],
 )
-def test_mt_metrics_eval_that_is_wrong(mtme: Path, file: str, lines: list[str], message: str) -> None:
+def test_malformed_mt_metrics_eval_is_refused(mtme: Path, file: str, lines: list[str], message: str) -> None:
     write(mtme / file, *lines)
     with pytest.raises(FileFormatError, match=message):
         load_mt_metrics_eval(mtme)

@@ -49,7 +49,7 @@ def test_a_text_is_read_as_the_kind_of_its_option(name: str, text: str, value: A
         ("custom", ["human"], "KEY=VALUE, got 'human'"),
     ],
 )
-def test_what_is_not_understood_is_refused(name: str, texts: list[str], message: str) -> None:
+def test_invalid_data_options_are_refused(name: str, texts: list[str], message: str) -> None:
     with pytest.raises(RecipeError, match=message):
         find_data_card(name).parse_options(texts)
 

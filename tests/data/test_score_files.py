@@ -176,7 +176,7 @@ def test_a_layout_that_is_not_clear_is_asked_for(tmp_path: Path, name: str, text
         read(tmp_path, name, text)
 
 
-def test_specs(tmp_path: Path) -> None:
+def test_score_file_specs_are_parsed(tmp_path: Path) -> None:
     odd = write(tmp_path, "a=b.tsv", WIDE)
     assert ScoreSpec.parse(odd) == ScoreSpec(odd)
     assert ScoreSpec.parse("comet=x.json:COMET") == ScoreSpec("x.json", "comet", ("COMET",))

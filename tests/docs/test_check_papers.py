@@ -73,7 +73,7 @@ def test_a_row_may_go_on_in_the_next_lines_but_not_be_patched_from_anywhere() ->
     assert not found(2.1, 2.2, 1.1, 1.2)
 
 
-def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_check_papers_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([str(tmp_path), "--tables", "sentsim-table7"]) == 0
     assert "sentsim-table7: no text here" in capsys.readouterr().err
     lines = [

@@ -43,7 +43,7 @@ def mentions() -> Iterator[tuple[str, str]]:
         ("item 'D0845', D2T_COLUMNS, 3D1", []),
     ],
 )
-def test_what_a_number_looks_like(text: str, numbers: list[str]) -> None:
+def test_deviation_numbers_have_the_documented_form(text: str, numbers: list[str]) -> None:
     assert NUMBER.findall(text) == numbers
 
 

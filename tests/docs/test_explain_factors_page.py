@@ -23,7 +23,7 @@ def test_commands_are_understood(command: str) -> None:
     assert parser_for(words).parse_args(words).run
 
 
-def test_names_are_there() -> None:
+def test_factor_names_are_on_the_page() -> None:
     for name in re.findall(r"nlgauge\.(\w+)\(", PAGE):
         assert hasattr(nlgauge, name), name
     for module, name in re.findall(r"`(columns|similarity)\.(\w+)`", PAGE):

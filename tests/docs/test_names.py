@@ -24,13 +24,13 @@ def text(page: Path) -> str:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_files_are_there(page: Path) -> None:
+def test_files_named_on_pages_exist(page: Path) -> None:
     places = (SOURCE, SOURCE.parent, ROOT)
     assert [name for name in FILE.findall(text(page)) if not any((at / name).is_file() for at in places)] == []
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_pages_that_are_linked_are_there(page: Path) -> None:
+def test_linked_pages_exist(page: Path) -> None:
     assert [name for name in LINK.findall(text(page)) if not (page.parent / name).exists()] == []
 
 
@@ -44,7 +44,7 @@ def resolved(dotted: str) -> object:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_python_names_are_there(page: Path) -> None:
+def test_python_names_on_pages_exist(page: Path) -> None:
     for dotted in NAME.findall(text(page)):
         if dotted not in (".metrics", ".engines"):  # groups of entry points
             resolved(dotted)

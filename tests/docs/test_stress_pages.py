@@ -37,7 +37,7 @@ def test_the_table_has_every_perturbation() -> None:
     assert len(antonyms()) > len(pairs)
 
 
-def test_names_are_there() -> None:
+def test_perturbation_names_are_on_the_page() -> None:
     for name in re.findall(r"nlgauge\.([A-Z]\w+)\(", PAGES["ensembles.md"]):
         assert hasattr(nlgauge, name), name
     for name in re.findall(r"`nlgauge\.ensembles\.(\w+)`", PAGES["ensembles.md"]):

@@ -76,7 +76,7 @@ def test_every_tutorial_is_on_the_front_page_and_in_the_list() -> None:
         assert f"\n{page.stem}\n" in listed
 
 
-def test_the_runner_tells_what_differs() -> None:
+def test_runner_reports_differing_output() -> None:
     shown = "system  f1\n------\na  0.9063\n...\nsignature: x|nlgauge:0.2.0\n"
     assert not difference(shown, "system  f1\n-----\na  0.9064\nmore\nlines\nsignature: x|nlgauge:0.3.1\n")
     assert not difference("0.5 [0.25, ...]", "0.5 [0.25, 0.75]")

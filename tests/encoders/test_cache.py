@@ -161,7 +161,7 @@ def test_an_entry_larger_than_the_bound_is_not_kept(tmp_path: Path) -> None:
     assert entries(tmp_path) == []
 
 
-def test_what_a_killed_process_left_is_cleared(tmp_path: Path) -> None:
+def test_files_of_a_killed_process_are_removed(tmp_path: Path) -> None:
     encode(Counting(), [text(1, 2)], EmbeddingCache(tmp_path), layers=(1,))
     left = entries(tmp_path)[0].parent / ".abc.vec.xyz.part"
     left.write_bytes(b"half")

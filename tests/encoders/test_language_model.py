@@ -149,7 +149,7 @@ def test_another_configuration_or_tokenizer_is_another_digest(
 
 
 @pytest.mark.torch
-def test_what_is_no_language_model_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_encoders_are_refused_as_language_models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("transformers")
     with pytest.raises(ModelNotFoundError, match=r"'none\.gguf' does not exist"):
         LanguageModel("none.gguf", **ONE)

@@ -117,7 +117,7 @@ def test_the_digest_names_the_pooling(tmp_path: Path) -> None:
     assert len(digests) == 3
 
 
-def test_what_it_does_not_know_is_refused(tmp_path: Path) -> None:
+def test_unsupported_sentence_models_are_refused(tmp_path: Path) -> None:
     weighted = write_sentence_model(tmp_path / "weighted", "weightedmean_tokens")
     with pytest.raises(UnsupportedModelError, match="pooling_mode_weightedmean_tokens"):
         read_pooling(weighted, name="weighted")

@@ -65,6 +65,6 @@ def rows_with_an_id(data: bytes) -> list[Row]:
         (b"id,text\n1,\xff\n", "line 2: byte 0xff is not UTF-8"),
     ],
 )
-def test_what_is_no_table_is_refused_with_its_line(data: bytes, message: str) -> None:
+def test_malformed_csv_is_refused_with_its_line(data: bytes, message: str) -> None:
     with pytest.raises(FileFormatError, match=message):
         rows_with_an_id(data)

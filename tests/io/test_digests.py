@@ -41,7 +41,7 @@ def never(path: Path) -> str:
     raise AssertionError(f"{path} was read again")
 
 
-def test_known_value(tmp_path: Path) -> None:
+def test_digest_of_known_text(tmp_path: Path) -> None:
     # FIPS 180-2, appendix B.1.
     expected = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
     assert file_digest(write(tmp_path / "file", b"abc")) == expected

@@ -129,7 +129,7 @@ def test_lines_that_cannot_be_read_are_rows_with_a_reason(tmp_path: Path) -> Non
         (["broken"], "does not name the files of a dataset"),
     ],
 )
-def test_what_is_no_table(tmp_path: Path, names: list[str], message: str) -> None:
+def test_unsupported_files_are_refused(tmp_path: Path, names: list[str], message: str) -> None:
     write_parquet(tmp_path)
     for name in ("pairs.csv", "no.parquet", "no.arrow", "no.jsonl", "text.txt"):
         (tmp_path / name).write_text("no table\n", encoding="utf-8")

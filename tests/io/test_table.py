@@ -66,7 +66,7 @@ def test_text_columns_are_aligned(table: Table) -> None:
     assert display_width(header) == display_width(rule)
 
 
-def test_text() -> None:
+def test_table_as_text() -> None:
     table = Table(
         ["system", "f1", "segment", "note"],
         [["a", 0.5, 3, "x"], ["漢字", -12.25, 10, None], ["e\u0301t\u200de\u0301", -0.000001, None, "y"]],
@@ -86,12 +86,12 @@ def test_text() -> None:
     assert table.to_text(width=0).split("\n")[4] == "漢字    -12       10"
 
 
-def test_tsv() -> None:
+def test_table_as_tsv() -> None:
     table = Table(["sys\ttem", "f1"], [["a\tb\nc\r", 0.5], [None, -0.00001]], caption="c", notes=["n"])
     assert table.to_tsv(width=2) == "sys\\ttem\tf1\na\\tb\\nc\\r\t0.50\n\t0.00\n"
 
 
-def test_latex() -> None:
+def test_table_as_latex() -> None:
     table = Table(
         ["system", "precision", "f1 95% low", "w"],
         [["my_sys & co", 0.5, -0.25, None], ["[base] {50%}", 1.0, 0.0, 2]],
@@ -132,7 +132,7 @@ def test_latex_escapes(text: str, escaped: str) -> None:
     assert escape_latex(text) == escaped
 
 
-def test_markdown() -> None:
+def test_table_as_markdown() -> None:
     table = Table(
         ["system", "f1"], [["a_b|c\n", -0.5], ["漢字", Marked(1.0)]], caption="a caption", notes=["# a note"]
     )
@@ -154,7 +154,7 @@ def test_widths_and_escapes() -> None:
     assert visible("\x1b[31m\udcff") == "\\x1b[31m\\udcff"
 
 
-def test_bad_tables() -> None:
+def test_malformed_tables_are_refused() -> None:
     with pytest.raises(InputError, match=r"row 1 of the table needs 2 cells, got 1: \['b'\]"):
         Table(["a", "b"], [["a", 1], ["b"]])
     with pytest.raises(InputError, match="row 0, column 'b' of the table needs a finite number, got nan"):

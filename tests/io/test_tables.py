@@ -28,7 +28,7 @@ def test_the_same_lines_as_of_the_whole_file(tmp_path: Path, content: bytes, zip
     assert list(stream_lines(str(path))) == split_lines(content, "file.txt")
 
 
-def test_damage_is_named(tmp_path: Path) -> None:
+def test_damaged_tables_are_refused_with_their_line(tmp_path: Path) -> None:
     path = tmp_path / "bad.txt"
     path.write_bytes(b"fine\n\xff\n")
     with pytest.raises(FileFormatError, match=r"bad\.txt, line 2: byte 0xff"):

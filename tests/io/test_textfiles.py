@@ -83,7 +83,7 @@ def test_existing_path_decides_where_the_column_starts(tmp_path: Path) -> None:
     assert Inputs().texts(parsed) == ["x"]
 
 
-def test_spec_errors() -> None:
+def test_invalid_file_specs_are_refused() -> None:
     with pytest.raises(InputError, match="'-:hyp' is a column of standard input: say if it is 'tsv', 'csv' or"):
         parse_source("-:hyp")
     with pytest.raises(InputError, match="empty; give a path"):
@@ -195,7 +195,7 @@ def test_any_text_survives_jsonl(texts: list[str], ascii_only: bool) -> None:
         ("j.jsonl:h", '{"h": "\\ud83d"}', "j.jsonl, line 1, column 'h': half of a surrogate pair"),
     ],
 )  # fmt: skip
-def test_broken_files(name: str, data: bytes | str, message: str, tmp_path: Path) -> None:
+def test_unreadable_files_are_refused(name: str, data: bytes | str, message: str, tmp_path: Path) -> None:
     source = saved(tmp_path, name, data)
     for read in (Inputs().texts, Inputs().references):
         with pytest.raises(FileFormatError) as caught:

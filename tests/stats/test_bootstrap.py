@@ -27,7 +27,7 @@ def test_few_values_have_students_interval() -> None:
     assert str(found) == "t interval: 95 %, 5 segments (below 30 a bootstrap is too narrow)"
 
 
-def test_the_method_is_named() -> None:
+def test_result_names_the_bootstrap_method() -> None:
     values = np.arange(30.0)
     expected = "bootstrap: 90 % of 200 resamples, seed 7, expanded percentiles"
     assert str(bootstrap_mean(values, level=0.9, resamples=200, seed=7)) == expected
@@ -120,6 +120,6 @@ def test_equal_values_have_an_interval_of_no_width() -> None:
         ([1.0, 2.0], {"clusters": ["a"]}, "each of 2 values, got 1"),
     ],
 )
-def test_bad_input_is_named(values: list[float], options: dict[str, object], message: str) -> None:
+def test_bootstrap_refuses_invalid_input(values: list[float], options: dict[str, object], message: str) -> None:
     with pytest.raises(InputError, match=message):
         bootstrap_mean(values, **options)  # type: ignore[arg-type]

@@ -124,7 +124,7 @@ def test_counts_go_through_plain_data() -> None:
         ("chrf:2", [1, 2, 1], "segments x counts"),
     ],
 )
-def test_what_are_no_counts_is_refused(formula: str, counts: Any, message: str) -> None:
+def test_invalid_counts_are_refused(formula: str, counts: Any, message: str) -> None:
     with pytest.raises(InputError, match=message):
         CorpusCounts(formula, counts)
 

@@ -75,7 +75,7 @@ def test_pearson_ignores_scale_and_offset_and_is_symmetric(
         ([1, 2, 3], [1, 2, math.inf], "human has inf at index 2"),
     ],
 )
-def test_what_has_no_value_is_an_error_or_nan_with_its_reason(
+def test_undefined_correlation_is_an_error_or_nan_with_reason(
     kind: str, metric: list[float], human: list[float], reason: str
 ) -> None:
     with pytest.raises(InputError, match=reason):

@@ -61,7 +61,7 @@ def test_resamples_without_a_value_are_counted() -> None:
     assert np.isfinite([found.low, found.high]).all()
 
 
-def test_bootstrap_refuses() -> None:
+def test_correlation_bootstrap_refuses_invalid_input() -> None:
     with pytest.raises(InputError, match="metric is constant"):
         bootstrap_correlations([[1, 1, 1]], [1, 2, 3])
     with pytest.raises(InputError, match="level"):

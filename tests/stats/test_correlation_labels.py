@@ -59,7 +59,7 @@ def test_recall_looks_at_as_many_as_there_are_positives_and_ties_fall_to_the_lat
         ([1, math.nan], [1, 0], "index 1"),
     ],
 )
-def test_each_refuses(
+def test_label_statistics_refuse_invalid_input(
     statistic: Callable[[list[float], list[int]], float], scores: list[float], labels: list[int], message: str
 ) -> None:
     with pytest.raises(InputError, match=message):

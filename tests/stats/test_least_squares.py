@@ -86,6 +86,6 @@ def test_a_perfect_fit_has_no_error():
         ([1.0, 2.0], [1.0, -2.0], r"got shape \(2,\)"),
     ],
 )
-def test_what_has_no_fit_is_refused_by_name(y, x, said):
+def test_singular_fit_is_refused_by_name(y, x, said):
     with pytest.raises(InputError, match=said):
         least_squares(y, x, names=["bertscore", "SYN", "LEX"])

@@ -51,7 +51,7 @@ def test_cv_is_that_of_the_standard_library() -> None:
         lambda: paired_order([1.0, 2.0], [1.0]),
     ],
 )
-def test_what_is_not_defined_is_refused(call: object) -> None:
+def test_undefined_statistics_are_refused(call: object) -> None:
     with pytest.raises(InputError):
         call()  # type: ignore[operator]
 

@@ -11,7 +11,7 @@ from nlgauge.stats.paired_tests import wilcoxon
 
 @pytest.mark.parametrize("n", [1, 2, 5, 12, 48, 50, 51, 200])
 @pytest.mark.parametrize("kind", ["continuous", "ties", "zeros"])
-def test_as_scipy(n: int, kind: str) -> None:
+def test_signed_rank_equals_scipy(n: int, kind: str) -> None:
     rng = np.random.default_rng([n, len(kind)])
     differences = rng.normal(0.3, 1, (n, 40))
     if kind != "continuous":
@@ -27,5 +27,5 @@ def test_as_scipy(n: int, kind: str) -> None:
     assert wilcoxon(differences)[0] == pytest.approx(expected, abs=1e-12)
 
 
-def test_no_difference_at_all() -> None:
+def test_equal_scores_give_p_of_one() -> None:
     assert wilcoxon(np.zeros((6, 3)))[0].tolist() == [1, 1, 1]

@@ -118,7 +118,7 @@ def test_p_values_are_uniform_when_the_metrics_are_equally_good() -> None:
         ([[1, 2], [2, 1]], [1, 2, 3], "2 or more metrics x 3 rows"),
     ],
 )
-def test_perm_both_refuses(scores: list[list[float]], human: list[float], message: str) -> None:
+def test_perm_both_refuses_invalid_input(scores: list[list[float]], human: list[float], message: str) -> None:
     with pytest.raises(InputError, match=message):
         permutation_both_pearson(scores, human)
 

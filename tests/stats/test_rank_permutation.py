@@ -141,7 +141,7 @@ def test_p_values_are_uniform_when_the_metrics_are_equally_good() -> None:
         ({"kind": "kendall", "resamples": 0}, InputError, "resamples"),
     ],
 )
-def test_what_cannot_be_tested_is_refused(options: dict[str, object], error: type[Exception], message: str) -> None:
+def test_invalid_rank_tests_are_refused(options: dict[str, object], error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         permutation_both_ranks([[1, 2, 3], [3, 1, 2]], [1, 2, 3], **options)  # type: ignore[arg-type]
 

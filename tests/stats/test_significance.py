@@ -54,7 +54,7 @@ def test_williams_is_one_sided() -> None:
         ((0.99, -0.99, 0.9, 50), "no three lists"),
     ],
 )
-def test_williams_refuses(arguments: tuple[float, float, float, int], message: str) -> None:
+def test_williams_refuses_invalid_input(arguments: tuple[float, float, float, int], message: str) -> None:
     with pytest.raises(InputError, match=message):
         williams(*arguments)
 

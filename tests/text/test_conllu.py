@@ -81,7 +81,7 @@ def test_the_last_sentence_may_end_with_the_file() -> None:
         ("# sent_id = 1\n", "# sent_id = 1\n\n", "line 1: a sentence without a word"),
     ],
 )
-def test_what_is_no_conllu_is_refused_with_its_line(before: str, after: str, said: str) -> None:
+def test_invalid_conllu_is_refused_with_its_line(before: str, after: str, said: str) -> None:
     assert before in ITALIAN
     assert f"it.conllu, {said}" in refusal(ITALIAN.replace(before, after, 1))
 

@@ -116,6 +116,6 @@ def test_a_file_that_changes_is_read_again(tmp_path: Path) -> None:
     assert after.annotate(["Cani."])[0].sentences[0].words[0].lemma == "lupo"
 
 
-def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+def test_missing_conllu_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"no\.conllu"):
         load_annotator(str(tmp_path / "no.conllu"))

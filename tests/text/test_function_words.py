@@ -26,7 +26,7 @@ def test_every_list_has_words_of_its_own() -> None:
         ["the und " * 20],  # two languages at once
     ],
 )
-def test_what_is_not_plain_is_left_open(texts: list[str]) -> None:
+def test_ambiguous_texts_get_no_language(texts: list[str]) -> None:
     assert language_of_texts(texts) in ("", "en")
 
 

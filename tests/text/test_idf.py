@@ -78,7 +78,7 @@ def test_counting_texts_is_building_from_their_tokens() -> None:
         IdfTable.count([], tokenizer)
 
 
-def test_counting_says_what_was_cut() -> None:
+def test_counting_warns_of_truncated_texts() -> None:
     tokenizer = load_encoder("minilm").tokenizer
     with pytest.warns(TruncationWarning, match=r"1 documents \(the first is line 2\)"):
         cut = IdfTable.count(["short", "word " * 600 + "end"], tokenizer)

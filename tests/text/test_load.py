@@ -44,7 +44,7 @@ def test_each_distinct_text_is_annotated_once() -> None:
     assert again[2] is first[0]
 
 
-def test_what_is_remembered_is_bounded() -> None:
+def test_cache_of_annotations_is_bounded() -> None:
     inner = Counting()
     annotator = LoadedAnnotator(inner, memo_words=7)  # a text weighs its words and one
     annotator.annotate(["a b", "c d"])

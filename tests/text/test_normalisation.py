@@ -218,7 +218,7 @@ ALL = [
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_a_rule_by_hand(sentence: object, rule: str, expected: str) -> None:
+def test_each_rule_gives_the_expected_text(sentence: object, rule: str, expected: str) -> None:
     assert normalise_sentence(sentence, [rule]) == expected  # type: ignore[arg-type]
 
 
@@ -386,7 +386,7 @@ def test_punctuation_by_hand(text: str, lang: str, expected: str) -> None:
     assert remove_punctuation(expected, lang=lang) == expected
 
 
-def test_all_together() -> None:
+def test_all_rules_combined() -> None:
     rules = ["contractions", "adjectives", "objects", "punctuation"]
     assert normalise_sentence(ITALIAN_CLITIC, rules, lang="it") == "Vuole dire lo ma l uomo tace"
     assert normalise_sentence(JAPANESE, rules, lang="ja") == "彼は読みました本を"

@@ -46,7 +46,7 @@ def sentences(text: str) -> list[str]:
         (" \n\t ", []),
     ],
 )
-def test_by_hand(text: str, expected: list[str]) -> None:
+def test_sentence_boundaries(text: str, expected: list[str]) -> None:
     assert sentences(text) == expected
 
 

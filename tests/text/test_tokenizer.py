@@ -143,7 +143,7 @@ def test_a_mark_of_white_space_says_nothing_beside_unknown_pieces() -> None:
     assert not mixed.only_unknown
 
 
-def test_what_is_cut_off_is_not_counted_as_unknown() -> None:
+def test_truncated_tokens_are_not_counted_as_unknown() -> None:
     (tokens,) = load_encoder("minilm").tokenizer.encode(["🐈 🐟 cat 🐈"])
     assert tokens.unknown == 3
     assert (tokens.cut_to(5).unknown, tokens.cut_to(5).only_unknown) == (2, False)

@@ -25,7 +25,7 @@ TEXTS = [
 
 
 @pytest.mark.parametrize("text", TEXTS)
-def test_as_nltk_has_them(text):
+def test_words_equal_those_of_nltk(text):
     nltk = pytest.importorskip("nltk.tokenize")
     assert treebank_words(text) == nltk.NLTKWordTokenizer().tokenize(text)
 
@@ -50,6 +50,6 @@ def test_of_37057_released_sentences_three_differ(data_folder: Path):
     assert sum(treebank_words(text) != tokenizer.tokenize(text) for text in texts) == 3
 
 
-def test_what_is_written_together_is_cut_apart():
+def test_contractions_are_split():
     assert treebank_words("I cannot.") == ["I", "can", "not", "."]
     assert treebank_words("the cats' tails") == ["the", "cats", "'", "tails"]

@@ -113,7 +113,7 @@ def test_special_tokens_spelt_out_at_the_end_of_a_text_stay_in_the_text() -> Non
     assert tokenizer.token_strings(tokens.take(last.places))[-4:] == ("bread", "[SEP]", "[SEP]", "[SEP]")
 
 
-def test_what_a_recipe_asks_for() -> None:
+def test_recipe_options_set_windows() -> None:
     tokenizer = HashEncoder(limit=20).tokenizer
 
     def made(*reading: int | str | None) -> Windows | None:
@@ -138,6 +138,6 @@ def test_what_a_recipe_asks_for() -> None:
         (Reading(10, 9), "stride must be 1 to 8, the tokens of a text in a window of 10, got 9: .* unread"),
     ],
 )
-def test_windows_that_cannot_be_are_refused(reading: Reading, says: str) -> None:
+def test_impossible_windows_are_refused(reading: Reading, says: str) -> None:
     with pytest.raises(RecipeError, match=says):
         reading.windows(HashEncoder(limit=20).tokenizer, limit=20, model="hash")

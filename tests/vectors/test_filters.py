@@ -34,7 +34,7 @@ def test_special_tokens_can_be_dropped() -> None:
     ("subwords", "kept"),
     [("first", "office thesis"), ("all", "office ##ge ##m thesis"), ("average", "office ofgem thesis")],
 )
-def test_what_a_stop_word_is_depends_on_what_stands_for_a_word(tmp_path: Path, subwords: str, kept: str) -> None:
+def test_stop_words_depend_on_the_unit_of_words(tmp_path: Path, subwords: str, kept: str) -> None:
     """ "ofgem" is "of" + "##gem" in this vocabulary; only whole words tell it from "of"."""
     stop = tmp_path / "stop.txt"
     stop.write_text("the\na\nof\n")

@@ -90,7 +90,7 @@ def test_a_file_keeps_all_and_a_changed_one_is_refused(tmp_path: Path) -> None:
         FlowMap.load(path)
 
 
-def test_refusals() -> None:
+def test_invalid_flow_inputs_are_refused() -> None:
     flow = random_flow(4)
     with pytest.raises(InputError, match=r"width 4, got an array of shape \(2, 3\)"):
         flow.apply(np.ones((2, 3)))

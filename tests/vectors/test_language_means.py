@@ -64,7 +64,7 @@ def test_a_file_gives_the_same_bits_and_digest(tmp_path: Path) -> None:
     assert norm.digest != LanguageMeans(norm.moments, "centre", "ab", 4).digest
 
 
-def test_wrong_input_is_named() -> None:
+def test_language_means_refuse_invalid_input() -> None:
     norm = LanguageMeans.fit({"de": [np.ones((2, 3))]})
     with pytest.raises(InputError, match="language 'fi'; there are: de"):
         norm.apply(np.ones((2, 3)), "fi")
@@ -104,7 +104,7 @@ def test_shrinking_all_vectors_brings_no_language_nearer() -> None:
     np.testing.assert_allclose(change.after.relative, change.before.relative)
 
 
-def test_centroids_refuse_what_they_cannot_compare() -> None:
+def test_centroids_refuse_other_models_and_widths() -> None:
     with pytest.raises(InputError, match="at least two, got de"):
         language_centroids({"de": [[1.0]]})
     with pytest.raises(InputError, match="one width"):

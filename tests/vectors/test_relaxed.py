@@ -11,7 +11,7 @@ from nlgauge.errors import InputError
 from nlgauge.vectors.transport import exact_transport, relaxed_transport
 
 
-def test_worked_out_by_hand() -> None:
+def test_relaxed_transport_matches_hand_calculation() -> None:
     """Rows go to their nearest columns for .5 * 0 + .5 * 1; columns to their nearest rows for .75 * 0 + .25 * 1."""
     found = relaxed_transport([1, 1], [3, 1], [np.array([[0.0, 2.0], [2.0, 1.0]])])
     assert (found.cost, found.rows_move) == (0.5, True)

@@ -166,7 +166,7 @@ def test_published_arrays(tmp_path: Path) -> None:
     assert load_published([gbdd, bam]).origin.method == "umd-clp"
 
 
-def test_what_is_no_published_array_is_refused(tmp_path: Path) -> None:
+def test_other_files_are_refused_as_published_arrays(tmp_path: Path) -> None:
     path = tmp_path / "x.BAM"
     with path.open("wb") as file:
         np.save(file, rows(1))
@@ -181,7 +181,7 @@ def test_what_is_no_published_array_is_refused(tmp_path: Path) -> None:
         load_published([])
 
 
-def test_wrong_input_is_named() -> None:
+def test_remapping_refuses_invalid_input() -> None:
     with pytest.raises(RecipeError, match="clp, umd, clp-umd, umd-clp, lsq, centred, got 'pca'"):
         fit_remapping(rows(1), rows(2), method="pca")
     with pytest.raises(InputError, match=r"\(60, 12\) and \(50, 12\)"):

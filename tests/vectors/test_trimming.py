@@ -11,7 +11,7 @@ from nlgauge.errors import InputError, RecipeError
 from nlgauge.vectors.transport import exact_transport, trim_flow
 
 
-def test_by_hand() -> None:
+def test_trimming_matches_hand_calculation() -> None:
     """Ten masses: k = 3, so the third smallest is the threshold and two are dropped."""
     flow = np.diag([0.01, 0.02, 0.03, 0.04, 0.05, 0.1, 0.15, 0.2, 0.2, 0.2])
     found = trim_flow(flow, np.ones((10, 10)))
@@ -42,7 +42,7 @@ def test_trimming_never_costs_more_and_few_masses_lose_none(m: int, n: int, seed
         assert trimmed.cost == pytest.approx(plan.cost)
 
 
-def test_wrong_input_is_named() -> None:
+def test_trimming_refuses_invalid_input() -> None:
     with pytest.raises(InputError, match=r"\(2, 2\) and \(2, 3\)"):
         trim_flow(np.ones((2, 2)), np.ones((2, 3)))
     with pytest.raises(RecipeError, match="below 1, got 1"):

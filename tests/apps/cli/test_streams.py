@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from tests.apps.cli.conftest import Refusal
+from tests.extras import skip_without
 
 from nlgauge.encoders.engines.graph_engines import OnnxEncoder
 from nlgauge.encoders.load import release_models
@@ -30,6 +31,7 @@ def shell(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.heavy
 def test_closed_stdout_is_an_error_before_scoring(folder: Path) -> None:
+    skip_without("sacrebleu")
     result = shell("nlgauge score a.txt --refs ref.txt >&-", folder)
     assert (result.returncode, result.stderr) == (
         1, "nlgauge: error: standard output is closed; name a file with -o FILE\n"

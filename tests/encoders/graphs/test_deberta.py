@@ -145,7 +145,7 @@ def test_vectors_are_those_of_the_formula(tmp_path: Path, engine: type[GraphEnco
     # 256 buckets for 512 places: 128 exact, then 128 + ceil(127 ln(distance / 128) / ln(511 / 128)).
     [(0, 0), (1, 1), (127, 127), (128, 128), (129, 129), (130, 130), (200, 169), (256, 192), (400, 233), (511, 255)],
 )
-def test_buckets_by_hand(distance: int, bucket: int) -> None:
+def test_position_buckets_match_hand_calculation(distance: int, bucket: int) -> None:
     config = {"position_buckets": 256, "max_position_embeddings": 512}
     assert relative_rows(config, np.array([distance, -distance])).tolist() == [256 + bucket, 256 - bucket]
 
@@ -191,7 +191,7 @@ def test_a_graph_asks_only_for_the_weights_that_a_configuration_has(
         ({"attention_head_size": 16}, "attention_head_size=16"),
     ],
 )
-def test_what_the_graph_does_not_do_sends_to_torch(changes: dict[str, Any], named: str) -> None:
+def test_unsupported_configurations_suggest_torch(changes: dict[str, Any], named: str) -> None:
     with pytest.raises(UnsupportedModelError) as caught:
         family_of(V2 | changes, model="odd", engine="openvino")
     for part in (named, "'odd'", "engine 'openvino'", "nlgauge[torch]"):

@@ -49,7 +49,7 @@ def encoder_of(engine: type[GraphEncoder], folder: Path, kind: str, *, threads: 
     return engine(resolve(str(write_model(folder, config, graph_tensors(config)))), threads=threads)
 
 
-def test_every_family_is_here() -> None:
+def test_every_family_is_tested() -> None:
     assert {config["model_type"] for config in CONFIGS.values()} == FAMILIES.keys()
 
 

@@ -158,7 +158,7 @@ def test_biases_are_asked_for_where_a_configuration_has_them(entry: str) -> None
         ({"head_dim": 16}, "head_dim=16"),
     ],
 )
-def test_what_the_graph_does_not_do_sends_to_torch(changes: dict[str, Any], named: str) -> None:
+def test_unsupported_configurations_suggest_torch(changes: dict[str, Any], named: str) -> None:
     with pytest.raises(UnsupportedModelError) as caught:
         family_of(OLDER | changes, model="odd")
     for part in (named, "'odd'", "engine 'onnx'", "nlgauge[torch]"):

@@ -37,7 +37,7 @@ def test_a_card_knows_its_languages() -> None:
     assert not CARDS["minilm"].knows_language("de")
 
 
-def test_nothing_is_no_name() -> None:
+def test_empty_name_matches_no_card() -> None:
     assert find_card("") is None
 
 

@@ -93,7 +93,7 @@ def test_wrong_bytes_are_reported_even_if_the_second_source_is_away(card: ModelC
 
 
 @pytest.mark.usefixtures("registry")
-def test_nothing_to_be_had_says_what_was_tried_and_what_to_do(card: ModelCard, fake_hub: Hub, cache: Path) -> None:
+def test_failed_download_lists_attempts_and_fix(card: ModelCard, fake_hub: Hub, cache: Path) -> None:
     fake_hub.online = False
     with pytest.raises(ModelNotFoundError) as caught:
         fetch_card(card)
