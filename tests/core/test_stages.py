@@ -49,8 +49,6 @@ RECIPES = [
 
 OPTIONS = RunOptions()
 
-TWO = ["A cat sat.", "A small dog ran far."]
-
 pytestmark = [
     pytest.mark.filterwarnings(f"ignore::nlgauge.errors.{name}")
     for name in ("TruncationWarning", "NoFocusWarning", "NoNounWarning")
@@ -66,7 +64,7 @@ def needs_missing_extra(recipe: str) -> bool:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", nlgauge.errors.NlgaugeWarning)
-            nlgauge.score(TWO, TWO[::-1], sources=TWO, metric=resolved(recipe))
+            run_metrics([parse_metric(resolved(recipe))], small_corpus(), RunOptions())
     except pytest.skip.Exception as skipped:
         if "needs the extra" not in str(skipped):
             raise

@@ -111,9 +111,7 @@ def test_the_same_problem_gives_the_same_bits() -> None:
         ([1, 1], [1, 1], np.full((2, 2), np.inf), "finite"),
     ],
 )
-def test_exact_transport_refuses_invalid_input(
-    a: list[float], b: list[float], cost: np.ndarray, message: str
-) -> None:
+def test_transport_refuses_invalid_input(a: list[float], b: list[float], cost: np.ndarray, message: str) -> None:
     with pytest.raises(InputError, match=message):
         exact_transport(a, b, cost)
 
