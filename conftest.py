@@ -25,7 +25,8 @@ _MISSING_PACKAGE = re.compile(
     r"No module named '([\w.]+)'|could not import '([\w.]+)'|the package ([\w-]+)\S* is not installed"
 )
 
-_MISSING_MODEL = re.compile(r"model '(\w+)' is not on this machine")
+#: The remedy in the message of a command that lacks a model.
+_MISSING_MODEL = re.compile(r"nlgauge models pull (\w+)")
 
 #: How the name of the empty cache begins.
 _ISOLATED = os.path.join(tempfile.gettempdir(), "nlgauge-check-")
