@@ -7,7 +7,7 @@ from nlgauge.data.cards import DATA_CARDS, DataCard, DataCheck, check, find_data
 from nlgauge.data.judgements import UNKNOWN_SYSTEM, Documents, ErrorSpan, JudgementTable, RankedPairs, document_table
 from nlgauge.data.score_files import ImportedScores, read_score_file, read_score_files
 
-if typing.TYPE_CHECKING:  # at run time found by __getattr__ below: to list data sets takes no loader
+if typing.TYPE_CHECKING:  # at run time __getattr__ below imports these, so that listing data sets imports no loader
     from nlgauge.data.loaders.flat_files import load_custom
     from nlgauge.data.loaders.mt_metrics_eval import load_mt_metrics_eval
     from nlgauge.data.loaders.wmt import WmtPackage, load_wmt_rankings

@@ -1,14 +1,14 @@
-"""Data sets by name: cards of what is known of them, loading by the card, and checks of files.
+"""Data sets by name: their cards, a loader that reads the card, and checks of files.
 
-A card says where a data set is published, what it holds, and how its files are called. Its options are those of its
-loader; an option has the kind of value that the loader takes:
+A card lists where a data set is published, what it contains, and the names of its files. Its options are those of its
+loader. The type hint of the loader's parameter gives the kind of each option:
 
 flag      bool            true, yes, on or 1; false, no, off or 0
 number    int             a whole number
 name      str             one name
-names     str, several    names between commas; nothing after `=` is none
+names     str, several    names separated by commas; nothing after `=` is an empty list
 
-`check` says whether the files at a path are a whole data set, by their names, digests and rows.
+`check` compares the files at a path with the card: names, checksums and number of rows.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ _FLAGS = {
 }
 
 
-def _kind(hint: Any) -> OptionKind:
-    """The kind of a loader's keyword, by its type."""
+def _option_kind(hint: Any) -> OptionKind:
+    """Kind of option for the type hint of a loader's parameter."""
     kinds = get_args(hint) if get_origin(hint) in (Union, types.UnionType) else (hint,)
     if bool in kinds:
         return "flag"
@@ -54,7 +54,7 @@ def _kind(hint: Any) -> OptionKind:
 
 
 def parse_option(name: str, kind: OptionKind, text: str) -> Any:
-    """The value that a text such as that of `--set NAME=TEXT` stands for; one that is not understood is refused."""
+    """Convert the text of `--set NAME=TEXT` to a value of this kind."""
     if kind == "names":
         return tuple(text.split(",")) if text else ()
     if kind == "flag" and text.lower() in _FLAGS:
@@ -69,7 +69,7 @@ def parse_option(name: str, kind: OptionKind, text: str) -> Any:
 
 
 def check_option(name: str, kind: OptionKind, value: Any) -> None:
-    """Refuse a value of another kind: the text "no" would count as true."""
+    """Raise RecipeError for a value of another kind: the text "no" would count as true."""
     types: dict[str, type] = {"flag": bool, "number": int}
     if kind in types and type(value) is not types[kind]:
         msg = f"{name} must be {'True or False' if kind == 'flag' else 'a whole number'}, got {value!r}"
@@ -78,7 +78,7 @@ def check_option(name: str, kind: OptionKind, value: Any) -> None:
 
 @dataclass(frozen=True)
 class FileSet:
-    """Files that belong together: an entry of known_files.toml, which explains the fields.
+    """Files that belong together: an entry of known_files.toml, where the fields are explained.
 
     `files` is None for any number of them.
     """
@@ -94,20 +94,20 @@ class FileSet:
 
 @cache
 def known_files() -> Mapping[str, tuple[FileSet, ...]]:
-    """The files of known_files.toml by data set."""
+    """Read known_files.toml: file sets by data set."""
     path = Path(__file__).with_name("known_files.toml")
     sets: dict[str, list[FileSet]] = {}
     for name, entries in read_entries(path).items():
         for entry in entries:
-            given = {"files": None} if entry.get("files") == "any" else {}  # TOML has no null
-            rest = {key: value for key, value in entry.items() if key not in given}
-            sets.setdefault(name, []).append(build_record(FileSet, rest, where=f"{path.name}: {name}", **given))
+            overrides = {"files": None} if entry.get("files") == "any" else {}  # TOML has no null
+            fields = {key: value for key, value in entry.items() if key not in overrides}
+            sets.setdefault(name, []).append(build_record(FileSet, fields, where=f"{path.name}: {name}", **overrides))
     return {name: tuple(groups) for name, groups in sets.items()}
 
 
 @dataclass(frozen=True, kw_only=True)
 class DataCard:
-    """A data set known by name: an entry of cards.toml, which explains the fields."""
+    """A data set with a name: an entry of cards.toml, where the fields are explained."""
 
     name: str
     title: str
@@ -129,60 +129,60 @@ class DataCard:
 
     @property
     def files(self) -> tuple[FileSet, ...]:
-        """What its files are called, with their digests."""
+        """File names with their checksums."""
         return known_files().get(self.name, ())
 
     def import_loader(self) -> Callable[..., JudgementTable]:
-        """The loader, imported only now: to list data sets takes none."""
+        """Import the loader. It is imported late because listing data sets needs no loader."""
         module, _, function = self.loader.partition(":")
         loader: Callable[..., JudgementTable] = getattr(import_module(f"nlgauge.data.loaders.{module}"), function)
         return loader
 
     def read(self, path: Path, **options: Any) -> JudgementTable:
-        """The table of the files at a path."""
+        """Load the files at a path as a table."""
         return self.import_loader()(path, **{**self.defaults, **self.fixed, **options})
 
     @property
     def options(self) -> Mapping[str, OptionKind]:
-        """What `load` takes for this data set, besides `langpairs`, with the kind of value of each."""
+        """Keyword arguments of `load` for this data set, except `langpairs`, with the kind of each."""
         loader, hidden = self.import_loader(), {"langpairs", *self.fixed, *self.hidden}
         hints, (_, *names) = get_type_hints(loader), inspect.signature(loader).parameters
-        return {name: _kind(hints[name]) for name in names if name not in hidden}
+        return {name: _option_kind(hints[name]) for name in names if name not in hidden}
 
     def parse_options(self, texts: Iterable[str]) -> dict[str, Any]:
-        """Options from texts `KEY=VALUE`, each read as its kind says."""
-        found: dict[str, Any] = {}
+        """Parse options from texts of the form `KEY=VALUE`."""
+        options: dict[str, Any] = {}
         for text in texts:
             key, equals, value = text.partition("=")
             if not equals or not key:
-                msg = f"an option of {self.name} is KEY=VALUE, got {text!r}"
+                msg = f"options of {self.name} have the form KEY=VALUE, got {text!r}"
                 raise RecipeError(msg)
             self._check_known(key)
-            if key in found:
-                msg = f"option {key!r} is given twice, again as {text!r}; put several names between commas"
+            if key in options:
+                msg = f"option {key!r} is given twice, again as {text!r}; separate several names with commas"
                 raise RecipeError(msg)
-            found[key] = parse_option(key, self.options[key], value)
-        return found
+            options[key] = parse_option(key, self.options[key], value)
+        return options
 
     def check_given(self, options: Mapping[str, Any]) -> None:
-        """Refuse an option that the data set does not have, or a value of another kind."""
+        """Raise RecipeError for an unknown option or a value of the wrong kind."""
         for name, value in options.items():
             self._check_known(name)
             check_option(name, self.options[name], value)
 
     def _check_known(self, option: str) -> None:
         if option not in self.options:
-            known = ", ".join(["langpairs", *self.options])
-            msg = f"{self.name} takes no option {option!r}; it takes: {known}"
+            names = ["langpairs", *self.options]
+            msg = f"data set {self.name!r} has no option {option!r}; its options are: {', '.join(names)}"
             raise RecipeError(msg)
 
 
-#: The known data sets by name.
+#: All data sets by name.
 DATA_CARDS: Mapping[str, DataCard] = read_records(Path(__file__).with_name("cards.toml"), DataCard)
 
 
 def find_data_card(name: str) -> DataCard:
-    """The card of that name."""
+    """Look up the card of a data set, with a suggestion for a misspelt name."""
     if name not in DATA_CARDS:
         msg = f"unknown data set {name!r}{did_you_mean(name, DATA_CARDS, see='nlgauge data list')}"
         raise RecipeError(msg)
@@ -190,26 +190,27 @@ def find_data_card(name: str) -> DataCard:
 
 
 def locate(card: DataCard, path: str | os.PathLike[str]) -> Path | None:
-    """Where in a path the data set lies: the path itself, or one of its usual folders in it; None if nowhere."""
+    """Find the data set at a path: the path itself or one of its usual folders below; None if it is in none."""
     base = Path(path)
     telling = [group.pattern for group in card.files if not group.shared]
     if base.is_file():
         return base if any(base.match(pattern) for pattern in telling) else None
     for folder in card.folders:
-        place = base / folder
-        for pattern in telling if place.is_dir() else ():
-            with contextlib.suppress(InputError):  # a folder that is too large to look through has none
-                if next(files_below(place, pattern), None) is not None:
-                    return place
+        candidate = base / folder
+        for pattern in telling if candidate.is_dir() else ():
+            with contextlib.suppress(InputError):  # a folder too large to search
+                if next(files_below(candidate, pattern), None) is not None:
+                    return candidate
     return None
 
 
 def load(
     name: str, path: str | os.PathLike[str], *, langpairs: str | Iterable[str] | None = None, **options: Any
 ) -> JudgementTable:
-    """The table of a known data set; `path` is its folder (or file), or a folder that holds it under its usual name.
+    """Load a data set by name.
 
-    `options` are those of the data set's loader, such as `level="system"` of WMT packages or `humans=False` of TAC.
+    `path` is its folder or file, or a folder that contains it under its usual name. `options` are those of the data
+    set's loader, such as `level="system"` for WMT packages or `humans=False` for TAC.
     """
     card = find_data_card(name)
     card.check_given(options)
@@ -217,8 +218,8 @@ def load(
         msg = f"path must be a folder or a file, got {path!r}"
         raise InputError(msg)
     if not Path(path).exists():
-        where = f"; {card.name} is published at {card.published}" if card.published else ""
-        msg = f"{os.fspath(path)!r} does not exist{where}"
+        source = f"; download {card.name} from {card.published}" if card.published else ""
+        msg = f"{os.fspath(path)!r} does not exist{source}"
         raise InputError(msg)
     table = card.read(locate(card, path) or Path(path), langpairs=langpairs, **options)
     return table if card.generic else replace(table, name=card.name, citation=card.citation)
@@ -226,7 +227,7 @@ def load(
 
 @dataclass(frozen=True)
 class DataDescription(Result):
-    """A data set: source, citation, options, rows and files."""
+    """Facts about a data set: source, citation, options, rows and files."""
 
     format = "nlgauge-data-set-1"
 
@@ -243,7 +244,7 @@ class DataDescription(Result):
     files: tuple[FileSet, ...]
 
     def tables(self, form: str = "text") -> list[Table]:
-        """A row per group of files."""
+        """Build a table with a row per group of files."""
         rows: list[list[Cell]] = [
             [group.pattern, "any" if group.files is None else str(group.files), group.digest or "-"]
             for group in self.files
@@ -251,13 +252,13 @@ class DataDescription(Result):
         return [Table(["files", "number", "sha256"], rows)] if rows else []
 
     def render(self, form: str = "text", *, decimals: int | None = None) -> str:
-        """As text the facts line by line, then the files."""
+        """Render as text: one fact per line, then the files."""
         if form != "text":
             return super().render(form, decimals=decimals)
         lines = [(name, getattr(self, name)) for name in _FACTS if getattr(self, name)]
         kinds = DATA_CARDS[self.name].options
-        named = [f"{name} ({kinds[name]})" for name in self.options if name in kinds]
-        lines.append(("options", ", ".join(["langpairs (names)", *named])))
+        options = [f"{name} ({kinds[name]})" for name in self.options if name in kinds]
+        lines.append(("options", ", ".join(["langpairs (names)", *options])))
         if self.rows:
             lines.append(("rows", ", ".join(f"{pair} {count}" for pair, count in self.rows.items())))
         facts = "".join(f"{name + ':':<10} {value}\n" for name, value in lines)
@@ -266,7 +267,7 @@ class DataDescription(Result):
 
 @dataclass(frozen=True)
 class DataList(Result):
-    """The known data sets, a line each."""
+    """List of all data sets."""
 
     format = "nlgauge-data-sets-1"
     decimals = 0
@@ -274,7 +275,7 @@ class DataList(Result):
     data: tuple[DataDescription, ...]
 
     def tables(self, form: str = "text") -> list[Table]:
-        """A row per data set."""
+        """Build a table with a row per data set."""
         rows: list[list[Cell]] = [
             [card.name, str(sum(card.rows.values())) if card.rows else "-", card.gold, card.title]
             for card in self.data
@@ -282,12 +283,12 @@ class DataList(Result):
         return [Table(["name", "rows", "gold", "what"], rows)]
 
 
-#: Fields of a card that are described as they stand.
+#: Fields of a card that are printed unchanged.
 _FACTS = ("name", "title", "gold", "published", "citation", "licence", "pitfall")
 
 
 def describe_card(card: DataCard, *, options: bool = True) -> DataDescription:
-    """What is known about a data set; its options import its loader, which takes a while."""
+    """Describe a data set. Listing its options imports its loader, which takes a while."""
     return DataDescription(
         **{name: getattr(card, name) for name in _FACTS},
         options=("langpairs", *card.options) if options else (),
@@ -297,7 +298,7 @@ def describe_card(card: DataCard, *, options: bool = True) -> DataDescription:
 
 
 class FileCheck(NamedTuple):
-    """One set of files: `state` is same, different, more, missing, or present (where no digest is known)."""
+    """Check of one file set: `state` is same, different, more, missing, or present (if no checksum is known)."""
 
     pattern: str
     expected: int | None
@@ -306,7 +307,7 @@ class FileCheck(NamedTuple):
 
 
 class RowCheck(NamedTuple):
-    """Rows of the table for one language pair; `expected` None where the number is not known."""
+    """Check of the number of rows of one language pair; `expected` is None if unknown."""
 
     langpair: str
     expected: int | None
@@ -314,7 +315,7 @@ class RowCheck(NamedTuple):
 
     @property
     def state(self) -> str:
-        """In one word, as that of files."""
+        """The result as one of the words used for files."""
         if self.expected is None:
             return "present"
         return "same" if self.expected == self.found else "different"
@@ -322,7 +323,7 @@ class RowCheck(NamedTuple):
 
 @dataclass(frozen=True)
 class DataCheck(Result):
-    """What is at a path. `problem` is why the data does not load, if it does not."""
+    """Check of one data set at a path. `problem` is the error if the data does not load."""
 
     format = "nlgauge-data-check-1"
     decimals = 0
@@ -337,13 +338,13 @@ class DataCheck(Result):
 
     @property
     def complete(self) -> bool:
-        """Nothing is missing, no known file differs, it loads, and it has the rows that it should have."""
+        """Whether no file is missing or different, the data loads, and the number of rows is as expected."""
         files = all(entry.state not in ("missing", "different") for entry in self.files)
         rows = all(entry.expected in (None, entry.found) for entry in self.rows)
         return files and rows and self.problem is None
 
     def tables(self, form: str = "text") -> list[Table]:
-        """A row per set of files, and per language pair."""
+        """Build a table with a row per file set and per language pair."""
         files = [[entry.pattern, _count_of(entry), entry.state] for entry in self.files]
         rows = [[entry.langpair, _count_of(entry), entry.state] for entry in self.rows]
         notes = [*([f"does not load: {self.problem}"] if self.problem else []), *self.notes]
@@ -353,7 +354,7 @@ class DataCheck(Result):
 
 @dataclass(frozen=True)
 class DataChecks(Result):
-    """What is at a path, of several data sets."""
+    """Checks of several data sets at one path."""
 
     format = "nlgauge-data-checks-1"
     decimals = 0
@@ -363,11 +364,11 @@ class DataChecks(Result):
 
     @property
     def complete(self) -> bool:
-        """Whether each of them is."""
+        """Whether every data set is complete."""
         return all(check.complete for check in self.checks)
 
     def tables(self, form: str = "text") -> list[Table]:
-        """A table for each."""
+        """Build a table per data set."""
         return [table for check in self.checks for table in check.tables(form)]
 
 
@@ -376,7 +377,7 @@ def _count_of(entry: FileCheck | RowCheck) -> str:
 
 
 def recognise(path: str | os.PathLike[str]) -> tuple[str, ...]:
-    """Names of the data sets of which files lie at a path."""
+    """Names of the data sets with files at a path."""
     _need_path(path)
     return tuple(card.name for card in DATA_CARDS.values() if locate(card, path) is not None)
 
@@ -388,28 +389,28 @@ def _need_path(path: str | os.PathLike[str]) -> None:
 
 
 def check(name: str, path: str | os.PathLike[str]) -> DataCheck:
-    """Compare what is at a path with what is known of a data set, and load it."""
+    """Load a data set and compare files and rows with its card."""
     card = find_data_card(name)
     _need_path(path)
-    place = locate(card, path) or Path(path)
+    folder = locate(card, path) or Path(path)
     problem, notes = None, list[str]()
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DataWarning)  # the notes say the same
-            table = card.read(place, **card.check_options)
-        found.update(table.langpair)
+            warnings.simplefilter("ignore", DataWarning)  # the notes contain the same text
+            table = card.read(folder, **card.check_options)
+        counts.update(table.langpair)
         notes += table.notes
     except NlgaugeError as error:
         problem = str(error)
-    expected = dict.fromkeys(card.rows) | dict.fromkeys(found)
-    rows = () if problem else tuple(RowCheck(pair, card.rows.get(pair), found[pair]) for pair in expected)
-    files = tuple(_check_files(group, place) for group in card.files)
-    return DataCheck(name, str(place), files, rows, tuple(notes), problem)
+    expected = dict.fromkeys(card.rows) | dict.fromkeys(counts)
+    rows = () if problem else tuple(RowCheck(pair, card.rows.get(pair), counts[pair]) for pair in expected)
+    files = tuple(_check_files(group, folder) for group in card.files)
+    return DataCheck(name, str(folder), files, rows, tuple(notes), problem)
 
 
 def set_digest(files: Sequence[Path]) -> str:
-    """The sha256 of one file, or of the lines that `sha256sum` prints for several, in the order of their names."""
+    """sha256 of one file; of several files, that of the lines printed by `sha256sum`, sorted by name."""
     digests = {file.name: hashlib.sha256(read_bytes(str(file))).hexdigest() for file in files}
     if len(digests) == 1:
         return next(iter(digests.values()))
@@ -417,11 +418,11 @@ def set_digest(files: Sequence[Path]) -> str:
     return hashlib.sha256(lines.encode()).hexdigest()
 
 
-def _check_files(group: FileSet, place: Path) -> FileCheck:
-    if place.is_file():
-        files = [place] if place.match(group.pattern) else []
+def _check_files(group: FileSet, folder: Path) -> FileCheck:
+    if folder.is_file():
+        files = [folder] if folder.match(group.pattern) else []
     else:
-        files = sorted(file for file in place.glob(group.pattern) if file.is_file())
+        files = sorted(file for file in folder.glob(group.pattern) if file.is_file())
     least = 1 if group.files is None else group.files
     if len(files) < least:
         state = "missing"

@@ -1,11 +1,11 @@
-"""Tables of human judgements: the form that every data set is read into.
+"""Tables of human judgements: the common form of all data sets.
 
-A row is one output of one system for one segment. Columns are stored whole: texts and names as tuples, scores
-as read-only float64 arrays in which NaN means that nobody judged the row.
+A row is one output of one system for one segment. The table stores columns: texts and names as tuples, scores as
+read-only float64 arrays in which NaN marks a row without a judgement.
 
-`document_table` makes rows of documents out of rows of segments. The outputs of a system for the segments of a
-document are joined, references and sources likewise. A document's score, by people or by a metric that came with the
-data, is the mean over the segments that have one, unless people scored the document itself.
+`document_table` joins segments to documents: outputs, references and sources of a document's segments become one
+text. A document's score, human or released with the data, is the mean over its scored segments, unless there is a
+human score of the document itself.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ from nlgauge.io.table import HtmlCell, html_table
 
 FloatArray = NDArray[np.float64]
 
-#: Columns of texts, names and marked errors; the optional ones may be None.
+#: Columns with texts, names and marked errors; optional ones may be None.
 OPTIONAL_COLUMNS = ("source", "topic", "document", "hypothesis_errors", "source_errors")
 _COLUMNS = ("segment", "system", "langpair", "hypothesis", "references", *OPTIONAL_COLUMNS)
 
-#: Rows that a notebook shows.
+#: Number of rows shown in a notebook.
 _SHOWN_ROWS = 5
 
-#: The system of a row whose data set does not say which system wrote it.
+#: System name of rows whose data set does not name the system.
 UNKNOWN_SYSTEM = ""
 
 
 class Documents(NamedTuple):
-    """All texts of one system's file, in parallel: what idf per system file is counted on."""
+    """All texts of one system's file, in parallel. Idf per system file is counted on these."""
 
     sources: tuple[str, ...] | None
     hypotheses: tuple[str, ...]
@@ -46,7 +46,7 @@ class Documents(NamedTuple):
 
 
 class ErrorSpan(NamedTuple):
-    """An error that people marked in a text: first character, the one after the last, and how much it counts."""
+    """An error that an annotator marked in a text: start, end (exclusive) and weight."""
 
     start: int
     end: int
@@ -54,10 +54,10 @@ class ErrorSpan(NamedTuple):
 
 
 class SystemFiles(Protocol):
-    """Where whole system files can be read when the table holds only the judged rows of them."""
+    """Reader of complete system files, for tables that contain only their judged rows."""
 
     def documents(self, langpair: str, system: str) -> Documents:
-        """All texts of one system's file, prepared as those of the table are."""
+        """Read all texts of one system's file, preprocessed like those of the table."""
         ...
 
 
@@ -65,11 +65,10 @@ class SystemFiles(Protocol):
 class JudgementTable:
     """Outputs with human judgements.
 
-    `human` maps a criterion to a score per row, and `default_criterion` names the one that is gold unless
-    another is asked for (None where only whole systems were judged). `released` holds metric scores that
-    came with the data. `system_scores` maps a language pair to the official score of each system.
-    `human_systems` are peers written by people. Monolingual data has a language ("en") for a pair.
-    `caveats` says of a score column what a user must know before taking it for gold.
+    `human` maps a criterion to a score per row. `default_criterion` is the default gold criterion (None if only
+    systems were judged). `released` contains metric scores that came with the data. `system_scores` maps a language
+    pair to the official score of each system. `human_systems` are peers written by people. Monolingual data has a
+    language ("en") in place of a pair. `caveats` maps a score column to a warning for users who take it as gold.
     """
 
     name: str
@@ -82,16 +81,16 @@ class JudgementTable:
     default_criterion: str | None
     source: tuple[str, ...] | None = None
     topic: tuple[str, ...] | None = None
-    """What several systems wrote about, one row each; where there is none, the segment is."""
+    """Topic that several systems wrote about, one row each; without topics, the segment takes this role."""
     document: tuple[str, ...] | None = None
-    """The text that a segment is a sentence of."""
+    """Document that contains the segment."""
     hypothesis_errors: tuple[tuple[ErrorSpan, ...], ...] | None = None
-    """Errors that people marked in the hypothesis; none in a row is no error, None that nobody looked for them."""
+    """Errors marked in the hypothesis: an empty row has no error, None means that errors were not annotated."""
     source_errors: tuple[tuple[ErrorSpan, ...], ...] | None = None
-    """Words of the source that are left out or translated wrongly, likewise."""
+    """Words of the source that were omitted or mistranslated, in the same form."""
     released: Mapping[str, FloatArray] = field(default_factory=dict)
     distances: frozenset[str] = frozenset()
-    """Names of the released scores that are better when they are lower."""
+    """Names of released scores for which lower is better."""
     system_scores: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     human_systems: frozenset[str] = frozenset()
     caveats: Mapping[str, str] = field(default_factory=dict)
@@ -106,7 +105,7 @@ class JudgementTable:
             if values is None and column in OPTIONAL_COLUMNS:
                 continue
             if isinstance(values, str):
-                msg = f"{self.name}: column {column!r} must hold a value per row, got the text {values!r}"
+                msg = f"{self.name}: column {column!r} needs a value per row, got the text {values!r}"
                 raise InputError(msg)
             freeze(self, column, tuple(values))
             check_length(self, column, len(getattr(self, column)))
@@ -116,27 +115,27 @@ class JudgementTable:
         for kind in ("system_scores", "caveats"):
             freeze(self, kind, MappingProxyType(dict(getattr(self, kind))))
         if unknown := sorted(self.distances - set(self.released)):
-            msg = f"{self.name}: {unknown[0]!r} is called a distance but is not a released score"
+            msg = f"{self.name}: {unknown[0]!r} is listed in distances but is not a released score"
             raise InputError(msg)
-        if both := set(self.human) & set(self.released):
-            msg = f"{self.name}: {min(both)!r} is both a human criterion and a released score; rename one"
+        if duplicates := set(self.human) & set(self.released):
+            msg = f"{self.name}: {min(duplicates)!r} is both a human criterion and a released score; rename one"
             raise InputError(msg)
         if self.default_criterion is not None and self.default_criterion not in self.human:
             gold = self.default_criterion
-            msg = f"{self.name}: the gold criterion {gold!r} is not a column; there are {self.criteria!r}"
+            msg = f"{self.name}: the gold criterion {gold!r} is not among the human criteria {self.criteria!r}"
             raise InputError(msg)
         self._refuse_duplicates()
 
     def _frozen(self, name: str, values: Any) -> FloatArray:
         array = np.array(values, dtype=np.float64)
         if array.ndim != 1:
-            msg = f"{self.name}: column {name!r} must hold one number per row, got shape {array.shape}"
+            msg = f"{self.name}: column {name!r} needs one number per row, got shape {array.shape}"
             raise InputError(msg)
         check_length(self, name, len(array))
         if np.isinf(array).any():
             row = int(np.flatnonzero(np.isinf(array))[0])
-            place = f"{self.name}: column {name!r}, segment {self.segment[row]!r}"
-            msg = f"{place}: expected a finite number, or NaN for none, got {array[row]!r}"
+            location = f"{self.name}: column {name!r}, segment {self.segment[row]!r}"
+            msg = f"{location}: expected a finite number, or NaN for a missing one, got {array[row]!r}"
             raise InputError(msg)
         array.setflags(write=False)
         return array
@@ -145,12 +144,12 @@ class JudgementTable:
         keys = list(zip(self.langpair, self.system, self.segment, strict=True))
         if len(set(keys)) == len(keys):
             return
-        seen: dict[tuple[str, str, str], int] = {}
+        first_rows: dict[tuple[str, str, str], int] = {}
         for row, key in enumerate(keys):
-            if (first := seen.setdefault(key, row)) != row:
+            if (first := first_rows.setdefault(key, row)) != row:
                 langpair, system, segment = key
                 msg = (
-                    f"{self.name}: segment {segment!r} of system {system!r}, {langpair}, stands in rows "
+                    f"{self.name}: segment {segment!r} of system {system!r}, {langpair}, occurs in rows "
                     f"{first} and {row}; ids must be unique within a language pair and system"
                 )
                 raise InputError(msg)
@@ -160,38 +159,38 @@ class JudgementTable:
 
     def __repr__(self) -> str:
         pairs, systems = self.langpairs, len(self.systems)
-        where = ", ".join(pairs) if len(pairs) < 4 else f"{len(pairs)} language pairs"
+        langpairs = ", ".join(pairs) if len(pairs) < 4 else f"{len(pairs)} language pairs"
         judged = f"judged: {', '.join(self.criteria)}" if self.human else "no human scores of segments"
         released = f"; {len(self.released)} released scores" if self.released else ""
         count = f"{len(self)} rows, {systems} system{'s' * (systems != 1)}"
-        return f"<JudgementTable {self.name}: {count}, {where or 'empty'}; {judged}{released}>"
+        return f"<JudgementTable {self.name}: {count}, {langpairs or 'empty'}; {judged}{released}>"
 
     def _repr_html_(self) -> str:
         rows: list[list[HtmlCell]] = [
             [
-                *(self.langpair[at], self.system[at], self.segment[at], self.hypothesis[at]),
-                " | ".join(self.references[at]),
-                *(float(values[at]) for values in self.human.values()),
+                *(self.langpair[i], self.system[i], self.segment[i], self.hypothesis[i]),
+                " | ".join(self.references[i]),
+                *(float(values[i]) for values in self.human.values()),
             ]
-            for at in range(min(len(self), _SHOWN_ROWS))
+            for i in range(min(len(self), _SHOWN_ROWS))
         ]
         columns = ["langpair", "system", "segment", "hypothesis", "references", *self.human]
-        more = [f"{len(self) - _SHOWN_ROWS} more rows"] if len(self) > _SHOWN_ROWS else []
-        return html_table(columns, rows, caption=repr(self)[1:-1], notes=[*more, *self.notes], width=3)
+        hidden_rows = [f"{len(self) - _SHOWN_ROWS} more rows"] if len(self) > _SHOWN_ROWS else []
+        return html_table(columns, rows, caption=repr(self)[1:-1], notes=[*hidden_rows, *self.notes], width=3)
 
     @property
     def langpairs(self) -> tuple[str, ...]:
-        """Language pairs in the order of their first rows."""
+        """Language pairs in order of first occurrence."""
         return tuple(dict.fromkeys(self.langpair))
 
     @property
     def systems(self) -> tuple[str, ...]:
-        """Systems in the order of their first rows; `UNKNOWN_SYSTEM` where the data set does not tell."""
+        """Systems in order of first occurrence; `UNKNOWN_SYSTEM` if the data set does not name them."""
         return tuple(dict.fromkeys(self.system))
 
     @property
     def topics(self) -> tuple[str, ...]:
-        """Topics in the order of their first rows; none where the data set has none."""
+        """Topics in order of first occurrence; empty if the data set has none."""
         return tuple(dict.fromkeys(self.topic or ()))
 
     @property
@@ -200,22 +199,22 @@ class JudgementTable:
         return tuple(self.human)
 
     def gold(self, criterion: str | None = None) -> FloatArray:
-        """The human scores of a criterion, by default of the data set's own gold one; NaN where nobody judged.
+        """Human scores of a criterion, by default the data set's gold criterion; NaN for rows without a judgement.
 
-        A released score may be named too, with a warning: correlating with it says nothing about people.
+        A released metric score can be named too; it raises a warning because it is not a human judgement.
         """
         name = self.default_criterion if criterion is None else criterion
         if name is None:
-            msg = f"{self.name} has no human scores of segments, only of whole systems; use system_scores[langpair]"
+            msg = f"{self.name} has human scores of systems only, not of segments; use system_scores[langpair]"
             raise InputError(msg)
         if name in self.released:
-            why = self.caveats.get(name, "a score that a metric gave, not a human score")
-            msg = f"{self.name}: {name!r} is {why}; the human criteria are {', '.join(map(repr, self.criteria))}"
+            caveat = self.caveats.get(name, "a metric score, not a human score")
+            msg = f"{self.name}: {name!r} is {caveat}; the human criteria are {', '.join(map(repr, self.criteria))}"
             warnings.warn(msg, DataWarning, stacklevel=2)
             return self.released[name]
         if name not in self.human:
-            known = [*self.human, *self.released]
-            msg = f"{self.name} has no criterion {name!r}; it has {', '.join(map(repr, known)) or 'none'}"
+            names = [*self.human, *self.released]
+            msg = f"{self.name} has no criterion {name!r}; the criteria are {', '.join(map(repr, names)) or 'none'}"
             raise RecipeError(msg)
         if name in self.caveats:
             warnings.warn(f"{self.name}: {name!r} is {self.caveats[name]}", DataWarning, stacklevel=2)
@@ -228,75 +227,75 @@ class JudgementTable:
         system: str | Iterable[str] | None = None,
         topic: str | Iterable[str] | None = None,
     ) -> JudgementTable:
-        """The rows of these language pairs, systems and topics."""
+        """Select the rows of these language pairs, systems and topics."""
         keep = np.ones(len(self), dtype=bool)
-        for column, wanted, known in (
+        for column, wanted, values in (
             ("langpair", langpair, self.langpairs),
             ("system", system, self.systems),
             ("topic", topic, self.topics),
         ):
             if wanted is not None:
-                names = set(select_known(wanted, known, f"{self.name}: {column}"))
+                names = set(select_known(wanted, values, f"{self.name}: {column}"))
                 keep &= np.fromiter((value in names for value in getattr(self, column)), bool, len(self))
         return self.take(np.flatnonzero(keep))
 
     def take(self, rows: Sequence[int] | NDArray[np.intp]) -> JudgementTable:
-        """The table of some rows, by index."""
+        """Select rows by index."""
         index = np.asarray(rows, dtype=np.intp).reshape(-1)
         outside = index[(index >= len(self)) | (index < -len(self))]
         if outside.size:
-            msg = f"{self.name}: row {int(outside[0])} does not exist; there are {len(self)} rows, numbered from 0"
+            msg = f"{self.name}: no row {int(outside[0])}; the table has {len(self)} rows, numbered from 0"
             raise InputError(msg)
-        kept: dict[str, Any] = {}
+        columns: dict[str, Any] = {}
         for column in _COLUMNS:
             values = getattr(self, column)
-            kept[column] = None if values is None else tuple(values[row] for row in index)
+            columns[column] = None if values is None else tuple(values[row] for row in index)
         for kind in ("human", "released"):
-            kept[kind] = {name: array[index] for name, array in getattr(self, kind).items()}
-        pairs = set(kept["langpair"])
-        kept["system_scores"] = {pair: scores for pair, scores in self.system_scores.items() if pair in pairs}
-        return replace(self, **kept)
+            columns[kind] = {name: array[index] for name, array in getattr(self, kind).items()}
+        pairs = set(columns["langpair"])
+        columns["system_scores"] = {pair: scores for pair, scores in self.system_scores.items() if pair in pairs}
+        return replace(self, **columns)
 
     def rows_of(self, langpair: str) -> NDArray[np.intp]:
-        """Numbers of the rows of a language pair."""
+        """Row indices of a language pair."""
         return np.array([row for row, pair in enumerate(self.langpair) if pair == langpair], dtype=np.intp)
 
     def first_rows(self, count: int) -> JudgementTable:
-        """The first rows of each language pair and system."""
+        """Select the first rows of each language pair and system."""
         if count < 1:
             msg = f"{self.name}: the number of rows must be at least 1, got {count!r}"
             raise RecipeError(msg)
-        seen: Counter[tuple[str, str]] = Counter()
-        kept = []
+        counts: Counter[tuple[str, str]] = Counter()
+        rows = []
         for row, group in enumerate(zip(self.langpair, self.system, strict=True)):
-            seen[group] += 1
-            if seen[group] <= count:
-                kept.append(row)
-        return self.take(kept)
+            counts[group] += 1
+            if counts[group] <= count:
+                rows.append(row)
+        return self.take(rows)
 
     def without_humans(self) -> JudgementTable:
-        """The table without the peers that people wrote."""
+        """Drop the peers written by people."""
         return self.take([row for row, system in enumerate(self.system) if system not in self.human_systems])
 
     def documents(self, langpair: str, system: str) -> Documents:
-        """All texts of one system's file: the whole file where the data set has it, else the table's own rows."""
+        """All texts of one system: its complete file if the data set has it, else its rows in the table."""
         if self.files is not None:
             return self.files.documents(langpair, system)
         part = self.where(langpair=langpair, system=system)
         return Documents(part.source, part.hypothesis, part.references)
 
     def document_of_rows(self) -> tuple[str, ...]:
-        """The document of each row, where that is needed: an error where the data does not say."""
+        """Document of each row; an error if the data has no documents."""
         if self.document is None:
             msg = (
-                f"{self.name} does not say which document a row is of; name the document of each row "
-                "(--document-ids FILE), or in data 'custom' their column (--set document=COLUMN)"
+                f"{self.name} has no document ids; give one per row with --document-ids FILE, or for data set "
+                "'custom' name their column with --set document=COLUMN"
             )
             raise InputError(msg)
         return self.document
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # The read-only views of mappings do not pickle; their content does.
+        # Read-only views of mappings cannot be pickled, plain dicts can.
         values = [getattr(self, entry.name) for entry in fields(self)]
         plain = [dict(value) if isinstance(value, MappingProxyType) else value for value in values]
         return type(self), tuple(plain)
@@ -326,21 +325,21 @@ class RankedPairs:
 
 
 def check_length(table: JudgementTable | RankedPairs, column: str, length: int) -> None:
-    """Refuse a column that does not have a value per row."""
+    """Raise InputError for a column without exactly one value per row."""
     if length != len(table.segment):
         msg = f"{table.name}: column {column!r} has {length} values, but 'segment' has {len(table.segment)}"
         raise InputError(msg)
 
 
 def select_known(wanted: str | Iterable[str] | None, known: Sequence[str], what: str) -> tuple[str, ...]:
-    """The names asked for (None: all), each of which must be known."""
+    """Names to select (None: all); an unknown name is an error."""
     if wanted is None:
         return tuple(known)
     names = (wanted,) if isinstance(wanted, str) else tuple(wanted)
     unknown = [name for name in names if name not in known]
     if unknown or not names:
-        problem = f"{what} {unknown[0]!r} is not here" if unknown else f"{what}: an empty list chooses nothing"
-        msg = f"{problem}; there are: {', '.join(map(repr, known)) or 'none'}"
+        problem = f"{what} {unknown[0]!r} does not exist" if unknown else f"{what}: the list of names is empty"
+        msg = f"{problem}; choose from: {', '.join(map(repr, known)) or 'none'}"
         raise RecipeError(msg)
     return tuple(dict.fromkeys(names))
 
@@ -352,21 +351,21 @@ DocumentKey = tuple[str, str, str]
 def document_table(
     table: JudgementTable, *, human: Mapping[str, Mapping[DocumentKey, float]] | None = None
 ) -> JudgementTable:
-    """The table with a row per document and system; the id of a document is its segment.
+    """Join segments to documents: a row per document and system, with the document id as segment id.
 
-    `human` has scores that people gave to documents, by criterion; they take the place of means over segments.
-    Documents come in the order of their first rows, segments in the order of theirs.
+    `human` has human scores of documents by criterion; they replace means over segments. Documents are in order of
+    their first rows, segments in row order.
     """
     names, source = table.document_of_rows(), table.source
     groups: dict[DocumentKey, list[int]] = {}
     for row, key in enumerate(zip(table.langpair, table.system, names, strict=True)):
         groups.setdefault(key, []).append(row)
     rows = list(groups.values())
-    joined = {name: _means(values, rows) for name, values in table.human.items()}
+    human_means = {name: _mean_scores(values, rows) for name, values in table.human.items()}
     for name, scores in (human or {}).items():
-        joined[name] = np.array([scores.get(key, np.nan) for key in groups])
+        human_means[name] = np.array([scores.get(key, np.nan) for key in groups])
     default = table.default_criterion or next(iter(human or ()), None)
-    by_mean = [name for name in joined if name not in (human or {})]
+    by_mean = [name for name in human_means if name not in (human or {})]
     means = f"; {', '.join(by_mean)}: the mean over segments" if by_mean else ""
     note = f"{len(table)} segments joined to {len(rows)} documents{means}"
     return replace(
@@ -375,25 +374,25 @@ def document_table(
         system=tuple(system for _, system, _ in groups),
         langpair=tuple(pair for pair, _, _ in groups),
         document=tuple(document for _, _, document in groups),
-        hypothesis=tuple(join_document(table.hypothesis[row] for row in own) for own in rows),
-        references=tuple(_references(table, own) for own in rows),
-        source=source and tuple(join_document(source[row] for row in own) for own in rows),
+        hypothesis=tuple(join_document(table.hypothesis[row] for row in segments) for segments in rows),
+        references=tuple(_join_references(table, segments) for segments in rows),
+        source=source and tuple(join_document(source[row] for row in segments) for segments in rows),
         topic=None,
         hypothesis_errors=None,
         source_errors=None,
-        human=joined,
+        human=human_means,
         default_criterion=default,
-        released={name: _means(values, rows) for name, values in table.released.items()},
+        released={name: _mean_scores(values, rows) for name, values in table.released.items()},
         notes=(*table.notes, note),
         files=None,
     )
 
 
 def without_long_texts(table: JudgementTable, longest: int) -> JudgementTable:
-    """The rows none of whose texts has more than `longest` word pieces: those of minilm, which are BERT's, with [CLS]
-    and [SEP].
+    """Drop rows with a text of more than `longest` word pieces of minilm (BERT's vocabulary), with [CLS] and [SEP].
 
-    Published evaluations of documents leave out what BERT would cut; here that is a choice, and counted in the notes.
+    Published evaluations of documents drop texts that BERT would truncate; here it is an option, and a note has the
+    count.
     """
     from nlgauge.io.store.resolve import resolve
     from nlgauge.text.tokenizer import TextTokenizer
@@ -403,15 +402,15 @@ def without_long_texts(table: JudgementTable, longest: int) -> JudgementTable:
     rows = [(text, *group) for text, group in zip(table.hypothesis, table.references, strict=True)]
     texts = list(dict.fromkeys(text for row in rows for text in row))
     pieces = dict(zip(texts, (len(tokens) + tokens.cut for tokens in tokenizer.encode(texts)), strict=True))
-    kept = [number for number, row in enumerate(rows) if all(pieces[text] <= longest for text in row)]
-    if not kept:
+    short_rows = [number for number, row in enumerate(rows) if all(pieces[text] <= longest for text in row)]
+    if not short_rows:
         msg = f"{table.name}: every row has a text of more than {longest} word pieces; give a higher number"
         raise InputError(msg)
-    note = f"{len(table) - len(kept)} of {len(table)} rows left out: a text of more than {longest} word pieces"
-    return replace(table.take(kept), notes=(*table.notes, note))
+    note = f"{len(table) - len(short_rows)} of {len(table)} rows left out: a text of more than {longest} word pieces"
+    return replace(table.take(short_rows), notes=(*table.notes, note))
 
 
-def _references(table: JudgementTable, rows: Sequence[int]) -> tuple[str, ...]:
+def _join_references(table: JudgementTable, rows: Sequence[int]) -> tuple[str, ...]:
     groups = [table.references[row] for row in rows]
     if len({len(group) for group in groups}) > 1:
         document = table.document_of_rows()[rows[0]]
@@ -420,7 +419,7 @@ def _references(table: JudgementTable, rows: Sequence[int]) -> tuple[str, ...]:
     return tuple(join_document(stream) for stream in zip(*groups, strict=True))
 
 
-def _means(values: FloatArray, rows: Sequence[Sequence[int]]) -> NDArray[np.float64]:
-    """The mean of each document over what has a value; nan where nothing has."""
-    present = (values[own][~np.isnan(values[own])] for own in map(list, rows))
-    return np.array([own.mean() if own.size else np.nan for own in present], dtype=np.float64)
+def _mean_scores(values: FloatArray, rows: Sequence[Sequence[int]]) -> NDArray[np.float64]:
+    """Mean per document over its values; NaN for a document without any."""
+    scores = (values[segments][~np.isnan(values[segments])] for segments in map(list, rows))
+    return np.array([segments.mean() if segments.size else np.nan for segments in scores], dtype=np.float64)

@@ -1,13 +1,12 @@
-"""Scores that other tools computed (COMET, BLEURT, a language model as judge), read from their files.
+"""Read scores of other tools (COMET, BLEURT, a language model as judge) from files.
 
-    wide    a row per instance, a column per system;  columns `id` and `document` may stand beside them
+    wide    a row per instance, a column per system; optional columns `id` and `document`
     long    a row per system and instance: columns `system`, `id` and `score`, or a column per metric;
-            with a column `metric`, scores of several metrics stand below each other
+            with a column `metric`, one file contains scores of several metrics
     COMET   the JSON file of `comet-score --to_json`: by system a list of objects
 
-Files are TSV, CSV or JSONL by their name, also .gz. Which column is which is told by its name (`ROLES`) or by the
-caller. Nothing is filled in: an instance that a system lacks, a score that is no number and one that stands twice are
-errors with their place.
+Files are TSV, CSV or JSONL according to their extension, optionally .gz. Columns are recognised by name (`ROLES`), or
+the caller names them. Missing scores, duplicates and values that are not numbers are errors that name file and line.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ from nlgauge.io.textfiles import parse_source
 
 Role = Literal["system", "segment", "document", "metric", "langpair"]
 
-#: Names by which columns are known, where the caller names none.
+#: Default column names of each role.
 ROLES: Mapping[Role, tuple[str, ...]] = {
     "system": ("system", "sys", "system_id"),
     "segment": ("segment", "instance", "id", "segment_id", "seg_id", "instance_id"),
@@ -39,35 +38,37 @@ ROLES: Mapping[Role, tuple[str, ...]] = {
 }
 _SCORE = "score"
 
-#: Sums of squares of larger scores overflow.
+#: Largest score; sums of squares of larger ones overflow.
 _LARGEST = 1e100
 
 
 @dataclass(frozen=True, eq=False)
 class ImportedScores:
-    """Scores of systems on the same instances under one metric of another tool, with the names that its file has."""
+    """Scores of several systems on the same instances under one metric of another tool."""
 
     scores: ScoreTable
-    """A score per system, signed with the digest of the file."""
+    """A score per system; the signature contains the digest of the file."""
     instances: tuple[str, ...]
-    """In the order of the file; ids that count from 0 or 1 in the order of their numbers."""
+    """Instance ids in file order; ids that are consecutive numbers from 0 or 1 in numeric order."""
     documents: tuple[str, ...] | None = None
     file: str = ""
 
     @property
     def metric(self) -> str:
-        """The name of the metric."""
+        """Metric name."""
         return self.scores[0].metric
 
     @property
     def systems(self) -> tuple[str, ...]:
-        """Names of the systems."""
+        """System names."""
         return tuple(score.system or "" for score in self.scores)
 
     def take(self, rows: Sequence[int]) -> ImportedScores:
-        """The same of some instances, by index."""
+        """Select instances by index."""
         return ImportedScores(
-            ScoreTable(tuple(replace(one, segments={_SCORE: one.segments[_SCORE][rows]}) for one in self.scores)),
+            ScoreTable(
+                tuple(replace(score, segments={_SCORE: score.segments[_SCORE][rows]}) for score in self.scores)
+            ),
             tuple(self.instances[row] for row in rows),
             None if self.documents is None else tuple(self.documents[row] for row in rows),
             self.file,
@@ -75,7 +76,7 @@ class ImportedScores:
 
 
 class ScoreSpec(NamedTuple):
-    """What a user writes to name scores in a file: `[METRIC=]FILE[:COLUMN,...]`."""
+    """Argument that names scores in a file: `[METRIC=]FILE[:COLUMN,...]`."""
 
     path: str
     metric: str | None = None
@@ -83,24 +84,24 @@ class ScoreSpec(NamedTuple):
 
     @classmethod
     def parse(cls, text: str) -> ScoreSpec:
-        """Read a spec without opening the file.
+        """Parse the argument without opening the file.
 
         >>> ScoreSpec.parse("judge=out.jsonl:fluency")
         ScoreSpec(path='out.jsonl', metric='judge', columns=('fluency',))
         """
-        metric, equals, rest = text.partition("=")
+        metric, equals, location = text.partition("=")
         if not equals or os.path.exists(text):
-            metric, rest = "", text
-        if not rest:
-            msg = f"{text!r} names no file of scores; write [METRIC=]FILE[:COLUMN,...]"
+            metric, location = "", text
+        if not location:
+            msg = f"{text!r} does not name a file of scores; write [METRIC=]FILE[:COLUMN,...]"
             raise InputError(msg)
-        stem, colon, column = rest.rpartition(":")
-        if colon and stem.lower().removesuffix(".gz").endswith(".json") and not os.path.exists(rest):
-            path, named = stem, column
+        stem, colon, column = location.rpartition(":")
+        if colon and stem.lower().removesuffix(".gz").endswith(".json") and not os.path.exists(location):
+            path, columns = stem, column
         else:
-            source = parse_source(rest)
-            path, named = source.path or "-", source.column or ""
-        return cls(path, metric or None, tuple(name for name in named.split(",") if name))
+            source = parse_source(location)
+            path, columns = source.path or "-", source.column or ""
+        return cls(path, metric or None, tuple(name for name in columns.split(",") if name))
 
 
 def read_score_files(
@@ -109,22 +110,20 @@ def read_score_files(
     columns: Mapping[str, str] | None = None,
     lower_is_better: Collection[str] = (),
 ) -> list[ImportedScores]:
-    """The scores in several files, one table per metric; options are those of `read_score_file`."""
-    found = [
+    """Read several files of scores, one table per metric; options as for `read_score_file`."""
+    tables = [
         table for spec in specs for table in read_score_file(spec, columns=columns, lower_is_better=lower_is_better)
     ]
-    names = [table.metric for table in found]
+    names = [table.metric for table in tables]
     for name in lower_is_better:
         if name not in names:
-            msg = (
-                f"{name!r} is said to be better when lower, but the files have scores of {', '.join(names) or 'none'}"
-            )
+            msg = f"lower_is_better names {name!r}, but the files have scores of: {', '.join(names) or 'no metric'}"
             raise RecipeError(msg)
     for name in names:
         if names.count(name) > 1:
-            msg = f"two tables of scores are called {name!r}; give one of them another name (NAME=FILE)"
+            msg = f"two files have scores of {name!r}; rename one of them with NAME=FILE"
             raise RecipeError(msg)
-    return found
+    return tables
 
 
 def read_score_file(
@@ -133,45 +132,47 @@ def read_score_file(
     columns: Mapping[str, str] | None = None,
     lower_is_better: Collection[str] = (),
 ) -> list[ImportedScores]:
-    """The scores in a file, one table per metric.
+    """Read a file of scores, one table per metric.
 
     Args:
-        spec: `[METRIC=]FILE[:COLUMN,...]`; the columns are those of systems (wide) or metrics (long).
-        columns: Names of the columns `system`, `segment`, `document`, `metric`, where they are not the usual ones.
-        lower_is_better: Metrics whose scores are better when they are lower.
+        spec: `[METRIC=]FILE[:COLUMN,...]`; columns are systems (wide) or metrics (long).
+        columns: Names of the columns `system`, `segment`, `document`, `metric`, if not the usual ones.
+        lower_is_better: Metrics for which lower scores are better.
     """
-    named, data, rows, roles = open_score_file(spec, columns)
-    read = _long_cells if "system" in roles else _wide_cells
-    documents = _documents(rows, roles)
+    target, data, rows, roles = open_score_file(spec, columns)
+    read_cells = _read_long_cells if "system" in roles else _read_wide_cells
+    documents = _read_documents(rows, roles)
     return [
-        _imported(cells, documents, file=named.path, signature=score_signature(metric, data, lower_is_better))
-        for metric, cells in read(rows, roles, named).items()
+        _build_imported_scores(
+            cells, documents, file=target.path, signature=score_signature(metric, data, lower_is_better)
+        )
+        for metric, cells in read_cells(rows, roles, target).items()
     ]
 
 
 def open_score_file(
     spec: str | os.PathLike[str], columns: Mapping[str, str] | None = None
 ) -> tuple[ScoreSpec, bytes, list[Row], dict[str, str]]:
-    """What a spec names, the content of the file, its rows, and the column of each role."""
-    named = ScoreSpec.parse(os.fspath(spec))
-    data = read_bytes(named.path)
-    rows = list(read_score_rows(named.path, data=data))
-    return named, data, rows, find_roles(rows[0], columns or {})
+    """Open a file of scores: its parsed spec, content, rows, and column of each role."""
+    parsed = ScoreSpec.parse(os.fspath(spec))
+    data = read_bytes(parsed.path)
+    rows = list(read_score_rows(parsed.path, data=data))
+    return parsed, data, rows, find_roles(rows[0], columns or {})
 
 
 def score_signature(metric: str, data: bytes, lower_is_better: Collection[str]) -> Signature:
-    """The signature of scores that a file holds: its digest, and which of them are better."""
+    """Build the signature of scores from a file: its digest and whether higher or lower is better."""
     better = "lower" if metric in lower_is_better else "higher"
     return Signature(metric, {"scores": short_digest(bytes_digest(data)), "better": better})
 
 
 def read_score_rows(path: str, *, data: bytes | None = None) -> Iterator[Row]:
-    """The rows of a TSV, CSV or JSONL file, or of the JSON that COMET writes; at least one."""
+    """Read the rows of a TSV, CSV or JSONL file, or of the JSON written by COMET; at least one row."""
     if path.lower().removesuffix(".gz").endswith(".json"):
-        return _comet_rows(path)
+        return _read_comet_rows(path)
     form = suffix_format(path)
     if form == "text":
-        msg = f"{path}: expected a .tsv, .csv or .jsonl file of scores (also .gz), as its name must say"
+        msg = f"{path}: unknown extension; scores are read from .tsv, .csv, .jsonl and .json files (also .gz)"
         raise InputError(msg)
     header, rows = parse_table(read_bytes(path) if data is None else data, path, form)
     if form != "jsonl":
@@ -180,127 +181,132 @@ def read_score_rows(path: str, *, data: bytes | None = None) -> Iterator[Row]:
 
 
 def _check_header(names: Sequence[str], path: str) -> None:
-    """Refuse names of which two are equal, and no names: scores taken for names would be lost without a word."""
+    """Check for duplicate names and for a missing header, which would silently lose the first row of scores."""
     if len(names) == 1 and path.lower().removesuffix(".gz").endswith(".csv") and ";" in names[0]:
-        msg = f"{path}, line 1: columns are separated by ';' there; a CSV file has commas (RFC 4180)"
+        msg = f"{path}, line 1: columns are separated by ';', but CSV files use commas (RFC 4180); convert the file"
         raise FileFormatError(msg)
     if all(map(_is_number, names)):
         msg = (
-            f"{path}, line 1: expected the names of the columns, got numbers ({cut(', '.join(names))}); "
-            "put a first line with the names of the systems above the scores"
+            f"{path}, line 1: expected column names, got numbers ({cut(', '.join(names))}); "
+            "add a header line with the names of the systems"
         )
         raise FileFormatError(msg)
     check_header(names, names, path)
 
 
-def _comet_rows(path: str) -> Iterator[Row]:
-    """By system a list of objects: the segments in their order."""
+def _read_comet_rows(path: str) -> Iterator[Row]:
+    """Read COMET's JSON: for each system a list with an object per segment."""
     content = read_json(path)
     if "format" in content:
         msg = (
-            f"{path}: this is a file of nlgauge ({content['format']}), not of another tool; saved scores are "
-            f"compared without --scores: nlgauge compare {path} OTHER.json"
+            f"{path}: this is a result of nlgauge ({content['format']}), not of another tool; "
+            f"compare it without --scores: nlgauge compare {path} OTHER.json"
         )
         raise FileFormatError(msg)
-    written = "as comet-score --to_json writes it"
+    source = "as written by comet-score --to_json"
     if not content:
-        msg = f"{path}: no scores; expected a list of objects by system, {written}"
+        msg = f"{path}: no scores; expected a list of objects per system, {source}"
         raise FileFormatError(msg)
     for system, items in content.items():
         if not isinstance(items, list) or not items:
-            msg = f"{path}, {system!r}: expected a list with an object per segment, {written}"
+            msg = f"{path}, {system!r}: expected a list with an object per segment, {source}"
             raise FileFormatError(msg)
         for number, item in enumerate(items):
-            where = f"{system!r}, segment {number}"
-            row = row_of(item, path, where)
-            yield Row(path, where, {**row.values, "system": system, "segment": number})
+            location = f"{system!r}, segment {number}"
+            row = row_of(item, path, location)
+            yield Row(path, location, {**row.values, "system": system, "segment": number})
 
 
 def find_roles(row: Row, columns: Mapping[str, str]) -> dict[str, str]:
-    """Which column has which role: as the caller says, or by its usual name."""
+    """Find the column of each role: named by the caller, or with a usual name."""
     roles: dict[str, str] = {}
     for role, usual in ROLES.items():
-        there = [name for name in usual if name in row.values]
+        names = [name for name in usual if name in row.values]
         if role in columns:
             row.value(columns[role])
             roles[role] = columns[role]
-        elif len(there) > 1:
-            msg = f"{row.file}: columns {there[0]!r} and {there[1]!r} could both be the {role}; say which one is"
+        elif len(names) > 1:
+            msg = f"{row.file}: columns {names[0]!r} and {names[1]!r} can both be the {role}; name one of them"
             raise RecipeError(msg)
-        elif there:
-            roles[role] = there[0]
+        elif names:
+            roles[role] = names[0]
     if unknown := [name for name in columns if name not in ROLES]:
-        msg = f"a file of scores has the columns {', '.join(ROLES)}, not {unknown[0]!r}"
+        msg = f"unknown column role {unknown[0]!r}; the roles are: {', '.join(ROLES)}"
         raise RecipeError(msg)
     return roles
 
 
 class _Cells:
-    """Scores by system and instance, none of them twice."""
+    """Scores by system and instance; a duplicate is an error."""
 
     def __init__(self) -> None:
         self.values: dict[str, dict[str, float]] = {}
         self._places: dict[tuple[str, str], str] = {}
 
     def add(self, row: Row, system: str, instance: str, column: str) -> None:
-        known = self._places.setdefault((system, instance), row.at(column))
-        if known != row.at(column):
-            msg = f"{row.at(column)}: segment {instance!r} of {system!r} has a score already ({known}); keep one"
+        first = self._places.setdefault((system, instance), row.at(column))
+        if first != row.at(column):
+            msg = f"{row.at(column)}: second score of segment {instance!r} of {system!r} (first: {first}); keep one"
             raise FileFormatError(msg)
         value = row.number(column)
         if abs(value) > _LARGEST:
-            row.refuse(column, f"a score of at most {_LARGEST:g}, whose square is a number too")
+            row.refuse(column, f"a score of at most {_LARGEST:g}")
         self.values.setdefault(system, {})[instance] = value
 
 
-def _wide_cells(rows: Sequence[Row], roles: Mapping[str, str], named: ScoreSpec) -> dict[str, _Cells]:
+def _read_wide_cells(rows: Sequence[Row], roles: Mapping[str, str], spec: ScoreSpec) -> dict[str, _Cells]:
     if "metric" in roles:
-        msg = f"{named.path}: a column {roles['metric']!r} but none of systems ({', '.join(ROLES['system'])})"
+        usual = ", ".join(ROLES["system"])
+        msg = f"{spec.path}: column {roles['metric']!r} needs a column with system names as well (one of {usual})"
         raise RecipeError(msg)
-    systems = named.columns or tuple(name for name in rows[0].values if name not in roles.values())
+    systems = spec.columns or tuple(name for name in rows[0].values if name not in roles.values())
     cells = _Cells()
     for number, row in enumerate(rows):
         instance = row.label(roles["segment"]) if "segment" in roles else str(number)
         for system in systems:
-            _check_score_column(row, system, named)
+            _check_score_column(row, system, spec)
             cells.add(row, system, instance, system)
     if not systems:
-        msg = f"{named.path}: there is no column of scores; it has only {', '.join(map(repr, roles.values()))}"
+        msg = f"{spec.path}: no column of scores; the only columns are {', '.join(map(repr, roles.values()))}"
         raise FileFormatError(msg)
-    return {named.metric or _stem(named.path): cells}
+    return {spec.metric or _stem(spec.path): cells}
 
 
-def _long_cells(rows: Sequence[Row], roles: Mapping[str, str], named: ScoreSpec) -> dict[str, _Cells]:
+def _read_long_cells(rows: Sequence[Row], roles: Mapping[str, str], spec: ScoreSpec) -> dict[str, _Cells]:
     if "segment" not in roles:
-        msg = f"{named.path}: a column of systems but none that names segments ({', '.join(ROLES['segment'])})"
+        usual = ", ".join(ROLES["segment"])
+        msg = f"{spec.path}: the column of systems needs a column of segment ids as well (one of {usual})"
         raise RecipeError(msg)
-    columns = named.columns or score_columns(rows[0], roles, named)
-    found: dict[str, _Cells] = {}
+    columns = spec.columns or score_columns(rows[0], roles, spec)
+    metrics: dict[str, _Cells] = {}
     for row in rows:
         for column in columns:
-            _check_score_column(row, column, named)
-            metric = row.label(roles["metric"]) if "metric" in roles else metric_name(column, columns, named)
-            cells = found.setdefault(metric, _Cells())
+            _check_score_column(row, column, spec)
+            metric = row.label(roles["metric"]) if "metric" in roles else metric_name(column, columns, spec)
+            cells = metrics.setdefault(metric, _Cells())
             cells.add(row, row.label(roles["system"]), row.label(roles["segment"]), column)
-    return found
+    return metrics
 
 
-def score_columns(row: Row, roles: Mapping[str, str], named: ScoreSpec) -> tuple[str, ...]:
-    """The column `score`, or all that hold a number in the first row."""
+def score_columns(row: Row, roles: Mapping[str, str], spec: ScoreSpec) -> tuple[str, ...]:
+    """Column `score` if it exists, else all columns with a number in the first row."""
     if _SCORE in row.values:
         return (_SCORE,)
-    others = [name for name in row.values if name not in roles.values()]
-    found = tuple(name for name in others if _is_number(row.values[name]))
-    if not found:
-        there = list(row.values)
-        msg = f"{row.file}: no column {_SCORE!r} and none of numbers; name it ({named.path}:COLUMN), one of {there}"
-        raise FileFormatError(msg)
-    if "metric" in roles and len(found) > 1:
+    candidates = [name for name in row.values if name not in roles.values()]
+    columns = tuple(name for name in candidates if _is_number(row.values[name]))
+    if not columns:
         msg = (
-            f"{row.file}: several columns of scores ({', '.join(found)}) beside {roles['metric']!r}; name one of them"
+            f"{row.file}: no column {_SCORE!r} and no column of numbers; name the column of scores with "
+            f"{spec.path}:COLUMN, one of {', '.join(map(repr, row.values))}"
+        )
+        raise FileFormatError(msg)
+    if "metric" in roles and len(columns) > 1:
+        msg = (
+            f"{row.file}: column {roles['metric']!r} allows one column of scores, got {', '.join(columns)}; "
+            f"name one of them with {spec.path}:COLUMN"
         )
         raise RecipeError(msg)
-    return found
+    return columns
 
 
 def _is_number(value: object) -> bool:
@@ -310,47 +316,48 @@ def _is_number(value: object) -> bool:
         return False
 
 
-def metric_name(column: str, columns: Sequence[str], named: ScoreSpec) -> str:
-    """What the metric of a column is called: by its column, by the name given, or by the file."""
+def metric_name(column: str, columns: Sequence[str], spec: ScoreSpec) -> str:
+    """Metric name of a column: from the column, the given name, or the file."""
     if len(columns) > 1:
-        return column if named.metric is None else f"{named.metric} {column}"
-    return named.metric or (_stem(named.path) if column == _SCORE else column)
+        return column if spec.metric is None else f"{spec.metric} {column}"
+    return spec.metric or (_stem(spec.path) if column == _SCORE else column)
 
 
-def _check_score_column(row: Row, column: str, named: ScoreSpec) -> None:
-    if not named.columns and not _is_number(row.value(column)):
-        hint = f"; name the columns of scores, if it is none of them: {named.path}:COLUMN,COLUMN"
+def _check_score_column(row: Row, column: str, spec: ScoreSpec) -> None:
+    if not spec.columns and not _is_number(row.value(column)):
+        hint = f"; if it is not a column of scores, name those that are: {spec.path}:COLUMN,COLUMN"
         try:
             row.number(column)
         except FileFormatError as error:
             raise FileFormatError(str(error) + hint) from None
 
 
-def _documents(rows: Sequence[Row], roles: Mapping[str, str]) -> dict[str, str] | None:
-    """The document of each instance, which is the same for all systems."""
+def _read_documents(rows: Sequence[Row], roles: Mapping[str, str]) -> dict[str, str] | None:
+    """Document of each instance, the same for all systems."""
     if "document" not in roles:
         return None
-    found: dict[str, str] = {}
+    documents: dict[str, str] = {}
     for number, row in enumerate(rows):
         instance = row.label(roles["segment"]) if "segment" in roles else str(number)
         document = row.label(roles["document"])
-        if found.setdefault(instance, document) != document:
-            msg = f"{row.at(roles['document'])}: segment {instance!r} was in document {found[instance]!r} before"
+        if documents.setdefault(instance, document) != document:
+            first = documents[instance]
+            msg = f"{row.at(roles['document'])}: segment {instance!r} is in document {first!r} in an earlier row"
             raise FileFormatError(msg)
-    return found
+    return documents
 
 
-def _imported(
+def _build_imported_scores(
     cells: _Cells, documents: Mapping[str, str] | None, *, file: str, signature: Signature
 ) -> ImportedScores:
-    """A full table: every system has a score for every instance."""
-    instances = _in_order(list(dict.fromkeys(name for scores in cells.values.values() for name in scores)))
+    """Build a full table, with a score for every system and instance."""
+    instances = _sort_ids(list(dict.fromkeys(name for scores in cells.values.values() for name in scores)))
     for system, scores in cells.values.items():
-        missing = [name for name in instances if name not in scores]
-        if missing:
-            more = f" and {len(missing) - 1} others" if len(missing) > 1 else ""
-            which = f"{signature.metric} of {system!r}"
-            msg = f"{file}: {which} lacks segment {missing[0]!r}{more}, which other systems have"
+        absent = [name for name in instances if name not in scores]
+        if absent:
+            others = f" and {len(absent) - 1} others" if len(absent) > 1 else ""
+            scores_name = f"{signature.metric} of {system!r}"
+            msg = f"{file}: {scores_name} lacks segment {absent[0]!r}{others}, which other systems have"
             raise FileFormatError(msg)
     table = ScoreTable.from_numbers(
         signature.metric,
@@ -358,12 +365,12 @@ def _imported(
         higher_is_better=signature.recipe["better"] == "higher",
         signature=signature,
     )
-    known = None if documents is None else tuple(documents[name] for name in instances)
-    return ImportedScores(table, tuple(instances), known, file)
+    ids = None if documents is None else tuple(documents[name] for name in instances)
+    return ImportedScores(table, tuple(instances), ids, file)
 
 
-def _in_order(instances: list[str]) -> list[str]:
-    """Ids that count from 0 or 1 in the order of their numbers, others as they came."""
+def _sort_ids(instances: list[str]) -> list[str]:
+    """Sort ids that are consecutive numbers from 0 or 1; leave others in file order."""
     if all(name.isascii() and name.isdigit() for name in instances):
         numbers = sorted(map(int, instances))
         if numbers in (list(range(len(numbers))), list(range(1, len(numbers) + 1))):

@@ -1,4 +1,4 @@
-"""Loaders, one per file format of human judgements, and what they share: rows of a table, files, detokenisation."""
+"""Loaders, one per file format of human judgements, and their shared helpers: rows, files, detokenisation."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from nlgauge.io.tables import Row, read_bytes, read_lines, unequal_lines
 
 
 class TableBuilder:
-    """Rows in the order in which they are added; a segment that comes twice is refused with both places."""
+    """Collects rows of a table; a duplicate segment is an error that names both lines."""
 
     def __init__(self) -> None:
         self._columns: dict[str, list[Any]] = {
@@ -49,11 +49,11 @@ class TableBuilder:
         human: Mapping[str, float] | None = None,
         released: Mapping[str, float] | None = None,
     ) -> None:
-        """Add a row; a criterion that the row lacks is NaN."""
+        """Add a row; a missing criterion becomes NaN."""
         key = (langpair, system, segment)
         if key in self._places:
             of = f" of system {system!r}" if system else ""
-            msg = f"{row.at()}: duplicate of segment {segment!r}{of}, {langpair}, which stands at {self._places[key]}"
+            msg = f"{row.at()}: duplicate of segment {segment!r}{of}, {langpair}, first at {self._places[key]}"
             raise FileFormatError(msg)
         before = len(self._places)
         self._places[key] = row.at()
@@ -68,29 +68,30 @@ class TableBuilder:
                 column.append(scores.get(name, math.nan))
 
     def table(self, name: str, *, default_criterion: str | None, **details: Any) -> JudgementTable:
-        """The table of all rows; `details` are further fields of it."""
+        """Build the table; `details` are additional fields of it."""
         columns: dict[str, Any] = {column: tuple(values) for column, values in self._columns.items()}
         for optional in OPTIONAL_COLUMNS:
             absent = [value is None for value in columns[optional]]
             if all(absent):
                 del columns[optional]
             elif any(absent):
-                msg = f"{name}: the segment {columns['segment'][absent.index(True)]!r} has no {optional}; others have"
+                segment = columns["segment"][absent.index(True)]
+                msg = f"{name}: segment {segment!r} has no {optional}, but other segments have one"
                 raise FileFormatError(msg)
         scores: dict[str, Any] = dict(self._scores)
         return JudgementTable(name=name, default_criterion=default_criterion, **columns, **scores, **details)
 
 
-#: Files and folders that are looked through for a data set. The largest package that is known has some 2,000.
+#: Maximum number of files and folders to search for a data set. The largest known package has some 2,000.
 _MOST_ENTRIES = 50_000
 
 
 def language_files(
     path: Path, pattern: str, name: str, langpairs: str | Iterable[str] | None, *, pair: str = r"\1"
 ) -> dict[str, Path]:
-    """Files of a folder by language pair, of the pairs asked for.
+    """Find the files of a folder by language pair, for the selected pairs.
 
-    `pattern` finds them, and groups in `name` give the pair, by default the first.
+    `pattern` matches the files; groups in `name` give the pair, by default the first.
     """
     _need_folder(path)
     matches = [(match, file) for file in sorted(path.glob(pattern)) if (match := re.fullmatch(name, file.name))]
@@ -102,7 +103,7 @@ def language_files(
 
 
 def parallel_lines(file: Path, other: Path, count: int) -> list[str]:
-    """The lines of a file that runs in parallel with another one of so many lines."""
+    """Read a file that must have as many lines as another one."""
     lines = read_lines(file)
     if len(lines) != count:
         raise unequal_lines(file, len(lines), other, count)
@@ -110,13 +111,13 @@ def parallel_lines(file: Path, other: Path, count: int) -> list[str]:
 
 
 def quote_notes(count: int, what: str, *, unquote: bool) -> tuple[str, ...]:
-    """A note on texts in the quotes of a spreadsheet, if there are any."""
-    done = "taken off" if unquote else "kept; unquote=True takes them off"
-    return (f"{count} {what} carry the quotes of a spreadsheet ({done})",) if count else ()
+    """Note on texts in spreadsheet quotes, if there are any."""
+    treatment = "removed" if unquote else "kept; unquote=True removes them"
+    return (f"{count} {what} have spreadsheet quotes ({treatment})",) if count else ()
 
 
 def need_file(path: Path, name: str) -> Path:
-    """The file itself if `path` is one, or the file of that name in the folder."""
+    """Return `path` if it is a file, else the file of that name in the folder."""
     if path.is_file():
         return path
     _need_folder(path)
@@ -127,40 +128,40 @@ def need_file(path: Path, name: str) -> Path:
 
 
 def find_below(path: Path, *names: str) -> Path | None:
-    """The one file or folder of any of these names in a folder or below it, the nearest first; None if absent."""
+    """Find the file or folder with one of these names in or below a folder, nearest first; None if absent."""
     _need_folder(path)
     for name in names:
         if (path / name).exists():
             return path / name
-    found = sorted(file for name in names for file in files_below(path, f"**/{name}"))
-    if len(found) > 1:
-        msg = f"{path}: {names[0]!r} is there {len(found)} times, as {found[0]} and {found[1]}; name the folder"
+    matches = sorted(file for name in names for file in files_below(path, f"**/{name}"))
+    if len(matches) > 1:
+        msg = f"{path}: found {names[0]!r} {len(matches)} times ({matches[0]}, {matches[1]}); name the folder to use"
         raise InputError(msg)
-    return found[0] if found else None
+    return matches[0] if matches else None
 
 
 def files_below(path: Path, pattern: str) -> Iterator[Path]:
-    """What `path.glob(pattern)` finds; a search at any depth (`**/NAME`) ends with an error in a huge folder."""
+    """Iterate over `path.glob(pattern)`; a search at any depth (`**/NAME`) raises an error in a huge folder."""
     name = pattern.removeprefix("**/")
     if name == pattern:
         yield from path.glob(pattern)
         return
-    seen = 0
-    for place, folders, files in os.walk(path):
-        seen += len(folders) + len(files)
-        if seen > _MOST_ENTRIES:
+    count = 0
+    for folder, folders, files in os.walk(path):
+        count += len(folders) + len(files)
+        if count > _MOST_ENTRIES:
             msg = (
-                f"{path} holds more than {_MOST_ENTRIES:,} files, and no data set with files like {name!r} was found "
-                "among the first of them; name the folder of the data set itself"
+                f"{path} contains more than {_MOST_ENTRIES:,} files, and the first of them include none like "
+                f"{name!r}; name the folder of the data set itself"
             )
             raise InputError(msg)
         for entry in (*folders, *files):
             if fnmatch.fnmatchcase(entry, name):
-                yield Path(place, entry)
+                yield Path(folder, entry)
 
 
 def archive_members(path: Path, *names: str) -> list[tuple[str, bytes]]:
-    """Name and bytes of files in a tar.gz archive, by their last names; nothing is written to disk."""
+    """Read files of a tar.gz archive in memory: name and bytes by base name."""
     try:
         with tarfile.open(fileobj=io.BytesIO(read_bytes(str(path))), mode="r:gz") as archive:
             content = {
@@ -169,7 +170,7 @@ def archive_members(path: Path, *names: str) -> list[tuple[str, bytes]]:
                 if Path(member.name).name in names and (file := archive.extractfile(member)) is not None
             }
     except (tarfile.TarError, OSError, EOFError) as error:
-        msg = f"{path}: not a whole tar.gz archive ({error}); fetch it again"
+        msg = f"{path}: incomplete tar.gz archive ({error}); download it again"
         raise FileFormatError(msg) from error
     for name in names:
         if name not in content:
@@ -187,12 +188,12 @@ def _need_folder(path: Path) -> None:
 
 @cache
 def moses_detokeniser(language: str) -> Callable[[str], str]:
-    """A function that joins Moses tokens to running text: no blanks before punctuation, entities unescaped."""
-    sacremoses = require("sacremoses", "lexical", instead="ask for the text as it stands (detokenise=False)")
+    """Build a function that joins Moses tokens to running text: no space before punctuation, entities unescaped."""
+    sacremoses = require("sacremoses", "lexical", instead="load the text unchanged (detokenise=False)")
     detokeniser = sacremoses.MosesDetokenizer(lang=language)
 
     def detokenise(text: str) -> str:
-        joined: str = detokeniser.detokenize(text.split())
-        return joined
+        sentence: str = detokeniser.detokenize(text.split())
+        return sentence
 
     return detokenise

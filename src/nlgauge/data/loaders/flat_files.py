@@ -1,23 +1,23 @@
 """Loaders of flat files: sentence pairs, a user's own table, factor scores and frames of metric scores.
 
-Pairs of English sentences without a system behind them: STS-B, and triples with a paraphrase and a lookalike.
+Pairs of English sentences without a system: STS-B, and triples with a paraphrase and a lookalike.
 
     sts_en.tsv        score, first, second                     no header; score 0 to 5
     out_paws.tsv      label, A, B or C, nine metric scores     no header, quoted as CSV; label 1: a paraphrase, 0: not
     out_freitag.tsv   the same; C is A with its nouns in another order
 
-Each A stands in two lines, with its paraphrase B and with its lookalike C; so A is the topic.
+Each A is in two lines, with its paraphrase B and with its lookalike C, so A is the topic.
 The metric columns are those of the linguistic-factor study, without its unused one (D13; their
 order is confirmed by the shares of B over C that the study's scores give).
 
-A user's own judgements: a TSV or CSV file with a header, or JSONL, with columns that the user names.
+A user's own judgements: a TSV or CSV file with a header, or JSONL, with columns named by the user.
 
-Pairs of sentences with linguistic factors and the scores of metrics, as the linguistic-factor study released them.
+Pairs of sentences with linguistic factors and metric scores, as released by the linguistic-factor study.
 
     out_wmt_mono.tsv    hypothesis, reference, then columns of numbers         no header; tabs, quoted as CSV
     out_wmt_de.tsv      foreign sentence, English sentence, then columns
 
-Columns are those of the study (Kaster, Zhao, Eger 2021; D12 and D13 say what its metrics are):
+Columns are those of the study (Kaster, Zhao, Eger 2021; its metrics: D12 and D13):
 
     sem         human score                         mor          cosine of mean retrofitted word vectors
     syn         1 - tree edit distance / nodes      lex          BLEU-1; of a foreign sentence its translation
@@ -29,8 +29,8 @@ Scores of metrics without the texts: a CSV per metric, a line per instance, a co
     0.37777777777777777,0.39047619047619053,0.4368932038834952
 
 The tables behind *Better than Average* (Peyrard, Zhao, Eger, West 2021) are pickles of such frames; each is read
-from a CSV with all its digits, because a rounded copy has ties that the scores do not have. What people gave to the
-same outputs (the pyramid scores of TAC) is one more frame. All scores are better when higher: JS is negated.
+from a CSV with all digits, because a rounded copy has ties that the scores do not have. Human scores of the same
+outputs (the pyramid scores of TAC) are one more frame. Higher is better for all scores: JS is negated.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ _ENGLISH = (
     "msbert", "bleurt",
 )  # fmt: skip
 _GERMAN = ("sem", "syn", "mor", "lex_words", "lex", "fasttext", "laser", "muse", "xmoverscore", "labse", "msbert")
-#: No features of Chinese words match those of English ones, so there is no MOR.
+#: Chinese and English words have no morphological features in common, so there is no MOR.
 _CHINESE = tuple(name for name in _GERMAN if name != "mor")
 
 _COLUMNS = {"mono": _ENGLISH, "de": _GERMAN, "zh": _CHINESE}
@@ -71,7 +71,7 @@ def load_sts(
 ) -> JudgementTable:
     """STS-B: the first sentence is the hypothesis, the second the reference; a segment's id is its line, from 1.
 
-    `unquote=True` takes the quotes of a spreadsheet off the sentences that carry them.
+    `unquote=True` removes spreadsheet quotes around sentences.
     """
     select_known(langpairs, ["en"], "STS: language")
     name = str(need_file(path, file))
@@ -97,7 +97,7 @@ def load_sts(
 def load_paws(
     path: Path, *, file: str = "out_paws.tsv", langpairs: str | Iterable[str] | None = None
 ) -> JudgementTable:
-    """PAWS, or triples in its form: A is the reference, B or C the hypothesis; gold is `paraphrase`, 1 or 0."""
+    """Load PAWS or triples in its format: A is the reference, B or C the hypothesis; gold is `paraphrase`, 1 or 0."""
     select_known(langpairs, ["en"], "PAWS: language")
     name = str(need_file(path, file))
     build = TableBuilder()
@@ -134,35 +134,35 @@ def load_custom(
     langpairs: str | Iterable[str] | None = None,
     name: str | None = None,
 ) -> JudgementTable:
-    """The file's rows; every option names a column (a key in JSONL), or several.
+    """Load a user's own file; every option names one or more columns (keys in JSONL).
 
-    By default outputs are in column `hypothesis`, references in `reference` and human scores in `score`.
-    Without `segment` a row's id is its number, from 1; without `langpair` the language is "und" (not determined).
-    Those of `released` that are better when lower are named in `distances` too. Gold is the first of `human` unless
-    `gold` names another. A score that is missing (an empty cell, null) is NaN; one that is no number stops.
-    `references=()` (or an empty name) is for data without references; a JSONL key may hold a list of them.
+    By default outputs are in column `hypothesis`, references in `reference` and human scores in `score`. Without
+    `segment` the id is the row number, from 1; without `langpair` the language is "und" (not determined). `distances`
+    names the columns of `released` for which lower is better. Gold is the first of `human` unless `gold` names
+    another. A missing score (an empty cell, null) is NaN; any other text that is not a number is an error.
+    `references=()` (or an empty name) is for data without references; a JSONL key may contain a list of them.
     """
     file = str(path)
     form = suffix_format(file)
     if form == "text":
-        msg = f"{file}: expected a .tsv, .csv or .jsonl file (also .gz), as its name must say"
+        msg = f"{file}: unknown extension; expected .tsv, .csv or .jsonl (also .gz)"
         raise InputError(msg)
-    reference_columns, criteria, metrics = (_several(value) for value in (references, human, released))
+    reference_columns, criteria, metrics = (_as_names(value) for value in (references, human, released))
     if not criteria:
         msg = f"{file}: name at least one column of human scores (human=...)"
         raise RecipeError(msg)
     single = {"hypothesis": hypothesis, "source": source, "segment": segment, "system": system}
     single |= {"topic": topic, "document": document, "langpair": langpair}
     several = {"references": reference_columns, "human": criteria, "released": metrics}
-    named = [(option, column) for option, column in single.items() if column is not None]
-    named += [(option, column) for option, columns in several.items() for column in columns]
+    chosen = [(option, column) for option, column in single.items() if column is not None]
+    chosen += [(option, column) for option, columns in several.items() for column in columns]
     header, rows = parse_table(read_bytes(file), file, form)
-    _check_columns(named, header, f"{file}, line 1")
+    _check_columns(chosen, header, f"{file}, line 1")
     if form != "jsonl":
-        check_header(header, [column for _, column in named], file)
+        check_header(header, [column for _, column in chosen], file)
     build = TableBuilder()
     for number, row in enumerate(rows, start=1):
-        _check_columns(named, row.values, row.at())
+        _check_columns(chosen, row.values, row.at())
         build.add(
             row,
             segment=str(number) if segment is None else row.label(segment),
@@ -173,62 +173,64 @@ def load_custom(
             document=None if document is None else row.label(document),
             hypothesis=row.text(hypothesis),
             references=tuple(text for column in reference_columns for text in row.texts(column)),
-            human={column: _score(row, column) for column in criteria},
-            released={column: _score(row, column) for column in metrics},
+            human={column: _read_score(row, column) for column in criteria},
+            released={column: _read_score(row, column) for column in metrics},
         )
     (default,) = select_known(criteria[0] if gold is None else gold, criteria, f"{file}: gold criterion")
-    table = build.table(name or path.name, default_criterion=default, distances=frozenset(_several(distances)))
+    table = build.table(name or path.name, default_criterion=default, distances=frozenset(_as_names(distances)))
     return table if langpairs is None else table.where(langpair=langpairs)
 
 
-def _check_columns(named: Iterable[tuple[str, str]], there: Collection[str], place: str) -> None:
-    for option, column in named:
-        if column not in there:
+def _check_columns(chosen: Iterable[tuple[str, str]], columns: Collection[str], location: str) -> None:
+    for option, column in chosen:
+        if column not in columns:
             msg = (
-                f"{place}: there is no column {column!r}; name the one of option {option!r} "
-                f"({option}=COLUMN, --set {option}=COLUMN), one of {', '.join(map(repr, there))}"
+                f"{location}: no column {column!r} for {option!r}; name one with {option}=COLUMN or "
+                f"--set {option}=COLUMN; the columns are {', '.join(map(repr, columns))}"
             )
             raise FileFormatError(msg)
 
 
-def _several(value: str | Sequence[str]) -> tuple[str, ...]:
+def _as_names(value: str | Sequence[str]) -> tuple[str, ...]:
     if isinstance(value, str):
         return (value,) if value else ()
     return tuple(value)
 
 
-def _score(row: Row, column: str) -> float:
+def _read_score(row: Row, column: str) -> float:
     return math.nan if row.value(column) in ("", None) else row.number(column)
 
 
 def load_factor_scores(
     path: Path, *, files: str, across: str = "", langpairs: str | Iterable[str] | None = None
 ) -> JudgementTable:
-    """The files of a data set (`wmt`, `sts`, `mlqe`); a segment's id is its line, from 1.
+    """Load the files of a data set (`wmt`, `sts`, `mlqe`); a segment's id is its line, from 1.
 
-    `across` is empty for English beside English. Across languages it says where English stands, as `en-` or `-en`,
-    and sentences are compared with sources.
+    `across` is empty for English pairs. Across languages it is the position of English, `en-` or `-en`, and sentences
+    are compared with sources.
     """
     kinds = {"en": "mono"}
     if across:
         kinds = {(f"{name}-en" if across == "-en" else f"en-{name}"): name for name in ("de", "zh")}
-    known = [pair for pair, kind in kinds.items() if path.is_dir() or path.name == f"out_{files}_{kind}.tsv"]
+    langpairs_found = [
+        pair for pair, kind in kinds.items() if path.is_dir() or path.name == f"out_{files}_{kind}.tsv"
+    ]
     build = TableBuilder()
-    for pair in select_known(langpairs, known, f"out_{files}: language pair"):
+    for pair in select_known(langpairs, langpairs_found, f"out_{files}: language pair"):
         kind = kinds[pair]
         name = str(need_file(path, f"out_{files}_{kind}.tsv"))
         columns = _COLUMNS[kind]
         rows = read_csv(name, columns=("first", "second", *columns), separator="\t")
         for line, row in enumerate(rows, start=1):
             first, second = row.text("first"), row.text("second")
-            hypothesis, other = (second, first) if across == "-en" else (first, second)
+            hypothesis, compared = (second, first) if across == "-en" else (first, second)
             build.add(
                 row,
                 segment=str(line),
                 langpair=pair,
                 hypothesis=hypothesis,
-                references=() if across else (other,),
-                source=other if across else None,
+                references=() if across else (compared,),
+                source=compared if across else None,
                 human={"sem": row.number("sem")},
                 released={column: row.number(column) for column in columns[1:]},
             )
@@ -238,9 +240,9 @@ def load_factor_scores(
 def load_score_frames(
     path: Path, *, folder: str, human: str = "", langpairs: str | Iterable[str] | None = None
 ) -> JudgementTable:
-    """The frames of a folder as released scores; `human` is the file of the pyramid scores, if there is one.
+    """Load the frames of a folder as released scores; `human` is the file of pyramid scores, if any.
 
-    Rows of the table have no texts, so that only these scores can be looked at. A segment is the number of a line.
+    Rows have no texts, so these scores are all there is to analyse. A segment id is a line number.
     """
     select_known(langpairs, ["en"], "score frames: language")
     files = sorted((path / folder).glob("*.csv"))
@@ -248,10 +250,10 @@ def load_score_frames(
         msg = f"{path}: expected files named like '{folder}/ROUGE_1.csv', got none"
         raise InputError(msg)
     frames = {file.stem: list(read_tsv(file, separator=",")) for file in files}
-    people = list(read_tsv(need_file(path, human), separator=",")) if human else None
+    gold = list(read_tsv(need_file(path, human), separator=",")) if human else None
     first, lines = next(iter(frames.items()))
-    for name, other in [*frames.items(), *([("human scores", people)] if people else [])]:
-        _check_parallel(name, other, first, lines)
+    for name, rows in [*frames.items(), *([("human scores", gold)] if gold else [])]:
+        _check_parallel(name, rows, first, lines)
     build = TableBuilder()
     for number, line in enumerate(lines):
         for system in line.values:
@@ -261,23 +263,23 @@ def load_score_frames(
                 system=system,
                 langpair="en",
                 hypothesis="",
-                human={"pyramid": people[number].number(system)} if people else None,
+                human={"pyramid": gold[number].number(system)} if gold else None,
                 released={name: frame[number].number(system) for name, frame in frames.items()},
             )
     return build.table(
         "score frames",
-        default_criterion="pyramid" if people else None,
-        notes=("scores only: the texts behind them are not part of the data",),
+        default_criterion="pyramid" if gold else None,
+        notes=("scores only: the data does not contain the texts",),
     )
 
 
 def _check_parallel(name: str, frame: Sequence[Row], first: str, lines: Sequence[Row]) -> None:
-    """Refuse frames whose lines or columns are not those of the first: they are scores of the same outputs."""
-    for what, got, expected in (
-        ("lines", len(frame), len(lines)),
-        ("systems", list(frame[0].values), list(lines[0].values)),
-    ):
-        if got != expected:
-            place = frame[0].file
-            msg = f"{place}: {name} has the {what} {got}, but {first} has {expected}; frames must run in parallel"
-            raise FileFormatError(msg)
+    """Check that all frames have the lines and columns of the first: they score the same outputs."""
+    path, need = frame[0].file, "all frames need the same lines and columns"
+    if len(frame) != len(lines):
+        msg = f"{path}: {name} has {len(frame)} lines, but {first} has {len(lines)}; {need}"
+        raise FileFormatError(msg)
+    systems, expected = list(frame[0].values), list(lines[0].values)
+    if systems != expected:
+        msg = f"{path}: {name} has the systems {systems}, but {first} has {expected}; {need}"
+        raise FileFormatError(msg)

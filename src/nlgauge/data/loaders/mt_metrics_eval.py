@@ -7,19 +7,19 @@ Test sets in the folder layout of mt-metrics-eval, which holds the WMT metrics t
     human-scores/{pair}.{NAME}.{LEVEL}.score    metric-scores/{pair}/{NAME}-{REF}.{LEVEL}.score
 
 A line of a score file is `SYSTEM SCORE`; at level `seg` each system has a block of one line per segment, in order;
-`None` is a missing human score. Levels `seg` and `sys` are read, and `doc` where documents are asked for: a block of
-one line per document, in the order of the file of documents. A reference that stands among the outputs is a peer
-written by people; the one that outputs are held against is left out of the peers. A document is no topic: systems
-are compared segment by segment, and the documents are a column of their own.
+`None` is a missing human score. Levels `seg` and `sys` are read, and `doc` for tables of documents: a block of one
+line per document, in the order of the file of documents. A reference among the outputs is a peer written by people;
+the one that outputs are compared with is not a peer. Documents are not topics: systems are compared segment by
+segment, and documents are a separate column.
 
-MQM annotations: errors that raters marked as spans, one line each, with category and severity.
+MQM annotations: errors marked by raters as spans, one line each, with category and severity.
 
     mqm_ted_zhen.tsv    system doc doc_id seg_id rater source target category severity
-                        the span stands between <v> and </v> in `target`, or in `source` for what is left out
+                        the span is between <v> and </v> in `target`, or in `source` for an omission
 
-The score of an output is minus the sum of its errors' weights, and the mean over raters where there are several:
+The score of an output is minus the sum of its errors' weights, averaged over raters:
 25 for a non-translation, 5 for a major error, 0.1 for minor punctuation, 1 for any other minor error (Freitag et al.
-2021). References are among the systems of the file; one of them is what the others are compared with.
+2021). References are among the systems of the file; the others are compared with one of them.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from nlgauge.io.tables import Row, read_lines, read_tsv, unequal_lines
 
 _Scores = dict[str, dict[str, list[float]]]
 
-#: Tried in this order where a folder has several human scores or references and none is asked for.
+#: Default choice, in this order, if a folder has several human scores or references.
 _USUAL_GOLD = ("mqm", "esa")
 _USUAL_REFERENCES = ("refA", "refa", "ref")
 
@@ -60,78 +60,82 @@ def load_mt_metrics_eval(
     longest: int | None = None,
     langpairs: str | Iterable[str] | None = None,
 ) -> JudgementTable:
-    """The folder of one test set.
+    """Load the folder of one test set.
 
-    `gold` names a human score, `references` the references to hold outputs against; where there are several and
-    none is asked for, MQM and refA are taken. `released=False` leaves the released metric scores unread.
+    `gold` names a human score, `references` the references to compare outputs with; the defaults for several are MQM
+    and refA. `released=False` skips the released metric scores.
 
-    With `unit="document"` a row is a document of a system: its segments joined, with the score that people gave to
-    the document where the folder has one (`.doc.score`), else the mean over its segments. `longest` leaves out rows
-    with a text of more word pieces, as published evaluations of documents do (512).
+    With `unit="document"` a row is a document of a system: its segments joined, with the human score of the document
+    if the folder has one (`.doc.score`), else the mean over its segments. `longest` drops rows with a text of more
+    word pieces, like published evaluations of documents (512).
     """
     if unit not in ("segment", "document"):
         msg = f"unit must be segment or document, got {unit!r}"
         raise RecipeError(msg)
     sources = language_files(path / "sources", "*.txt", r"([A-Za-z_]+-[A-Za-z_]+)\.txt", None)
     build = TableBuilder()
-    people: set[str] = set()
+    human_systems: set[str] = set()
     official: dict[str, dict[str, float]] = {}
     judged: set[str] = set()
     default: str | None = None
-    of_documents: dict[str, dict[DocumentKey, float]] = {}
+    document_scores: dict[str, dict[DocumentKey, float]] = {}
     for langpair in select_known(langpairs, list(sources), f"{path}: language pair"):
-        part = _Part(path, langpair, references)
-        known = sorted({name for name, level in part.human_files if level != "doc" or unit == "document"})
-        several = f"{path}, {langpair}: several human scores ({', '.join(known)}); say which is gold (gold=...)"
-        chosen = _choose(gold, known, f"{path}: gold", _USUAL_GOLD, several)
+        part = _LanguagePairFiles(path, langpair, references)
+        criteria = sorted({name for name, level in part.human_files if level != "doc" or unit == "document"})
+        message = f"{path}, {langpair}: several human scores ({', '.join(criteria)}); choose one with gold=NAME"
+        chosen = _choose_names(gold, criteria, f"{path}: gold", _USUAL_GOLD, message)
         default = chosen[0] if chosen else None
         human = {name: part.blocks(file) for (name, level), file in part.human_files.items() if level == "seg"}
         judged |= set(human)
-        of_metrics = {name: part.blocks(file) for name, file in part.metric_files.items()} if released else {}
+        metric_scores = {name: part.blocks(file) for name, file in part.metric_files.items()} if released else {}
         if default is not None and (default, "sys") in part.human_files:
-            whole = part.blocks(part.human_files[default, "sys"], length=1)
-            official[langpair] = {system: score for system, (score,) in whole.items() if not math.isnan(score)}
-        people |= part.people
-        part.add_to(build, human, of_metrics)
+            scores_of_systems = part.blocks(part.human_files[default, "sys"], length=1)
+            official[langpair] = {
+                system: score for system, (score,) in scores_of_systems.items() if not math.isnan(score)
+            }
+        human_systems |= part.human_systems
+        part.add_to(build, human, metric_scores)
         if unit == "document":
             for name, scores in part.document_scores().items():
-                of_documents.setdefault(name, {}).update(scores)
+                document_scores.setdefault(name, {}).update(scores)
     table = build.table(
         path.name,
         default_criterion=default if default in judged else None,
         system_scores=official,
-        human_systems=frozenset(people),
+        human_systems=frozenset(human_systems),
     )
     if unit == "document":
-        table = document_table(table, human=of_documents)
-        if default in of_documents:
+        table = document_table(table, human=document_scores)
+        if default in document_scores:
             table = replace(table, default_criterion=default)
     return table if longest is None else without_long_texts(table, longest)
 
 
-class _Part:
-    """The files of one language pair, checked against the source file's number of lines."""
+class _LanguagePairFiles:
+    """Files of one language pair, checked against the number of lines of the source file."""
 
     def __init__(self, path: Path, langpair: str, references: str | Iterable[str] | None) -> None:
         self.langpair = langpair
         self.source_file = path / "sources" / f"{langpair}.txt"
         self.sources = read_lines(self.source_file)
         start = re.escape(langpair)
-        found = {match[1]: file for match, file in _matching(path / "references", rf"{start}\.([^.]+)\.txt")}
-        several = f"several references ({', '.join(found)}); say which to use (references=...)"
-        place = f"{path}, {langpair}"
-        chosen = _choose(references, list(found), f"{place}: reference", _USUAL_REFERENCES, f"{place}: {several}")
-        self.references = {name: self.lines(found[name]) for name in chosen}
+        files = {match[1]: file for match, file in _match_files(path / "references", rf"{start}\.([^.]+)\.txt")}
+        message = f"several references ({', '.join(files)}); choose with references=NAME"
+        location = f"{path}, {langpair}"
+        chosen = _choose_names(
+            references, list(files), f"{location}: reference", _USUAL_REFERENCES, f"{location}: {message}"
+        )
+        self.references = {name: self.lines(files[name]) for name in chosen}
         folder = path / "system-outputs" / langpair
-        everyone = {match[1]: file for match, file in _matching(folder, r"(.+)\.txt")}
-        self.outputs = {name: file for name, file in everyone.items() if name not in self.references}
+        outputs = {match[1]: file for match, file in _match_files(folder, r"(.+)\.txt")}
+        self.outputs = {name: file for name, file in outputs.items() if name not in self.references}
         if not self.outputs:
             msg = f"{folder}: expected files 'SYSTEM.txt', got none"
             raise InputError(msg)
-        self.people = set(found) & set(self.outputs)
+        self.human_systems = set(files) & set(self.outputs)
         score = rf"{start}\.(.+)\.(seg|doc|sys)\.score"
-        self.human_files = {(match[1], match[2]): file for match, file in _matching(path / "human-scores", score)}
-        metrics = _matching(path / "metric-scores" / langpair, r"(.+)\.seg\.score")
+        self.human_files = {(match[1], match[2]): file for match, file in _match_files(path / "human-scores", score)}
+        metrics = _match_files(path / "metric-scores" / langpair, r"(.+)\.seg\.score")
         self.metric_files = {match[1]: file for match, file in metrics}
         self.documents: list[str] | None = None
         if (file := path / "documents" / f"{langpair}.docs").is_file():
@@ -141,34 +145,34 @@ class _Part:
             self.documents = [row.text("DOCUMENT") for row in rows]
 
     def lines(self, file: Path) -> list[str]:
-        """The lines of a file that runs in parallel with the sources."""
+        """Read the lines of a file parallel to the sources."""
         return parallel_lines(file, self.source_file, len(self.sources))
 
     def blocks(self, file: Path, *, length: int | None = None) -> dict[str, list[float]]:
-        """Scores by system, one per segment unless `length` says otherwise; NaN for `None`."""
+        """Read scores by system, `length` each (default: one per segment); NaN for `None`."""
         expected = len(self.sources) if length is None else length
-        known = set(self.outputs) | set(self.references)
-        found: dict[str, list[float]] = {}
+        systems = set(self.outputs) | set(self.references)
+        scores_of: dict[str, list[float]] = {}
         for row in read_tsv(file, columns=("SYSTEM", "SCORE"), separator=None):
             system = row.text("SYSTEM")
-            if system not in known:
+            if system not in systems:
                 msg = f"{row.at('SYSTEM')}: {system!r} has no file in system-outputs/{self.langpair}"
                 raise FileFormatError(msg)
-            scores = found.setdefault(system, [])
+            scores = scores_of.setdefault(system, [])
             scores.append(math.nan if row.text("SCORE") == "None" else row.number("SCORE"))
             if len(scores) > expected:
                 msg = f"{row.at('SYSTEM')}: more than {expected} scores of {system!r}"
                 raise FileFormatError(msg)
-        for system, scores in found.items():
+        for system, scores in scores_of.items():
             if len(scores) != expected:
                 msg = f"{file}, column 'SCORE': expected {expected} scores of {system!r}, got {len(scores)}"
                 raise FileFormatError(msg)
-        return found
+        return scores_of
 
     def document_scores(self) -> dict[str, dict[DocumentKey, float]]:
-        """By criterion what people said of documents."""
+        """Read human scores of documents, by criterion."""
         if self.documents is None:
-            msg = f"documents/{self.langpair}.docs is missing, so there are no documents; leave out unit=document"
+            msg = f"documents/{self.langpair}.docs is missing, so documents are unknown; omit unit=document"
             raise InputError(msg)
         names = list(document_rows(self.documents))
         return {
@@ -184,46 +188,46 @@ class _Part:
     def add_to(self, build: TableBuilder, human: _Scores, released: _Scores) -> None:
         """Add every line of every system."""
         for system, file in self.outputs.items():
-            for at, text in enumerate(self.lines(file)):
+            for i, text in enumerate(self.lines(file)):
                 build.add(
-                    Row(str(file), f"line {at + 1}", {}),
-                    segment=str(at + 1),
+                    Row(str(file), f"line {i + 1}", {}),
+                    segment=str(i + 1),
                     system=system,
                     langpair=self.langpair,
-                    source=self.sources[at],
-                    document=None if self.documents is None else self.documents[at],
+                    source=self.sources[i],
+                    document=None if self.documents is None else self.documents[i],
                     hypothesis=text,
-                    references=tuple(lines[at] for lines in self.references.values()),
+                    references=tuple(lines[i] for lines in self.references.values()),
                     human={
-                        name: scores[system][at] if system in scores else math.nan for name, scores in human.items()
+                        name: scores[system][i] if system in scores else math.nan for name, scores in human.items()
                     },
-                    released={name: scores[system][at] for name, scores in released.items() if system in scores},
+                    released={name: scores[system][i] for name, scores in released.items() if system in scores},
                 )
 
 
-def _matching(folder: Path, pattern: str) -> list[tuple[re.Match[str], Path]]:
+def _match_files(folder: Path, pattern: str) -> list[tuple[re.Match[str], Path]]:
     if not folder.is_dir():
         return []
     return [(match, file) for file in sorted(folder.iterdir()) if (match := re.fullmatch(pattern, file.name))]
 
 
-def _choose(
-    asked: str | Iterable[str] | None, known: Sequence[str], what: str, usual: Sequence[str], several: str
+def _choose_names(
+    names: str | Iterable[str] | None, choices: Sequence[str], what: str, usual: Sequence[str], message: str
 ) -> tuple[str, ...]:
-    """The names asked for; else the usual one, or the only one. `several` is the error where neither is there."""
-    if asked is not None:
-        return select_known(asked, known, what)
-    if len(known) <= 1:
-        return tuple(known)
+    """Names to use: those of the caller, else the usual one or the only one; `several` is the error message."""
+    if names is not None:
+        return select_known(names, choices, what)
+    if len(choices) <= 1:
+        return tuple(choices)
     for name in usual:
-        if name in known:
+        if name in choices:
             return (name,)
-    raise RecipeError(several)
+    raise RecipeError(message)
 
 
 _COLUMNS = ("system", "doc", "doc_id", "seg_id", "rater", "source", "target", "category", "severity")
 
-#: How references are called in these files: ref, refA, refB, ref.A.
+#: Names of references in these files: ref, refA, refB, ref.A.
 _REFERENCE = re.compile(r"ref\.?[A-Z]?")
 
 _WEIGHTS = {"major": 5.0, "minor": 1.0, "neutral": 0.0, "no-error": 0.0}
@@ -231,7 +235,7 @@ _NON_TRANSLATION, _MINOR_PUNCTUATION = 25.0, 0.1
 
 
 def mqm_weight(category: str, severity: str) -> float | None:
-    """How much an error counts; None for a severity that is not known.
+    """Weight of an error; None for an unknown severity.
 
     >>> mqm_weight("Fluency/Punctuation", "Minor"), mqm_weight("Fluency/Grammar", "Minor")
     (0.1, 1.0)
@@ -250,10 +254,10 @@ def load_mqm(
     humans: bool = False,
     langpairs: str | Iterable[str] | None = None,
 ) -> JudgementTable:
-    """The files `mqm_ted_{pair}.tsv` of a folder, or one of them.
+    """Load the files `mqm_ted_{pair}.tsv` of a folder, or one of them.
 
-    `references` is the system that the others are compared with: `ref` of TED zh-en is rated worse than every system,
-    so `refB` is the default. `humans=True` keeps the other references among the systems.
+    `references` is the system that the others are compared with, by default `refB`, because raters placed `ref` of
+    TED zh-en below every system. `humans=True` keeps the other references among the systems.
     """
     if path.is_file():
         match = re.search(r"_([a-z]{2})([a-z]{2})\.tsv$", path.name)
@@ -263,32 +267,34 @@ def load_mqm(
         name = r"mqm_ted_([a-z]{2})([a-z]{2})\.tsv"
         files = language_files(path, "mqm_ted_*.tsv", name, langpairs, pair=r"\1-\2")
     build = TableBuilder()
-    people: set[str] = set()
+    human_systems: set[str] = set()
     for langpair, file in files.items():
-        people |= _add_file(build, file, langpair, references, humans=humans)
-    notes = (f"compared with {references!r}; references among the systems: {', '.join(sorted(people)) or 'none'}",)
-    return build.table("mqm", default_criterion="mqm", human_systems=frozenset(people), notes=notes)
+        human_systems |= _add_file(build, file, langpair, references, humans=humans)
+    notes = (
+        f"compared with {references!r}; references among the systems: {', '.join(sorted(human_systems)) or 'none'}",
+    )
+    return build.table("mqm", default_criterion="mqm", human_systems=frozenset(human_systems), notes=notes)
 
 
 def _add_file(build: TableBuilder, path: Path, langpair: str, reference: str, *, humans: bool) -> set[str]:
-    """Add the outputs of all systems but the reference; which of them people wrote."""
+    """Add the outputs of all systems but the reference; return those written by people."""
     items: dict[tuple[str, str], list[Row]] = {}
     for row in read_tsv(path, needed=_COLUMNS):
         segment = f"{row.label('doc')}:{row.label('seg_id')}"
         items.setdefault((row.label("system"), segment), []).append(row)
     systems = list(dict.fromkeys(system for system, _ in items))
     if reference not in systems:
-        msg = f"{path}: references={reference!r} is not a system of the file; there are: {', '.join(systems)}"
+        msg = f"{path}: references={reference!r} is not a system of the file; its systems are: {', '.join(systems)}"
         raise RecipeError(msg)
-    people = {system for system in systems if _REFERENCE.fullmatch(system)} - {reference}
+    human_peers = {system for system in systems if _REFERENCE.fullmatch(system)} - {reference}
     for (system, segment), rows in items.items():
-        if system == reference or (system in people and not humans):
+        if system == reference or (system in human_peers and not humans):
             continue
         if (reference, segment) not in items:
-            msg = f"{rows[0].at()}: segment {segment!r} has no line of {reference!r}"
+            msg = f"{rows[0].at()}: segment {segment!r} has no line of the reference {reference!r}"
             raise FileFormatError(msg)
-        _add_item(build, rows, segment, langpair, _unmarked(items[reference, segment][0], "target"))
-    return people if humans else set()
+        _add_item(build, rows, segment, langpair, _remove_marks(items[reference, segment][0], "target"))
+    return human_peers if humans else set()
 
 
 def _add_item(build: TableBuilder, rows: list[Row], segment: str, langpair: str, reference: str) -> None:
@@ -299,9 +305,9 @@ def _add_item(build: TableBuilder, rows: list[Row], segment: str, langpair: str,
         if weight is None:
             row.refuse("severity", "one of Major, Minor, Neutral, No-error")
         for column, spans in errors.items():
-            if _unmarked(row, column) != _unmarked(first, column):
-                row.refuse(column, f"the text of {first.where}, with other marks")
-            spans += [ErrorSpan(start, end, weight) for start, end in _marked(row.text(column))]
+            if _remove_marks(row, column) != _remove_marks(first, column):
+                row.refuse(column, f"the same text as in {first.where}, except for the marks")
+            spans += [ErrorSpan(start, end, weight) for start, end in _find_spans(row.text(column))]
     raters = {row.label("rater") for row in rows}
     total = sum(mqm_weight(row.text("category"), row.text("severity")) or 0.0 for row in rows)
     build.add(
@@ -310,8 +316,8 @@ def _add_item(build: TableBuilder, rows: list[Row], segment: str, langpair: str,
         system=first.label("system"),
         langpair=langpair,
         document=first.label("doc"),
-        source=_unmarked(first, "source"),
-        hypothesis=_unmarked(first, "target"),
+        source=_remove_marks(first, "source"),
+        hypothesis=_remove_marks(first, "target"),
         references=(reference,),
         hypothesis_errors=tuple(errors["target"]),
         source_errors=tuple(errors["source"]),
@@ -319,24 +325,24 @@ def _add_item(build: TableBuilder, rows: list[Row], segment: str, langpair: str,
     )
 
 
-def _unmarked(row: Row, column: str) -> str:
+def _remove_marks(row: Row, column: str) -> str:
     return re.sub(r"</?v>", "", row.text(column))
 
 
-def _marked(text: str) -> list[tuple[int, int]]:
-    """Spans between <v> and </v>, in the text without the marks; one that is never closed reaches to the end.
+def _find_spans(text: str) -> list[tuple[int, int]]:
+    """Find the spans between <v> and </v>, as offsets in the text without marks; an unclosed span ends with the text.
 
     >>> _marked("a <v>b</v> c"), _marked("<v>ab")
     ([(2, 3)], [(0, 2)])
     """
-    found: list[tuple[int, int]] = []
-    start, taken = None, 0
+    spans: list[tuple[int, int]] = []
+    start, removed = None, 0
     for match in re.finditer(r"</?v>", text):
-        at = match.start() - taken
-        taken += len(match[0])
+        position = match.start() - removed
+        removed += len(match[0])
         if match[0] == "<v>":
-            start = at
+            start = position
         elif start is not None:
-            found.append((start, at))
+            spans.append((start, position))
             start = None
-    return found if start is None else [*found, (start, len(text) - taken)]
+    return spans if start is None else [*spans, (start, len(text) - removed)]

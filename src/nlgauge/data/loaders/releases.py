@@ -1,32 +1,32 @@
-"""Loaders of single data sets as they were released: summaries, text from data, and quality of translations.
+"""Loaders of single data sets in their released form: summaries, data-to-text, and quality of translations.
 
 REALSumm: 100 CNN/DailyMail articles, 14 abstractive and 11 extractive systems, judged by lightweight pyramids.
 
-The published scores (`scores_dicts/abs.pkl` and `ext.pkl`) are pickles, and reading a pickle runs what it holds. So
-they are turned into JSONL once, by whoever trusts them (docs/data.md), and read here as that: an article per line,
+The published scores (`scores_dicts/abs.pkl` and `ext.pkl`) are pickles, and reading a pickle can run code. Users who
+trust the files convert them to JSONL once (docs/data.md); the loader reads that, an article per line:
 
     {"doc_id": 0, "ref_summ": "<t> ... </t>",
      "system_summaries": {"bart_out.txt": {"system_summary": "<t> ... </t> <t> ... </t>",
                                            "scores": {"litepyramid_recall": 0.5, "rouge_1_f_score": 0.4, ...}}}}
 
-Sentences stand between tags, sometimes with an outer pair around all; here they are the lines of a text. Systems of
-the two files may share a name, so it is preceded by the file's: `abs/bart_out.txt`.
+Sentences are between tags, sometimes with an outer pair around all; here each is a line of the text. Systems of the
+two files may have the same name, so the name of the file comes first: `abs/bart_out.txt`.
 
-TAC update summarisation as JSON, as MoverScore's repository has it (D5.9).
+TAC update summarisation as JSON, from MoverScore's repository (D5.9).
 
     topic -> {references: [{id, text}, ...], annotations: [{summ_id, text, responsiveness, pyr_score, ...}, ...]}
 
-A text is a list of sentences, joined here by a blank. The four reference writers stand among the annotated
-peers too (`summ_id` is a letter): correlations are far higher with them than without, so they are kept,
-marked as `human_systems`, and can be left out. People have no `pyr_mod_score`.
+A text is a list of sentences, joined here by a space. The four reference writers are among the annotated peers
+(`summ_id` is a letter). Correlations are far higher with them than without, so they are kept, marked as
+`human_systems`, and can be dropped. They have no `pyr_mod_score`.
 
 BAGEL, SFHOTEL, SummEval and Newsroom as JSONL.
 
     {"id" | "doc", "system"?, "source", "hypothesis", "references": [...], "human": {criterion: score, ...}}
 
 Text to text (SummEval, Newsroom): `doc` is the segment and the topic. Data to text (BAGEL, SFHOTEL): `source` is
-a meaning representation, many of which stand behind several utterances, so it is the topic; the system that
-wrote an utterance is not told.
+a meaning representation, often shared by several utterances, so it is the topic; the data does not name the system
+that wrote an utterance.
 
 MLQE-PE: direct assessments of machine translation without references, one tar.gz per language pair.
 
@@ -34,9 +34,9 @@ MLQE-PE: direct assessments of machine translation without references, one tar.g
         index|segid original translation scores mean z_scores z_mean model_scores, no quoting
     and {pair}/test20.doc_ids, one per row
 
-Gold is `z_mean`, the mean of the raters' standardised scores. `model_scores` is the log-likelihood that the
-translation model gave its own output; it was once correlated with by mistake (D22), so it loads as a released
-score and warns when it is asked for as gold.
+Gold is `z_mean`, the mean of the raters' standardised scores. `model_scores` is the log-likelihood of the output
+under the translation model. It was once used as gold by mistake (D22), so it loads as a released score and raises a
+warning when used as gold.
 
 Multi30k 2018: translations of image captions into German and French with standardised human scores.
 
@@ -44,10 +44,10 @@ Multi30k 2018: translations of image captions into German and French with standa
     MMTgolddict_{de|fr}.json            image -> reference
     MMTtranslationdict_{de|fr}.json     image -> [[translation, z-score], ...]
 
-In place of a translation stands now and then the name of the image's file (`30167206992_a67e763356.jpg`).
-Such rows have a human score but no text; they are left out by default, and counted in a warning and a note.
+Some translations are the name of the image file (`30167206992_a67e763356.jpg`). Such rows have a human score but no
+text; they are dropped by default, with their number in a warning and a note.
 
-Eval4NLP 2021: translations with the words marked that are wrong, and those of the source that they come from.
+Eval4NLP 2021: translations with wrong words marked, and the corresponding words of the source.
 
     ro-en-dev.tar.gz
         dev.src, dev.mt                 sources and translations, tokenised, a sentence per line
@@ -82,14 +82,14 @@ def load_realsumm(
     systems: str | Iterable[str] | None = None,
     langpairs: str | Iterable[str] | None = None,
 ) -> JudgementTable:
-    """The folder with `abs.jsonl` and `ext.jsonl`; `systems` names one of the two (abs, ext), by default both."""
+    """Load the folder with `abs.jsonl` and `ext.jsonl`; `systems` selects one of the two (abs, ext)."""
     select_known(langpairs, ["en"], "realsumm: language")
     build = TableBuilder()
     for kind in select_known(systems, _KINDS, "realsumm: systems"):
         name = str(need_file(path, f"{kind}.jsonl"))
         for row in read_jsonl(name):
             article = row.label("doc_id")
-            reference = _lines(row.text("ref_summ"))
+            reference = _split_sentences(row.text("ref_summ"))
             summaries = row.inner("system_summaries")
             for system in summaries.values:
                 summary = summaries.inner(system)
@@ -100,17 +100,17 @@ def load_realsumm(
                     system=f"{kind}/{system}",
                     langpair="en",
                     topic=article,
-                    hypothesis=_lines(summary.text("system_summary")),
+                    hypothesis=_split_sentences(summary.text("system_summary")),
                     references=(reference,),
                     human={_GOLD: scores.number(_GOLD)},
                     released={metric: scores.number(metric) for metric in scores.values if metric != _GOLD},
                 )
-    released = "a released score under a wrong name: the three of BERTScore are F, precision and recall in this order"
-    return build.table("realsumm", default_criterion=_GOLD, caveats=dict.fromkeys(_MISNAMED, released))
+    caveat = "a mislabelled released score: the three columns of BERTScore are F, precision and recall in this order"
+    return build.table("realsumm", default_criterion=_GOLD, caveats=dict.fromkeys(_MISNAMED, caveat))
 
 
-def _lines(tagged: str) -> str:
-    """The sentences between tags, a line each.
+def _split_sentences(tagged: str) -> str:
+    """Put each sentence between tags on a line.
 
     >>> _lines("<t> <t> One . </t> <t> Two . </t> </t>")
     'One .\\nTwo .'
@@ -129,10 +129,10 @@ def load_tac(
     min_sentences: int = 0,
     langpairs: str | Iterable[str] | None = None,
 ) -> JudgementTable:
-    """One file of topics; the segment of a row is its topic.
+    """Load a file of topics; the segment of a row is its topic.
 
-    `humans=False` leaves out the peers that people wrote. `min_sentences=2` leaves out summaries of at most one
-    sentence, as the released MoverScore script does.
+    `humans=False` drops the peers written by people. `min_sentences=2` drops summaries of at most one sentence, like
+    the released MoverScore script.
     """
     select_known(langpairs, ["en"], "TAC: language")
     if min_sentences < 0:
@@ -140,18 +140,18 @@ def load_tac(
         raise RecipeError(msg)
     path = need_file(path, file)
     build = TableBuilder()
-    people: set[str] = set()
+    writers: set[str] = set()
     short = 0
     for topic, item in read_json(path).items():
         row = row_of(item, str(path), f"topic {topic!r}")
-        references = tuple(_text(reference) for reference in _objects(row, "references"))
-        for peer in _objects(row, "annotations"):
+        references = tuple(_read_text(reference) for reference in _read_objects(row, "references"))
+        for peer in _read_objects(row, "annotations"):
             system = peer.label("summ_id")
             if system.isalpha():
-                people.add(system)
+                writers.add(system)
                 if not humans:
                     continue
-            if len(_sentences(peer)) < min_sentences:
+            if len(_read_sentences(peer)) < min_sentences:
                 short += 1
                 continue
             build.add(
@@ -160,40 +160,40 @@ def load_tac(
                 system=system,
                 langpair="en",
                 topic=topic,
-                hypothesis=_text(peer),
+                hypothesis=_read_text(peer),
                 references=references,
                 human={name: peer.number(name) for name in _CRITERIA if name in peer.values},
             )
-    notes = [f"{len(people)} of the systems are people ({', '.join(sorted(people))}), who wrote the references"]
+    notes = [f"{len(writers)} of the systems are the people who wrote the references ({', '.join(sorted(writers))})"]
     if not humans:
-        notes = ["the peers that people wrote are left out"]
+        notes = ["peers written by people are dropped"]
     if short:
-        notes.append(f"{short} summaries of fewer than {min_sentences} sentences are left out")
+        notes.append(f"{short} summaries of fewer than {min_sentences} sentences are dropped")
     return build.table(
         "tac",
         default_criterion="pyr_score",
-        human_systems=frozenset(people if humans else ()),
+        human_systems=frozenset(writers if humans else ()),
         notes=tuple(notes),
     )
 
 
-def _objects(row: Row, column: str) -> list[Row]:
+def _read_objects(row: Row, column: str) -> list[Row]:
     value = row.value(column)
     if not isinstance(value, list) or not value:
         row.refuse(column, "a non-empty list")
     return [row_of(item, row.file, f"{row.where}, {column!r}[{index}]") for index, item in enumerate(value)]
 
 
-def _sentences(row: Row) -> list[str]:
+def _read_sentences(row: Row) -> list[str]:
     value = row.value("text")
     if not isinstance(value, list) or not all(isinstance(sentence, str) for sentence in value):
         row.refuse("text", "a list of sentences")
     return value
 
 
-def _text(row: Row) -> str:
-    # An empty list is an empty summary, which some peers did hand in.
-    return " ".join(row.texts("text")) if _sentences(row) else ""
+def _read_text(row: Row) -> str:
+    # An empty list is an empty summary, which some peers submitted.
+    return " ".join(row.texts("text")) if _read_sentences(row) else ""
 
 
 def load_judged_jsonl(
@@ -204,9 +204,9 @@ def load_judged_jsonl(
     systems: str | Iterable[str] | None = None,
     langpairs: str | Iterable[str] | None = None,
 ) -> JudgementTable:
-    """One such file; every line must have all `criteria`, of which the first is the default gold.
+    """Load a JSONL file; every line has all `criteria`, and the first criterion is the default gold.
 
-    `systems` keeps the rows of some: the DiscoScore paper leaves out the extractive ones of SummEval.
+    `systems` selects systems: the DiscoScore paper drops the extractive ones of SummEval.
     """
     select_known(langpairs, ["en"], f"{file}: language")
     name = str(need_file(path, file))
@@ -235,7 +235,7 @@ _CAVEAT = "a log-likelihood of the translation model, not a human score"
 
 
 def load_mlqe(path: Path, *, langpairs: str | Iterable[str] | None = None) -> JudgementTable:
-    """The archives `{pair}-test.tar.gz` of a folder, with the document of each segment."""
+    """Load the archives `{pair}-test.tar.gz` of a folder, with the document of each segment."""
     build = TableBuilder()
     files = language_files(path, "*-test.tar.gz", r"([a-z]{2}-[a-z]{2})-test\.tar\.gz", langpairs)
     for langpair, file in files.items():
@@ -265,9 +265,9 @@ _FILE_NAME = re.compile(r"\S+\.(jpe?g|png)", re.IGNORECASE)
 def load_multi30k(
     path: Path, *, keep_file_names: bool = False, langpairs: str | Iterable[str] | None = None
 ) -> JudgementTable:
-    """The files of a folder; a segment is `IMAGE#N`, the N-th translation of the image, and its topic the image.
+    """Load the files of a folder; a segment is `IMAGE#N`, the N-th translation of the image, its topic the image.
 
-    `keep_file_names=True` keeps rows whose translation is the name of a file, as published figures did.
+    `keep_file_names=True` keeps rows whose translation is the name of a file, as in published figures.
     """
     name = r"MMTtranslationdict_([a-z]{2})\.json"
     files = language_files(path, "MMTtranslationdict_*.json", name, langpairs, pair=r"en-\1")
@@ -278,8 +278,8 @@ def load_multi30k(
         gold = read_json(need_file(path, f"MMTgolddict_{langpair[-2:]}.json"))
         file_names = _add_language(build, file, langpair, sources, gold, keep=keep_file_names)
         if file_names:
-            done = "kept" if keep_file_names else "left out"
-            notes.append(f"{langpair}: {file_names} translations are names of image files, not text; {done}")
+            treatment = "kept" if keep_file_names else "dropped"
+            notes.append(f"{langpair}: {file_names} translations are names of image files, not text; {treatment}")
     if notes:
         warnings.warn("multi30k: " + "; ".join(notes), DataWarning, stacklevel=2)
     return build.table("multi30k", default_criterion="z_score", notes=tuple(notes))
@@ -324,17 +324,17 @@ _FILES = ("src", "mt", "src-tags", "tgt-tags", "da")
 
 
 def load_eval4nlp(path: Path, *, split: str = "", langpairs: str | Iterable[str] | None = None) -> JudgementTable:
-    """The archives `{pair}-{split}.tar.gz` of a folder; the errors are spans of words.
+    """Load the archives `{pair}-{split}.tar.gz` of a folder; the errors are spans of words.
 
-    `split` is dev or test21; it must be named where a language pair is there in both.
+    `split` is dev or test21; it is required if a language pair has both.
     """
     if split not in ("", *_SPLITS):
         msg = f"split must be one of {', '.join(_SPLITS)}, got {split!r}"
         raise RecipeError(msg)
     name = rf"([a-z]{{2}}-[a-z]{{2}})-(?:{split or '|'.join(_SPLITS)})\.tar\.gz"
     for langpair in language_files(path, "*.tar.gz", name, None):
-        if not split and all((path / f"{langpair}-{one}.tar.gz").is_file() for one in _SPLITS):
-            msg = f"{path}: {langpair} is there as {' and '.join(_SPLITS)}; choose with split={_SPLITS[0]}"
+        if not split and all((path / f"{langpair}-{known_split}.tar.gz").is_file() for known_split in _SPLITS):
+            msg = f"{path}: {langpair} has both {' and '.join(_SPLITS)}; choose one, such as split={_SPLITS[0]}"
             raise RecipeError(msg)
     build = TableBuilder()
     for langpair, file in language_files(path, "*.tar.gz", name, langpairs).items():
@@ -357,13 +357,13 @@ def _add_tagged_archive(build: TableBuilder, path: Path, langpair: str) -> None:
             langpair=langpair,
             source=row.text("src"),
             hypothesis=row.text("mt"),
-            hypothesis_errors=_errors(row, "mt", "tgt-tags"),
-            source_errors=_errors(row, "src", "src-tags"),
+            hypothesis_errors=_read_errors(row, "mt", "tgt-tags"),
+            source_errors=_read_errors(row, "src", "src-tags"),
             human={"da": row.number("da")},
         )
 
 
-def _errors(row: Row, text: str, tags: str) -> tuple[ErrorSpan, ...]:
+def _read_errors(row: Row, text: str, tags: str) -> tuple[ErrorSpan, ...]:
     words, marks = split_words(row.text(text), "blanks"), row.text(tags).split()
     if len(words) != len(marks) or not set(marks) <= {"0", "1"}:
         msg = f"{row.at(tags)}: expected 0 or 1 for each of the {len(words)} words of {text!r}, got {len(marks)} tags"

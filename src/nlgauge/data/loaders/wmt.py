@@ -9,25 +9,25 @@ Packages of the WMT metrics task, 2017 to 2019.
     source(s)/          newstest2017-csen-src.cs
     system-outputs/     cs-en/newstest2017.online-A.0.cs-en, or one folder deeper
 
-The tables are separated by blanks in spite of their names. A system `a+b` stands for systems with the same
-output; the first is taken. Files and rows of hybrids (made by mixing systems) have `.hybrid` in their names and
-are left out; a real system such as `tilde-nc-nmt-smt-hybrid.5050` has a hyphen there and stays.
+The columns are separated by spaces in spite of the extension. A system `a+b` means systems with the same output; it
+is loaded as the first. Files and rows of hybrids (mixtures of systems) have `.hybrid` in their names and are dropped;
+a real system such as `tilde-nc-nmt-smt-hybrid.5050` has a hyphen instead of the dot and is kept.
 
-WMT15 and WMT16 segments as JSON, with the scores that metrics got on them.
+WMT15 and WMT16 segments as JSON, with metric scores.
 
     {15|16}_{pair}_formated.json: id -> {system: {wmt15: {generated_sentence, scores: {human, ...}}},
                                          references_sentences}
 
-Sentences end in a line feed, which is no part of the text. A released score is a number or a list of one.
-The one system is called after the task; which system wrote a sentence is not told.
+Sentences end in a line feed, which is not part of the text. A released score is a number or a list of one.
+The only system has the name of the task; the data does not name the system that wrote a sentence.
 
-WMT17 direct assessments as one TSV per language pair, lower-cased and Moses-tokenised as they stand.
+WMT17 direct assessments as one TSV per language pair, with lower-cased, Moses-tokenised text.
 
     testset_{pair}.tsv: LP source translation reference HUMAN_score sentBLEU, no quoting
 
-560 rows per pair, 435 for lv-en. The text is kept as it is: scores on it are not those of the official
-protocol (`wmt17`), which detokenises. The rows do not say which system wrote them. Some sources went through a
-spreadsheet: quotes around them, and doubled quotes in them; translations and references did not.
+560 rows per pair, 435 for lv-en. The text is unchanged, so scores differ from those of the official protocol
+(`wmt17`), which detokenises. Rows do not name the system. Some sources have spreadsheet quotes: quotes around them
+and doubled quotes inside; translations and references do not.
 """
 
 from __future__ import annotations
@@ -63,9 +63,9 @@ def load_wmt_package(
     detokenise: bool = False,
     langpairs: str | Iterable[str] | None = None,
 ) -> JudgementTable:
-    """A package as a table: `segment` has the rows with direct assessments, `system` every line of every system.
+    """Load a package: level `segment` has the rows with direct assessments, `system` every line of every system.
 
-    `table.documents(langpair, system)` gives the whole file of a system, for idf per system file.
+    `table.documents(langpair, system)` returns the complete file of a system, for idf per system file.
     """
     package = WmtPackage(path, year, detokenise)
     if level == "segment":
@@ -77,7 +77,7 @@ def load_wmt_package(
 
 
 def load_wmt_rankings(path: Path, *, year: int, langpairs: str | Iterable[str] | None = None) -> RankedPairs:
-    """The human preferences of a package (RR-seglevel.csv)."""
+    """Load the human preferences of a package (RR-seglevel.csv)."""
     return WmtPackage(path, year).ranked_pairs(langpairs)
 
 
@@ -91,26 +91,26 @@ class WmtPackage:
 
     @property
     def name(self) -> str:
-        """What tables and errors call the data."""
+        """Name of the data in tables and errors."""
         return f"wmt{self.year % 100}"
 
     @cached_property
     def outputs(self) -> dict[str, dict[str, Path]]:
-        """Files by language pair and system, without hybrids."""
+        """Output files by language pair and system, without hybrids."""
         folder = self._need("system-outputs")
-        found: dict[str, dict[str, Path]] = {}
+        files: dict[str, dict[str, Path]] = {}
         for file in sorted(folder.rglob(f"newstest{self.year}.*")):
             stem, _, langpair = file.name.rpartition(".")
             system = stem.partition(".")[2]
             if system and not _is_hybrid(system):
-                found.setdefault(langpair, {})[system] = file
-        if not found:
+                files.setdefault(langpair, {})[system] = file
+        if not files:
             msg = f"{folder}: expected files like 'cs-en/newstest{self.year}.online-A.0.cs-en', got none"
             raise InputError(msg)
-        return dict(sorted(found.items()))
+        return dict(sorted(files.items()))
 
     def documents(self, langpair: str, system: str) -> Documents:
-        """All lines of one system's file, with the references and sources that run in parallel."""
+        """Read all lines of one system's file, with the parallel references and sources."""
         (langpair,) = select_known(langpair, list(self.outputs), f"{self.name}: language pair")
         (system,) = select_known(system, list(self.outputs[langpair]), f"{self.name}, {langpair}: system")
         join = self._joiner(langpair)
@@ -123,21 +123,21 @@ class WmtPackage:
         )
 
     def segment_table(self, langpairs: str | Iterable[str] | None = None) -> JudgementTable:
-        """The rows of DA-seglevel.csv for which the package holds the outputs."""
+        """Build a table of the rows of DA-seglevel.csv for which the package contains the outputs."""
         rows = [
             row
             for row in self._rows("DA-seglevel.csv", _SEGMENT_COLUMNS)
             if row.text("DATA").startswith("newstest") and not _is_hybrid(row.text("SYSTEM"))
         ]
         judged = list(dict.fromkeys(row.text("LP") for row in rows))
-        here = sorted(set(judged) & set(self.outputs))
-        wanted = select_known(langpairs, here, f"{self.name}: language pair with assessments and outputs")
+        available = sorted(set(judged) & set(self.outputs))
+        selected = select_known(langpairs, available, f"{self.name}: language pair with assessments and outputs")
         build = TableBuilder()
-        for langpair in wanted:
+        for langpair in selected:
             self._add_judged(build, langpair, [row for row in rows if row.text("LP") == langpair])
-        absent = sorted(set(judged) - set(here))
-        notes = (f"no system outputs here for {', '.join(absent)}, which DA-seglevel.csv judges",) if absent else ()
-        scores = self.system_scores(wanted)
+        absent = sorted(set(judged) - set(available))
+        notes = (f"no system outputs for {', '.join(absent)}, only scores in DA-seglevel.csv",) if absent else ()
+        scores = self.system_scores(selected)
         return build.table(self.name, default_criterion="HUMAN", system_scores=scores, notes=notes, files=self)
 
     def _add_judged(self, build: TableBuilder, langpair: str, rows: list[Row]) -> None:
@@ -164,10 +164,10 @@ class WmtPackage:
             )
 
     def system_table(self, langpairs: str | Iterable[str] | None = None) -> JudgementTable:
-        """Every line of every system, and the official scores of the systems; no segment is judged."""
-        wanted = select_known(langpairs, list(self.outputs), f"{self.name}: language pair")
+        """Build a table of every line of every system, with official scores of systems but not of segments."""
+        selected = select_known(langpairs, list(self.outputs), f"{self.name}: language pair")
         build = TableBuilder()
-        for langpair in wanted:
+        for langpair in selected:
             join = self._joiner(langpair)
             parallel = self._parallel(langpair)
             # One copy of the references for all systems keeps a table of 400,000 rows small.
@@ -183,43 +183,43 @@ class WmtPackage:
                         hypothesis=join(text),
                         references=references[line],
                     )
-        scores = self.system_scores(wanted)
+        scores = self.system_scores(selected)
         return build.table(self.name, default_criterion=None, system_scores=scores, notes=self._unpaired(scores))
 
     def system_scores(self, langpairs: Iterable[str]) -> dict[str, dict[str, float]]:
-        """The official scores of systems, without hybrids; empty if the package has no DA-syslevel.csv."""
+        """Read the official scores of systems, without hybrids; empty if the package has no DA-syslevel.csv."""
         if find_below(self.path, "DA-syslevel.csv") is None:
             return {}
-        found: dict[str, dict[str, float]] = {langpair: {} for langpair in langpairs}
+        scores_of: dict[str, dict[str, float]] = {langpair: {} for langpair in langpairs}
         for row in self._rows("DA-syslevel.csv", _SYSTEM_COLUMNS):
             langpair, system = row.text("LP"), row.text("SYSTEM").partition("+")[0]
-            if langpair not in found or _is_hybrid(system):
+            if langpair not in scores_of or _is_hybrid(system):
                 continue
-            if system in found[langpair]:
+            if system in scores_of[langpair]:
                 msg = f"{row.at('SYSTEM')}: duplicate of {system!r}, {langpair}; a system has one score"
                 raise FileFormatError(msg)
-            found[langpair][system] = row.number("HUMAN")
-        return {langpair: scores for langpair, scores in found.items() if scores}
+            scores_of[langpair][system] = row.number("HUMAN")
+        return {langpair: scores for langpair, scores in scores_of.items() if scores}
 
     def ranked_pairs(self, langpairs: str | Iterable[str] | None = None) -> RankedPairs:
-        """The preferences of RR-seglevel.csv; a language pair at the end of a system's name is cut off."""
+        """Read the preferences of RR-seglevel.csv; a language pair at the end of a system's name is removed."""
         file = self._need("RR-seglevel.csv")
         if len(read_lines(file)[0].split()) == len(_RANK_COLUMNS) - 1:  # the header lacks a name
             rows = list(read_tsv(file, columns=_RANK_COLUMNS, separator=None, skip_header=True))
         else:
             rows = self._rows("RR-seglevel.csv", _RANK_COLUMNS)
         rows = [row for row in rows if not (_is_hybrid(row.text("BETTER")) or _is_hybrid(row.text("WORSE")))]
-        known = list(dict.fromkeys(row.text("LP") for row in rows))
-        wanted = set(select_known(langpairs, known, f"{file}: language pair"))
-        kept = [row for row in rows if row.text("LP") in wanted]
-        for row in kept:
+        available = list(dict.fromkeys(row.text("LP") for row in rows))
+        chosen = set(select_known(langpairs, available, f"{file}: language pair"))
+        selected = [row for row in rows if row.text("LP") in chosen]
+        for row in selected:
             row.integer("SID", low=1, high=10**9)
         return RankedPairs(
             name=self.name,
-            langpair=tuple(row.text("LP") for row in kept),
-            segment=tuple(row.text("SID") for row in kept),
-            better=tuple(row.text("BETTER").removesuffix(f".{row.text('LP')}") for row in kept),
-            worse=tuple(row.text("WORSE").removesuffix(f".{row.text('LP')}") for row in kept),
+            langpair=tuple(row.text("LP") for row in selected),
+            segment=tuple(row.text("SID") for row in selected),
+            better=tuple(row.text("BETTER").removesuffix(f".{row.text('LP')}") for row in selected),
+            worse=tuple(row.text("WORSE").removesuffix(f".{row.text('LP')}") for row in selected),
         )
 
     def _unpaired(self, scores: dict[str, dict[str, float]]) -> tuple[str, ...]:
@@ -227,20 +227,20 @@ class WmtPackage:
         for langpair, judged in scores.items():
             outputs = self.outputs[langpair]
             if silent := sorted(set(judged) - set(outputs)):
-                notes.append(f"{langpair}: judged, but no output here: {', '.join(silent)}")
+                notes.append(f"{langpair}: scores without outputs for {', '.join(silent)}")
             if unjudged := sorted(set(outputs) - set(judged)):
-                notes.append(f"{langpair}: output here, but not judged: {', '.join(unjudged)}")
+                notes.append(f"{langpair}: outputs without scores for {', '.join(unjudged)}")
         return tuple(notes)
 
     def _rows(self, name: str, columns: tuple[str, ...]) -> list[Row]:
         return list(read_tsv(self._need(name), needed=columns, separator=None))
 
     def _need(self, name: str) -> Path:
-        found = find_below(self.path, name)
-        if found is None:
-            msg = f"{self.path}: expected {name!r} in it or below, got none"
+        file = find_below(self.path, name)
+        if file is None:
+            msg = f"{self.path}: no {name!r} in this folder or below; name the folder of the package"
             raise InputError(msg)
-        return found
+        return file
 
     def _parallel(self, langpair: str) -> _Parallel:
         source, _, target = langpair.partition("-")
@@ -260,7 +260,7 @@ class WmtPackage:
 
 
 class _Parallel(NamedTuple):
-    """What all systems of a language pair are held against, as it stands in the files."""
+    """References and sources shared by all systems of a language pair."""
 
     file: Path
     references: list[str]
@@ -268,7 +268,7 @@ class _Parallel(NamedTuple):
 
 
 def _is_hybrid(system: str) -> bool:
-    """Whether a name is that of a mixture; the dot may be the one before the system in a file's name."""
+    """Whether a name is that of a hybrid; the dot may be the one before the system in a file's name."""
     return ".hybrid" in f".{system}"
 
 
@@ -276,7 +276,7 @@ _TASKS = ("wmt15", "wmt16")
 
 
 def load_wmt_json(path: Path, *, year: int, langpairs: str | Iterable[str] | None = None) -> JudgementTable:
-    """The files `{year}_{pair}_formated.json` of a folder; gold is `human`, direct assessment."""
+    """Load the files `{year}_{pair}_formated.json` of a folder; gold is `human`, direct assessment."""
     build = TableBuilder()
     name = rf"{year}_([a-z]{{2}}-[a-z]{{2}})_formated\.json"
     for langpair, file in language_files(path, f"{year}_*_formated.json", name, langpairs).items():
@@ -317,9 +317,9 @@ _COLUMNS = ("LP", "source", "translation", "reference", "HUMAN_score", "sentBLEU
 def load_wmt_testset(
     path: Path, *, unquote: bool = False, langpairs: str | Iterable[str] | None = None
 ) -> JudgementTable:
-    """The files `testset_{pair}.tsv` of a folder; a segment's id is its row, from 1.
+    """Load the files `testset_{pair}.tsv` of a folder; a segment's id is its row, from 1.
 
-    `unquote=True` takes a spreadsheet's quotes off the sources, which then are those of the WMT package.
+    `unquote=True` removes spreadsheet quotes from the sources, which then equal those of the WMT package.
     """
     build = TableBuilder()
     quoted = 0
