@@ -20,14 +20,14 @@ def test_a_card_names_only_parameters_of_its_loader(card: DataCard) -> None:
     assert card.check_options.keys() <= card.options.keys()
 
 
-def test_files_are_known_of_data_sets_only() -> None:
+def test_known_files_belong_to_data_sets() -> None:
     assert known_files().keys() <= DATA_CARDS.keys()
     assert [name for name, card in DATA_CARDS.items() if not card.files] == ["custom"]
     (group,) = DATA_CARDS["wmt16"].files
     assert (group.pattern, group.files, group.digest) == ("16_*_formated.json", None, "")
 
 
-def test_the_public_surface_is_all() -> None:
+def test_public_names_can_be_imported() -> None:
     for name in nlgauge.data.__all__:
         assert getattr(nlgauge.data, name) is not None
     with pytest.raises(AttributeError, match="no attribute 'load_nothing'"):

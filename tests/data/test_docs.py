@@ -30,7 +30,7 @@ META = (Path(__file__).parents[2] / "docs/meta.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("page", [TEXT, META], ids=["data.md", "meta.md"])
-def test_the_command_on_a_table_of_ones_own_runs(
+def test_the_command_for_a_custom_table_runs(
     page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """On the file of docs/data.md, with metrics that need no model."""
@@ -46,7 +46,7 @@ def test_the_command_on_a_table_of_ones_own_runs(
     assert "Pearson's r with adequacy" in capsys.readouterr().out
 
 
-def test_every_option_of_a_table_of_ones_own_is_explained_with_its_default() -> None:
+def test_every_option_of_a_custom_table_is_explained_with_its_default() -> None:
     section = TEXT.partition("## A table of your own")[2].partition("\n## ")[0]
     rows = [line.split("|")[1:4] for line in section.splitlines() if line.startswith("| `")]
     named = {name: cells[2].strip(" `") for cells in rows for name in re.findall("`([a-z]+)`", cells[0])}

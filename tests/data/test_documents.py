@@ -47,7 +47,7 @@ def test_segments_are_joined_and_their_scores_averaged() -> None:
     assert found.notes == ("6 segments joined to 4 documents; score: the mean over segments",)
 
 
-def test_what_people_said_of_documents_comes_first() -> None:
+def test_human_scores_of_documents_replace_means_of_segments() -> None:
     official = {"score": {("de-en", "x", "d"): 9.0, ("de-en", "y", "e"): 8.0}}
     found = document_table(table(), human=official)
     np.testing.assert_array_equal(found.gold(), [9, NAN, NAN, 8])
@@ -55,13 +55,13 @@ def test_what_people_said_of_documents_comes_first() -> None:
 
 
 def test_tables_without_documents_or_with_uneven_references() -> None:
-    with pytest.raises(InputError, match="does not say which document a row is of"):
+    with pytest.raises(InputError, match="has no document ids; give one per row"):
         document_table(table(document=None))
     with pytest.raises(InputError, match="segments of document 'd' differ in their number of references"):
         document_table(table(references=(("A.",), ("B.", "b."), ("C.", "c.")) * 2))
 
 
-def test_long_texts_are_left_out_if_asked() -> None:
+def test_long_texts_are_dropped_on_request() -> None:
     long = " ".join(["word"] * 600)
     made = table(hypothesis=("One.", long, "Three.", "1.", "2.", "3."))
     kept = without_long_texts(made, 512)
@@ -127,7 +127,7 @@ def test_documents_of_an_mt_metrics_eval_folder(wmt: Path) -> None:
         ("documents/de-en.docs", ["n a", "n b", "n a"], "document 'a' is split"),
     ],
 )
-def test_folders_whose_documents_are_wrong(wmt: Path, file: str, lines: list[str], message: str) -> None:
+def test_wrong_files_of_documents_are_errors(wmt: Path, file: str, lines: list[str], message: str) -> None:
     write(wmt / file, *lines)
     with pytest.raises((FileFormatError, InputError), match=message):
         load_mt_metrics_eval(wmt, unit="document", gold="wmt-z")
@@ -180,7 +180,7 @@ def test_realsumm(realsumm: Path) -> None:
 
 
 def test_malformed_realsumm_is_refused(realsumm: Path) -> None:
-    with pytest.raises(RecipeError, match="'all' is not here; there are: 'abs', 'ext'"):
+    with pytest.raises(RecipeError, match="'all' does not exist; choose from: 'abs', 'ext'"):
         load("realsumm", realsumm, systems="all")
     write(
         realsumm / "abs.jsonl", json.dumps({"doc_id": 0, "ref_summ": "x", "system_summaries": {"a": {"scores": {}}}})

@@ -30,7 +30,7 @@ def table(**changes: Any) -> JudgementTable:
     return JudgementTable(**(values | changes))
 
 
-def test_names_come_in_the_order_of_their_rows() -> None:
+def test_names_are_in_order_of_first_occurrence() -> None:
     small = table()
     assert len(small) == 5
     assert small.langpairs == ("de-en", "cs-en")
@@ -58,10 +58,10 @@ def test_first_rows_are_those_of_each_pair_and_system() -> None:
         table().first_rows(0)
 
 
-def test_where_names_what_there_is() -> None:
-    with pytest.raises(RecipeError, match=r"small: langpair 'fr-en' is not here; there are: 'de-en', 'cs-en'"):
+def test_where_lists_existing_values_for_an_unknown_one() -> None:
+    with pytest.raises(RecipeError, match=r"small: langpair 'fr-en' does not exist; choose from: 'de-en', 'cs-en'"):
         table().where(langpair="fr-en")
-    with pytest.raises(RecipeError, match="empty list chooses nothing"):
+    with pytest.raises(RecipeError, match="the list of names is empty"):
         table().where(system=[])
 
 
@@ -69,7 +69,7 @@ def test_gold_is_the_named_criterion() -> None:
     small = table()
     np.testing.assert_array_equal(small.gold(), small.human["da"])
     np.testing.assert_array_equal(small.gold("fluency"), [1, 2, 3, 4, 5])
-    with pytest.raises(RecipeError, match="no criterion 'DA'; it has 'da', 'fluency', 'bleu'"):
+    with pytest.raises(RecipeError, match="no criterion 'DA'; the criteria are 'da', 'fluency', 'bleu'"):
         small.gold("DA")
 
 
@@ -82,7 +82,7 @@ def test_system_scores_are_official() -> None:
     assert table().system_scores == {"de-en": {"a": 0.3, "b": -0.3}}
     assert "de-en" not in table().where(langpair="cs-en").system_scores
     only_systems = table(human={}, default_criterion=None)
-    with pytest.raises(InputError, match="only of whole systems"):
+    with pytest.raises(InputError, match="human scores of systems only, not of segments"):
         only_systems.gold()
 
 
@@ -90,21 +90,21 @@ def test_system_scores_are_official() -> None:
     ("changes", "message"),
     [
         ({"hypothesis": ("x",)}, "column 'hypothesis' has 1 values, but 'segment' has 5"),
-        ({"hypothesis": "five!"}, "column 'hypothesis' must hold a value per row"),
+        ({"hypothesis": "five!"}, "column 'hypothesis' needs a value per row"),
         ({"human": {"da": [1.0]}}, "column 'da' has 1 values, but 'segment' has 5"),
         ({"human": {"da": [1, 2, 3, 4, float("inf")]}}, "column 'da', segment '1': expected a finite number"),
         ({"human": {"da": [[1], [2], [3], [4], [5]]}}, "one number per row, got shape"),
-        ({"default_criterion": "mqm"}, "the gold criterion 'mqm' is not a column"),
+        ({"default_criterion": "mqm"}, "the gold criterion 'mqm' is not among the human criteria"),
         ({"released": {"da": [1, 2, 3, 4, 5]}}, "'da' is both a human criterion and a released score"),
-        ({"segment": ("1", "1", "1", "2", "1")}, "segment '1' of system 'a', de-en, stands in rows 0 and 1"),
+        ({"segment": ("1", "1", "1", "2", "1")}, "segment '1' of system 'a', de-en, occurs in rows 0 and 1"),
     ],
 )
-def test_a_table_that_does_not_hold_together_is_refused(changes: dict[str, Any], message: str) -> None:
+def test_inconsistent_columns_are_errors(changes: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
         table(**changes)
 
 
-def test_nothing_in_it_can_change() -> None:
+def test_tables_are_immutable() -> None:
     small = table()
     given = np.array([1.0, 2.0, 3.0, 4.0, 5.0])
     fresh = table(human={"da": given})
@@ -118,17 +118,17 @@ def test_nothing_in_it_can_change() -> None:
         small.name = "other"  # type: ignore[misc]
 
 
-def test_it_travels_between_processes() -> None:
+def test_tables_can_be_pickled() -> None:
     copy = pickle.loads(pickle.dumps(table()))
     assert copy.hypothesis == table().hypothesis
     np.testing.assert_array_equal(copy.gold(), table().gold())
 
 
-def test_documents_are_the_rows_where_no_files_stand_behind_them() -> None:
+def test_documents_are_the_rows_of_a_table_without_files() -> None:
     assert table().documents("de-en", "a") == Documents(None, ("ha1", "ha2"), (("r1",), ("r2", "r2b")))
 
 
-def test_peers_written_by_people_can_be_left_out() -> None:
+def test_peers_written_by_people_can_be_dropped() -> None:
     small = table(human_systems=frozenset({"b"}))
     assert small.without_humans().systems == ("a",)
 
@@ -142,8 +142,8 @@ def test_ranked_pairs() -> None:
         RankedPairs("rr", ("de-en",), ("1",), ("a",), ("a",))
 
 
-def test_a_row_that_does_not_exist_is_named() -> None:
-    with pytest.raises(InputError, match="row 999 does not exist; there are 5 rows"):
+def test_take_names_the_missing_row() -> None:
+    with pytest.raises(InputError, match="no row 999; the table has 5 rows"):
         table().take([0, 999])
     assert table().take([-1]).segment == table().segment[-1:]
     assert len(table().take([])) == 0

@@ -45,7 +45,7 @@ def test_a_text_is_read_as_the_kind_of_its_option(name: str, text: str, value: A
         ("tac2008", ["min_sentences=two"], "min_sentences must be a whole number, got 'two'"),
         ("custom", ["system=a,b"], "system must be one name, got 'a,b'"),
         ("custom", ["human=a", "human=b"], "'human' is given twice"),
-        ("custom", ["humans=a"], "custom takes no option 'humans'; it takes: langpairs, hypothesis"),
+        ("custom", ["humans=a"], "'custom' has no option 'humans'; its options are: langpairs, hypothesis"),
         ("custom", ["human"], "KEY=VALUE, got 'human'"),
     ],
 )
@@ -62,17 +62,17 @@ def test_the_command_line_refuses_an_unknown_flag_and_a_repeated_key(capsys: pyt
     assert "'humans' is given twice" in capsys.readouterr().err
 
 
-def test_a_text_is_no_flag_in_python_either(tmp_path: Path) -> None:
+def test_python_flags_do_not_accept_text(tmp_path: Path) -> None:
     with pytest.raises(RecipeError, match="humans must be True or False, got 'no'"):
         load("tac2008", tmp_path, humans="no")
     with pytest.raises(RecipeError, match="min_sentences must be a whole number, got True"):
         load("tac2008", tmp_path, min_sentences=True)
 
 
-def test_a_path_is_a_path(tmp_path: Path) -> None:
+def test_path_must_exist_and_be_a_path(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="path must be a folder or a file, got None"):
         load("wmt15", None)  # type: ignore[arg-type]
-    with pytest.raises(InputError, match="does not exist; wmt15 is published at "):
+    with pytest.raises(InputError, match="does not exist; download wmt15 from "):
         load("wmt15", tmp_path / "nowhere")
     with pytest.raises(InputError, match=r"a\.csv' does not exist$"):
         load("custom", tmp_path / "a.csv")

@@ -41,7 +41,7 @@ def truncated(value: float) -> float:
 
 
 @pytest.mark.parametrize("name", [name for name, card in DATA_CARDS.items() if card.files])
-def test_what_is_there_is_complete_and_has_the_known_bytes(here: Path, name: str) -> None:
+def test_data_sets_are_complete_with_known_checksums(here: Path, name: str) -> None:
     if name not in recognise(here):
         pytest.skip(f"NLGAUGE_DATA does not hold {name}")
     result = check(name, here)
@@ -111,7 +111,7 @@ def test_wmt17_official_rows(here: Path) -> None:
     assert len(table.system_scores["zh-en"]) == 16
 
 
-def test_wmt17_testset_sources_are_those_of_the_package_but_for_the_quotes_of_a_spreadsheet(here: Path) -> None:
+def test_wmt17_testset_sources_equal_those_of_the_package_except_for_spreadsheet_quotes(here: Path) -> None:
     package = load("wmt17", here, langpairs="de-en", detokenise=False)
     as_it_stands = load("wmt17-testset", here, langpairs="de-en")
     testset = load("wmt17-testset", here, langpairs="de-en", unquote=True)
@@ -220,7 +220,7 @@ def test_multi30k_counts_translations_that_are_file_names(here: Path) -> None:
     assert sum(text.endswith(".jpg") for text in everything.hypothesis) == len(everything) - len(table) == 236 + 255
 
 
-def test_paws_columns_are_the_metrics_they_are_called(here: Path) -> None:
+def test_paws_columns_have_the_right_names(here: Path) -> None:
     # Share of paraphrases scored over lookalikes (D14), which tells the columns apart.
     shares = {
         "bertscore": 0.450,

@@ -69,11 +69,11 @@ def test_the_file_is_in_the_signature(tmp_path: Path) -> None:
     assert odd.scores[0].signature.metric == "a:b|c"
 
 
-def test_orientation_is_as_it_is_said(tmp_path: Path) -> None:
+def test_lower_is_better_sets_the_orientation(tmp_path: Path) -> None:
     found = read(tmp_path, "ter.tsv", WIDE, lower_is_better=["ter"])
     assert not found.scores[0].higher_is_better
     assert found.scores[0].signature.recipe["better"] == "lower"
-    with pytest.raises(RecipeError, match=r"'comet' is said to be better when lower, but .* scores of ter"):
+    with pytest.raises(RecipeError, match=r"lower_is_better names 'comet', but .* scores of: ter"):
         read_score_files([write(tmp_path, "ter.tsv", WIDE)], lower_is_better=["comet"])
 
 
@@ -91,7 +91,7 @@ def test_comet_writes_lists_of_objects_by_system(tmp_path: Path) -> None:
         ({"a": 3}, "'a': expected a list with an object per segment"),
         ({"a": []}, "'a': expected a list"),
         ({"a": [3]}, "'a', segment 0: expected an object, got 3"),
-        ({"format": "nlgauge-scores-1"}, "this is a file of nlgauge"),
+        ({"format": "nlgauge-scores-1"}, "this is a result of nlgauge"),
     ):
         with pytest.raises(FileFormatError, match=message):
             read(tmp_path, "out.json", json.dumps(wrong))
@@ -109,7 +109,7 @@ def test_several_metrics_of_a_file(tmp_path: Path) -> None:
     assert [one.metric for one in read_score_file(write(tmp_path, "rows.csv", rows))] == ["x", "y"]
 
 
-def test_ids_that_count_are_in_the_order_of_their_numbers(tmp_path: Path) -> None:
+def test_consecutive_numeric_ids_are_sorted(tmp_path: Path) -> None:
     rows = [f"{at},{at / 10}" for at in (10, 1, 2, 3, 4, 5, 6, 7, 8, 9)]
     found = read(tmp_path, "x.csv", "\n".join(["id,a", *rows]) + "\n")
     assert found.instances == tuple(map(str, range(1, 11)))
@@ -125,9 +125,9 @@ def test_documents_and_names_of_columns(tmp_path: Path) -> None:
     columns = {"system": "model", "segment": "item", "document": "story"}
     found = read(tmp_path, "judge.tsv", text, columns=columns)
     assert (found.systems, found.documents) == (("a", "b"), ("x", "y"))
-    with pytest.raises(FileFormatError, match=r"line 4, column 'story': segment '1' was in document 'x' before"):
+    with pytest.raises(FileFormatError, match=r"line 4, column 'story': segment '1' is in document 'x' in an earlier row"):
         read(tmp_path, "judge.tsv", text.replace("b\t1\tx", "b\t1\ty"), columns=columns)
-    with pytest.raises(RecipeError, match="has the columns system, segment, document, metric, langpair, not 'judge'"):
+    with pytest.raises(RecipeError, match="unknown column role 'judge'; the roles are: system, segment, document, metric, langpair"):
         read(tmp_path, "judge.tsv", text, columns={"judge": "model"})
     with pytest.raises(FileFormatError, match="column 'models': there is none of that name"):
         read(tmp_path, "judge.tsv", text, columns={"system": "models"})
@@ -138,26 +138,26 @@ def test_documents_and_names_of_columns(tmp_path: Path) -> None:
     [
         ("x.csv", LONG.replace("b,s2,1e0\n", ""), "x of 'b' lacks segment 's2', which other systems have"),
         ("x.csv", LONG.replace("b,s3,-2\nb,s1,.25\n", ""), "lacks segment 's1' and 1 others"),
-        ("x.csv", LONG + "b,s2,1\n", r"line 8.*segment 's2' of 'b' has a score already \(.*line 7"),
+        ("x.csv", LONG + "b,s2,1\n", r"line 8.*second score of segment 's2' of 'b' \(first: .*line 7"),
         ("x.csv", LONG.replace("0.75", ""), r"line 3, column 'score': expected a number, got \"\""),
         ("x.csv", LONG.replace("0.75", "nan"), r"line 3, column 'score': expected a number, got \"nan\""),
         ("x.tsv", WIDE.replace("0.75", "inf"), r"line 3, column 'a': expected a number, got \"inf\""),
-        ("x.tsv", WIDE.replace("s2\t", "s1\t"), "segment 's1' of 'a' has a score already"),
+        ("x.tsv", WIDE.replace("s2\t", "s1\t"), "second score of segment 's1' of 'a'"),
         ("x.tsv", WIDE.replace("a\tb", "a\ta"), "column 'a': there are 2 of that name"),
         (
             "x.tsv",
             "id\ttext\ta\n1\tno\t.5\n",
-            r"column 'text': expected a number, got \"no\"; name the columns of scores",
+            r"column 'text': expected a number, got \"no\"; if it is not a column of scores",
         ),
-        ("x.tsv", "id\n1\n", "there is no column of scores; it has only 'id'"),
-        ("x.csv", "system,id,text\na,1,no\n", "no column 'score' and none of numbers; name it"),
-        ("x.csv", "id;a\n1;.5\n", "columns are separated by ';' there"),
+        ("x.tsv", "id\n1\n", "no column of scores; the only columns are 'id'"),
+        ("x.csv", "system,id,text\na,1,no\n", "no column 'score' and no column of numbers; name the column of scores"),
+        ("x.csv", "id;a\n1;.5\n", "columns are separated by ';', but CSV files use commas"),
         ("x.csv", "id,a\n1,1e200\n", r"column 'a': expected a score of at most 1e\+100"),
         ("x.jsonl", '{"id": 1, "a": true}\n', "column 'a': expected a number, got true"),
         ("x.jsonl", '{"id": 1, "a": 1}\n{"id": 2}\n', "line 2, column 'a': there is none of that name"),
     ],
 )
-def test_what_does_not_align_is_refused_with_its_place(tmp_path: Path, name: str, text: str, message: str) -> None:
+def test_misaligned_scores_are_errors_with_their_location(tmp_path: Path, name: str, text: str, message: str) -> None:
     with pytest.raises(FileFormatError, match=message):
         read(tmp_path, name, text)
 
@@ -165,13 +165,13 @@ def test_what_does_not_align_is_refused_with_its_place(tmp_path: Path, name: str
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
-        ("x.csv", "system,score\na,1\n", "a column of systems but none that names segments"),
-        ("x.csv", "metric,id,a\nm,1,.5\n", "a column 'metric' but none of systems"),
-        ("x.csv", "id,segment,a\n1,1,.5\n", "columns 'segment' and 'id' could both be the segment"),
-        ("x.csv", "metric,system,id,p,q\nm,a,1,.5,.6\n", "several columns of scores"),
+        ("x.csv", "system,score\na,1\n", "the column of systems needs a column of segment ids as well"),
+        ("x.csv", "metric,id,a\nm,1,.5\n", "column 'metric' needs a column with system names as well"),
+        ("x.csv", "id,segment,a\n1,1,.5\n", "columns 'segment' and 'id' can both be the segment"),
+        ("x.csv", "metric,system,id,p,q\nm,a,1,.5,.6\n", "column 'metric' allows one column of scores, got p, q"),
     ],
 )
-def test_a_layout_that_is_not_clear_is_asked_for(tmp_path: Path, name: str, text: str, message: str) -> None:
+def test_ambiguous_layouts_are_errors(tmp_path: Path, name: str, text: str, message: str) -> None:
     with pytest.raises(RecipeError, match=message):
         read(tmp_path, name, text)
 
@@ -181,17 +181,17 @@ def test_score_file_specs_are_parsed(tmp_path: Path) -> None:
     assert ScoreSpec.parse(odd) == ScoreSpec(odd)
     assert ScoreSpec.parse("comet=x.json:COMET") == ScoreSpec("x.json", "comet", ("COMET",))
     assert ScoreSpec.parse("x.csv:a,b") == ScoreSpec("x.csv", None, ("a", "b"))
-    with pytest.raises(InputError, match="names no file of scores"):
+    with pytest.raises(InputError, match="does not name a file of scores"):
         ScoreSpec.parse("comet=")
-    with pytest.raises(InputError, match=r"expected a .tsv, .csv or .jsonl file of scores"):
+    with pytest.raises(InputError, match=r"scores are read from .tsv, .csv, .jsonl and .json files"):
         read(tmp_path, "scores.txt", ".5\n")
     with pytest.raises(RecipeError, match="two tables of scores are called 'comet'"):
         read_score_files([write(tmp_path, "comet.tsv", WIDE), write(tmp_path, "comet.csv", LONG)])
 
 
 @pytest.mark.parametrize(("name", "text"), [("x.tsv", "0.4199\t0.5\n0.3\t0.2\n"), ("x.csv", "1,.5,2e-1\n2,.3,.2\n")])
-def test_a_first_row_of_numbers_is_not_taken_for_names(tmp_path: Path, name: str, text: str) -> None:
-    with pytest.raises(FileFormatError, match=r"line 1: expected the names of the columns, got numbers \("):
+def test_a_first_row_of_numbers_is_not_a_header(tmp_path: Path, name: str, text: str) -> None:
+    with pytest.raises(FileFormatError, match=r"line 1: expected column names, got numbers \("):
         read_score_file(write(tmp_path, name, text))
     (found,) = read_score_file(write(tmp_path, name, text.replace(text[:1], "system ", 1)))
     assert found.systems[0].startswith("system "), "a name that is no number is enough"
@@ -200,5 +200,5 @@ def test_a_first_row_of_numbers_is_not_taken_for_names(tmp_path: Path, name: str
 def test_an_empty_object_has_no_scores(tmp_path: Path) -> None:
     file = tmp_path / "e.json"
     file.write_text("{}")
-    with pytest.raises(FileFormatError, match=r"e\.json: no scores; expected a list of objects by system"):
+    with pytest.raises(FileFormatError, match=r"e\.json: no scores; expected a list of objects per system"):
         read_score_file(file)

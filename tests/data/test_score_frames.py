@@ -36,7 +36,7 @@ def test_a_row_is_a_system_on_a_line(frames: Path) -> None:
     assert table.distances == frozenset(), "JS is negated in the file"
 
 
-def test_without_people_there_is_no_gold(tmp_path: Path) -> None:
+def test_frames_without_human_scores_have_no_gold(tmp_path: Path) -> None:
     write_frame(tmp_path / "dialogue/Dialogue/tc/BLEU.csv", "M0,M1", "0.5,0.25")
     table = load("topicalchat-scores", tmp_path)
     assert table.criteria == ()
@@ -51,14 +51,14 @@ def test_there_are_no_texts_to_score(frames: Path) -> None:
 @pytest.mark.parametrize(
     ("file", "lines", "said"),
     [
-        ("tac/TAC/08/JS_1.csv", ("M0,M1", "1,2"), "ROUGE_1 has the lines 3, but JS_1 has 1"),
+        ("tac/TAC/08/JS_1.csv", ("M0,M1", "1,2"), "ROUGE_1 has 3 lines, but JS_1 has 1"),
         ("tac/TAC/08/ROUGE_1.csv", ("M0,M2", "1,2", "1,2", "1,2"), r"the systems \['M0', 'M2'\], but JS_1"),
         ("tac/TAC/08/ROUGE_1.csv", ("M0,M1", "1,x", "1,2", "1,2"), "line 2, column 'M1': expected a number"),
         ("tac/TAC/08/ROUGE_1.csv", ("M0,M1", "1", "1,2", "1,2"), "line 2: expected 2"),
-        ("tac_pyramid/TAC_pyr/08.csv", ("M0,M1", "1,2"), "human scores has the lines 1, but JS_1 has 3"),
+        ("tac_pyramid/TAC_pyr/08.csv", ("M0,M1", "1,2"), "human scores has 1 lines, but JS_1 has 3"),
     ],
 )
-def test_frames_that_do_not_fit_are_refused(frames: Path, file: str, lines: tuple[str, ...], said: str) -> None:
+def test_inconsistent_frames_are_errors(frames: Path, file: str, lines: tuple[str, ...], said: str) -> None:
     write_frame(frames / "compare" / file, *lines)
     with pytest.raises(FileFormatError, match=said):
         load("tac08-scores", frames)
@@ -72,7 +72,7 @@ def test_missing_files_are_named(frames: Path) -> None:
         load("tac08-scores", frames)
 
 
-def test_a_frame_is_a_grid(frames: Path) -> None:
+def test_frames_of_needs_a_full_grid(frames: Path) -> None:
     from nlgauge.studies.paired_evaluation import frames_of
 
     table: JudgementTable = load("tac08-scores", frames)

@@ -185,7 +185,7 @@ def _check_columns(chosen: Iterable[tuple[str, str]], columns: Collection[str], 
     for option, column in chosen:
         if column not in columns:
             msg = (
-                f"{location}: no column {column!r} for {option!r}; name one with {option}=COLUMN or "
+                f"{location}: no column {column!r} for option {option!r}; name one with {option}=COLUMN or "
                 f"--set {option}=COLUMN; the columns are {', '.join(map(repr, columns))}"
             )
             raise FileFormatError(msg)

@@ -85,7 +85,7 @@ def load_realsumm(
     """Load the folder with `abs.jsonl` and `ext.jsonl`; `systems` selects one of the two (abs, ext)."""
     select_known(langpairs, ["en"], "realsumm: language")
     build = TableBuilder()
-    for kind in select_known(systems, _KINDS, "realsumm: systems"):
+    for kind in select_known(systems, _KINDS, "realsumm: kind of system"):
         name = str(need_file(path, f"{kind}.jsonl"))
         for row in read_jsonl(name):
             article = row.label("doc_id")
