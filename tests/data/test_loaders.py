@@ -436,7 +436,7 @@ def test_mt_metrics_eval_choices(mtme: Path) -> None:
     with pytest.raises(RecipeError, match=r"several human scores \(sqm, wmt-z\); choose one with gold=NAME"):
         load_mt_metrics_eval(mtme)
     (mtme / "references/en-de.refA.txt").rename(mtme / "references/en-de.refC.txt")
-    with pytest.raises(RecipeError, match=r"several references \(refB, refC\); say which"):
+    with pytest.raises(RecipeError, match=r"several references \(refB, refC\); choose with"):
         load_mt_metrics_eval(mtme)
 
 
@@ -537,7 +537,7 @@ def test_names_and_options_are_checked(tmp_path: Path) -> None:
         load("wmt3", tmp_path)
     with pytest.raises(RecipeError, match=r"'tac2008' has no option 'human'; its options are: langpairs, humans"):
         load("tac2008", tmp_path, human=False)
-    with pytest.raises(RecipeError, match=r"takes no option 'year'"):
+    with pytest.raises(RecipeError, match=r"has no option 'year'"):
         load("wmt17", tmp_path, year=2018)
     with pytest.raises(InputError, match=r"does not exist; wmt17 is published at www.statmt.org"):
         load("wmt17", tmp_path / "nowhere")

@@ -185,7 +185,7 @@ def test_score_file_specs_are_parsed(tmp_path: Path) -> None:
         ScoreSpec.parse("comet=")
     with pytest.raises(InputError, match=r"scores are read from .tsv, .csv, .jsonl and .json files"):
         read(tmp_path, "scores.txt", ".5\n")
-    with pytest.raises(RecipeError, match="two tables of scores are called 'comet'"):
+    with pytest.raises(RecipeError, match="two files have scores of 'comet'"):
         read_score_files([write(tmp_path, "comet.tsv", WIDE), write(tmp_path, "comet.csv", LONG)])
 
 

@@ -136,4 +136,4 @@ def test_agreement_at_the_level_of_documents(tmp_path: Path, capsys: pytest.Capt
 def test_unit_document_needs_document_ids(tmp_path: Path, refused: Refusal) -> None:
     write_lines(tmp_path / "sts_en.tsv", ["5\tA plane.\tAn air plane.", "1\tx\ty"])
     said = refused(1, "study", "meta", "--data", "sts", "--at", str(tmp_path), "--level", "document", "-m", "chrf")
-    assert "sts does not say which document a row is of; name the document of each row (--document-ids FILE)" in said
+    assert "sts has no document ids; give one per row with --document-ids FILE" in said

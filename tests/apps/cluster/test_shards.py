@@ -134,7 +134,7 @@ def test_the_longest_shards_come_first_and_are_dealt_out_to_jobs(tmp_path: Path)
         row["id"] = at
     plan = planned(tmp_path / "t.jsonl", rows, shard_rows=1)
     assert [shard.number for shard in plan.longest_first] == [3, 1, 4, 2, 0, 5]
-    assert [Shard(job, 2).own(plan) for job in (1, 2)] == [{3, 4, 0}, {1, 2, 5}]
+    assert [Shard(job, 2).shard_numbers(plan) for job in (1, 2)] == [{3, 4, 0}, {1, 2, 5}]
 
 
 @pytest.mark.parametrize(("number", "of"), [(0, 3), (4, 3), (1, 0), (True, 3)])

@@ -393,7 +393,7 @@ def test_documents_that_cannot_be_drawn_are_refused(question: dict[str, Any], wo
 
 def test_data_without_documents_says_so() -> None:
     made = table()
-    with pytest.raises(InputError, match="made does not say which document a row is of"):
+    with pytest.raises(InputError, match="made has no document ids"):
         evaluate(ScoredJudgements(made, (released_rows(made, "other"),)), significance=Significance(documents=True))
 
 

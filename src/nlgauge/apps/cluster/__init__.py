@@ -1,4 +1,4 @@
-"""Tables of any size: shards on processes, on a Ray cluster or as jobs of a batch system (docs/cluster.md).
+"""Score tables of any size: shards in processes, on a Ray cluster or as jobs of a batch system (docs/cluster.md).
 
 import nlgauge.apps.cluster as many
 

@@ -1,7 +1,7 @@
-"""Counts over the whole table, which recipes need before anything is scored: found by shard, merged and frozen.
+"""Counts over the whole table, needed before scoring: computed per shard, merged and frozen.
 
-Document frequencies add up, and ranges of SentSim's parts take the lowest and the highest. So scores are those of one
-call over all rows. (BLEU's and chrF's counts add up at the end: they stay with the parts.)
+Document frequencies are summed, and ranges of SentSim's parts are the minimum and maximum. So scores equal those of
+one call over all rows. (BLEU's and chrF's counts are summed at the end: they stay with the parts.)
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from nlgauge.metrics.parts.scales import Bounds
 from nlgauge.metrics.sentsim import SentSim
 from nlgauge.text.idf import IdfTable
 
-#: Shards whose tables are in memory together while they are merged.
+#: Number of shards whose tables are in memory at once while merging.
 _MERGED_AT_ONCE = 100
 
 
@@ -47,18 +47,18 @@ class _CountsRecord(TypedDict):
 
 @dataclass(frozen=True)
 class Counts:
-    """Counts of some rows, or of all."""
+    """Counts of some or all rows."""
 
     record: ClassVar[type] = _CountsRecord
 
     idf: Mapping[str, IdfTables] = field(default_factory=dict)
-    """By what is counted: encoding, references or sources, choice of table. Labels come when all is counted."""
+    """By encoding, references or sources, and choice of table. Labels are set after counting."""
     bounds: Mapping[int, Bounds] = field(default_factory=dict)
     """By number of the metric."""
 
     @classmethod
     def merge(cls, parts: Sequence[Counts]) -> Counts:
-        """Of all rows together."""
+        """Merge the counts of several shards."""
         tables: dict[str, list[IdfTables]] = {}
         bounds: dict[int, list[Bounds]] = {}
         for part in parts:
@@ -67,15 +67,15 @@ class Counts:
             for number, limits in part.bounds.items():
                 bounds.setdefault(number, []).append(limits)
         merged = {number: Bounds.merge(limits) for number, limits in bounds.items()}
-        return cls({key: _merge_tables(several) for key, several in tables.items()}, merged)
+        return cls({key: _merge_tables(tables_of_key) for key, tables_of_key in tables.items()}, merged)
 
     @property
     def digest(self) -> str:
-        """sha256 of the numbers."""
+        """sha256 of the counts."""
         idf = {
             key: [
                 "" if tables.shared is None else tables.shared.digest,
-                {name: own.digest for name, own in tables.by_system.items()},
+                {name: table.digest for name, table in tables.by_system.items()},
             ]
             for key, tables in self.idf.items()
         }
@@ -83,23 +83,23 @@ class Counts:
         return text_digest(json.dumps({"format": "nlgauge-counts/1", "idf": idf, "bounds": bounds}, sort_keys=True))
 
     def whole(self, recipes: Sequence[Metric], options: RunOptions, reference_count: str) -> WholeCorpus:
-        """What the engine must know of the table when it looks at a part of it."""
-        counted: dict[Any, dict[str, Any]] = {}
-        for metric in _counting(recipes, options):
-            tables = self.idf.get(_key(metric))
+        """Statistics of the whole table that the engine needs to score a part of it."""
+        tables_of: dict[Any, dict[str, Any]] = {}
+        for metric in _iter_counting_metrics(recipes, options):
+            tables = self.idf.get(_table_key(metric))
             if tables is not None and tables.shared is not None:
                 label = f"{metric.idf_choice}[{short_digest(tables.shared.digest)}]"
                 labelled = replace(tables, label=label)
-                counted.setdefault((metric.encoding, metric.against), {})[metric.idf_choice] = labelled
-        return WholeCorpus(reference_count, counted)
+                tables_of.setdefault((metric.encoding, metric.against), {})[metric.idf_choice] = labelled
+        return WholeCorpus(reference_count, tables_of)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
+        """Convert to plain values."""
         return {
             "idf": {
                 key: {
                     "shared": None if tables.shared is None else tables.shared.content(),
-                    "systems": {name: own.content() for name, own in tables.by_system.items()},
+                    "systems": {name: table.content() for name, table in tables.by_system.items()},
                 }
                 for key, tables in self.idf.items()
             },
@@ -110,12 +110,12 @@ class Counts:
 
     @classmethod
     def from_dict(cls, record: Mapping[str, Any]) -> Counts:
-        """`to_dict` backwards."""
+        """Inverse of `to_dict`."""
         idf = {
             key: IdfTables(
                 "",
                 IdfTable.from_content(entry["shared"] | {"digest": ""}),
-                {name: IdfTable.from_content(own | {"digest": ""}) for name, own in entry["systems"].items()},
+                {name: IdfTable.from_content(table | {"digest": ""}) for name, table in entry["systems"].items()},
             )
             for key, entry in record["idf"].items()
         }
@@ -124,7 +124,7 @@ class Counts:
 
 @dataclass(frozen=True)
 class FrozenCounts(Document):
-    """Counts of all rows, as they are frozen for the second pass."""
+    """Counts of all rows, frozen for the second pass."""
 
     format = "nlgauge-frozen-counts/1"
 
@@ -133,7 +133,7 @@ class FrozenCounts(Document):
 
 @dataclass(frozen=True)
 class ShardCounts(Document):
-    """What the first pass found in a shard, and what of it the second need not compute again."""
+    """Result of the first pass on a shard, with comparisons that the second pass reuses."""
 
     format = "nlgauge-counts/1"
 
@@ -142,7 +142,7 @@ class ShardCounts(Document):
     """Rows of the shard."""
     errors: Mapping[int, str]
     comparisons: Comparisons
-    """Of metrics that are scaled over the table, by place among the scored rows."""
+    """Of metrics that are scaled over the table, by index among the scored rows."""
 
 
 def looks_at_table(recipes: Iterable[Metric]) -> bool:
@@ -154,22 +154,22 @@ def looks_at_table(recipes: Iterable[Metric]) -> bool:
 
 
 def scaled_over_table(metric: Metric) -> bool:
-    """Whether scores are scaled by ranges over all rows, after they were compared."""
+    """Whether scores are scaled by ranges over all rows after comparison."""
     return isinstance(metric, SentSim) and metric.whole_corpus
 
 
 def check_countable(recipes: Iterable[Metric]) -> None:
-    """Refuse recipes whose look at the corpus cannot be taken shard by shard."""
+    """Raise RecipeError for metrics that cannot be scored shard by shard."""
     for metric in base_metrics(recipes):
         if metric.whole_corpus and not scaled_over_table(metric):
-            msg = f"{metric.name} looks at all texts of a run at once, so that it cannot be scored shard by shard"
+            msg = f"{metric.name} needs all texts at once and cannot be scored in shards; use nlgauge.score"
             raise RecipeError(msg)
 
 
 def count_shard(prepared: Prepared, comparisons: Comparisons) -> Counts:
-    """What recipes count on the texts at hand; `comparisons` are those of metrics that are scaled over the table."""
+    """Count on the texts of a shard; `comparisons` are those of metrics that are scaled over the table."""
     members = [member for group in prepared.groups for member in group.metrics.values()]
-    idf = {_key(member.metric): member.state.idf for member in members if member.metric.counts_idf}
+    idf = {_table_key(member.metric): member.state.idf for member in members if member.metric.counts_idf}
     bounds = {}
     for number, by_system in comparisons.by_metric.items():
         metric = prepared.metrics[number].metric
@@ -180,18 +180,18 @@ def count_shard(prepared: Prepared, comparisons: Comparisons) -> Counts:
 
 
 def counts_path(folder: Path, plan: Plan, shard: RowShard) -> Path:
-    """Where the counts of a shard are; a digest of what they belong to is in the name."""
+    """Path of the counts of a shard; its name contains a digest of version, input, rows and recipes."""
     owner = [ShardCounts.format, __version__, plan.input, shard.start, shard.stop, list(plan.recipes)]
     return folder / f"counts-{shard.name}-{short_digest(text_digest(json.dumps(owner)))}.json.gz"
 
 
 def write_counts(folder: Path, plan: Plan, shard: RowShard, counts: ShardCounts) -> None:
-    """Keep the counts of a shard; equal counts give equal bytes."""
+    """Write the counts of a shard; equal counts give equal bytes."""
     _write(counts_path(folder, plan, shard), counts, compresslevel=1)
 
 
 def read_counts(folder: Path, plan: Plan, shard: RowShard, *, tables: bool) -> ShardCounts:
-    """The counts of a shard; without the tables, which one who scores it takes from the frozen file."""
+    """Read the counts of a shard; scoring needs no tables because it reads them from the frozen file."""
     path = counts_path(folder, plan, shard)
     try:
         record = json.loads(gzip.decompress(path.read_bytes()))
@@ -199,18 +199,18 @@ def read_counts(folder: Path, plan: Plan, shard: RowShard, *, tables: bool) -> S
             record["counts"] = Counts().to_dict()
         counts: ShardCounts = from_plain(ShardCounts, record)
     except (OSError, EOFError, ValueError, KeyError, TypeError) as error:
-        msg = f"{str(path)!r}, what was counted on a shard, cannot be read ({error}); delete it and run again"
+        msg = f"cannot read the counts of a shard in {str(path)!r} ({error}); delete the file and run again"
         raise InputError(msg) from error
     return counts
 
 
 def freeze(folder: Path, plan: Plan) -> Counts:
-    """Merge the counts of all shards, and keep them in a file that is named by their digest."""
+    """Merge the counts of all shards and write them to a file named by their digest."""
     merged = Counts()
     shards = (read_counts(folder, plan, shard, tables=True) for shard in plan.shards)
     counts = (shard.counts for shard in shards if shard.scored)
-    while some := list(islice(counts, _MERGED_AT_ONCE)):
-        merged = Counts.merge([merged, *some])
+    while batch := list(islice(counts, _MERGED_AT_ONCE)):
+        merged = Counts.merge([merged, *batch])
     for bounds in merged.bounds.values():
         bounds.check_width()
     _write(_frozen_path(folder, merged.digest), FrozenCounts(merged), compresslevel=6)
@@ -223,15 +223,15 @@ def _write(path: Path, document: Document, *, compresslevel: int) -> None:
 
 
 def read_frozen(folder: Path, digest: str) -> Counts:
-    """The counts of all rows, under the digest that a job names."""
+    """Read the counts of all rows with this digest."""
     path = _frozen_path(folder, digest)
     try:
         counts = Counts.from_dict(json.loads(gzip.decompress(path.read_bytes()))["counts"])
     except (OSError, EOFError, ValueError, KeyError, TypeError) as error:
-        msg = f"{str(path)!r}, what was counted on the whole table, cannot be read ({error}); run again"
+        msg = f"cannot read the counts of the whole table in {str(path)!r} ({error}); run again"
         raise InputError(msg) from error
     if counts.digest != digest:
-        msg = f"{str(path)!r} is damaged: its numbers are not those of its digest; delete it and run again"
+        msg = f"{str(path)!r} is damaged: the checksum does not match; delete the file and run again"
         raise InputError(msg)
     return counts
 
@@ -240,15 +240,15 @@ def _frozen_path(folder: Path, digest: str) -> Path:
     return folder / f"frozen-{short_digest(digest)}.json.gz"
 
 
-def _counting(recipes: Iterable[Metric], options: RunOptions) -> Iterator[VectorMetric[Any]]:
+def _iter_counting_metrics(recipes: Iterable[Metric], options: RunOptions) -> Iterator[VectorMetric[Any]]:
     for leaf in base_metrics(recipes):
         metric = as_asked(leaf, options)
         if isinstance(metric, VectorMetric) and metric.counts_idf:
             yield metric
 
 
-def _key(metric: VectorMetric[Any]) -> str:
-    """What is counted: the same for metrics that share a table."""
+def _table_key(metric: VectorMetric[Any]) -> str:
+    """Key of a table of counts, equal for metrics that share it."""
     return json.dumps([*metric.encoding, metric.against, metric.idf_choice])
 
 

@@ -1,6 +1,6 @@
-"""`nlgauge.apps.cluster.score`: a table of any size, in shards, on any executor; `dry_run` predicts what it takes.
+"""`nlgauge.apps.cluster.score` scores a table of any size in shards; `dry_run` predicts time, memory and cost.
 
-The prediction scores a sample here and estimates time, memory and cost for 1, 10 and 100 workers.
+The prediction scores a sample in this process and extrapolates to 1, 10 and 100 workers.
 """
 
 from __future__ import annotations
@@ -56,51 +56,51 @@ if TYPE_CHECKING:
 
     from nlgauge.core.keywords import TableKeywords
 
-#: Rows with texts that are looked at for one that shows which signature comes out.
+#: Maximum number of rows to try for one that determines the signature.
 _SAMPLED_ROWS = 1000
 
 
 @dataclass(frozen=True)
 class Run:
-    """What a call of `score` did."""
+    """Summary of a call of `score`."""
 
     folder: Path
-    """With the parts."""
+    """Folder of the parts."""
     rows: int
-    """Of the table."""
+    """Rows of the table."""
     shards: int
     done: int
     """Shards that this call scored."""
     skipped: int
-    """Shards whose parts were there."""
+    """Shards whose parts existed before."""
     missing: int
-    """Shards that are not there yet: those of other jobs, and those that failed."""
+    """Shards without a part: those of other jobs and failed ones."""
     failed: Mapping[int, str]
-    """Shards, by number, that were given up after three tries, with the last reason."""
+    """Shards that failed three times, by number, with the last reason."""
     rows_of: Mapping[int, tuple[int, int]]
-    """The first and the last row of each of them."""
+    """First and last row of each failed shard."""
     errors: int
-    """Rows that could not be scored, of the shards that this call did."""
+    """Rows that could not be scored, in the shards of this call."""
     seconds: float
     waiting: bool = False
-    """Whether the first pass of other jobs must end before this one can go on: run the same command again then."""
+    """Whether this job waits for the first pass of other jobs; run the same command again after them."""
 
     def _repr_html_(self) -> str:
         names = ("rows", "shards", "done", "skipped", "missing", "errors", "seconds")
-        notes = [f"shard {number}: {why}" for number, why in self.failed.items()]
+        notes = [f"shard {number}: {reason}" for number, reason in self.failed.items()]
         return html_table(
             names, [[getattr(self, name) for name in names]], caption=str(self.folder), notes=notes, width=1
         )
 
     @property
     def complete(self) -> bool:
-        """Whether all parts are there."""
+        """Whether all parts exist."""
         return not self.missing
 
 
 @dataclass(frozen=True)
 class Call:
-    """What a caller asks for, resolved and checked."""
+    """Resolved and checked arguments of a call."""
 
     table: Table
     columns: Columns
@@ -109,47 +109,49 @@ class Call:
     check_signature: SignatureCheck
 
     def plan(self, folder: Path, shard_rows: int | None) -> Plan:
-        """The plan in the folder, if it is of this input and these recipes; else a new one, kept there."""
+        """Read the plan in the folder if it has this input and these recipes; else write a new one."""
         digest = input_digest(self.table, self.columns)
-        known = read_plan(folder)
-        if known is None:
+        stored = read_plan(folder)
+        if stored is None:
             multiple = max(metric.group for metric in base_metrics(self.recipes))
             plan = make_plan(self.table, self.columns, digest=digest, shard_rows=shard_rows, multiple=multiple)
             plan = replace(plan, recipes=self.signatures(plan, Counts()))
-            # Another job may have been quicker, perhaps with another recipe; then its plan holds, and is checked.
+            # Another job may have written its plan first, perhaps with another recipe; that plan is then checked.
             return plan if _write_first(folder / PLAN, plan.content()) else self.plan(folder, shard_rows)
-        if known.input != digest:
+        if stored.input != digest:
             msg = (
-                f"the input is not the one that the parts in {str(folder)!r} were made of (digest {digest[:12]}, "
-                f"then {known.input[:12]}); give another folder to --parts, or the former input and columns"
+                f"the input differs from that of the parts in {str(folder)!r} (checksum {digest[:12]}, "
+                f"expected {stored.input[:12]}); choose another folder with --parts, or the same input and columns"
             )
             raise InputError(msg)
-        if shard_rows not in {None, known.shard_rows}:
-            msg = f"the parts in {str(folder)!r} are of {known.shards[0].rows} rows; leave out --shard-rows"
+        if shard_rows not in {None, stored.shard_rows}:
+            msg = f"the parts in {str(folder)!r} have {stored.shards[0].rows} rows each; omit --shard-rows"
             raise InputError(msg)
-        now = replace(known, paths=tuple(map(str, self.table.paths)))
-        _refuse_other_recipes(known.recipes, self.signatures(now, Counts()), f"the parts in {str(folder)!r}")
-        if now != known:  # the input was moved
-            write_file(folder / PLAN, now.content())
-        return now
+        current = replace(stored, paths=tuple(map(str, self.table.paths)))
+        _check_same_recipes(stored.recipes, self.signatures(current, Counts()), f"the parts in {str(folder)!r}")
+        if current != stored:  # the input was moved
+            write_file(folder / PLAN, current.content())
+        return current
 
     def signatures(self, plan: Plan, counts: Counts, *, check: bool = False) -> tuple[str, ...]:
-        """Recipe parts that come out, seen on one row; what is wrong with a recipe is said here."""
+        """Determine the recipe parts of the signatures on one row; this also finds errors in recipes."""
         whole = counts.whole(self.recipes, self.options, plan.reference_count)
-        wanted = self.check_signature if check else None
+        signature_check = self.check_signature if check else None
         last: InputError | None = None
         rows = (self.columns.texts(row) for _, _, row in self.table.rows(self.columns.names))
         for texts in islice((row for row in rows if isinstance(row, RowTexts)), _SAMPLED_ROWS):
             try:
                 corpus = ShardRows(self.columns, ("",), (texts,)).corpus([0], whole)
-                return recipe_parts(prepare(self.recipes, corpus, self.options, check_signature=wanted, warn=False))
+                return recipe_parts(
+                    prepare(self.recipes, corpus, self.options, check_signature=signature_check, warn=False)
+                )
             except InputError as error:
                 last = error
         if last is not None:
-            msg = f"none of the first {_SAMPLED_ROWS:,} rows that have texts can be scored; the last of them: {last}"
+            msg = f"none of the first {_SAMPLED_ROWS:,} rows with texts can be scored; the last error: {last}"
             raise InputError(msg) from last
-        why = next(text for _, _, row in self.table.rows(self.columns.names) if (text := self.columns.texts(row)))
-        msg = f"none of the {plan.rows:,} rows can be scored; the first: {why}"
+        reason = next(text for _, _, row in self.table.rows(self.columns.names) if (text := self.columns.texts(row)))
+        msg = f"none of the {plan.rows:,} rows can be scored; the first error: {reason}"
         raise InputError(msg)
 
 
@@ -160,12 +162,12 @@ def resolve(
     shard_rows: int | None,
     options: Mapping[str, Any],
 ) -> Call:
-    """Check what is asked for, before anything is written."""
+    """Check all arguments before anything is written."""
     if shard_rows is not None:
         check_count(shard_rows, "shard_rows")
     recipes, run, check_signature = resolved_call(chosen_metrics(metric), options)
     if run.alignments:
-        msg = "alignments are not kept in parts; score the segments that you want to look at with nlgauge.score"
+        msg = "parts do not contain alignments; score single segments with nlgauge.score to see theirs"
         raise RecipeError(msg)
     check_countable(recipes)
     opened = open_table(table)
@@ -188,19 +190,19 @@ def score(
 ) -> Run:
     """Score the rows of a table, shard by shard, into a folder of parts; `nlgauge.apps.cluster.merge` joins them.
 
-    Parts that are there already are skipped, so that the same call goes on where an earlier one was stopped.
+    Existing parts are skipped, so the same call resumes an interrupted run.
 
     Args:
         table: A file (Parquet, Arrow, JSONL, TSV), a folder of a Hugging Face dataset on disk, a pattern of such
-            files, or plain text files, which stand side by side: each is a column under its file's name.
-        out: Folder of the parts; made where it is not there.
+            files, or plain text files, each of which is a column with the name of its file.
+        out: Folder of the parts; created if it does not exist.
         metric: As in `nlgauge.score_systems`.
-        columns: Names of columns by role: `{"hyp": "mt", "ref": ["ref1", "ref2"], "src": "source", "id": "id"}`.
-            Several columns of hypotheses are several systems. Names may be patterns (`"sys*"`).
+        columns: Column names by role: `{"hyp": "mt", "ref": ["ref1", "ref2"], "src": "source", "id": "id"}`.
+            Each column of hypotheses is a system. Names can be patterns (`"sys*"`).
         executor: `Local(8)`, `Ray(address)` or `Shard(3, 64)`; default: this process.
-        shard_rows: Rows of a shard; default: by the size of the table, at most 5,000 pairs.
-        strict: A row that cannot be scored ends the run; else it becomes null, with the reason beside it.
-        progress: A line on stderr.
+        shard_rows: Rows per shard; default: depends on the size of the table, at most 5,000 pairs.
+        strict: Whether a row that cannot be scored ends the run; else its scores are null and it has an error text.
+        progress: Whether to show progress on stderr.
         options: As in `nlgauge.score`.
     """
     began = time.perf_counter()
@@ -209,7 +211,7 @@ def score(
     folder = _make_folder(out)
     plan = call.plan(folder, shard_rows)
     with executor.open(Job(str(folder), call.recipes, call.options, strict)) as pool:
-        driver = _Driver(plan, folder, executor.own(plan), pool, progress)
+        driver = _Driver(plan, folder, executor.shard_numbers(plan), pool, progress)
         counts, frozen = Counts(), ""
         if looks_at_table(call.recipes):
             if not driver.count():
@@ -218,7 +220,7 @@ def score(
             frozen = counts.digest
         driver.score(call.signatures(plan, counts, check=True), frozen)
     if input_digest(call.table, call.columns) != plan.input:
-        msg = f"the input changed while it was scored; the parts in {str(folder)!r} are of neither, so delete them"
+        msg = f"the input changed during scoring; delete the parts in {str(folder)!r} and run again"
         raise InputError(msg)
     return driver.result(began)
 
@@ -226,32 +228,32 @@ def score(
 class _Driver:
     """Runs the passes of a call."""
 
-    def __init__(self, plan: Plan, folder: Path, own: set[int], pool: Pool, progress: bool) -> None:
-        self._plan, self._folder, self._own, self._pool = plan, folder, own, pool
+    def __init__(self, plan: Plan, folder: Path, numbers: set[int], pool: Pool, progress: bool) -> None:
+        self._plan, self._folder, self._numbers, self._pool = plan, folder, numbers, pool
         self._progress = progress
-        self._there: set[int] = set()
+        self._finished: set[int] = set()
         self._tasks = Tasks([])
 
     def count(self) -> bool:
-        """The first pass; whether the counts of all shards are there now, also those of other jobs."""
-        self._pass(Pass("count"), self._counted(), "counting")
-        return not self._tasks.failed and len(self._counted()) == len(self._plan.shards)
+        """Run the first pass; return whether the counts of all shards exist, including those of other jobs."""
+        self._pass(Pass("count"), self._counted_shards(), "counting")
+        return not self._tasks.failed and len(self._counted_shards()) == len(self._plan.shards)
 
     def score(self, expected: Sequence[str], frozen: str) -> None:
-        """The second pass, or the only one."""
-        self._there = self._fitting(expected, frozen)
-        self._pass(Pass("score", tuple(expected), frozen), self._there, "scoring")
+        """Run the second pass, or the only one."""
+        self._finished = self._find_finished(expected, frozen)
+        self._pass(Pass("score", tuple(expected), frozen), self._finished, "scoring")
 
     def result(self, began: float, *, waiting: bool = False) -> Run:
-        """What came of it."""
+        """Summarise the run."""
         tasks, shards = self._tasks, self._plan.shards
-        done = 0 if waiting else len(tasks.reports)
+        scored = 0 if waiting else len(tasks.reports)
         return Run(
             folder=self._folder,
             rows=self._plan.rows,
             shards=len(shards),
-            done=done,
-            skipped=len(self._there & self._own),
+            done=scored,
+            skipped=len(self._finished & self._numbers),
             missing=sum(not part_path(self._folder, shard).exists() for shard in shards),
             failed=dict(tasks.failed),
             rows_of={number: (shards[number].start, shards[number].stop - 1) for number in tasks.failed},
@@ -260,67 +262,67 @@ class _Driver:
             waiting=waiting and not tasks.failed,
         )
 
-    def _pass(self, step: Pass, there: set[int], what: str) -> None:
+    def _pass(self, step: Pass, finished: set[int], label: str) -> None:
         systems = len(self._plan.columns.systems)
-        own = [shard for shard in self._plan.longest_first if shard.number in self._own]
-        left = [shard for shard in own if shard.number not in there]
-        total, to_do = (systems * sum(shard.rows for shard in shards) for shards in (own, left))
-        show = self._progress and left
-        with progress_bar(total, already=total - to_do, what=what) if show else nullcontext() as bar:
-            self._tasks = Tasks(left, bar)
-            if left:
+        own_shards = [shard for shard in self._plan.longest_first if shard.number in self._numbers]
+        remaining = [shard for shard in own_shards if shard.number not in finished]
+        total, to_do = (systems * sum(shard.rows for shard in shards) for shards in (own_shards, remaining))
+        show = self._progress and remaining
+        with progress_bar(total, already=total - to_do, what=label) if show else nullcontext() as bar:
+            self._tasks = Tasks(remaining, bar)
+            if remaining:
                 self._pool.run(step, self._tasks)
 
-    def _counted(self) -> set[int]:
+    def _counted_shards(self) -> set[int]:
         shards = self._plan.shards
         return {shard.number for shard in shards if counts_path(self._folder, self._plan, shard).exists()}
 
-    def _fitting(self, expected: Sequence[str], frozen: str) -> set[int]:
-        """Shards whose parts are there; a part of another run is refused, and one that is damaged made again."""
-        there = set()
+    def _find_finished(self, expected: Sequence[str], frozen: str) -> set[int]:
+        """Find shards with a valid part; a part of another run is an error, a damaged one is scored again."""
+        finished = set()
         for shard in self._plan.shards:
             path = part_path(self._folder, shard)
-            wanted, stored = PartKey.of(self._plan, shard, expected, frozen), stored_key(path)
+            expected_key, stored = PartKey.of(self._plan, shard, expected, frozen), stored_key(path)
             if stored is None:
                 continue
-            if stored != wanted:
-                _refuse_other_recipes(stored.recipes, wanted.recipes, repr(path.name))
-                pairs = zip(PartKey._fields, stored, wanted, strict=True)
-                names = ", ".join(f"{name} {old!r} instead of {new!r}" for name, old, new in pairs if old != new)
-                msg = f"{str(path)!r} belongs to another run ({names}); give another folder to --parts"
+            if stored != expected_key:
+                _check_same_recipes(stored.recipes, expected_key.recipes, repr(path.name))
+                pairs = zip(PartKey._fields, stored, expected_key, strict=True)
+                names = ", ".join(f"{name} is {old!r}, expected {new!r}" for name, old, new in pairs if old != new)
+                msg = f"{str(path)!r} belongs to another run ({names}); choose another folder with --parts"
                 raise InputError(msg)
-            there.add(shard.number)
-        return there
+            finished.add(shard.number)
+        return finished
 
 
 def _write_first(path: Path, content: bytes) -> bool:
-    """Write a file unless there is one, whole and in one step; whether this is the one that was written."""
-    own = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
-    write_file(own, content)
+    """Write a file atomically unless it exists; return whether it was written."""
+    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
+    write_file(temporary, content)
     try:
-        os.link(own, path)
+        os.link(temporary, path)
     except FileExistsError:
         return False
-    except OSError:  # a file system without links: who comes last wins
+    except OSError:  # a file system without links: the last writer wins
         write_file(path, content)
     finally:
-        own.unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
     return True
 
 
-def _refuse_other_recipes(before: Sequence[str], now: Sequence[str], what: str) -> None:
-    if tuple(before) == tuple(now):
+def _check_same_recipes(old_recipes: Sequence[str], new_recipes: Sequence[str], location: str) -> None:
+    if tuple(old_recipes) == tuple(new_recipes):
         return
-    fix = "give another folder to --parts, or the former metrics and options"
-    names = [[Signature.parse(text).metric for text in texts] for texts in (before, now)]
+    fix = "choose another folder with --parts, or use the same metrics and options"
+    names = [[Signature.parse(text).metric for text in texts] for texts in (old_recipes, new_recipes)]
     if names[0] != names[1]:
-        msg = f"{what} are scores of {', '.join(names[0])}, and {', '.join(names[1])} is asked for; {fix}"
+        msg = f"{location}: scores of {', '.join(names[0])}, but this run has {', '.join(names[1])}; {fix}"
         raise InputError(msg)
-    for old, new in zip(before, now, strict=True):
+    for old, new in zip(old_recipes, new_recipes, strict=True):
         differing = Signature.parse(old).difference(Signature.parse(new))
         if differing:
             fields = "; ".join(f"{field.key}: {field.left}, now {field.right}" for field in differing)
-            msg = f"{what} have another signature ({fields}); {fix}"
+            msg = f"{location}: different signature ({fields}); {fix}"
             raise InputError(msg)
 
 
@@ -329,25 +331,25 @@ def _make_folder(out: str | PathLike[str]) -> Path:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        msg = f"the folder of parts {str(out)!r} cannot be made: {error.strerror or error}"
+        msg = f"cannot create the folder of parts {str(out)!r}: {error.strerror or error}"
         raise InputError(msg) from error
     return folder
 
 
-#: Pairs that are scored to predict with.
+#: Number of pairs to score for a prediction.
 SAMPLE_PAIRS = 2000
 
-#: What a worker-hour of one processor costs on large clouds, in dollars, rounded (docs/cluster.md).
+#: Price of a worker-hour of one processor on large clouds, in dollars, rounded (docs/cluster.md).
 PRICE = 0.05
 
 _WORKERS = (1, 10, 100)
 
-#: Stretches of rows that the sample is taken from, spread over the table.
+#: Number of places in the table from which the sample is taken.
 _STRETCHES = 20
 
 
 def clock(seconds: float) -> str:
-    """Hours, minutes and seconds.
+    """Format a duration as hours, minutes and seconds.
 
     >>> clock(3725)
     '1:02:05'
@@ -357,7 +359,7 @@ def clock(seconds: float) -> str:
 
 
 class Estimate(NamedTuple):
-    """What a run takes on so many workers of one thread."""
+    """Time, memory and cost of a run with this number of single-threaded workers."""
 
     workers: int
     seconds: float
@@ -368,27 +370,27 @@ class Estimate(NamedTuple):
 
 @dataclass(frozen=True)
 class Prediction:
-    """What a run will take."""
+    """Predicted time, memory and cost of a run."""
 
     rows: int
     pairs: int
     shards: int
     sampled: int
-    """Pairs that were scored."""
+    """Number of scored pairs."""
     errors: int
     """Rows of the sample that cannot be scored."""
     rate: float
-    """Pairs a second of one worker."""
+    """Pairs per second of one worker."""
     startup: float
     """Seconds until a worker has loaded its models."""
     gigabytes: float
-    """Memory of a worker."""
+    """Memory of one worker."""
     price: float
-    """Of a worker for an hour."""
+    """Price of a worker-hour."""
     estimates: tuple[Estimate, ...]
 
     def _repr_html_(self) -> str:
-        caption = f"{self.pairs} pairs in {self.shards} shards, {self.rate:.0f} pairs a second of one worker"
+        caption = f"{self.pairs} pairs in {self.shards} shards, {self.rate:.0f} pairs per second and worker"
         return html_table(Estimate._fields, self.estimates, caption=caption, width=1)
 
 
@@ -402,12 +404,12 @@ def dry_run(
     workers: Sequence[int] = _WORKERS,
     **options: Unpack[TableKeywords],
 ) -> Prediction:
-    """Score a sample of 2,000 pairs with one thread, spread over the table, and predict; nothing is written.
+    """Score a sample of 2,000 pairs from all over the table with one thread, and predict; nothing is written.
 
-    `price` is that of a worker for an hour. Other arguments are those of `nlgauge.apps.cluster.score`.
+    `price` is that of a worker-hour. Other arguments are those of `nlgauge.apps.cluster.score`.
     """
     if not price >= 0:
-        msg = f"price must be a number, 0 or more, got {price!r}"
+        msg = f"price must be 0 or more, got {price!r}"
         raise RecipeError(msg)
     call = resolve(table, metric, columns, shard_rows, options)
     call = replace(call, options=replace(call.options, threads=call.options.threads or 1))
@@ -415,21 +417,21 @@ def dry_run(
     began = time.perf_counter()
     call.signatures(plan, Counts())  # loads the models
     startup = time.perf_counter() - began
-    rows = _sample(call.table, call.columns, plan)
-    seconds, errors = _timed(call, plan, rows)
+    rows = _sample_rows(call.table, call.columns, plan)
+    seconds, errors = _measure(call, plan, rows)
     pairs = (len(rows.ids) - errors) * len(call.columns.systems)
     rate = pairs / seconds
     gigabytes = memory_in_use() / 2**30
-    estimates = [_estimate(plan, count, rate, startup, gigabytes, price) for count in workers]
+    estimates = [_estimate_run(plan, count, rate, startup, gigabytes, price) for count in workers]
     return Prediction(
         plan.rows, plan.pairs, len(plan.shards), pairs, errors, rate, startup, gigabytes, price, tuple(estimates)
     )
 
 
-def _sample(table: Table, columns: Columns, plan: Plan) -> ShardRows:
-    """Rows from stretches all over the table, because its beginning may be unlike the rest."""
-    wanted = max(1, SAMPLE_PAIRS // len(columns.systems))
-    each = -(-wanted // _STRETCHES)
+def _sample_rows(table: Table, columns: Columns, plan: Plan) -> ShardRows:
+    """Sample rows from several places of the table, because its beginning may differ from the rest."""
+    size = max(1, SAMPLE_PAIRS // len(columns.systems))
+    each = -(-size // _STRETCHES)
     starts = [plan.shards[len(plan.shards) * stretch // _STRETCHES] for stretch in range(_STRETCHES)]
     texts = []
     for shard in dict.fromkeys(starts):
@@ -443,31 +445,31 @@ def _sample(table: Table, columns: Columns, plan: Plan) -> ShardRows:
     return ShardRows(columns, ("",) * len(texts), tuple(texts))
 
 
-def _timed(call: Call, plan: Plan, rows: ShardRows) -> tuple[float, int]:
-    """Seconds for the rows that can be scored, and how many cannot."""
+def _measure(call: Call, plan: Plan, rows: ShardRows) -> tuple[float, int]:
+    """Measure the seconds for the rows that can be scored; also return the number of those that cannot."""
     whole = Counts().whole(call.recipes, call.options, plan.reference_count)
 
     def prepared(chosen: Sequence[int]) -> Prepared:
         return prepare(call.recipes, rows.corpus(chosen, whole), call.options, warn=False)
 
     errors = rows.unreadable | failing_rows(rows.readable, prepared)
-    scored = [row for row in range(len(rows.texts)) if row not in errors and isinstance(rows.texts[row], RowTexts)]
-    if not scored:
-        msg = f"none of the {len(rows.texts)} sampled rows can be scored; the first: {next(iter(errors.values()))}"
+    scorable = [row for row in range(len(rows.texts)) if row not in errors and isinstance(rows.texts[row], RowTexts)]
+    if not scorable:
+        msg = f"none of the {len(rows.texts)} sampled rows can be scored; first error: {next(iter(errors.values()))}"
         raise InputError(msg)
     began = time.perf_counter()
-    run = prepared(scored)
+    run = prepared(scorable)
     finish(run, compare(run), warn=False)
     seconds = time.perf_counter() - began
     if looks_at_table(call.recipes) and not any(map(scaled_over_table, call.recipes)):
         began = time.perf_counter()
-        prepared(scored)  # the first pass counts on the texts of all shards
+        prepared(scorable)  # the first pass counts on the texts of all shards
         seconds += time.perf_counter() - began
     return seconds, len(errors)
 
 
-def _estimate(plan: Plan, workers: int, rate: float, startup: float, gigabytes: float, price: float) -> Estimate:
-    """Shards go to whoever is free, longest first; how long each takes goes by its characters."""
+def _estimate_run(plan: Plan, workers: int, rate: float, startup: float, gigabytes: float, price: float) -> Estimate:
+    """Simulate workers that take shards, longest first; the time of a shard is proportional to its characters."""
     total = sum(shard.characters for shard in plan.shards) or 1
     per_character = plan.pairs / rate / total
     busy = [0.0] * min(workers, len(plan.shards))

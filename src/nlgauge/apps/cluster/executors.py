@@ -1,9 +1,9 @@
-"""Executors of shards: this process, worker processes, actors of a Ray cluster, or one job of many.
+"""Executors of shards: this process, worker processes, actors of a Ray cluster, or one of several jobs.
 
-All take shards from one queue, which gives a shard out again where a worker failed, and up after three tries.
-A worker process has a pipe; one that dies is replaced. Of Ray this uses core actors, not Ray Data: a pool of Ray Data
-that takes every processor leaves none to read with, and waits for ever (ray#44687). Ray starts an actor again that
-died, wherever there is room; which shard to try again is decided here.
+All take shards from a queue, which gives a failed shard at most three tries. Worker processes communicate through
+pipes and are replaced when they die. On Ray this uses core actors, not Ray Data: a pool of Ray Data that takes every
+processor leaves none for reading, and waits forever (ray#44687). Ray restarts dead actors; this module decides which
+shards to try again.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ from nlgauge.errors import InputError, NlgaugeError, RecipeError
 from nlgauge.io.packages import require
 from nlgauge.io.progress import start_progress
 
-#: How often a shard is tried.
+#: Maximum number of tries per shard.
 _TRIES = 3
 
 
 class Tasks:
-    """The shards of a pass, in order of work."""
+    """Queue of the shards of a pass."""
 
     def __init__(self, shards: Sequence[RowShard], bar: Any = None) -> None:
         self._waiting = deque(shards)
@@ -47,19 +47,19 @@ class Tasks:
         self._bar = bar
         self.reports: list[Report] = []
         self.failed: dict[int, str] = {}
-        """Shards that were given up, with the last reason."""
+        """Shards that failed in all tries, with the last reason."""
 
     def __bool__(self) -> bool:
-        """Whether anything is left to do or under way."""
+        """Whether any shard is waiting or running."""
         return bool(self._waiting or self._running)
 
     @property
     def waiting(self) -> int:
-        """Shards that nobody has taken."""
+        """Number of shards that no worker has taken."""
         return len(self._waiting)
 
     def take(self) -> RowShard | None:
-        """The next shard; None where all are taken, of which some may come back."""
+        """Take the next shard; None if none is waiting now. Failed shards can come back later."""
         if not self._waiting:
             return None
         shard = self._waiting.popleft()
@@ -67,9 +67,9 @@ class Tasks:
         return shard
 
     def settle(self, number: int, outcome: Outcome, *, workers: int) -> None:
-        """What became of a shard: a report, the error that ends the run, or the reason why it was not done.
+        """Record the outcome of a shard: a report, the error that ends the run, or the reason of a failure.
 
-        A shard that was not done comes back behind the others, until it was tried three times.
+        A failed shard goes to the end of the queue until it has failed three times.
         """
         if isinstance(outcome, NlgaugeError):
             raise outcome
@@ -87,11 +87,11 @@ class Tasks:
             self._bar.update(outcome.pairs)
 
     def give_back(self, number: int) -> None:
-        """A shard was taken and not begun: it is the next one again."""
+        """Put a shard that was taken but not started at the front of the queue."""
         self._waiting.appendleft(self._running.pop(number))
 
     def tell(self, text: str) -> None:
-        """Something that whoever watches should know."""
+        """Show a message above the progress bar."""
         if self._bar is not None:
             self._bar.write(f"{self._bar.desc}: {text}", file=sys.stderr)
 
@@ -129,41 +129,41 @@ class _PlainBar:
 
 
 class Pool(Protocol):
-    """Workers of a job, which keep their models from one pass to the next."""
+    """Workers of a job. They keep their models between passes."""
 
     def run(self, step: Pass, tasks: Tasks) -> None:
-        """Do all tasks."""
+        """Run all tasks."""
 
 
 class Executor(ABC):
-    """What runs shards somewhere."""
+    """Starts workers that run shards."""
 
-    def own(self, plan: Plan) -> set[int]:
-        """Numbers of the shards that are its own to do: all."""
+    def shard_numbers(self, plan: Plan) -> set[int]:
+        """Numbers of the shards to run: all."""
         return {shard.number for shard in plan.shards}
 
     @abstractmethod
     def open(self, job: Job) -> AbstractContextManager[Pool]:
-        """Workers, until the block ends; they are started when there is something to do."""
+        """Open a pool of workers for the block; workers start when there is something to do."""
 
 
 @dataclass(frozen=True)
 class Local(Executor):
-    """Processes of this machine; one alone is this process itself.
+    """Processes on this machine; a single one is this process itself.
 
-    Each worker has as many threads as the run's options name, or an equal share of the processors.
+    Each worker has the number of threads given in the options, or an equal share of the processors.
     """
 
     workers: int = 1
     memory: float | None = None
-    """Most that a worker may use, in GB; one that passes it ends, and its shard is tried again."""
+    """Memory limit of a worker in GB; a worker above it ends, and its shard is tried again."""
 
     def __post_init__(self) -> None:
         check_count(self.workers, "workers")
         _check_memory(self.memory)
 
     def open(self, job: Job) -> AbstractContextManager[Pool]:
-        """Processes, or this one."""
+        """Start processes, or use this one."""
         if self.workers == 1 and self.memory is None:
             return nullcontext(_ThisProcess(job))
         share = job.options.threads or max(1, default_threads() // self.workers)
@@ -173,26 +173,26 @@ class Local(Executor):
 
 @dataclass(frozen=True)
 class Shard(Executor):
-    """Job `number` (from 1) of `of`, each of which does its own shards: an array of Slurm, GNU parallel."""
+    """Job `number` (from 1) of `of` jobs, each with its own shards: a Slurm array, GNU parallel."""
 
     number: int
     of: int
     memory: float | None = None
-    """Most that the job's worker may use, in GB; it is a process of its own then, as with `Local`."""
+    """Memory limit of the job's worker in GB; with a limit it is a separate process, as with `Local`."""
 
     def __post_init__(self) -> None:
         check_count(self.of, "the number of jobs")
         _check_memory(self.memory)
         if isinstance(self.number, bool) or not isinstance(self.number, int) or not 1 <= self.number <= self.of:
-            msg = f"a job must be one of 1 to {self.of}, got {self.number}; an array of Slurm is --array=1-{self.of}"
+            msg = f"the job number must be from 1 to {self.of}, got {self.number}; for Slurm use --array=1-{self.of}"
             raise RecipeError(msg)
 
-    def own(self, plan: Plan) -> set[int]:
-        """Dealt out from the longest on, so that jobs are about equally long."""
+    def shard_numbers(self, plan: Plan) -> set[int]:
+        """Numbers of the shards of this job, dealt out longest first to balance jobs."""
         return {shard.number for shard in plan.longest_first[self.number - 1 :: self.of]}
 
     def open(self, job: Job) -> AbstractContextManager[Pool]:
-        """This process, or one below it."""
+        """Use this process, or start one."""
         return Local(1, self.memory).open(job)
 
 
@@ -200,18 +200,18 @@ class Shard(Executor):
 class Ray(Executor):
     """Actors of a Ray cluster.
 
-    `address` is `ray://HEAD:10001` (a client from outside), `HEAD:6379` or `auto` (from a machine of the cluster), or
-    None for a cluster of this machine that ends with the run. Table and parts must be in a folder that all machines
-    share, and nlgauge with its models on all of them.
+    `address` is `ray://HEAD:10001` (a client outside the cluster), `HEAD:6379` or `auto` (on a machine of the
+    cluster), or None for a cluster on this machine that ends with the run. Table and parts must be in a folder shared
+    by all machines, and all of them need nlgauge and its models.
     """
 
     address: str | None = None
     workers: int | None = None
-    """Default: as many as the cluster has processors for."""
+    """Default: as many as fit on the cluster's processors."""
     threads: int = 1
-    """Of each worker."""
+    """Threads per worker."""
     memory: float | None = None
-    """Most that a worker may use, in GB: asked of the cluster, and kept to."""
+    """Memory limit of a worker in GB, requested from the cluster and enforced."""
 
     def __post_init__(self) -> None:
         check_count(self.threads, "threads")
@@ -221,7 +221,7 @@ class Ray(Executor):
 
     @contextmanager
     def open(self, job: Job) -> Iterator[Pool]:
-        """A connection, and actors."""
+        """Connect and start actors."""
         threads = job.options.threads or self.threads
         job = replace(job, options=replace(job.options, threads=threads), memory=self.memory)
         ray = require("ray", "cluster")
@@ -236,7 +236,7 @@ def _check_memory(value: object) -> None:
 
 
 class _ThisProcess:
-    """This process, as the only worker."""
+    """This process as the only worker."""
 
     def __init__(self, job: Job) -> None:
         self._worker = LazyWorker(job)
@@ -246,31 +246,31 @@ class _ThisProcess:
             tasks.settle(shard.number, self._worker.run(step, shard.number), workers=1)
 
 
-#: Workers that may die before they are ready, one after the other, until the run is given up.
+#: Maximum number of consecutive workers that die before they are ready.
 _FALSE_STARTS = 5
 
 
 class _Process:
-    """A worker process and its end of the pipe."""
+    """A worker process and the driver's end of the pipe."""
 
     def __init__(self, job: Job) -> None:
         # Not forked: threads of ONNX Runtime do not survive a fork.
         context = multiprocessing.get_context("spawn")
-        self.pipe, other = context.Pipe()
-        self.process: BaseProcess = context.Process(target=_serve, args=(other, job), daemon=True)
+        self.pipe, child_end = context.Pipe()
+        self.process: BaseProcess = context.Process(target=_serve, args=(child_end, job), daemon=True)
         self.process.start()
-        other.close()
+        child_end.close()
         self.shard: int | None = None
         self.ready = False
 
     def give(self, step: Pass, shard: int) -> None:
-        """Send a shard; that the process is gone shows when its answer is read."""
+        """Send a shard; a dead process is noticed when its answer is read."""
         self.shard = shard
         with contextlib.suppress(OSError):
             self.pipe.send((step, shard))
 
     def receive(self) -> Outcome | Literal[True] | None:
-        """What became of its shard; True where it is ready, None where it died."""
+        """Receive the outcome of a shard; True if the worker is ready, None if it died."""
         try:
             outcome: Outcome | Literal[True] = self.pipe.recv()
         except (EOFError, OSError, pickle.UnpicklingError):
@@ -278,16 +278,16 @@ class _Process:
         return outcome
 
     def why_it_died(self) -> str:
-        """In words."""
+        """Reason why the process died."""
         self.process.join()
         status = self.process.exitcode
         if status == MEMORY_EXIT:
-            return "the worker passed its bound of memory"
+            return "the worker exceeded its memory limit"
         return f"the worker died (status {status})"
 
 
 class LocalPool:
-    """Processes that stay from one pass to the next."""
+    """Worker processes that live for all passes."""
 
     def __init__(self, job: Job, workers: int) -> None:
         self._job, self._workers = job, workers
@@ -295,7 +295,7 @@ class LocalPool:
         self._false_starts = 0
 
     def run(self, step: Pass, tasks: Tasks) -> None:
-        """Do all tasks with as many processes as were asked for, or as there are tasks."""
+        """Run all tasks with the given number of processes, or one per task if there are fewer."""
         while len(self._pool) < min(self._workers, tasks.waiting):
             self._pool.append(_Process(self._job))
         while tasks:
@@ -307,11 +307,11 @@ class LocalPool:
                 self._take_in(busy[pipe], tasks)  # type: ignore[index]  # wait gives back what it was given
 
     def _take_in(self, process: _Process, tasks: Tasks) -> None:
-        """The answer of a process, or its death; another one is started in the place of one that died."""
+        """Handle the answer or the death of a process; a dead process is replaced."""
         outcome, shard = process.receive(), process.shard
         assert shard is not None
         if outcome is True:
-            # One that dies later dies of its shard, or of the machine.
+            # A later death is caused by the shard or by the machine.
             process.ready, self._false_starts = True, 0
             return
         process.shard = None
@@ -326,15 +326,15 @@ class LocalPool:
             self._false_starts += 1
             if self._false_starts >= _FALSE_STARTS:
                 msg = (
-                    f"no worker comes to work: {reason}, {self._false_starts} times; in a script, put the call below "
-                    "'if __name__ == \"__main__\":', because each worker imports the script"
+                    f"workers failed to start after {self._false_starts} attempts: {reason}; in a script, "
+                    "put the call below 'if __name__ == \"__main__\":', because each worker imports the script"
                 )
                 raise InputError(msg)
         self._pool[self._pool.index(process)] = _Process(self._job)
         process.pipe.close()
 
     def close(self) -> None:
-        """End all processes, whatever they do."""
+        """Terminate all processes."""
         for process in self._pool:
             process.pipe.close()
             process.process.terminate()
@@ -342,7 +342,7 @@ class LocalPool:
 
 
 def _serve(pipe: Connection, job: Job) -> None:
-    """What a worker process does: shards come in, reports go out, until the pipe closes."""
+    """Main loop of a worker process: receive shards and send reports until the pipe closes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupt is the driver's to handle
     with contextlib.suppress(OSError):
         pipe.send(True)
@@ -353,54 +353,54 @@ def _serve(pipe: Connection, job: Job) -> None:
             pipe.send(worker.run(step, shard))
 
 
-#: Seconds between looks at what is done, in which an interrupt comes through.
+#: Seconds between checks of the workers; interrupts are handled in between.
 _LOOK_EVERY_SECONDS = 1.0
 
-#: How often a connection is tried where the cluster is there, but not its server for this client.
+#: Number of connection attempts if the cluster is up but its server for this client is not.
 _CONNECTIONS = 5
-#: Ray says so where it does not start that server, and where the server dies while Ray looks at it.
+#: Errors of Ray when it does not start that server, or when the server dies during start.
 _NO_SERVER = ("Starting Ray client server failed", "ZombieProcess", "NoSuchProcess")
 
 _DIED = "the worker died"
 
-#: What Ray says of an actor that it could not make.
+#: Ray's message for an actor that could not be created.
 _CANNOT_START = "raised in its creation task"
 
-#: Seconds without any worker after which that is said.
+#: Seconds without any worker before a message is shown.
 _PATIENCE_SECONDS = 30.0
 
-#: Seconds that an actor which died has to come back.
+#: Seconds that a dead actor has for its restart.
 _RESTART_SECONDS = 120.0
 
 
 class _Actor(LazyWorker):
-    """What runs in an actor."""
+    """Worker inside a Ray actor."""
 
     def process(self) -> int:
-        """The number of its process."""
+        """Process id."""
         return os.getpid()
 
 
 class RayPool:
-    """Actors that stay from one pass to the next."""
+    """Actors that live for all passes."""
 
     def __init__(self, ray: Any, job: Job, workers: int | None, threads: int) -> None:
         self._ray, self._job, self._workers, self._threads = ray, job, workers, threads
         self._actors: list[Any] = []
 
     def run(self, step: Pass, tasks: Tasks) -> None:
-        """Do all tasks with as many actors as were asked for, or as the cluster has room for."""
-        wanted: dict[str, Any] = {"num_cpus": self._threads, "max_restarts": -1, "max_task_retries": 0}
+        """Run all tasks with the given number of actors, or as many as fit on the cluster."""
+        resources: dict[str, Any] = {"num_cpus": self._threads, "max_restarts": -1, "max_task_retries": 0}
         if self._job.memory is not None:
-            wanted["memory"] = int(self._job.memory * 2**30)
-        actor = self._ray.remote(_Actor).options(**wanted)
-        room = self._workers or _room_for(self._ray.nodes(), self._threads, wanted.get("memory"))
+            resources["memory"] = int(self._job.memory * 2**30)
+        actor = self._ray.remote(_Actor).options(**resources)
+        room = self._workers or _count_workers(self._ray.nodes(), self._threads, resources.get("memory"))
         while len(self._actors) < min(room, tasks.waiting):
             self._actors.append(actor.remote(self._job))
         run_on_actors(self._ray, self._actors, step, tasks)
-        if self._job.memory is not None:  # Ray does not say how an actor ended
-            perhaps = f"{_DIED}, perhaps because it passed its bound of memory ({self._job.memory:g} GB)"
-            tasks.failed = {shard: perhaps if why == _DIED else why for shard, why in tasks.failed.items()}
+        if self._job.memory is not None:  # Ray does not report why an actor died
+            death = f"{_DIED}, perhaps because it exceeded its memory limit ({self._job.memory:g} GB)"
+            tasks.failed = {shard: death if reason == _DIED else reason for shard, reason in tasks.failed.items()}
 
     def close(self) -> None:
         """End all actors."""
@@ -409,46 +409,46 @@ class RayPool:
 
 
 def run_on_actors(ray: Any, actors: list[Any], step: Any, tasks: Tasks) -> None:
-    """Give shards to actors until all are done; an actor that died is given one again when it is back.
+    """Give shards to actors until all are done; a dead actor gets shards again after its restart.
 
-    Nor is one given any before it has answered: where the cluster has no room for it, the shard would wait with it.
+    An actor gets its first shard when it answers: without room on the cluster, the shard would wait with it.
     """
     idle, busy = list[Any](), dict[Any, tuple[Any, int]]()
     patient_until = time.monotonic() + _PATIENCE_SECONDS
-    away = {actor.process.remote(): (actor, time.monotonic()) for actor in actors}
+    starting = {actor.process.remote(): (actor, time.monotonic()) for actor in actors}
     while tasks:
         while idle and (shard := tasks.take()) is not None:
             actor = idle.pop()
             busy[actor.run.remote(step, shard.number)] = actor, shard.number
-        if not busy and not away:
-            msg = f"no worker is left on the cluster, and none came back within {_RESTART_SECONDS:g} s; run again"
+        if not busy and not starting:
+            msg = f"all workers on the cluster died and none restarted within {_RESTART_SECONDS:g} s; run again"
             raise InputError(msg)
-        ready, _ = ray.wait([*busy, *away], num_returns=1, timeout=_LOOK_EVERY_SECONDS)
+        ready, _ = ray.wait([*busy, *starting], num_returns=1, timeout=_LOOK_EVERY_SECONDS)
         if busy or ready:
             patient_until = time.monotonic() + _PATIENCE_SECONDS
         elif time.monotonic() > patient_until:
             patient_until = math.inf
-            tasks.tell(f"the cluster has had no room for a worker for {_PATIENCE_SECONDS:g} s; still waiting")
+            tasks.tell(f"no free room on the cluster for {_PATIENCE_SECONDS:g} s; still waiting")
         for reference in ready:
-            if reference in away:
-                actor, since = away.pop(reference)
-                if _outcome(ray, reference) != _DIED:
+            if reference in starting:
+                actor, since = starting.pop(reference)
+                if _get_outcome(ray, reference) != _DIED:
                     idle.append(actor)
                 elif time.monotonic() - since < _RESTART_SECONDS:
                     time.sleep(0.1)
-                    away[actor.process.remote()] = actor, since
+                    starting[actor.process.remote()] = actor, since
                 continue
             actor, number = busy.pop(reference)
-            outcome = _outcome(ray, reference)
-            tasks.settle(number, outcome, workers=len(actors) - len(away))
+            outcome = _get_outcome(ray, reference)
+            tasks.settle(number, outcome, workers=len(actors) - len(starting))
             if outcome == _DIED:
-                away[actor.process.remote()] = actor, time.monotonic()
+                starting[actor.process.remote()] = actor, time.monotonic()
             else:
                 idle.append(actor)
 
 
-def _outcome(ray: Any, reference: Any) -> Any:
-    """What an actor sent, or why it did not; an error where actors cannot be made, such as for want of a package."""
+def _get_outcome(ray: Any, reference: Any) -> Any:
+    """Read an actor's answer or the reason of its failure; an error if actors cannot start (a missing package)."""
     try:
         return ray.get(reference)
     except ray.exceptions.RayError as error:
@@ -461,24 +461,24 @@ def _outcome(ray: Any, reference: Any) -> Any:
         return _DIED
 
 
-def _room_for(machines: Sequence[Mapping[str, Any]], threads: int, memory: int | None) -> int:
-    """Workers that the machines have room for, each on one machine."""
-    there = [machine["Resources"] for machine in machines if machine["Alive"]]
-    fitting = [machine.get("CPU", 0) // threads for machine in there]
+def _count_workers(machines: Sequence[Mapping[str, Any]], threads: int, memory: int | None) -> int:
+    """Number of workers that fit on the machines, each on one machine."""
+    machines_up = [machine["Resources"] for machine in machines if machine["Alive"]]
+    fitting = [machine.get("CPU", 0) // threads for machine in machines_up]
     if memory:
         fitting = [
-            min(most, machine.get("memory", 0) // memory) for most, machine in zip(fitting, there, strict=True)
+            min(most, machine.get("memory", 0) // memory) for most, machine in zip(fitting, machines_up, strict=True)
         ]
     room = int(sum(fitting))
     if not room:
-        processors = max((machine.get("CPU", 0) for machine in there), default=0)
+        processors = max((machine.get("CPU", 0) for machine in machines_up), default=0)
         needed, largest = f"{threads} processors", f"{processors:g}"
         if memory:
-            most = max((machine.get("memory", 0) for machine in there), default=0)
+            most = max((machine.get("memory", 0) for machine in machines_up), default=0)
             needed, largest = f"{needed} and {memory / 2**30:g} GB", f"{largest} and {most / 2**30:.1f} GB"
         msg = (
-            f"no machine of the cluster has room for a worker of {needed} (the most: {largest}); ask for less, or "
-            "say --workers N to wait for machines that are yet to come"
+            f"no machine of the cluster has room for a worker with {needed} (largest machine: {largest}); request "
+            "less, or use --workers N to wait for more machines"
         )
         raise InputError(msg)
     return room
@@ -486,27 +486,27 @@ def _room_for(machines: Sequence[Mapping[str, Any]], threads: int, memory: int |
 
 @contextmanager
 def _connect(ray: Any, address: str | None) -> Iterator[None]:
-    """A connection of this run, or that of the caller, which then stays."""
+    """Connect for this run, or use the caller's connection and leave it open."""
     if ray.is_initialized():
         yield
         return
-    # A cluster of this machine alone needs no page to be watched on; a client's options are checked by the server.
+    # A cluster on this machine alone needs no dashboard; a client's options are checked by the server.
     options: dict[str, Any] = {"log_to_driver": False}
     if not (address or "").startswith("ray://"):
         options |= {"logging_level": logging.WARNING}
     if address is None:
         options |= {"include_dashboard": False}
-    for left in reversed(range(_CONNECTIONS)):
+    for attempts_left in reversed(range(_CONNECTIONS)):
         try:
             ray.init(address=address or "local", **options)
             break
         except (ConnectionError, RuntimeError, ValueError) as error:
             ray.shutdown()
-            # Ray forks a server for each client, and now and then that one does not survive its start.
-            if left and any(reason in str(error) for reason in _NO_SERVER):
+            # Ray forks a server for each client, and occasionally that server does not survive its start.
+            if attempts_left and any(reason in str(error) for reason in _NO_SERVER):
                 continue
             reason = " ".join(str(error).split())
-            msg = f"no Ray cluster answers at {address!r}: {reason}; docs/cluster.md has what an address looks like"
+            msg = f"no Ray cluster answers at {address!r}: {reason}; docs/cluster.md shows the form of an address"
             raise InputError(msg) from error
     try:
         yield

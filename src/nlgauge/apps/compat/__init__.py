@@ -1,8 +1,7 @@
-"""Drop-in replacements: interfaces of other packages, computed by nlgauge; and scores of batches of columns.
+"""Drop-in replacements for interfaces of other packages, and scores of batches of columns.
 
-Each module needs its package only where it is the package's own interface (`torchmetrics`, `pandas`); the drop-ins of
-bert-score and evaluate need neither of the two. `BatchScorer` is for `datasets.Dataset.map(..., batched=True)` and
-the like.
+The modules `torchmetrics` and `pandas` need their package; the replacements for bert-score and evaluate do not.
+`BatchScorer` is for `datasets.Dataset.map(..., batched=True)` and similar functions.
 """
 
 from __future__ import annotations
@@ -19,14 +18,14 @@ __all__ = ["BatchScorer"]
 
 
 def reference_groups(values: Any, name: str) -> list[list[str]]:
-    """The references of each segment, from a text or a list of texts per segment.
+    """List the references of each segment, from a text or a list of texts per segment.
 
     >>> reference_groups(["a", ("b", "c")], "refs")
     [['a'], ['b', 'c']]
     """
     groups = []
     for index, group in enumerate(checked_list(values, name, "a list with a text, or a list of texts, per segment")):
-        if group is None or isinstance(group, float):  # the nan of a missing value
+        if group is None or isinstance(group, float):  # NaN of a missing value
             msg = f"{name}[{index}]: expected a text or a list of texts, got {group!r}; use '' for an empty text"
             raise InputError(msg)
         texts = [group] if isinstance(group, str) else checked_texts(group, f"{name}[{index}]")
@@ -37,22 +36,22 @@ def reference_groups(values: Any, name: str) -> list[list[str]]:
     return groups
 
 
-def check_lengths(first: str, texts: Sized, second: str, others: list[Any]) -> None:
-    """Refuse lists that do not go together; references by stream instead of by segment are a common slip."""
-    if len(texts) == len(others):
+def check_lengths(first: str, texts: Sized, second: str, values: list[Any]) -> None:
+    """Check that lists have the same length; references by stream instead of by segment are a common mistake."""
+    if len(texts) == len(values):
         return
-    msg = f"{first} and {second} must go together, got {len(texts)} and {len(others)}"
-    groups = bool(others) and all(isinstance(group, list | tuple) for group in others)
-    if groups and len(texts) == 1 and all(len(group) == 1 for group in others):
-        msg += f"; several {second} of one segment are a list in the list: [[...]]"
-    elif groups and all(len(group) == len(texts) for group in others):
-        msg += f"; each entry of {second} holds {len(texts)} texts: give the references of one segment after another"
+    msg = f"{first} and {second} must have the same length, got {len(texts)} and {len(values)}"
+    groups = bool(values) and all(isinstance(group, list | tuple) for group in values)
+    if groups and len(texts) == 1 and all(len(group) == 1 for group in values):
+        msg += f"; put several {second} of one segment in an inner list: [[...]]"
+    elif groups and all(len(group) == len(texts) for group in values):
+        msg += f"; each entry of {second} has {len(texts)} texts: pass one list of references per segment"
     raise InputError(msg)
 
 
 @dataclass(frozen=True, kw_only=True)
 class BatchScorer:
-    """From a batch (columns by name, a list each) to new columns with its scores.
+    """Computes columns of scores for a batch (a mapping from column names to lists).
 
     >>> scorer = BatchScorer(hyp="mt", ref="ref", options={"model": "minilm"})
     >>> columns = scorer({"mt": ["A cat sat."], "ref": ["A cat sat."]})
@@ -65,29 +64,29 @@ class BatchScorer:
     ref: str | None = None
     """Column of the references: texts, or lists of texts."""
     source: str | None = None
-    """Column of what was translated."""
+    """Column of the source texts."""
     metric: str = "bertscore"
     prefix: str | None = None
-    """Of the new columns; None: the metric's name."""
+    """Prefix of the new columns; None: the metric's name."""
     options: Mapping[str, Any] = field(default_factory=dict)
-    """Those of `nlgauge.score`."""
+    """Options of `nlgauge.score`."""
 
     def __post_init__(self) -> None:
         if Accumulator(self.metric, **self.options).keeps_texts:
             msg = (
-                f"{self.metric} looks at the whole corpus here, so a batch has no score of its own; freeze what it "
-                "counts (idf=FILE), or call nlgauge.score on whole columns"
+                f"{self.metric} with these options needs the whole corpus and cannot be computed per batch; use "
+                "counts from a file (idf=FILE), or call nlgauge.score on whole columns"
             )
             raise RecipeError(msg)
 
     def __call__(self, batch: Mapping[str, Sequence[Any]]) -> dict[str, list[float]]:
-        """The new columns of a batch."""
+        """Compute the new columns of a batch."""
         for name in (self.hyp, self.ref, self.source):
             if name is not None and name not in batch:
-                msg = f"the batch has no column {name!r}; it has {', '.join(batch)}"
+                msg = f"the batch has no column {name!r}; its columns are {', '.join(batch)}"
                 raise InputError(msg)
-        if isinstance(batch[self.hyp], str):  # its letters would be taken for texts
-            msg = f"column {self.hyp!r} holds one text, so this is a row and no batch; map(..., batched=True)"
+        if isinstance(batch[self.hyp], str):  # each character would count as a text
+            msg = f"column {self.hyp!r} contains a single text, not a batch; use map(..., batched=True)"
             raise InputError(msg)
         running = Accumulator(self.metric, **self.options)
         running.update(

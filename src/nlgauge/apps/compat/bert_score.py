@@ -1,21 +1,21 @@
-"""`score` and `BERTScorer` of the bert-score package, by nlgauge: change the import line.
+"""Drop-in replacement for `score` and `BERTScorer` of the bert-score package: change the import line.
 
     from nlgauge.apps.compat.bert_score import score, BERTScorer       (was: from bert_score import ...)
 
-Arguments and returns are those of bert-score 0.3.13, and so are the numbers, to 1e-5 (`tests/parity`): P, R and F as
-float32 tensors where torch is installed, as numpy arrays where it is not. Its default models and layers, idf
-dictionaries and baselines in CSV are read as they are. Differences on purpose:
+Arguments and return values are those of bert-score 0.3.13, and numbers agree to 1e-5 (`tests/parity`): P, R and F are
+float32 tensors if torch is installed, else numpy arrays. Default models and layers are the same, and its idf
+dictionaries and CSV baselines can be used. Intended differences:
 
 - the hash is the signature, which pins weights, tokenizer, idf and baseline by digest;
-- a score does not depend on `batch_size`, nor on the other segments (unless idf is counted on them);
+- a score does not depend on `batch_size` or on the other segments (unless idf is counted on them);
 - a missing baseline is an error, not a raw score labelled rescaled; `baseline_path` also takes a baseline of nlgauge;
 - several references work with `all_layers`;
-- `model_type` also takes a name of nlgauge (`minilm`), and `num_layers` may be left out for its folder.
+- `model_type` also takes a name of nlgauge (`minilm`), and `num_layers` is optional for the folder of such a model.
 
 `nthreads` and `batch_size` are accepted and do not change a score. As in bert-score with transformers 4, models with
-a tokenizer of RoBERTa or GPT-2 read each text with a space before it, and without one if `use_fast_tokenizer` is set;
-for all others `use_fast_tokenizer` does not change a score. `device=None` computes on the CPU (engine onnx);
-`device="cuda"` takes the engine torch.
+a tokenizer of RoBERTa or GPT-2 read each text with a leading space, unless `use_fast_tokenizer` is set; for all
+others `use_fast_tokenizer` does not change a score. `device=None` computes on the CPU (engine onnx); `device="cuda"`
+uses the engine torch.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ _OTHER_LANGUAGES = "bert-base-multilingual-cased"
 
 
 def model_of_language(language: str) -> str:
-    """The model that bert-score chooses for a language.
+    """Default model of bert-score for a language.
 
     >>> model_of_language("EN")
     'roberta-large'
@@ -75,52 +75,54 @@ def layers_of_models() -> dict[str, int]:
     return {model: int(layer) for model, layer in rows}
 
 
-#: A frequency that came from counting is whole but for rounding in the logarithm.
+#: Tolerance for counted frequencies: whole numbers except for rounding in the logarithm.
 _WHOLE = 1e-3
 
-#: How a baseline of `nlgauge build baseline` begins, which messages advise.
+#: First bytes of a baseline of `nlgauge build baseline`, the command that messages recommend.
 _OWN = b"# nlgauge baseline "
 
 
 def idf_of_dictionary(weights: Mapping[int, float], tokenizer: TextTokenizer) -> IdfTable:
-    """Frequencies behind an idf dictionary, as `bert_score.utils.get_idf_dict` makes it.
+    """Recover document frequencies from an idf dictionary of `bert_score.utils.get_idf_dict`.
 
-    There idf(t) = ln((N + 1) / (df(t) + 1)), and the default of the dictionary is that of a token in no document,
-    ln(N + 1); so N and every df follow from it.
+    There idf(t) = ln((N + 1) / (df(t) + 1)), and the default of the dictionary is ln(N + 1), the value of a token in
+    no document; N and every df follow from these.
     """
     factory = getattr(weights, "default_factory", None)
     if factory is None:
-        msg = "idf: expected a defaultdict of get_idf_dict, whose default says the number of documents, got a dict"
+        msg = "idf: expected the defaultdict of get_idf_dict, whose default contains the document count, got a dict"
         raise InputError(msg)
     documents = math.exp(factory()) - 1
     frequency = np.zeros(tokenizer.vocabulary_size, dtype=np.int64)
     for token, weight in weights.items():
         count = (documents + 1) / math.exp(weight) - 1
         if not 0 <= token < len(frequency) or abs(count - round(count)) > _WHOLE * max(1.0, count):
-            msg = f"idf[{token}] = {weight} is no idf of {round(documents)} documents under this model's tokenizer"
+            msg = (
+                f"idf[{token}] = {weight} is impossible for {round(documents)} documents with this model's tokenizer"
+            )
             raise InputError(msg)
         frequency[token] = round(count)
     return IdfTable(round(documents), frequency, tokenizer.digest, "an idf dictionary of bert-score")
 
 
 def baseline_of_csv(path: str | Path, encoder: Encoder, language: str) -> Baseline | None:
-    """A baseline of bert-score (`LAYER,P,R,F`), said to be of this model: its files do not name one.
+    """Read a baseline of bert-score (`LAYER,P,R,F`) for this model, which such files do not name.
 
-    None where the file is a baseline of nlgauge.
+    Returns None for a baseline of nlgauge.
     """
     try:
         data = read_bytes(str(path))
     except InputError as error:
-        msg = f"baseline file {str(path)!r} cannot be read: {error}"
+        msg = f"cannot read baseline file {str(path)!r}: {error}"
         raise BaselineError(msg) from error
     if data.startswith(_OWN):
         return None
     rows = [fields for _, fields in csv_records(data, str(path))]
     if [name.strip().upper() for name in rows[0]] != ["LAYER", "P", "R", "F"]:
-        msg = f"{str(path)!r} is no baseline of bert-score: its first line should be 'LAYER,P,R,F'"
+        msg = f"{str(path)!r} is not a baseline of bert-score: expected 'LAYER,P,R,F' in line 1"
         raise FileFormatError(msg)
     try:
-        # bert-score goes by the number of the row, and does not read the column LAYER.
+        # bert-score uses the row number and does not read the column LAYER.
         values = {number: (float(p), float(r), float(f)) for number, (_, p, r, f) in enumerate(rows[1:])}
     except ValueError as error:
         msg = f"{str(path)!r}: expected a layer and three numbers in every row ({error})"
@@ -146,9 +148,9 @@ def score(
     baseline_path: str | Path | None = None,
     use_fast_tokenizer: bool = False,
 ) -> Any:
-    """`bert_score.score`: P, R and F per candidate, the best of each over several references.
+    """Replacement for `bert_score.score`: P, R and F per candidate, the maximum of each over several references.
 
-    `((P, R, F), signature)` with `return_hash`. With `all_layers` each has a row per layer, the embeddings first.
+    Returns `((P, R, F), signature)` with `return_hash`. With `all_layers` each has a row per layer, embeddings first.
 
     >>> P, R, F = score(["A cat sat."], ["A cat sat."], model_type="minilm")
     >>> round(float(F.mean()), 3)
@@ -163,7 +165,7 @@ def score(
 
 
 class BERTScorer:
-    """`bert_score.BERTScorer`: the model stays loaded, and idf is counted on sentences of one's own.
+    """Replacement for `bert_score.BERTScorer`: the model stays loaded, and idf is counted on the given sentences.
 
     >>> scorer = BERTScorer(model_type="minilm", num_layers=4)
     >>> P, R, F = scorer.score(["A cat sat."], [["A dog ran.", "A cat sat."]])
@@ -187,10 +189,10 @@ class BERTScorer:
         use_fast_tokenizer: bool = False,
     ) -> None:
         if model_type is None and lang is None:
-            msg = "give model_type= or lang=: one of the two chooses the model"
+            msg = "choose a model with model_type= or lang="
             raise RecipeError(msg)
         if rescale_with_baseline and lang is None:
-            msg = "rescale_with_baseline=True needs lang=, the language whose baseline is meant"
+            msg = "rescale_with_baseline=True needs lang=, the language of the baseline"
             raise RecipeError(msg)
         self.model_type = model_of_language(lang or "") if model_type is None else str(model_type)
         self.lang, self.idf, self.device = lang, idf, device or "cpu"
@@ -203,10 +205,10 @@ class BERTScorer:
         self._encoder = self._load(by_language=model_type is None)
         self._layer = layers_of_models().get(self.model_type) if num_layers is None else num_layers
         self._layers = range(self._encoder.layers + 1) if all_layers else [self.num_layers]
-        read = self._encoder.tokenizer
-        # A space that tokenizer.json itself asks for is put by the fast tokenizer, too.
-        self._prefix_space = "no" if use_fast_tokenizer and read.signed_prefix_space == "no" else "auto"
-        self._tokenizer = read.with_prefix_space(self._prefix_space, model=self.model_type)
+        tokenizer = self._encoder.tokenizer
+        # The fast tokenizer also adds the leading space if tokenizer.json requires it.
+        self._prefix_space = "no" if use_fast_tokenizer and tokenizer.signed_prefix_space == "no" else "auto"
+        self._tokenizer = tokenizer.with_prefix_space(self._prefix_space, model=self.model_type)
         self._table: IdfTable | None = None
         self._signatures: Mapping[int, str] = {}
         if idf_sents is not None:
@@ -219,18 +221,18 @@ class BERTScorer:
             if not by_language:
                 raise
             msg = (
-                f"{error}. As in bert-score, lang={self.lang!r} alone means {self.model_type}; for a model that "
-                "needs no hub give model_type=, such as 'minilm' or 'mpnet' for English and 'muse' for 16 languages"
+                f"{error}. As in bert-score, lang={self.lang!r} selects {self.model_type}; for a model that works "
+                "offline set model_type=, such as 'minilm' or 'mpnet' for English and 'muse' for 16 languages"
             )
             raise ModelNotFoundError(msg) from error
 
     @property
     def num_layers(self) -> int:
-        """The layer of the scores: the one given, that of bert-score, or that of nlgauge."""
+        """Layer of the scores: set by the caller, else the default of bert-score, else of nlgauge."""
         return chosen_layer(self._layer, self._encoder)
 
     def compute_idf(self, sents: Sequence[str]) -> None:
-        """Count idf on sentences, each a document; they take the place of earlier ones."""
+        """Count idf on sentences, each a document; replaces earlier counts."""
         self._table = IdfTable.count(checked_texts(sents, "sents"), self._tokenizer)
 
     def score(
@@ -241,16 +243,16 @@ class BERTScorer:
         batch_size: int = 64,
         return_hash: bool = False,
     ) -> Any:
-        """P, R and F as `bert_score.BERTScorer.score` returns them; with the signature if `return_hash`."""
+        """Compute P, R and F like `bert_score.BERTScorer.score`; with the signature if `return_hash`."""
         if self.idf and self._table is None:
-            msg = "idf=True needs sentences to count: give idf_sents=, or call compute_idf() first"
+            msg = "idf=True needs sentences to count: set idf_sents=, or call compute_idf() first"
             raise RecipeError(msg)
         idf = self._table if self.idf and self._table is not None else False
         return self._score(cands, refs, idf, verbose=verbose, return_hash=return_hash)
 
     @property
     def hash(self) -> str:
-        """The signature of the last call; before the first one, that of a pair with one reference."""
+        """Signature of the last call; before the first call, that of a pair with one reference."""
         if not self._signatures:
             self.score(["a"], ["a"])
         return self._signatures[self.num_layers]
@@ -261,7 +263,7 @@ class BERTScorer:
     def _score(
         self, cands: Iterable[str], refs: Iterable[Any], idf: bool | IdfTable, *, verbose: bool, return_hash: bool
     ) -> Any:
-        """P, R and F: an array each, or with all layers a table each with a row per layer."""
+        """Compute P, R and F: an array each, or with all layers a table each with a row per layer."""
         texts, groups = checked_texts(cands, "cands"), reference_groups(refs, "refs")
         check_lengths("cands", texts, "refs", groups)
         if not texts:
@@ -274,7 +276,7 @@ class BERTScorer:
                     {"": texts},
                     groups,
                     metric=[BERTScore(layer=layer, **options) for layer in self._layers],
-                    empty="zero",  # two empty texts are nothing that bert-score would stop at
+                    empty="zero",  # bert-score accepts two empty texts
                     progress=verbose,
                     **self._run,
                 )
@@ -286,7 +288,7 @@ class BERTScorer:
         return (parts, self._signatures[self.num_layers]) if return_hash else parts
 
     def _options(self, idf: bool | IdfTable, folder: Path) -> dict[str, Any]:
-        """Options of the recipe; tables that were given are written where it can name them."""
+        """Options of the recipe; given tables are written to files that it can name."""
         options: dict[str, Any] = {"model": self.model_type, "multiref": "best-each", "unknown": "score"}
         options["prefix_space"] = self._prefix_space
         if isinstance(idf, IdfTable):
@@ -306,7 +308,7 @@ class BERTScorer:
 
 
 def _tensor(values: NDArray[np.float64]) -> Any:
-    """A float32 tensor where torch is installed, an array of the same numbers elsewhere."""
+    """Convert to a float32 tensor if torch is installed, else to an array of the same numbers."""
     single = values.astype(np.float32)
     if importlib.util.find_spec("torch") is None:
         return single

@@ -1,22 +1,21 @@
-"""`load` and `combine` of Hugging Face's `evaluate`, by nlgauge: change the import line.
+"""Drop-in replacement for `load` and `combine` of Hugging Face's `evaluate`: change the import line.
 
     from nlgauge.apps.compat import evaluate                            (was: import evaluate)
     bertscore = evaluate.load("bertscore")
     bertscore.compute(predictions=..., references=..., model_type="minilm")
 
-`bertscore`, `sacrebleu`, `bleu`, `chrf` and `rouge` have the keys and options of evaluate. The same packages
-(sacrebleu, rouge-score) compute the last four, called as the scripts of evaluate call them, so the numbers are the
-same. The key `hashcode` is in every result: the signature of the recipe of nlgauge that gives the same score, where
-there is one (bertscore, and sacrebleu and chrf with options that recipes have). Elsewhere it is a line of all choices
-that begins with `evaluate-`. What needs a word beyond the options:
+`bertscore`, `sacrebleu`, `bleu`, `chrf` and `rouge` have the keys and options of evaluate. The last four use the same
+packages (sacrebleu, rouge-score) in the same way, so numbers are equal. Every result has a key `hashcode`: the
+signature of the nlgauge recipe with the same score, if there is one (bertscore, and sacrebleu and chrf with options
+that recipes have), else a line with all settings that begins with `evaluate-`. Notes on metrics:
 
-- bleu is not sacrebleu's: between 0 and 1, unsmoothed, and the brevity penalty takes the shortest reference.
-- rouge with `use_aggregator`: evaluate gives the median of 1,000 resampled means, whose draws depend on a seed;
-  without one, evaluate draws anew in each process. Here the seed is 12345 unless `load` is given another.
+- bleu differs from sacrebleu: between 0 and 1, unsmoothed, brevity penalty with the shortest reference.
+- rouge with `use_aggregator` is the median of 1,000 resampled means, which depends on a seed. evaluate uses another
+  seed in each process; here the seed is 12345 unless set in `load`.
 
-Every other metric loads by its name, and its options are those of `nlgauge.score`; it has the system's `score`, a
-list per component (`scores` where that is called score too) and `hashcode`. Nothing is fetched when a metric is
-loaded, and no code of others is run.
+All other metrics of nlgauge load by name, with the options of `nlgauge.score`. Their results have the system's
+`score`, a list per component (`scores` for a component named score) and `hashcode`. Loading a metric downloads nothing
+and runs no third-party code.
 """
 
 from __future__ import annotations
@@ -55,13 +54,13 @@ from nlgauge.metrics.chrf import ChrF
 
 __all__ = ["CombinedEvaluations", "EvaluationModule", "combine", "load"]
 
-#: Where evaluate keeps what it fetched, and how; nothing is fetched here.
+#: Download settings of evaluate, ignored because nothing is downloaded.
 _OF_FETCHING = (
     *("cache_dir", "experiment_id", "keep_in_memory", "download_config", "download_mode", "revision", "hash"),
     *("max_concurrent_cache_files", "timeout"),
 )
 
-#: Metrics of evaluate 0.4 without one of that name here; `bleurt` is not a misspelt `bleu`.
+#: Metrics of evaluate 0.4 that nlgauge does not have, so that `bleurt` is not corrected to `bleu`.
 _ONLY_IN_EVALUATE = frozenset({
     "accuracy", "bleurt", "brier_score", "cer", "character", "charcut_mt", "code_eval", "comet",
     "competition_math", "confusion_matrix", "coval", "cuad", "exact_match", "f1", "frugalscore", "glue",
@@ -81,7 +80,7 @@ _TEXTS = ("predictions", "references", "sources")
 
 
 class EvaluationModule:
-    """A metric that is fed one at a time, in batches or at once, and computed at the end.
+    """A metric that collects segments one by one, in batches or all at once, and is computed at the end.
 
     >>> bertscore = load("bertscore")
     >>> bertscore.add(prediction="A cat sat.", reference="A cat sat.")
@@ -91,8 +90,8 @@ class EvaluationModule:
     """
 
     def __init__(self, name: str, options: Mapping[str, Any] | None = None) -> None:
-        # An unknown name or option is an error here, not after hours of generating.
-        self.name = _known_name(name)
+        # Raise errors for names and options here, not after hours of generating text.
+        self.name = _resolve_name(name)
         self._options = dict(options or {})
         _check_options(self.name, self._options)
         self._texts: dict[str, list[Any]] = {name: [] for name in _TEXTS}
@@ -112,44 +111,44 @@ class EvaluationModule:
         self.add_batch(predictions=[prediction], references=references, sources=sources)
 
     def add_batch(self, *, predictions: Column = None, references: Column = None, sources: Column = None) -> None:
-        """Add segments; what does not go together leaves all as it was."""
+        """Add segments; on an error nothing is added."""
         if predictions is None:
             msg = "add_batch() needs predictions="
             raise InputError(msg)
         texts = checked_texts(predictions, "predictions")
-        others: dict[str, list[Any] | None] = {
+        columns: dict[str, list[Any] | None] = {
             "references": None if references is None else reference_groups(references, "references"),
             "sources": None if sources is None else checked_texts(sources, "sources"),
         }
         if sources is not None and self.name in _METRICS:
-            msg = f"{self.name} of evaluate compares with references, not with sources; leave out sources="
+            msg = f"{self.name} of evaluate does not use sources; omit sources="
             raise InputError(msg)
-        for name, values in others.items():
+        for name, values in columns.items():
             if values is not None:
                 check_lengths("predictions", texts, name, values)
             if len(self) and (values is None) != (not self._texts[name]):
-                msg = f"{name} must be given with every prediction or with none"
+                msg = f"{name} must be set for all predictions or for none"
                 raise InputError(msg)
-        for name, values in {"predictions": texts, **others}.items():
+        for name, values in {"predictions": texts, **columns}.items():
             self._texts[name] += values or ()
 
     def compute(
         self, *, predictions: Column = None, references: Column = None, sources: Column = None, **options: Any
     ) -> dict[str, Any]:
-        """The scores of all that was added, and of what is given here; the metric is empty afterwards.
+        """Compute scores of all added and given segments, then empty the metric.
 
-        What was added before stays where this ends with an error, so that another try is possible.
+        After an error the added segments are kept for another attempt.
         """
         chosen = self._options | options
         _check_options(self.name, chosen)
         if predictions is None and (references is not None or sources is not None):
-            msg = "references= and sources= go with predictions=, which were not given"
+            msg = "references= and sources= need predictions="
             raise InputError(msg)
-        with _as_before_an_error([self]):
+        with _restore_on_error([self]):
             if predictions is not None:
                 self.add_batch(predictions=predictions, references=references, sources=sources)
             if not len(self):
-                msg = "there is nothing to compute: give predictions= and references=, or add() them first"
+                msg = "nothing to compute: pass predictions= and references=, or add() them first"
                 raise InputError(msg)
             result = self._compute(**self._texts, options=chosen)
         self._texts = {name: [] for name in _TEXTS}
@@ -158,7 +157,7 @@ class EvaluationModule:
     def _compute(self, predictions: Texts, references: Groups, sources: Texts, options: Any) -> dict[str, Any]:
         if self.name in _METRICS:
             if not references:
-                msg = f"{self.name} compares with references; give references="
+                msg = f"{self.name} needs references="
                 raise InputError(msg)
             return _METRICS[self.name](predictions, references, **options)
         result = score(predictions, references or None, sources=sources or None, metric=self.name, **options)
@@ -167,8 +166,8 @@ class EvaluationModule:
 
 
 @contextmanager
-def _as_before_an_error(modules: Sequence[EvaluationModule]) -> Iterator[None]:
-    """Metrics hold what they held, if what is done here fails: texts may have taken hours to make."""
+def _restore_on_error(modules: Sequence[EvaluationModule]) -> Iterator[None]:
+    """Restore the texts of metrics if the block fails: generating them may have taken hours."""
     before = [(module._texts, len(module)) for module in modules]
     try:
         yield
@@ -184,11 +183,11 @@ Evaluations: TypeAlias = Sequence[str | EvaluationModule] | Mapping[str, str | E
 
 
 class CombinedEvaluations:
-    """Several metrics that are fed together; keys that two of them have begin with the name of the metric."""
+    """Several metrics that collect the same segments; shared result keys are prefixed with the metric's name."""
 
     def __init__(self, evaluations: Evaluations, force_prefix: bool) -> None:
         if isinstance(evaluations, str) or not evaluations:
-            msg = f"combine() takes a list of metrics, or a dict with a name for each, got {evaluations!r}"
+            msg = f"combine() needs a list of metrics or a dict of metrics by name, got {evaluations!r}"
             raise RecipeError(msg)
         modules = evaluations.values() if isinstance(evaluations, Mapping) else evaluations
         self.evaluation_modules = [load(module) if isinstance(module, str) else module for module in modules]
@@ -200,25 +199,25 @@ class CombinedEvaluations:
 
     def add(self, *, prediction: str | None = None, reference: Any = None) -> None:
         """Add a segment to each metric."""
-        with _as_before_an_error(self.evaluation_modules):
+        with _restore_on_error(self.evaluation_modules):
             for module in self.evaluation_modules:
                 module.add(prediction=prediction, reference=reference)
 
     def add_batch(self, *, predictions: Column = None, references: Column = None) -> None:
         """Add segments to each metric."""
         texts = {"predictions": _as_list(predictions), "references": _as_list(references)}
-        with _as_before_an_error(self.evaluation_modules):
+        with _restore_on_error(self.evaluation_modules):
             for module in self.evaluation_modules:
                 module.add_batch(**texts)
 
     def compute(self, *, predictions: Column = None, references: Column = None, **options: Any) -> dict[str, Any]:
-        """The results of all metrics in one dict; options belong to the metrics one by one."""
+        """Compute all metrics; options are set per metric in `load`."""
         if options:
             name = next(iter(options))
-            msg = f"{name}= is an option of a metric; give it where that is loaded: combine([load(NAME, {name}=...)])"
+            msg = f"{name}= is an option of a single metric; set it in load: combine([load(NAME, {name}=...)])"
             raise RecipeError(msg)
         texts = {"predictions": _as_list(predictions), "references": _as_list(references)}
-        with _as_before_an_error(self.evaluation_modules):
+        with _restore_on_error(self.evaluation_modules):
             results = [module.compute(**texts) for module in self.evaluation_modules]
         times, names, merged = Counter(key for result in results for key in result), self.evaluation_module_names, {}
         for place, (name, result) in enumerate(zip(names, results, strict=True)):
@@ -229,7 +228,7 @@ class CombinedEvaluations:
 
 
 def _as_list(values: Column) -> Any:
-    """A generator as a list, because several metrics read it; what is no list of texts is refused by each of them."""
+    """Convert a generator to a list, because several metrics read it; each metric checks the values."""
     return values if values is None or isinstance(values, str | Mapping) else list(values)
 
 
@@ -241,27 +240,26 @@ def load(
     num_process: int = 1,
     **options: Any,
 ) -> EvaluationModule:
-    """A metric by name, as `evaluate.load` gives it; options become defaults of `compute`.
+    """Load a metric by name, like `evaluate.load`; options become defaults of `compute`.
 
-    Where several processes feed one metric, use `nlgauge.Accumulator` with `merge`, or the metric for torchmetrics.
+    For several processes use `nlgauge.Accumulator` with `merge`, or the metric for torchmetrics.
     """
-    why = ""
+    problem = ""
     if config_name not in {None, "default"}:
-        why = f"config_name must be None, got {config_name!r}: metrics here have options instead of configurations"
+        problem = f"config_name must be None, got {config_name!r}: metrics have options instead of configurations"
     elif module_type not in {None, "metric"}:
-        reason = "nlgauge has no comparisons and measurements by name"
-        why = f"module_type must be 'metric', got {module_type!r}: {reason}"
+        problem = f"module_type must be 'metric', got {module_type!r}: nlgauge has no comparisons and measurements"
     elif num_process != 1 or process_id != 0:
-        why = f"num_process must be 1, got {num_process}; join processes with nlgauge.Accumulator.merge"
-    if why:
-        raise RecipeError(why)
-    # Of evaluate's metrics, rouge alone draws anything.
-    ignored = (*_OF_FETCHING, *(() if _known_name(path) == "rouge" else ("seed",)))
+        problem = f"num_process must be 1, got {num_process}; merge processes with nlgauge.Accumulator.merge"
+    if problem:
+        raise RecipeError(problem)
+    # rouge is the only metric of evaluate with a random seed.
+    ignored = (*_OF_FETCHING, *(() if _resolve_name(path) == "rouge" else ("seed",)))
     return EvaluationModule(path, {name: value for name, value in options.items() if name not in ignored})
 
 
 def combine(evaluations: Evaluations, force_prefix: bool = False) -> CombinedEvaluations:
-    """Several metrics as one, as `evaluate.combine` gives it.
+    """Combine several metrics, like `evaluate.combine`.
 
     >>> both = combine([load("chrf"), load("rouge", rouge_types=["rouge1"])])
     >>> sorted(both.compute(predictions=["A cat sat."], references=["A cat sat."]))
@@ -270,18 +268,17 @@ def combine(evaluations: Evaluations, force_prefix: bool = False) -> CombinedEva
     return CombinedEvaluations(evaluations, force_prefix)
 
 
-def _known_name(name: str) -> str:
-    """The metric's name as it is spelt here: `evaluate-metric/BLEU` is bleu."""
-    wanted = name.removeprefix("evaluate-metric/").casefold()
-    known: dict[str, str] = {metric.casefold(): metric for metric in (*METRICS, *_METRICS)}
-    if wanted in _ONLY_IN_EVALUATE:
-        msg = f"{name!r} is a metric of evaluate that nlgauge does not have; keep evaluate for this one"
+def _resolve_name(name: str) -> str:
+    """Normalise the name of a metric: `evaluate-metric/BLEU` is bleu."""
+    short_name = name.removeprefix("evaluate-metric/").casefold()
+    available: dict[str, str] = {metric.casefold(): metric for metric in (*METRICS, *_METRICS)}
+    if short_name in _ONLY_IN_EVALUATE:
+        msg = f"{name!r} is a metric of evaluate that nlgauge does not have; use evaluate for it"
         raise RecipeError(msg)
-    if wanted not in known:
-        listed = "`nlgauge list` shows the metrics of nlgauge"
-        msg = f"unknown metric {name!r}{did_you_mean(wanted, known)}; {listed}, for others keep evaluate"
+    if short_name not in available:
+        msg = f"unknown metric {name!r}; `nlgauge list` shows all{did_you_mean(short_name, available)}"
         raise RecipeError(msg)
-    return known[wanted]
+    return available[short_name]
 
 
 def _sacrebleu(
@@ -295,21 +292,21 @@ def _sacrebleu(
     tokenize: str | None = None,
     use_effective_order: bool = False,
 ) -> dict[str, Any]:
-    """BLEU of the corpus with its counts, 0 to 100."""
+    """Corpus BLEU with its counts, 0 to 100."""
     package = require("sacrebleu.metrics", "lexical").BLEU
-    for name, value, known in (
+    for name, value, allowed in (
         ("smooth_method", smooth_method, ("exp", "floor", "add-k", "none")),
         ("tokenize", tokenize, (None, *package.TOKENIZERS)),
     ):
-        if value not in known:
-            hint = did_you_mean(str(value), filter(None, known))
-            msg = f"{name} must be one of {', '.join(map(str, known))}, got {value!r}{hint}"
+        if value not in allowed:
+            hint = did_you_mean(str(value), filter(None, allowed))
+            msg = f"{name} must be one of {', '.join(map(str, allowed))}, got {value!r}{hint}"
             raise RecipeError(msg)
     options = {"force": force, "smooth_value": smooth_value, "effective_order": use_effective_order}
     try:
         engine = package(lowercase=lowercase, tokenize=tokenize, smooth_method=smooth_method, **options)
-    except (RuntimeError, ImportError) as error:  # tokenizers of some languages are packages of their own
-        msg = f"tokenize={tokenize!r} of sacrebleu cannot be used here: {' '.join(str(error).split())}"
+    except (RuntimeError, ImportError) as error:  # some tokenizers need further packages
+        msg = f"tokenize={tokenize!r} of sacrebleu is not available: {' '.join(str(error).split())}"
         raise MissingExtraError(msg) from error
     recipe = None
     if smooth_value is None and not use_effective_order:
@@ -321,23 +318,24 @@ def _sacrebleu(
 def _bleu(
     texts: Texts, references: Groups, *, tokenizer: Tokenizer | None = None, max_order: int = 4, smooth: bool = False
 ) -> dict[str, Any]:
-    """BLEU as evaluate counts it, 0 to 1; `smooth` adds one to all counts (Lin and Och 2004)."""
+    """BLEU as defined in evaluate, 0 to 1; `smooth` adds one to all counts (Lin and Och 2004)."""
     mteval = require("sacrebleu.metrics", "lexical").BLEU(tokenize="13a").tokenizer
     words: Tokenizer = tokenizer or (lambda text: str(mteval(text)).split())
     matches, totals = [0] * max_order, [0] * max_order
     length = reference_length = 0
     for text, group in zip(texts, references, strict=True):
-        hypothesis, *others = (list(words(sentence)) for sentence in (text, *group))
+        hypothesis, *reference_words = (list(words(sentence)) for sentence in (text, *group))
         length += len(hypothesis)
-        reference_length += min(map(len, others))
+        reference_length += min(map(len, reference_words))
         for order in range(max_order):
             counts = _ngrams(hypothesis, order + 1)
-            most = reduce(or_, (_ngrams(other, order + 1) for other in others))
+            most = reduce(or_, (_ngrams(reference, order + 1) for reference in reference_words))
             matches[order] += (counts & most).total()
             totals[order] += counts.total()
-    more = int(smooth)
+    smoothing = int(smooth)
     precisions = [
-        (match + more) / (total + more) if total + more else 0.0 for match, total in zip(matches, totals, strict=True)
+        (match + smoothing) / (total + smoothing) if total + smoothing else 0.0
+        for match, total in zip(matches, totals, strict=True)
     ]
     mean = math.exp(math.fsum(map(math.log, precisions)) / max_order) if min(precisions) > 0 else 0.0
     ratio = length / reference_length if reference_length else 0.0
@@ -351,7 +349,7 @@ def _bleu(
         "length_ratio": ratio,
         "translation_length": length,
         "reference_length": reference_length,
-        "hashcode": _line("bleu", choices, references, "sacrebleu"),
+        "hashcode": _format_settings("bleu", choices, references, "sacrebleu"),
     }
 
 
@@ -370,7 +368,7 @@ def _chrf(
     whitespace: bool = False,
     eps_smoothing: bool = False,
 ) -> dict[str, Any]:
-    """chrF of the corpus, 0 to 100; with `word_order=2` chrF++."""
+    """Corpus chrF, 0 to 100; chrF++ with `word_order=2`."""
     package = require("sacrebleu.metrics", "lexical").CHRF
     engine = package(char_order, word_order, beta, lowercase, whitespace, eps_smoothing)
     recipe = None
@@ -390,16 +388,18 @@ def _rouge(
     tokenizer: Tokenizer | None = None,
     seed: int = 12345,
 ) -> dict[str, Any]:
-    """F of each kind of ROUGE, 0 to 1, the best over several references; a list each without the aggregator."""
+    """F of each kind of ROUGE, 0 to 1, the maximum over references; a list each without the aggregator."""
     usual = ["rouge1", "rouge2", "rougeL", "rougeLsum"]
     kinds = usual if rouge_types is None else checked_list(rouge_types, "rouge_types", "a list of kinds")
     for kind in kinds:
         if not isinstance(kind, str) or not re.fullmatch("rouge[1-9]|rougeL|rougeLsum", kind):
-            msg = f"rouge_types must be among {', '.join(usual)} and rouge3 to rouge9, got {kind!r}"
+            msg = f"rouge_types must be among {', '.join(usual)} or rouge3 to rouge9, got {kind!r}"
             raise RecipeError(msg)
-    own = None if tokenizer is None else SimpleNamespace(tokenize=tokenizer)
-    scorer = require("rouge_score.rouge_scorer", "lexical").RougeScorer(kinds, use_stemmer=use_stemmer, tokenizer=own)
-    # With one reference the same as score().
+    wrapped_tokenizer = None if tokenizer is None else SimpleNamespace(tokenize=tokenizer)
+    scorer = require("rouge_score.rouge_scorer", "lexical").RougeScorer(
+        kinds, use_stemmer=use_stemmer, tokenizer=wrapped_tokenizer
+    )
+    # Equals score() for one reference.
     scores = [scorer.score_multi(list(group), text) for text, group in zip(predictions, references, strict=True)]
     values: dict[str, Any] = {kind: [float(score[kind].fmeasure) for score in scores] for kind in kinds}
     if use_aggregator:
@@ -410,15 +410,15 @@ def _rouge(
         "tokenizer": "own" if tokenizer else "default",
         "aggregator": f"bootstrap-median|seed:{seed}" if use_aggregator else "none",
     }
-    return values | {"hashcode": _line("rouge", choices, references, "rouge_score")}
+    return values | {"hashcode": _format_settings("rouge", choices, references, "rouge_score")}
 
 
-#: One at a time: the aggregator of rouge-score draws from the generator that all of numpy shares.
+#: Held while the aggregator of rouge-score uses numpy's global random generator.
 _drawing = Lock()
 
 
 def _aggregate(scores: Sequence[Mapping[str, Any]], seed: int) -> dict[str, float]:
-    """The package's aggregate of all segments; the generator that it draws from is put back as it was."""
+    """Aggregate of rouge-score over all segments; restores the state of the random generator."""
     aggregator = require("rouge_score.scoring", "lexical").BootstrapAggregator()
     for segment in scores:
         aggregator.add_scores(segment)
@@ -439,29 +439,29 @@ def _bertscore(predictions: Texts, references: Groups, **options: Any) -> dict[s
     return dict(zip(("precision", "recall", "f1"), values, strict=True)) | {"hashcode": signature}
 
 
-#: Metrics that evaluate has too, whose keys and options are those of evaluate.
+#: Metrics with the keys and options of evaluate.
 _METRICS: Mapping[str, Callable[..., dict[str, Any]]] = {
     function.__name__.removeprefix("_"): function for function in (_bertscore, _sacrebleu, _bleu, _chrf, _rouge)
 }
 
-#: Kinds of their options that are numbers.
+#: Kinds of their numeric options.
 _NUMBERS = {"max_order": Int(1), "char_order": Int(1), "word_order": Int(0), "seed": Int(0), "beta": Float(above=0)}
 
 
 def _check_options(name: str, options: Mapping[str, Any]) -> None:
-    """Refuse options that a metric does not have; of metrics of evaluate also values that are not of their kind."""
+    """Raise RecipeError for unknown options, and for metrics of evaluate also for values of the wrong kind."""
     if name not in _METRICS:
         Accumulator(name, **options)
         return
     parameters = signature_of(bert_score.score if name == "bertscore" else _METRICS[name]).parameters
     # The first two are the texts; evaluate always returns the hash.
-    known = [option for option in list(parameters)[2:] if option != "return_hash"]
+    names = [option for option in list(parameters)[2:] if option != "return_hash"]
     for option, value in options.items():
-        if option not in known:
-            hint = did_you_mean(option, known)
+        if option not in names:
+            hint = did_you_mean(option, names)
             msg = (
-                f"{name} of evaluate has no option {option!r}{hint}; it has {', '.join(known)}; texts are given as "
-                "predictions= and references="
+                f"{name} of evaluate has no option {option!r}{hint}; its options are {', '.join(names)}; pass texts "
+                "as predictions= and references="
             )
             raise RecipeError(msg)
         if option == "tokenizer" and value is not None and not callable(value):
@@ -470,17 +470,17 @@ def _check_options(name: str, options: Mapping[str, Any]) -> None:
         is_flag = isinstance(parameters[option].default, bool) and name != "bertscore"
         kind = Flag() if is_flag else _NUMBERS.get(option)
         if kind is not None:
-            about = Option(option, None, kind, "")
-            if isinstance(value, str):  # evaluate reads no values from text
-                raise about.refusal(value)
-            about.check(value)
+            opt = Option(option, None, kind, "")
+            if isinstance(value, str):  # evaluate does not parse values from text
+                raise opt.refusal(value)
+            opt.check(value)
 
 
 def _corpus_score(
     engine: Any, predictions: Texts, references: Groups, keys: Sequence[str], recipe: Metric | None, choices: str
 ) -> dict[str, Any]:
-    """Keys of sacrebleu's score, and the signature of the recipe, or the choices where there is no recipe."""
-    streams = [list(stream) for stream in zip_longest(*references)]  # None for a reference that a segment lacks
+    """Compute a corpus score with sacrebleu; `hashcode` is the signature of the recipe, if any, else all settings."""
+    streams = [list(stream) for stream in zip_longest(*references)]  # None for missing references
     score = engine.corpus_score(list(predictions), streams)
     hashcode = f"evaluate-{choices.format(engine.get_signature())}|nlgauge:{__version__}"
     if recipe is not None:
@@ -490,8 +490,8 @@ def _corpus_score(
     return {key: getattr(score, key) for key in keys} | {"hashcode": hashcode}
 
 
-def _line(name: str, choices: Mapping[str, Any], references: Groups, computed_by: str) -> str:
-    """All choices; references per segment are counted with the word that signatures have where the number varies."""
+def _format_settings(name: str, choices: Mapping[str, Any], references: Groups, computed_by: str) -> str:
+    """Format all settings as a line; the number of references is `var` if it varies, as in signatures."""
     counts = {len(group) for group in references}
     choices = {**choices, "refs": counts.pop() if len(counts) == 1 else "var"}
     fields = "|".join(f"{key}:{value}" for key, value in choices.items())

@@ -1,4 +1,4 @@
-"""Scores of a frame's columns: `import nlgauge.apps.compat.pandas`, then `frame.nlgauge.score(hyp="mt", ref="ref")`.
+"""Score columns of a frame: `import nlgauge.apps.compat.pandas`, then `frame.nlgauge.score(hyp="mt", ref="ref")`.
 
 >>> import pandas as pd
 >>> frame = pd.DataFrame({"mt": ["A cat sat."], "ref": ["A cat sat."]}, index=["first"])
@@ -31,12 +31,12 @@ else:
 __all__ = ["FrameScores"]
 
 
-#: Texts of `nlgauge.score`, which are columns here.
+#: Text arguments of `nlgauge.score` and the arguments here that name columns instead.
 _COLUMNS_HERE = {"hyps": "hyp", "refs": "ref", "ref_streams": "ref", "sources": "source"}
 
 
 class FrameScores:
-    """What `frame.nlgauge` is."""
+    """Accessor `frame.nlgauge`."""
 
     def __init__(self, frame: pd.DataFrame) -> None:
         self._frame = frame
@@ -50,18 +50,18 @@ class FrameScores:
         metric: str | Metric | Signature = "bertscore",
         **options: Unpack[ScoreKeywords],
     ) -> pd.DataFrame:
-        """A column per component, a row per row of the frame and with its index, so that `frame.join` takes it.
+        """Score a column; the result has a column per component and the frame's index, for `frame.join`.
 
-        `ref` may name several columns, and its cells may hold lists of texts. Options are those of `nlgauge.score`.
-        `attrs` of the result have the `signature` and the `system_score`.
+        `ref` can name several columns, and cells can contain lists of texts. Options are those of `nlgauge.score`.
+        `attrs` of the result has `signature` and `system_score`.
         """
-        for name, here in _COLUMNS_HERE.items():
+        for name, argument in _COLUMNS_HERE.items():
             if name in options:
-                msg = f"{name}= takes texts, and a frame has columns; name them with {here}="
+                msg = f"{name}= takes texts; name a column of the frame with {argument}="
                 raise InputError(msg)
-        columns = self._several(ref)
+        columns = self._reference_columns(ref)
         if self._frame.empty:
-            msg = "the frame has no rows, so there is nothing to score"
+            msg = "nothing to score: the frame has no rows"
             raise InputError(msg)
         result = score(
             self._texts(hyp),
@@ -74,19 +74,23 @@ class FrameScores:
         frame.attrs |= {"signature": str(result.signature), "system_score": result.system_score}
         return frame
 
-    def _several(self, ref: Any) -> list[Hashable]:
-        """Columns of references; in a frame with levels of columns a tuple is the name of one."""
+    def _reference_columns(self, ref: Any) -> list[Hashable]:
+        """List the columns of references; with multi-level columns a tuple is one name."""
         if ref is None:
             return []
-        if isinstance(ref, str) or not isinstance(ref, Iterable) or (isinstance(ref, tuple) and self._has(ref)):
+        if (
+            isinstance(ref, str)
+            or not isinstance(ref, Iterable)
+            or (isinstance(ref, tuple) and self._has_column(ref))
+        ):
             return [ref]
         return list(ref)
 
-    def _has(self, column: Hashable) -> bool:
+    def _has_column(self, column: Hashable) -> bool:
         return column in self._frame.columns
 
     def _references(self, columns: Sequence[Hashable]) -> list[list[str]]:
-        """By row the references of all columns; a cell is a text, or a list of texts."""
+        """Collect the references of each row; a cell is a text or a list of texts."""
         groups: list[list[str]] = [[] for _ in range(len(self._frame))]
         for column in columns:
             for group, (index, cell) in zip(groups, self._cells(column), strict=True):
@@ -101,28 +105,29 @@ class FrameScores:
         return [_text(cell, column, index) for index, cell in self._cells(column)]
 
     def _cells(self, column: Hashable) -> Iterable[tuple[Any, Any]]:
-        """The index and the cell of each row."""
-        if not self._has(column):
-            known = [str(name) for name in self._frame.columns]
-            msg = f"the frame has no column {column!r}; it has {', '.join(known)}{did_you_mean(str(column), known)}"
+        """Iterate over index and cell of each row."""
+        if not self._has_column(column):
+            names = [str(name) for name in self._frame.columns]
+            hint = did_you_mean(str(column), names)
+            msg = f"the frame has no column {column!r}; its columns are {', '.join(names)}{hint}"
             raise InputError(msg)
         cells = self._frame[column]
         if isinstance(cells, pd.DataFrame):
-            same = [name for name in self._frame.columns if name == column]
-            fix = "rename all but one" if same else f"name one of them, such as {(column, cells.columns[0])!r}"
+            duplicates = [name for name in self._frame.columns if name == column]
+            fix = "rename all but one" if duplicates else f"name one of them, such as {(column, cells.columns[0])!r}"
             msg = f"the frame has {cells.shape[1]} columns called {column!r}; {fix}"
             raise InputError(msg)
         return zip(self._frame.index, cells.tolist(), strict=True)
 
 
-# Not as a decorator: the site shows the class where pandas is not installed, and a stand-in would wrap it.
+# Not a decorator: without pandas the documentation shows the class, and a stand-in would wrap it.
 pd.api.extensions.register_dataframe_accessor("nlgauge")(FrameScores)
 
 
 def _text(value: Any, column: Hashable, index: Any) -> str:
     if isinstance(value, str):
         return value
-    missing = value is None or value is pd.NA or isinstance(value, float)
-    fix = "fill or drop what is missing" if missing else "make it a text (astype(str))"
+    is_missing = value is None or value is pd.NA or isinstance(value, float)
+    fix = "fill or drop missing values" if is_missing else "convert it with astype(str)"
     msg = f"column {column!r}, row {index!r}: expected a text, got {value!r}; {fix}"
     raise InputError(msg)

@@ -1,12 +1,12 @@
-"""A `torchmetrics.Metric` around any metric of nlgauge: update, compute, reset, and gathering from all processes.
+"""Any metric of nlgauge as a `torchmetrics.Metric`: update, compute, reset, and gathering from all processes.
 
     metric = TextScore("bertscore", model="minilm")
     metric.update(["A cat sat."], ["The cat sat."])
     metric.compute()                                      {"precision": tensor, "recall": tensor, "f1": tensor}
 
-Segments come out in the order they went in: of one process, in the order of the calls; of several, those of process 0
-first. A sampler that deals segments out in turns (`DistributedSampler`) mixes that order and repeats some to fill the
-last round: say which segments a batch holds with `positions`, and they come out in their order, each once.
+Results are in the order of updates; with several processes, those of process 0 come first. A sampler that deals out
+segments in turn (`DistributedSampler`) changes that order and repeats some segments to fill the last round: pass the
+positions of a batch's segments with `positions` to get each segment once, in the original order.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ __all__ = ["TextScore"]
 
 try:
     from torchmetrics import Metric
-except ImportError:  # the module can be read without it; a metric cannot be made
+except ImportError:  # the module can be imported without it, but a metric cannot be created
     Metric = object
 
-#: Keywords that torchmetrics takes; all others are options of `nlgauge.score`.
+#: Keywords of torchmetrics; all others are options of `nlgauge.score`.
 _THEIRS = {
     *("compute_on_cpu", "compute_with_cache", "sync_on_compute", "process_group"),
     *("dist_sync_fn", "dist_sync_on_step", "distributed_available_fn"),
@@ -38,8 +38,8 @@ _THEIRS = {
 class TextScore(Metric):  # type: ignore[misc]  # torchmetrics need not be here
     """Scores of texts as a torchmetrics metric; options are those of `nlgauge.score`.
 
-    `compute` gives a tensor per component with a number per segment, or with `average=True` the system's score of
-    each. The whole result, with its signature, is `metric.result` afterwards, until `reset`.
+    `compute` returns a tensor per component with a number per segment, or with `average=True` the system's score. The
+    full result, with its signature, is available as `metric.result` until `reset`.
     """
 
     is_differentiable = False
@@ -51,7 +51,7 @@ class TextScore(Metric):  # type: ignore[misc]  # torchmetrics need not be here
             raise MissingExtraError(msg)
         super().__init__(**{name: options.pop(name) for name in _THEIRS & options.keys()})
         self._metric, self._options, self._average = metric, options, average
-        # An unknown option is an error now, not after the first batch.
+        # Raise errors for unknown options now, not after the first batch.
         recipes, *_ = resolved_call(one_metric(metric, function="TextScore"), options)
         self._higher_is_better = recipes[0].higher_is_better
         self.result: Score | None = None
@@ -61,11 +61,11 @@ class TextScore(Metric):  # type: ignore[misc]  # torchmetrics need not be here
 
     @property
     def higher_is_better(self) -> bool:
-        """Which way the metric's main component is better, as trackers and callbacks ask."""
+        """Whether higher is better for the main component; used by trackers and callbacks."""
         return self._higher_is_better
 
     def reset(self) -> None:
-        """Forget all segments, and the result."""
+        """Remove all segments and the result."""
         super().reset()
         self.result = None
 
@@ -77,7 +77,7 @@ class TextScore(Metric):  # type: ignore[misc]  # torchmetrics need not be here
         sources: Sequence[str] | None = None,
         positions: Sequence[int] | None = None,
     ) -> None:
-        """Add segments, or none; a target is a text, or a list of texts. Metrics of sources need no target."""
+        """Add segments; a target is a text or a list of texts. Source-based metrics need no target."""
         import torch
 
         preds = checked_texts([preds] if isinstance(preds, str) else preds, "preds")
@@ -88,7 +88,7 @@ class TextScore(Metric):  # type: ignore[misc]  # torchmetrics need not be here
             sources = checked_texts([sources] if isinstance(sources, str) else sources, "sources")
             check_lengths("preds", preds, "sources", sources)
         if positions is not None and len(positions) != len(preds):
-            msg = f"preds and positions must go together, got {len(preds)} and {len(positions)}"
+            msg = f"preds and positions must have the same length, got {len(preds)} and {len(positions)}"
             raise InputError(msg)
         if not preds:
             return
@@ -105,10 +105,10 @@ class TextScore(Metric):  # type: ignore[misc]  # torchmetrics need not be here
         self.records.append(torch.tensor(list(line), dtype=self.dtype, device=self.device))
 
     def compute(self) -> dict[str, Any]:
-        """A tensor per component."""
+        """Compute a tensor per component."""
         import torch
 
-        self.result = result = self._joined(self._gathered())
+        self.result = result = self._join(self._gather())
         if self._average:
             return {name: torch.tensor(value, device=self.device) for name, value in result.system_scores.items()}
         return {
@@ -116,23 +116,23 @@ class TextScore(Metric):  # type: ignore[misc]  # torchmetrics need not be here
             for name, values in result.segments.items()
         }
 
-    def _gathered(self) -> list[dict[str, Any]]:
-        """The records of all processes: a list of tensors, or one tensor after torchmetrics has joined them."""
+    def _gather(self) -> list[dict[str, Any]]:
+        """Decode the records of all processes: a list of tensors, or one tensor joined by torchmetrics."""
         import torch
 
         parts = self.records if isinstance(self.records, list) else [self.records]
         text = b"".join(part.to(torch.uint8).cpu().numpy().tobytes() for part in parts)
         return [json.loads(line) for line in text.splitlines()]
 
-    def _joined(self, records: Sequence[dict[str, Any]]) -> Score:
+    def _join(self, records: Sequence[dict[str, Any]]) -> Score:
         if not records:
-            msg = "there is nothing to compute yet: call update() with texts first"
+            msg = "nothing to compute: call update() with texts first"
             raise InputError(msg)
         merged = ["score" in record for record in records]
         if all(merged):
             return Score.merge([Score.from_dict(record["score"]) for record in records])
         if any(merged) or len({record["positions"] is None for record in records}) > 1:
-            msg = "positions must be given in every update() or in none"
+            msg = "positions must be passed in every update() or in none"
             raise InputError(msg)
         rows = [row for record in records for row in _rows(record)]
         if records[0]["positions"] is not None:
