@@ -489,7 +489,8 @@ def test_own_tsv_with_named_columns(tmp_path: Path) -> None:
     assert load_custom(path, **columns, gold="fluency").gold().tolist() == [5, 3, 2]
     assert load_custom(path, **columns, langpairs="fr-en").hypothesis == ("h3",)
     with pytest.raises(
-        FileFormatError, match=r"no column 'hypothesis' for option .*--set hypothesis=COLUMN; the columns are 'id', 'sys'"
+        FileFormatError,
+        match=r"no column 'hypothesis' for option .*--set hypothesis=COLUMN; the columns are 'id', 'sys'",
     ):
         load_custom(path)
     with pytest.raises(RecipeError, match=r"gold criterion 'chrf' does not exist"):
@@ -676,7 +677,9 @@ def test_inconsistent_mqm_lines_are_errors(tmp_path: Path, rows: list[str], mess
 
 
 def test_a_reference_missing_from_the_file_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(RecipeError, match="references='refC' is not a system of the file; its systems are: a, ref, refB"):
+    with pytest.raises(
+        RecipeError, match="references='refC' is not a system of the file; its systems are: a, ref, refB"
+    ):
         load("mqm-ted", mqm(tmp_path), references="refC")
 
 
@@ -691,5 +694,7 @@ def test_search_stops_in_a_huge_folder(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr(folders, "_MOST_ENTRIES", 20)
     for number in range(30):
         (tmp_path / "other" / str(number)).mkdir(parents=True)
-    with pytest.raises(InputError, match=r"contains more than 20 files, .* like 'DA-seglevel\.csv'.* name the folder"):
+    with pytest.raises(
+        InputError, match=r"contains more than 20 files, .* like 'DA-seglevel\.csv'.* name the folder"
+    ):
         load("wmt17", tmp_path)

@@ -125,9 +125,13 @@ def test_documents_and_names_of_columns(tmp_path: Path) -> None:
     columns = {"system": "model", "segment": "item", "document": "story"}
     found = read(tmp_path, "judge.tsv", text, columns=columns)
     assert (found.systems, found.documents) == (("a", "b"), ("x", "y"))
-    with pytest.raises(FileFormatError, match=r"line 4, column 'story': segment '1' is in document 'x' in an earlier row"):
+    with pytest.raises(
+        FileFormatError, match=r"line 4, column 'story': segment '1' is in document 'x' in an earlier row"
+    ):
         read(tmp_path, "judge.tsv", text.replace("b\t1\tx", "b\t1\ty"), columns=columns)
-    with pytest.raises(RecipeError, match="unknown column role 'judge'; the roles are: system, segment, document, metric, langpair"):
+    with pytest.raises(
+        RecipeError, match="unknown column role 'judge'; the roles are: system, segment, document, metric, langpair"
+    ):
         read(tmp_path, "judge.tsv", text, columns={"judge": "model"})
     with pytest.raises(FileFormatError, match="column 'models': there is none of that name"):
         read(tmp_path, "judge.tsv", text, columns={"system": "models"})
@@ -150,7 +154,11 @@ def test_documents_and_names_of_columns(tmp_path: Path) -> None:
             r"column 'text': expected a number, got \"no\"; if it is not a column of scores",
         ),
         ("x.tsv", "id\n1\n", "no column of scores; the only columns are 'id'"),
-        ("x.csv", "system,id,text\na,1,no\n", "no column 'score' and no column of numbers; name the column of scores"),
+        (
+            "x.csv",
+            "system,id,text\na,1,no\n",
+            "no column 'score' and no column of numbers; name the column of scores",
+        ),
         ("x.csv", "id;a\n1;.5\n", "columns are separated by ';', but CSV files use commas"),
         ("x.csv", "id,a\n1,1e200\n", r"column 'a': expected a score of at most 1e\+100"),
         ("x.jsonl", '{"id": 1, "a": true}\n', "column 'a': expected a number, got true"),

@@ -39,7 +39,7 @@ def frozen_file(folder: Path) -> Path:
     return found
 
 
-def test_every_json_of_a_run_is_what_its_schema_describes(tmp_path: Path) -> None:
+def test_json_files_of_a_run_match_their_schema(tmp_path: Path) -> None:
     corpus_table(tmp_path / "pairs.parquet", fluent=["A text.", None, *["Another text."] * 8])
     score(tmp_path)
     parts = tmp_path / "parts"
@@ -82,22 +82,24 @@ def test_ranges_take_the_lowest_and_the_highest() -> None:
         Bounds({"wmd": (0.5, 0.5)}, {}, 2).check_width()
 
 
-def test_frozen_counts_that_were_changed_are_refused(tmp_path: Path) -> None:
+def test_modified_frozen_counts_are_errors(tmp_path: Path) -> None:
     corpus_table(tmp_path / "pairs.parquet")
     score(tmp_path)
     frozen_file(tmp_path).rename(tmp_path / "parts" / f"frozen-{'0' * 12}.json.gz")
-    with pytest.raises(InputError, match="its numbers are not those of its digest"):
+    with pytest.raises(InputError, match="is damaged: the checksum does not match"):
         read_frozen(tmp_path / "parts", "0" * 64)
     with pytest.raises(InputError, match="cannot be read"):
         read_frozen(tmp_path / "parts", "1" * 64)
 
 
-def test_a_file_of_counts_that_is_damaged_is_named(tmp_path: Path) -> None:
+def test_error_names_a_damaged_file_of_counts(tmp_path: Path) -> None:
     corpus_table(tmp_path / "pairs.parquet")
     score(tmp_path)
     damaged = next((tmp_path / "parts").glob("counts-00003-*"))
     damaged.write_bytes(b"damaged")
-    with pytest.raises(InputError, match=r"counts-00003-.* cannot be read .*; delete it and run again"):
+    with pytest.raises(
+        InputError, match=r"cannot read the counts of a shard in .*counts-00003-.*; delete the file and run again"
+    ):
         score(tmp_path)
     damaged.unlink()
     score(tmp_path)
@@ -110,6 +112,6 @@ class Odd(BERTScore):
     whole_corpus = True
 
 
-def test_a_metric_that_looks_at_all_texts_at_once_cannot_be_split() -> None:
-    with pytest.raises(RecipeError, match="odd looks at all texts of a run at once"):
+def test_metrics_that_need_all_texts_cannot_be_sharded() -> None:
+    with pytest.raises(RecipeError, match="odd needs all texts at once"):
         counts_module.check_countable([Odd()])

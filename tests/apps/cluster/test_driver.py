@@ -161,10 +161,10 @@ def test_jobs_of_an_array_do_their_own_shards(tmp_path: Path, metrics: list[str]
 # --- what is refused -----------------------------------------------------------------------------------
 
 
-def test_an_input_that_changed_under_its_parts(tmp_path: Path, table: Path) -> None:
+def test_changed_input_is_an_error(tmp_path: Path, table: Path) -> None:
     run(table, tmp_path / "parts")
     corpus_table(table, fluent=["something else"] * 10)
-    with pytest.raises(InputError, match=r"the input is not the one that the parts in .* were made of"):
+    with pytest.raises(InputError, match=r"the input differs from that of the parts in"):
         run(table, tmp_path / "parts")
 
 
@@ -174,28 +174,28 @@ def test_input_replaced_by_one_of_the_same_size_and_date(tmp_path: Path, own_cac
     columns = {"hyp": "hyp", "ref": "ref", "id": "id"}
     run(table, tmp_path / "parts", columns=columns)
     write_dated(table, rows % b"ran")
-    with pytest.raises(InputError, match="the input is not the one"):
+    with pytest.raises(InputError, match="the input differs from that of the parts"):
         run(table, tmp_path / "parts", columns=columns)
 
 
-def test_another_column_is_another_input(tmp_path: Path, table: Path) -> None:
+def test_other_columns_need_another_folder(tmp_path: Path, table: Path) -> None:
     run(table, tmp_path / "parts")
-    with pytest.raises(InputError, match="the input is not the one"):
+    with pytest.raises(InputError, match="the input differs from that of the parts"):
         run(table, tmp_path / "parts", columns=ONE_SYSTEM)
 
 
-def test_another_metric_or_option_is_another_folder(tmp_path: Path, table: Path) -> None:
+def test_other_metrics_or_options_need_another_folder(tmp_path: Path, table: Path) -> None:
     run(table, tmp_path / "parts")
-    with pytest.raises(InputError, match="are scores of chrf, bleu, and chrf is asked for; give another folder"):
+    with pytest.raises(InputError, match="scores of chrf, bleu, but this run has chrf; choose another folder"):
         run(table, tmp_path / "parts", metric=["chrf"])
     with pytest.raises(InputError, match=r"have another signature .*beta: 2, now 3"):
         run(table, tmp_path / "parts", metric=["chrf:beta=3", "bleu"])
 
 
-def test_another_version_is_another_folder(tmp_path: Path, table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_version_needs_another_folder(tmp_path: Path, table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run(table, tmp_path / "parts")
     monkeypatch.setattr(plan_module, "__version__", "9.9.9")
-    with pytest.raises(InputError, match=r"were begun with nlgauge .* and this is 9\.9\.9"):
+    with pytest.raises(InputError, match=r"were written by nlgauge .* but this is 9\.9\.9"):
         run(table, tmp_path / "parts")
 
 
@@ -203,33 +203,33 @@ def test_a_part_of_another_run_in_the_folder(tmp_path: Path, table: Path) -> Non
     run(table, tmp_path / "parts")
     run(table, tmp_path / "others", shard_rows=3)
     shutil.copy(tmp_path / "others/part-00001.parquet", tmp_path / "parts/part-00001.parquet")
-    with pytest.raises(InputError, match=r"part-00001\.parquet' belongs to another run \(start 3 instead of 4"):
+    with pytest.raises(InputError, match=r"part-00001\.parquet' belongs to another run \(start is 3, expected 4"):
         run(table, tmp_path / "parts")
     with pytest.raises(InputError, match=r"part-00001.parquet' in .* belongs to another run: its start is 3"):
         many.merge(tmp_path / "parts")
 
 
-def test_other_sizes_of_shards_than_those_that_are_there(tmp_path: Path, table: Path) -> None:
+def test_shard_size_must_match_existing_parts(tmp_path: Path, table: Path) -> None:
     run(table, tmp_path / "parts", executor=many.Shard(1, 2))
-    with pytest.raises(InputError, match="are of 4 rows; leave out --shard-rows"):
+    with pytest.raises(InputError, match="have 4 rows each; omit --shard-rows"):
         run(table, tmp_path / "parts", shard_rows=5)
     assert run(table, tmp_path / "parts", shard_rows=None).complete
 
 
-def test_a_signature_must_come_out_again(tmp_path: Path, table: Path) -> None:
+def test_signature_must_match(tmp_path: Path, table: Path) -> None:
     wrong = str(in_one_call(small_corpus(), ["chrf"])[0].signature).replace("beta:2", "beta:2|oops:1")
     with pytest.raises((SignatureError, RecipeError)):
         run(table, tmp_path / "parts", metric=[wrong])
 
 
-def test_alignments_are_not_kept(tmp_path: Path, table: Path) -> None:
-    with pytest.raises(RecipeError, match="alignments are not kept in parts"):
+def test_alignments_are_an_error(tmp_path: Path, table: Path) -> None:
+    with pytest.raises(RecipeError, match="parts do not contain alignments"):
         run(table, tmp_path / "parts", alignments=True)
 
 
-def test_a_table_none_of_whose_rows_can_be_scored(tmp_path: Path) -> None:
+def test_a_table_without_scorable_rows_is_an_error(tmp_path: Path) -> None:
     corpus_table(tmp_path / "pairs.parquet", fluent=[None] * 10)
-    with pytest.raises(InputError, match=r"none of the 10 rows can be scored; the first: .* a text, got None"):
+    with pytest.raises(InputError, match=r"none of the 10 rows can be scored; the first error: .* a text, got None"):
         run(tmp_path / "pairs.parquet", tmp_path / "parts", columns=ONE_SYSTEM)
     corpus_table(tmp_path / "empty.parquet", fluent=[""] * 10, ref=[""] * 10)
     with pytest.raises(InputError, match=r"that have texts can be scored; the last of them: .*both empty"):
@@ -242,10 +242,10 @@ def test_a_table_that_begins_with_many_rows_without_a_text(tmp_path: Path, monke
     assert run(tmp_path / "pairs.parquet", tmp_path / "parts", columns=ONE_SYSTEM).errors == 8
 
 
-def test_a_file_of_somebody_else_is_not_replaced(tmp_path: Path, table: Path) -> None:
+def test_files_of_other_programs_are_not_overwritten(tmp_path: Path, table: Path) -> None:
     own = table.rename(tmp_path / "part-00000.parquet")
     before = own.read_bytes()
-    with pytest.raises(InputError, match=r"part-00000\.parquet' is a Parquet file that nlgauge did not write"):
+    with pytest.raises(InputError, match=r"part-00000\.parquet' is a Parquet file of another program"):
         run(own, tmp_path)
     assert own.read_bytes() == before
 
@@ -259,7 +259,7 @@ def test_two_first_runs_at_once_have_one_plan(tmp_path: Path, table: Path, monke
         return real(*given, **options)
 
     monkeypatch.setattr(run_module, "make_plan", slow)
-    with pytest.raises(InputError, match="are scores of chrf, bleu, and chrf is asked for"):
+    with pytest.raises(InputError, match="scores of chrf, bleu, but this run has chrf"):
         run(table, tmp_path / "parts", metric=["chrf"])
     monkeypatch.setattr(run_module, "make_plan", slow)
     shutil.rmtree(tmp_path / "parts")
@@ -276,10 +276,10 @@ def test_a_machine_that_does_not_see_the_files_ends_the_run(tmp_path: Path, tabl
     assert work_module.ends_run(caught.value)
 
 
-def test_a_file_that_is_no_plan(tmp_path: Path, table: Path) -> None:
+def test_an_invalid_plan_is_an_error(tmp_path: Path, table: Path) -> None:
     (tmp_path / "parts").mkdir()
     (tmp_path / "parts/plan.json").write_text(json.dumps({"format": "other"}), encoding="utf-8")
-    with pytest.raises(InputError, match="is a plan in format 'other'"):
+    with pytest.raises(InputError, match="has format 'other'"):
         run(table, tmp_path / "parts")
 
 
@@ -310,7 +310,7 @@ def test_recipes_of_two_passes_can_be_predicted(tmp_path: Path) -> None:
     assert found.sampled == 6
 
 
-def test_what_cannot_be_predicted(tmp_path: Path) -> None:
+def test_prediction_errors(tmp_path: Path) -> None:
     rows: list[dict[str, Any]] = [{"hyp": "text", "ref": "text"}]
     with pytest.raises(RecipeError, match="price must be"):
         many.dry_run(write(tmp_path / "t.jsonl", rows), metric="chrf", price=-1)

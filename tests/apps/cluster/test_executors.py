@@ -46,7 +46,7 @@ def test_a_shard_comes_back_behind_the_others_and_is_given_up_after_three_tries(
     assert [one.shard for one in tasks.reports] == [1, 2]
 
 
-def test_tasks_that_are_under_way_keep_others_waiting() -> None:
+def test_queue_is_not_empty_while_tasks_run() -> None:
     tasks = Tasks(SHARDS[:1])
     assert tasks.take() == SHARDS[0]
     assert tasks.take() is None
@@ -145,21 +145,21 @@ def test_a_worker_that_dies_is_replaced_and_its_shard_tried_again(monkeypatch: p
     assert tasks.failed == {5: "the worker died (status -9)"}
 
 
-def test_shards_that_kill_every_worker_are_given_up_also_where_there_is_nothing_else(
+def test_shards_that_kill_every_worker_are_given_up_even_without_other_shards(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     tasks = run_scripted(monkeypatch, dict.fromkeys(range(12), 3))
     assert (sorted(tasks.failed), tasks.reports) == (list(range(12)), [])
 
 
-def test_workers_that_never_come_to_work_end_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_workers_that_never_start_end_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Scripted, "starts", False)
-    with pytest.raises(InputError, match=r"no worker comes to work.*__main__"):
+    with pytest.raises(InputError, match=r"workers failed to start after 5 attempts.*__main__"):
         run_scripted(monkeypatch, dict.fromkeys(range(12), 9))
 
 
 @pytest.mark.parametrize("wrong", [{"workers": 0}, {"workers": True}, {"memory": 0}, {"memory": "much"}])
-def test_executors_check_what_they_are_given(wrong: Any) -> None:
+def test_executors_check_their_arguments(wrong: Any) -> None:
     with pytest.raises(RecipeError):
         many.Local(**wrong)
     with pytest.raises(RecipeError):
@@ -220,7 +220,7 @@ def test_a_worker_and_then_the_driver_are_killed_and_nothing_is_lost(tmp_path: P
 
 
 @pytest.mark.slow
-def test_a_worker_over_its_bound_of_memory_ends(tmp_path: Path) -> None:
+def test_a_worker_over_its_memory_limit_ends(tmp_path: Path) -> None:
     corpus_table(tmp_path / "pairs.parquet", 4)
     run = many.score(
         tmp_path / "pairs.parquet",
@@ -229,7 +229,7 @@ def test_a_worker_over_its_bound_of_memory_ends(tmp_path: Path) -> None:
         columns=COLUMNS,
         executor=many.Local(1, memory=0.15),  # less than any model takes
     )
-    assert list(run.failed.values()) == ["the worker passed its bound of memory"]
+    assert list(run.failed.values()) == ["the worker exceeded its memory limit"]
 
 
 class RayError(Exception):
@@ -296,18 +296,18 @@ def test_a_shard_that_kills_every_actor_is_given_up() -> None:
     assert sorted(report.shard for report in tasks.reports) == [0, 1, 4, 5]
 
 
-def test_an_error_that_is_no_better_elsewhere_ends_the_run() -> None:
+def test_a_permanent_error_ends_the_run() -> None:
     with pytest.raises(SignatureError, match="other packages"):
         run({3: [SignatureError("other packages")]})
 
 
-def test_workers_that_cannot_start_say_why() -> None:
+def test_error_names_why_workers_cannot_start() -> None:
     why = "The actor died by an error raised in its creation task\n..\nModuleNotFoundError: No module named 'x'"
     with pytest.raises(InputError, match="workers cannot start on the cluster: ModuleNotFoundError: No module named"):
         run({0: [RayActorError(why)]})
 
 
-def test_an_actor_without_room_is_given_nothing() -> None:
+def test_an_actor_that_has_not_started_gets_no_shard() -> None:
     ray = FakeRay()
     tasks = Tasks([RowShard(number, number, number + 1, 0, (0,), 1) for number in range(6)])
     there, waiting = FakeActor(ray, {}), FakeActor(ray, {})
@@ -319,7 +319,7 @@ def test_an_actor_without_room_is_given_nothing() -> None:
     assert len(tasks.reports) == 6
 
 
-def test_a_cluster_without_room_is_told_of(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_cluster_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     told: list[str] = []
     monkeypatch.setattr(pool_module, "_PATIENCE_SECONDS", 0.0)
     monkeypatch.setattr(Tasks, "tell", lambda _, text: told.append(text))
@@ -335,7 +335,7 @@ def test_a_cluster_without_room_is_told_of(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(ray, "wait", wait)
     tasks = Tasks([RowShard(0, 0, 1, 0, (0,), 1)])
     run_on_actors(ray, [FakeActor(ray, {})], Pass("score"), tasks)
-    assert told == ["the cluster has had no room for a worker for 0 s; still waiting"]
+    assert told == ["no free room on the cluster for 0 s; still waiting"]
     assert len(tasks.reports) == 1
 
 
@@ -343,20 +343,22 @@ def machine(**resources: float) -> dict[str, Any]:
     return {"Alive": True, "Resources": resources}
 
 
-def test_workers_are_as_many_as_fit_on_machines_each() -> None:
+def test_number_of_workers_that_fit_on_the_machines() -> None:
     gigabyte = 2**30
     machines = [machine(CPU=3.0, memory=10.0 * gigabyte), machine(CPU=8.0, memory=4.0 * gigabyte), machine()]
     machines.append({"Alive": False, "Resources": {"CPU": 64.0}})
-    assert pool_module._room_for(machines, 1, None) == 11
-    assert pool_module._room_for(machines, 2, None) == 5
-    assert pool_module._room_for(machines, 1, 2 * gigabyte) == 3 + 2
-    with pytest.raises(InputError, match=r"a worker of 16 processors \(the most: 8\); .* --workers N to wait"):
-        pool_module._room_for(machines, 16, None)
-    with pytest.raises(InputError, match=r"of 1 processors and 20 GB \(the most: 8 and 10\.0 GB\)"):
-        pool_module._room_for(machines, 1, 20 * gigabyte)
+    assert pool_module._count_workers(machines, 1, None) == 11
+    assert pool_module._count_workers(machines, 2, None) == 5
+    assert pool_module._count_workers(machines, 1, 2 * gigabyte) == 3 + 2
+    with pytest.raises(
+        InputError, match=r"a worker with 16 processors \(largest machine: 8\); .* --workers N to wait"
+    ):
+        pool_module._count_workers(machines, 16, None)
+    with pytest.raises(InputError, match=r"with 1 processors and 20 GB \(largest machine: 8 and 10\.0 GB\)"):
+        pool_module._count_workers(machines, 1, 20 * gigabyte)
 
 
-def test_no_actor_comes_back(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_run_ends_when_no_actor_restarts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pool_module, "_RESTART_SECONDS", 0.0)
-    with pytest.raises(InputError, match="no worker is left on the cluster"):
+    with pytest.raises(InputError, match="all workers on the cluster died"):
         run({number: [RayActorError("killed")] * 3 for number in range(6)}, later=RayActorError("gone"))

@@ -74,17 +74,17 @@ def test_numbers_keep_all_their_bits(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", [b"", b"no parquet", None])
-def test_what_is_no_part(tmp_path: Path, content: bytes | None) -> None:
+def test_invalid_parts_are_errors(tmp_path: Path, content: bytes | None) -> None:
     path = tmp_path / "part.parquet"
     made(path)
     path.write_bytes(path.read_bytes()[:-30] if content is None else content)
     assert stored_key(path) is None
-    with pytest.raises(InputError, match="is no part that nlgauge wrote, or it is damaged"):
+    with pytest.raises(InputError, match="is damaged or not a part written by nlgauge"):
         read_part(path)
     assert stored_key(tmp_path / "missing.parquet") is None
 
 
-def test_a_bit_that_changed_on_disk_is_noticed_or_does_not_matter(tmp_path: Path) -> None:
+def test_a_flipped_bit_is_detected_or_harmless(tmp_path: Path) -> None:
     """In pages, in their headers, and in the metadata at the end: signatures, notes, names of columns."""
     path = tmp_path / "part.parquet"
     part, noticed = made(path), 0
@@ -102,7 +102,7 @@ def test_a_bit_that_changed_on_disk_is_noticed_or_does_not_matter(tmp_path: Path
 
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EIO])
-def test_a_file_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int) -> None:
+def test_write_errors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int) -> None:
     def refuse(*_: object) -> None:
         raise OSError(number, os.strerror(number))
 
@@ -132,25 +132,25 @@ def test_a_summary_names_what_was_scored(parts: Path) -> None:
     assert merged.text() == many.merge(parts).text()
 
 
-def test_rows_that_are_there_twice_are_noticed(parts: Path) -> None:
+def test_duplicate_rows_are_detected(parts: Path) -> None:
     plan = read_plan(parts)
     assert plan is not None
     path = part_path(parts, plan.shards[0])
     part = read_part(path)
     doubled = type(part)(part.key, (part.ids[0], part.ids[0], *part.ids[2:]), part.errors, part.scores)
     write_part(path, doubled, [parse_metric("chrf")], [""])
-    with pytest.raises(InputError, match="rows are missing or double"):
+    with pytest.raises(InputError, match="the ids of the parts in .* differ from those of the input"):
         many.merge(parts)
 
 
-def test_parts_under_each_others_names_are_noticed(parts: Path) -> None:
+def test_swapped_parts_are_detected(parts: Path) -> None:
     shutil.copy(parts / "part-00000.parquet", parts / "part-00001.parquet")
     with pytest.raises(InputError, match=r"'part-00001\.parquet' in .* belongs to another run: its start is 0"):
         many.merge(parts)
 
 
 def test_a_folder_without_a_plan(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"is no folder of parts: it has no plan\.json"):
+    with pytest.raises(InputError, match=r"is not a folder of parts: no plan\.json"):
         many.merge(tmp_path)
 
 

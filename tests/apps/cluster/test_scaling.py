@@ -49,7 +49,7 @@ def test_one_simulated_worker_takes_the_time_of_all_shards() -> None:
     assert found.lost == 0
 
 
-def test_the_driver_is_the_limit_where_reports_come_faster_than_it_takes_them_in() -> None:
+def test_the_driver_is_the_limit_when_reports_arrive_faster_than_it_reads_them() -> None:
     found = [simulate(SimulatedCluster(workers, driver=0.01, spread=0), 2_000_000, 100) for workers in (10, 1000)]
     assert found[0].efficiency > 0.9
     # 20,000 shards of 10 ms each are 200 s of the driver alone, whatever the workers do.
@@ -58,7 +58,7 @@ def test_the_driver_is_the_limit_where_reports_come_faster_than_it_takes_them_in
     assert found[1].efficiency < 0.1
 
 
-def test_simulated_deaths_cost_the_shards_at_hand() -> None:
+def test_simulated_deaths_cost_the_running_shards() -> None:
     calm, wild = (simulate(SimulatedCluster(50, deaths=deaths), 1_000_000, 5000) for deaths in (0.0, 20.0))
     assert calm.lost == 0
     assert wild.lost > 0

@@ -18,7 +18,7 @@ from nlgauge.io.large_tables import Unreadable, open_table
 NAMES = ["id", "sys-a", "sys-b", "ref", "ref2", "source"]
 
 
-def test_columns_are_chosen_by_name_by_pattern_or_by_what_they_are_called() -> None:
+def test_columns_are_chosen_by_name_pattern_or_default() -> None:
     chosen = Columns.choose({"hyp": "sys-*", "ref": ["ref2", "ref"], "src": "source", "id": "id"}, NAMES)
     assert chosen == Columns(("sys-a", "sys-b"), ("ref2", "ref"), "source", "id")
     assert chosen.systems == ("sys-a", "sys-b")
@@ -30,15 +30,15 @@ def test_columns_are_chosen_by_name_by_pattern_or_by_what_they_are_called() -> N
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"hyps": "sys-a"}, "a column is one of hyp, ref, src, id, got 'hyps'"),
-        ({"hyp": "sys-c"}, r"no column 'sys-c' \(hyp\).*it has: id, sys-a"),
-        ({"ref": "ref"}, "no column of hypotheses was named"),
-        ({"hyp": "ref", "id": "sys-*"}, "there can be one column id, got sys-a, sys-b"),
-        ({"hyp": ["sys-a", "sys-a"]}, "hyp=sys-a was given twice"),
-        ({"hyp": "*", "ref": "ref"}, r"column 'ref' is ref=, and hyp=\* takes it in too"),
+        ({"hyps": "sys-a"}, "unknown column role 'hyps'; the roles are hyp, ref, src, id"),
+        ({"hyp": "sys-c"}, r"no column 'sys-c' \(hyp\).*its columns are id, sys-a"),
+        ({"ref": "ref"}, "name a column of hypotheses"),
+        ({"hyp": "ref", "id": "sys-*"}, "id must be a single column, got sys-a, sys-b"),
+        ({"hyp": ["sys-a", "sys-a"]}, "hyp=sys-a is given twice"),
+        ({"hyp": "*", "ref": "ref"}, r"column 'ref' matches both ref= and hyp=\*"),
     ],
 )
-def test_columns_that_are_not_there(given: Any, message: str) -> None:
+def test_wrong_columns_are_errors(given: Any, message: str) -> None:
     with pytest.raises(RecipeError, match=message):
         Columns.choose(given, NAMES)
 
@@ -51,11 +51,11 @@ def test_a_name_that_several_columns_have_is_refused() -> None:
 
 @pytest.mark.parametrize("text", ["hyp", "hyp=", "hyp=a,ref"])
 def test_columns_are_given_as_pairs(text: str) -> None:
-    with pytest.raises(RecipeError, match="columns are given as ROLE=NAME"):
+    with pytest.raises(RecipeError, match="columns have the form ROLE=NAME"):
         parse_columns(text)
 
 
-def test_a_row_has_as_many_references_as_it_has() -> None:
+def test_rows_can_have_different_numbers_of_references() -> None:
     columns = Columns(("hyp",), ("one", "more"), None, "id")
     assert columns.texts(["h", "r", ["s", "t"], 7]) == RowTexts(("h",), ("r", "s", "t"), None)
     assert columns.texts(["h", None, ["s"], 7]) == RowTexts(("h",), ("s",), None)
@@ -67,13 +67,13 @@ def test_a_row_has_as_many_references_as_it_has() -> None:
     [
         ([None, "r", None, 1], "column 'hyp': expected a text, got None"),
         ([3.5, "r", None, 1], "column 'hyp': expected a text, got 3.5"),
-        (["h", None, [], 1], "there is no reference in column one, more"),
+        (["h", None, [], 1], "no reference in column one, more"),
         (["h", ["r", 2], None, 1], "column 'one': expected a text, got 2"),
         (["\ud83d", "r", None, 1], "column 'hyp'"),
         (Unreadable("the line is no JSON"), "the line is no JSON"),
     ],
 )
-def test_why_a_row_cannot_be_scored(row: Any, reason: str) -> None:
+def test_reasons_why_a_row_cannot_be_scored(row: Any, reason: str) -> None:
     found = Columns(("hyp",), ("one", "more"), None, "id").texts(row)
     assert isinstance(found, Unreadable)
     assert reason in found
@@ -125,7 +125,7 @@ def test_long_rows_end_a_shard(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     ("rows", "systems", "size"), [(10, 1, 256), (1_000_000, 1, 1953), (50_000_000, 1, 5_000), (15_000, 500, 10)]
 )
 def test_shards_are_neither_small_nor_large(rows: int, systems: int, size: int) -> None:
-    assert plan_module._automatic_rows(rows, systems) == size
+    assert plan_module._default_rows(rows, systems) == size
 
 
 def test_the_longest_shards_come_first_and_are_dealt_out_to_jobs(tmp_path: Path) -> None:
@@ -143,10 +143,10 @@ def test_jobs_are_numbered_from_one(number: int, of: int) -> None:
         Shard(number, of)
 
 
-def test_ids_that_stand_twice_are_refused(tmp_path: Path) -> None:
+def test_duplicate_ids_are_errors(tmp_path: Path) -> None:
     rows = numbered(6)
     rows[4]["id"] = "1"  # a text that says what the number of another row does
-    with pytest.raises(InputError, match="rows 1 and 4 have one id, '1'"):
+    with pytest.raises(InputError, match="rows 1 and 4 have the same id '1'"):
         planned(tmp_path / "t.jsonl", rows)
 
 
@@ -155,7 +155,7 @@ def test_ids_of_one_hash_are_no_duplicates(tmp_path: Path, monkeypatch: pytest.M
     assert planned(tmp_path / "t.jsonl", numbered(3)).rows == 3
 
 
-def test_ids_do_not_run_together() -> None:
+def test_id_digest_separates_ids() -> None:
     digests = []
     for ids in (["a", "bc"], ["ab", "c"], ["abc"]):
         digest = IdDigest()

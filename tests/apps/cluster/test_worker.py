@@ -61,7 +61,7 @@ def test_rows_that_cannot_be_scored_are_null_with_the_reason(tmp_path: Path, row
     assert [at for at, text in enumerate(stored["error"]) if text is not None] == bad
 
 
-def test_strict_ends_at_the_first_of_them(tmp_path: Path) -> None:
+def test_strict_ends_at_the_first_failed_row(tmp_path: Path) -> None:
     poisoned(tmp_path / "pairs.parquet")
     with pytest.raises(InputError, match=r"row 2 \(id 'row-2'\): column 'fluent': expected a text, got None"):
         run(tmp_path / "pairs.parquet", tmp_path / "parts", columns=ONE_SYSTEM, strict=True, shard_rows=100)
@@ -71,7 +71,7 @@ def test_strict_ends_at_the_first_of_them(tmp_path: Path) -> None:
 def test_neighbours_of_a_row_that_cannot_be_scored_depend_on_it(tmp_path: Path) -> None:
     poisoned(tmp_path / "pairs.parquet")
     metric = "bertscore:model=hash,layer=1,transforms=position-norm,unknown=score"
-    with pytest.raises(InputError, match=r"row 2 .* under position-norm the rows around it depend on it"):
+    with pytest.raises(InputError, match=r"row 2 .* neighbouring rows depend on it under position-norm"):
         run(tmp_path / "pairs.parquet", tmp_path / "parts", metric=metric, columns=ONE_SYSTEM)
 
 
@@ -87,7 +87,7 @@ def test_a_text_that_is_too_long_is_one_row(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("odd", "error"), [(1, RuntimeError), (11, RuntimeError), (1, MemoryError)])
-def test_a_text_that_breaks_a_metric_is_one_row_and_a_metric_that_is_broken_is_none(
+def test_a_text_that_breaks_a_metric_fails_one_row_and_a_broken_metric_fails_the_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, odd: int, error: type[Exception]
 ) -> None:
     """Up to ten rows of a shard; what is the machine's fault is no row's."""
@@ -160,11 +160,11 @@ def test_an_input_that_changes_while_it_is_scored(
         corpus_table(table, fluent=["something else"] * 10)
 
     monkeypatch.setattr(work_module, "write_part", changing)
-    with pytest.raises(InputError, match="the input changed while it was scored"):
+    with pytest.raises(InputError, match="the input changed during scoring"):
         run(table, tmp_path / "parts", shard_rows=100)
 
 
-def test_a_full_disk_is_said_and_nothing_is_lost(
+def test_a_full_disk_is_reported_and_nothing_is_lost(
     tmp_path: Path, table: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     real, calls = os.replace, []
@@ -176,7 +176,7 @@ def test_a_full_disk_is_said_and_nothing_is_lost(
         real(source, target)
 
     monkeypatch.setattr(os, "replace", full)
-    with pytest.raises(InputError, match=r"there is no room left in .*; parts that are there are whole"):
+    with pytest.raises(InputError, match=r"no space left in .*; finished parts are complete"):
         run(table, tmp_path / "parts")
     monkeypatch.undo()
     assert len(list((tmp_path / "parts").glob("part-*.parquet"))) == 1

@@ -92,7 +92,7 @@ def test_a_scorer_counts_idf_on_its_own_sentences() -> None:
     assert other == signature
 
 
-def test_the_hash_is_there_before_the_first_call() -> None:
+def test_the_hash_is_available_before_the_first_call() -> None:
     scorer = BERTScorer(model_type="minilm", num_layers=2)
     assert scorer.hash.startswith("bertscore|")
     assert f"hash={scorer.hash}" in repr(scorer)
@@ -123,14 +123,14 @@ def test_a_missing_baseline_is_built_as_the_message_says_and_given_by_its_path(t
     np.testing.assert_allclose(np.asarray(found), (raw - 0.25) / 0.75, atol=1e-6)
 
 
-def test_a_language_whose_model_is_not_here_leads_to_one_that_is(
+def test_error_for_a_missing_default_model_names_available_ones(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("NLGAUGE_OFFLINE", "1")
     monkeypatch.setenv("NLGAUGE_CACHE", str(tmp_path))
     monkeypatch.setenv("HF_HOME", str(tmp_path))
     with pytest.raises(
-        nlgauge.errors.ModelNotFoundError, match=r"lang='en' alone means roberta-large; .* such as 'minilm'"
+        nlgauge.errors.ModelNotFoundError, match=r"lang='en' selects roberta-large; .* such as 'minilm'"
     ):
         score(CANDS, REFS, lang="en")
     with pytest.raises(nlgauge.errors.ModelNotFoundError) as caught:
@@ -150,19 +150,19 @@ def test_models_and_layers_are_those_of_the_package() -> None:
     assert layers_of_models()["roberta-large"] == 17
 
 
-def test_what_cannot_be_done_is_said(tmp_path: Path) -> None:
-    with pytest.raises(nlgauge.errors.RecipeError, match="give model_type= or lang="):
+def test_usage_errors(tmp_path: Path) -> None:
+    with pytest.raises(nlgauge.errors.RecipeError, match="choose a model with model_type= or lang="):
         score(CANDS, REFS)
     with pytest.raises(nlgauge.errors.InputError, match="got 3 and 2"):
         score(CANDS, REFS[:2], "minilm")
     with pytest.raises(nlgauge.errors.RecipeError, match="needs lang="):
         score(CANDS, REFS, "minilm", rescale_with_baseline=True)
-    with pytest.raises(nlgauge.errors.RecipeError, match="give idf_sents="):
+    with pytest.raises(nlgauge.errors.RecipeError, match="set idf_sents="):
         BERTScorer(model_type="minilm", idf=True).score(CANDS, REFS)
     (tmp_path / "other.csv").write_text("a,b\n", encoding="utf-8")
     with pytest.raises(nlgauge.errors.FileFormatError, match="LAYER,P,R,F"):
         score(CANDS, REFS, "minilm", lang="en", rescale_with_baseline=True, baseline_path=tmp_path / "other.csv")
-    with pytest.raises(nlgauge.errors.BaselineError, match="cannot be read"):
+    with pytest.raises(nlgauge.errors.BaselineError, match="cannot read baseline file"):
         score(CANDS, REFS, "minilm", lang="en", rescale_with_baseline=True, baseline_path=tmp_path / "none.csv")
     with pytest.raises(nlgauge.errors.InputError, match="get_idf_dict"):
         idf_of_dictionary({7: 0.5}, load_encoder("minilm").tokenizer)
@@ -180,10 +180,10 @@ def test_what_cannot_be_done_is_said(tmp_path: Path) -> None:
         (["a"], [[]], r"refs\[0\]: the list is empty"),
         (None, ["a"], "cands: expected a list of strings, got None"),
         ([], [], "cands: the list is empty"),
-        (["a", "b", "c"], [["a", "b", "c"]], "got 3 and 1; each entry of refs holds 3 texts"),
+        (["a", "b", "c"], [["a", "b", "c"]], "got 3 and 1; each entry of refs has 3 texts"),
     ],
 )
-def test_input_that_is_no_list_of_texts_is_named(cands: object, refs: object, said: str) -> None:
+def test_input_errors_name_the_argument(cands: object, refs: object, said: str) -> None:
     for call in (lambda: score(cands, refs, "minilm"), lambda: BERTScorer("minilm").score(cands, refs)):
         with pytest.raises(nlgauge.errors.InputError, match=said):
             call()

@@ -23,10 +23,10 @@ def test_a_batch_gets_a_column_per_component() -> None:
     ]
 
 
-def test_what_has_no_score_by_batch_is_refused() -> None:
+def test_batch_errors() -> None:
     with pytest.raises(nlgauge.errors.RecipeError, match="whole corpus"):
         BatchScorer(hyp="mt", ref="ref", options={"idf": "refs"})
-    with pytest.raises(nlgauge.errors.InputError, match="a row and no batch; map"):
+    with pytest.raises(nlgauge.errors.InputError, match="contains a single text, not a batch; use map"):
         BatchScorer(hyp="mt", ref="ref", metric="chrf")({"mt": "abc", "ref": "abd"})
     with pytest.raises(
         nlgauge.errors.InputError, match=r"refs\[1\]: expected a string or a list of strings, got None"

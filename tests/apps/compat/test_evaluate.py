@@ -20,7 +20,7 @@ def test_bertscore_has_the_keys_of_the_original_and_the_signature_as_its_hash() 
         assert found[name] == pytest.approx(expected.segments[name].tolist(), abs=1e-6)
 
 
-def test_what_is_added_one_by_one_and_in_batches_counts_as_one() -> None:
+def test_single_segments_and_batches_are_joined() -> None:
     metric = evaluate.load("bertscore", keep_in_memory=True, model_type="minilm")
     metric.add(prediction=CANDS[0], reference=REFS[0])
     metric.add_batch(predictions=CANDS[1:], references=REFS[1:])
@@ -30,7 +30,7 @@ def test_what_is_added_one_by_one_and_in_batches_counts_as_one() -> None:
     assert len(metric) == 0
 
 
-def test_metrics_that_evaluate_has_not_load_by_name() -> None:
+def test_other_metrics_load_by_name() -> None:
     found = evaluate.load("rougel").compute(predictions=CANDS, references=REFS)
     expected = nlgauge.score(CANDS, REFS, metric="rougel")
     assert list(found) == ["score", "precision", "recall", "f1", "hashcode"]
@@ -41,7 +41,7 @@ def test_metrics_that_evaluate_has_not_load_by_name() -> None:
     assert mover["score"] == nlgauge.score(CANDS, REFS, metric="moverscore", n=1).system_score
 
 
-def test_what_cannot_be_done_is_said() -> None:
+def test_usage_errors() -> None:
     with pytest.raises(nlgauge.errors.RecipeError, match="did you mean 'bertscore'"):
         evaluate.load("bertscor")
     with pytest.raises(nlgauge.errors.RecipeError, match="num_process must be 1"):
@@ -58,18 +58,16 @@ def test_what_cannot_be_done_is_said() -> None:
     with pytest.raises(nlgauge.errors.RecipeError, match="config_name must be None"):
         evaluate.load("bertscore", "mrpc")
     metric.add(prediction="a", reference="a")
-    with pytest.raises(nlgauge.errors.InputError, match="references must be given with every"):
+    with pytest.raises(nlgauge.errors.InputError, match="references must be set for all predictions"):
         metric.add(prediction="b")
     assert len(metric) == 1
 
 
 @pytest.mark.parametrize("name", ["meteor", "ter", "exact_match", "evaluate-metric/bleurt"])
-def test_metrics_that_only_evaluate_has_are_left_to_it(name: str) -> None:
+def test_error_for_metrics_that_only_evaluate_has(name: str) -> None:
     with pytest.raises(nlgauge.errors.RecipeError) as error:
         evaluate.load(name)
-    assert (
-        str(error.value) == f"{name!r} is a metric of evaluate that nlgauge does not have; keep evaluate for this one"
-    )
+    assert str(error.value) == f"{name!r} is a metric of evaluate that nlgauge does not have; use evaluate for it"
 
 
 def test_unknown_name_points_to_the_list_of_metrics() -> None:
@@ -83,7 +81,9 @@ def test_an_unknown_option_is_named_when_the_metric_is_loaded() -> None:
         evaluate.load("bertscore", modeltype="minilm")
     with pytest.raises(nlgauge.errors.RecipeError, match="option 'layr' is not known"):
         evaluate.load("moverscore", layr=1)
-    with pytest.raises(nlgauge.errors.RecipeError, match=r"no option 'preds'.*given as predictions= and references="):
+    with pytest.raises(
+        nlgauge.errors.RecipeError, match=r"no option 'preds'.*pass texts as predictions= and references="
+    ):
         evaluate.load("bertscore").compute(preds=["a"], refs=["a"], model_type="minilm")
     with pytest.raises(nlgauge.errors.RecipeError, match="no option 'return_hash'"):  # the hash always comes
         evaluate.load("bertscore", return_hash=True)
@@ -92,17 +92,17 @@ def test_an_unknown_option_is_named_when_the_metric_is_loaded() -> None:
 def test_texts_that_were_added_survive_an_error() -> None:
     metric = evaluate.load("bertscore")
     metric.add_batch(predictions=CANDS[:2], references=REFS[:2])
-    with pytest.raises(nlgauge.errors.RecipeError, match="give model_type= or lang="):
+    with pytest.raises(nlgauge.errors.RecipeError, match="choose a model with model_type= or lang="):
         metric.compute(predictions=CANDS[2:], references=REFS[2:])
     assert len(metric) == 2, "what came with the call is given again with the next one"
     found = metric.compute(predictions=CANDS[2:], references=REFS[2:], model_type="minilm")
     assert found == evaluate.load("bertscore").compute(predictions=CANDS, references=REFS, model_type="minilm")
 
 
-def test_metrics_that_go_together_keep_their_texts_together() -> None:
+def test_combined_metrics_keep_the_same_texts_after_an_error() -> None:
     both = evaluate.combine(["chrf", "bertscore"])  # the second one lacks a model
     both.add_batch(predictions=CANDS, references=REFS)
-    with pytest.raises(nlgauge.errors.RecipeError, match="give model_type="):
+    with pytest.raises(nlgauge.errors.RecipeError, match="choose a model with model_type="):
         both.compute()
     assert [len(one) for one in both.evaluation_modules] == [3, 3]
 
@@ -120,27 +120,30 @@ def test_metrics_that_go_together_keep_their_texts_together() -> None:
         ({"predictions": ["a"], "references": [[]]}, r"references\[0\]: the list is empty"),
         (
             {"predictions": ["a", "b", "c"], "references": [["a"] * 3] * 2},
-            "got 3 and 2; each entry of references holds 3",
+            "got 3 and 2; each entry of references has 3",
         ),
-        ({"predictions": ["a"], "references": ["a", "b"]}, r"got 1 and 2; several references .* list: \[\[...\]\]"),
+        (
+            {"predictions": ["a"], "references": ["a", "b"]},
+            r"got 1 and 2; put several references .* list: \[\[...\]\]",
+        ),
         ({"predictions": [], "references": []}, "nothing to compute"),
-        ({"references": ["a"]}, "go with predictions="),
+        ({"references": ["a"]}, "need predictions="),
         ({"predictions": {"a": 1}, "references": ["a"]}, "got a dict with keys"),
     ],
     ids=lambda value: "",
 )
-def test_input_that_is_no_list_of_texts_is_named(name: str, given: dict[str, object], said: str) -> None:
+def test_input_errors_name_the_argument(name: str, given: dict[str, object], said: str) -> None:
     metric = evaluate.load(name)
     with pytest.raises(nlgauge.errors.InputError, match=said):
         metric.compute(**given)  # type: ignore[arg-type]
     assert len(metric) == 0
 
 
-def test_references_are_asked_for_and_sources_refused_where_evaluate_has_none() -> None:
+def test_metrics_of_evaluate_need_references_and_take_no_sources() -> None:
     for name in ("bertscore", "bleu"):
-        with pytest.raises(nlgauge.errors.InputError, match=f"{name} compares with references; give references="):
+        with pytest.raises(nlgauge.errors.InputError, match=f"{name} needs references="):
             evaluate.load(name).compute(predictions=["a"])
-        with pytest.raises(nlgauge.errors.InputError, match="leave out sources="):
+        with pytest.raises(nlgauge.errors.InputError, match="omit sources="):
             evaluate.load(name).compute(predictions=["a"], references=["a"], sources=["a"])
 
 

@@ -212,7 +212,7 @@ def test_the_hash_code_is_a_signature_that_gives_the_score_again(
     ("name", "options"),
     [("sacrebleu", {"smooth_value": 0.5, "smooth_method": "floor"}), ("chrf", {"whitespace": True})],
 )
-def test_choices_that_no_recipe_has_are_a_line_for_people(name: str, options: dict[str, Any]) -> None:
+def test_hashcode_of_settings_without_a_recipe_lists_them(name: str, options: dict[str, Any]) -> None:
     code = computed(name, **options)["hashcode"]
     assert code.startswith(f"evaluate-{name}|")
     assert {"smooth:floor[0.50]", "space:yes"} & set(code.split("|"))
@@ -231,7 +231,11 @@ def test_texts_in_parts_and_from_generators_are_one_corpus(name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "options", "said"),
     [
-        ("chrf", {"word_ordr": 2}, "no option 'word_ordr'; did you mean 'word_order'\\?; it has char_order, "),
+        (
+            "chrf",
+            {"word_ordr": 2},
+            "no option 'word_ordr'; did you mean 'word_order'\\?; its options are char_order, ",
+        ),
         ("bleu", {"smooth": "exp"}, "smooth must be True or False, got 'exp'"),
         ("bleu", {"tokenizer": "13a"}, "tokenizer must be a function"),
         ("bleu", {"max_order": 0}, "max_order must be a whole number from 1, got 0"),
@@ -242,7 +246,7 @@ def test_texts_in_parts_and_from_generators_are_one_corpus(name: str) -> None:
         ("rouge", {"rouge_types": "rouge1"}, "rouge_types: expected a list"),
     ],
 )
-def test_a_wrong_option_is_named(name: str, options: dict[str, Any], said: str) -> None:
+def test_error_names_a_wrong_option(name: str, options: dict[str, Any], said: str) -> None:
     with pytest.raises(nlgauge.errors.NlgaugeError, match=said):
         computed(name, **options)
 
@@ -269,7 +273,7 @@ def test_combined_metrics_put_their_names_before_keys_they_share() -> None:
     assert (found["sacrebleu_hashcode"], found["chrf_hashcode"]) == (bleu["hashcode"], chrf["hashcode"])
 
 
-def test_combined_metrics_may_have_names_of_ones_own() -> None:
+def test_combined_metrics_can_be_named() -> None:
     plus = evaluate.load("chrf", word_order=2)
     named = evaluate.combine({"plain": "chrf", "plus": plus}, force_prefix=True)
     found = named.compute(predictions=iter(CANDS), references=iter(REFS))
@@ -281,8 +285,8 @@ def test_combined_metrics_may_have_names_of_ones_own() -> None:
 @pytest.mark.parametrize(
     ("call", "said"),
     [
-        (lambda: evaluate.combine([]), "takes a list of metrics"),
-        (lambda: evaluate.combine("chrf"), "takes a list of metrics"),
+        (lambda: evaluate.combine([]), "needs a list of metrics"),
+        (lambda: evaluate.combine("chrf"), "needs a list of metrics"),
         (
             lambda: evaluate.combine(["chrf"]).compute(predictions=["a"], references=["a"], beta=1),
             "load\\(NAME, beta=",
@@ -290,6 +294,6 @@ def test_combined_metrics_may_have_names_of_ones_own() -> None:
         (lambda: evaluate.combine(["chrf"]).compute(predictions="a", references=["a"]), "got a bare string 'a'"),
     ],
 )
-def test_what_cannot_be_combined_is_said(call: Callable[[], Any], said: str) -> None:
+def test_combine_errors(call: Callable[[], Any], said: str) -> None:
     with pytest.raises(nlgauge.errors.NlgaugeError, match=said):
         call()

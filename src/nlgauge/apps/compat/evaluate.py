@@ -14,8 +14,8 @@ that recipes have), else a line with all settings that begins with `evaluate-`. 
   seed in each process; here the seed is 12345 unless set in `load`.
 
 All other metrics of nlgauge load by name, with the options of `nlgauge.score`. Their results have the system's
-`score`, a list per component (`scores` for a component named score) and `hashcode`. Loading a metric downloads nothing
-and runs no third-party code.
+`score`, a list per component (`scores` for a component named score) and `hashcode`. Loading a metric downloads
+nothing and runs no third-party code.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""Tables in print, recomputed."""
+"""Recompute tables and figures of published papers."""

@@ -1,15 +1,14 @@
-"""Published tables of agreement: scores of metrics under one model, held against judgements of a data set.
+"""Recompute published tables of agreement: metric scores under one model, compared with human judgements.
 
-Tables on hybrid systems (real systems mixed at random, `nlgauge.studies.meta.levels`) have other numbers of the same
-scores:
+Tables on hybrid systems (random mixtures of real systems, `nlgauge.studies.meta.levels`) use other statistics:
 
     pearson     correlation of a metric with human scores over hybrids
-    hits_at_1   how often a metric's best of some hybrids is the best by human scores
+    hits_at_1   how often the best hybrid by a metric is also the best by human scores
     mrr         mean of 1 / human rank of the metric's best
-    diff        how much worse its human score is than that of the best, x 100
+    diff        difference of human scores between the best hybrid and the metric's best, x 100
 
-The package of WMT18 has no scores of single outputs, so each output has the official score of its system, and the
-human score of a hybrid is the mean of these; a hybrid mixes two systems (D24).
+The package of WMT18 has no scores of segments, so each output gets the official score of its system, and the human
+score of a hybrid is the mean of these; a hybrid mixes two systems (D24).
 """
 
 from __future__ import annotations
@@ -46,29 +45,29 @@ from nlgauge.studies.published.runs import (
 )
 from nlgauge.studies.published.tables import Column, PaperTable, TableRow, with_options
 
-#: As in the paper: hybrids of a language pair, and how often the best of how many is chosen.
+#: Settings of the paper: number of hybrids per language pair, repetitions, and hybrids to choose from.
 HYBRIDS = 10_000
 CHOSEN_FROM = 100
 REPEATS = 100_000
 
 
 class Value(NamedTuple):
-    """One value of ours; a name where a table prints names (the best setting of a language pair)."""
+    """A recomputed value: a number, or a name in tables of names (the best setting of a language pair)."""
 
     value: float | str
     signature: str
     identical: bool = False
-    """The released scores are those of the column that the row names as possibly identical."""
+    """Whether the released scores equal those of the column that the row lists as possibly identical."""
     settings: str = ""
-    """How many settings of a study were run, where print has another number of them."""
+    """Number of settings of a study, if it differs from the paper's."""
 
 
-#: By name of the row and label of the column.
+#: Values by row name and column label.
 Values = Mapping[tuple[str, str], Value]
 
 
 def compute_agreement(request: Request) -> Reproduction:
-    """The table with our values on the data sets that are here; each slice of one is read and encoded once."""
+    """Recompute a table on the available data sets; each slice of a data set is read and encoded once."""
     run = PublishedRun(request)
     columns = run.columns()
     slices: dict[DataSlice, list[tuple[TableRow, Column]]] = {}
@@ -80,46 +79,48 @@ def compute_agreement(request: Request) -> Reproduction:
                 part = slice_of(column.question, column.langpair, data=row.data)
                 slices.setdefault(part, []).append((row, column))
     values: dict[tuple[str, str], Value] = {}
-    for part, asked in slices.items():
-        values |= _slice_values(run, part, asked)
+    for part, cells_of_slice in slices.items():
+        values |= _slice_values(run, part, cells_of_slice)
     if run.table.unavailable:
         run.missing[run.table.unavailable] = None
     return run.reproduction(columns, values)
 
 
 def _slice_values(
-    run: PublishedRun, part: DataSlice, asked: Sequence[tuple[TableRow, Column]]
+    run: PublishedRun, part: DataSlice, cells: Sequence[tuple[TableRow, Column]]
 ) -> dict[tuple[str, str], Value]:
-    """Our values of these rows and columns; those that cannot be computed are left out."""
+    """Compute the values of these rows and columns, except those that cannot be computed."""
     judged = run.judged(part)
     if judged is None:
         return {}
     measure = _hybrid_value if run.table.kind == "hybrids" else _agreement
-    scores = _scores(run, judged.table, part.langpair, list({row.name: row for row, _ in asked}.values()))
+    scores = _scores(run, judged.table, part.langpair, list({row.name: row for row, _ in cells}.values()))
     values = {}
-    for row, column in asked:
+    for row, column in cells:
         if row.name not in scores:
             continue
-        own = scores[row.name]
-        number, why = float("nan"), ""
+        row_scores = scores[row.name]
+        number, reason = float("nan"), ""
         with run.or_missing(f"value of {row.name}, {column.label}"):
-            number, why = measure(run.table, judged, own, column)
+            number, reason = measure(run.table, judged, row_scores, column)
         if not np.isfinite(number):
-            if why:
-                run.missing[f"value of {row.name}, {column.label}: {why}"] = None
+            if reason:
+                run.missing[f"value of {row.name}, {column.label}: {reason}"] = None
             continue
-        other = row.identical_released_column
-        identical = bool(other) and np.array_equal(own.values, judged.table.released.get(other, ()))
-        signature = own.signatures.get(part.langpair, "")
+        column_name = row.identical_released_column
+        identical = bool(column_name) and np.array_equal(
+            row_scores.values, judged.table.released.get(column_name, ())
+        )
+        signature = row_scores.signatures.get(part.langpair, "")
         values[row.name, column.label] = Value(number * run.table.scale, signature, identical)
     return values
 
 
 def _agreement(_table: PaperTable, judged: JudgedRows, scores: RowScores, column: Column) -> tuple[float, str]:
-    """The number of a cell, and why there is none where it is nan."""
+    """Compute a cell; for NaN also return the reason."""
     assert column.question is not None
     with warnings.catch_warnings():
-        # The published table is about that very column, and says so.
+        # The published table evaluates this column on purpose.
         if column.question.criterion in judged.table.caveats:
             warnings.simplefilter("ignore", DataWarning)
         agreement = answer(column.question, judged.table, scores, pairs=judged.pairs)[column.langpair]
@@ -133,19 +134,19 @@ def _hybrid_value(table: PaperTable, rows: JudgedRows, scores: RowScores, column
     systems = {name: line for line, name in enumerate(dict.fromkeys(judged.system[row] for row in chosen))}
     segments = {name: number for number, name in enumerate(dict.fromkeys(judged.segment[row] for row in chosen))}
     if len(systems) < 2 or len(chosen) != len(systems) * len(segments):
-        return float("nan"), "hybrids need two systems with human scores, and each system's output for each segment"
+        return float("nan"), "hybrids need two systems with human scores and outputs for all segments"
     values, human = np.empty((2, len(systems), len(segments)))
     for row in chosen:
         system = judged.system[row]
-        place = systems[system], segments[judged.segment[row]]
-        values[place], human[place] = scores.oriented[row], official[system]
+        position = systems[system], segments[judged.segment[row]]
+        values[position], human[position] = scores.oriented[row], official[system]
     (result,) = hybrid_results(
         {scores.name: values},
         human,
         mixed="two",
         hybrids=HYBRIDS,
         chosen_from=CHOSEN_FROM,
-        repeats=1 if table.experiment == "pearson" else REPEATS,  # a correlation needs no choices
+        repeats=1 if table.experiment == "pearson" else REPEATS,  # a correlation needs no repetitions
         undefined="nan",
     )
     return float(getattr(result, table.experiment)), result.reason or ""
@@ -154,7 +155,7 @@ def _hybrid_value(table: PaperTable, rows: JudgedRows, scores: RowScores, column
 def _scores(
     run: PublishedRun, table: JudgementTable, langpair: str, rows: Sequence[TableRow]
 ) -> dict[str, RowScores]:
-    """By row; rows with one recipe share its scores."""
+    """Compute scores by row; rows with the same recipe share them."""
     recipes: dict[bool, dict[str, list[TableRow]]] = {False: {}, True: {}}
     scores = {}
     for row in rows:
@@ -168,26 +169,26 @@ def _scores(
     layer = run.request.layer
     with_model: dict[str, Any] = {"model": run.model} | ({} if layer is None else {"layer": layer})
     failed: dict[str, list[str]] = {}
-    for needs_model, wanted in recipes.items():
-        for recipe, result in _scored(run, table, list(wanted), with_model if needs_model else {}):
-            for row in wanted[recipe]:
+    for needs_model, rows_of_recipe in recipes.items():
+        for recipe, result in _scored(run, table, list(rows_of_recipe), with_model if needs_model else {}):
+            for row in rows_of_recipe[recipe]:
                 if isinstance(result, NlgaugeError):
                     failed.setdefault(str(result), []).append(row.name)
                 else:
                     scores[row.name] = result.component(row.component) if row.component else result
-    for why, names in failed.items():
-        run.missing[f"value of {', '.join(names)}, {langpair or table.name}: {why}"] = None
+    for reason, names in failed.items():
+        run.missing[f"value of {', '.join(names)}, {langpair or table.name}: {reason}"] = None
     return scores
 
 
 def _scored(
     run: PublishedRun, table: JudgementTable, recipes: Sequence[str], options: Mapping[str, Any]
 ) -> Iterator[tuple[str, RowScores | NlgaugeError]]:
-    """Scores of recipes, or why there are none: one that cannot be computed leaves the others."""
+    """Score recipes, or return the error of each recipe that fails."""
     if not recipes:
         return
     try:
-        scored = score_judgements(table, recipes, run=run.request.run, **options).metrics
+        scores_of = score_judgements(table, recipes, run=run.request.run, **options).metrics
     except FileFormatError:
         raise
     except NlgaugeError as error:
@@ -197,11 +198,11 @@ def _scored(
         for recipe in recipes:
             yield from _scored(run, table, [recipe], options)
     else:
-        yield from ((scores.name, scores) for scores in scored)
+        yield from ((scores.name, scores) for scores in scores_of)
 
 
 class PublishedRun(Run):
-    """A table under one model."""
+    """Recomputes a table with one model."""
 
     def __init__(self, request: Request) -> None:
         super().__init__(request)
@@ -210,7 +211,7 @@ class PublishedRun(Run):
         self._no_model = self.model == NO_MODEL
 
     def model_is_here(self) -> bool:
-        """Whether the model can be loaded; looked up once, and listed as missing with the published ones."""
+        """Whether the model can be loaded; checked once. If not, it and the published models are listed as missing."""
         if self._depth is None and not self._no_model:
             try:
                 self._depth = load_encoder(self.model, **self.request.run.loading).layers
@@ -222,11 +223,11 @@ class PublishedRun(Run):
         return not self._no_model
 
     def computes(self, row: TableRow) -> bool:
-        """Whether there is a way to compute a row under the model and with the word vectors at hand."""
+        """Whether a row can be computed with the model and the given word vectors."""
         return row.computed and not self._lacks_vectors(row) and (self._own_model(row) or not row.own_model_only)
 
     def recipe(self, row: TableRow, langpair: str = "") -> str:
-        """What a row is computed with under the model at hand, without the model itself."""
+        """Recipe of a row for the model, without the name of the model."""
         text = row.recipe if self._own_model(row) else row.recipe_for_other_models or row.recipe
         depth = self._depth
         if depth is not None:
@@ -236,14 +237,14 @@ class PublishedRun(Run):
         return with_options(text, ",".join(filter(None, (row.exceptions.get(langpair, ""), vectors))))
 
     def reproduction(self, columns: Sequence[Column], values: Values, *, empty_columns: bool = True) -> Reproduction:
-        """The table with these values; columns without any are left out unless they are wanted."""
+        """Build the table with these values, with or without empty columns."""
         rows = [self.model_row(row, columns, values) for row in self.table.rows]
         shown = tuple(column for column in columns if empty_columns or any(row.has(column.label) for row in rows))
         cut = [replace(row, cells={column.label: row.cells[column.label] for column in shown}) for row in rows]
         return self.result(cut, shown, model=self.model)
 
     def model_row(self, row: TableRow, columns: Sequence[Column], values: Values) -> ReproducedRow:
-        """A row with its averages and the reason why it differs."""
+        """Build a row with its averages and the reason for differences."""
         labels = [column.label for column in columns]
         ours = {label: values[row.name, label] for label in labels if (row.name, label) in values}
         shown: dict[str, float | str] = {label: value.value for label, value in ours.items()}
@@ -269,26 +270,30 @@ class PublishedRun(Run):
         if not row.computed and row.note:
             return row.note
         if not self.computes(row) and self._lacks_vectors(row):
-            return f"only shown: {NEEDS_VECTORS}"
+            return f"published values only: {NEEDS_VECTORS}"
         if not self.computes(row) and row.model is not None:
-            return f"only shown: with --model {row.model.name} it would be computed"
+            return f"published values only: needs --model {row.model.name}"
         if not row.computed or not ours:
             return "not computed: --model none" if row.model is not None and self.model == NO_MODEL else NOT_COMPUTED
-        same = agrees(cells.values(), self.table.decimals)
+        agreement = agrees(cells.values(), self.table.decimals)
         identical = all(value.identical for value in ours)
         settings = " or ".join(dict.fromkeys(value.settings for value in ours if value.settings))
         other_model = row.model is not None and not self._own_model(row)
-        # What another model made is not the published score, even where the decimals agree.
-        reasons = [same.replace("as published", "same decimals as in print") if other_model else same] if same else []
+        # A value of another model is not the published one, even if the decimals agree.
+        reasons = (
+            [agreement.replace("as published", "same decimals as published") if other_model else agreement]
+            if agreement
+            else []
+        )
         if identical:
-            reasons.append(f"value for value the scores of {row.identical_released_column}")
+            reasons.append(f"identical to the scores of {row.identical_released_column}")
         if row.model is not None and other_model:
             reasons.append(f"another model: {self.model} (published: {row.model.name})")
         if settings:
             reasons.append(settings)
         if row.word_vectors:
-            given = self.request.vectors is not None
-            reasons.append("entities by other word vectors" if given else "entities by layer 0 of the encoder")
-        if row.note and (identical or settings or not same):
+            own_vectors = self.request.vectors is not None
+            reasons.append("entities by other word vectors" if own_vectors else "entities by layer 0 of the encoder")
+        if row.note and (identical or settings or not agreement):
             reasons.append(row.note)
         return "; ".join(reasons)

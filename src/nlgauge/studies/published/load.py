@@ -1,25 +1,25 @@
-"""Read published tables from the TOML files of the folder `papers`: one per paper, with its tables by id.
+"""Read published tables from the TOML files in the folder `papers`: one file per paper, with its tables by id.
 
-    source              of every table; `{}` is its place in the paper (`place = "Table 3"`)
-    [texts]             what several notes say: `"$name"` in a note stands for the text of that name
-    [models]            models that the paper used, by the name under which rows have them
-    [columns]           lists of columns that several tables share, by name
-    frames              of a paper on rankings: fields of `PublishedFrames`
-    [[methods]]         how nlgauge computes rows, by their names in print (`*`, `?` and `[...]` as in file names):
-                        fields of `TableRow`. All that match count, the later one where two have the same field
+    source              source of all tables; `{}` is replaced by the place in the paper (`place = "Table 3"`)
+    [texts]             texts for several notes: `"$name"` in a note is replaced by the text with that name
+    [models]            models used in the paper, by the name used in rows
+    [columns]           lists of columns for several tables, by name
+    frames              for papers on rankings: fields of `PublishedFrames`
+    [[methods]]         how nlgauge computes rows, by published row name (with `*`, `?` and `[...]` as in file names):
+                        fields of `TableRow`. All matching methods apply; later ones override earlier ones
     [tables.ID]         fields of `PaperTable`; methods of a table come after those of the file, and `keys` has the
-                        key of a row by its name
+                        key of each row by name
 
-Columns are listed in groups: `langpairs` (or `criteria`, or any `labels`), with a `prefix` of their labels, the
-fields of their `Question`, and a `mean` over them; those `only_shown` ask nothing, and `parts` makes a column of each
-share. A mean of other columns has `over`, and a name stands for a list of [columns].
+Columns are listed in groups: `langpairs` (or `criteria`, or any `labels`), with a `prefix` for labels, the fields of
+their `Question`, and a `mean` over them. Columns in `only_shown` have no question, and `parts` makes a column of each
+share. A mean of other columns has `over`; a name refers to a list of [columns].
 
-Values in print are lines `NAME | VALUES`, after a line `columns | LABELS` where they are not all columns in their
-order. `-` is a cell that print leaves empty, `_` in a label or a name is a blank, `*` after a value is the print's
-asterisk, whole numbers stay whole, and further bars only part groups of columns.
+Published values are lines `NAME | VALUES`, after a line `columns | LABELS` if they are not all columns in order. `-`
+is an empty cell, `_` in a label or a name is a space, `*` after a value is an asterisk in the paper, whole numbers
+stay integers, and further bars only separate groups of columns.
 
-`papers/inventory.toml` has the order of the files, and every table and figure of the papers: entries as a list, with
-`part` where they do not have all of it, or the reason why there is no entry, as a text.
+`papers/inventory.toml` has the order of the files, and every table and figure of the papers: its entries as a list,
+with `part` if they cover only a part, or a text with the reason why there is no entry.
 """
 
 from __future__ import annotations
@@ -52,38 +52,38 @@ _HEADER = "columns"
 _ASKED = ("level", "agreement", "criterion", "options")
 _GROUP = ("langpairs", "criteria", "labels", "prefix", "langpair", "parts", "setup", "data", "only_shown", "mean",
           *_ASKED)  # fmt: skip
-#: Keys of a table that are not fields of `PaperTable`, or not in the same form.
+#: Keys of a table that are not fields of `PaperTable`, or that have another form.
 _FORMS = ("place", "source", "notes", "columns", "printed", "names", "methods", "keys", "groups", "frames",
           "other_model", "sampled", "unavailable", "idf_corpora")  # fmt: skip
 
 
 def load_tables(path: Path) -> tuple[PaperTable, ...]:
-    """The tables of a paper, from its file."""
+    """Read the tables of a paper from its file."""
     return _Paper(read_entries(path), path.name).tables()
 
 
 def _look_up(name: str, known: Mapping[str, Any], what: str, where: str) -> Any:
-    """The entry of that name; the error lists what there is."""
+    """Look up an entry; the error for an unknown name lists the known ones."""
     if name not in known:
-        msg = f"{where}: no {what} is called {name!r}; there are {', '.join(known) or 'none'}"
+        msg = f"{where}: unknown {what} {name!r}; known: {', '.join(known) or 'none'}"
         raise FileFormatError(msg)
     return known[name]
 
 
-def _check_keys(section: Section, known: Iterable[str], where: str) -> None:
+def _check_keys(section: Section, valid: Iterable[str], where: str) -> None:
     for key in section:
-        if key not in known:
-            msg = f"{where}: unknown key {key!r}; known keys: {', '.join(known)}"
+        if key not in valid:
+            msg = f"{where}: unknown key {key!r}; known keys: {', '.join(valid)}"
             raise FileFormatError(msg)
 
 
 def _expand(text: str, texts: Mapping[str, str], where: str) -> str:
-    """A text, or the one that `$name` stands for."""
+    """Replace `$name` by the text with that name."""
     return str(_look_up(text[1:], texts, "text", where)) if text.startswith("$") else text
 
 
 class _Printed(NamedTuple):
-    """A row of values in print."""
+    """A row of published values."""
 
     values: dict[str, float | str]
     starred: frozenset[str]
@@ -92,7 +92,7 @@ class _Printed(NamedTuple):
 def parse_printed(
     text: str, labels: Sequence[str], *, names: bool = False, where: str = "text"
 ) -> dict[str, _Printed]:
-    """The rows of a block of printed values; cells may be `names` where a table prints these.
+    """Parse a block of published values; with `names` cells are names instead of numbers.
 
     >>> parse_printed("BLEU | .5 -", ["a", "b"])["BLEU"].values
     {'a': 0.5}
@@ -102,25 +102,25 @@ def parse_printed(
     for number, line in enumerate(text.splitlines(), start=1):
         if not line.strip():
             continue
-        name, bar, rest = (part.strip() for part in line.partition("|"))
-        cells = rest.replace("|", " ").split()
-        here = f"{where}, line {number}"
+        name, bar, values_text = (part.strip() for part in line.partition("|"))
+        cells = values_text.replace("|", " ").split()
+        location = f"{where}, line {number}"
         if not bar:
-            msg = f"{here}: expected 'NAME | VALUES', got {line.strip()!r}"
+            msg = f"{location}: expected 'NAME | VALUES', got {line.strip()!r}"
             raise FileFormatError(msg)
         if name == _HEADER and not rows:
             columns = [label.replace("_", " ") for label in cells]
             if unknown := [label for label in columns if label not in labels]:
-                msg = f"{here}: {unknown[0]!r} is not a column; there are {', '.join(labels)}"
+                msg = f"{location}: {unknown[0]!r} is not a column; the columns are {', '.join(labels)}"
                 raise FileFormatError(msg)
             continue
         if name in rows or (cells and len(cells) != len(columns)):
-            why = "a second row of that name" if name in rows else f"{len(cells)} values"
-            msg = f"{here}: {name!r}: {why}; its columns are {', '.join(columns)}"
+            problem = "duplicate row" if name in rows else f"{len(cells)} values"
+            msg = f"{location}: {name!r}: {problem}; the columns are {', '.join(columns)}"
             raise FileFormatError(msg)
-        given = {label: cell for label, cell in zip(columns, cells, strict=False) if cell != "-"}
-        values = {label: _value(cell, names=names, where=f"{here}: {name!r}") for label, cell in given.items()}
-        rows[name] = _Printed(values, frozenset(label for label, cell in given.items() if cell.endswith("*")))
+        cell_of = {label: cell for label, cell in zip(columns, cells, strict=False) if cell != "-"}
+        values = {label: _value(cell, names=names, where=f"{location}: {name!r}") for label, cell in cell_of.items()}
+        rows[name] = _Printed(values, frozenset(label for label, cell in cell_of.items() if cell.endswith("*")))
     return rows
 
 
@@ -135,14 +135,14 @@ def _value(cell: str, *, names: bool, where: str) -> float | str:
 
 
 class _Method(NamedTuple):
-    """Fields of the rows whose names match."""
+    """Fields for all rows with a matching name."""
 
     patterns: tuple[str, ...]
     fields: dict[str, Any]
 
 
 def _merge_fields(methods: Iterable[_Method], name: str) -> dict[str, Any]:
-    """Fields of a row from the methods that match it."""
+    """Merge the fields of all methods that match a row."""
     merged: dict[str, Any] = {}
     for method in methods:
         if any(fnmatchcase(name, pattern) for pattern in method.patterns):
@@ -151,16 +151,16 @@ def _merge_fields(methods: Iterable[_Method], name: str) -> dict[str, Any]:
 
 
 def _check_matched(methods: Iterable[_Method], names: Iterable[str], where: str) -> None:
-    """Refuse a method without a row."""
+    """Raise FileFormatError for a method that matches no row."""
     for method in methods:
         for pattern in method.patterns:
             if not any(fnmatchcase(name, pattern) for name in names):
-                msg = f"{where}: methods of {pattern!r}: there is no such row"
+                msg = f"{where}: methods of {pattern!r} match no row"
                 raise FileFormatError(msg)
 
 
 class _Paper:
-    """The file of a paper."""
+    """Content of a paper's file."""
 
     def __init__(self, content: Section, where: str) -> None:
         _check_keys(content, _FILE, where)
@@ -180,7 +180,7 @@ class _Paper:
         self.fields: dict[str, dict[str, Any]] = {}
 
     def tables(self) -> tuple[PaperTable, ...]:
-        """All tables; every method must be that of a row."""
+        """Build all tables; every method must match a row."""
         tables = tuple(self._table(name, section) for name, section in self.content.get("tables", {}).items())
         _check_matched(self.methods, {row.name for table in tables for row in table.rows}, self.where)
         return tables
@@ -188,7 +188,7 @@ class _Paper:
     def _table(self, name: str, section: Section) -> PaperTable:
         where = f"{self.where}, tables.{name}"
         if "source" not in section and "place" not in section:
-            msg = f"{where}: say where it stands: its place in the paper, or a source of its own"
+            msg = f"{where}: missing place (its place in the paper) or source"
             raise FileFormatError(msg)
         groups = tuple(build_record(FactorGroup, group, where=where) for group in section.get("groups", ()))
         of_groups = tuple(column for group in groups for column in group.columns)
@@ -213,16 +213,16 @@ class _Paper:
         printed = parse_printed(
             section.get("printed", ""), labels, names=section.get("names", False), where=f"{where}, printed"
         )
-        own = self._methods(section.get("methods", ()), where)
-        _check_matched(own, printed, where)
+        methods = self._methods(section.get("methods", ()), where)
+        _check_matched(methods, printed, where)
         keys: Mapping[str, list[str]] = section.get("keys", {})
         _check_keys(keys, printed, f"{where}, keys")
         rows = []
         for name, (values, starred) in printed.items():
             if name not in self.fields:
                 self.fields[name] = _merge_fields(self.methods, name)
-            fields = {"model": None} | self.fields[name] | _merge_fields(own, name)
-            # What stands with the values in print, and a model, are not for methods to convert.
+            fields = {"model": None} | self.fields[name] | _merge_fields(methods, name)
+            # Methods cannot set fields that come with the published values, nor the model.
             of_print = {"name": name, "published": values, "starred": starred, "key": tuple(keys.get(name, ()))}
             model = {"model": fields.pop("model")}
             rows.append(build_record(TableRow, fields, where=f"{where}, row {name!r}", **of_print, **model))
@@ -233,11 +233,11 @@ class _Paper:
         for section in sections:
             fields = dict(section)
             patterns = tuple(fields.pop("rows", ()))
-            here = f"{where}, methods of {', '.join(patterns) or 'no rows'}"
+            location = f"{where}, methods of {', '.join(patterns) or 'no rows'}"
             if "model" in fields:
-                fields["model"] = self._model(fields["model"], here)
+                fields["model"] = self._model(fields["model"], location)
             if "note" in fields:
-                fields["note"] = _expand(fields["note"], self.texts, here)
+                fields["note"] = _expand(fields["note"], self.texts, location)
             methods.append(_Method(patterns, fields))
         return methods
 
@@ -265,17 +265,17 @@ def _column_group(group: Section, where: str) -> list[Column]:
     _check_keys(group, _GROUP, f"{where}, columns")
     listed = [kind for kind in ("langpairs", "criteria", "labels") if kind in group]
     if len(listed) != 1:
-        msg = f"{where}: a group of columns has langpairs, criteria or labels, got {', '.join(group)}"
+        msg = f"{where}: a group of columns needs langpairs, criteria or labels, got {', '.join(group)}"
         raise FileFormatError(msg)
     kind, prefix = listed[0], group.get("prefix", "")
-    asked = {key: group[key] for key in _ASKED if key in group}
-    if "options" in asked:
-        asked["options"] = tuple((key, _to_tuples(value)) for key, value in asked["options"].items())
+    fields = {key: group[key] for key in _ASKED if key in group}
+    if "options" in fields:
+        fields["options"] = tuple((key, _to_tuples(value)) for key, value in fields["options"].items())
     columns: list[Column] = []
     for name in group[kind]:
         question = None
         if "data" in group and name not in group.get("only_shown", ()):
-            question = Question(group["data"], **asked | ({"criterion": name} if kind == "criteria" else {}))
+            question = Question(group["data"], **fields | ({"criterion": name} if kind == "criteria" else {}))
         langpair = name if kind == "langpairs" else group.get("langpair", "en")
         for suffix, part in group.get("parts", {"": ""}).items():
             label = f"{prefix}{name} {suffix}".rstrip()
@@ -293,7 +293,7 @@ PAPER_TABLES: Mapping[str, PaperTable] = {
 
 
 def find_paper_table(name: str) -> PaperTable:
-    """The table or figure of that id; `table3` and `figure1` alone are the reproducibility study's."""
+    """Look up a table or figure; `table3` and `figure1` without a prefix belong to the reproducibility study."""
     known = f"repro-{name}" if name.startswith(("table", "figure")) else name
     if known not in PAPER_TABLES:
         hint = did_you_mean(known, PAPER_TABLES, see="nlgauge study reproduce list")
@@ -304,33 +304,33 @@ def find_paper_table(name: str) -> PaperTable:
 
 @dataclass(frozen=True)
 class PrintedItem:
-    """A table or figure of a paper, with the entries that carry it, or why none does."""
+    """A table or figure of a paper with its entries, or the reason why there is none."""
 
     paper: str
     name: str
-    """Its number in print: `Table 3`."""
+    """Number in the paper: `Table 3`."""
     entries: tuple[str, ...] = ()
     """Ids of `nlgauge study reproduce`."""
     reason: str = ""
     """Why there is no entry."""
     part: str = ""
-    """What of it the entries have, where that is not all."""
+    """Part covered by the entries, if not all of it."""
 
     @property
     def title(self) -> str:
-        """Paper, number, and the part that is carried."""
+        """Paper, number, and the covered part."""
         return f"{self.paper}, {self.name}" + (f" ({self.part})" if self.part else "")
 
 
 class ListedTable(NamedTuple):
-    """A published table, and what of it is here; one without an entry has a reason."""
+    """A published table with available data and models; without an entry it has a reason."""
 
     id: str | None
     title: str | None
     source: str | None
     printed: tuple[str, ...]
     data: Mapping[str, bool]
-    """By data set, whether it is here."""
+    """By data set, whether it is available."""
     models: Mapping[str, bool]
     reason: str | None = None
 
@@ -344,7 +344,7 @@ class PublishedTables(Result):
     entries: tuple[ListedTable, ...]
 
     def tables(self, form: str = "text") -> list[Table]:
-        """A row per table; one without an entry has the reason instead of a title."""
+        """Build a table with a row per published table; without an entry the title is the reason."""
         rows: list[list[Cell]] = [
             [entry.id, entry.title or entry.reason or "", "; ".join(entry.printed)] for entry in self.entries
         ]
@@ -352,7 +352,7 @@ class PublishedTables(Result):
 
 
 def load_inventory(path: Path) -> tuple[PrintedItem, ...]:
-    """The tables and figures that a file lists."""
+    """Read the list of tables and figures."""
     content = read_entries(path)
     _check_keys(content, ("files", "texts", "papers"), path.name)
     items = []

@@ -1,30 +1,30 @@
-"""Published tables on rankings of systems, recomputed.
+"""Recompute published tables on rankings of systems.
 
-Scores come from frames (instances x systems, one metric), and no text is scored. A cell says how far two ways to rank
-systems disagree, how often a test finds a difference, or how well a ranking finds strengths that are known:
+Scores come from frames (instances x systems, one metric); no text is scored. A cell is the disagreement between two
+ways to rank systems, how often a test finds a difference, or how well a ranking recovers known strengths:
 
     disagreement    over all rows of every frame                                 Tables 1 and 4
     by-data         per data set and metric, on random parts of the rows         Table 3
     by-metric       per metric, then per task, on random parts                   Figure 4
-    tests           what a test finds among the pairs where another does         Figure 6
-    simulation      Kendall's tau with strengths that scores were drawn from     Figure 3
-    pairing         the same scores, paired in another way                       Figure 2
-    ties            how many ties there are, and what becomes of Table 1         not in print
+    tests           share of pairs significant under one test that are under another    Figure 6
+    simulation      Kendall's tau with the strengths that scores were drawn from Figure 3
+    pairing         the same scores with other pairings                          Figure 2
+    ties            number of ties, and their effect on Table 1                  not published
 
-The key of a row is a pair of mechanisms, a data set and metrics, a metric or a task, a test, a panel and a level of
-it, an order of types, or patterns of data sets and metrics.
+The key of a row is a pair of mechanisms, a data set and metrics, a metric or a task, a test, a panel and a level, an
+order of types, or patterns of data sets and metrics.
 
-A table of kind `density` is the simulation of chapter 10 of W. Zhao's dissertation: words of two languages in a
-plane, of which one is moved, and methods that find how; the key of a row is such a method.
+A table of kind `density` is the simulation in chapter 10 of W. Zhao's dissertation: words of two languages in a
+plane, one of them transformed, and methods that estimate the transformation; the key of a row is such a method.
 
     words        20, means uniform in [-5, 5]^2; k occurrences each, drawn around the mean with a deviation of 1
-    test         as many again, around means moved by eps: another domain
-    as written   the other language is the first, rotated and moved t times in turn. That is one rigid motion for any
-                 t, which the centred rotation finds exactly (D10.9)
-    bent         ours: besides, each step bends the plane, y <- y + sin(x) and x <- x + sin(y), so that more steps are
-                 really less alike, and no rotation is right
+    test         the same number, around means shifted by eps: another domain
+    as written   the other language is the first, alternately rotated and shifted t times. That is one rigid motion
+                 for any t, which the centred rotation finds exactly (D10.9)
+    bent         our variant: each step also bends the plane, y <- y + sin(x) and x <- x + sin(y), so the difference
+                 grows with each step, and no rotation is exact
 
-An occurrence of the test is found if the nearest among all occurrences of the other language is of its word (P@1).
+P@1 is the share of test occurrences whose nearest occurrence in the other language belongs to the same word.
 """
 
 from __future__ import annotations
@@ -76,57 +76,59 @@ from nlgauge.studies.published.runs import NOT_COMPUTED, ReproducedRow, Reproduc
 from nlgauge.studies.published.tables import PublishedFrames, TableRow
 from nlgauge.vectors.remap import fit_remapping
 
-#: Runs of a simulation of languages, as in the paper.
+#: Number of runs of a simulation of languages, as in the paper.
 _RUNS = 10
 
 
 class RankingRun(Run):
-    """A table on rankings: values by row and column, and why rows differ from print."""
+    """Recomputes a table on rankings: values by row and column, and reasons for differences by row."""
 
     def __init__(self, request: Request) -> None:
         super().__init__(request)
         self.options = request.rankings
         self.labels = [column.label for column in self.table.columns]
-        wanted = select_known(request.data, self.table.data, f"{self.table.id}: data set")
-        self.frames = [frames for frames in self.table.frames if not frames.card or frames.card in wanted]
+        selected = select_known(request.data, self.table.data, f"{self.table.id}: data set")
+        self.frames = [frames for frames in self.table.frames if not frames.card or frames.card in selected]
         self.values: dict[tuple[str, str], float] = {}
         self.reasons: dict[str, str] = {}
 
     def add(self, row: TableRow, values: Iterable[float], reason: str = "") -> None:
-        """A row, in the order of the columns; what is not defined is left out, and counts stay whole numbers."""
+        """Add a row in column order, without undefined values; counts stay integers."""
         for column, value in zip(self.labels, values, strict=True):
             if math.isfinite(value):
                 self.values[row.name, column] = value if isinstance(value, int) else float(value)
         self.reasons[row.name] = reason
 
     def find_frames(self) -> list[FrameSet]:
-        """The frames that are here; what is not is noted as missing, public sets with where they are published."""
+        """Load the available frames; others are listed as missing, public ones with their source."""
         sets = []
         for frames in self.frames:
-            place = self.locate(frames.card) if frames.card else None
-            if place is None:
+            path = self.locate(frames.card) if frames.card else None
+            if path is None:
                 continue
             with self.or_missing(f"frames of {frames.label}"):
-                by_metric = frames_of(load(frames.card, place))
+                by_metric = frames_of(load(frames.card, path))
                 if self.options.reverse:
                     by_metric = {name: scores.take(scores.systems[::-1]) for name, scores in by_metric.items()}
                 sets.append(FrameSet(frames.label, frames.task, by_metric))
         if absent := [frames for frames in self.frames if not frames.card]:
             setups = sum(frames.metrics for frames in absent)
-            self.missing[f"{setups} setups whose frames the published repository lacks: {_listed(absent)}"] = None
+            self.missing[f"{setups} setups without frames in the published repository: {_format_labels(absent)}"] = (
+                None
+            )
         return sets
 
     def ranking_row(self, row: TableRow) -> ReproducedRow:
-        """A row with our values; those of other draws or frames have a reason."""
+        """Build a row with our values; other draws or frames are given as a reason."""
         ours = {label: value for (name, label), value in self.values.items() if name == row.name}
         if not row.computed or row.name not in self.reasons:
             return self.row(row, ours, row.note or NOT_COMPUTED)
-        same = agrees(cells_of(row, self.table.columns, ours).values(), self.table.decimals)
-        return self.row(row, ours, "; ".join(filter(None, [same, self.reasons[row.name], row.note])))
+        agreement = agrees(cells_of(row, self.table.columns, ours).values(), self.table.decimals)
+        return self.row(row, ours, "; ".join(filter(None, [agreement, self.reasons[row.name], row.note])))
 
 
 def compute_rankings(request: Request, *, grid: Grid = GRID) -> Reproduction:
-    """The table with our values on the frames that are here; `grid` is what Figure 3 is simulated on."""
+    """Recompute a table on the available frames; `grid` has the setups of the simulation of Figure 3."""
     run = RankingRun(request)
     run.options.check_used(run.table.experiment, what=run.table.id)
     if not run.table.frames:
@@ -135,13 +137,13 @@ def compute_rankings(request: Request, *, grid: Grid = GRID) -> Reproduction:
         _ON_FRAMES[run.table.experiment](run, sets)
     usual, options = RankingOptions().to_dict(), run.options.to_dict()
     if changed := [f"{name}={value}" for name, value in options.items() if value != usual[name]]:
-        run.notes[f"other than the defaults: {', '.join(changed)}"] = None
+        run.notes[f"non-default options: {', '.join(changed)}"] = None
     run.table = replace(run.table, frames=tuple(run.frames))
     return run.result([run.ranking_row(row) for row in run.table.rows], options=options)
 
 
-def _listed(frames: Sequence[PublishedFrames]) -> str:
-    """Labels, those of one year of WMT together."""
+def _format_labels(frames: Sequence[PublishedFrames]) -> str:
+    """Format labels of frames; those of the same year of WMT are grouped."""
     groups: dict[str, list[str]] = {}
     for entry in frames:
         name, _, pair = entry.label.partition(" ")
@@ -174,18 +176,20 @@ def _by_data(run: RankingRun, sets: Sequence[FrameSet]) -> None:
                 [float(getattr(parts[pair], kind)[i]) for i in range(len(MEASURES)) for pair in PAIRS]
                 for kind in ("values", "errors")
             )
-            run.add(row, values, "all rows" if run.options.full else _distance(row, run.labels, values, errors))
+            run.add(
+                row, values, "all rows" if run.options.full else _describe_distance(row, run.labels, values, errors)
+            )
 
 
-def _distance(row: TableRow, labels: Sequence[str], values: Sequence[float], errors: Sequence[float]) -> str:
-    """How many cells are as near to print as two series of draws are to each other: within two standard errors."""
+def _describe_distance(row: TableRow, labels: Sequence[str], values: Sequence[float], errors: Sequence[float]) -> str:
+    """Describe how many cells are within two standard errors of the published values."""
     if not any(errors):
         return "other draws"
     printed = [float(row.published[label]) for label in labels]
     if row.exchanged:
         printed = [printed[i + (1, -1, 0)[i % 3]] for i in range(len(printed))]
     near = [
-        # Print is rounded to hundredths.
+        # Published values are rounded to hundredths.
         abs(ours - theirs) <= 2 * math.sqrt(2) * error + 0.005
         for ours, theirs, error in zip(values, printed, errors, strict=True)
         if math.isfinite(ours)
@@ -262,14 +266,14 @@ def _pairings(run: RankingRun) -> None:
         "most wins of S": max(five, key=lambda pairing: pairing.wins),
         "fewest wins of S": min(five, key=lambda pairing: pairing.wins),
     }
-    other = sum(pairing.strengths[1] > pairing.strengths[0] for pairing in five)
+    reversed_pairings = sum(pairing.strengths[1] > pairing.strengths[0] for pairing in five)
     run.notes[
-        f"five types: Bradley-Terry prefers B in {other} of the {len(five)} pairings, mean and median in none"
+        f"five types: Bradley-Terry prefers B in {reversed_pairings} of {len(five)} pairings, mean and median in none"
     ] = None
     for row in run.table.rows:
-        name, *which = row.key
+        name, *order = row.key
         by_order = {tuple(map(str, pairing.order)): pairing for pairing in drawn[name]}
-        pairing = ends[which[0]] if name == FIVE_TYPES.name else by_order[tuple(which)]
+        pairing = ends[order[0]] if name == FIVE_TYPES.name else by_order[tuple(order)]
         means, medians = pairing.scores.mean(axis=0), np.median(pairing.scores, axis=0)
         run.add(row, [*means.tolist(), *medians.tolist(), pairing.wins, *pairing.strengths.tolist()])
 
@@ -284,10 +288,10 @@ _ON_FRAMES: Mapping[str, Callable[[RankingRun, Sequence[FrameSet]], None]] = {
 
 
 def compute_density(request: Request) -> Reproduction:
-    """The table; of the options of rankings, the seed and the number of draws (runs) are meant."""
+    """Recompute the table; uses only the ranking options `seed` and `draws` (the number of runs)."""
     run, options = Run(request), request.rankings
     if replace(options, draws=None, seed=RankingOptions.seed) != RankingOptions():
-        msg = f"{run.table.id} draws its words: it takes draws and seed, and no other option of rankings"
+        msg = f"{run.table.id} accepts only the ranking options draws and seed"
         raise RecipeError(msg)
     count = options.draws or _RUNS
     run.notes[f"ours: {count} run{'s' * (count != 1)} from seed {options.seed}"] = None
@@ -295,7 +299,7 @@ def compute_density(request: Request) -> Reproduction:
 
 
 def _density_row(run: Run, row: TableRow, count: int) -> ReproducedRow:
-    fit = _fitter(run, row)
+    fit = _find_fitter(run, row)
     if fit is None:
         return run.row(row, {}, NOT_COMPUTED if row.computed else row.note)
     ours: dict[str, float] = {}
@@ -306,12 +310,12 @@ def _density_row(run: Run, row: TableRow, count: int) -> ReproducedRow:
             shares = run.table.scale * simulate_density(setup, fit, runs=count, seed=seed)
             ours[column.label] = float(shares.mean())
             spread.append(float(shares.std(ddof=1)) if len(shares) > 1 else 0.0)
-    deviation = f"deviation over runs up to {np.max(spread):.1f}" if spread else NOT_COMPUTED
+    deviation = f"standard deviation over runs up to {np.max(spread):.1f}" if spread else NOT_COMPUTED
     return run.row(row, ours, "; ".join(filter(None, [deviation, row.note])))
 
 
-def _fitter(run: Run, row: TableRow) -> Fitter | None:
-    """How the row's method is fitted; None, and why, where it is not."""
+def _find_fitter(run: Run, row: TableRow) -> Fitter | None:
+    """Function that fits the row's method; None if it cannot be computed, with a note if a package is missing."""
     if not row.computed:
         return None
     if row.key[0] in LINEAR:
@@ -331,14 +335,14 @@ _REACH = 5.0
 
 
 class Setup(NamedTuple):
-    """What is varied."""
+    """Setup of a simulation."""
 
     steps: int = 5
-    """t: how often the other language is moved."""
+    """t: number of transformation steps."""
     occurrences: int = 100
-    """k, of each word."""
+    """k: occurrences per word."""
     shift: float = 0.0
-    """eps: how far the words of the test lie from where they were learned."""
+    """eps: distance between the words of the test and those of training."""
     kind: Literal["as written", "bent"] = "as written"
 
 
@@ -352,18 +356,18 @@ class Drawn(NamedTuple):
 
 
 def draw(setup: Setup, *, seed: int) -> Drawn:
-    """One run."""
+    """Draw the data of one run."""
     chance = np.random.default_rng(seed)
     means = chance.uniform(-_REACH, _REACH, (WORDS, 2))
     moves = [(chance.uniform(0, 2 * np.pi), chance.uniform(-_REACH, _REACH, 2)) for _ in range(setup.steps)]
     around = np.repeat(means, setup.occurrences, axis=0)
     source = around + chance.normal(size=around.shape)
     test = around + setup.shift + chance.normal(size=around.shape)
-    return Drawn(source, _moved(source, moves, setup), test, _moved(test, moves, setup))
+    return Drawn(source, _transform(source, moves, setup), test, _transform(test, moves, setup))
 
 
-def _moved(rows: Matrix, moves: list[tuple[float, Matrix]], setup: Setup) -> Matrix:
-    """t moves: a rotation, then a translation, in turn; a bent step has both and a wave on each axis."""
+def _transform(rows: Matrix, moves: list[tuple[float, Matrix]], setup: Setup) -> Matrix:
+    """Apply t steps: alternately a rotation and a translation; a bent step has both and a wave on each axis."""
     for number, (angle, shift) in enumerate(moves):
         turn = np.array([[np.cos(angle), np.sin(angle)], [-np.sin(angle), np.cos(angle)]])
         if setup.kind == "bent":
@@ -376,7 +380,7 @@ def _moved(rows: Matrix, moves: list[tuple[float, Matrix]], setup: Setup) -> Mat
 
 
 def precision_of(moved: NDArray[np.float32], target: Matrix, occurrences: int = 1) -> float:
-    """P@1 of words by Euclidean distance: in a plane, directions alone do not tell words apart."""
+    """P@1 of words by Euclidean distance: in a plane, cosines do not separate words."""
     x, y = moved.astype(np.float64), target.astype(np.float64)
     words = np.arange(len(y)) // occurrences
     right = 0
@@ -387,7 +391,7 @@ def precision_of(moved: NDArray[np.float32], target: Matrix, occurrences: int = 
     return right / len(x)
 
 
-#: Methods that need no torch, by the name in the table.
+#: Methods that need no torch, by name in the table.
 LINEAR: Mapping[str, Fitter] = {
     "Rotation": lambda source, target: fit_remapping(source, target, method="clp").apply,
     "centred rotation": lambda source, target: fit_remapping(source, target, method="centred").apply,
@@ -396,11 +400,12 @@ LINEAR: Mapping[str, Fitter] = {
 
 
 def flow_fitter(*, seed: int = 0) -> Fitter:
-    """Real-NVP as fitted by nlgauge; needs torch."""
+    """Build a function that fits Real-NVP; needs torch."""
     require("torch", "torch")
 
     def fit(source: Matrix, target: Matrix) -> Callable[[Matrix], NDArray[np.float32]]:
-        # In a plane a half is one number: many narrow layers, and no likelihood (words are clusters, not a bell).
+        # In a plane, half of a vector is one number: many narrow layers, and no likelihood (words are clusters, not
+        # normally distributed).
         options = FlowOptions(
             couplings=4,
             hidden=64,
@@ -408,7 +413,7 @@ def flow_fitter(*, seed: int = 0) -> Fitter:
             batch=min(64, max(16, len(source) // 8)),
             learning_rate=1e-2,
             likelihood=0.0,
-            validation="error",  # in a plane, cosines say little
+            validation="error",  # in a plane, cosines carry little information
             patience=20,
             seed=seed,
         )
@@ -418,10 +423,10 @@ def flow_fitter(*, seed: int = 0) -> Fitter:
 
 
 def simulate_density(setup: Setup, fit: Fitter, *, runs: int = 10, seed: int = 0) -> NDArray[np.float64]:
-    """P@1 of a method in each of the runs."""
-    found = []
+    """P@1 of a method in each run."""
+    shares = []
     for number in range(runs):
         drawn = draw(setup, seed=seed + number)
         apply = fit(drawn.source, drawn.target)
-        found.append(precision_of(apply(drawn.test_source), drawn.test_target, setup.occurrences))
-    return np.array(found)
+        shares.append(precision_of(apply(drawn.test_source), drawn.test_target, setup.occurrences))
+    return np.array(shares)

@@ -1,17 +1,17 @@
-"""Published tables that no metric scores texts for: released scores, and features of texts.
+"""Recompute published tables from released scores or text features, without scoring texts.
 
-Regressions of metrics on linguistic factors have groups of columns, one for each data set: a coefficient per factor,
-and R2. What was not released (the cross-lingual factor CLB) is computed for metrics of nlgauge, in rows of their own.
+Regressions of metrics on linguistic factors have a group of columns per data set: a coefficient per factor, and R2.
+The cross-lingual factor CLB was not released; separate rows have it for metrics of nlgauge.
 
-Tables on robustness are about triples that try to fool metrics, and about gains of ensembles:
+Tables on robustness evaluate adversarial triples and gains of ensembles:
 
     overlap    mean overlap of words in triples, and their number                         Table 6
-    wins       share of triples whose paraphrase scores above the lookalike               Figure 3 shows distributions
-    gains      correlation of two metrics' average over that of the better one, per cent  Table 13
+    wins       share of triples in which the paraphrase scores above the lookalike        Figure 3 shows distributions
+    gains      gain of two metrics' average over the better one in correlation, per cent  Table 13
 
-The key of a row is its data set of triples, its released metric, or a data set and the metrics of an ensemble.
+The key of a row is a data set of triples, a released metric, or a data set and the metrics of an ensemble.
 
-Tables on features have statistics of data, and discourse features of texts next to those of their references.
+Tables on features have statistics of data, and discourse features of texts and their references.
 """
 
 from __future__ import annotations
@@ -47,37 +47,37 @@ from nlgauge.studies.published.runs import (
 from nlgauge.studies.published.tables import R2, Column, FactorGroup, PaperTable, TableRow
 from nlgauge.studies.stress.triples import TripleStudy, released_wins, triples_of_table
 
-#: Surrogates by label of the group and name of the row.
+#: Surrogates by group label and row name.
 _Surrogates = Mapping[tuple[str, str], Surrogate]
 
-#: Print has no intervals, so next to none are drawn.
+#: The papers have no intervals, so the minimum number of draws is used.
 _NO_INTERVALS = Intervals(resamples=1)
-#: At which coefficients count as significant in the notes.
+#: Significance level of coefficients in the notes.
 _ALPHA = 0.05
 
 
 def as_printed(value: float, *, decimals: int = 2, rounded_first: int | None = None) -> float:
-    """The value as these tables print it: truncated; R2 rounded to three decimals before.
+    """Truncate a value like these tables; R2 is rounded to three decimals before.
 
     >>> as_printed(-0.0183), as_printed(0.6471), as_printed(0.5998, rounded_first=3)
     (-0.01, 0.64, 0.6)
     """
     if rounded_first is not None:
         value = round(value, rounded_first)
-    # What rounding left a hair below a step stands on it.
+    # Values slightly below a step because of floating-point errors count as the step.
     return math.trunc(value * 10.0**decimals + math.copysign(1e-9, value)) / 10.0**decimals
 
 
 def compute_regression(request: Request) -> Reproduction:
-    """The table with our values on the released scores; only rows of metrics of nlgauge need a model."""
+    """Recompute a table from released scores; only rows with metrics of nlgauge need a model."""
     table = request.table
-    wanted = select_known(request.data, table.data, f"{table.id}: data set")
+    selected = select_known(request.data, table.data, f"{table.id}: data set")
     pairs = select_known(request.langpairs, table.langpairs, f"{table.id}: language pair")
-    groups = tuple(group for group in table.groups if group.data in wanted and group.langpair in pairs)
+    groups = tuple(group for group in table.groups if group.data in selected and group.langpair in pairs)
     table = replace(table, groups=groups, columns=tuple(column for group in groups for column in group.columns))
     needs_model = any(row.recipe for row in table.rows)
     if request.model is not None and not needs_model:
-        msg = f"{table.id} is computed from released scores; leave out the model"
+        msg = f"{table.id} is computed from released scores; omit the model"
         raise RecipeError(msg)
     run = Run(replace(request, table=table))
     surrogates: dict[tuple[str, str], Surrogate] = {}
@@ -86,16 +86,22 @@ def compute_regression(request: Request) -> Reproduction:
         if part is None:
             continue
         with run.or_missing(f"released scores of {group.label}"):
-            surrogates |= {(group.label, name): own for name, own in _released(table, group, part.table).items()}
+            surrogates |= {
+                (group.label, name): surrogate
+                for name, surrogate in _released_surrogates(table, group, part.table).items()
+            }
         with run.or_missing(f"metrics of {group.label}"):
-            surrogates |= {(group.label, name): own for name, own in _scored(run, group, part.table).items()}
+            surrogates |= {
+                (group.label, name): surrogate
+                for name, surrogate in _computed_surrogates(run, group, part.table).items()
+            }
     rows = [_regression_row(table, row, surrogates) for row in table.rows]
-    run.notes |= dict.fromkeys((*_counted(rows), *_asterisks(table, surrogates)))
+    run.notes |= dict.fromkeys((*_count_agreeing(rows), *_describe_asterisks(table, surrogates)))
     return run.result(rows, model=request.model_name if needs_model else "")
 
 
-def _released(table: PaperTable, group: FactorGroup, judged: JudgementTable) -> dict[str, Surrogate]:
-    """Surrogates of the released scores, by row."""
+def _released_surrogates(table: PaperTable, group: FactorGroup, judged: JudgementTable) -> dict[str, Surrogate]:
+    """Fit surrogates of the released scores, by row."""
     columns = {**judged.human, **judged.released}
     metrics = {row.name: columns[row.released] for row in table.rows if row.released}
     if not metrics:
@@ -105,16 +111,16 @@ def _released(table: PaperTable, group: FactorGroup, judged: JudgementTable) -> 
     return {surrogate.metric: surrogate for surrogate in study.surrogates}
 
 
-def _scored(run: Run, group: FactorGroup, judged: JudgementTable) -> dict[str, Surrogate]:
-    """Surrogates of metrics of nlgauge with the factor CLB and without it, by row."""
+def _computed_surrogates(run: Run, group: FactorGroup, judged: JudgementTable) -> dict[str, Surrogate]:
+    """Fit surrogates of metrics of nlgauge with and without the factor CLB, by row."""
     request = run.request
     rows = [row for row in run.table.rows if row.recipe]
     if not rows or request.model_name == NO_MODEL:
         return {}
-    place = run.locate(group.data)
-    file = None if place is None else (place if place.is_dir() else place.parent) / group.translations
+    path = run.locate(group.data)
+    file = None if path is None else (path if path.is_dir() else path.parent) / group.translations
     if file is None or not file.is_file():
-        run.missing[f"machine translations {group.translations}, beside the files of {group.data}"] = None
+        run.missing[f"machine translations {group.translations} in the folder of {group.data}"] = None
         return {}
     names = {column: name for name, column in group.factors.items() if column}
     try:
@@ -132,9 +138,9 @@ def _scored(run: Run, group: FactorGroup, judged: JudgementTable) -> dict[str, S
         return {}
     surrogates = {}
     for row in rows:
-        own = study.surrogate(f"{row.recipe} (without {row.without})" if row.without else row.recipe)
-        effects = [effect._replace(factor=names.get(effect.factor, effect.factor)) for effect in own.effects]
-        surrogates[row.name] = replace(own, effects=tuple(effects))  # factors are called as in print
+        surrogate = study.surrogate(f"{row.recipe} (without {row.without})" if row.without else row.recipe)
+        effects = [effect._replace(factor=names.get(effect.factor, effect.factor)) for effect in surrogate.effects]
+        surrogates[row.name] = replace(surrogate, effects=tuple(effects))  # use the published names of factors
     return surrogates
 
 
@@ -144,19 +150,19 @@ def _regression_row(table: PaperTable, row: TableRow, surrogates: _Surrogates) -
     for group in table.groups:
         surrogate = surrogates.get((group.label, row.name))
         if surrogate is not None:
-            own = {group.column(effect.factor): effect.coefficient for effect in surrogate.effects}
-            own[group.column(R2)] = surrogate.r2
-            ours |= own
-            signatures |= dict.fromkeys(own, surrogate.signature)
+            coefficients = {group.column(effect.factor): effect.coefficient for effect in surrogate.effects}
+            coefficients[group.column(R2)] = surrogate.r2
+            ours |= coefficients
+            signatures |= dict.fromkeys(coefficients, surrogate.signature)
     cells = cells_of(row, table.columns, ours)
     if not ours:
         return ReproducedRow(row.name, cells, "", row.note or NOT_COMPUTED)
     if row.recipe:
-        return ReproducedRow(row.name, cells, row.recipe, "not in print", signatures)
-    off = [label for label, cell in cells.items() if not _agrees(label, cell)]
+        return ReproducedRow(row.name, cells, row.recipe, "not published", signatures)
+    deviating = [label for label, cell in cells.items() if not _agrees(label, cell)]
     reason = "as published, truncated"
-    if off:
-        reason += f", but for {', '.join(off)}" + (f": {row.note}" if row.note else "")
+    if deviating:
+        reason += f", except {', '.join(deviating)}" + (f": {row.note}" if row.note else "")
     return ReproducedRow(row.name, cells, f"released: {row.released}", reason)
 
 
@@ -167,9 +173,9 @@ def _agrees(label: str, cell: ReproducedCell) -> bool:
     return math.isclose(as_printed(cell.ours, rounded_first=first), cell.published, abs_tol=1e-9)
 
 
-def _counted(rows: Sequence[ReproducedRow]) -> list[str]:
-    """How many coefficients are those in print, R2 counted apart."""
-    both = {
+def _count_agreeing(rows: Sequence[ReproducedRow]) -> list[str]:
+    """Count the coefficients that agree with the paper, and separately R2."""
+    agreement_of_kind = {
         kind: [
             _agrees(label, cell)
             for row in rows
@@ -178,12 +184,14 @@ def _counted(rows: Sequence[ReproducedRow]) -> list[str]:
         ]
         for kind in ("coefficients", R2)
     }
-    counts = [f"{sum(same)} of {len(same)} {kind}" for kind, same in both.items() if same]
-    return [f"{' and '.join(counts)} as printed, truncated"] if counts else []
+    counts = [
+        f"{sum(agreeing)} of {len(agreeing)} {kind}" for kind, agreeing in agreement_of_kind.items() if agreeing
+    ]
+    return [f"{' and '.join(counts)} as published, truncated"] if counts else []
 
 
-def _asterisks(table: PaperTable, surrogates: _Surrogates) -> list[str]:
-    """What the print's mark for "not significant" is worth (D10)."""
+def _describe_asterisks(table: PaperTable, surrogates: _Surrogates) -> list[str]:
+    """Check the paper's asterisk for "not significant" against our p values (D10)."""
     rows = {row.name: row for row in table.rows if row.released}
     p: dict[bool, list[float]] = {True: [], False: []}
     for (label, name), surrogate in surrogates.items():
@@ -194,15 +202,15 @@ def _asterisks(table: PaperTable, surrogates: _Surrogates) -> list[str]:
         return []
     low = sum(value < _ALPHA for value in p[True])
     return [
-        f"an asterisk in print says p >= {_ALPHA}: {low} of {len(p[True])} such coefficients have p < {_ALPHA} here; "
-        f"the smallest p with one is {min(p[True]):.5f}, the largest without one {max(p[False]):.5f} (D10)"
+        f"an asterisk in the paper means p >= {_ALPHA}, but {low} of {len(p[True])} coefficients with an asterisk "
+        f"have p < {_ALPHA}; smallest p with asterisk {min(p[True]):.5f}, largest without {max(p[False]):.5f} (D10)"
     ]
 
 
-#: Released scores of WMT17: against references, and against sources.
+#: Released scores of WMT17 with references, and with sources.
 _SCORED = ("factors-wmt", "factors-wmt-sources")
 
-#: Rows whose gains are within so many points of print are as near as rounding and other rows allow.
+#: Tolerance in points for gains, given rounding and the different choice of rows.
 _NEAR = 2.0
 
 _Values = dict[str, float]
@@ -210,10 +218,10 @@ _Tables = Mapping[str, JudgementTable]
 
 
 def compute_robustness(request: Request) -> Reproduction:
-    """The table with our values on the released scores that are here."""
+    """Recompute a table from the available released scores."""
     run = Run(request)
-    wanted = select_known(request.data, run.table.data, f"{run.table.id}: data set")
-    parts = {card: run.judged(DataSlice(card, (), "", ranked=False)) for card in wanted}
+    selected = select_known(request.data, run.table.data, f"{run.table.id}: data set")
+    parts = {card: run.judged(DataSlice(card, (), "", ranked=False)) for card in selected}
     tables = {card: part.table for card, part in parts.items() if part is not None}
     values = _EXPERIMENTS[run.table.experiment](run, tables)
     return run.result([_robustness_row(run, row, values.get(row.name, {})) for row in run.table.rows])
@@ -226,7 +234,7 @@ def _robustness_row(run: Run, row: TableRow, ours: Mapping[str, float]) -> Repro
     reasons = [agrees(cells.values(), run.table.decimals), row.note]
     if run.table.experiment == "gains" and not reasons[0]:
         differences = [cell.difference for cell in cells.values() if cell.difference is not None]
-        # Print has whole points: a cell is compared after rounding.
+        # The paper has whole points: compare after rounding.
         near = sum(abs(round(difference)) <= _NEAR for difference in differences)
         reasons.insert(0, f"{near} of {len(differences)} cells within {_NEAR:g} points, rounded")
     return run.row(row, ours, "; ".join(filter(None, reasons)), "released scores")
@@ -255,10 +263,12 @@ def _wins(run: Run, tables: _Tables) -> dict[str, _Values]:
     for row in run.table.rows:
         for card, study in studies.items():
             wins = next(wins for wins in study.metrics if wins.metric == row.key[0])
-            own = {"B wins": wins.share, "m(A,B)": wins.mean_paraphrase, "m(A,C)": wins.mean_lookalike}
+            row_values = {"B wins": wins.share, "m(A,B)": wins.mean_paraphrase, "m(A,C)": wins.mean_lookalike}
             if wins.interval is not None:
-                own |= dict(zip(("low", "high"), wins.interval, strict=True))
-            values.setdefault(row.name, {}).update({f"{titles[card]} {what}": own[what] for what in own})
+                row_values |= dict(zip(("low", "high"), wins.interval, strict=True))
+            values.setdefault(row.name, {}).update(
+                {f"{titles[card]} {statistic}": row_values[statistic] for statistic in row_values}
+            )
     return values
 
 
@@ -268,14 +278,14 @@ def _gains(run: Run, tables: _Tables) -> dict[str, _Values]:
     for card in _SCORED:
         if judged is None or card not in tables:
             continue
-        here, there = matched_rows(judged, tables[card])
-        asked = [pair for pair in judged.langpair if card == _SCORED[0] or pair in tables[card].langpairs]
-        run.notes[f"{card}: {len(here):,} of {len(asked):,} rows of wmt17-testset found"] = None
-        human, pairs = judged.gold()[here], [judged.langpair[row] for row in here]
+        rows, released_rows = matched_rows(judged, tables[card])
+        available = [pair for pair in judged.langpair if card == _SCORED[0] or pair in tables[card].langpairs]
+        run.notes[f"{card}: {len(rows):,} of {len(available):,} rows of wmt17-testset found"] = None
+        human, pairs = judged.gold()[rows], [judged.langpair[row] for row in rows]
         for row in run.table.rows:
             if row.key[0] == card:
                 with run.or_missing(f"value of {row.name}"):
-                    released = {name: tables[card].released[name][there] for name in row.key[1:]}
+                    released = {name: tables[card].released[name][released_rows] for name in row.key[1:]}
                     values[row.name] = _gain_values(released, human, pairs, together=card == _SCORED[0])
     return values
 
@@ -283,7 +293,7 @@ def _gains(run: Run, tables: _Tables) -> dict[str, _Values]:
 def _gain_values(
     released: Mapping[str, NDArray[np.float64]], human: NDArray[np.float64], pairs: list[str], *, together: bool
 ) -> _Values:
-    """Per cent by language pair; against sources each pair has a file, and was standardised, of its own."""
+    """Gains in per cent by language pair; with sources each pair has its own file and was standardised separately."""
     names = np.array(pairs)
     parts = [np.full(len(pairs), True)] if together else [names == pair for pair in dict.fromkeys(pairs)]
     gains = [
@@ -297,25 +307,27 @@ def _gain_values(
     return values | ({"avg": float(np.mean(list(values.values())))} if together else {})
 
 
-def matched_rows(judged: JudgementTable, scored: JudgementTable) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Rows of WMT17 and the rows of released scores that are theirs: the same output and the same human score.
+def matched_rows(judged: JudgementTable, released: JudgementTable) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Match rows of WMT17 with rows of released scores that have the same output and human score.
 
-    Outputs are compared by their letters and digits: files differ in blanks, quotes and accents.
+    Outputs are compared by letters and digits only: files differ in spaces, quotes and accents.
     """
-    known: dict[tuple[str, float], list[int]] = {}
-    sem = scored.gold()
-    for row, text in enumerate(scored.hypothesis):
-        known.setdefault((_letters(text), round(float(sem[row]), 9)), []).append(row)
+    rows_of: dict[tuple[str, float], list[int]] = {}
+    sem = released.gold()
+    for row, text in enumerate(released.hypothesis):
+        rows_of.setdefault((_letters(text), round(float(sem[row]), 9)), []).append(row)
     human = judged.gold()
     pairs = []
     for row, text in enumerate(judged.hypothesis):
-        places = known.get((_letters(text), round(float(human[row]), 9)), [])
-        # Across languages a table holds several pairs; an output may be the same in two of them.
-        own = [place for place in places if scored.langpair[place] in ("en", judged.langpair[row])]
-        if own:
-            pairs.append((row, own[0]))
-    here, there = np.array(pairs, dtype=np.intp).T if pairs else np.empty((2, 0), dtype=np.intp)
-    return here, there
+        candidates = rows_of.get((_letters(text), round(float(human[row]), 9)), [])
+        # Cross-lingual tables contain several pairs; two of them may have the same output.
+        matches = [
+            row_index for row_index in candidates if released.langpair[row_index] in ("en", judged.langpair[row])
+        ]
+        if matches:
+            pairs.append((row, matches[0]))
+    rows, released_rows = np.array(pairs, dtype=np.intp).T if pairs else np.empty((2, 0), dtype=np.intp)
+    return rows, released_rows
 
 
 def _letters(text: str) -> str:
@@ -330,12 +342,12 @@ _EXPERIMENTS: Mapping[str, Callable[[Run, _Tables], dict[str, _Values]]] = {
 }
 
 
-#: Statistics that no annotation enters.
+#: Statistics that do not depend on annotation.
 _COUNTS = ("references", "systems", "documents")
 
 
 def compute_features(request: Request) -> Reproduction:
-    """The table with our values on the data sets that are here; rows on entities need a file of word vectors."""
+    """Recompute a table on the available data sets; rows on entities need a file of word vectors."""
     run = Run(request)
     columns = run.columns()
     values: dict[str, dict[str, float]] = {}
@@ -347,17 +359,17 @@ def compute_features(request: Request) -> Reproduction:
         if part not in measured:
             judged = run.judged(part)
             measured[part] = judged and (judged.table, _measure(run, judged.table))
-        own = measured[part]
-        if own is not None and own[1]:
-            settings = str(own[1][0].settings)
+        features = measured[part]
+        if features is not None and features[1]:
+            settings = str(features[1][0].settings)
             run.notes = {settings: None} if settings else {}
-            values[column.label] = _values(own[1], own[0], column.part, run.table.scale)
+            values[column.label] = _values(features[1], features[0], column.part, run.table.scale)
     return run.result([_row(request, row, columns, values) for row in run.table.rows], columns)
 
 
 def _measure(run: Run, table: JudgementTable) -> list[Discourse]:
-    """Features of all outputs; systems of the same segments are measured together, as they share references."""
-    order = {segment: place for place, segment in enumerate(dict.fromkeys(table.segment))}
+    """Compute features of all outputs; systems with the same segments share their references."""
+    order = {segment: i for i, segment in enumerate(dict.fromkeys(table.segment))}
     rows: dict[str, list[int]] = {system: [] for system in table.systems}
     for at in sorted(range(len(table)), key=lambda at: order[table.segment[at]]):
         rows[table.system[at]].append(at)
@@ -378,10 +390,10 @@ def _measure(run: Run, table: JudgementTable) -> list[Discourse]:
 
 
 def _values(measured: Sequence[Discourse], table: JudgementTable, part: str, scale: float) -> dict[str, float]:
-    """By feature or statistic: means over all hypotheses, or a share of all pairs."""
+    """Compute each feature or statistic: mean over all hypotheses, or share of all pairs."""
     features = measured[0].features
     if part:
-        # A system all of whose texts are their references has no pair to tell apart.
+        # A system whose texts all equal their references has no pairs.
         shares = {
             name: [own[name] for group in measured for own in group.separations.values() if name in own]
             for name in features
@@ -402,18 +414,22 @@ def _values(measured: Sequence[Discourse], table: JudgementTable, part: str, sca
 
 
 def _row(
-    request: Request, row: TableRow, kept: Sequence[Column], values: Mapping[str, Mapping[str, float]]
+    request: Request, row: TableRow, columns: Sequence[Column], values: Mapping[str, Mapping[str, float]]
 ) -> ReproducedRow:
     (feature,) = row.key
-    cells = cells_of(row, kept, {label: own[feature] for label, own in values.items() if feature in own})
+    cells = cells_of(
+        row,
+        columns,
+        {label: column_values[feature] for label, column_values in values.items() if feature in column_values},
+    )
     if row.word_vectors and request.vectors is None:
-        return ReproducedRow(row.name, cells, "", f"only shown: {NEEDS_VECTORS}")
+        return ReproducedRow(row.name, cells, "", f"published values only: {NEEDS_VECTORS}")
     if all(cell.ours is None for cell in cells.values()):
         return ReproducedRow(row.name, cells, "", NOT_COMPUTED)
-    why = "other outputs" if feature in _COUNTS else "another tagger"
+    reason = "other outputs" if feature in _COUNTS else "another tagger"
     if row.word_vectors:
-        why += ", other word vectors"
-    both = [cell for cell in cells.values() if cell.difference is not None]
+        reason += ", other word vectors"
+    compared = [cell for cell in cells.values() if cell.difference is not None]
     return ReproducedRow(
-        row.name, cells, "", agrees(both, request.table.decimals) or (why if both else "not in print")
+        row.name, cells, "", agrees(compared, request.table.decimals) or (reason if compared else "not published")
     )

@@ -1,4 +1,4 @@
-"""A published table recomputed: each printed value next to ours, the reason for a difference, and the data."""
+"""Result of a recomputed table: published and recomputed values, reasons for differences, and the data."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 
 
 class ReproducedCell(NamedTuple):
-    """A value in print beside ours, both on the scale of the print; None where there is none.
+    """A published and a recomputed value, both on the paper's scale; None if missing.
 
-    A value is a number, or a name where a table prints names (the best setting of a language pair).
+    A value is a number, or a name in tables of names (the best setting of a language pair).
     """
 
     published: float | str | None
@@ -42,7 +42,7 @@ class ReproducedCell(NamedTuple):
 def compared_cell(
     published: float | str | None, ours: float | str | None, *, absolute: bool = False
 ) -> ReproducedCell:
-    """A value in print beside ours; print that hides signs (`absolute`) is compared with ours without its own."""
+    """Compare a published value with ours; with `absolute` the paper has no signs, and ours is compared without."""
     numbers = [value for value in (ours, published) if isinstance(value, float | int)]
     difference = (abs(numbers[0]) if absolute else numbers[0]) - numbers[1] if len(numbers) == 2 else None
     return ReproducedCell(published, ours, difference)
@@ -50,46 +50,46 @@ def compared_cell(
 
 @dataclass(frozen=True)
 class ReproducedRow:
-    """A metric of the table."""
+    """A row of the table, usually a metric."""
 
     name: str
     cells: Mapping[str, ReproducedCell]
     """By column."""
     recipe: str
-    """With the model at hand; empty for a row that is only shown."""
+    """Recipe for the model; empty for a row with published values only."""
     reason: str
-    """Why ours differs, or is missing."""
+    """Why our value differs or is missing."""
     signatures: Mapping[str, str] = field(default_factory=dict)
     """By column."""
 
     @property
     def has_ours(self) -> bool:
-        """Whether a value of it was computed."""
+        """Whether any value was recomputed."""
         return any(cell.ours is not None for cell in self.cells.values())
 
     def has(self, label: str) -> bool:
-        """Whether its cell of a column has a value, in print or ours."""
+        """Whether the cell in a column has a published or recomputed value."""
         cell = self.cells[label]
         return cell.published is not None or cell.ours is not None
 
 
-#: Why a row has no value of ours, where the reason stands below the table.
-NOT_COMPUTED = "not computed: see what is missing"
+#: Reason for a row without our values; the details are below the table.
+NOT_COMPUTED = "not computed: see missing inputs"
 
-#: Why a row of entities is not computed.
+#: Reason for a row on entities without our values.
 NEEDS_VECTORS = "needs word vectors (--vectors FILE)"
 
 
 def cells_of(
     row: TableRow, columns: Iterable[Column], ours: Mapping[str, float | str], *, absolute: bool = False
 ) -> dict[str, ReproducedCell]:
-    """The cells of a row, with our values by column."""
+    """Build the cells of a row from our values by column."""
     labels = [column.label for column in columns]
     return {label: compared_cell(row.published.get(label), ours.get(label), absolute=absolute) for label in labels}
 
 
 class ModelInPrint(NamedTuple):
-    """A model that a paper used, and where it is published."""
+    """A model used in a paper, and its source."""
 
     name: str
     published: str
@@ -97,10 +97,10 @@ class ModelInPrint(NamedTuple):
 
 @dataclass(frozen=True, repr=False)
 class Reproduction(Result):
-    """A table, recomputed.
+    """A recomputed table.
 
-    Each row has up to three lines: `published`, `ours`, `difference`; a line without a value is left out, and the
-    last line of a row has the reason. Source, recipes, notes and what is missing are below the table.
+    Each row has up to three lines: `published`, `ours`, `difference`. Lines without values are omitted, and the last
+    line of a row has the reason. Source, recipes, notes and missing inputs are below the table.
     """
 
     format = "nlgauge-reproduction-1"
@@ -111,25 +111,25 @@ class Reproduction(Result):
     title: str
     source: str
     row_title: str
-    """What a row is."""
+    """Title of the column of row names."""
     shown_decimals: int
     data: tuple[str, ...]
     """Data sets that the table needs."""
     used_data: str
-    """Those that were asked for, and their language pairs, in words."""
+    """Selected data sets and language pairs, as text."""
     published_models: tuple[ModelInPrint, ...]
     model: str
-    """Empty where nothing is encoded."""
+    """Empty if nothing is encoded."""
     columns: tuple[str, ...]
     rows: tuple[ReproducedRow, ...]
     exceptions: Mapping[str, tuple[str, ...]]
-    """Options that recipes have for some of the language pairs, with these pairs."""
+    """Options of recipes for some language pairs only, with these pairs."""
     options: Mapping[str, Any]
-    """How a table on rankings was run."""
+    """Options of a table on rankings."""
     notes: tuple[str, ...]
-    """Those of the table, then what this run adds."""
+    """Notes of the table, then of this run."""
     missing: tuple[str, ...]
-    """What is not here, and where it is published."""
+    """Missing inputs and their sources."""
     table: PaperTable | None = None
     """Not in JSON."""
 
@@ -145,14 +145,14 @@ class Reproduction(Result):
         return f"<Reproduction {self.id}{model}: {computed} of {len(self.rows)} rows computed{missing}>"
 
     def tables(self, form: str = "text") -> list[Table]:
-        """One table; the name of a row is in each of its lines where a program reads them, else in the first."""
+        """Build one table; formats read by programs repeat the row name in each line."""
         repeat = form in ("tsv", "csv", "html")
         rows = [line for row in self.rows for line in self._lines(row, repeat=repeat)]
         columns = [self.row_title, "value", *self.columns, "reason"]
         return [Table(columns, rows, f"{self.id}: {self.title}", list(self._notes()))]
 
     def figure(self) -> Any:
-        """What was computed; only sensitivity studies and some tables on rankings have a figure."""
+        """Draw recomputed values; only sensitivity studies and some tables on rankings have a figure."""
         from nlgauge.studies.published.reproduce import draw_reproduction
 
         return draw_reproduction(self)
@@ -183,7 +183,7 @@ class Reproduction(Result):
         for options, pairs in self.exceptions.items():
             yield f"recipe: {', '.join(pairs)} with {options}"
         yield from (f"note: {note}" for note in self.notes)
-        yield from (f"missing: {what}" for what in self.missing)
+        yield from (f"missing: {text}" for text in self.missing)
         yield from deviation_notes([*self.notes, *(row.reason for row in self.rows)])
 
 
@@ -196,7 +196,7 @@ def _used_data(table: PaperTable, columns: Sequence[Column]) -> str:
 
 
 def _exceptions(table: PaperTable, columns: Sequence[Column]) -> dict[str, tuple[str, ...]]:
-    """Options that recipes have for some of the language pairs shown."""
+    """Options of recipes for some of the shown language pairs, with these pairs."""
     shown = {column.langpair for column in columns if not column.over}
     pairs: dict[str, dict[str, None]] = {}
     for row in table.rows:
@@ -207,23 +207,23 @@ def _exceptions(table: PaperTable, columns: Sequence[Column]) -> dict[str, tuple
 
 
 def agrees(cells: Iterable[ReproducedCell], decimals: int) -> str:
-    """How our values become the printed ones, if they all do; empty where one differs or none is in print.
+    """Describe how our values agree with the published ones; empty if one differs or none is published.
 
     >>> agrees([compared_cell(0.743, 0.7436)], 3)
     'as published, truncated'
     """
     step = 10.0**-decimals
-    # Ours minus print: at most half a step when print is rounded, up to a step of the same sign when it is cut.
-    off = [cell.difference / step for cell in cells if cell.difference is not None]
+    # Ours minus published: at most half a step if the paper rounds, up to a step of the same sign if it truncates.
+    differences = [cell.difference / step for cell in cells if cell.difference is not None]
     slack = 1e-6
-    if not off:
+    if not differences:
         return ""
-    if all(abs(one) <= 0.5 + slack for one in off):
+    if all(abs(steps) <= 0.5 + slack for steps in differences):
         return "as published"
-    return "as published, truncated" if all(-0.5 - slack <= one < 1 for one in off) else ""
+    return "as published, truncated" if all(-0.5 - slack <= steps < 1 for steps in differences) else ""
 
 
-#: The name of a model that computes only what needs none: lexical metrics and released scores.
+#: Model name that means no model: only lexical metrics and released scores are computed.
 NO_MODEL = "none"
 
 #: Relative rankings of a WMT package.
@@ -231,7 +231,7 @@ _RANKINGS = "RR-seglevel.csv"
 
 
 class DataSlice(NamedTuple):
-    """Columns that are answered by the same rows of a data set."""
+    """Rows of a data set that several columns share."""
 
     data: str
     options: tuple[tuple[str, Any], ...]
@@ -241,31 +241,31 @@ class DataSlice(NamedTuple):
 
 
 class JudgedRows(NamedTuple):
-    """Rows to score, with the ranked pairs where people's side is these."""
+    """Rows to score, with ranked pairs if the human judgements are preferences."""
 
     table: JudgementTable
     pairs: RankedPairs | None
 
 
 def slice_of(question: Question, langpair: str, *, data: str = "") -> DataSlice:
-    """The rows that answer a question for a language pair, or those of another data set that stand for them."""
+    """Rows for a question and language pair, or rows of another data set that replaces them."""
     return DataSlice(data or question.data, () if data else question.options, langpair, question.ranked)
 
 
 class Run:
-    """A table that is being computed: the request, what is missing, and notes of the run."""
+    """State while a table is computed: the request, missing inputs, and notes of the run."""
 
     def __init__(self, request: Request) -> None:
         self.request, self.table = request, request.table
         self.missing: dict[str, None] = {}
-        """What is not here and where it is published; a dictionary, as a thing is listed once."""
+        """Missing inputs and their sources; a dictionary, to list each once."""
         self.notes: dict[str, None] = {}
 
     @contextmanager
     def or_missing(self, what: str) -> Iterator[None]:
-        """Enter what cannot be computed as missing, with the reason, so that the rest of a table stays.
+        """List an error as missing, so that the rest of the table is computed.
 
-        A broken file stays an error: what is read from it cannot be trusted elsewhere either.
+        A broken file stays an error because other values from it cannot be trusted.
         """
         try:
             yield
@@ -275,53 +275,55 @@ class Run:
             self.missing[f"{what}: {error}"] = None
 
     def columns(self) -> tuple[Column, ...]:
-        """The columns of the data sets, language pairs and levels asked for; averages that lack none of theirs."""
+        """Columns of the selected data sets, language pairs and levels, and averages over selected columns only."""
         table, request = self.table, self.request
-        asked = [column.question for column in table.questions if column.question is not None]
+        questions = [column.question for column in table.questions if column.question is not None]
         pairs = select_known(request.langpairs, table.langpairs, f"{table.id}: language pair")
         sets = select_known(request.data, table.data, f"{table.id}: data set")
-        levels = list(dict.fromkeys(question.level for question in asked))
-        wanted = select_known(request.levels, levels, f"{table.id}: level")
+        levels = list(dict.fromkeys(question.level for question in questions))
+        selected_levels = select_known(request.levels, levels, f"{table.id}: level")
         labels = {
             column.label
             for column in table.questions
             if column.langpair in pairs
-            and (column.question is None or (column.question.data in sets and column.question.level in wanted))
+            and (
+                column.question is None or (column.question.data in sets and column.question.level in selected_levels)
+            )
         }
-        # An average of fewer columns than in print would be another number under the same name.
+        # An average of fewer columns than in the paper would be another number under the same name.
         for column in table.columns:
             if column.over and set(column.over) <= labels:
-                labels.add(column.label)  # print also has averages of averages
+                labels.add(column.label)  # papers also have averages of averages
         return tuple(column for column in table.columns if column.label in labels)
 
     def locate(self, data: str) -> Path | None:
-        """The place of a data set; None where it is not here, with an entry of what is missing."""
+        """Find the folder of a data set; None if it is missing, which is added to the list of missing inputs."""
         card, folder = find_data_card(data), self.request.at
-        place = None if folder is None else locate(card, folder)
-        if place is None:
-            where = "no folder of data was given (--at PATH)" if folder is None else f"not under {folder!r}"
-            self.missing[f"data set {card.name}: {where}; published at {card.published}"] = None
-        return place
+        path = None if folder is None else locate(card, folder)
+        if path is None:
+            problem = "no data folder set (--at PATH)" if folder is None else f"not found in {folder!r}"
+            self.missing[f"data set {card.name}: {problem}; available at {card.published}"] = None
+        return path
 
     def judged(self, part: DataSlice) -> JudgedRows | None:
-        """The rows of a part; None where they are not here, with an entry of what is missing."""
-        place = self.locate(part.data)
-        if place is None:
+        """Load the rows of a slice; None if they are missing, which is added to the list of missing inputs."""
+        path = self.locate(part.data)
+        if path is None:
             return None
         try:
-            # Rankings first: they are small, and without them the texts are of no use.
-            pairs = load_wmt_rankings(place, year=_year(part.data), langpairs=part.langpair) if part.ranked else None
-            table = load(part.data, place, langpairs=part.langpair or None, **dict(part.options))
+            # Rankings first: they are small, and without them the texts are not needed.
+            pairs = load_wmt_rankings(path, year=_year(part.data), langpairs=part.langpair) if part.ranked else None
+            table = load(part.data, path, langpairs=part.langpair or None, **dict(part.options))
         except FileFormatError:
             raise
         except (InputError, RecipeError, MissingExtraError) as error:
-            what = str(error).removeprefix(f"{part.data}: ")
-            self.missing[f"{part.data}: {what}; published at {find_data_card(part.data).published}"] = None
+            problem = str(error).removeprefix(f"{part.data}: ")
+            self.missing[f"{part.data}: {problem}; available at {find_data_card(part.data).published}"] = None
             return None
         return JudgedRows(table, None) if pairs is None else JudgedRows(ranked_rows(table, pairs), pairs)
 
     def row(self, row: TableRow, ours: Mapping[str, float], reason: str, recipe: str = "") -> ReproducedRow:
-        """A row with our values by column."""
+        """Build a row from our values by column."""
         return ReproducedRow(row.name, cells_of(row, self.table.columns, ours), recipe, reason)
 
     def result(
@@ -332,7 +334,7 @@ class Run:
         model: str = "",
         options: Mapping[str, Any] | None = None,
     ) -> Reproduction:
-        """The table with these rows, and with the columns that were asked for."""
+        """Build the result from these rows and the selected columns."""
         table = self.table
         columns = table.columns if columns is None else columns
         return Reproduction(
@@ -356,46 +358,50 @@ class Run:
 
 
 def data_at(table: PaperTable, at: str | os.PathLike[str] | None) -> dict[str, bool]:
-    """Whether each data set of a published table lies under a folder, with what of it the table needs.
+    """Whether each data set of a published table is in a folder, with the parts that the table needs.
 
-    That is a language pair of its columns, and rankings where all depends on them.
+    These are a language pair of its columns, and rankings if all columns depend on them.
     """
-    asked = [column.question for column in table.questions if column.question is not None]
-    unranked = {row.data for row in table.rows if row.data} | {one.data for one in asked if not one.ranked}
-    ranked = {one.data for one in asked if one.ranked} - unranked
-    found = {}
+    questions = [column.question for column in table.questions if column.question is not None]
+    unranked = {row.data for row in table.rows if row.data} | {
+        question.data for question in questions if not question.ranked
+    }
+    ranked = {question.data for question in questions if question.ranked} - unranked
+    available = {}
     for name in table.data:
-        place = None if at is None else locate(find_data_card(name), at)
-        found[name] = (
-            place is not None
-            and (name not in ranked or (place / _RANKINGS).is_file())
-            and _has_outputs(name, place, [one.langpair for one in table.questions if one.question in asked])
+        path = None if at is None else locate(find_data_card(name), at)
+        available[name] = (
+            path is not None
+            and (name not in ranked or (path / _RANKINGS).is_file())
+            and _has_outputs(
+                name, path, [question.langpair for question in table.questions if question.question in questions]
+            )
         )
-    return found
+    return available
 
 
-def _has_outputs(name: str, place: Path, langpairs: Iterable[str]) -> bool:
-    """Whether a package of WMT has outputs of one of the language pairs; other data sets have all of theirs."""
+def _has_outputs(name: str, path: Path, langpairs: Iterable[str]) -> bool:
+    """Whether a WMT package has outputs of one of the language pairs; other data sets are always complete."""
     if not re.fullmatch(r"wmt1[789]", name):
         return True
     try:
-        return not set(langpairs).isdisjoint(WmtPackage(place, _year(name)).outputs)
+        return not set(langpairs).isdisjoint(WmtPackage(path, _year(name)).outputs)
     except InputError:
         return False
 
 
 def models_at(table: PaperTable) -> dict[str, bool]:
-    """The models in print and the one that stands in for them, with whether each can be had without the network.
+    """Published models and the default model of a table, with whether each is available offline.
 
-    A model is one of nlgauge's that was fetched, or a folder of the hub's. Empty if none is needed.
+    Available are downloaded models of nlgauge and folders in the hub's cache. Empty if the table needs no model.
     """
-    places = {model.name: model.published.partition("huggingface.co/")[2] or model.name for model in table.models}
-    if places:
-        places[table.default_model] = table.default_model
-    cards = {name: find_card(place) for name, place in places.items()}
+    locations = {model.name: model.published.partition("huggingface.co/")[2] or model.name for model in table.models}
+    if locations:
+        locations[table.default_model] = table.default_model
+    cards = {name: find_card(location) for name, location in locations.items()}
     return {
-        name: (cached_snapshot(place) if (card := cards[name]) is None else cached_card(card)) is not None
-        for name, place in places.items()
+        name: (cached_snapshot(location) if (card := cards[name]) is None else cached_card(card)) is not None
+        for name, location in locations.items()
     }
 
 

@@ -1,12 +1,12 @@
-"""Published sensitivity studies: each language pair of their data sets is run under the study's grids.
+"""Recompute published sensitivity studies: each language pair of their data sets, with the study's grids.
 
     cv      coefficient of variation over the settings of a grid, in per cent
     rd      relative difference of the second setting to the first, in per cent
-    best    the setting with the highest agreement, by its name
-    value   the agreement itself, under one setting
+    best    name of the setting with the highest agreement
+    value   agreement of one setting
 
-What is here runs; what is not (data, rankings, lists of stop words, large corpora, an encoder for other languages)
-is listed with where it is published.
+Missing inputs (data, rankings, lists of stop words, large corpora, an encoder for other languages) are listed with
+their source.
 """
 
 from __future__ import annotations
@@ -28,29 +28,29 @@ from nlgauge.studies.sensitivity.results import Sensitivity
 from nlgauge.studies.sensitivity.study import RELATIVE_LISTS, Study, Sweep, published_sweep
 from nlgauge.text.words import load_stopwords
 
-#: The list that MoverScore's release has, with 153 words.
+#: The list of 153 words in MoverScore's release.
 _MOVER_LIST = "MoverScore's list of 153 English stop words (--stopwords FILE): github.com/AIPHES/emnlp19-moverscore"
 
 
-#: Agreement under each setting of a grid, on one language pair.
+#: Agreement of each setting of a grid, on one language pair.
 _Settings = Mapping[str, float | None]
 
 
 def compute_study(request: Request) -> Reproduction:
-    """The study with our values under one model; texts in other languages than English where they are asked for."""
+    """Recompute the study with one model; texts in other languages than English only if selected."""
     run = StudyRun(request)
     columns = run.columns()
     english = run.table.english_pairs
-    asked = [
+    selected = [
         column for column in columns if request.langpairs is not None or column.over or column.langpair in english
     ]
-    values = run.values(asked)
+    values = run.values(selected)
     run.note_missing_inputs(everything=request.langpairs is None)
     return run.reproduction(columns, values, empty_columns=False)
 
 
 class StudyRun(PublishedRun):
-    """One study under one model."""
+    """Recomputes a study with one model."""
 
     def __init__(self, request: Request) -> None:
         super().__init__(request)
@@ -61,7 +61,7 @@ class StudyRun(PublishedRun):
         self._computed = [row for row in self.table.rows if row.computed]
 
     def values(self, columns: Sequence[Column]) -> dict[tuple[str, str], Value]:
-        """Ours by row and column; those that cannot be had are left out."""
+        """Compute values by row and column, except those that cannot be computed."""
         if self.model == NO_MODEL:
             return {}
         parts: dict[DataSlice, dict[Question, list[Column]]] = {}
@@ -78,15 +78,15 @@ class StudyRun(PublishedRun):
                 continue
             if not self.model_is_here():
                 break
-            # One for all parts and coefficients: what is scored once is not scored again.
+            # One checkpoint for all slices and coefficients, so that nothing is scored twice.
             if state is None:
                 recipes = list(dict.fromkeys(self._recipe(row) for row in self._computed))
                 state = Checkpoint(None if self.inputs.state is None else Path(self.inputs.state))
             texts = self._texts(lang) if "idf-random" in self.table.grids else None
-            for question, asked in by_question.items():
-                with self.or_missing(f"values of {', '.join(column.label for column in asked)}"):
+            for question, columns_of_question in by_question.items():
+                with self.or_missing(f"values of {', '.join(column.label for column in columns_of_question)}"):
                     ranked = judged.pairs is not None
-                    measured = StudyOptions(
+                    study_options = StudyOptions(
                         agreement="pearson" if ranked else question.agreement,  # type: ignore[arg-type]  # refused there
                         criterion=question.criterion,
                         levels=(question.level,),
@@ -95,7 +95,7 @@ class StudyRun(PublishedRun):
                     result = run_study(
                         Study(recipes, sweeps, self.table.id),
                         judged.table,
-                        options=measured,
+                        options=study_options,
                         state=state,
                         pairs=judged.pairs,
                         idf_texts=texts,
@@ -103,14 +103,14 @@ class StudyRun(PublishedRun):
                         run=self.request.run,
                     )
                     for row in self._computed:
-                        for column in asked:
+                        for column in columns_of_question:
                             value = self._value(row, column, question, result)
                             if value is not None:
                                 values[row.name, column.label] = value
         return values | self._best_on_average(columns)
 
     def _best_on_average(self, columns: Sequence[Column]) -> dict[tuple[str, str], Value]:
-        """The setting with the highest mean over language pairs (the first of equals), of those that all have."""
+        """Find the setting with the highest mean over language pairs (the first in a tie), if all pairs have it."""
         best = {}
         for row in (row for row in self._computed if row.statistic == "best"):
             for column in (column for column in columns if column.over):
@@ -125,17 +125,21 @@ class StudyRun(PublishedRun):
         return best
 
     def _reads(self, langpair: str) -> bool:
-        """Whether the model is not known to lack the language of the texts."""
+        """Whether the model supports the language of the texts, or its languages are unknown."""
         card, lang = find_card(self.model), _language(langpair)
         if card is None or lang in card.languages:
             return True
-        other = self.table.other_model
-        published = "" if other is None else f"; published: {other.name} ({other.published})"
-        self.missing[f"{langpair}: {card.name} reads {', '.join(card.languages)} only{published}"] = None
+        published_model = self.table.other_model
+        published = (
+            ""
+            if published_model is None
+            else f"; published model: {published_model.name} ({published_model.published})"
+        )
+        self.missing[f"{langpair}: {card.name} supports only {', '.join(card.languages)}{published}"] = None
         return False
 
     def _sweeps(self, lang: str) -> list[Sweep]:
-        """The grids of the rows, as far as their settings can be run in a language."""
+        """Grids of the rows that can be run in a language."""
         if lang not in self.sweeps:
             lists = self._lists(lang) if "stopwords" in self.table.grids else ()
             self.sweeps[lang] = [
@@ -146,11 +150,11 @@ class StudyRun(PublishedRun):
         return self.sweeps[lang]
 
     def _lists(self, lang: str) -> tuple[str, ...]:
-        wanted: tuple[str, ...] = RELATIVE_LISTS
+        names: tuple[str, ...] = RELATIVE_LISTS
         if lang == "en" and self.inputs.stopwords:
-            wanted = (*self.inputs.stopwords, *(name for name in RELATIVE_LISTS if name != "iso"))
+            names = (*self.inputs.stopwords, *(name for name in RELATIVE_LISTS if name != "iso"))
         sizes = {}
-        for name in wanted:
+        for name in names:
             try:
                 full = f"{name}-{lang}" if name in RELATIVE_LISTS else name
                 sizes[name] = len(load_stopwords(full).words)
@@ -161,13 +165,13 @@ class StudyRun(PublishedRun):
         return tuple(sizes)
 
     def _texts(self, lang: str) -> list[str]:
-        """All texts of a language in the data sets of the paper, also of what was not asked for, each once a part."""
+        """All texts of a language in the paper's data sets, including those not selected, each once per slice."""
         if lang not in self._samples:
             texts: list[str] = []
             drawn: dict[str, None] = {}
             every = {slice_of(column.question, column.langpair) for column in self.table.sampled if column.question}
             for part in sorted(part for part in every if _language(part.langpair) == lang):
-                judged = Run(self.request).judged(part)  # listed as missing by the columns of its own
+                judged = Run(self.request).judged(part)  # its own columns list it as missing
                 if judged is not None:
                     drawn[part.data] = None
                     table = judged.table
@@ -178,7 +182,7 @@ class StudyRun(PublishedRun):
         return self._samples[lang]
 
     def _recipe(self, row: TableRow) -> str:
-        """With the model at hand, and BERTScore's layer in it."""
+        """Recipe of a row with the model and BERTScore's layer."""
         text = self.recipe(row)
         added = f"model={self.model}"
         knows_layer = "layer" in metric_class(metric_name(text)).options()
@@ -189,45 +193,45 @@ class StudyRun(PublishedRun):
     def _value(self, row: TableRow, column: Column, question: Question, result: Sensitivity) -> Value | None:
         recipe = self._recipe(row)
         try:
-            moved = result.effect(recipe, row.grid, question.level)
+            effect = result.effect(recipe, row.grid, question.level)
         except InputError:  # the data lacks the level, or too few settings could be run
-            why = "; ".join(result.notes) or "no result"
-            self.missing[f"value of {row.name}, {column.label}: {why}"] = None
+            reason = "; ".join(result.notes) or "no result"
+            self.missing[f"value of {row.name}, {column.label}: {reason}"] = None
             return None
-        group = moved.groups[column.langpair]
+        group = effect.groups[column.langpair]
         value: float | str | None
         if row.statistic == "value":
-            value = group.values[moved.settings.index(row.setting)]
+            value = group.values[effect.settings.index(row.setting)]
         else:
             value = {"cv": group.cv, "rd": group.rd[1], "best": group.best}[row.statistic]
-        self._settings[row.name, column.label] = dict(zip(moved.settings, group.values, strict=True))
+        self._settings[row.name, column.label] = dict(zip(effect.settings, group.values, strict=True))
         if value is None:
-            self.missing[f"value of {row.name}, {column.label}: it is not defined on these values"] = None
+            self.missing[f"value of {row.name}, {column.label}: undefined for these values"] = None
             return None
-        base = row.setting or moved.settings[0]
+        base = row.setting or effect.settings[0]
         signatures = {(info.metric, info.sweep, info.setting): info.signatures for info in result.settings}
         signature = signatures.get((recipe, row.grid, base), {}).get(column.langpair, "")
-        # None and three lists in print; of the other grids all settings can be run anywhere.
-        printed, count = len(RELATIVE_LISTS) + 1, len(moved.settings)
-        other = row.grid == "stopwords" and count != printed
-        return Value(value, signature, settings=f"{count} settings (print: {printed})" if other else "")
+        # The paper has no list and three lists; the settings of other grids can always be run.
+        printed, count = len(RELATIVE_LISTS) + 1, len(effect.settings)
+        differs = row.grid == "stopwords" and count != printed
+        return Value(value, signature, settings=f"{count} settings (published: {printed})" if differs else "")
 
     def note_missing_inputs(self, *, everything: bool) -> None:
-        """Parts of the print that are not computed unless somebody gives what they need."""
+        """List the parts of the paper that need further inputs."""
         study = self.table
         if "stopwords" in study.grids and not self.inputs.stopwords:
             self.missing[_MOVER_LIST] = None
         if study.idf_corpora and not self.inputs.idf_corpus:
-            self.missing[f"{study.idf_corpora}; give yours with --idf-corpus FILE ..."] = None
-        others = [pair for pair in study.langpairs if pair not in study.english_pairs and "-" in pair]
-        if everything and others and study.other_model is not None:
+            self.missing[f"{study.idf_corpora}; use your own with --idf-corpus FILE ..."] = None
+        other_pairs = [pair for pair in study.langpairs if pair not in study.english_pairs and "-" in pair]
+        if everything and other_pairs and study.other_model is not None:
             self.missing[
-                f"from-English text ({', '.join(others)}): needs an encoder of these languages; published: "
-                f"{study.other_model.name} ({study.other_model.published}); with one that reads them, name the pairs "
+                f"from-English text ({', '.join(other_pairs)}): needs an encoder for these languages; published model: "
+                f"{study.other_model.name} ({study.other_model.published}); with such a model, select the pairs "
                 "with --langpairs"
             ] = None
 
 
 def _language(langpair: str) -> str:
-    """Of the texts that are scored."""
+    """Language of the scored texts."""
     return langpair.rpartition("-")[2]

@@ -1,15 +1,15 @@
-"""The data model of a published table: columns that ask a question of a data set, and rows with the printed values.
+"""Data model of a published table: columns with a question on a data set, and rows with the published values.
 
-    column    one language pair (or criterion) of a data set: which judgements, which level, which coefficient
-    mean      the unweighted average of columns, as papers print it
-    row       a metric: the values in print, and how nlgauge computes them: a recipe, a score released with the data,
-              or a key of its experiment; a row with none of these is only shown, and says why
+    column    one language pair (or criterion) of a data set: judgements, level and coefficient
+    mean      unweighted average of columns, as in papers
+    row       a metric: the published values, and how nlgauge computes them: a recipe, a score released with the data,
+              or a key of its experiment; a row with none of these has published values only, with a reason
 
-The tables themselves are the TOML files of the folder `papers` (`nlgauge.studies.published.load` reads them). The
-kind of a table decides what computes it (`nlgauge.studies.published.reproduce`).
+The tables are in TOML files in the folder `papers` (read by `nlgauge.studies.published.load`). The kind of a table
+selects the function that computes it (`nlgauge.studies.published.reproduce`).
 
-A recipe is that of the published model. Under another model `recipe_for_other_models` stands for it where the recipe
-names a layer that only the published model has; in it, `top-3` is the third layer below the last.
+A recipe is for the published model. `recipe_for_other_models` replaces it for another model if the recipe names a
+layer that only the published model has; there `top-3` is the third layer below the last.
 """
 
 from __future__ import annotations
@@ -25,132 +25,132 @@ Kind = Literal["agreement", "sensitivity", "hybrids", "features", "regression", 
 
 @dataclass(frozen=True)
 class PublishedModel:
-    """A model that a paper used."""
+    """A model used in a paper."""
 
     name: str
     aliases: tuple[str, ...] = ()
-    """Other names of its folder or of its place on the hub."""
+    """Other names of its folder or its repository on the hub."""
     published: str = ""
 
     def matches(self, model: str) -> bool:
-        """Whether a path or hub id names this model; by its last part, as nothing else is known of it."""
+        """Whether the last part of a path or hub id is the name of this model."""
         last = model.rstrip("/\\").replace("\\", "/").rpartition("/")[2]
         return last in (self.name, *self.aliases)
 
 
 @dataclass(frozen=True)
 class Column:
-    """One number of each row; without a question there is no loader for its data, or it is an average of others."""
+    """A column; without a question its data cannot be loaded, or it is an average of others."""
 
     label: str
     question: Question | None = None
     langpair: str = "en"
     part: str = ""
-    """Of tables on features: a share of pairs (a field of `Separation`); empty for means over hypotheses."""
+    """In tables on features: a share of pairs (a field of `Separation`); empty for means over hypotheses."""
     setup: Mapping[str, Any] = field(default_factory=dict)
-    """Of a simulation: what is varied in this column."""
+    """In simulations: the setup of this column."""
     over: tuple[str, ...] = ()
-    """Columns of which it is the unweighted average."""
+    """Columns whose unweighted average it is."""
 
 
-#: What a regression prints after the coefficients.
+#: Label of the coefficient of determination.
 R2 = "R2"
 
 
 @dataclass(frozen=True)
 class FactorGroup:
-    """The columns of one data set in a table of regressions: a coefficient per factor, and R2."""
+    """Columns of one data set in a table of regressions: a coefficient per factor, and R2."""
 
     label: str
     data: str
     langpair: str
     factors: Mapping[str, str]
-    """By name in print: the released column; `CLB` is none of them."""
+    """Released column by published name; `CLB` was not released."""
     translations: str = ""
-    """File of machine translations, beside the files of the data set."""
+    """File of machine translations, in the folder of the data set."""
 
     def column(self, factor: str) -> str:
-        """The label of a factor's column, or of R2's."""
+        """Label of the column of a factor or of R2."""
         return f"{self.label} {factor}"
 
     @property
     def columns(self) -> tuple[Column, ...]:
-        """All of them, R2 last."""
+        """All columns, R2 last."""
         return tuple(Column(self.column(name), None, self.langpair) for name in (*self.factors, R2))
 
 
 @dataclass(frozen=True)
 class PublishedFrames:
-    """The frames of a data set (instances x systems), one per metric, in a table on rankings."""
+    """Frames of a data set (instances x systems), one per metric, in a table on rankings."""
 
     label: str
-    """As the paper has it."""
+    """Name in the paper."""
     task: str
     instances: int
     systems: int
     metrics: int
     card: str = ""
-    """Name of the data set here; empty where its frames are not public."""
+    """Name of the data set in nlgauge; empty if its frames are not public."""
 
 
 @dataclass(frozen=True)
 class TableRow:
-    """A metric of a table."""
+    """A row of a table, usually a metric."""
 
     name: str
     published: Mapping[str, float | str] = field(default_factory=dict)
-    """By column; where only an average is known, only the average. Names where a table prints names."""
+    """By column; only the average if the paper has nothing else. Names in tables of names."""
     recipe: str = ""
     recipe_for_other_models: str = ""
     exceptions: Mapping[str, str] = field(default_factory=dict)
-    """Options of the recipe for some language pairs, in the place of its own or added to them."""
+    """Options for some language pairs, which replace or extend those of the recipe."""
     component: str = ""
     released: str = ""
-    """A column of scores that came with the data."""
+    """Column of released scores."""
     released_in: Mapping[str, str] = field(default_factory=dict)
-    """Data sets in which print has another of their columns, and which."""
+    """Data sets for which the paper uses another released column."""
     identical_released_column: str = ""
-    """A released column that may turn out to hold the same scores."""
+    """A released column that may contain the same scores."""
     data: str = ""
-    """Another data set than the columns'."""
+    """Data set, if it differs from that of the columns."""
     model: PublishedModel | None = None
     """None: no model is needed."""
     word_vectors: Literal["", "used", "needed"] = ""
-    """Whether its recipe takes a file of word vectors: not at all, in the place of others, or not without one."""
+    """Whether its recipe uses a file of word vectors: not at all, optionally, or always."""
     own_model_only: bool = False
-    """Whether no other model stands in for it: of a metric under many models, one row is enough for that."""
+    """Whether the row is computed with its own model only; of a metric with many models, one row is enough."""
     absolute: bool = False
-    """Whether print has absolute values of this row, in a table that keeps signs."""
+    """Whether the paper has absolute values in this row, in a table with signs."""
     note: str = ""
-    """Why it is only shown, or why ours may differ with the same model."""
+    """Why the row has published values only, or why ours can differ with the same model."""
     key: tuple[str, ...] = ()
-    """What the experiment knows the row by, where it is not a metric to be scored."""
+    """Key of the row in its experiment, if it is not a metric to score."""
     exchanged: bool = False
-    """Of rankings: whether print has its values under Mean/BT and Med/BT exchanged (D7)."""
+    """In rankings: whether Mean/BT and Med/BT are exchanged in the paper (D7)."""
     starred: frozenset[str] = frozenset()
-    """Of regressions: columns whose values stand in print with an asterisk, as not significant."""
+    """In regressions: columns with an asterisk in the paper, for not significant."""
     without: str = ""
-    """Of regressions: a factor that is left out."""
+    """In regressions: an omitted factor."""
     metric: str = ""
-    """Of sensitivity studies: its name in print, where the row's has the measure in it."""
+    """In sensitivity studies: name of the metric, if the row's name contains the measure."""
     grid: str = ""
-    """Of sensitivity studies: what is varied."""
+    """In sensitivity studies: the varied grid."""
     statistic: Literal["cv", "rd", "best", "value"] = "cv"
-    """Of sensitivity studies (`nlgauge.studies.published.sensitivity`)."""
+    """In sensitivity studies: the statistic (`nlgauge.studies.published.sensitivity`)."""
     measure: str = ""
-    """Of sensitivity studies: what print calls the statistic, such as `CV_STOP`."""
+    """In sensitivity studies: name of the statistic in the paper, such as `CV_STOP`."""
     setting: str = ""
-    """Of the statistic `value`."""
+    """Setting of the statistic `value`."""
 
     @property
     def computed(self) -> bool:
-        """Whether nlgauge has a way to compute it."""
+        """Whether nlgauge can compute the row."""
         return bool(self.recipe or self.released or self.key)
 
 
 @dataclass(frozen=True)
 class PaperTable:
-    """One table or figure of a paper, or what can be shown of it."""
+    """A table or figure of a paper, or a part of it."""
 
     id: str
     title: str
@@ -159,43 +159,43 @@ class PaperTable:
     rows: tuple[TableRow, ...]
     kind: Kind = "agreement"
     experiment: str = ""
-    """Which of the experiments of its kind."""
+    """Experiment within its kind."""
     decimals: int = 3
-    """In print."""
+    """Decimals in the paper."""
     scale: float = 1.0
-    """What a coefficient is multiplied with in print."""
+    """Factor of coefficients in the paper."""
     absolute: bool = False
-    """Whether print has absolute values: ours keep their sign, and are compared without it."""
+    """Whether the paper has absolute values; ours have signs and are compared without."""
     notes: tuple[str, ...] = ()
     unavailable: str = ""
-    """Data that no loader reads, and where it is published."""
+    """Data without a loader, and its source."""
     default_model: str = "minilm"
-    """What stands in for the published model where nobody names one."""
+    """Default model."""
     row_title: str = "metric"
-    """What a row is."""
+    """Title of the column of row names."""
     shown_decimals: int | None = None
-    """Of our values, where print has too few to see a difference."""
+    """Decimals of our values, if the paper has too few to see a difference."""
     cards: tuple[str, ...] = ()
-    """Data sets that no column names."""
+    """Data sets not named by a column."""
     groups: tuple[FactorGroup, ...] = ()
-    """Of regressions: the columns."""
+    """In regressions: groups of columns."""
     frames: tuple[PublishedFrames, ...] = ()
-    """Of rankings: all that the paper used; an experiment on drawn scores has none."""
+    """In rankings: all frames of the paper; none for experiments on drawn scores."""
     other_model: PublishedModel | None = None
-    """Of sensitivity studies: what the paper scored other languages than English with."""
+    """In sensitivity studies: the paper's model for languages other than English."""
     idf_corpora: str = ""
-    """Of sensitivity studies: the large corpora that idf was counted on, and where they are published."""
+    """In sensitivity studies: large corpora for idf, and their source."""
     sampled: tuple[Column, ...] = ()
-    """Of sensitivity studies: columns of all data sets of the paper, whose texts random corpora are drawn from."""
+    """In sensitivity studies: columns of all data sets of the paper; random corpora are drawn from their texts."""
 
     @property
     def questions(self) -> tuple[Column, ...]:
-        """The columns that are not averages of others."""
+        """Columns that are not averages."""
         return tuple(column for column in self.columns if not column.over)
 
     @property
     def data(self) -> tuple[str, ...]:
-        """Data sets that it needs, by name; of the frames those that are public."""
+        """Names of required data sets; of frames only public ones."""
         names = [*self.cards, *(group.data for group in self.groups), *(frames.card for frames in self.frames)]
         names += [column.question.data for column in self.questions if column.question is not None]
         return tuple(dict.fromkeys(name for name in (*names, *(row.data for row in self.rows)) if name))
@@ -207,7 +207,7 @@ class PaperTable:
 
     @property
     def english_pairs(self) -> tuple[str, ...]:
-        """Language pairs whose texts are English."""
+        """Language pairs with English texts."""
         return tuple(pair for pair in self.langpairs if pair.rpartition("-")[2] == "en")
 
     @property
@@ -217,19 +217,19 @@ class PaperTable:
 
     @property
     def grids(self) -> tuple[str, ...]:
-        """What its rows vary, as far as they can be computed."""
+        """Grids of rows that nlgauge can compute."""
         return tuple(dict.fromkeys(row.grid for row in self.rows if row.computed))
 
 
 def with_options(recipe: str, options: str) -> str:
-    """The recipe with these options, in the place of its own of the same names.
+    """Set options of a recipe, replacing options with the same name.
 
     >>> with_options("bleu:case=lower,tokenize=intl", "tokenize=zh")
     'bleu:case=lower,tokenize=zh'
     """
     if not options:
         return recipe
-    name, _, own = recipe.partition(":")
-    given = {option.partition("=")[0] for option in options.split(",")}
-    kept = [option for option in own.split(",") if option and option.partition("=")[0] not in given]
-    return f"{name}:{','.join([*kept, options])}"
+    name, _, existing = recipe.partition(":")
+    replaced = {option.partition("=")[0] for option in options.split(",")}
+    remaining = [option for option in existing.split(",") if option and option.partition("=")[0] not in replaced]
+    return f"{name}:{','.join([*remaining, options])}"
