@@ -540,7 +540,7 @@ def test_names_and_options_are_checked(tmp_path: Path) -> None:
         load("tac2008", tmp_path, human=False)
     with pytest.raises(RecipeError, match=r"has no option 'year'"):
         load("wmt17", tmp_path, year=2018)
-    with pytest.raises(InputError, match=r"does not exist; wmt17 is published at www.statmt.org"):
+    with pytest.raises(InputError, match=r"does not exist; download wmt17 from www.statmt.org"):
         load("wmt17", tmp_path / "nowhere")
     with pytest.raises(InputError, match=r"expected files named like 'testset_\*.tsv', got none"):
         load("wmt17-testset", tmp_path)

@@ -2,19 +2,19 @@
 
 Features are those of the DiscoScore paper, section 5 and Table 9:
 
-    freq              mentions per focus, of foci that are mentioned more than once (FREQ)
+    freq              mentions per focus, for foci with more than one mention (FREQ)
     conn-u, conn-w    average of all entries of the adjacency matrix, unweighted and weighted (CONN)
-    lc, rc            share of nouns that come again, and their mentions per noun, as released
-    sentences, foci   how many there are
-    repeated          foci that are mentioned more than once ("good foci" in print)
+    lc, rc            share of repeated nouns, and their mentions per noun, as released
+    sentences, foci   number of sentences and foci
+    repeated          foci with more than one mention ("good foci" in the paper)
 
-A focus is a noun; with word vectors, each feature of foci is also there for entities (`freq-entity`, ...). How well a
-feature R tells hypotheses from references is its discriminativeness:
+A focus is a noun; with word vectors, features of foci are also computed for entities (`freq-entity`, ...). The
+discriminativeness of a feature R measures how well it separates hypotheses from references:
 
     D = |{(hyp, ref): R(ref) < R(hyp)}| / N        Eq. 4 of the paper
 
-The paper's Table 11 reverses it: its "D > 0" is the share of pairs with R(ref) > R(hyp) (D6.10). Both shares are
-given, by what they count. As in that table, pairs of equal texts are left out.
+The paper's Table 11 reverses it: its "D > 0" is the share of pairs with R(ref) > R(hyp) (D6.10). Results have both
+shares. As in that table, pairs of equal texts are excluded.
 """
 
 from __future__ import annotations
@@ -58,27 +58,27 @@ if TYPE_CHECKING:
 
     from nlgauge.core.keywords import DiscourseKeywords
 
-#: Without word vectors.
+#: Features without word vectors.
 FEATURES = ("freq", "conn-u", "conn-w", "lc", "rc", "sentences", "foci", "repeated")
 
-#: With word vectors, after these.
+#: Additional features with word vectors.
 ENTITY_FEATURES = ("freq-entity", "conn-u-entity", "conn-w-entity")
 
 
 def focus_frequency(foci: Foci) -> float:
-    """How often foci are mentioned that come again (FREQ); 0 where none does.
+    """Mean number of mentions of repeated foci (FREQ); 0 without any.
 
     >>> focus_frequency({"cat": (0, 0, 2), "mat": (1,), "dog": (0, 1)})
     2.5
     """
-    again = [len(mentions) for mentions in foci.values() if len(mentions) > 1]
-    return sum(again) / len(again) if again else 0.0
+    counts = [len(mentions) for mentions in foci.values() if len(mentions) > 1]
+    return sum(counts) / len(counts) if counts else 0.0
 
 
 def text_features(
     text: AnnotatedText, *, vectors: WordVectors | None = None, threshold: float = 0.8
 ) -> dict[str, float]:
-    """All features of a text; those of a text without a noun are 0 but for its sentences."""
+    """Compute all features of a text; without nouns they are 0, except the number of sentences."""
     count = len(text.sentences)
 
     def of_foci(foci: Foci, suffix: str = "") -> dict[str, float]:
@@ -106,7 +106,7 @@ def text_features(
 
 
 class Separation(NamedTuple):
-    """Shares of pairs of a hypothesis and a reference, by which of the two has more of a feature."""
+    """Shares of pairs in which the hypothesis or the reference has more of a feature."""
 
     hypothesis_higher: float
     """D of Eq. 4; "D < 0" of Table 11."""
@@ -115,11 +115,11 @@ class Separation(NamedTuple):
     """"D > 0" of Table 11."""
     pairs: int
     identical: int = 0
-    """Pairs of equal texts, which are left out."""
+    """Pairs of equal texts, which are excluded."""
 
 
 def separate(pairs: Iterable[tuple[float, float]], *, identical: int = 0) -> Separation | None:
-    """The shares over pairs of a feature's values, the hypothesis first; None where there is no pair.
+    """Compute shares over pairs (value of the hypothesis, value of the reference); None without pairs.
 
     >>> separate([(2, 1), (3, 1), (0, 1), (1, 1)])
     Separation(hypothesis_higher=0.5, equal=0.25, reference_higher=0.25, pairs=4, identical=0)
@@ -133,10 +133,10 @@ def separate(pairs: Iterable[tuple[float, float]], *, identical: int = 0) -> Sep
     return Separation(higher / count, (count - higher - lower) / count, lower / count, count, identical)
 
 
-#: What messages call the texts.
+#: Names of the texts in messages.
 _DOCUMENTS = TextNames("document")
 
-#: Documents that are annotated before whoever watches may have a look.
+#: Number of documents to annotate between checks for cancellation.
 _AT_ONCE = 64
 
 
@@ -149,17 +149,17 @@ _NOTE = (
 
 @dataclass(frozen=True, kw_only=True)
 class DiscourseOptions(OptionSet):
-    """How texts are annotated, and which nouns are one entity."""
+    """Options for annotation and entities."""
 
     called: ClassVar[str] = "options of discourse features"
 
     annotator: str = AnnotatedTextMetric.same_option("annotator")
     sentences: str = AnnotatedTextMetric.same_option("sentences")
     vectors: str | None = option(
-        None, InputFile("a file of word vectors"), help="word vectors (GloVe, word2vec): features of entities too"
+        None, InputFile("a file of word vectors"), help="word vectors (GloVe, word2vec), for features of entities"
     )
     threshold: float = option(
-        0.8, Float(-1, 1), help="nouns whose word vectors have a cosine above it are one entity", needs="vectors"
+        0.8, Float(-1, 1), help="minimum cosine of word vectors for nouns of one entity", needs="vectors"
     )
 
 
@@ -168,7 +168,7 @@ class DocumentValues(NamedTuple):
 
     mean: float
     separation: Separation | None
-    """None without references, or where all pairs are of equal texts."""
+    """None without references, or if all pairs have equal texts."""
     documents: NDArray[np.float64]
     """One value per document."""
 
@@ -185,31 +185,31 @@ class ReferenceValues(NamedTuple):
     """A feature of the references."""
 
     mean: float
-    """The mean over documents of the mean over their references."""
+    """Mean over documents of the mean over their references."""
     documents: tuple[NDArray[np.float64], ...]
-    """For each document, the values of its references."""
+    """Values of the references of each document."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Discourse(Result):
-    """Features of the documents of systems, beside those of their references."""
+    """Discourse features of systems' documents and of their references."""
 
     format = "nlgauge-discourse-1"
     further = ("segments",)
     line = LINE
 
     settings: Signature
-    """Annotator, rules and versions behind the numbers, in one line."""
+    """Annotator, rules and versions, in one line."""
     systems: Mapping[str, SystemFeatures]
     references: Mapping[str, ReferenceValues] | None = None
     """By feature; None without references."""
     references_without_noun: tuple[int, ...] = ()
-    """Documents with a reference that has none."""
+    """Documents with a reference without a noun."""
 
     def __repr__(self) -> str:
-        beside = "" if self.references is None else " beside references"
+        size = f"{len(self.systems)} systems x {len(self)} documents"
         return (
-            f"<Discourse: {len(self.features)} features, {len(self.systems)} systems x {len(self)} documents{beside}>"
+            f"<Discourse: {len(self.features)} features, {size}{'' if self.references is None else ', references'}>"
         )
 
     def __len__(self) -> int:
@@ -226,58 +226,74 @@ class Discourse(Result):
 
     @property
     def separations(self) -> dict[str, dict[str, Separation]]:
-        """By system and feature, where there are any."""
+        """Separations by system and feature, if any."""
         return {
-            system: {name: row.separation for name, row in own.features.items() if row.separation is not None}
-            for system, own in self.systems.items()
+            system: {
+                name: row.separation for name, row in system_features.features.items() if row.separation is not None
+            }
+            for system, system_features in self.systems.items()
         }
 
     def mean(self, system: str, feature: str) -> float:
-        """The mean of a feature over the documents of a system."""
+        """Mean of a feature over the documents of a system."""
         return self.systems[system].features[feature].mean
 
     def reference_mean(self, feature: str) -> float | None:
-        """The mean over documents of the mean over their references; None without references."""
+        """Mean over documents of the mean over their references; None without references."""
         return None if self.references is None else self.references[feature].mean
 
     def tables(self, form: str = "text") -> list[Table]:
-        """A row per system and feature; `segments` has a row per document."""
+        """Build a table with a row per system and feature; `segments` has a row per document."""
         if form == "segments":
             return [self.document_table()]
-        beside = self.references is not None
-        columns = ["system", "feature", "mean", *(["references", "D", "equal", "ref higher"] if beside else [])]
+        has_references = self.references is not None
+        columns = [
+            "system",
+            "feature",
+            "mean",
+            *(["references", "D", "equal", "ref higher"] if has_references else []),
+        ]
         rows: list[list[Cell]] = []
-        for system, own in self.systems.items():
-            for feature, values in own.features.items():
+        for system, system_features in self.systems.items():
+            for feature, values in system_features.features.items():
                 row: list[Cell] = [system, feature, values.mean]
-                if beside:
+                if has_references:
                     row += [self.reference_mean(feature), *(values.separation or (None,) * 3)[:3]]
                 rows.append(row)
-        lacking = {name or "hyps": own.no_noun for name, own in self.systems.items()}
+        lacking = {name or "hyps": system_features.no_noun for name, system_features in self.systems.items()}
         lacking["references"] = self.references_without_noun
-        without = [f"{name}: {counted(len(at), 'document')} without a noun" for name, at in lacking.items() if at]
-        return [Table(columns, rows, notes=[*([_NOTE] if beside else []), *without, f"settings: {self.settings}"])]
+        without = [
+            f"{name}: {counted(len(documents), 'document')} without a noun"
+            for name, documents in lacking.items()
+            if documents
+        ]
+        return [
+            Table(columns, rows, notes=[*([_NOTE] if has_references else []), *without, f"settings: {self.settings}"])
+        ]
 
     def document_table(self) -> Table:
-        """A row per document and reference, with all features."""
+        """Build a table with a row per document and reference, with all features."""
         rows: list[list[Cell]] = []
-        for system, own in self.systems.items():
-            columns = [row.documents.tolist() for row in own.features.values()]
-            rows += [[system, at, "hypothesis", *values] for at, values in enumerate(zip(*columns, strict=True))]
-        for at in range(0 if self.references is None else len(self)):
-            columns = [row.documents[at].tolist() for row in (self.references or {}).values()]
-            rows += [["", at, f"reference {n}", *values] for n, values in enumerate(zip(*columns, strict=True))]
+        for system, system_features in self.systems.items():
+            columns = [row.documents.tolist() for row in system_features.features.values()]
+            rows += [
+                [system, document, "hypothesis", *values]
+                for document, values in enumerate(zip(*columns, strict=True))
+            ]
+        for document in range(0 if self.references is None else len(self)):
+            columns = [row.documents[document].tolist() for row in (self.references or {}).values()]
+            rows += [["", document, f"reference {n}", *values] for n, values in enumerate(zip(*columns, strict=True))]
         return Table(["system", "document", "text", *self.features], rows)
 
     def figure(self) -> Any:
-        """Shares of pairs in which hypothesis or reference has more of a feature."""
+        """Draw the shares of pairs in which hypothesis or reference has more of a feature."""
         return _draw_discourse(self)
 
 
 def check_discourse_figure(*, references: bool) -> None:
-    """Refuse a figure that would be empty, before documents are annotated."""
+    """Raise RecipeError if a figure would be empty, before documents are annotated."""
     if not references:
-        msg = "a figure shows hypotheses beside references, and none were given; give them (refs=, --refs)"
+        msg = "a figure needs references (refs=)"
         raise RecipeError(msg)
 
 
@@ -288,44 +304,52 @@ def discourse(
     ref_streams: Iterable[Iterable[str]] | None = None,
     **options: Unpack[DiscourseKeywords],
 ) -> Discourse:
-    """Discourse features of documents, beside those of their references where there are any.
+    """Compute discourse features of documents and of their references, if any.
 
     `systems` maps a system's name to its documents; a plain list is one system. Options are `DiscourseOptions`:
-    `annotator` and `sentences` are those of metrics on documents. With a file of word `vectors`, features of foci are
-    also there for entities: nouns whose cosine is above the `threshold`.
+    `annotator` and `sentences` have the same meaning as in metrics on documents. With a file of word `vectors`,
+    features of foci are also computed for entities: groups of nouns with a cosine above `threshold`.
     """
-    own = DiscourseOptions.of(dict(options))
-    named = systems if isinstance(systems, Mapping) else {"": systems}
-    corpus = replace(make_corpus(named, refs, ref_streams=ref_streams, alone=True), names=_DOCUMENTS)
-    tagger = load_annotator(own.annotator, sentences=own.sentences)
-    words = None if own.vectors is None else load_word_vectors(own.vectors)
+    opts = DiscourseOptions.of(dict(options))
+    texts_of = systems if isinstance(systems, Mapping) else {"": systems}
+    corpus = replace(make_corpus(texts_of, refs, ref_streams=ref_streams, alone=True), names=_DOCUMENTS)
+    tagger = load_annotator(opts.annotator, sentences=opts.sentences)
+    words = None if opts.vectors is None else load_word_vectors(opts.vectors)
     with naming_documents(corpus):
-        found = _features_of_texts(corpus, tagger, words, own.threshold)
+        features_of_text = _features_of_texts(corpus, tagger, words, opts.threshold)
     names = FEATURES if words is None else (*FEATURES, *ENTITY_FEATURES)
-    measured = {system: _system(texts, corpus, found, names) for system, texts in corpus.systems.items()}
-    beside_no_noun = tuple(
-        at for at, group in enumerate(corpus.references) if any(not found[text]["foci"] for text in group)
+    measured = {
+        system: _system_features(texts, corpus, features_of_text, names) for system, texts in corpus.systems.items()
+    }
+    references_without_noun = tuple(
+        document
+        for document, group in enumerate(corpus.references)
+        if any(not features_of_text[text]["foci"] for text in group)
     )
-    noted = (at for places in (*(one.no_noun for one in measured.values()), beside_no_noun) for at in places)
-    warn_about_note(NO_NOUN, noted, NO_NOUN.message.format(metric="each feature of nouns"), _DOCUMENTS)
+    all_documents = (
+        document
+        for documents in (*(one.no_noun for one in measured.values()), references_without_noun)
+        for document in documents
+    )
+    warn_about_note(NO_NOUN, all_documents, NO_NOUN.message.format(metric="each feature of nouns"), _DOCUMENTS)
     references = None
     if any(corpus.references):
-        references = {name: _reference_values(corpus, found, name) for name in names}
+        references = {name: _reference_values(corpus, features_of_text, name) for name in names}
     labels = {"annotator": tagger.label} | ({} if words is None else {"vectors": words.label})
-    settings = Signature("discourse", own.signed() | labels | {"nlgauge": __version__})
-    return Discourse(settings, measured, references, beside_no_noun)
+    settings = Signature("discourse", opts.signed() | labels | {"nlgauge": __version__})
+    return Discourse(settings, measured, references, references_without_noun)
 
 
-def _system(
+def _system_features(
     texts: Sequence[str], corpus: Corpus, features: Mapping[str, Mapping[str, float]], names: Sequence[str]
 ) -> SystemFeatures:
-    """Features of a system's documents, next to those of its references, but for pairs of equal texts."""
-    pairs = [(text, other) for text, group in zip(texts, corpus.references, strict=True) for other in group]
-    unequal = [(text, other) for text, other in pairs if text.strip() != other.strip()]
+    """Compute features of a system's documents, and compare them with those of references, except equal texts."""
+    pairs = [(text, reference) for text, group in zip(texts, corpus.references, strict=True) for reference in group]
+    unequal = [(text, reference) for text, reference in pairs if text.strip() != reference.strip()]
     rows = {}
     for name in names:
         values = np.array([features[text][name] for text in texts])
-        compared = ((features[text][name], features[other][name]) for text, other in unequal)
+        compared = ((features[text][name], features[reference][name]) for text, reference in unequal)
         separation = separate(compared, identical=len(pairs) - len(unequal))
         rows[name] = DocumentValues(float(values.mean()), separation, values)
     return SystemFeatures(rows, tuple(number for number, text in enumerate(texts) if not features[text]["foci"]))
@@ -339,19 +363,19 @@ def _reference_values(corpus: Corpus, features: Mapping[str, Mapping[str, float]
 def _features_of_texts(
     corpus: Corpus, tagger: Annotator, vectors: WordVectors | None, threshold: float
 ) -> dict[str, dict[str, float]]:
-    """By text; each distinct one is annotated once."""
+    """Compute features by text; each distinct text is annotated once."""
     outputs = (text for texts in corpus.systems.values() for text in texts)
     texts = list(dict.fromkeys([*outputs, *(text for group in corpus.references for text in group)]))
-    found = {}
+    features_of = {}
     for start in range(0, len(texts), _AT_ONCE):
         current_run().check()
         part = texts[start : start + _AT_ONCE]
-        for text, one in zip(part, tagger.annotate(part), strict=True):
-            found[text] = text_features(one, vectors=vectors, threshold=threshold)
-    return found
+        for text, annotated in zip(part, tagger.annotate(part), strict=True):
+            features_of[text] = text_features(annotated, vectors=vectors, threshold=threshold)
+    return features_of
 
 
-#: Features that are plain counts say little about coherence, and are left to the table.
+#: Plain counts are only in the table because they carry little information about coherence.
 _LEFT_OUT = ("sentences", "foci", "repeated")
 
 _SHARES = {
@@ -362,40 +386,42 @@ _SHARES = {
 _NAMES = ("more in the hypothesis (D)", "equal", "more in the reference")
 
 
-def _draw_discourse(found: Discourse) -> Any:
-    """Shares of pairs in which hypothesis or reference has more of a feature."""
-    check_discourse_figure(references=found.references is not None)
-    features = [name for name in found.features if name not in _LEFT_OUT]
+def _draw_discourse(result: Discourse) -> Any:
+    """Draw the shares of pairs in which hypothesis or reference has more of a feature."""
+    check_discourse_figure(references=result.references is not None)
+    features = [name for name in result.features if name not in _LEFT_OUT]
     rows, columns = panel_grid(len(features), most_columns=3)
-    height = 0.7 + 0.26 * len(found.systems)
-    figure, places = new_panels(rows, columns, width=WIDEST, height=max(1.5, height))
-    for number, (place, feature) in enumerate(zip(places, features, strict=False)):
-        _draw(place, found, feature, names=number % columns == 0)
-    for place in places[len(features) :]:
-        place.set_visible(False)
+    height = 0.7 + 0.26 * len(result.systems)
+    figure, axes = new_panels(rows, columns, width=WIDEST, height=max(1.5, height))
+    for number, (ax, feature) in enumerate(zip(axes, features, strict=False)):
+        _draw_panel(ax, result, feature, names=number % columns == 0)
+    for ax in axes[len(features) :]:
+        ax.set_visible(False)
     finish_figure(
         figure,
         title="Which has more of a feature, the hypothesis or the reference?",
-        caption="A bar is all pairs of a system's documents with their references, but for pairs of equal texts. The "
-        f"dashed line is at half of them. {found.settings}",
+        caption="Each bar is all pairs of a system's documents with their references, except pairs of equal texts. "
+        f"Dashed line: half of the pairs. {result.settings}",
         legend=(legend_entries(_SHARES, kind="bar"), list(_NAMES)),
     )
     return figure
 
 
-def _draw(place: Any, found: Discourse, feature: str, *, names: bool) -> None:
-    separations = {name: own[feature] for name, own in found.separations.items() if feature in own}
+def _draw_panel(ax: Any, result: Discourse, feature: str, *, names: bool) -> None:
+    separations = {
+        name: separation_of[feature] for name, separation_of in result.separations.items() if feature in separation_of
+    }
     systems = list(separations)
     left = [0.0] * len(systems)
-    at = list(range(len(systems)))[::-1]  # the first system on top
+    positions = list(range(len(systems)))[::-1]  # the first system on top
     for share, style in _SHARES.items():
         widths = [100 * getattr(row, share) for row in separations.values()]
-        place.barh(at, widths, left=left, color=style.colour, edgecolor=style.edge, height=0.75)
+        ax.barh(positions, widths, left=left, color=style.colour, edgecolor=style.edge, height=0.75)
         left = [start + width for start, width in zip(left, widths, strict=True)]
-    place.axvline(50, color="#333333", linewidth=0.8, linestyle="--")
-    place.grid(visible=False)
-    place.set_xlim(0, 100)
-    place.set_yticks(at, [shorten(name or "hyps", 22) if names else "" for name in systems], fontsize=8)
-    place.tick_params(axis="x", labelsize=8)
-    place.set_xlabel("% of pairs", fontsize=8)
-    place.set_title(feature, loc="left", fontsize=9)
+    ax.axvline(50, color="#333333", linewidth=0.8, linestyle="--")
+    ax.grid(visible=False)
+    ax.set_xlim(0, 100)
+    ax.set_yticks(positions, [shorten(name or "hyps", 22) if names else "" for name in systems], fontsize=8)
+    ax.tick_params(axis="x", labelsize=8)
+    ax.set_xlabel("% of pairs", fontsize=8)
+    ax.set_title(feature, loc="left", fontsize=9)

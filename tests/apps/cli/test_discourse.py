@@ -79,7 +79,7 @@ def test_the_figure(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     ("words", "status", "message"),
     [
         ([], 2, "needs documents (HYP ...)"),
-        (["a.txt", "--plot", "d.png"], 2, "shows hypotheses beside references"),
+        (["a.txt", "--plot", "d.png"], 2, "a figure needs references (--refs)"),
         (["a.txt", "--refs", "r.txt", "--plot", "d.bmp"], 2, "ends in .png, .svg, .pdf"),
         (["a.txt", "--threshold", "0.5"], 2, "--threshold belongs to --vectors FILE"),
         (["a.txt", "--vectors", "nothing.txt"], 1, "there is no file of word vectors 'nothing.txt'"),

@@ -188,7 +188,7 @@ def test_other_metrics_or_options_need_another_folder(tmp_path: Path, table: Pat
     run(table, tmp_path / "parts")
     with pytest.raises(InputError, match="scores of chrf, bleu, but this run has chrf; choose another folder"):
         run(table, tmp_path / "parts", metric=["chrf"])
-    with pytest.raises(InputError, match=r"have another signature .*beta: 2, now 3"):
+    with pytest.raises(InputError, match=r"different signature .*beta: 2, now 3"):
         run(table, tmp_path / "parts", metric=["chrf:beta=3", "bleu"])
 
 
@@ -232,7 +232,7 @@ def test_a_table_without_scorable_rows_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"none of the 10 rows can be scored; the first error: .* a text, got None"):
         run(tmp_path / "pairs.parquet", tmp_path / "parts", columns=ONE_SYSTEM)
     corpus_table(tmp_path / "empty.parquet", fluent=[""] * 10, ref=[""] * 10)
-    with pytest.raises(InputError, match=r"that have texts can be scored; the last of them: .*both empty"):
+    with pytest.raises(InputError, match=r"with texts can be scored; the last error: .*both empty"):
         run(tmp_path / "empty.parquet", tmp_path / "parts", columns=ONE_SYSTEM)
 
 

@@ -139,7 +139,7 @@ def test_duplicate_rows_are_detected(parts: Path) -> None:
     part = read_part(path)
     doubled = type(part)(part.key, (part.ids[0], part.ids[0], *part.ids[2:]), part.errors, part.scores)
     write_part(path, doubled, [parse_metric("chrf")], [""])
-    with pytest.raises(InputError, match="the ids of the parts in .* differ from those of the input"):
+    with pytest.raises(InputError, match=r"the ids of the parts in .* differ from those of the input"):
         many.merge(parts)
 
 

@@ -24,8 +24,8 @@ def test_members_that_oppose_people_have_no_gain() -> None:
     assert Gain("de-en", 0.2, -0.1, "a", 5).relative is None
 
 
-def test_what_cannot_be_standardised_is_refused() -> None:
-    with pytest.raises(InputError, match="all 3 scores of chrf are 5, so that it tells nothing apart"):
+def test_scores_that_cannot_be_standardised_are_errors() -> None:
+    with pytest.raises(InputError, match="all 3 scores of chrf are 5, so it cannot be standardised"):
         standardised(np.full(3, 5.0), name="chrf")
     with pytest.raises(InputError, match="score 1 of chrf is missing"):
         standardised(np.array([1.0, np.nan, 2.0]), name="chrf")

@@ -61,7 +61,7 @@ def test_rows_that_nobody_judged_are_left_out() -> None:
 
 def test_bad_input_is_refused() -> None:
     metrics, human = noisy(3, signal=0.5)
-    with pytest.raises(RecipeError, match="at least three metrics to pair up, got 2"):
+    with pytest.raises(RecipeError, match="at least three metrics, got 2"):
         found({name: metrics[name] for name in ("m0", "m1")}, human)
     with pytest.raises(RecipeError, match="splits must be a whole number from 1, got 0"):
         found(metrics, human, splits=0)

@@ -50,14 +50,14 @@ def test_other_models_stand_in_for_one_model_only() -> None:
     assert others == [f"{part} BERT-Multi{idf}" for idf in ("", " (idf)") for part in "PRF"]
 
 
-def test_a_row_of_another_model_is_only_shown(tmp_path: Path) -> None:
+def test_a_row_of_another_model_has_published_values_only(tmp_path: Path) -> None:
     result = reproduce(
         PAPER_TABLES["bertscore-table13"], at=tmp_path, model="minilm", rows=["F BERT-Base", "F RoBERTa-Large"]
     )
     base, large = result.rows
-    assert base.reason == "only shown: with --model bert-base-uncased it would be computed"
+    assert base.reason == "published values only: needs --model bert-base-uncased"
     assert base.recipe == ""
-    assert large.reason == "not computed: see what is missing"
+    assert large.reason == "not computed: see missing inputs"
 
 
 def test_the_ablation_changes_one_part_at_a_time() -> None:
@@ -76,5 +76,5 @@ def test_the_ablation_changes_one_part_at_a_time() -> None:
     # SEP weighs hypotheses by their own idf, which is idf=both of BERTScore.
     assert found["IDF-L + SEP: F BERT"].recipe == "bertscore:layer=9,idf=both"
     assert found["IDF-L + SEP: F BERT"].recipe_for_other_models == "bertscore:idf=both"
-    assert found["IDF-L + SEP + RM: F BERT"].note == "only shown: BERTScore has no option of nlgauge for RM"
+    assert found["IDF-L + SEP + RM: F BERT"].note == "published values only: nlgauge's BERTScore has no option for RM"
     assert not found["IDF-S: WMD1"].computed

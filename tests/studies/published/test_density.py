@@ -55,9 +55,9 @@ def test_the_table_without_a_flow() -> None:
     assert (gan.cells["t=5"].published, gan.cells["t=5"].ours) == (51.3, None)
     assert "ten runs" not in result.render()  # the heading does not contradict what was drawn
     assert "note: ours: 1 run from seed" in result.render()
-    with pytest.raises(RecipeError, match="takes draws and seed"):
+    with pytest.raises(RecipeError, match="accepts only the ranking options draws and seed"):
         reproduce(table, rankings=RankingOptions(ties="drop"))
-    with pytest.raises(RecipeError, match="a simulation of languages; leave out model"):
+    with pytest.raises(RecipeError, match="a simulation of languages; omit model"):
         reproduce(table, model="minilm")
 
 

@@ -78,9 +78,9 @@ def test_columns_from_english_are_only_shown_beside_those_to_english() -> None:
     assert PAPER_TABLES["bertscore-table22"].default_model == "muse"
 
 
-def test_a_package_without_the_language_pairs_of_a_table_is_not_here(package: Path) -> None:
+def test_a_package_without_the_language_pairs_of_a_table_is_missing(package: Path) -> None:
     assert data_at(PAPER_TABLES["bertscore-table19"], package) == {"wmt18": True}
     assert data_at(PAPER_TABLES["bertscore-table20"], package) == {"wmt18": False}, "from English"
     result = reproduce(PAPER_TABLES["bertscore-table20"], at=package, model="none", langpairs="en-de", rows="BLEU")
     (what,) = result.missing
-    assert what.startswith("wmt18: language pair 'en-de' is not here; there are: 'cs-en'; published at ")
+    assert what.startswith("wmt18: language pair 'en-de' does not exist; choose from: 'cs-en'; available at ")

@@ -103,30 +103,30 @@ def test_columns_rows_and_methods_of_a_table(file: Path) -> None:
         ("recipe =", "recipes =", "toml, tables.x-table1, row 'P BERT': unknown key 'recipes'"),
         ('recipe = "bertscore"', "recipe = 3", "recipe must be a text, got 3"),
         ('recipe = "bertscore"', "key = ['a']", "toml, tables.x-table1, row 'P BERT': unknown key 'key'"),
-        ('"P *"', '"Q *"', r"toml: methods of 'Q \*': there is no such row"),
+        ('"P *"', '"Q *"', r"toml: methods of 'Q \*' match no row"),
         (
             'rows = ["other"]',
             'rows = ["others"]',
-            "toml, tables.x-table1: methods of 'others': there is no such row",
+            "toml, tables.x-table1: methods of 'others' match no row",
         ),
         ('other = ["a', 'others = ["a', "toml, tables.x-table1, keys: unknown key 'others'"),
-        ('model = "BERT"', 'model = "Bert"', "no model is called 'Bert'; there are BERT"),
-        ('"$long", "a', '"$short", "a', "toml, tables.x-table1: no text is called 'short'; there are long"),
-        ('["seven"', '["eight"', "no list of columns is called 'eight'; there are seven"),
-        ("langpairs =", "labels = ['x'], langpairs =", "has langpairs, criteria or labels, got labels, langpairs"),
+        ('model = "BERT"', 'model = "Bert"', "unknown model 'Bert'; known: BERT"),
+        ('"$long", "a', '"$short", "a', "toml, tables.x-table1: unknown text 'short'; known: long"),
+        ('["seven"', '["eight"', "unknown list of columns 'eight'; known: seven"),
+        ("langpairs =", "labels = ['x'], langpairs =", "needs langpairs, criteria or labels, got labels, langpairs"),
         ("prefix = ", "prefixes = ", "toml, tables.x-table1, columns: unknown key 'prefixes'"),
-        ('place = "Table 1"', "", "toml, tables.x-table1: say where it stands"),
+        ('place = "Table 1"', "", "toml, tables.x-table1: missing place"),
         ('title = "a table"', "", "toml, tables.x-table1: missing key 'title'"),
         ("{ name =", "{ names =", "toml, models.BERT: unknown key 'names'"),
         ("title =", "title", "toml is not valid TOML"),
         (
             "P BERT  |",
             "F BERT  |",
-            "toml, tables.x-table1, printed, line 3: 'F BERT': a second row of that name",
+            "toml, tables.x-table1, printed, line 3: 'F BERT': duplicate row",
         ),
     ],
 )
-def test_what_means_nothing_is_refused(file: Path, old: str, new: str, why: str) -> None:
+def test_invalid_files_are_errors(file: Path, old: str, new: str, why: str) -> None:
     assert old in SMALL
     with pytest.raises(FileFormatError, match=why):
         read_tables(file, SMALL.replace(old, new))
@@ -136,13 +136,13 @@ def test_what_means_nothing_is_refused(file: Path, old: str, new: str, why: str)
     ("text", "why"),
     [
         ("BLEU .5", "text, line 1: expected 'NAME | VALUES', got 'BLEU .5'"),
-        ("BLEU | .5", "line 1: 'BLEU': 1 values; its columns are a, b c"),
-        ("columns | a d\nBLEU | .5 .6", "line 1: 'd' is not a column; there are a, b c"),
-        ("X | .5 .6\nX | .6 .7", "line 2: 'X': a second row of that name"),
+        ("BLEU | .5", "line 1: 'BLEU': 1 values; the columns are a, b c"),
+        ("columns | a d\nBLEU | .5 .6", "line 1: 'd' is not a column; the columns are a, b c"),
+        ("X | .5 .6\nX | .6 .7", "line 2: 'X': duplicate row"),
         ("X | .5 O.6", "line 1: 'X': 'O.6' is not a number"),
     ],
 )
-def test_values_in_print_are_checked(text: str, why: str) -> None:
+def test_printed_values_are_checked(text: str, why: str) -> None:
     with pytest.raises(FileFormatError, match=why):
         parse_printed(text, ["a", "b c"])
 
@@ -168,7 +168,7 @@ def test_inventory_has_entries_parts_and_reasons(file: Path) -> None:
     )
     with pytest.raises(FileFormatError, match="toml, X, Table 2: unknown key 'parts'"):
         read_inventory(file, text.replace("part =", "parts ="))
-    with pytest.raises(FileFormatError, match="toml, X, Figure 1: no text is called 'yes'; there are no"):
+    with pytest.raises(FileFormatError, match="toml, X, Figure 1: unknown text 'yes'; known: no"):
         read_inventory(file, text.replace("$no", "$yes"))
     with pytest.raises(FileFormatError, match="toml, X, Table 1: entries must be a list, got 3"):
         read_inventory(file, text.replace('["x-table1"]', "3"))

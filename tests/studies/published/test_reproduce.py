@@ -104,20 +104,22 @@ def test_a_part_of_the_pairs_has_no_average_and_a_part_of_the_rows_no_others(tes
     result = reproduce(table, at=testset, langpairs="cs-en", rows=["bleu"])
     assert result.columns == ("cs-en",)
     assert [one.name for one in result.rows] == ["bleu"]
-    with pytest.raises(RecipeError, match=r"small: language pair 'de-en' is not here; there are: 'cs-en', 'lv-en'"):
+    with pytest.raises(
+        RecipeError, match=r"small: language pair 'de-en' does not exist; choose from: 'cs-en', 'lv-en'"
+    ):
         reproduce(table, at=testset, langpairs="de-en")
-    with pytest.raises(RecipeError, match=r"small: row 'y' is not here"):
+    with pytest.raises(RecipeError, match=r"small: row 'y' does not exist"):
         reproduce(table, at=testset, rows="y")
 
 
-def test_what_is_missing_is_named_and_the_print_stays(testset: Path) -> None:
+def test_missing_inputs_are_listed_and_published_values_stay(testset: Path) -> None:
     table = small(TableRow("bleu", {"cs-en": 0.4, "avg": 0.5}, released="sentBLEU"))
     nowhere = reproduce(table)
     assert nowhere.rows[0].cells["cs-en"].published == 0.4
     assert row(nowhere, "bleu") == {"cs-en": None, "lv-en": None, "avg": None}
-    assert reason(nowhere, "bleu") == "not computed: see what is missing"
+    assert reason(nowhere, "bleu") == "not computed: see missing inputs"
     assert len(nowhere.missing) == 1
-    assert nowhere.missing[0].startswith("data set wmt17-testset: no folder of data was given (--at PATH); published")
+    assert nowhere.missing[0].startswith("data set wmt17-testset: no data folder set (--at PATH); available")
     (testset / "testset_lv-en.tsv").unlink()
     part = reproduce(table, at=testset)
     assert row(part, "bleu") == {"cs-en": pytest.approx(EXACT), "lv-en": None, "avg": None}
@@ -151,7 +153,7 @@ def test_a_missing_model_leaves_the_rows_that_need_none(testset: Path, monkeypat
     result = reproduce(table, at=testset, model="no/such-model")
     assert row(result, "x")["cs-en"] is not None
     assert row(result, "y")["cs-en"] is None
-    assert reason(result, "y") == "not computed: see what is missing"
+    assert reason(result, "y") == "not computed: see missing inputs"
     assert any(what.startswith("model 'no/such-model': ") for what in result.missing)
     assert "published model some-bert: some hub" in result.missing
 
@@ -229,7 +231,7 @@ def test_relative_rankings(tmp_path: Path) -> None:
         (TableRow("x", recipe="chrf"),),
     )
     absent = reproduce(table, at=tmp_path)
-    assert "expected 'RR-seglevel.csv'" in absent.missing[0]
+    assert "no 'RR-seglevel.csv' in this folder" in absent.missing[0]
     # chrF agrees with people on the first two pairs and not on the third: tau = (2 - 1) / 3.
     write(
         tmp_path / "RR-seglevel.csv",
@@ -285,20 +287,20 @@ def test_column_that_cannot_be_computed_leaves_the_others(testset: Path) -> None
     assert why.startswith("value of bert, mover, lv-en: ")
 
 
-def test_row_of_another_model_is_not_called_as_published(testset: Path) -> None:
+def test_row_of_another_model_is_not_as_published(testset: Path) -> None:
     made = small(TableRow("x", recipe="bertscore", model=PublishedModel("minilm")), pairs=("cs-en",))
     value = row(reproduce(made, at=testset, model="minilm"), "x")["cs-en"]
     assert isinstance(value, float)
     published = {"cs-en": round(value, 3)}
     for model, why in (
         ("minilm", "as published"),
-        ("roberta-large", "same decimals as in print; another model: minilm (published: roberta-large)"),
+        ("roberta-large", "same decimals as published; another model: minilm (published: roberta-large)"),
     ):
         table = small(TableRow("x", published, recipe="bertscore", model=PublishedModel(model)), pairs=("cs-en",))
         assert reason(reproduce(table, at=testset, model="minilm"), "x") == why
 
 
-def test_known_errors_of_earlier_entries_are_mended() -> None:
+def test_known_errors_of_earlier_entries_are_fixed() -> None:
     # SentSim's Table 3 averages nine pairs; over the seven that are here it is (computed from the printed values):
     sevens = [one.published["avg of 7"] for one in PAPER_TABLES["sentsim-table3"].rows]
     assert sevens == [0.363, 0.396, 0.516, 0.544, 0.556]
@@ -309,7 +311,7 @@ def test_known_errors_of_earlier_entries_are_mended() -> None:
     assert lexical["CHRF++"] == "chrf:words=2"
     # ROUGE on TAC.
     rouge = {one.name: one for one in PAPER_TABLES["moverscore-table2"].rows}["ROUGE-1"]
-    assert "within .004 of print on TAC 2008, .006 on TAC 2009" in rouge.note
+    assert "within .004 of the published values on TAC 2008, .006 on TAC 2009" in rouge.note
     # The layout of the reproducibility study's Tables 7 and 8.
     assert [one.name for one in PAPER_TABLES["repro-table7"].rows] == [
         "original",

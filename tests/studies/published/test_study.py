@@ -214,7 +214,7 @@ def test_cv_over_lists_of_stop_words_is_that_of_separate_runs(data: Path) -> Non
     assert ours(by_n, "Mover-1", "17 seg cs-en") == pytest.approx(cv(values, n_minus_1=False), rel=1e-9)
     reason = result.rows[0].reason
     assert "another model: minilm (published: MNLI_BERT)" in reason
-    assert ("settings (print: 4)" in reason) == (len(settings) < 4)
+    assert ("settings (published: 4)" in reason) == (len(settings) < 4)
     for name in {"spacy", "iso", "nltk"} - {one.partition("-")[0] for one in lists()}:
         assert any(what.startswith(f"stop words {name!r} (en): ") for what in result.missing)
     assert any(what.startswith("MoverScore's list of 153 English stop words") for what in result.missing)
@@ -328,15 +328,15 @@ def test_topics_and_several_references(data: Path) -> None:
     }
 
 
-def test_what_is_missing_is_named_and_the_print_stays(data: Path) -> None:
+def test_missing_inputs_are_listed_and_published_values_stay(data: Path) -> None:
     nowhere = reproduce(study("table9"))
     averages = [f"{year} {level} avg" for level in ("seg", "sys") for year in (17, 18, 19)]
     assert nowhere.columns == (*averages[:3], "seg avg", *averages[3:], "sys avg")
     assert [row.cells["seg avg"].published for row in nowhere.rows] == [1.87, 2.04, 7.72]
-    assert {row.reason for row in nowhere.rows} == {"not computed: see what is missing"}
+    assert {row.reason for row in nowhere.rows} == {"not computed: see missing inputs"}
     text = "\n".join(nowhere.missing)
     for name in ("wmt17", "wmt18", "wmt19"):
-        assert f"data set {name}: no folder of data was given (--at PATH); published at www.statmt.org" in text
+        assert f"data set {name}: no data folder set (--at PATH); available at www.statmt.org" in text
     figure = "\n".join(reproduce(study("figure1")).missing)
     assert "from-English text (en-de, en-zh, en-ru" in figure
     assert "bert-base-multilingual-uncased" in figure
@@ -377,21 +377,23 @@ def test_json_and_the_figure(data: Path, tmp_path: Path) -> None:
     assert found["rows"][0]["signatures"]["17 seg cs-en"].startswith("moverscore|")
     result.save_figure(tmp_path / "figure2.svg")
     assert "</svg>" in (tmp_path / "figure2.svg").read_text(encoding="utf-8")
-    with pytest.raises(InputError, match="nothing of repro-figure2 was computed"):
+    with pytest.raises(InputError, match="no value of repro-figure2 was computed"):
         reproduce(study("figure2"), model="none").save_figure(tmp_path / "none.png")
 
 
 @pytest.mark.usefixtures("data")
-def test_inputs_that_have_no_place_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(RecipeError, match="repro-table9 counts idf on no large corpus"):
+def test_unused_inputs_are_errors(tmp_path: Path) -> None:
+    with pytest.raises(RecipeError, match="repro-table9 does not count idf on a large corpus"):
         reproduce(study("table9"), study=StudyInputs(idf_corpus=("a.txt",)))
     with pytest.raises(RecipeError, match="repro-table14 does not vary stop words"):
         reproduce(study("table14"), study=StudyInputs(stopwords=("a.txt",)))
-    with pytest.raises(RecipeError, match="corpora for idf need file names of their own"):
+    with pytest.raises(RecipeError, match="corpora for idf need different file names"):
         reproduce(study("table13"), study=StudyInputs(idf_corpus=("x/a.txt", "y/a.txt")))
     with pytest.raises(RecipeError, match="repro-table3 is not a sensitivity study"):
         reproduce(PAPER_TABLES["repro-table3"], study=StudyInputs(ddof=0))
-    with pytest.raises(RecipeError, match="repro-table9: level 'topic' is not here; there are: 'segment', 'system'"):
+    with pytest.raises(
+        RecipeError, match="repro-table9: level 'topic' does not exist; choose from: 'segment', 'system'"
+    ):
         reproduce(study("table9"), levels="topic")
     with pytest.raises(RecipeError, match="repro-table10 has no figure"):
         reproduce(study("table10"), model="none").save_figure(tmp_path / "x.png")

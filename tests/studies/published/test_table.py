@@ -98,7 +98,7 @@ def test_what_the_bertscore_paper_prints_twice_is_the_same(both: str, to: str, b
     assert compared >= 7 * 6 * 2
 
 
-def test_the_papers_are_all_there() -> None:
+def test_all_papers_have_tables() -> None:
     wanted = {f"repro-table{number}" for number in range(1, 9)} | {f"moverscore-table{n}" for n in range(1, 7)}
     wanted |= {f"bertscore-table{number}" for number in (*range(1, 7), 9, 10, *range(12, 31))}
     wanted |= {f"sentsim-table{number}" for number in (2, 3, 4, 5, 7, 8, 9, 10)}

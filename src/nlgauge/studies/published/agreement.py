@@ -211,7 +211,7 @@ class PublishedRun(Run):
         self._no_model = self.model == NO_MODEL
 
     def model_is_here(self) -> bool:
-        """Whether the model can be loaded; checked once. If not, it and the published models are listed as missing."""
+        """Whether the model can be loaded; checked once. If not, it is listed as missing, with the published ones."""
         if self._depth is None and not self._no_model:
             try:
                 self._depth = load_encoder(self.model, **self.request.run.loading).layers

@@ -226,8 +226,8 @@ class StudyRun(PublishedRun):
         other_pairs = [pair for pair in study.langpairs if pair not in study.english_pairs and "-" in pair]
         if everything and other_pairs and study.other_model is not None:
             self.missing[
-                f"from-English text ({', '.join(other_pairs)}): needs an encoder for these languages; published model: "
-                f"{study.other_model.name} ({study.other_model.published}); with such a model, select the pairs "
+                f"from-English text ({', '.join(other_pairs)}): needs an encoder for these languages; published: "
+                f"{study.other_model.name} ({study.other_model.published}); with such a model, select pairs "
                 "with --langpairs"
             ] = None
 

@@ -68,15 +68,15 @@ def test_one_data_set_or_row_of_a_table(data_folder: Path):
     assert [round(cell.ours, 4) for cell in found.rows[0].cells.values()] == [0.1239, 0.116, 0.6791, 0.0613, 0.6955]
 
 
-def test_without_data_print_stays_and_says_what_is_missing():
+def test_without_data_published_values_stay_and_missing_inputs_are_listed():
     found = reproduce(table(4))
     assert found.rows[0].cells["WMT SEM"].published == 0.37
-    assert "no folder of data was given" in found.missing[0]
-    assert found.rows[0].reason == "not computed: see what is missing"
+    assert "no data folder set" in found.missing[0]
+    assert found.rows[0].reason == "not computed: see missing inputs"
 
 
-def test_options_of_other_tables_are_refused():
-    with pytest.raises(RecipeError, match="explain-table3 is a table of regressions; leave out layer"):
+def test_options_of_other_tables_are_errors():
+    with pytest.raises(RecipeError, match="explain-table3 is a table of regressions; omit layer"):
         reproduce(table(3), layer=4)
 
 
@@ -86,14 +86,14 @@ def test_truncation():
 
 def test_no_scores_of_translations_were_released():
     found = reproduce(table(5))
-    assert found.rows[0].reason == "only shown: no scores for CLB were released"
+    assert found.rows[0].reason == "published values only: no scores for CLB were released"
     assert [row.name for row in found.rows[5:]] == [
         "ours: xmoverscore without CLB",
         "ours: xmoverscore",
         "ours: sentence cosine without CLB",
         "ours: sentence cosine",
     ]
-    with pytest.raises(RecipeError, match="computed from released scores; leave out the model"):
+    with pytest.raises(RecipeError, match="computed from released scores; omit the model"):
         reproduce(table(3), model="muse")
 
 

@@ -36,8 +36,8 @@ def test_table_4_is_the_average_over_the_frames_at_hand(folder: Path) -> None:
     assert ours(result, "Elo vs TrueSkill") == pytest.approx(expected["Elo", "TrueSkill"] * 100)
     assert {row.reason for row in result.rows} == {f"{2 * len(METRICS)} of 296 setups"}
     text = result.render()
-    assert "missing: data set tac08-scores: not under" in text
-    assert "missing: 231 setups whose frames the published repository lacks: CNN/DM, MSCOCO, WMT17 (lv-en" in text
+    assert "missing: data set tac08-scores: not found in" in text
+    assert "missing: 231 setups without frames in the published repository: CNN/DM, MSCOCO, WMT17 (lv-en" in text
     assert "ours: 16 of 296 setups (TC, PC)" in text
 
 
@@ -51,7 +51,7 @@ def test_options_change_the_values_and_are_named(folder: Path) -> None:
     ):
         result = reproduce(PAPER_TABLES["bt-table1"], at=folder, rankings=options)
         found[name] = ours(result, "mean vs BT")[0]
-        assert any("other than the defaults" in note for note in result.notes) == (name != "second")
+        assert any("non-default options" in note for note in result.notes) == (name != "second")
         assert result.to_dict()["options"]["ties"] == options.ties
     assert found["second"] != found["reversed"], "the later column is another one"
     assert found["half"] == pytest.approx(found["half, reversed"]), "half a win has no order"
@@ -68,8 +68,8 @@ def test_table_3_with_draws_and_with_all_rows(folder: Path) -> None:
     drawn = reproduce(PAPER_TABLES["bt-table3"], at=folder)
     reasons = {row.name: row.reason for row in drawn.rows}
     assert reasons["TC BLEU"].endswith("of 9 within two standard errors")
-    assert reasons["WMT17 BLEU"] == "only shown: its frames are not public"
-    assert reasons["TAC08 ROUGE-WE"] == "print has Mean/BT and Med/BT exchanged (D7)"
+    assert reasons["WMT17 BLEU"] == "published values only: its frames are not public"
+    assert reasons["TAC08 ROUGE-WE"] == "the paper has Mean/BT and Med/BT exchanged (D7)"
     assert ours(drawn, "TAC08 BLEU") == [None] * 9
     full = reproduce(PAPER_TABLES["bt-table3"], at=folder, rankings=RankingOptions(full=True), rows="TC BLEU")
     assert [row.reason for row in full.rows] == ["all rows"]
@@ -109,16 +109,16 @@ def test_experiments_on_drawn_scores_need_no_data(tmp_path: Path) -> None:
     assert (tmp_path / "three.svg").stat().st_size > 10_000
 
 
-def test_what_other_tables_take_is_refused(folder: Path) -> None:
-    with pytest.raises(RecipeError, match="bt-table1 is a table on rankings of systems; leave out model"):
+def test_options_of_other_tables_are_errors(folder: Path) -> None:
+    with pytest.raises(RecipeError, match="bt-table1 is a table on rankings of systems; omit model"):
         reproduce(PAPER_TABLES["bt-table1"], at=folder, model="minilm")
-    with pytest.raises(RecipeError, match="repro-table3 is no table on rankings; leave out options of rankings"):
+    with pytest.raises(RecipeError, match="repro-table3 is not a table on rankings; omit options of rankings"):
         reproduce(PAPER_TABLES["repro-table3"], at=folder, rankings=RankingOptions(full=True))
     with pytest.raises(RecipeError, match="bt-table1 has no figure"):
         reproduce(PAPER_TABLES["bt-table1"], at=folder).save_figure(folder / "no.png")
 
 
-def test_the_shared_task_s_table_is_shown_with_what_is_missing() -> None:
+def test_the_shared_task_table_lists_missing_inputs() -> None:
     result = reproduce(PAPER_TABLES["bt-table11.1"])
     assert [cell.published for cell in result.rows[2].cells.values()] == [38, 20, 23, 14]
-    assert any("handed in to the shared task: not public" in what for what in result.missing)
+    assert any("submitted to the shared task: not public" in what for what in result.missing)

@@ -82,10 +82,10 @@ def test_no_weights_of_the_released_scores_against_sources_give_print(data_folde
     assert most("xmoverscore", "laser", "zh-en") == pytest.approx(7.9, abs=0.05)
 
 
-def test_some_rows_and_what_is_missing(tmp_path: Path) -> None:
+def test_selected_rows_and_missing_inputs(tmp_path: Path) -> None:
     result = reproduce(find_paper_table("explain-table13"), at=tmp_path, rows=["SBERT + LASER"])
     assert [row.name for row in result.rows] == ["SBERT + LASER"]
     assert not ours(result, "SBERT + LASER")
     assert any("wmt17-testset" in one for one in result.missing)
-    with pytest.raises(RecipeError, match="explain-table6 is a table of released scores; leave out model"):
+    with pytest.raises(RecipeError, match="explain-table6 is a table of released scores; omit model"):
         reproduce(find_paper_table("explain-table6"), model="minilm")
