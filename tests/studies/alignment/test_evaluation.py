@@ -46,7 +46,7 @@ def test_words_of_texts() -> None:
     assert (words.links, words.left_out, words.gold) == (tuple(links[:2]), 1, True)
     assert evaluate_map(words, None).retrieval == 1
     assert not held_out_words(AlignmentInputs(encoder, LEFT, RIGHT, layer=2)).gold
-    with pytest.raises(InputError, match="no word is linked"):
+    with pytest.raises(InputError, match="no words are linked"):
         held_out_words(AlignmentInputs(encoder, LEFT, RIGHT, layer=2, alignments=[(), (), ()]))
     with pytest.raises(InputError, match="1 of 1 pairs of texts have words to compare"):
         held_out_words(AlignmentInputs(encoder, LEFT[:1], RIGHT[:1], layer=2))

@@ -35,11 +35,11 @@ def test_words_of_texts_are_paired_and_fitted() -> None:
         fit_words(AlignmentInputs(encoder, LEFT, RIGHT, layer=9))
 
 
-def test_one_language_through_one_model_is_refused() -> None:
+def test_the_same_language_and_model_is_an_error() -> None:
     encoder = load_encoder("minilm")
-    with pytest.raises(InputError, match="both sides are the same text, seen through one model"):
+    with pytest.raises(InputError, match="both sides are the same text with the same model"):
         fit_words(AlignmentInputs(encoder, LEFT, LEFT, layer=2))
-    with pytest.raises(InputError, match="both sides are language 'en', seen through one model"):
+    with pytest.raises(InputError, match="both sides are language 'en' with the same model"):
         fit_words(AlignmentInputs(encoder, LEFT, RIGHT, layer=2), origin=Origin(source="en", target="en"))
 
 

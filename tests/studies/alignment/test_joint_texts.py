@@ -58,8 +58,8 @@ def test_every_pair_comes_once_an_epoch_beside_pairs_of_like_length() -> None:
     assert any(set(a) != set(b) for a, b in zip(batches, other, strict=True))
 
 
-def test_refusals(encoder: HashEncoder) -> None:
-    with pytest.raises(InputError, match="come in pairs, got 1 and 2"):
+def test_input_errors(encoder: HashEncoder) -> None:
+    with pytest.raises(InputError, match="need the same number of lines, got 1 and 2"):
         linked_pairs(encoder, [Bitext(["one"], ["one", "two"])], layer=1)
     with pytest.raises(InputError, match="both sides are the same text"):
         linked_pairs(encoder, [Bitext(["one"], ["one"])], layer=1)

@@ -179,7 +179,7 @@ def test_more_epochs_go_on(tmp_path: Path, model: Path) -> None:
     with pytest.raises(InputError, match="a checkpoint of a training with another model, texts or options"):
         train(model, tmp_path / "on", bitext(60, seed=1))
     (next((tmp_path / "on" / "checkpoints").iterdir()) / "training.pt").write_bytes(b"no")
-    with pytest.raises(InputError, match="cannot be read"):
+    with pytest.raises(InputError, match="cannot read word alignments"):
         train(model, tmp_path / "on", texts)
 
 

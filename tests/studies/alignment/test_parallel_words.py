@@ -58,7 +58,7 @@ def test_vectors_of_another_model_need_links_or_the_same_text(encoder: Encoder) 
     alone = paired_words(AlignmentInputs(encoder, SOURCE, SOURCE, layer=1, alignments=found.links))
     np.testing.assert_array_equal(found.target, alone.target)
     assert not np.array_equal(found.source, found.target)
-    with pytest.raises(InputError, match="two models or layers have no nearest neighbours"):
+    with pytest.raises(InputError, match="nearest neighbours are undefined across models or layers"):
         paired_words(AlignmentInputs(encoder, SOURCE, TARGET, layer=2, other=ModelLayer(encoder, 1)))
 
 
@@ -75,8 +75,8 @@ def test_words_by_white_space_join_what_the_tokenizer_splits(encoder: Encoder) -
     assert tokens.words.tolist() == [-1, 0, 1, 2, 3, 4, -1]
 
 
-def test_texts_come_in_pairs(encoder: Encoder) -> None:
-    with pytest.raises(InputError, match="got 4 of the source and 1 of the target"):
+def test_parallel_texts_need_the_same_number_of_lines(encoder: Encoder) -> None:
+    with pytest.raises(InputError, match="got 4 source and 1 target texts"):
         paired_words(AlignmentInputs(encoder, SOURCE, ["x"], layer=1))
     with pytest.raises(InputError, match="each of 4 pairs of texts, got 1"):
         paired_words(AlignmentInputs(encoder, SOURCE, TARGET, layer=1, alignments=[()]))

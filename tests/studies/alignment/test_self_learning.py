@@ -36,13 +36,13 @@ def test_spaces_that_have_nothing_to_do_with_each_other_agree_less() -> None:
     assert abs(unrelated.best.criterion - unrelated.chance) < 0.04
 
 
-def test_refusals() -> None:
+def test_input_errors() -> None:
     rows = np.ones((5, 2), dtype=np.float32)
     broken = rows.copy()
     broken[3, 1] = np.nan
     with pytest.raises(InputError, match="row 3 of the target vectors is not finite"):
         learn_alignment(rows, broken)
-    with pytest.raises(InputError, match="of one width, got 2 and 3"):
+    with pytest.raises(InputError, match="the same width, got 2 and 3"):
         learn_alignment(rows, np.ones((5, 3)))
     with pytest.raises(InputError, match="source has 1 words"):
         learn_alignment(rows[:1], rows)

@@ -76,9 +76,9 @@ def test_a_round_that_ended_early_does_not_end_the_fit() -> None:
     assert FitRun().origin_of("flow", 9, trained, 0).note == "epoch 10 of 10, seed 0, ended: epochs"
 
 
-def test_what_diverges_ends_with_the_last_good_state() -> None:
+def test_divergence_ends_with_the_last_good_state() -> None:
     training = Counting(0.1, 0.2, math.nan)
-    with pytest.warns(ConvergenceWarning, match="diverged in epoch 2.*kept is the state of epoch 1"):
+    with pytest.warns(ConvergenceWarning, match="diverged in epoch 2.*the result is that of epoch 1"):
         trained = run(training, epochs=5)
     assert (trained.ended, training.restored) == ("diverged", 1)
     assert (

@@ -68,11 +68,11 @@ def test_the_same_seed_writes_the_same_bytes(tmp_path: Path) -> None:
     assert (tmp_path / "one.npz").read_bytes() == (tmp_path / "two.npz").read_bytes()
 
 
-def test_no_alignment_is_said_and_not_kept() -> None:
+def test_failed_alignment_is_an_error_without_a_file() -> None:
     chance = np.random.default_rng(0)
     unrelated = [vocabulary(chance.normal(size=(200, 20)).astype(np.float32), name) for name in ("wort", "word")]
     with pytest.raises(
-        AlignmentNotFoundError, match=r"no alignment found: .* mean cosines of 0\.\d+, by chance 0\.\d+, a gain of "
+        AlignmentNotFoundError, match=r"no alignment found: .* mean cosines of 0\.\d+, chance is 0\.\d+; gain "
     ):
         fit_unsupervised(unrelated[0], unrelated[1], restarts=1)
 
@@ -103,9 +103,9 @@ def test_german_and_english_are_brought_together_without_a_dictionary(data_folde
     assert expected.items() <= dict(found.pairs).items()
 
 
-def test_refusals() -> None:
+def test_input_errors() -> None:
     source, target = sides(planted(60, 5))
-    with pytest.raises(InputError, match="source text has 999 different words, and 1000 are needed"):
+    with pytest.raises(InputError, match="source text has 999 different words, but 1000 are needed"):
         fit_unsupervised(source._replace(types=999), target)
     few = Vocabulary(target.words[:4], target.vectors[:4], target.counts[:4], 1000)
     with pytest.raises(InputError, match="4 frequent words of the target do not span 5 dimensions"):
@@ -114,7 +114,7 @@ def test_refusals() -> None:
     broken[7, 0] = np.inf
     with pytest.raises(InputError, match="word 'word7' of the target is not finite"):
         fit_unsupervised(source, target._replace(vectors=broken))
-    with pytest.raises(InputError, match="one model and one language"):
+    with pytest.raises(InputError, match="the same model and one language"):
         fit_unsupervised(source, source)
     with pytest.raises(InputError, match="one model and language 'de'"):
         fit_unsupervised(source, target, origin=Origin(source="de", target="de"))

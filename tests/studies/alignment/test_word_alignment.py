@@ -33,7 +33,7 @@ def test_only_words_that_choose_each_other_are_linked() -> None:
 def test_far_words_and_nothing_to_link() -> None:
     assert mutual_nearest([[1.0, 0.0]], [[0.0, 1.0]]) == ((0, 0),)
     assert mutual_nearest(np.empty((0, 2)), [[0.0, 1.0]]) == ()
-    with pytest.raises(InputError, match="one width, got 2 and 3"):
+    with pytest.raises(InputError, match="the same width, got 2 and 3"):
         mutual_nearest([[1.0, 0.0]], [[0.0, 1.0, 0.0]])
 
 
@@ -62,7 +62,7 @@ def test_files_of_word_aligners(tmp_path: Path) -> None:
     assert read_alignments(path) == links
 
 
-def test_what_is_wrong_is_named(tmp_path: Path) -> None:
+def test_errors_name_file_and_line(tmp_path: Path) -> None:
     encoder: Any = None  # links are checked before anything is encoded
     inputs = AlignmentInputs(encoder, ["one", "one two three"], ["eins", "drei"], 0, alignments_name="a.align")
     with pytest.raises(FileFormatError, match=r"line 3: expected links such as 0-0 1-2, got '1:2'"):
@@ -71,5 +71,5 @@ def test_what_is_wrong_is_named(tmp_path: Path) -> None:
         replace(inputs, alignments=[((0, 0),), ((3, 0),)]).check_links()
     with pytest.raises(InputError, match=r"a\.align has 1 lines, but there are 2 pairs"):
         replace(inputs, alignments=[()]).check_links()
-    with pytest.raises(FileFormatError, match="cannot be read"):
+    with pytest.raises(FileFormatError, match="cannot read word alignments"):
         read_alignments(tmp_path / "none")

@@ -34,5 +34,5 @@ def test_scores_that_cannot_be_standardised_are_errors() -> None:
     with pytest.raises(InputError, match="at least two metrics, got 1"):
         ensemble_gains({"a": np.arange(3.0)}, np.arange(3.0), ["en"] * 3)
     members = {name: np.arange(3.0) for name in "ab"}
-    with pytest.raises(InputError, match="en has 1 rows here"):
+    with pytest.raises(InputError, match="en has 1 rows, but a correlation needs at least 2"):
         ensemble_gains(members, np.arange(3.0), ["de", "de", "en"])

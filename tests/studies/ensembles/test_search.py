@@ -65,7 +65,7 @@ def test_bad_input_is_refused() -> None:
         found({name: metrics[name] for name in ("m0", "m1")}, human)
     with pytest.raises(RecipeError, match="splits must be a whole number from 1, got 0"):
         found(metrics, human, splits=0)
-    with pytest.raises(InputError, match="tells nothing apart"):
+    with pytest.raises(InputError, match="cannot be standardised"):
         found(metrics | {"constant": np.zeros(ROWS)}, human)
     with pytest.raises(InputError, match="too few for a correlation"):
         search_ensembles(

@@ -124,7 +124,7 @@ def test_missing_inputs_are_listed_and_published_values_stay(testset: Path) -> N
     part = reproduce(table, at=testset)
     assert row(part, "bleu") == {"cs-en": pytest.approx(EXACT), "lv-en": None, "avg": None}
     assert len(part.missing) == 1
-    assert "'lv-en' is not here" in part.missing[0]
+    assert "'lv-en' does not exist" in part.missing[0]
 
 
 def test_a_value_that_does_not_exist_says_why(testset: Path) -> None:

@@ -342,13 +342,15 @@ def test_missing_inputs_are_listed_and_published_values_stay(data: Path) -> None
     assert "bert-base-multilingual-uncased" in figure
     part = reproduce(study("table15"), at=data, data="wmt17", langpairs=["cs-en", "lv-en"], levels="segment")
     assert part.columns == ("17 seg cs-en",)
-    assert any("'lv-en' is not here" in what for what in part.missing)
+    assert any("'lv-en' does not exist" in what for what in part.missing)
     assert any(
-        what.startswith("data set tac2009: not under ")
+        what.startswith("data set tac2009: not found in ")
         for what in reproduce(study("table12"), at=data, data="tac2009").missing
     )
     other = reproduce(study("table14"), at=data, data="wmt17", langpairs="en-ru")
-    assert other.missing[0].startswith("en-ru: minilm reads en only; published: bert-base-multilingual-uncased")
+    assert other.missing[0].startswith(
+        "en-ru: minilm supports only en; published model: bert-base-multilingual-uncased"
+    )
     assert reproduce(study("table15"), at=data, model="none").rows[0].reason == "not computed: --model none"
     lost = reproduce(study("table15"), at=data, data="wmt17", langpairs="cs-en", model="/no/such/model")
     assert any(what.startswith("published model MNLI_BERT: ") for what in lost.missing)

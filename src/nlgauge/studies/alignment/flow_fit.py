@@ -1,29 +1,29 @@
-"""Flows and networks fitted to words of two languages, with the losses of flows. Needs torch.
+"""Fit flows and networks to words of two languages, with the losses of flows. Needs torch.
 
-    flow        Real-NVP, with parallel text: squared error of paired words both ways, and likelihood of both sides
-    gan-flow    GAN-Real-NVP, without: a critic on either side that tells made rows from real ones, and likelihood;
-                it starts from the rotation of unsupervised self-learning. In rounds (Algorithm 1), pairs of words by
-                CSLS under the map so far hold the flow by a constraint.
+    flow        Real-NVP with parallel text: squared error of paired words in both directions, and likelihood of both
+                sides
+    gan-flow    GAN-Real-NVP without parallel text: a critic per side that separates generated from real rows, and
+                likelihood; it starts from the rotation of unsupervised self-learning. In rounds (Algorithm 1), pairs
+                of words by CSLS under the current map constrain the flow.
     fcnn        three fully connected layers, tanh after each, fitted to paired words by squared error. Width,
                 optimiser and length are ours (D10.1).
 
-A flow starts as the centred rotation. The state with the best criterion is kept, the start included; with parallel
-text the criterion is computed on a tenth of the pairs that is kept apart. Where the numbers stop being finite the fit
-ends with that state and a warning. One thread computes: same seed, same bytes. Of two widths the larger is brought to
-the smaller (`word_spaces.py`), and the map has that step. An interrupted fit can be resumed (`training_loop.py`).
+A flow starts as the centred rotation. The result is the state with the best criterion, including the start; with
+parallel text the criterion is computed on a held-out tenth of the pairs. If a loss is not finite, the fit ends with
+the best state and a warning. One thread computes: same seed, same bytes. The larger of two widths is reduced to the
+smaller (`word_spaces.py`), as a step of the map. An interrupted fit can be resumed (`training_loop.py`).
 
-    squared error       |f(x) - y|^2 of paired words, both ways                               Eq. 1, 2
+    squared error       |f(x) - y|^2 of paired words, both directions                         Eq. 1, 2
     likelihood          - log P(x) - log P(y), latent N(0, I), subtracted (D10.2, D10.3)      Eq. 2
-    critic              E h(y) - E h(f(x)), h held to slope 1 by a gradient penalty           Eq. 3
+    critic              E h(y) - E h(f(x)), gradient penalty for a slope of h other than 1    Eq. 3
     graph               |F F' - Y Y'|^2 of unit rows (D10.11): words keep their neighbours    Eq. 4
     cross-correlation   |rho - 1|^2, rho_d with the square root (D10.4)                       Eq. 5
-    procrustes          |f(x) - x W|^2, W the rotation that fits all pairs best (D10.10)
+    procrustes          |f(x) - x W|^2, W the best rotation for all pairs (D10.10)
 
-Equations are those of the dissertation, chapter 10. Each loss is a mean over entries where print has a sum (D10.11),
-so that weights mean the same at any width and batch. Sizes and lengths are not in print (D10.1): the defaults are
-ours. Layers are dictionaries of tensors, so that they can be copied, saved and handed to an optimiser as they are:
-the arithmetic of `vectors/network_maps.py`, with gradients. Rows are already centred, divided by the scale and, of
-the source, rotated.
+Equations are those of the dissertation, chapter 10. Each loss is a mean over entries instead of a sum (D10.11), so
+weights do not depend on width and batch size. Sizes and lengths are not published (D10.1): the defaults are ours.
+Layers are dictionaries of tensors, which can be copied, saved and passed to an optimiser: the arithmetic of
+`vectors/network_maps.py`, with gradients. Rows are already centred and scaled, source rows also rotated.
 """
 
 from __future__ import annotations
@@ -55,22 +55,22 @@ from nlgauge.vectors.cloud import unit_rows
 from nlgauge.vectors.network_maps import SCALE_LIMIT, Coupling, FlowMap, Reduction, TanhNetwork
 from nlgauge.vectors.remap import Side, procrustes, row_pairs
 
-#: Fewest pairs to fit to; and words without pairs that the criterion looks at, the most frequent ones.
+#: Minimum number of pairs; and number of most frequent words for the criterion without pairs.
 _FEWEST_PAIRS, _WATCHED = 20, 2000
 
 Rows = NDArray[np.float32]
 
-#: Words of each critic's two inner layers.
+#: Width of each critic's two inner layers.
 _CRITIC_WIDTH = 1024
 
-#: Longest gradient that is followed as it is: one odd batch should not undo an epoch.
+#: Maximum norm of gradients; longer ones are clipped so that one unusual batch cannot undo an epoch.
 _LONGEST_GRADIENT = 5.0
 
 
 class FlowTraining(Training):
-    """Paired rows (`adversarial` False), or rows of two languages on their own.
+    """Training on paired rows, or with `adversarial` on unpaired rows of two languages.
 
-    The criterion is computed on the rows that are watched.
+    The criterion is computed on the watched rows.
     """
 
     def __init__(
@@ -101,7 +101,7 @@ class FlowTraining(Training):
         return criterion(self._options.validation, self._moved(self._watched[0]), self._watched[1])
 
     def begin_round(self) -> None:
-        """Find pairs for the constraint under the map so far (Algorithm 1); parallel text has its own."""
+        """Find pairs for the constraint under the current map (Algorithm 1); parallel text has fixed pairs."""
         if self._adversarial and self._options.constraint != "none":
             sides = self._moved(self._watched[0]), self._watched[1]
             pairs, _ = csls_pairs(*(unit_rows(rows, pairwise=True) for rows in sides))
@@ -109,19 +109,19 @@ class FlowTraining(Training):
             self._hold_rotation()
 
     def _hold_rotation(self) -> None:
-        """What the constraint procrustes stays near: the rotation of all pairs there are."""
+        """Set the target of the constraint procrustes: the rotation of all pairs."""
         if self._options.constraint != "procrustes" or (self._adversarial and self._pairs is None):
             return
         x, y = (self._x, self._y) if self._pairs is None else (self._x[self._pairs[0]], self._y[self._pairs[1]])
         self._rotation = best_rotation(self.torch, x, y)
 
     def epoch(self) -> float:
-        """Go once through the source's rows; the mean loss of the batches, which is not finite if one was not."""
+        """Run one epoch; return the mean loss of batches, not finite if one of them is not."""
         torch, losses = self.torch, []
         order = torch.randperm(len(self._x), generator=self.chance)
         for rows in order.split(self._options.batch):
             if len(rows) < 2:
-                continue  # a correlation needs two
+                continue  # a correlation needs two rows
             loss = self._adversarial_loss(rows) if self._adversarial else self._paired_loss(rows)
             losses.append(float(loss.detach()))
             if not np.isfinite(losses[-1]):
@@ -173,7 +173,7 @@ class FlowTraining(Training):
             return np.asarray(mapped(self.torch, self.source, self.target, rows).numpy(), dtype=np.float32)
 
     def state(self) -> dict[str, Any]:
-        """All that the next epoch depends on, the pairs of the round included."""
+        """State that the next epoch depends on, including the pairs of the round."""
         return super().state() | {"pairs": self._pairs}
 
     def restore(self, state: dict[str, Any]) -> None:
@@ -184,7 +184,7 @@ class FlowTraining(Training):
 
 
 class _Start(NamedTuple):
-    """The centred rotation, and both sides as the flows see them."""
+    """Compute the centred rotation and the normalised rows of both sides."""
 
     rotation: Rows
     source_mean: Rows
@@ -198,7 +198,7 @@ class _Start(NamedTuple):
 def fit_flow(
     source: ArrayLike, target: ArrayLike, *, options: FlowOptions | None = None, run: FitRun | None = None
 ) -> Fitted[FlowMap]:
-    """Fit to paired rows. A tenth is kept apart, and the criterion on it decides when to stop and what to keep."""
+    """Fit to paired rows, with a held-out tenth for early stopping and the choice of the best state."""
     chosen = options or FlowOptions()
     chosen.check_method("flow")
     x, y, reductions = _enough_pairs(source, target, "flow")
@@ -219,9 +219,9 @@ def fit_gan_flow(
     options: FlowOptions | None = None,
     run: FitRun | None = None,
 ) -> Fitted[FlowMap]:
-    """Fit to rows of two languages, most frequent words first, of which `pairs` are a guess (of `learn_alignment`).
+    """Fit to rows of two languages, most frequent words first, with initial `pairs` from `learn_alignment`.
 
-    The guess gives the rotation to start from. With a constraint, each round takes the pairs that the map then has.
+    The pairs give the initial rotation. With a constraint, each round uses the pairs under the current map.
     """
     chosen = options or FlowOptions(learning_rate=5e-5)
     chosen.check_method("gan-flow")
@@ -242,12 +242,12 @@ def fit_gan_flow(
 def _enough_pairs(
     source: ArrayLike, target: ArrayLike, what: str
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], Mapping[Side, Reduction]]:
-    """Paired rows of one width, and how the wider side was brought to it."""
+    """Reduce paired rows to one width, and return the projection of the wider side."""
     left, right, reductions = same_width(source, target)
     x, y = row_pairs(left, right)
     needed = max(_FEWEST_PAIRS, x.shape[1])
     if len(x) < needed:
-        msg = f"{len(x)} pairs are too few for a {what} of width {x.shape[1]}; give {needed}"
+        msg = f"{len(x)} pairs are too few for a {what} of width {x.shape[1]}; provide {needed}"
         raise InputError(msg)
     return x, y, reductions
 
@@ -255,7 +255,7 @@ def _enough_pairs(
 def _start(
     x: NDArray[np.float64], y: NDArray[np.float64], pairs: Pairs, reductions: Mapping[Side, Reduction]
 ) -> _Start:
-    """Means and rotation of the pairs; one number brings the entries of both sides to a size of 1."""
+    """Compute means and rotation of the pairs, and one scale that brings the entries of both sides to size 1."""
     means = [rows[side].mean(axis=0) for rows, side in ((x, pairs.source), (y, pairs.target))]
     with one_blas_thread:
         rotation = procrustes(x[pairs.source] - means[0], y[pairs.target] - means[1])
@@ -291,7 +291,7 @@ def fit_fcnn(
     x, y, reductions = _enough_pairs(source, target, "network")
     means = x.mean(axis=0), y.mean(axis=0)
     spread = math.sqrt(np.square(x - means[0]).mean()) or 1.0
-    reach = float(np.abs(y - means[1]).max()) * 1.05 or 1.0  # tanh reaches 1 nowhere
+    reach = float(np.abs(y - means[1]).max()) * 1.05 or 1.0  # tanh never reaches 1
     rows = [((x - means[0]) / spread).astype(np.float32), ((y - means[1]) / reach).astype(np.float32)]
     torch = require("torch", "torch")
     with one_thread(torch):
@@ -305,7 +305,7 @@ def fit_fcnn(
 
 
 class _FcnnTraining(Training):
-    """One fit under way."""
+    """State of a fit."""
 
     def __init__(self, torch: Any, x: Rows, y: Rows, options: FlowOptions) -> None:
         super().__init__(torch, options.seed)
@@ -318,13 +318,13 @@ class _FcnnTraining(Training):
         self._x, self._y = torch.from_numpy(x), torch.from_numpy(y)
 
     def criterion(self) -> float:
-        """Of the state as it is, on the pairs kept apart."""
+        """Criterion of the current state on held-out pairs."""
         with self.torch.no_grad():
             moved = run_network(self.parameters, self._x[self._apart], self.torch.tanh, last=True).numpy()
         return criterion(self._options.validation, moved, self._y[self._apart].numpy())
 
     def epoch(self) -> float:
-        """Go once through the pairs; the mean loss."""
+        """Run one epoch; return the mean loss."""
         torch, losses = self.torch, []
         for part in self._kept[torch.randperm(len(self._kept), generator=self.chance)].split(self._options.batch):
             moved = run_network(self.parameters, self._x[part], torch.tanh, last=True)
@@ -334,12 +334,12 @@ class _FcnnTraining(Training):
         return float(np.mean(losses))
 
 
-#: Of one flow: a dictionary of tensors per coupling; even ones leave the first half as it is, odd ones the second.
+#: Layers of a flow: a dictionary of tensors per coupling; even ones keep the first half, odd ones the second.
 Layers = list[dict[str, Any]]
 
 
 def new_layers(torch: Any, width: int, *, couplings: int, hidden: int, generator: Any) -> Layers:
-    """Couplings that change nothing yet: what their networks say last is 0."""
+    """Build couplings that are the identity: the last layers of their networks are 0."""
     layers: Layers = []
     for number in range(couplings):
         stays = width // 2 if number % 2 == 0 else width - width // 2
@@ -351,7 +351,7 @@ def new_layers(torch: Any, width: int, *, couplings: int, hidden: int, generator
 
 
 def _parts(torch: Any, layer: Mapping[str, Any], number: int, rows: Any) -> tuple[Any, Any, Any, Any]:
-    """The half that stays, the half that is moved, s and t."""
+    """Split rows into the fixed and the transformed half, with s and t."""
     middle = rows.shape[1] // 2
     first, second = rows[:, :middle], rows[:, middle:]
     stays, moves = (first, second) if number % 2 == 0 else (second, first)
@@ -365,7 +365,7 @@ def _joined(torch: Any, number: int, stays: Any, moved: Any) -> Any:
 
 
 def forward(torch: Any, layers: Layers, rows: Any) -> tuple[Any, Any]:
-    """Rows in the latent space, and log |det| of each."""
+    """Map rows to the latent space; also return log |det| of each."""
     log_det = torch.zeros(len(rows), dtype=rows.dtype)
     for number, layer in enumerate(layers):
         stays, moves, stretch, shift = _parts(torch, layer, number, rows)
@@ -375,7 +375,7 @@ def forward(torch: Any, layers: Layers, rows: Any) -> tuple[Any, Any]:
 
 
 def inverse(torch: Any, layers: Layers, rows: Any) -> Any:
-    """Rows back from the latent space."""
+    """Map rows back from the latent space."""
     for number, layer in reversed(list(enumerate(layers))):
         stays, moves, stretch, shift = _parts(torch, layer, number, rows)
         rows = _joined(torch, number, stays, (moves - shift) * torch.exp(-stretch))
@@ -383,7 +383,7 @@ def inverse(torch: Any, layers: Layers, rows: Any) -> Any:
 
 
 def couplings_of(layers: Layers) -> tuple[Coupling, ...]:
-    """As numbers that need no torch."""
+    """Convert to NumPy arrays."""
     return tuple(
         Coupling(number % 2 == 0, **{name: to_array(tensor) for name, tensor in layer.items()})
         for number, layer in enumerate(layers)
@@ -391,7 +391,7 @@ def couplings_of(layers: Layers) -> tuple[Coupling, ...]:
 
 
 def to_array(tensor: Any) -> NDArray[np.float32]:
-    """The numbers of a tensor."""
+    """Convert a tensor to a NumPy array."""
     return np.array(tensor.detach().numpy(), dtype=np.float32)
 
 
@@ -404,7 +404,7 @@ def new_network(torch: Any, widths: Sequence[int], *, generator: Any) -> list[An
 
 
 def run_network(network: Sequence[Any], rows: Any, activation: Any, *, last: bool) -> Any:
-    """Rows through the network; `last`: whether the last layer has the activation too."""
+    """Apply a network; `last`: whether the last layer has an activation too."""
     for place in range(0, len(network), 2):
         rows = rows @ network[place] + network[place + 1]
         if last or place + 2 < len(network):
@@ -413,7 +413,7 @@ def run_network(network: Sequence[Any], rows: Any, activation: Any, *, last: boo
 
 
 class Mapped:
-    """Rows of both sides, each seen from the other, and how likely they are."""
+    """Rows of both sides, mapped to the other side, and their likelihoods."""
 
     def __init__(self, torch: Any, source: Layers, target: Layers, x: Any, y: Any) -> None:
         latent_x, volume_x = forward(torch, source, x)
@@ -424,7 +424,7 @@ class Mapped:
         self._x, self._y = x, y
 
     def squared_error(self) -> Any:
-        """Of both directions, per entry."""
+        """Squared error of both directions, per entry."""
         return ((self.x_as_y - self._y) ** 2).mean() + ((self.y_as_x - self._x) ** 2).mean()
 
     def unlikelihood(self) -> Any:
@@ -433,21 +433,21 @@ class Mapped:
 
 
 def mapped(torch: Any, source: Layers, target: Layers, x: Any) -> Any:
-    """Rows of the source in the target's space."""
+    """Map source rows to the target space."""
     return inverse(torch, target, forward(torch, source, x)[0])
 
 
 def best_rotation(torch: Any, x: Any, y: Any) -> Any:
-    """Orthogonal W with the least |x W - y|, of paired rows."""
+    """Orthogonal W that minimises |x W - y| of paired rows."""
     u, _, vt = torch.linalg.svd(x.T @ y, full_matrices=False)
     return u @ vt
 
 
 def constraint_loss(torch: Any, kind: str, x: Any, moved: Any, y: Any, *, rotation: Any = None) -> Any:
-    """Of paired rows: the source's, the same after the map, and the target's.
+    """Constraint loss of paired rows: source, mapped source, target.
 
-    `rotation`: of all pairs, for procrustes. A batch has fewer pairs than a space has directions, and a rotation of
-    its own would bring any pairs together.
+    `rotation` is that of all pairs, for procrustes. A batch has fewer pairs than dimensions, so a rotation of the
+    batch alone would fit any pairs.
     """
     if kind == "graph":
         f, z = (torch.nn.functional.normalize(rows, dim=1) for rows in (moved, y))
@@ -460,7 +460,7 @@ def constraint_loss(torch: Any, kind: str, x: Any, moved: Any, y: Any, *, rotati
 
 
 def critic_loss(torch: Any, critic: list[Any], real: Any, made: Any, *, penalty: float, generator: Any) -> Any:
-    """What a critic minimises: made rows low, real rows high, a slope of 1 between them (Gulrajani et al. 2017)."""
+    """Critic loss: generated rows low, real rows high, a slope of 1 in between (Gulrajani et al. 2017)."""
     share = torch.rand(len(real), 1, generator=generator)
     between = (share * real + (1 - share) * made).requires_grad_(True)
     (slope,) = torch.autograd.grad(judged(torch, critic, between).sum(), between, create_graph=True)
@@ -469,5 +469,5 @@ def critic_loss(torch: Any, critic: list[Any], real: Any, made: Any, *, penalty:
 
 
 def judged(torch: Any, critic: list[Any], rows: Any) -> Any:
-    """The critic's number for each row."""
+    """Critic value of each row."""
     return run_network(critic, rows, torch.nn.functional.leaky_relu, last=False)

@@ -1,15 +1,16 @@
-"""Linear maps between two languages from texts and a loaded encoder: re-mappings, means of languages, and quality.
+"""Fit linear maps between two languages from texts and a loaded encoder, and evaluate maps.
 
-The quality of a map is measured on texts that it was not fitted on:
+The quality of a map is measured on held-out texts:
 
-    induction   a linked word's nearest word of the other language, among all linked words, is its translation: P@1 by
-                cosine and by CSLS. A word in its place counts, not its spelling (contextual lexicon induction).
-    retrieval   a text's nearest text of the other language is its translation: P@1; a text is the mean of its words
-    alignment   words that are each other's nearest within a pair of texts, against gold links: F1
+    induction   P@1 of linked words by cosine and CSLS: whether the nearest linked word of the other language is the
+                translation. Words are occurrences in context, not types (contextual lexicon induction).
+    retrieval   P@1 of texts: whether the nearest text of the other language is the translation; a text is the mean of
+                its words
+    alignment   F1 of mutual nearest words within a pair of texts against gold links
     correlation Pearson's r of XMoverScore under the map with human scores of translations
 
-Links come from a word aligner or from people; without them they are mutual nearest neighbours before any map, which
-favours leaving vectors as they are, and there is no F1.
+Links come from a word aligner or from annotators; without them they are mutual nearest neighbours before any map,
+which favours unchanged vectors, and there is no F1.
 """
 
 from __future__ import annotations
@@ -45,22 +46,22 @@ from nlgauge.vectors.cloud import unit_rows
 from nlgauge.vectors.remap import Origin, Remapping, Side, fit_remapping
 from nlgauge.vectors.transforms import FittedTransform, LanguageMoments, load_transforms
 
-#: Texts whose vectors are held at once.
+#: Number of texts whose vectors are in memory at once.
 _PORTION = 512
 
 
 class FittedMap(NamedTuple):
-    """A re-mapping, and what it was fitted on."""
+    """A re-mapping and the data it was fitted on."""
 
     remapping: Remapping
     fitted_on: str
-    """In words: how many pairs, and how many texts were left out."""
+    """Number of pairs and of dropped texts, as text."""
     links: tuple[Links, ...] = ()
     """Between the words of each pair of texts, used or not."""
 
 
 class LinearMethod(NamedTuple):
-    """A method of `fit_remapping`, and how UMD works in it."""
+    """Options of `fit_remapping`."""
 
     name: str = "clp"
     directions: int = 1
@@ -71,21 +72,21 @@ CLP = LinearMethod()
 
 
 def check_layer(encoder: Encoder, layer: int) -> int:
-    """The layer, which the model must have."""
+    """Resolve a layer and check that the model has it."""
     if not 0 <= layer <= encoder.layers:
-        msg = f"layer {layer} asked for, but model {encoder.model!r} has layers 0 to {encoder.layers}"
+        msg = f"layer {layer} does not exist; model {encoder.model!r} has layers 0 to {encoder.layers}"
         raise RecipeError(msg)
     return layer
 
 
 def fit_words(inputs: AlignmentInputs, method: LinearMethod = CLP, *, origin: Origin | None = None) -> FittedMap:
-    """Fit to the words of parallel texts that translate each other."""
+    """Fit to translated words of parallel texts."""
     words, what, made_with = words_of_texts(inputs, origin=origin)
     return FittedMap(_fit(words.source, words.target, what, method, made_with), what, words.links)
 
 
 def words_of_texts(inputs: AlignmentInputs, *, origin: Origin | None = None) -> tuple[PairedWords, str, Origin]:
-    """Pairs of word vectors, how many in words, and what a map between them belongs to."""
+    """Compute pairs of word vectors, a description of their number, and the origin of a map between them."""
     check_layer(inputs.encoder, inputs.layer)
     made_with = origin_of(inputs.encoder, inputs.layer, inputs.other, origin or Origin())
     if not made_with.target_weights:
@@ -97,7 +98,7 @@ def words_of_texts(inputs: AlignmentInputs, *, origin: Origin | None = None) -> 
 
 
 def origin_of(encoder: Encoder, layer: int, other: ModelLayer | None, origin: Origin) -> Origin:
-    """What a map belongs to; it names the target's model only if that is another one."""
+    """Origin of a map; it names the target's model only if it differs."""
     made = origin._replace(model=encoder.model, weights=vectors_digest(encoder), layer=layer)
     if other is None or (vectors_digest(other.encoder), other.layer) == (made.weights, made.layer):
         return made
@@ -108,13 +109,11 @@ def origin_of(encoder: Encoder, layer: int, other: ModelLayer | None, origin: Or
 
 
 def _check_languages(source: Sequence[str], target: Sequence[str], origin: Origin) -> None:
-    """Refuse one language seen through one model: the answer is to leave the vectors alone."""
+    """Raise an error if both sides have the same language and model: no map is needed."""
     same = len(source) > 0 and list(source) == list(target)
     if same or (origin.source and origin.source == origin.target):
         what = "the same text" if same else f"language {origin.source!r}"
-        msg = (
-            f"both sides are {what}, seen through one model: there is nothing to align; give two languages or models"
-        )
+        msg = f"nothing to align: both sides are {what} with the same model; provide two languages or models"
         raise InputError(msg)
 
 
@@ -127,7 +126,7 @@ def fit_sentences(
     origin: Origin | None = None,
     advance: Callable[[int], None] | None = None,
 ) -> FittedMap:
-    """Fit to the vectors of parallel texts as wholes; `advance` is told how many pairs of texts are encoded."""
+    """Fit to vectors of whole parallel texts; `advance` receives the number of encoded pairs of texts."""
     _check_languages(source, target, origin or Origin())
     portions = []
     for start in range(0, max(1, len(source)), _PORTION):
@@ -146,7 +145,7 @@ def _fit(
     x: NDArray[np.float32], z: NDArray[np.float32], what: str, method: LinearMethod, origin: Origin
 ) -> Remapping:
     if not len(x):
-        msg = f"no pair to fit on: {what}; give texts that translate each other line by line"
+        msg = f"no pair to fit on: {what}; provide texts that are translations line by line"
         raise InputError(msg)
     check_enough(len(x), min(x.shape[1], z.shape[1]), method.name)
     left, right, reductions = same_width(x, z)
@@ -159,11 +158,11 @@ def _fit(
 
 
 def check_enough(pairs: int, width: int, method: str) -> None:
-    """Refuse a rotation or a matrix of more dimensions than there are pairs; a direction to remove needs few."""
+    """Raise an error for a rotation or matrix with more dimensions than pairs; removing a direction needs few."""
     if method != "umd" and pairs < width:
         msg = (
-            f"{pairs} pairs do not determine a map of {width} dimensions: directions that no pair shows would be "
-            f"turned anyhow; give parallel texts with {width} pairs or more, or take method umd"
+            f"{pairs} pairs do not determine a map of {width} dimensions; provide parallel texts with at least "
+            f"{width} pairs, or use method umd"
         )
         raise InputError(msg)
 
@@ -171,7 +170,7 @@ def check_enough(pairs: int, width: int, method: str) -> None:
 def moments_of_texts(
     encoder: Encoder, texts: Mapping[str, Sequence[str]], *, layer: int, batch_tokens: int = 4096
 ) -> dict[str, LanguageMoments]:
-    """Mean and variance of the token vectors of each language."""
+    """Compute mean and variance of the token vectors of each language."""
     check_layer(encoder, layer)
     return {
         language: LanguageMoments.of(token_vectors(encoder, lines, layer=layer, batch_tokens=batch_tokens))
@@ -188,7 +187,7 @@ def centroids_of_texts(
     source_language: str = "",
     batch_tokens: int = 4096,
 ) -> CentroidChange:
-    """How far languages sit from each other before and after transforms, which treat one of them as the source."""
+    """Compute distances between languages before and after transforms, with one language as the source."""
     check_layer(encoder, layer)
     moved_language = source_language or next(iter(texts))
     if moved_language not in texts:
@@ -211,9 +210,9 @@ def centroids_of_texts(
 def token_vectors(
     encoder: Encoder, texts: Sequence[str], *, layer: int, batch_tokens: int = 4096
 ) -> Iterator[NDArray[np.float32]]:
-    """Vectors of the texts' tokens, without special ones, a portion of texts at a time.
+    """Iterate over token vectors of texts, without special tokens, a portion of texts at a time.
 
-    What lies beyond the model's limit is left out, and warned of.
+    Text beyond the model's limit is truncated with a warning.
     """
     cut = 0
     for start in range(0, len(texts), _PORTION):
@@ -228,14 +227,14 @@ def token_vectors(
         warnings.warn(msg, TruncationWarning, stacklevel=user_stacklevel())
 
 
-#: Links that lexicon induction asks about, in the order of texts.
+#: Maximum number of links for lexicon induction, in text order.
 _MOST_LINKS = 3000
 
 Rows = NDArray[np.float32]
 
 
 class HeldOut(NamedTuple):
-    """Words of parallel texts, and which of them translate each other."""
+    """Words of parallel texts and their links."""
 
     source: tuple[Rows, ...]
     """A row per word, of each pair of texts."""
@@ -244,18 +243,18 @@ class HeldOut(NamedTuple):
     gold: bool
     """Whether the links were given."""
     left_out: int
-    """Pairs of texts that are empty, too long, or whose words the tokenizer does not keep apart."""
+    """Pairs of texts that are empty, too long, or whose words the tokenizer does not separate."""
 
 
 class MapQuality(NamedTuple):
-    """Shares between 0 and 1; nan where nothing can be said."""
+    """Shares between 0 and 1; NaN if undefined."""
 
     induction_cosine: float
     induction_csls: float
     retrieval: float
     alignment_f1: float
     links: int
-    """That lexicon induction asked about."""
+    """Number of links in lexicon induction."""
     texts: int
 
 
@@ -265,18 +264,18 @@ def held_out_words(inputs: AlignmentInputs) -> HeldOut:
     alignments = inputs.alignments
     found = list(texts_as_words(inputs, by_blanks=alignments is not None))
     if len(found) < 2:
-        msg = f"{len(found)} of {len(inputs.source)} pairs of texts have words to compare; give two or more"
+        msg = f"{len(found)} of {len(inputs.source)} pairs of texts have words to compare; provide at least two"
         raise InputError(msg)
     links = [mutual_nearest(x, z) if alignments is None else alignments[n] for n, x, z in found]
     if not any(links):
-        msg = "no word is linked to another; give links of the words that translate each other"
+        msg = "no words are linked; provide links between translated words"
         raise InputError(msg)
     sides = tuple(x for _, x, _ in found), tuple(z for _, _, z in found)
     return HeldOut(*sides, tuple(links), alignments is not None, len(inputs.source) - len(found))
 
 
 def evaluate_map(words: HeldOut, transform: FittedTransform | None) -> MapQuality:
-    """What the map (None: none at all) makes of the words."""
+    """Evaluate a map (None: unchanged vectors) on held-out words."""
     source, target = list(words.source), list(words.target)
     if transform is not None:
         source = [transform.apply(rows, side="source") for rows in source]
@@ -311,21 +310,21 @@ def link_f1(found: Sequence[Links], gold: Sequence[Links]) -> float:
 
 
 def check_rated(sources: Sequence[str], hyps: Sequence[str], human: Sequence[float]) -> None:
-    """Refuse translations that cannot be correlated with people's scores."""
+    """Raise an error for translations that cannot be correlated with human scores."""
     if not len(sources) == len(hyps) == len(human):
         msg = f"expected as many sources, outputs and scores, got {len(sources)}, {len(hyps)} and {len(human)}"
         raise InputError(msg)
     if len(human) < 3 or not np.isfinite(human).all():
-        msg = "a correlation needs three or more finite scores of people"
+        msg = "a correlation needs at least three finite human scores"
         raise InputError(msg)
 
 
 def xmoverscore_correlation(
     sources: Sequence[str], hyps: Sequence[str], human: Sequence[float], *, transforms: str = "none", **options: Any
 ) -> float:
-    """Pearson's r of people's scores with XMoverScore without a language model, under the transforms of a file.
+    """Pearson's r of human scores with XMoverScore without a language model, under the transforms of a file.
 
-    The chapter's RFEval leaves the language model out, so that only vectors count.
+    The chapter's RFEval omits the language model, so the result depends on vectors only.
     """
     check_rated(sources, hyps, human)
     found = score(hyps, sources=sources, metric="xmoverscore", lm="none", transforms=transforms, **options)

@@ -1,15 +1,15 @@
 """Inputs and outputs of joint alignment: options, parallel texts in batches, and the folder of the model.
 
-The objective is in print (D9.2); optimiser, rate and batch are not, because the appendix is missing (D9.8): the
-defaults are ours. Links come from a word aligner, or from mutual nearest neighbours under the model as it is. A
-word's vector is the average of its pieces, as everywhere (`word_spaces.py`).
+The objective is published (D9.2); optimiser, rate and batch are not, because the appendix is missing (D9.8): the
+defaults are ours. Links come from a word aligner, or from mutual nearest neighbours under the untrained model. A
+word's vector is the average of its pieces (`word_spaces.py`).
 
-    FOLDER/                            config.json, weights, tokenizer: what `model=FOLDER` reads
-    FOLDER/joint-align.json            what it was trained on, and how it went
-    FOLDER/checkpoints/step-0000500/   the same layout, and training.pt: the optimiser and where the training stood
+    FOLDER/                            config.json, weights, tokenizer: read by `model=FOLDER`
+    FOLDER/joint-align.json            training data and report
+    FOLDER/checkpoints/step-0000500/   the same layout, and training.pt: optimiser and position in the training
 
-A checkpoint is written under another name and then renamed, so that one that is there is whole; the previous one is
-removed afterwards.
+A checkpoint is written under a temporary name and then renamed, so every checkpoint is complete; the previous one is
+then removed.
 """
 
 from __future__ import annotations
@@ -56,20 +56,24 @@ class JointOptions(OptionSet):
 
     called: ClassVar[str] = "options of a training"
 
-    layer: int | None = option(None, Int(0), help="layer whose vectors are aligned", unset="the last, as in print")
-    epochs: int = option(3, Int(1), help="passes over the pairs of texts")
+    layer: int | None = option(
+        None, Int(0), help="layer whose vectors are aligned", unset="the last, as in the paper"
+    )
+    epochs: int = option(3, Int(1), help="number of epochs over the pairs of texts")
     batch: int = option(8, Int(1), help="pairs of texts per step")
     learning_rate: float = option(5e-5, Float(0), help="learning rate after the warm-up")
-    warm_up: int = option(100, Int(0), help="steps over which the learning rate rises; it is constant afterwards")
-    # Equation 2: the pivot as in Cao et al., or by the letter of the print the other one (D9.2).
-    hold: str = option("target", Choice(*HELD), help="side whose words are tied to where they were")
-    # With 0 nothing keeps all words from falling together.
+    warm_up: int = option(100, Int(0), help="steps of linear learning rate warm-up; the rate is constant afterwards")
+    # Equation 2: the pivot as in Cao et al., or literally the other side (D9.2).
+    hold: str = option("target", Choice(*HELD), help="side whose word vectors are kept close to the original ones")
+    # With 0 nothing prevents all words from collapsing to one vector.
     hold_weight: float = option(1.0, Float(0), help="weight of that term")
-    save_every: int = option(500, Int(1), help="steps between checkpoints; each epoch ends with one too")
+    save_every: int = option(
+        500, Int(1), help="steps between checkpoints; there is also one at the end of each epoch"
+    )
     seed: int = seed_option(0)
 
     def rate(self, step: int) -> float:
-        """The learning rate of a step, from 1.
+        """Learning rate of a step, from 1.
 
         >>> [JointOptions(learning_rate=1.0, warm_up=4).rate(step) for step in (1, 4, 9)]
         [0.25, 1.0, 1.0]
@@ -78,24 +82,24 @@ class JointOptions(OptionSet):
 
 
 class JointEpoch(NamedTuple):
-    """How it stands after an epoch; epoch 0 is the model as it was."""
+    """Training curve after an epoch; epoch 0 is the original model."""
 
     epoch: int
     loss: float
-    """Squared distance of linked words, a link (Eq. 1); nan at epoch 0."""
+    """Squared distance of linked words per link (Eq. 1); NaN at epoch 0."""
     drift: float
-    """Squared distance of the held side's words from where they were, a word (Eq. 2); nan at epoch 0."""
+    """Squared distance of the held side's words from the original ones per word (Eq. 2); NaN at epoch 0."""
     linked: float
-    """Mean cosine of words that translate each other, in pairs of texts kept apart."""
+    """Mean cosine of translated words in held-out pairs of texts."""
     unlinked: float
-    """Mean cosine of words of a text and of its translation that do not."""
+    """Mean cosine of words of a text and its translation that are not translations."""
     found: float
-    """Share of linked words whose nearest word in the translation is the one they are linked with."""
+    """Share of linked words whose nearest word in the translation is the linked one."""
 
 
 @dataclass(frozen=True)
 class JointReport(Document):
-    """What a model was trained on, and how it went."""
+    """Training data and training curve of a model."""
 
     format = "nlgauge-joint-align-1"
     unwritten: ClassVar[tuple[str, ...]] = ("folder", "weights_digest")
@@ -106,54 +110,54 @@ class JointReport(Document):
     inputs: str
     """A digest of the model, the texts and the options."""
     pairs: int
-    """Pairs of texts that have a link; a part is kept apart."""
+    """Number of pairs of texts with a link, including held-out ones."""
     links: int
     left_out: int
-    """Pairs of texts without a link, empty, too long, or whose words the tokenizer does not keep apart."""
+    """Pairs of texts without a link, empty, too long, or whose words the tokenizer does not separate."""
     ended: str
-    """Why it ended: epochs, or diverged; a diverged one is that of its last checkpoint."""
+    """Why training ended: epochs or diverged; after divergence the result is the last checkpoint."""
     epochs: tuple[JointEpoch, ...]
     folder: Path = Path()
-    """Of the trained model, in the layout of Hugging Face: `model=FOLDER` takes it. The file is in it."""
+    """Folder of the trained model in Hugging Face's layout, for `model=FOLDER`; it contains this file."""
     weights_digest: str = ""
 
 
-#: Batches among which texts are sorted by length: less padding, and still another order every epoch.
+#: Number of batches in which texts are sorted by length: less padding, but a new order in each epoch.
 _SORTED_TOGETHER = 32
 
 
 @dataclass(frozen=True)
 class Bitext:
-    """Texts of a language, line by line translations of texts of the pivot."""
+    """Texts of a language and their line-by-line translations in the pivot language."""
 
     source: Sequence[str]
     target: Sequence[str]
-    """The pivot, in most cases English: towards which the others move."""
+    """Texts of the pivot, usually English; the other languages are moved towards it."""
     links: Sequence[Links] | None = None
-    """Between words that white space separates; None: mutual nearest neighbours."""
+    """Links between words split at white space; None: mutual nearest neighbours."""
     name: str = "alignments"
-    """What messages call the links."""
+    """Name of the links in messages."""
 
 
 class Side(NamedTuple):
-    """A text: its tokens, and the word that each belongs to (-1 for special tokens)."""
+    """Tokens of a text and the word of each token (-1 for special tokens)."""
 
     ids: NDArray[np.int64]
     words: NDArray[np.int64]
 
     @property
     def size(self) -> int:
-        """How many words it has."""
+        """Number of words."""
         return int(self.words.max()) + 1
 
 
 class LinkedPair(NamedTuple):
-    """A text, its translation, and which words belong together."""
+    """A text, its translation, and the links between their words."""
 
     source: Side
     target: Side
     links: NDArray[np.int64]
-    """A row per link: word of the source, word of the target."""
+    """A row per link: source word, target word."""
 
 
 def linked_pairs(
@@ -163,7 +167,7 @@ def linked_pairs(
     layer: int,
     advance: Callable[[int], None] | None = None,
 ) -> tuple[list[LinkedPair], int]:
-    """All pairs of texts that have a link, and how many were left out."""
+    """Find all pairs of texts with a link; also return the number of dropped pairs."""
     found: list[LinkedPair] = []
     for bitext in bitexts:
         _check(bitext)
@@ -192,10 +196,10 @@ def linked_pairs(
 
 def _check(bitext: Bitext) -> None:
     if len(bitext.source) != len(bitext.target):
-        msg = f"parallel texts come in pairs, got {len(bitext.source)} and {len(bitext.target)} of the two sides"
+        msg = f"parallel texts need the same number of lines, got {len(bitext.source)} and {len(bitext.target)}"
         raise InputError(msg)
     if list(bitext.source) == list(bitext.target):
-        msg = "both sides are the same text, so there is nothing to bring together; give translations"
+        msg = "nothing to align: both sides are the same text; provide translations"
         raise InputError(msg)
 
 
@@ -211,7 +215,7 @@ def _side(encoder: Encoder, text: str, tokens: Tokens, by_blanks: bool) -> Side 
 
 
 def batches_of_epoch(lengths: Sequence[int], *, batch: int, seed: int, epoch: int) -> list[NDArray[np.intp]]:
-    """The pairs of each step: all once, in an order of the seed and the epoch, with pairs of like length together.
+    """Batches of an epoch: all pairs once, in an order by seed and epoch, with pairs of similar length together.
 
     >>> steps = batches_of_epoch([3, 9, 3, 9, 3], batch=2, seed=0, epoch=1)
     >>> sorted(map(len, steps)), sorted(int(pair) for step in steps for pair in step)
@@ -228,7 +232,7 @@ def batches_of_epoch(lengths: Sequence[int], *, batch: int, seed: int, epoch: in
 
 
 def pairs_digest(pairs: Sequence[LinkedPair]) -> str:
-    """Names the texts and their links as the model reads them."""
+    """Digest of the tokenised texts and their links."""
     hashed = hashlib.sha256()
     for pair in pairs:
         for array in (*pair.source, *pair.target, pair.links):
@@ -240,22 +244,22 @@ def pairs_digest(pairs: Sequence[LinkedPair]) -> str:
 REPORT = "joint-align.json"
 _STATE = "training.pt"
 
-#: Beside the vocabulary, what a tokenizer's folder may hold.
+#: Files of a tokenizer in addition to the vocabulary.
 _BESIDE = frozenset(
     {"tokenizer_config.json", "special_tokens_map.json", "added_tokens.json", "tokenizer.json", "vocab.txt"}
 )
 
 
 class JointFolder:
-    """Where a training writes; `files` is the model that it started from."""
+    """Output folder of a training; `files` is the original model."""
 
     def __init__(self, path: Path, files: ModelFiles) -> None:
         self.path, self._files = path, files
         if path.resolve() == files.path.resolve():
-            msg = f"{str(path)!r} is the folder of the model itself, which would be replaced; give another one"
+            msg = f"{str(path)!r} is the folder of the original model; choose another output folder"
             raise InputError(msg)
         if (path / "config.json").exists() and not (path / REPORT).exists():
-            msg = f"{str(path)!r} holds another model, which would be replaced; give another folder"
+            msg = f"{str(path)!r} contains another model; choose another output folder"
             raise InputError(msg)
         there = next(one for one in (path.absolute(), *path.absolute().parents) if one.exists())
         if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):
@@ -264,7 +268,7 @@ class JointFolder:
             raise InputError(msg)
 
     def open(self) -> None:
-        """Make it; whether it can be made was looked at when this object was."""
+        """Create the folder; permissions were checked when this object was created."""
         try:
             self._checkpoints.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -276,12 +280,12 @@ class JointFolder:
         return self.path / "checkpoints"
 
     def latest(self) -> Path | None:
-        """The checkpoint with the most steps."""
+        """Find the checkpoint with the most steps."""
         whole = [one for one in self._checkpoints.iterdir() if re.fullmatch(r"step-\d{7,}", one.name)]
         return max(whole, key=lambda one: int(one.name.removeprefix("step-")), default=None)
 
     def save_checkpoint(self, torch: Any, transformers: Any, network: Any, state: dict[str, Any], step: int) -> None:
-        """Keep all that the next step depends on."""
+        """Save the state that the next step depends on."""
         final = self._checkpoints / f"step-{step:07d}"
         part = self._written(transformers, network, self._checkpoints / f".{final.name}.part")
         buffer = io.BytesIO()
@@ -294,23 +298,23 @@ class JointFolder:
                 shutil.rmtree(other, ignore_errors=True)
 
     def read_state(self, torch: Any, checkpoint: Path, inputs: str) -> dict[str, Any]:
-        """Where a checkpoint's training stood, if it is one of these texts and options."""
+        """Read the state of a checkpoint with the same texts and options."""
         try:
             state: dict[str, Any] = torch.load(checkpoint / _STATE, weights_only=True)
             found = str(state["inputs"])
-        except Exception as error:  # pickle and zipfile raise a dozen classes for another kind of file
-            msg = f"checkpoint {str(checkpoint)!r} cannot be read: {error!r}; remove it, or give another folder"
+        except Exception as error:  # pickle and zipfile raise many classes for other kinds of files
+            msg = f"cannot read checkpoint {str(checkpoint)!r}: {error!r}; remove it, or choose another folder"
             raise InputError(msg) from error
         if found != inputs:
             msg = (
-                f"{str(self.path)!r} has a checkpoint of a training with another model, texts or options; "
-                "give another folder, or remove it"
+                f"{str(self.path)!r} has a checkpoint of a training with another model, other texts or options; "
+                "choose another folder, or remove it"
             )
             raise InputError(msg)
         return state
 
     def save_model(self, transformers: Any, network: Any, report: JointReport) -> None:
-        """The result; its report comes last, and says that all is there."""
+        """Write the result; the report comes last and marks the folder as complete."""
         part = self._written(transformers, network, self.path / ".model.part")
         for file in part.iterdir():
             os.replace(file, self.path / file.name)

@@ -1,15 +1,15 @@
-"""JOINT-ALIGN: an encoder trained until translated words of parallel texts lie together. Needs torch.
+"""JOINT-ALIGN: train an encoder so that translated words of parallel texts have similar vectors. Needs torch.
 
-A re-mapping moves vectors; this changes the model that makes them, for all languages at once. The objective is that
-of Zhao, Eger, Bjerva, Augenstein (2021), after Cao et al. (2020):
+A re-mapping transforms vectors; this changes the model itself, for all languages at once. The objective is that of
+Zhao, Eger, Bjerva, Augenstein (2021), after Cao et al. (2020):
 
-    L = sum over linked words of ||f(i, s) - f(j, t)||^2                   translations come together      (Eq. 1)
-    R = sum over words of the held side of ||f(i, t) - f_0(i, t)||^2       that side stays where it was    (Eq. 2)
+    L = sum over linked words of ||f(i, s) - f(j, t)||^2                   align translations              (Eq. 1)
+    R = sum over words of the held side of ||f(i, t) - f_0(i, t)||^2       preserve that side              (Eq. 2)
 
-and L + R is minimised (Eq. 3). f_0 is the model as it was. Texts of a batch are padded and masked, and dropout is
-off, so f is what the model gives a text on its own. Word vectors are products with a matrix of shares: no sum depends
-on the order in which threads end. Same seed, same bytes on one machine with the same number of threads; a stopped
-training is resumed from its last checkpoint, with the same bytes.
+and L + R is minimised (Eq. 3). f_0 is the original model. Texts of a batch are padded and masked, and dropout is off,
+so f equals the output for a single text. Word vectors are products with a weight matrix, so no sum depends on the
+order of threads. Same seed, same bytes on one machine with the same number of threads; a stopped training resumes
+from its last checkpoint, with the same bytes.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ from nlgauge.vectors.cloud import unit_rows
 
 
 class Sums(NamedTuple):
-    """Of a batch, or of many: both terms, and how many links and words they are sums over."""
+    """Both loss terms of one or more batches, and the number of links and words in these sums."""
 
     linked: Any
     drift: Any
@@ -64,7 +64,7 @@ class Sums(NamedTuple):
 
 
 class Nearness(NamedTuple):
-    """Cosines of words of texts and of their translations, summed, and how many they are."""
+    """Sums and counts of cosines between words of texts and of their translations."""
 
     linked: float
     unlinked: float
@@ -74,7 +74,7 @@ class Nearness(NamedTuple):
 
     @classmethod
     def sum(cls, parts: Iterable[Nearness]) -> Nearness:
-        """Of all parts together."""
+        """Sum all parts."""
         linked, unlinked, found, links, others = map(sum, zip(*parts, strict=True))
         return cls(linked, unlinked, found, links, others)
 
@@ -85,7 +85,7 @@ class Batch(NamedTuple):
     ids: Any
     mask: Any
     shares: Any
-    """Pairs x words x tokens: what a token weighs in a word."""
+    """Pairs x words x tokens: weight of a token in a word."""
 
 
 def _sides(pairs: Sequence[LinkedPair]) -> tuple[list[Side], list[Side]]:
@@ -94,7 +94,7 @@ def _sides(pairs: Sequence[LinkedPair]) -> tuple[list[Side], list[Side]]:
 
 @dataclass(frozen=True)
 class WordVectors:
-    """How a network reads words: the layer, where its tensors are, and the token that fills a batch."""
+    """Computes word vectors with a network: layer, device and padding token."""
 
     torch: Any
     layer: int
@@ -102,7 +102,7 @@ class WordVectors:
     padding: int
 
     def batch(self, sides: Sequence[Side]) -> Batch:
-        """Texts of a side, padded to the longest."""
+        """Build tensors of one side, padded to the longest text."""
         longest, most = max(len(side.ids) for side in sides), max(side.size for side in sides)
         ids = np.full((len(sides), longest), self.padding, dtype=np.int64)
         words = np.full((len(sides), longest), -1, dtype=np.int64)
@@ -114,15 +114,15 @@ class WordVectors:
         return Batch(*(self.torch.from_numpy(array).to(self.device) for array in (ids, mask, shares)))
 
     def of(self, network: Any, batch: Batch) -> Any:
-        """Pairs x words x width; rows of 0 where a text has fewer words."""
+        """Word vectors, pairs x words x width; zero rows for texts with fewer words."""
         output = network(input_ids=batch.ids, attention_mask=batch.mask, output_hidden_states=True)
-        # The last layer's vectors are what the model gives out: some families normalise once more (ModernBERT).
+        # The last layer's vectors are the model's output: some families normalise once more (ModernBERT).
         last = self.layer == network.config.num_hidden_layers
         states = output.last_hidden_state if last else output.hidden_states[self.layer]
         return self.torch.bmm(batch.shares, states)
 
     def losses(self, network: Any, first: Any, pairs: Sequence[LinkedPair], *, held: str) -> Sums:
-        """Both terms for some pairs of texts; `first` is the model as it was."""
+        """Compute both terms for some pairs of texts; `first` is the original model."""
         batches = [self.batch(sides) for sides in _sides(pairs)]
         vectors = [self.of(network, batch) for batch in batches]
         rows = np.repeat(np.arange(len(pairs)), [len(pair.links) for pair in pairs])
@@ -139,7 +139,7 @@ class WordVectors:
         return Sums(linked, drift, len(links), words)
 
     def nearness(self, network: Any, pairs: Sequence[LinkedPair]) -> Nearness:
-        """Of some pairs of texts, under the model as it stands."""
+        """Compute cosines for some pairs of texts with the current model."""
         with self.torch.no_grad():
             vectors = [self.of(network, self.batch(sides)).cpu().numpy() for sides in _sides(pairs)]
         return Nearness.sum(
@@ -153,19 +153,19 @@ def _of_pair(x: NDArray[np.float32], y: NDArray[np.float32], links: NDArray[np.i
     cosine = x.astype(np.float64) @ y.T.astype(np.float64)
     together = np.zeros(cosine.shape, dtype=bool)
     together[links[:, 0], links[:, 1]] = True
-    apart = ~together[links[:, 0]]  # of linked words only: others may have translations that nobody linked
+    apart = ~together[links[:, 0]]  # linked words only: others may have translations without a link
     linked = float(cosine[links[:, 0], links[:, 1]].sum())
     unlinked = float(cosine[links[:, 0]][apart].sum())
     found = int(together[links[:, 0], cosine[links[:, 0]].argmax(axis=1)].sum())
     return Nearness(linked, unlinked, found, len(links), int(apart.sum()))
 
 
-#: Pairs kept apart, that nearness is computed on: a tenth, and no more than these.
+#: Maximum number of held-out pairs (a tenth of all) for the training curve.
 _HELD_OUT_SHARE, _MOST_HELD_OUT = 0.1, 500
 
 
 class JointTraining:
-    """One training under way."""
+    """State of a training."""
 
     def __init__(
         self,
@@ -192,26 +192,26 @@ class JointTraining:
         self._begin(self._folder.latest())
 
     def _digest(self, model: str) -> str:
-        """Names what a training depends on; how long it runs and how often it saves may change on the way."""
+        """Digest of the inputs of a training; number of epochs and checkpoint interval may change."""
         told = self._options.to_dict() | {"model": model, "pairs": pairs_digest(self._pairs)}
         told = {name: value for name, value in told.items() if name not in {"epochs", "save_every"}}
         return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
 
     def _begin(self, checkpoint: Path | None) -> None:
-        """From a checkpoint, or from the model as it is."""
+        """Start from a checkpoint or from the original model."""
         torch = self._torch
         files = self._files if checkpoint is None else ModelFiles(self._files.name, checkpoint)
         state = None if checkpoint is None else self._folder.read_state(torch, checkpoint, self._inputs)
         loaded = load_network(torch, self._transformers, files)
         if loaded.whole is not loaded.encoder:
-            msg = f"model {self._files.name!r} has a decoder, and its encoder alone has no layout to be saved in"
+            msg = f"model {self._files.name!r} has a decoder, and its encoder cannot be saved alone; use an encoder"
             raise UnsupportedModelError(msg)
         self._network = loaded.encoder.eval().to(self._words.device)
         self._optimiser = torch.optim.Adam(self._network.parameters(), lr=self._options.learning_rate)
         if state is None:
             self._curve = [self._point(0, math.nan, math.nan)]
             if not all(math.isfinite(value) for value in self._curve[0][3:]):
-                msg = f"the vectors of model {self._files.name!r} are not finite; fetch the model again"
+                msg = f"the vectors of model {self._files.name!r} are not finite; download the model again"
                 raise ModelError(msg)
             return
         self._optimiser.load_state_dict(state["optimiser"])
@@ -219,10 +219,10 @@ class JointTraining:
         self._curve = [JointEpoch(*point) for point in state["curve"]]
 
     def run(self, advance: Callable[[int], None]) -> Literal["epochs", "diverged"]:
-        """Go on to the last epoch."""
+        """Train up to the last epoch."""
         options = self._options
         if self._step > options.epochs * self.steps:
-            msg = f"{self._step // self.steps} epochs are done already, and {options.epochs} were asked for"
+            msg = f"{self._step // self.steps} epochs are finished, but epochs={options.epochs}; set more epochs"
             raise RecipeError(msg)
         advance(self._step)
         while self._step < options.epochs * self.steps:
@@ -234,10 +234,10 @@ class JointTraining:
         return "epochs"
 
     def _learn(self, pairs: list[LinkedPair]) -> bool:
-        """One step; whether its loss was a number."""
+        """Run one step; return whether its loss is finite."""
         options, step = self._options, self._step + 1
         sums = self._words.losses(self._network, self._first, pairs, held=options.hold)
-        # Sums as in print, of which a step takes the mean over pairs: Adam does not see a common factor.
+        # Sums as in the paper, averaged over pairs of a step: Adam is invariant to a common factor.
         loss = (sums.linked + options.hold_weight * sums.drift) / len(pairs)
         if not math.isfinite(float(loss.detach())):
             return False
@@ -252,7 +252,7 @@ class JointTraining:
         return True
 
     def _kept(self) -> bool:
-        """Close an epoch and write a checkpoint where one is due; whether the model is still one."""
+        """Finish an epoch and write a checkpoint when due; return whether the model is still finite."""
         ends = self._step % self.steps == 0
         if not (ends or self._step % self._options.save_every == 0):
             return True
@@ -273,25 +273,29 @@ class JointTraining:
         return True
 
     def _is_finite(self) -> bool:
-        """Whether weights, and vectors that are made with them, are numbers."""
+        """Whether weights and resulting vectors are finite."""
         if not all(bool(self._torch.isfinite(tensor).all()) for tensor in self._network.parameters()):
             return False
         part = self._held_out[: self._options.batch]
         return math.isfinite(self._words.nearness(self._network, part).linked)
 
     def _diverged(self) -> Literal["diverged"]:
-        """Back to the last checkpoint."""
+        """Return to the last checkpoint with a warning."""
         latest, advice = self._folder.latest(), "a lower learning rate may help"
-        where = f"the training diverged after {self._step} steps: its numbers are not finite"
+        where = f"training diverged after {self._step} steps: values are not finite"
         if latest is None:
-            msg = f"{where}, and there is no checkpoint yet, so nothing was written; {advice}"
+            msg = f"{where}, and no checkpoint exists, so nothing was written; {advice}"
             raise InputError(msg)
         self._begin(latest)
-        warnings.warn(f"{where}; kept is {latest.name}; {advice}", ConvergenceWarning, stacklevel=user_stacklevel())
+        warnings.warn(
+            f"{where}; the result is checkpoint {latest.name}; {advice}",
+            ConvergenceWarning,
+            stacklevel=user_stacklevel(),
+        )
         return "diverged"
 
     def finish(self, left_out: int, ended: str) -> JointReport:
-        """Write the model, and say how it went."""
+        """Write the model and the report."""
         inputs = self._files.name, self._files.weights_digest, self._options, self._inputs
         links = sum(len(pair.links) for pair in self._pairs)
         report = JointReport(*inputs, len(self._pairs), links, left_out, ended, tuple(self._curve))
@@ -311,7 +315,7 @@ class JointTraining:
         return JointEpoch(epoch, loss, drift, total.linked / total.links, unlinked, total.found / total.links)
 
 
-#: Fewest pairs of texts with a link; print has 100,000.
+#: Minimum number of pairs of texts with a link; the paper has 100,000.
 FEWEST_PAIRS = 20
 
 
@@ -327,26 +331,26 @@ def train_joint_alignment(
     advance: Callable[[int], None] | None = None,
     start: Callable[[int], None] | None = None,
 ) -> JointReport:
-    """Train on parallel texts, all of them together, and write the model to a folder.
+    """Train on all parallel texts together and write the model to a folder.
 
-    A folder with a checkpoint of the same training goes on from there. Without links, words are linked that are
-    mutual nearest neighbours under the model as it is; `reading` is told how many pairs of texts are read for that,
-    `start` how many steps there will be, and `advance` how many are done.
+    A folder with a checkpoint of the same training is resumed. Without links, mutual nearest neighbours under the
+    original model are linked; `reading` receives the number of pairs read for this, `start` the total number of
+    steps, and `advance` the number of finished ones.
     """
     chosen = options or JointOptions()
     torch = require("torch", "torch")
     encoder: Any = load_encoder(model, engine="torch", threads=threads, device=device)
     if not hasattr(encoder, "network"):
-        msg = f"model {model!r} brings its own engine and cannot be trained; give an encoder of Hugging Face"
+        msg = f"model {model!r} has its own engine and cannot be trained; use a Hugging Face encoder"
         raise UnsupportedModelError(msg)
     files = resolve(model)
-    place = JointFolder(Path(folder), files)  # a folder that cannot be written is said before all texts are read
+    place = JointFolder(Path(folder), files)  # check permissions before reading all texts
     chosen = replace(chosen, layer=check_layer(encoder, encoder.layers if chosen.layer is None else chosen.layer))
     pairs, left_out = linked_pairs(encoder, bitexts, layer=int(chosen.layer or 0), advance=reading)
     if len(pairs) < FEWEST_PAIRS:
         msg = (
-            f"{len(pairs)} pairs of texts have a link between words ({left_out} were left out), too few to train on; "
-            f"give at least {FEWEST_PAIRS} that translate each other line by line"
+            f"{len(pairs)} pairs of texts have a link between words ({left_out} were dropped), too few for training; "
+            f"provide at least {FEWEST_PAIRS} pairs of lines that are translations"
         )
         raise InputError(msg)
     with thread_count(torch, threads or default_threads()):

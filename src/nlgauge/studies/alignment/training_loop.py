@@ -1,4 +1,4 @@
-"""The training loop of all fits: options, criteria, the best state, early stopping, resuming, and curves."""
+"""Training loop of all fits: options, criteria, best state, early stopping, resuming, and curves."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from nlgauge.vectors.remap import Origin
 CONSTRAINTS = ("none", "graph", "cross-correlation", "procrustes")
 VALIDATIONS = ("semantic", "structural", "error")
 
-#: Width inside of a plain network, through which everything must go; that of a flow adds to a rotation.
+#: Hidden width of a plain network, which is a bottleneck; in a flow it only adds to a rotation.
 FCNN_HIDDEN = 128
 
 Ended: TypeAlias = Literal["epochs", "patience", "diverged"]
@@ -41,7 +41,7 @@ Ended: TypeAlias = Literal["epochs", "patience", "diverged"]
 
 @dataclass(frozen=True, kw_only=True)
 class FlowOptions(OptionSet):
-    """Sizes, weights and lengths of a fit."""
+    """Options of a fit."""
 
     called: ClassVar[str] = "options of a fit"
 
@@ -49,18 +49,18 @@ class FlowOptions(OptionSet):
     validation: str = option(
         "semantic",
         Choice(*VALIDATIONS),
-        help="criterion for the state that is kept; error, on pairs kept apart, needs parallel text",
+        help="criterion for the best state; error, on held-out pairs, needs parallel text",
     )
     epochs: int = option(20, Int(1), help="epochs in each round")
     rounds: int = option(
         1, Int(1), help="rounds of bootstrapping, each with new word pairs", unset="1; gan-flow with a constraint 3"
     )
-    patience: int = option(5, Int(1), help="epochs without a better criterion after which the fit ends")
+    patience: int = option(5, Int(1), help="epochs without improvement before the fit ends")
     batch: int = option(256, Int(1), help="pairs per step")
-    # Each coupling moves one half of a vector, so two move all of it.
-    couplings: int = option(2, Int(2), help="layers of each of the two flows")
+    # Each coupling transforms one half of a vector, so two transform all of it.
+    couplings: int = option(2, Int(2), help="coupling layers of each flow")
     hidden: int = option(
-        32, Int(1), help="width inside a layer; the cost of applying the map grows with it", unset="32; fcnn 128"
+        32, Int(1), help="hidden width of a layer; larger values make the map slower", unset="32; fcnn 128"
     )
     learning_rate: float = option(1e-3, Float(0), help="learning rate", unset="0.001; gan-flow 5e-05")
     likelihood: float = option(
@@ -72,33 +72,32 @@ class FlowOptions(OptionSet):
     seed: int = seed_option(0)
 
     def check_method(self, method: str) -> None:
-        """Refuse what a fit of that method has no pairs for, before anything is encoded."""
+        """Raise an error for options that a method does not support, before anything is encoded."""
         if method == "flow" and self.rounds != 1:
-            what = "rounds belong to fits without parallel text, which find pairs anew in each"
-            msg = f"{what}; got rounds={self.rounds}"
+            msg = f"rounds need a fit without parallel text, which finds new pairs in each; got rounds={self.rounds}"
             raise RecipeError(msg)
         if method == "gan-flow" and self.validation == "error":
-            msg = "validation 'error' needs pairs that are known; take semantic or structural"
+            msg = "validation 'error' needs known pairs; use semantic or structural"
             raise RecipeError(msg)
         if method == "gan-flow" and self.rounds > 1 and self.constraint == "none":
-            msg = "rounds find pairs for a constraint, and there is none; choose one, or rounds=1"
+            msg = "rounds need a constraint; set constraint= or rounds=1"
             raise RecipeError(msg)
 
     @property
     def total_epochs(self) -> int:
-        """Of all rounds."""
+        """Epochs of all rounds."""
         return self.epochs * self.rounds
 
 
 class Epoch(NamedTuple):
-    """A point of the curves; epoch 0 is the start, before anything was learned (of a flow, the centred rotation)."""
+    """Point of the curves; epoch 0 is the start (for a flow, the centred rotation)."""
 
     epoch: int
     round: int
     loss: float
-    """Mean over batches; nan at epoch 0."""
+    """Mean over batches; NaN at epoch 0."""
     criterion: float
-    """What the best state is chosen by: higher is better."""
+    """Criterion for the best state: higher is better."""
 
 
 Kind = TypeVar("Kind", bound=NetworkMap)
@@ -106,22 +105,22 @@ Kind = TypeVar("Kind", bound=NetworkMap)
 
 @dataclass(frozen=True)
 class Fitted(Generic[Kind]):
-    """A map by a network, and the way to it."""
+    """A map by a network, with its training curve."""
 
     map: Kind
     curve: tuple[Epoch, ...]
     best: int
-    """The epoch whose state was kept."""
+    """Epoch of the best state, which is the result."""
     ended: Ended
-    """Why the fit ended; a diverged one is that of its last good state."""
+    """Why the fit ended; after divergence the result is the best state before."""
 
 
-#: Pairs that are kept apart to tell good states by: a tenth, and no more than these.
+#: Maximum number of held-out pairs (a tenth of all) for the criterion.
 _HELD_OUT_SHARE, _MOST_HELD_OUT = 0.1, 2000
 
 
 class Training(ABC):
-    """One fit under way: tensors that are learned, their optimisers, and the best state so far."""
+    """State of a fit: learned tensors, their optimisers, and the best state so far."""
 
     parameters: list[Any]
     """Tensors of the map."""
@@ -130,22 +129,22 @@ class Training(ABC):
     def __init__(self, torch: Any, seed: int) -> None:
         self.torch = torch
         self.chance = torch.Generator().manual_seed(seed)
-        self.helpers: list[Any] = []  # tensors that are learned too, and are no part of the map
+        self.helpers: list[Any] = []  # learned tensors that are not part of the map
         self._best: Any = None
 
     @abstractmethod
     def criterion(self) -> float:
-        """Of the state as it is; minus infinity where numbers are not finite."""
+        """Criterion of the current state; minus infinity for values that are not finite."""
 
     @abstractmethod
     def epoch(self) -> float:
-        """Go once through the rows; the mean loss, which is not finite if one was not."""
+        """Run one epoch; return the mean loss, not finite if one batch's is not."""
 
     def begin_round(self) -> None:  # noqa: B027 - most fits have nothing to do there
-        """What a round of bootstrapping starts with; nothing where pairs are known."""
+        """Start a round of bootstrapping; nothing to do if pairs are known."""
 
     def follow(self, loss: Any, optimiser: Any, *, longest_gradient: float | None = None) -> None:
-        """One step down the gradient of a loss."""
+        """Run one gradient step."""
         optimiser.zero_grad()
         loss.backward()
         if longest_gradient is not None:
@@ -153,16 +152,16 @@ class Training(ABC):
         optimiser.step()
 
     def keep_best(self, *, new: bool) -> None:
-        """Remember the map as it is, unless a better state is remembered."""
+        """Save the current map if it is the best so far."""
         if new or self._best is None:
             self._best = _copies(self.parameters)
 
     def restore_best(self) -> None:
-        """Put the remembered map back."""
+        """Restore the best map."""
         self._put(self.parameters, self._best)
 
     def state(self) -> dict[str, Any]:
-        """All that the next epoch depends on."""
+        """State that the next epoch depends on."""
         return {
             "tensors": _copies([*self.parameters, *self.helpers]),
             "optimisers": [copy.deepcopy(optimiser.state_dict()) for optimiser in self.optimisers],
@@ -189,7 +188,7 @@ def _copies(tensors: list[Any]) -> list[Any]:
 
 
 class Trained(NamedTuple):
-    """The way that was gone; the training is in its best state."""
+    """Training curve; the training is in its best state."""
 
     curve: tuple[Epoch, ...]
     best: int
@@ -197,17 +196,17 @@ class Trained(NamedTuple):
 
 
 def split_pairs(count: int, seed: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Numbers of the pairs that are learned from, and of those that are kept apart."""
+    """Split pair indices into training and held-out pairs."""
     order = np.random.default_rng(seed).permutation(count)
     apart = min(_MOST_HELD_OUT, max(2, int(count * _HELD_OUT_SHARE)))
     return order[apart:], order[:apart]
 
 
 def structural_criterion(moved: NDArray[np.float32], target: NDArray[np.float32]) -> float:
-    """How alike two spaces stretch: minus the squared differences of the logarithms of their singular values.
+    """Structural criterion: minus the squared differences of the log singular values of two spaces.
 
-    After Dubossarsky et al. (2020), which the chapter names without a formula. The same for every rotation, so it
-    does not see whether words lie with their translations.
+    After Dubossarsky et al. (2020), which the chapter cites without a formula. It is invariant to rotations, so it
+    does not measure whether words are close to their translations.
     """
     sizes = [np.linalg.svd(rows - rows.mean(axis=0), compute_uv=False) for rows in (moved, target)]
     logs = [
@@ -218,8 +217,8 @@ def structural_criterion(moved: NDArray[np.float32], target: NDArray[np.float32]
 
 
 def criterion(kind: str, moved: NDArray[np.float32], target: NDArray[np.float32]) -> float:
-    """Semantic (mean cosine of words that are each other's first by CSLS), structural, or minus the error of paired
-    rows; higher is better.
+    """Compute a criterion, higher is better: semantic (mean cosine of mutual nearest words by CSLS), structural, or
+    minus the error of paired rows.
     """
     if not np.isfinite(moved).all():
         return float("-inf")
@@ -232,7 +231,7 @@ def criterion(kind: str, moved: NDArray[np.float32], target: NDArray[np.float32]
 
 @contextmanager
 def one_thread(torch: Any) -> Iterator[None]:
-    """Sums in one order, whatever the number of processors."""
+    """Fix the order of sums, independent of the number of processors."""
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
@@ -243,16 +242,16 @@ def one_thread(torch: Any) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class FitRun:
-    """Beside the options of a fit: what its map belongs to, where it is kept, and who is told."""
+    """Context of a fit: origin of the map, state file, and progress callback."""
 
     origin: Origin = Origin()
     state: Path | None = None
-    """A file that keeps what is done after each epoch, so that an interrupted fit goes on."""
+    """File with the state after each epoch, used to resume an interrupted fit."""
     advance: Callable[[int], None] = lambda _: None
-    """Told of each epoch."""
+    """Called after each epoch."""
 
     def origin_of(self, method: str, pairs: int, trained: Trained, seed: int) -> Origin:
-        """Where the map comes from, with how its fit went."""
+        """Origin of the map, with a summary of its fit."""
         way = f"epoch {trained.best} of {trained.curve[-1].epoch}, seed {seed}, ended: {trained.ended}"
         return self.origin._replace(method=method, pairs=pairs, note=f"{self.origin.note}; {way}".removeprefix("; "))
 
@@ -260,11 +259,11 @@ class FitRun:
 def train(
     training: Training, options: FlowOptions, run: FitRun, *, method: str, inputs: Iterable[NDArray[Any]]
 ) -> Trained:
-    """Go through the epochs; a file of what is done belongs to the options and `inputs`."""
+    """Run all epochs; a state file must have the same options and `inputs`."""
     named = _inputs_digest(inputs, options, method)
     curve, best = _resumed(training, run.state, named) or ([Epoch(0, 0, math.nan, training.criterion())], 0)
     if not math.isfinite(curve[0].criterion):
-        msg = "the criterion is not finite at the start: look for vectors that are all alike"
+        msg = "the criterion is not finite at the start; check for vectors that are all equal"
         raise InputError(msg)
     training.keep_best(new=not best and len(curve) == 1)
     ended: Ended = "epochs"
@@ -284,8 +283,8 @@ def train(
         reached = training.criterion() if math.isfinite(loss) else -math.inf
         if not math.isfinite(reached):
             msg = (
-                f"the fit diverged in epoch {number}: its numbers are not finite; kept is the state of epoch {best}. "
-                "A lower learning rate may help"
+                f"the fit diverged in epoch {number}: values are not finite; the result is that of epoch {best}. "
+                "Try a lower learning rate"
             )
             warnings.warn(msg, ConvergenceWarning, stacklevel=user_stacklevel())
             ended = "diverged"
@@ -302,7 +301,7 @@ def train(
 
 
 def _inputs_digest(inputs: Iterable[NDArray[Any]], options: FlowOptions, method: str) -> str:
-    """Names what a fit depends on; how long it runs may change between one run and the next."""
+    """Digest of the inputs of a fit; the number of epochs may change between runs."""
     told = options.to_dict() | {"method": method}
     if options.rounds == 1:
         told.pop("epochs")
@@ -325,11 +324,11 @@ def _resumed(training: Training, path: Path | None, inputs: str) -> tuple[list[E
     try:
         content = training.torch.load(path, weights_only=True)
         found = str(content["inputs"])
-    except Exception as error:  # pickle and zipfile raise a dozen classes for another kind of file
-        msg = f"{str(path)!r} is not the state of a fit: {error!r}; give another name"
+    except Exception as error:  # pickle and zipfile raise many classes for other kinds of files
+        msg = f"{str(path)!r} is not a state file of a fit: {error!r}; choose another name"
         raise InputError(msg) from error
     if found != inputs:
-        msg = f"{str(path)!r} is the state of a fit with other vectors or options; give another name, or remove it"
+        msg = f"{str(path)!r} is the state of a fit with other vectors or options; choose another name, or remove it"
         raise InputError(msg)
     training.restore(content["training"])
     return [Epoch(*point) for point in content["curve"]], int(content["best"])
@@ -350,11 +349,11 @@ class FitCurves(Result):
 
     @classmethod
     def of(cls, fitted: Fitted[Any]) -> FitCurves:
-        """Those of a fit."""
+        """Extract the curves of a fit."""
         return cls(fitted.map.digest, fitted.best, fitted.ended, fitted.curve)
 
     def tables(self, form: str = "text") -> list[Table]:
-        """A row per epoch."""
+        """Build a table with a row per epoch."""
         rows: list[list[Cell]] = [
             [point.epoch, point.round, None if point.loss != point.loss else point.loss, point.criterion]
             for point in self.epochs
@@ -363,7 +362,7 @@ class FitCurves(Result):
 
 
 def plot_curves(fitted: Fitted[Any], path: Path) -> None:
-    """Two panels; the epoch whose state was kept is marked."""
+    """Draw loss and criterion; the epoch of the best state is marked."""
     figure, (loss, criterion) = new_panels(1, 2, width=8.0, height=3.0)
     learned = fitted.curve[1:]
     loss.plot(
@@ -378,7 +377,7 @@ def plot_curves(fitted: Fitted[Any], path: Path) -> None:
         place.tick_params(labelsize=8)
     finish_figure(
         figure,
-        title=f"{fitted.map.origin.method}: epoch {fitted.best} was kept",
-        caption="Epoch 0: the start, of a flow the centred rotation. Dashed: the state that was kept, the best one.",
+        title=f"{fitted.map.origin.method}: best state in epoch {fitted.best}",
+        caption="Epoch 0: the start (for a flow, the centred rotation). Dashed line: the best state.",
     )
     save_figure(figure, path)

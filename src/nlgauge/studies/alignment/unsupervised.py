@@ -1,30 +1,30 @@
-"""Unsupervised alignment: a re-mapping from two texts that are not translations of each other, without a dictionary.
+"""Unsupervised alignment: fit a re-mapping to non-parallel texts without a dictionary.
 
-    vocabulary      the frequent words of each language, with the mean vector of all places of each. The tokenizer
-                    finds words; those of letters only, lower-cased and not too short count, and stand in at least
-                    four places, because a word seen fewer times has a vector of chance
-    one width       the wider space along its principal directions, if need be  word_spaces.py
+    vocabulary      the frequent words of each language, each with its mean vector over occurrences. Words come from
+                    the tokenizer; they consist of letters, are lower-cased, not too short, and occur at least four
+                    times, because vectors of rarer words are too noisy
+    one width       PCA of the wider space, if widths differ                    word_spaces.py
     self-learning   pairs of words, from several seeds; the best by criterion
-    centred         the rotation between the paired words, about their means    vectors/remap.py
+    centred         the rotation between the centred paired words               vectors/remap.py
 
-Words with the same meaning have the same neighbours at the same distances, whatever the directions of their space.
-So a first guess pairs words whose similarities to all other words of their own language are spread alike (Artetxe,
-Labaka, Agirre 2018), and then map and dictionary improve each other in turns:
+Words with the same meaning have neighbours at similar distances, independent of rotation. So the initial pairs are
+words with similar distributions of similarities to all words of their own language (Artetxe, Labaka, Agirre 2018),
+and then map and dictionary improve each other alternately:
 
     U S V' <- SVD of the products of paired words;   x <- x U S^1/2,   z <- z V S^1/2
-    pairs  <- each word's nearest by CSLS, either way, among similarities of which only a share is kept
+    pairs  <- each word's nearest by CSLS in both directions, with a random share of similarities
 
-The share grows each time the agreement stops rising, so that early mistakes are not final. Published vectors are of
-tens of thousands of words in 300 dimensions; here are a thousand or two of 384 to 768, and a rotation of that many
-dimensions fits wrong pairs as well as right ones. Hence two departures: turns take place in the first 100 principal
-directions, and each direction counts by how much the pairs agree on it (the published re-weighting, there only a last
-step). The rotation of all dimensions comes last, from the pairs found.
+The share grows each time the agreement stops rising, so early mistakes can be corrected. The published method has
+tens of thousands of words in 300 dimensions; here there are one to two thousand in 384 to 768, and a rotation of that
+many dimensions fits wrong pairs as well as right ones. Hence two changes: iterations use the first 100 principal
+directions, and each direction is weighted by the agreement of the pairs (the published re-weighting, there only the
+last step). The rotation of all dimensions comes last, from the final pairs.
 
-The result depends on the seed: runs are repeated, and the one whose pairs have the highest mean cosine is taken (the
-semantic criterion, which needs no gold). A run that fails has close pairs too; how close depends on the number of
-words and dimensions. So the criterion is compared with that of a run against a scrambled target (`gain`), and pairs
-must come out again under the rotation of the other half of them (`agreement`). Below either threshold no alignment
-was found, and no file is written: nothing in a score would show that a map is wrong.
+The result depends on the seed: runs are repeated, and the result is the run with the highest mean cosine of pairs
+(the semantic criterion, which needs no gold). A failed run has close pairs too, depending on the number of words and
+dimensions. So the criterion is compared with that of a run against a scrambled target (`gain`), and pairs must be
+recovered by the rotation of the other half of them (`agreement`). Below either threshold no alignment was found, and
+no file is written, because scores would not reveal a wrong map.
 """
 
 from __future__ import annotations
@@ -56,26 +56,26 @@ from nlgauge.text.tokenizer import Tokens
 from nlgauge.vectors.cloud import unit_rows
 from nlgauge.vectors.remap import Origin, Remapping, check_finite, fit_remapping, principal_directions
 
-#: Texts whose vectors are held at once.
+#: Number of texts whose vectors are in memory at once.
 _WORD_PORTION = 256
 
-#: Fewest letters: of scripts that write a word with one or two characters, one.
+#: Minimum number of letters; one for scripts that write a word with one or two characters.
 _FEWEST_LETTERS = 3
 
 
 class Vocabulary(NamedTuple):
-    """Words, most frequent first."""
+    """Frequent words of a text, most frequent first."""
 
     words: tuple[str, ...]
     vectors: NDArray[np.float32]
-    """A row per word; none before texts are encoded."""
+    """A row per word; None before texts are encoded."""
     counts: tuple[int, ...]
     types: int
-    """Words of the texts before the rare ones were left out."""
+    """Number of different words, including rare ones."""
 
 
 def frequent_words(encoder: Encoder, texts: Sequence[str], *, most: int = 3000, fewest_places: int = 4) -> Vocabulary:
-    """The `most` frequent words that stand in at least `fewest_places`, without vectors."""
+    """Find the `most` frequent words with at least `fewest_places` occurrences, without vectors."""
     tokens = encoder.tokenizer.encode(list(texts))
     counts = Counter(word for text, own in zip(texts, tokens, strict=True) for word, _, _ in _words(text, own))
     known = sorted((word for word, count in counts.items() if count >= fewest_places), key=lambda w: (-counts[w], w))
@@ -92,9 +92,9 @@ def vocabulary_of_texts(
     batch_tokens: int = 4096,
     advance: Callable[[int], None] | None = None,
 ) -> Vocabulary:
-    """The frequent words with their vectors; `advance` is told how many texts are done.
+    """Find the frequent words with their vectors; `advance` receives the number of finished texts.
 
-    `frequent`: the `frequent_words` of these texts, if they were counted already.
+    `frequent`: the `frequent_words` of these texts, if already counted.
     """
     counted = frequent or frequent_words(encoder, texts)
     rows = {word: row for row, word in enumerate(counted.words)}
@@ -113,7 +113,7 @@ def vocabulary_of_texts(
 
 
 def _words(text: str, tokens: Tokens) -> list[tuple[str, int, int]]:
-    """Words that count, each with its first token and the one after its last."""
+    """Find the words of a text, each with its first token and the one after its last."""
     found = []
     for first, size in zip(*tokens.word_pieces, strict=True):
         if tokens.is_special[first]:
@@ -124,46 +124,45 @@ def _words(text: str, tokens: Tokens) -> list[tuple[str, int, int]]:
     return found
 
 
-#: Share of similarities that the first rounds keep, and what it is multiplied by when the agreement has settled.
+#: Initial share of similarities, and its factor when the agreement has settled.
 _FIRST_SHARE, _GROWTH = 0.1, 2.0
-#: Rounds without a new best after which it has settled, and the least that counts as better.
+#: Rounds without improvement until it has settled, and the minimum improvement.
 _PATIENCE, _LEAST_GAIN = 10, 1e-6
 _MOST_ROUNDS = 300
 
-#: Words of either side, the most frequent ones.
+#: Number of most frequent words per side.
 _MOST_WORDS = 1500
 
-#: Words of the first guess and of the turns: frequent words have the surest vectors.
+#: Number of words for initial pairs and iterations: vectors of frequent words are most reliable.
 _START_WORDS, _LEARNING_WORDS = 500, 1000
-#: Principal directions that turns take place in.
+#: Number of principal directions for iterations.
 _DIRECTIONS = 100
-#: Turns of all words in all dimensions, at the end.
+#: Final iterations with all words in all dimensions.
 _LAST_TURNS = 5
 
 
 class Attempt(NamedTuple):
-    """One run, from one seed."""
+    """Run of self-learning from one seed."""
 
     seed: int
     criterion: float
-    """Mean cosine of the pairs it ended with: what tells good runs from bad ones without gold."""
+    """Mean cosine of the final pairs, which separates good from bad runs without gold."""
     pairs: Pairs
-    """Rows of the words that are each other's nearest."""
+    """Rows of mutual nearest words."""
     rounds: int
     agreement: float
-    """Share of pairs that the rotation of the other half of pairs finds again: a rotation with as many directions as
-    there are pairs fits anything, and then finds near to none."""
+    """Share of pairs recovered by the rotation of the other half of pairs. A rotation with as many dimensions as
+    pairs fits anything, and then recovers almost none."""
 
 
 class SelfLearned(NamedTuple):
-    """What several runs found."""
+    """Result of several runs."""
 
     best: Attempt
     attempts: tuple[Attempt, ...]
-    """All of them, in the order of their seeds."""
+    """All runs in order of seeds."""
     chance: float
-    """Criterion of a run against a scrambled target: what pairs reach that have nothing to do with each other (below
-    1)."""
+    """Criterion of a run against a scrambled target, as reached by unrelated pairs (below 1)."""
 
 
 def learn_alignment(
@@ -174,20 +173,20 @@ def learn_alignment(
     seed: int = 0,
     advance: Callable[[int], None] | None = None,
 ) -> SelfLearned:
-    """Pairs of words of two languages that belong together, from a vector per word, most frequent first.
+    """Learn word pairs of two languages from a vector per word, most frequent first.
 
-    Rows may be of different widths only after both were brought to one (`fit_unsupervised` does). Runs start from
-    `seed`, `seed` + 1, ...; `advance` is told of each run that is done.
+    Both sides need the same width (`fit_unsupervised` reduces the wider side). Runs use `seed`, `seed` + 1, ...;
+    `advance` is called after each run.
     """
     x, z = (_prepared(rows, name)[:_MOST_WORDS] for rows, name in ((source, "source"), (target, "target")))
     if x.shape[1] != z.shape[1]:
-        msg = f"vectors of both sides must be of one width, got {x.shape[1]} and {z.shape[1]}"
+        msg = f"vectors of both sides must have the same width, got {x.shape[1]} and {z.shape[1]}"
         raise InputError(msg)
     if restarts < 1:
         msg = f"restarts must be 1 or more, got {restarts}"
         raise RecipeError(msg)
     attempts = []
-    with one_blas_thread:  # a sum in another order may turn a tie, and with it the whole run
+    with one_blas_thread:  # another order of sums can change a tie and thus the whole run
         start = _first_pairs(x, z)
         for number in range(restarts):
             attempts.append(_attempt(x, z, start, seed + number))
@@ -200,16 +199,17 @@ def learn_alignment(
 
 
 def _scrambled(rows: NDArray[np.float32], seed: int) -> NDArray[np.float32]:
-    """Rows that keep what each principal direction holds, and lose which of it belongs together."""
+    """Scramble rows: keep the distribution along each principal direction, but not the combinations."""
     _, _, axes = np.linalg.svd(rows, full_matrices=False)
     along: NDArray[np.float32] = rows @ axes.T
     return unit_rows(np.random.default_rng(seed).permuted(along, axis=0), pairwise=True)
 
 
 def _prepared(rows: ArrayLike, name: str) -> NDArray[np.float32]:
-    """Unit vectors around the origin: centred, of length 1, and both again.
+    """Normalise: centre, scale to unit length, and repeat both.
 
-    Centred first, so that where a space lies changes nothing; published is length 1 first (Artetxe et al. 2018).
+    Centring comes first, so that the result does not depend on the position of a space; the published method scales
+    first (Artetxe et al. 2018).
     """
     vectors = np.asarray(rows, dtype=np.float32)
     if vectors.ndim != 2:
@@ -224,19 +224,19 @@ def _prepared(rows: ArrayLike, name: str) -> NDArray[np.float32]:
 
 
 def _first_pairs(x: NDArray[np.float32], z: NDArray[np.float32]) -> Pairs:
-    """Words whose similarities to the words of their own language are spread alike, whoever those words are."""
+    """Find initial pairs: words with similar distributions of similarities to words of their own language."""
     words = min(len(x), len(z), _START_WORDS)
     spread = []
     for rows in (x[:words], z[:words]):
         u, sizes, _ = np.linalg.svd(rows, full_matrices=False)
-        own = np.sort((u * sizes) @ u.T, axis=1)  # the root of the matrix of similarities, as published
+        own = np.sort((u * sizes) @ u.T, axis=1)  # square root of the matrix of similarities, as published
         own = unit_rows(own, pairwise=True)
         spread.append(unit_rows(own - own.mean(axis=0), pairwise=True))
     return _both_ways(csls(spread[0] @ spread[1].T))
 
 
 def _both_ways(similarity: NDArray[np.float32]) -> Pairs:
-    """Each word's first on the other side, from either side."""
+    """Find each word's nearest word on the other side, in both directions."""
     rows, columns = np.arange(similarity.shape[0]), np.arange(similarity.shape[1])
     forward, backward = similarity.argmax(axis=1), similarity.argmax(axis=0)
     return Pairs(np.concatenate([rows, backward]), np.concatenate([forward, columns]))
@@ -251,7 +251,7 @@ def _attempt(x: NDArray[np.float32], z: NDArray[np.float32], start: Pairs, seed:
 
 
 def _principal(rows: NDArray[np.float32]) -> NDArray[np.float32]:
-    """The same rows, seen along the directions in which they differ most."""
+    """Project rows to their principal directions."""
     axes = principal_directions(rows, count=min(_DIRECTIONS, *rows.shape)).astype(np.float32)
     along: NDArray[np.float32] = rows @ axes
     return unit_rows(along, pairwise=True)
@@ -260,7 +260,7 @@ def _principal(rows: NDArray[np.float32]) -> NDArray[np.float32]:
 def _turns(
     x: NDArray[np.float32], z: NDArray[np.float32], start: Pairs, chance: np.random.Generator
 ) -> tuple[Pairs, int]:
-    """Map and pairs in turn until all similarities are kept and nothing improves; mutual pairs, and the rounds."""
+    """Alternate map and pairs until nothing improves with all similarities; return mutual pairs and rounds."""
     pairs, share, best, waited, rounds = start, _FIRST_SHARE, -np.inf, 0, 0
     while True:
         rounds += 1
@@ -276,7 +276,7 @@ def _turns(
             waited += 1
         if waited >= _PATIENCE:
             share, best, waited = share * _GROWTH, -np.inf, 0
-        if rounds >= _MOST_ROUNDS or share >= _GROWTH:  # settled once more with all of them kept
+        if rounds >= _MOST_ROUNDS or share >= _GROWTH:  # settled with all similarities
             return mutual_pairs(similarity), rounds
         if share < 1:
             similarity[chance.random(similarity.shape, dtype=np.float32) >= share] = -np.inf
@@ -284,9 +284,9 @@ def _turns(
 
 
 def held_out_agreement(x: NDArray[np.float32], z: NDArray[np.float32], pairs: Pairs) -> float:
-    """Share of pairs that come out again under the rotation of the other half of them, by CSLS.
+    """Share of pairs recovered by CSLS under the rotation of the other half of pairs.
 
-    With hundreds of directions a rotation brings hundreds of wrong pairs close; it cannot know those it has not seen.
+    With hundreds of dimensions, a rotation fits hundreds of wrong pairs, but it does not recover unseen ones.
     """
     again = 0
     for own, other in ((slice(0, None, 2), slice(1, None, 2)), (slice(1, None, 2), slice(0, None, 2))):
@@ -300,40 +300,40 @@ def held_out_agreement(x: NDArray[np.float32], z: NDArray[np.float32], pairs: Pa
 
 
 def _rotation(x: NDArray[np.float32], z: NDArray[np.float32]) -> NDArray[np.float32]:
-    """As `procrustes`, without its word on few pairs: half of them may well be fewer than directions."""
+    """`procrustes` without its check for few pairs: half of the pairs can be fewer than dimensions."""
     u, _, vt = np.linalg.svd(z.T @ x)
     rotation: NDArray[np.float32] = (vt.T @ u.T).astype(np.float32)
     return rotation
 
 
-#: How much of the way from the criterion of a run against a scrambled target to 1 the best run must have gone.
-#: Runs on real vectors that found most words had .35 and more, the others .24 and less; on spaces that had no part in
-#: setting it, .364 and more but for one run with .269, and .265 and less (docs/alignment.md).
+#: Minimum gain: position of the best run's criterion between that of a run against a scrambled target (0) and 1.
+#: Successful runs on real vectors had .35 and more, failed ones .24 and less; on held-out spaces .364 and more except
+#: one run with .269, and .265 and less (docs/alignment.md).
 LEAST_GAIN = 0.3
 
-#: Share of pairs that the other half must find again: .55 and more there, and .29 and less; since then .555 and more
-#: but for that run with .390, and .234 and less.
+#: Minimum agreement: .55 and more in successful runs, .29 and less in failed ones; on held-out spaces .555 and more
+#: except that run with .390, and .234 and less.
 LEAST_AGREEMENT = 0.4
 
-#: Different words that a text must have for its vocabulary to say anything.
+#: Minimum number of different words in a text.
 FEWEST_TYPES = 1000
 
-#: Share of words in common from which two vocabularies of one model are taken for one language.
+#: Share of common words from which two vocabularies of one model count as the same language.
 _ONE_LANGUAGE = 0.5
 
 
 class Unsupervised(NamedTuple):
-    """A re-mapping, and how sure its pairs are."""
+    """A re-mapping with the reliability of its pairs."""
 
     remapping: Remapping
     attempts: tuple[Attempt, ...]
-    """Every run, in the order of seeds."""
+    """All runs in order of seeds."""
     pairs: tuple[tuple[str, str], ...]
-    """Words that were found to belong together, most frequent first."""
+    """Word pairs, most frequent first."""
 
     @property
     def criterion(self) -> float:
-        """Of the run that was taken."""
+        """Agreement of the chosen run."""
         return max(attempt.criterion for attempt in self.attempts)
 
 
@@ -345,15 +345,15 @@ def vocabularies_of_texts(
     batch_tokens: int = 4096,
     advance: Callable[[int], None] | None = None,
 ) -> tuple[Vocabulary, Vocabulary, Origin]:
-    """The frequent words of source and target with their vectors, and what a map between them belongs to.
+    """Find the frequent words of source and target with their vectors, and the origin of a map between them.
 
-    `advance` is told how many texts are done.
+    `advance` receives the number of finished texts.
     """
     if list(texts[0]) == list(texts[1]):
-        msg = "both sides are the same text, which is parallel to itself; give texts of two languages"
+        msg = "nothing to align: both sides are the same text; provide texts in two languages"
         raise InputError(msg)
     made = origin_of(*sides[0], sides[1], origin or Origin())
-    # Counted before anything is encoded: too little text need not cost the time of reading it.
+    # Count first: texts that are too short should fail before the slow encoding.
     source, target = (frequent_words(side.encoder, lines) for side, lines in zip(sides, texts, strict=True))
     _check_words(source, target, min(side.encoder.hidden_size for side in sides), made)
     words, others = (
@@ -367,17 +367,17 @@ def vocabularies_of_texts(
 
 @dataclass(frozen=True, kw_only=True)
 class SearchOptions(OptionSet):
-    """How often pairs are searched, and when the result is good enough."""
+    """Number of runs and acceptance thresholds."""
 
     called: ClassVar[str] = "options of a search"
 
     restarts: int = option(5, Int(1), help="number of runs, the best of which is used")
     seed: int = seed_option(0)
     least_gain: float = option(
-        LEAST_GAIN, Float(0, most=1), help="least criterion, as a share of the way from chance to 1"
+        LEAST_GAIN, Float(0, most=1), help="minimum gain of the criterion over chance, relative to the maximum of 1"
     )
     least_agreement: float = option(
-        LEAST_AGREEMENT, Float(0, most=1), help="least share of pairs that the other half of them gives again"
+        LEAST_AGREEMENT, Float(0, most=1), help="minimum share of word pairs recovered from the other half"
     )
 
 
@@ -389,10 +389,10 @@ def fit_unsupervised(
     advance: Callable[[int], None] | None = None,
     **options: Any,
 ) -> Unsupervised:
-    """Learn pairs of words, and the centred rotation between them; raises where the best does not pass.
+    """Learn word pairs and the centred rotation between them; an error if the best run fails the thresholds.
 
-    Widths may differ: the wider side is brought to the other's along its principal directions, and the map says so.
-    `advance` is told of each run that is done. Options are those of `SearchOptions`.
+    If widths differ, the wider side is reduced by PCA, as a step of the map. `advance` is called after each run.
+    Options are those of `SearchOptions`.
     """
     search = SearchOptions.of(options)
     made = origin or Origin()
@@ -422,28 +422,30 @@ def fit_unsupervised(
 
 
 def _check_found(learned: SelfLearned, runs: str, width: int, search: SearchOptions) -> None:
-    """Refuse what may be pairs of chance."""
+    """Raise an error for pairs that could be due to chance."""
     best = learned.best
     gain = (best.criterion - learned.chance) / (1 - learned.chance)
     if gain >= search.least_gain and best.agreement >= search.least_agreement and len(best.pairs) >= width:
         return
     msg = (
-        f"no alignment found: paired words of {len(learned.attempts)} runs have mean cosines of {runs}, by chance "
-        f"{learned.chance:.3f}, a gain of {gain:.3f} ({search.least_gain:g} is needed); {best.agreement:.3f} of "
-        f"{len(best.pairs)} pairs come out again from the other half ({search.least_agreement:g} of {width} or "
-        "more is needed). Give more text of the same kind in both languages, another layer or model, or parallel text"
+        f"no alignment found: {len(learned.attempts)} runs have mean cosines of {runs}, chance is "
+        f"{learned.chance:.3f}; gain {gain:.3f} (minimum {search.least_gain:g}), agreement {best.agreement:.3f} of "
+        f"{len(best.pairs)} pairs (minimum {search.least_agreement:g} of {width} pairs). "
+        "Use more text of the same kind in both languages, another layer or model, or parallel text"
     )
     raise AlignmentNotFoundError(msg)
 
 
 def _check_words(source: Vocabulary, target: Vocabulary, width: int, origin: Origin) -> None:
-    """Refuse too little text, and one language seen through one model: the answer is to leave its vectors alone."""
+    """Raise an error for too little text, and for the same language and model on both sides: no map is needed."""
     for name, side in (("source", source), ("target", target)):
         if side.types < FEWEST_TYPES:
-            msg = f"the {name} text has {side.types} different words, and {FEWEST_TYPES} are needed; give more text"
+            msg = (
+                f"the {name} text has {side.types} different words, but {FEWEST_TYPES} are needed; provide more text"
+            )
             raise InputError(msg)
         if len(side.words) < width:
-            msg = f"{len(side.words)} frequent words of the {name} do not span {width} dimensions; give more text"
+            msg = f"{len(side.words)} frequent words of the {name} do not span {width} dimensions; provide more text"
             raise InputError(msg)
     if origin.target_weights:
         return
@@ -451,7 +453,5 @@ def _check_words(source: Vocabulary, target: Vocabulary, width: int, origin: Ori
     stated = origin.source and origin.source == origin.target
     if stated or shared > _ONE_LANGUAGE:
         language = f"language {origin.source!r}" if stated else f"one language ({shared:.0%} of words are shared)"
-        msg = (
-            f"both sides are of one model and {language}: there is nothing to align; give two languages or two models"
-        )
+        msg = f"nothing to align: both sides have the same model and {language}; provide two languages or two models"
         raise InputError(msg)

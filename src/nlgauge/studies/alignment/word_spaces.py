@@ -1,17 +1,17 @@
-"""Words of two languages as vectors: pairs from parallel texts, equal widths, neighbours, distances of languages.
+"""Word vectors of two languages: pairs from parallel texts, equal widths, neighbours, distances of languages.
 
-A map is fitted on pairs of word vectors (as XMoverScore's `mapping/`). A word's vector is the average of its pieces;
-special tokens are left out, and so are pairs of texts that are empty or longer than 175 tokens on a side. A link
-gives one row on either side. Links come from a word aligner's file, where a word is what white space separates, or
-from mutual nearest neighbours among the contextual vectors, where it is what the tokenizer calls one (so that Chinese
-is not one word). FastAlign, SimAlign and their kin write one line per pair of texts, links `i-j` with blanks between:
-word i of the source (from 0) belongs with word j of the target.
+A map is fitted on pairs of word vectors (like XMoverScore's `mapping/`). A word's vector is the average of its pieces
+without special tokens; pairs of texts that are empty or longer than 175 tokens on a side are dropped. A link gives
+one row per side. Links come from a word aligner's file, with words split at white space, or from mutual nearest
+neighbours among the contextual vectors, with the tokenizer's words (so that Chinese is not a single word). FastAlign,
+SimAlign and similar tools write one line per pair of texts, with links `i-j` separated by spaces: word i of the
+source (from 0) is linked to word j of the target.
 
     0-0 1-2 2-1
 
 Two spaces are compared by
 
-    widths      the wider space along as many of its principal directions as the other has (PCA)
+    widths      PCA of the wider space to the width of the other
     neighbours  CSLS(x, y) = 2 cos(x, y) - r(x) - r(y)        r: mean cosine with the k nearest of the other side
                 (Conneau et al. 2018). A hub, near to everything, has a large r and wins less often. Rows are unit
                 vectors.
@@ -41,30 +41,30 @@ from nlgauge.vectors.cloud import unit_rows
 from nlgauge.vectors.network_maps import Reduction
 from nlgauge.vectors.remap import Operation, Side, principal_directions
 
-#: Pairs (word of the source, word of the target), both from 0.
+#: Pairs (source word, target word), both from 0.
 Links = tuple[tuple[int, int], ...]
 
-#: SimAlign marks a possible link `ipj`, which is one here too.
+#: SimAlign marks a possible link as `ipj`; it counts as a link.
 _LINK = re.compile(r"(\d+)[-p](\d+)", flags=re.ASCII)
 
-#: Published: longer texts are left out.
+#: Published limit; longer texts are dropped.
 MOST_TOKENS = 175
 
-#: Pairs of texts whose vectors are held at once.
+#: Number of pairs of texts whose vectors are in memory at once.
 _WINDOW = 256
 
 
 class PairedWords(NamedTuple):
-    """Rows of words that translate each other, and where they come from."""
+    """Vectors of translated words and their source."""
 
     source: NDArray[np.float32]
     target: NDArray[np.float32]
     links: tuple[Links, ...]
-    """Of each pair of texts, used or not."""
+    """Links of each pair of texts, used or not."""
     used: int
-    """Pairs of texts that gave a row."""
+    """Pairs of texts with a row."""
     left_out: int
-    """Pairs that are empty, too long, or whose words the tokenizer does not keep apart."""
+    """Pairs that are empty, too long, or whose words the tokenizer does not separate."""
 
 
 class ModelLayer(NamedTuple):
@@ -76,21 +76,21 @@ class ModelLayer(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class AlignmentInputs:
-    """Parallel texts, and the vectors that their words are read with."""
+    """Parallel texts, and the models for their word vectors."""
 
     encoder: Encoder
     source: Sequence[str]
     target: Sequence[str]
     layer: int
     other: ModelLayer | None = None
-    """Model and layer of the target's vectors, if they are another's."""
+    """Model and layer of the target's vectors, if they differ."""
     alignments: Sequence[Links] | None = None
     """Links between the words of each pair; None for mutual nearest neighbours."""
     alignments_name: str = "alignments"
-    """What messages call them."""
+    """Name of the links in messages."""
     batch_tokens: int = 4096
     advance: Callable[[int], None] | None = None
-    """Told how many pairs of texts are done, or need nothing done."""
+    """Receives the number of finished or skipped pairs of texts."""
 
     @property
     def sides(self) -> tuple[ModelLayer, ModelLayer]:
@@ -99,7 +99,7 @@ class AlignmentInputs:
         return own, self.other or own
 
     def check_links(self) -> None:
-        """Refuse links to words that are not there."""
+        """Raise an error for links to words that do not exist."""
         if self.alignments is None:
             return
         name, texts = self.alignments_name, list(zip(self.source, self.target, strict=True))
@@ -113,7 +113,7 @@ class AlignmentInputs:
                 if i >= left or j >= right:
                     msg = (
                         f"{name}, line {number}: link {i}-{j}, but the texts have {left} and {right} words; "
-                        "give as texts the tokenised files that were aligned"
+                        "provide the tokenised files used for the alignment"
                     )
                     raise FileFormatError(msg)
 
@@ -121,7 +121,7 @@ class AlignmentInputs:
 def _links_of_equal_texts(source: Sequence[str], target: Sequence[str]) -> list[Links]:
     if list(source) != list(target):
         msg = (
-            "vectors of two models or layers have no nearest neighbours of each other: give links of words "
+            "nearest neighbours are undefined across models or layers; provide links of words "
             "(--alignments), or the same text on both sides"
         )
         raise InputError(msg)
@@ -129,7 +129,7 @@ def _links_of_equal_texts(source: Sequence[str], target: Sequence[str]) -> list[
 
 
 def word_vectors(text: EncodedText, *, layer: int, words: NDArray[np.int32] | None = None) -> NDArray[np.float32]:
-    """One row per word, in order: the average of its pieces, without special tokens."""
+    """Compute one row per word, in order: the average of its pieces, without special tokens."""
     tokens = text.tokens if words is None else replace(text.tokens, words=words)
     vectors = text.layers[layer]
     if tokens.empty:
@@ -139,10 +139,10 @@ def word_vectors(text: EncodedText, *, layer: int, words: NDArray[np.int32] | No
 
 
 def white_space_words(tokenizer: TextTokenizer, text: str, tokens: Tokens) -> NDArray[np.int32] | None:
-    """For each token the number of the word, as white space separates them; -1 for special tokens.
+    """Word index of each token, with words split at white space; -1 for special tokens.
 
-    A tokenizer that never joins across white space reads a text as its words one after the other; for one that
-    marks the start of a text otherwise (byte-level BPE) its own words serve if they are as many. None if neither.
+    This works for tokenizers that never join across white space. For others (byte-level BPE treats the start of a
+    text differently) the tokenizer's own words are used if their number is the same. None if neither works.
     """
     split = text.split()
     pieces = [word.ids[~word.is_special] for word in tokenizer.encode(split)]
@@ -158,14 +158,14 @@ def white_space_words(tokenizer: TextTokenizer, text: str, tokens: Tokens) -> ND
 
 
 def paired_words(inputs: AlignmentInputs) -> PairedWords:
-    """Rows for each link between the words of parallel texts; without links, of mutual nearest neighbours.
+    """Compute rows for each link between words of parallel texts; without links, for mutual nearest neighbours.
 
-    Neighbours tell nothing about vectors of two models, so links must be given then, unless the texts are the same:
-    each word is then linked with itself.
+    Neighbours are undefined across two models, so links are required then, unless the texts are the same: each word
+    is then linked with itself.
     """
     source, target, alignments = inputs.source, inputs.target, inputs.alignments
     if len(source) != len(target):
-        msg = f"parallel texts come in pairs, got {len(source)} of the source and {len(target)} of the target"
+        msg = f"parallel texts need the same number of lines, got {len(source)} source and {len(target)} target texts"
         raise InputError(msg)
     if alignments is not None and len(alignments) != len(source):
         msg = f"expected the links of each of {len(source)} pairs of texts, got {len(alignments)}"
@@ -190,9 +190,9 @@ def paired_words(inputs: AlignmentInputs) -> PairedWords:
 def texts_as_words(
     inputs: AlignmentInputs, *, by_blanks: bool
 ) -> Iterator[tuple[int, NDArray[np.float32], NDArray[np.float32]]]:
-    """The number of each pair of texts that can be used, and a row per word of either side.
+    """Iterate over usable pairs of texts: number, and a row per word of each side.
 
-    `by_blanks`: a word is what white space separates, not what the tokenizer calls one.
+    `by_blanks`: words are split at white space, not by the tokenizer.
     """
     sides, source, target = inputs.sides, inputs.source, inputs.target
     both = [side.encoder.tokenizer.encode(list(texts)) for side, texts in zip(sides, (source, target), strict=True)]
@@ -213,7 +213,7 @@ def texts_as_words(
 
 
 def fits(tokens: Tokens) -> bool:
-    """Whether a text is used: neither empty, nor cut at the model's limit, nor too long."""
+    """Whether a text is used: not empty, truncated or too long."""
     return not tokens.empty and not tokens.cut and len(tokens) <= MOST_TOKENS
 
 
@@ -235,9 +235,9 @@ def _words(
 
 
 def mutual_nearest(source: ArrayLike, target: ArrayLike) -> Links:
-    """Words that are each other's nearest by cosine; the first of equally near ones counts.
+    """Find mutual nearest words by cosine; the first in a tie counts.
 
-    Rows are words' vectors. The same idea as SimAlign's method Argmax (Jalili Sabet et al. 2020).
+    Rows are word vectors. Equivalent to SimAlign's method Argmax (Jalili Sabet et al. 2020).
 
     >>> mutual_nearest([[1.0, 0.0], [0.0, 1.0]], [[0.1, 2.0], [3.0, 0.0]])
     ((0, 1), (1, 0))
@@ -245,13 +245,13 @@ def mutual_nearest(source: ArrayLike, target: ArrayLike) -> Links:
     sides = [np.asarray(vectors, dtype=np.float64) for vectors in (source, target)]
     for rows in sides:
         if rows.ndim != 2:
-            msg = f"expected a matrix with a word's vector per row, got an array of shape {rows.shape}"
+            msg = f"expected a matrix with a word vector per row, got an array of shape {rows.shape}"
             raise InputError(msg)
     x, z = (unit_rows(rows, pairwise=True) for rows in sides)
     if not len(x) or not len(z):
         return ()
     if x.shape[1] != z.shape[1]:
-        msg = f"expected vectors of one width, got {x.shape[1]} and {z.shape[1]}"
+        msg = f"expected vectors of the same width, got {x.shape[1]} and {z.shape[1]}"
         raise InputError(msg)
     cosine = x @ z.T
     forth, back = cosine.argmax(axis=1), cosine.argmax(axis=0)
@@ -259,7 +259,7 @@ def mutual_nearest(source: ArrayLike, target: ArrayLike) -> Links:
 
 
 def parse_links(line: str, *, where: str) -> Links:
-    """The links of one line; an empty line has none.
+    """Parse the links of one line; an empty line has none.
 
     >>> parse_links("0-0 1-2", where="line 1")
     ((0, 0), (1, 2))
@@ -275,17 +275,17 @@ def parse_links(line: str, *, where: str) -> Links:
 
 
 def read_alignments(path: Path) -> list[Links]:
-    """The links of each pair of texts, a line each."""
+    """Read the links of each pair of texts, one line each."""
     try:
         lines = read_lines(path)
     except InputError as error:
-        msg = f"word alignments {str(path)!r} cannot be read: {error}"
+        msg = f"cannot read word alignments {str(path)!r}: {error}"
         raise FileFormatError(msg) from error
     return [parse_links(line, where=f"{path.name}, line {number}") for number, line in enumerate(lines, 1)]
 
 
 def write_alignments(path: Path, alignments: Iterable[Iterable[tuple[int, int]]]) -> None:
-    """One line per pair of texts, as word aligners write them."""
+    """Write one line per pair of texts, in the format of word aligners."""
     lines = (" ".join(f"{i}-{j}" for i, j in links) for links in alignments)
     write_atomic(path, "".join(f"{line}\n" for line in lines).encode())
 
@@ -294,10 +294,10 @@ Matrix = NDArray[np.float64]
 
 
 def same_width(source: ArrayLike, target: ArrayLike) -> tuple[Matrix, Matrix, dict[Side, Reduction]]:
-    """Both sides at the smaller width, and what brought the wider one there; nothing if they are alike."""
+    """Reduce both sides to the smaller width; also return the projection of the wider side, if any."""
     x, z = (np.asarray(rows, dtype=np.float64) for rows in (source, target))
     if x.ndim != 2 or z.ndim != 2 or x.shape[1] == z.shape[1]:
-        return x, z, {}  # what is no matrix is refused where it is used
+        return x, z, {}  # other shapes raise an error where they are used
     side: Side = "source" if x.shape[1] > z.shape[1] else "target"
     wide, width = (x, z.shape[1]) if side == "source" else (z, x.shape[1])
     if not np.isfinite(wide).all():
@@ -311,7 +311,7 @@ def same_width(source: ArrayLike, target: ArrayLike) -> tuple[Matrix, Matrix, di
 
 
 def reduction_steps(reductions: dict[Side, Reduction]) -> tuple[Operation, ...]:
-    """The same as steps of a re-mapping, which come before all others."""
+    """Convert projections to the first steps of a re-mapping."""
     return tuple(
         Operation(kind, array.astype(np.float64), target_only=side == "target")
         for side, step in reductions.items()
@@ -319,37 +319,37 @@ def reduction_steps(reductions: dict[Side, Reduction]) -> tuple[Operation, ...]:
     )
 
 
-#: Neighbours that r looks at, as in MUSE.
+#: Number of neighbours for r, as in MUSE.
 NEIGHBOURS = 10
 
-#: Rows whose similarities with the whole other side are held at once.
+#: Number of rows whose similarities with the other side are in memory at once.
 _PORTION = 2048
 
 
 class Pairs(NamedTuple):
-    """Rows of two clouds that belong together."""
+    """Paired rows of two matrices."""
 
     source: NDArray[np.intp]
     target: NDArray[np.intp]
 
     @classmethod
     def of_rows(cls, count: int) -> Pairs:
-        """Each row with that of the same number."""
+        """Pair each row with the row of the same index."""
         return cls(np.arange(count), np.arange(count))
 
-    def __len__(self) -> int:  # pairs, not sides
+    def __len__(self) -> int:  # number of pairs, not of sides
         return len(self.source)
 
 
 def csls(cosines: NDArray[np.float32]) -> NDArray[np.float32]:
-    """CSLS of all pairs from their cosines, a row per source word."""
+    """Compute CSLS of all pairs from their cosines, a row per source word."""
     rows, columns = (_mean_of_nearest(side) for side in (cosines, cosines.T))
     found: NDArray[np.float32] = 2 * cosines - rows[:, None] - columns[None, :]
     return found
 
 
 def csls_pairs(source: NDArray[np.float32], target: NDArray[np.float32]) -> tuple[Pairs, float]:
-    """Words that are each other's first by CSLS, and the mean of their cosines."""
+    """Find mutual nearest words by CSLS, and their mean cosine."""
     cosines = source @ target.T
     pairs = mutual_pairs(csls(cosines))
     mean = float(cosines[pairs.source, pairs.target].mean(dtype=np.float64)) if len(pairs) else 0.0
@@ -357,7 +357,7 @@ def csls_pairs(source: NDArray[np.float32], target: NDArray[np.float32]) -> tupl
 
 
 def mutual_pairs(similarity: NDArray[np.float32]) -> Pairs:
-    """Words that are each other's first."""
+    """Find mutual best matches."""
     forward, backward = similarity.argmax(axis=1), similarity.argmax(axis=0)
     kept = np.flatnonzero(backward[forward] == np.arange(len(forward)))
     return Pairs(kept, forward[kept])
@@ -370,13 +370,13 @@ def induction_precision(
     *,
     by: Literal["cosine", "csls"] = "csls",
 ) -> float:
-    """Lexicon induction, P@1: the share of source words with gold whose nearest target word is one of theirs."""
+    """P@1 of lexicon induction: share of source words whose nearest target word is a gold translation."""
     if not len(gold):
         msg = "lexicon induction needs gold pairs, got none"
         raise InputError(msg)
     asked, where = np.unique(gold.source, return_inverse=True)
     hubness = np.zeros(len(target), dtype=np.float32)
-    if by == "csls":  # hubs are told by all source words
+    if by == "csls":  # hubs depend on all source words
         hubness = np.concatenate([_mean_of_nearest(part @ source.T) for part in _portions(target)])
     # A row's own r is the same for all its candidates, so it cannot change which is first.
     factor = np.float32(2 if by == "csls" else 1)
@@ -391,7 +391,7 @@ def _portions(rows: NDArray[np.float32]) -> list[NDArray[np.float32]]:
 
 
 def _mean_of_nearest(cosines: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Mean of each row's highest cosines."""
+    """Mean of the highest cosines of each row."""
     k = min(NEIGHBOURS, cosines.shape[1])
     highest = np.partition(cosines, cosines.shape[1] - k, axis=1)[:, -k:]
     mean: NDArray[np.float32] = highest.mean(axis=1, dtype=np.float32)
@@ -399,16 +399,16 @@ def _mean_of_nearest(cosines: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 class LanguageCentroids(NamedTuple):
-    """Mean vectors of languages, and how they lie to each other."""
+    """Mean vectors of languages, and distances between them."""
 
     languages: tuple[str, ...]
     counts: tuple[int, ...]
     distance: NDArray[np.float64]
-    """Euclidean, between the means of each two languages."""
+    """Euclidean distance between the means of each two languages."""
     cosine: NDArray[np.float64]
-    """Between the means of each two languages; 0 where a mean is at the origin."""
+    """Cosine between the means of each two languages; 0 if a mean is at the origin."""
     spread: float
-    """Root mean square distance of a vector to its language's mean, languages weighted alike."""
+    """Root mean square distance of vectors to their language's mean, with equal weight for each language."""
 
     @property
     def relative(self) -> NDArray[np.float64]:
@@ -417,14 +417,14 @@ class LanguageCentroids(NamedTuple):
 
 
 class CentroidChange(NamedTuple):
-    """The same languages before and after a re-mapping or normalisation."""
+    """Distances between languages before and after a re-mapping or normalisation."""
 
     before: LanguageCentroids
     after: LanguageCentroids
 
 
 def language_centroids(vectors: Mapping[str, ArrayLike]) -> LanguageCentroids:
-    """From a matrix of vectors per language (of tokens or of sentences).
+    """Compute means and distances from a matrix of vectors per language (of tokens or sentences).
 
     >>> language_centroids({"de": [[1.0, 0.0], [3.0, 0.0]], "en": [[0.0, 2.0], [0.0, 4.0]]}).distance[0, 1].round(4)
     np.float64(3.6056)
@@ -448,8 +448,8 @@ def language_centroids(vectors: Mapping[str, ArrayLike]) -> LanguageCentroids:
 
 
 def centroid_change(before: Mapping[str, ArrayLike], after: Mapping[str, ArrayLike]) -> CentroidChange:
-    """The report before and after; both must be of the same languages in the same order."""
+    """Compare before and after; both need the same languages in the same order."""
     if tuple(before) != tuple(after):
-        msg = f"before and after must be of the same languages, got {', '.join(before)} and {', '.join(after)}"
+        msg = f"before and after need the same languages, got {', '.join(before)} and {', '.join(after)}"
         raise InputError(msg)
     return CentroidChange(language_centroids(before), language_centroids(after))
