@@ -81,8 +81,8 @@ def check_layer(encoder: Encoder, layer: int) -> int:
 
 def fit_words(inputs: AlignmentInputs, method: LinearMethod = CLP, *, origin: Origin | None = None) -> FittedMap:
     """Fit to translated words of parallel texts."""
-    words, what, made_with = words_of_texts(inputs, origin=origin)
-    return FittedMap(_fit(words.source, words.target, what, method, made_with), what, words.links)
+    words, description, made_with = words_of_texts(inputs, origin=origin)
+    return FittedMap(_fit(words.source, words.target, description, method, made_with), description, words.links)
 
 
 def words_of_texts(inputs: AlignmentInputs, *, origin: Origin | None = None) -> tuple[PairedWords, str, Origin]:
@@ -93,8 +93,8 @@ def words_of_texts(inputs: AlignmentInputs, *, origin: Origin | None = None) -> 
         _check_languages(inputs.source, inputs.target, made_with)
     inputs.check_links()
     words = paired_words(inputs)
-    what = f"{len(words.source)} pairs of words from {words.used} pairs of texts ({words.left_out} left out)"
-    return words, what, made_with
+    description = f"{len(words.source)} pairs of words from {words.used} pairs of texts ({words.left_out} left out)"
+    return words, description, made_with
 
 
 def origin_of(encoder: Encoder, layer: int, other: ModelLayer | None, origin: Origin) -> Origin:
@@ -112,8 +112,8 @@ def _check_languages(source: Sequence[str], target: Sequence[str], origin: Origi
     """Raise an error if both sides have the same language and model: no map is needed."""
     same = len(source) > 0 and list(source) == list(target)
     if same or (origin.source and origin.source == origin.target):
-        what = "the same text" if same else f"language {origin.source!r}"
-        msg = f"nothing to align: both sides are {what} with the same model; provide two languages or models"
+        sides = "the same text" if same else f"language {origin.source!r}"
+        msg = f"nothing to align: both sides are {sides} with the same model; provide two languages or models"
         raise InputError(msg)
 
 
@@ -136,9 +136,9 @@ def fit_sentences(
             advance(len(source[part]))
     x, z = (np.concatenate(side) for side in zip(*portions, strict=True))
     full = x.any(axis=1) & z.any(axis=1)  # a text without a token has no direction
-    what = f"{int(full.sum())} pairs of sentences"
+    description = f"{int(full.sum())} pairs of sentences"
     made_with = (origin or Origin())._replace(model=encoder.name, weights=encoder.digest)
-    return FittedMap(_fit(x[full], z[full], what, method, made_with), what)
+    return FittedMap(_fit(x[full], z[full], description, method, made_with), description)
 
 
 def _fit(
@@ -222,8 +222,8 @@ def token_vectors(
             if not text.tokens.empty:
                 yield text.layers[layer][~text.tokens.is_special]
     if cut:
-        read = f"{encoder.tokenizer.limit} tokens that {encoder.model!r} reads"
-        msg = f"{cut} of {len(texts)} texts were truncated to the {read}; split them"
+        limit = f"{encoder.tokenizer.limit} tokens that {encoder.model!r} reads"
+        msg = f"{cut} of {len(texts)} texts were truncated to the {limit}; split them"
         warnings.warn(msg, TruncationWarning, stacklevel=user_stacklevel())
 
 
@@ -262,16 +262,16 @@ def held_out_words(inputs: AlignmentInputs) -> HeldOut:
     """Encode held-out texts once, for any number of maps."""
     inputs.check_links()
     alignments = inputs.alignments
-    found = list(texts_as_words(inputs, by_blanks=alignments is not None))
-    if len(found) < 2:
-        msg = f"{len(found)} of {len(inputs.source)} pairs of texts have words to compare; provide at least two"
+    usable = list(texts_as_words(inputs, by_blanks=alignments is not None))
+    if len(usable) < 2:
+        msg = f"{len(usable)} of {len(inputs.source)} pairs of texts have words to compare; provide at least two"
         raise InputError(msg)
-    links = [mutual_nearest(x, z) if alignments is None else alignments[n] for n, x, z in found]
+    links = [mutual_nearest(x, z) if alignments is None else alignments[n] for n, x, z in usable]
     if not any(links):
         msg = "no words are linked; provide links between translated words"
         raise InputError(msg)
-    sides = tuple(x for _, x, _ in found), tuple(z for _, _, z in found)
-    return HeldOut(*sides, tuple(links), alignments is not None, len(inputs.source) - len(found))
+    sides = tuple(x for _, x, _ in usable), tuple(z for _, _, z in usable)
+    return HeldOut(*sides, tuple(links), alignments is not None, len(inputs.source) - len(usable))
 
 
 def evaluate_map(words: HeldOut, transform: FittedTransform | None) -> MapQuality:
@@ -327,5 +327,5 @@ def xmoverscore_correlation(
     The chapter's RFEval omits the language model, so the result depends on vectors only.
     """
     check_rated(sources, hyps, human)
-    found = score(hyps, sources=sources, metric="xmoverscore", lm="none", transforms=transforms, **options)
-    return correlate(found.segments[found.main], human).value
+    scores = score(hyps, sources=sources, metric="xmoverscore", lm="none", transforms=transforms, **options)
+    return correlate(scores.segments[scores.main], human).value

@@ -168,7 +168,7 @@ def linked_pairs(
     advance: Callable[[int], None] | None = None,
 ) -> tuple[list[LinkedPair], int]:
     """Find all pairs of texts with a link; also return the number of dropped pairs."""
-    found: list[LinkedPair] = []
+    pairs: list[LinkedPair] = []
     for bitext in bitexts:
         _check(bitext)
         inputs = AlignmentInputs(
@@ -190,8 +190,8 @@ def linked_pairs(
             by_blanks = bitext.links is not None
             sides = [_side(encoder, text, read, by_blanks) for text, read in zip(texts, (left, right), strict=True)]
             if sides[0] is not None and sides[1] is not None:
-                found.append(LinkedPair(sides[0], sides[1], np.array(own, dtype=np.int64)))
-    return found, sum(len(bitext.source) for bitext in bitexts) - len(found)
+                pairs.append(LinkedPair(sides[0], sides[1], np.array(own, dtype=np.int64)))
+    return pairs, sum(len(bitext.source) for bitext in bitexts) - len(pairs)
 
 
 def _check(bitext: Bitext) -> None:

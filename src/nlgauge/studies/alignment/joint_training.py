@@ -193,9 +193,9 @@ class JointTraining:
 
     def _digest(self, model: str) -> str:
         """Digest of the inputs of a training; number of epochs and checkpoint interval may change."""
-        told = self._options.to_dict() | {"model": model, "pairs": pairs_digest(self._pairs)}
-        told = {name: value for name, value in told.items() if name not in {"epochs", "save_every"}}
-        return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
+        inputs = self._options.to_dict() | {"model": model, "pairs": pairs_digest(self._pairs)}
+        inputs = {name: value for name, value in inputs.items() if name not in {"epochs", "save_every"}}
+        return hashlib.sha256(json.dumps(inputs, sort_keys=True).encode()).hexdigest()
 
     def _begin(self, checkpoint: Path | None) -> None:
         """Start from a checkpoint or from the original model."""
@@ -282,13 +282,13 @@ class JointTraining:
     def _diverged(self) -> Literal["diverged"]:
         """Return to the last checkpoint with a warning."""
         latest, advice = self._folder.latest(), "a lower learning rate may help"
-        where = f"training diverged after {self._step} steps: values are not finite"
+        problem = f"training diverged after {self._step} steps: values are not finite"
         if latest is None:
-            msg = f"{where}, and no checkpoint exists, so nothing was written; {advice}"
+            msg = f"{problem}, and no checkpoint exists, so nothing was written; {advice}"
             raise InputError(msg)
         self._begin(latest)
         warnings.warn(
-            f"{where}; the result is checkpoint {latest.name}; {advice}",
+            f"{problem}; the result is checkpoint {latest.name}; {advice}",
             ConvergenceWarning,
             stacklevel=user_stacklevel(),
         )
@@ -344,7 +344,7 @@ def train_joint_alignment(
         msg = f"model {model!r} has its own engine and cannot be trained; use a Hugging Face encoder"
         raise UnsupportedModelError(msg)
     files = resolve(model)
-    place = JointFolder(Path(folder), files)  # check permissions before reading all texts
+    output = JointFolder(Path(folder), files)  # check permissions before reading all texts
     chosen = replace(chosen, layer=check_layer(encoder, encoder.layers if chosen.layer is None else chosen.layer))
     pairs, left_out = linked_pairs(encoder, bitexts, layer=int(chosen.layer or 0), advance=reading)
     if len(pairs) < FEWEST_PAIRS:
@@ -354,7 +354,7 @@ def train_joint_alignment(
         )
         raise InputError(msg)
     with thread_count(torch, threads or default_threads()):
-        training = JointTraining(torch, encoder, files, pairs, chosen, place)
+        training = JointTraining(torch, encoder, files, pairs, chosen, output)
         if start is not None:
             start(training.steps * chosen.epochs)
         ended = training.run(advance or (lambda _: None))

@@ -172,8 +172,8 @@ class Training(ABC):
     def restore(self, state: dict[str, Any]) -> None:
         """Go on from there."""
         self._put([*self.parameters, *self.helpers], state["tensors"])
-        for optimiser, kept in zip(self.optimisers, state["optimisers"], strict=True):
-            optimiser.load_state_dict(kept)
+        for optimiser, saved_state in zip(self.optimisers, state["optimisers"], strict=True):
+            optimiser.load_state_dict(saved_state)
         self.chance.set_state(state["chance"])
         self._best = state["best"]
 
@@ -302,10 +302,10 @@ def train(
 
 def _inputs_digest(inputs: Iterable[NDArray[Any]], options: FlowOptions, method: str) -> str:
     """Digest of the inputs of a fit; the number of epochs may change between runs."""
-    told = options.to_dict() | {"method": method}
+    settings = options.to_dict() | {"method": method}
     if options.rounds == 1:
-        told.pop("epochs")
-    hashed = hashlib.sha256(json.dumps(told, sort_keys=True).encode())
+        settings.pop("epochs")
+    hashed = hashlib.sha256(json.dumps(settings, sort_keys=True).encode())
     for array in inputs:
         hashed.update(np.ascontiguousarray(array).tobytes())
     return hashed.hexdigest()
@@ -323,11 +323,11 @@ def _resumed(training: Training, path: Path | None, inputs: str) -> tuple[list[E
         return None
     try:
         content = training.torch.load(path, weights_only=True)
-        found = str(content["inputs"])
+        stored_inputs = str(content["inputs"])
     except Exception as error:  # pickle and zipfile raise many classes for other kinds of files
         msg = f"{str(path)!r} is not a state file of a fit: {error!r}; choose another name"
         raise InputError(msg) from error
-    if found != inputs:
+    if stored_inputs != inputs:
         msg = f"{str(path)!r} is the state of a fit with other vectors or options; choose another name, or remove it"
         raise InputError(msg)
     training.restore(content["training"])
@@ -370,11 +370,11 @@ def plot_curves(fitted: Fitted[Any], path: Path) -> None:
     )
     epochs = [point.epoch for point in fitted.curve]
     criterion.plot(epochs, [point.criterion for point in fitted.curve], "o-", color=COLOURS[1], markersize=3)
-    for place, title in ((loss, "loss"), (criterion, "criterion")):
-        place.axvline(fitted.best, linestyle="--", color="#999999", linewidth=0.8)
-        place.set_title(title, loc="left", fontsize=9)
-        place.set_xlabel("epoch", fontsize=8)
-        place.tick_params(labelsize=8)
+    for ax, title in ((loss, "loss"), (criterion, "criterion")):
+        ax.axvline(fitted.best, linestyle="--", color="#999999", linewidth=0.8)
+        ax.set_title(title, loc="left", fontsize=9)
+        ax.set_xlabel("epoch", fontsize=8)
+        ax.tick_params(labelsize=8)
     finish_figure(
         figure,
         title=f"{fitted.map.origin.method}: best state in epoch {fitted.best}",

@@ -78,8 +78,10 @@ def frequent_words(encoder: Encoder, texts: Sequence[str], *, most: int = 3000, 
     """Find the `most` frequent words with at least `fewest_places` occurrences, without vectors."""
     tokens = encoder.tokenizer.encode(list(texts))
     counts = Counter(word for text, own in zip(texts, tokens, strict=True) for word, _, _ in _words(text, own))
-    known = sorted((word for word, count in counts.items() if count >= fewest_places), key=lambda w: (-counts[w], w))
-    words, none = tuple(known[:most]), np.empty((0, encoder.hidden_size), dtype=np.float32)
+    ranked_words = sorted(
+        (word for word, count in counts.items() if count >= fewest_places), key=lambda w: (-counts[w], w)
+    )
+    words, none = tuple(ranked_words[:most]), np.empty((0, encoder.hidden_size), dtype=np.float32)
     return Vocabulary(words, none, tuple(counts[word] for word in words), len(counts))
 
 
@@ -114,14 +116,14 @@ def vocabulary_of_texts(
 
 def _words(text: str, tokens: Tokens) -> list[tuple[str, int, int]]:
     """Find the words of a text, each with its first token and the one after its last."""
-    found = []
+    words = []
     for first, size in zip(*tokens.word_pieces, strict=True):
         if tokens.is_special[first]:
             continue
         word = text[tokens.offsets[first][0] : tokens.offsets[first + size - 1][1]].casefold()
         if word.isalpha() and len(word) >= (_FEWEST_LETTERS if word[0] < "\u2e80" else 1):
-            found.append((word, int(first), int(first + size)))
-    return found
+            words.append((word, int(first), int(first + size)))
+    return words
 
 
 #: Initial share of similarities, and its factor when the agreement has settled.
@@ -288,15 +290,15 @@ def held_out_agreement(x: NDArray[np.float32], z: NDArray[np.float32], pairs: Pa
 
     With hundreds of dimensions, a rotation fits hundreds of wrong pairs, but it does not recover unseen ones.
     """
-    again = 0
-    for own, other in ((slice(0, None, 2), slice(1, None, 2)), (slice(1, None, 2), slice(0, None, 2))):
-        if len(pairs.source[own]) == 0:
+    recovered = 0
+    for half, other_half in ((slice(0, None, 2), slice(1, None, 2)), (slice(1, None, 2), slice(0, None, 2))):
+        if len(pairs.source[half]) == 0:
             return 0.0
-        rotation = _rotation(x[pairs.source[own]], z[pairs.target[own]])
+        rotation = _rotation(x[pairs.source[half]], z[pairs.target[half]])
         turned: NDArray[np.float32] = x @ rotation
-        answers = csls(turned @ z.T)[pairs.source[other]].argmax(axis=1)
-        again += int((answers == pairs.target[other]).sum())
-    return again / len(pairs)
+        answers = csls(turned @ z.T)[pairs.source[other_half]].argmax(axis=1)
+        recovered += int((answers == pairs.target[other_half]).sum())
+    return recovered / len(pairs)
 
 
 def _rotation(x: NDArray[np.float32], z: NDArray[np.float32]) -> NDArray[np.float32]:

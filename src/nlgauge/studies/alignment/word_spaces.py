@@ -258,7 +258,7 @@ def mutual_nearest(source: ArrayLike, target: ArrayLike) -> Links:
     return tuple((i, int(j)) for i, j in enumerate(forth) if back[j] == i)
 
 
-def parse_links(line: str, *, where: str) -> Links:
+def parse_links(line: str, *, location: str) -> Links:
     """Parse the links of one line; an empty line has none.
 
     >>> parse_links("0-0 1-2", where="line 1")
@@ -268,7 +268,7 @@ def parse_links(line: str, *, where: str) -> Links:
     for field in line.split():
         found = _LINK.fullmatch(field)
         if found is None:
-            msg = f"{where}: expected links such as 0-0 1-2, got {field!r}"
+            msg = f"{location}: expected links such as 0-0 1-2, got {field!r}"
             raise FileFormatError(msg)
         links.append((int(found[1]), int(found[2])))
     return tuple(links)
@@ -344,8 +344,8 @@ class Pairs(NamedTuple):
 def csls(cosines: NDArray[np.float32]) -> NDArray[np.float32]:
     """Compute CSLS of all pairs from their cosines, a row per source word."""
     rows, columns = (_mean_of_nearest(side) for side in (cosines, cosines.T))
-    found: NDArray[np.float32] = 2 * cosines - rows[:, None] - columns[None, :]
-    return found
+    values: NDArray[np.float32] = 2 * cosines - rows[:, None] - columns[None, :]
+    return values
 
 
 def csls_pairs(source: NDArray[np.float32], target: NDArray[np.float32]) -> tuple[Pairs, float]:
@@ -359,8 +359,8 @@ def csls_pairs(source: NDArray[np.float32], target: NDArray[np.float32]) -> tupl
 def mutual_pairs(similarity: NDArray[np.float32]) -> Pairs:
     """Find mutual best matches."""
     forward, backward = similarity.argmax(axis=1), similarity.argmax(axis=0)
-    kept = np.flatnonzero(backward[forward] == np.arange(len(forward)))
-    return Pairs(kept, forward[kept])
+    mutual = np.flatnonzero(backward[forward] == np.arange(len(forward)))
+    return Pairs(mutual, forward[mutual])
 
 
 def induction_precision(
