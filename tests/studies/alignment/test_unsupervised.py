@@ -116,5 +116,5 @@ def test_input_errors() -> None:
         fit_unsupervised(source, target._replace(vectors=broken))
     with pytest.raises(InputError, match="the same model and one language"):
         fit_unsupervised(source, source)
-    with pytest.raises(InputError, match="one model and language 'de'"):
+    with pytest.raises(InputError, match="the same model and language 'de'"):
         fit_unsupervised(source, target, origin=Origin(source="de", target="de"))

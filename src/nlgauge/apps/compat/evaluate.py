@@ -276,7 +276,7 @@ def _resolve_name(name: str) -> str:
         msg = f"{name!r} is a metric of evaluate that nlgauge does not have; use evaluate for it"
         raise RecipeError(msg)
     if short_name not in available:
-        msg = f"unknown metric {name!r}; `nlgauge list` shows all{did_you_mean(short_name, available)}"
+        msg = f"unknown metric {name!r}{did_you_mean(short_name, available, see='nlgauge list')}"
         raise RecipeError(msg)
     return available[short_name]
 

@@ -258,7 +258,7 @@ def mutual_nearest(source: ArrayLike, target: ArrayLike) -> Links:
     return tuple((i, int(j)) for i, j in enumerate(forth) if back[j] == i)
 
 
-def parse_links(line: str, *, location: str) -> Links:
+def parse_links(line: str, *, where: str) -> Links:
     """Parse the links of one line; an empty line has none.
 
     >>> parse_links("0-0 1-2", where="line 1")
@@ -268,7 +268,7 @@ def parse_links(line: str, *, location: str) -> Links:
     for field in line.split():
         found = _LINK.fullmatch(field)
         if found is None:
-            msg = f"{location}: expected links such as 0-0 1-2, got {field!r}"
+            msg = f"{where}: expected links such as 0-0 1-2, got {field!r}"
             raise FileFormatError(msg)
         links.append((int(found[1]), int(found[2])))
     return tuple(links)
