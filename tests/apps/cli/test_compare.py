@@ -316,7 +316,7 @@ def test_scores_alone_are_enough(run: Run, folder: Path) -> None:
     [
         ({"line3": "2\tnan\t0.5"}, "line 4, column 'base': expected a number, got \"nan\""),
         ({"line3": "2\t\t0.5"}, "line 4, column 'base': expected a number, got \"\""),
-        ({"line3": "1\t0.5\t0.5"}, "segment '1' of 'base' has a score already"),
+        ({"line3": "1\t0.5\t0.5"}, "second score of segment '1' of 'base'"),
         ({"line3": "2\t0.5"}, "line 4: expected 3 tab-separated fields"),
         ({"line0": "id\tbase\tbase"}, "column 'base': there are 2 of that name"),
     ],
@@ -645,7 +645,7 @@ def test_duplicate_names_are_refused(refused: Refusal) -> None:
         ("compare base.json -o x.html --report x.html", 1, "-o and --report both write 'x.html'"),
         ("compare base.json -o x.html --report ./x.html", 1, "-o and --report both write './x.html'"),
         ("compare --scores none.tsv", 1, "no such file: 'none.tsv'"),
-        ("compare --scores base.txt", 1, "expected a .tsv, .csv or .jsonl file of scores"),
+        ("compare --scores base.txt", 1, "scores are read from .tsv, .csv, .jsonl and .json files"),
         ("compare base.txt worse.txt --refs refs.txt -m chrf --lower-is-better x", 2, "belongs to --scores FILE"),
         ("compare base.txt worse.txt --refs refs.txt -m chrf -q --document-ids short.txt", 1, "names 1 documents"),
         ("compare base.txt worse.txt --refs refs.txt -m chrf -q --document-ids blank.txt", 1, "empty document id"),
@@ -677,7 +677,7 @@ def test_files_of_the_wrong_shape(refused: Refusal, run: Run, folder: Path) -> N
         2, "compare", "--scores", "comet.tsv", "--score-columns", "system"
     )
     save(run, "base")
-    assert "this is a file of nlgauge" in refused(1, "compare", "--scores", "base.json")
+    assert "this is a result of nlgauge" in refused(1, "compare", "--scores", "base.json")
     assert "the run 'base.json' is given twice" in refused(2, "compare", "base.json", "base.json")
     (folder / "two.json").write_text(
         run("score", "base.txt", "worse.txt", "--refs", "refs.txt", "-m", "chrf", "-f", "json", "--segments").out

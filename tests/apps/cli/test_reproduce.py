@@ -70,9 +70,7 @@ def test_without_data_the_print_and_what_is_missing_are_shown(run: Run) -> None:
     assert "WMD-1 + BERT + MNLI + PMEANS" in result.out
     assert "0.743" in result.out
     assert "ours" not in [line.split()[-1] for line in result.out.splitlines() if line.split()]
-    assert (
-        "missing: data set wmt17: no folder of data was given (--at PATH); published at www.statmt.org" in result.out
-    )
+    assert "missing: data set wmt17: no data folder set (--at PATH); available at www.statmt.org" in result.out
     captions = run("study", "reproduce", "repro-table8", "-q").out
     assert "0.851" in captions
     assert "cocodataset.org" in captions
@@ -92,7 +90,7 @@ def test_rankings_of_drawn_scores_need_no_data(run: Run, folder: Path, refused: 
     result = run("study", "reproduce", "bt-figure2", "--plot", "pairings.png", "--seed", "3")
     assert (result.status, result.err) == (0, "")
     assert "three types, S as 1 3 2" in result.out
-    assert "note: other than the defaults: seed=3" in result.out
+    assert "note: non-default options: seed=3" in result.out
     assert (folder / "pairings.png").read_bytes().startswith(b"\x89PNG")
     assert " needs none  " in run("study", "reproduce", "list").out
     assert "bt-figure2 has no use of ties=half" in refused(2, "study", "reproduce", "bt-figure2", "--ties", "half")
@@ -150,8 +148,10 @@ def test_formats_and_the_json_file(run: Run, folder: Path) -> None:
 
 def test_unknown_table_suggests_the_closest_id(refused: Refusal) -> None:
     assert "did you mean 'repro-table9'?" in refused(2, "study", "reproduce", "table99")
-    assert "language pair 'xx-en' is not here" in refused(2, "study", "reproduce", "table2", "--langpairs", "xx-en")
-    assert "row 'nothing' is not here" in refused(2, "study", "reproduce", "table2", "--rows", "nothing")
+    assert "language pair 'xx-en' does not exist" in refused(
+        2, "study", "reproduce", "table2", "--langpairs", "xx-en"
+    )
+    assert "row 'nothing' does not exist" in refused(2, "study", "reproduce", "table2", "--rows", "nothing")
     says = refused(2, "study", "reproduce", "disco-table7", "--vectors", "glove.txt")
     assert "no row of disco-table7 reads word vectors; leave out vectors" in says
 

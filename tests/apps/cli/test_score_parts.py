@@ -109,7 +109,7 @@ def test_a_dry_run_writes_nothing(run: Run, table: str) -> None:
         (("a.txt", "--merge", "p"), "HYP does not go with --merge"),
         (("--table", "pairs.parquet", "--parts", "p", "--columns", "mt"), "ROLE=NAME"),
         (("--table", "pairs.parquet", "--parts", "p", "--shard", "3"), "--shard must be K/N"),
-        (("--table", "pairs.parquet", "--parts", "p", "--shard", "0/4"), "a job must be one of 1 to 4"),
+        (("--table", "pairs.parquet", "--parts", "p", "--shard", "0/4"), "the job number must be from 1 to 4"),
         (
             ("--table", "pairs.parquet", "--parts", "p", "--shard", "1/4", "--workers", "2"),
             "--shard does not go with --workers",

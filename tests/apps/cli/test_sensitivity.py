@@ -154,4 +154,4 @@ def test_documents_of_data(run: Run, refused: Refusal, folder: Path) -> None:
     of_data = run(*command, "--set", "document=doc", "--documents")
     assert json.loads(of_data.out)["notes"][-1].endswith("not of segments: 3 (und)")
     assert run(*command, "--document-ids", "own.tsv:doc").out == of_data.out
-    assert "does not say which document" in refused(1, *command, "--documents")
+    assert "has no document ids" in refused(1, *command, "--documents")

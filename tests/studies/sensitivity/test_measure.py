@@ -409,7 +409,7 @@ def test_flips_are_tested_over_documents(study: Study) -> None:
 
 
 def test_documents_that_are_not_known_are_refused_before_the_work(study: Study, table: JudgementTable) -> None:
-    with pytest.raises(InputError, match="does not say which document"):
+    with pytest.raises(InputError, match="has no document ids"):
         run_study(study, table, options=StudyOptions(documents=True))
     torn = replace(table, document=tuple(map(str, range(len(table)))))
     with pytest.raises(InputError, match="segment '0', en, is of documents '0' and '10'"):
