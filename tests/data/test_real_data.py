@@ -106,7 +106,7 @@ def test_wmt17_official_rows(here: Path) -> None:
     # 155 rows of the file name several systems with one output: no name is joined here.
     assert not any("+" in system for system in table.systems)
     assert "tilde-nc-nmt-smt-hybrid.5050" in table.systems
-    assert table.notes == ("no system outputs here for en-ru, en-zh, which DA-seglevel.csv judges",)
+    assert table.notes == ("no system outputs for en-ru, en-zh, only scores in DA-seglevel.csv",)
     assert not any(" ." in text or "&apos;" in text for text in table.hypothesis[:560])
     assert len(table.system_scores["zh-en"]) == 16
 
@@ -121,7 +121,7 @@ def test_wmt17_testset_sources_equal_those_of_the_package_except_for_spreadsheet
     assert testset.source is not None
     assert sorted(testset.source) == sorted(package.source)
     assert sum(left != right for left, right in zip(testset.source, as_it_stands.source or (), strict=True)) == 84
-    assert as_it_stands.notes == ("84 sources carry the quotes of a spreadsheet (kept; unquote=True takes them off)",)
+    assert as_it_stands.notes == ("84 sources have spreadsheet quotes (kept; unquote=True removes them)",)
     assert testset.hypothesis == as_it_stands.hypothesis
     assert sorted(testset.hypothesis) == sorted(text.strip() for text in package.hypothesis)
 

@@ -41,7 +41,7 @@ def test_list_shows_which_data_is_available(run: Run, folder: Path) -> None:
     # Each table of the papers can be looked up, also those that share an entry.
     in_print = re.sub(r"\s+", " ", entries)
     assert all(f"{item.paper}, {item.name}" in in_print for item in INVENTORY if item.entries)
-    assert "MoverScore-1 and BERTScore's recall; only shown; reproducibility study, Table 8" in in_print
+    assert "MoverScore-1 and BERTScore's recall; published values only; reproducibility study, Table 8" in in_print
     assert "not here: bagel, sfhotel" in result.out
     bagel(folder)
     assert "bagel; not here: sfhotel" in run("study", "reproduce", "list", "--at", ".").out
@@ -153,7 +153,7 @@ def test_unknown_table_suggests_the_closest_id(refused: Refusal) -> None:
     )
     assert "row 'nothing' does not exist" in refused(2, "study", "reproduce", "table2", "--rows", "nothing")
     says = refused(2, "study", "reproduce", "disco-table7", "--vectors", "glove.txt")
-    assert "no row of disco-table7 reads word vectors; leave out vectors" in says
+    assert "no row of disco-table7 uses word vectors; omit vectors" in says
 
 
 def test_a_study_with_its_figure(run: Run, folder: Path, refused: Refusal) -> None:

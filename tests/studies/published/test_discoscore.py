@@ -170,7 +170,7 @@ def test_the_abstractive_systems_of_summeval(data_folder: Path) -> None:
     # Others take sentences from the article (D6.14).
     assert set(table.systems) == {f"M{number}" for number in (*range(8, 16), 17, 20, 22, 23)}
     assert len(table) == 1200
-    with pytest.raises(RecipeError, match="system 'M3' is not here"):
+    with pytest.raises(RecipeError, match="system 'M3' does not exist"):
         load("summeval", data_folder, systems="M3")
 
 

@@ -117,7 +117,7 @@ def _render_list(entries: Mapping[str, ListedTable], left_out: Sequence[PrintedI
 def _models(table: PaperTable, models: Mapping[str, bool]) -> str:
     """Describe how many published models are available, and whether their substitute is."""
     if not any(row.computed for row in table.rows):
-        return "only shown"
+        return "published values only"
     if not models:
         return "needs no model"
     printed = [models[model.name] for model in table.models]

@@ -53,7 +53,7 @@ def test_the_notes_count_cells_and_asterisks(data_folder: Path):
         "30 of 30",
         "38 of 40",
         "34 of 35",
-        "3 of 6 such",
+        "3 of 6 coefficients with",
         "4 of 8",
         "4 of 9",
         "2 of 8",
