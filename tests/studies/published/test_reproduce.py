@@ -349,9 +349,7 @@ def test_reported_rows_of_table_3_come_from_the_released_scores(data_folder: Pat
         ours = row(result, name)
         assert tuple(math.floor(ours[f"15 {pair}"] * 1000) / 1000 for pair in pairs) == reported  # type: ignore[operator]
         assert reason(result, name).startswith("as published")
-    assert "identical to the scores of bert-base-uncased_mover_score_uniforme" in reason(
-        result, "Mover+ (reported)"
-    )
+    assert "identical to the scores of bert-base-uncased_mover_score_uniforme" in reason(result, "Mover+ (reported)")
     assert row(result, "Mover+ (reported)") == row(result, "Mover, uniform weights (released)")
     assert reason(result, "Bary-W") == "not computed: --model none"
 
