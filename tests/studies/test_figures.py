@@ -112,7 +112,7 @@ def large_table() -> AgreementTable:
         }
         for number, name in enumerate([*METRICS, *SENTINELS])
     }
-    notes = ("zh-en: 3 judged outputs, fewer than 10: no interval and no significance test",)
+    notes = ("zh-en: 3 judged outputs, too few for an interval or significance test (minimum: 10)",)
     return AgreementTable("a data set", "human", "segment", "kendall", pairs, rows_of(cells), notes)
 
 
@@ -177,7 +177,7 @@ def test_bars_of_sixteen_metrics_look_different_and_the_caption_explains_them() 
     (legend,) = figure.legends
     looks = {(patch.get_facecolor(), patch.get_hatch()) for patch in legend.get_patches()}
     assert len(looks) == len(legend.get_texts()) == 16
-    caption = shown_texts(figure).replace("\n", " ")
+    caption = shown_texts(figure).replace("-\n", "-").replace("\n", " ")
     for word in ("Bars: Kendall", "whiskers: 95 % interval", "*: no other metric is significantly better"):
         assert word in caption
     assert "zh-en: 3 judged outputs" in caption

@@ -1,17 +1,17 @@
-"""Five ways to rank systems by the same scores, how far two of them disagree, and which find known strengths.
+"""Five mechanisms that rank systems by the same scores, their disagreement, and a simulation with known strengths.
 
-Of a frame (instances x systems) each mechanism makes a number per system. Three measures compare two of them: the
-share of pairs of systems that they order differently, whether they have another winner, and whether they have other
-three at the top. Measures of several frames are averaged without weights.
+Each mechanism turns a frame (instances x systems) into a number per system. Three measures compare two mechanisms:
+the share of pairs of systems that they order differently, whether the winner differs, and whether the top three
+differ. Measures are averaged over frames without weights.
 
-Do mean, median and Bradley-Terry find strengths that are known? Figure 3 of *Better than Average*. A setup has a
-number of systems k, of instances M, of types of instances T, and a share f of outliers. Two designs:
+The simulation (Figure 3 of *Better than Average*) checks whether mean, median and Bradley-Terry recover known
+strengths. A setup has k systems, M instances, T types of instances and a share f of outliers. Two designs:
 
     coded     the released code, and section 4: strengths 10 s / sum(s), s uniform. A type adds one offset, up to
-              100, to all systems; scores have a deviation of 1. Outliers are further rows, uniform up to 100, whose
-              order opposes the strengths.
-    appendix  appendix A.2: each system has a strength of its own for each type, uniform up to 1. Outliers are rows
-              whose scores are permuted. Which strength a ranking should find is not said; here the mean over types.
+              100, to all systems; scores have a deviation of 1. Outliers are additional rows, uniform up to 100,
+              whose order opposes the strengths.
+    appendix  appendix A.2: each system has a different strength for each type, uniform up to 1. Outliers are rows
+              whose scores are permuted. The paper does not define the true strength; here it is the mean over types.
 
 All 288 combinations are drawn ten times. A ranking is scored by Kendall's tau with the strengths (D3).
 """
@@ -49,22 +49,25 @@ class FrameSet(NamedTuple):
 
 
 def frames_of(table: JudgementTable) -> dict[str, SystemScores]:
-    """The released scores of a data set as frames, in which every system has every segment."""
+    """Turn the released scores of a data set into frames, in which every system has every segment."""
     systems, segments = table.systems, tuple(dict.fromkeys(table.segment))
-    columns = {name: at for at, name in enumerate(systems)}
-    lines = {name: at for at, name in enumerate(segments)}
-    at = [lines[name] for name in table.segment], [columns[name] for name in table.system]
+    columns = {name: i for i, name in enumerate(systems)}
+    lines = {name: i for i, name in enumerate(segments)}
+    cells = [lines[name] for name in table.segment], [columns[name] for name in table.system]
     if len(table) != len(systems) * len(segments):
-        msg = f"{table.name}: {len(table)} rows are no grid of {len(segments)} segments x {len(systems)} systems"
+        msg = (
+            f"{table.name}: expected one row for each of {len(segments)} segments x {len(systems)} systems, got "
+            f"{len(table)} rows"
+        )
         raise InputError(msg)
-    made = {}
+    frames = {}
     for name, values in table.released.items():
         grid = np.empty((len(segments), len(systems)))
-        grid[at] = values
+        grid[cells] = values
         columns = dict(zip(systems, grid.T, strict=True))
         scores = ScoreTable.from_numbers(name, columns, higher_is_better=name not in table.distances)
-        made[name] = SystemScores(scores, instances=segments)
-    return made
+        frames[name] = SystemScores(scores, instances=segments)
+    return frames
 
 
 #: Mean, median, Bradley-Terry and its two variants (paper, sections 2.2 and G).
@@ -73,12 +76,12 @@ MEASURES = ("disagree", "SotA", "Top-3")
 
 Matrix: TypeAlias = NDArray[np.float64]
 
-#: By mechanism: a number per system, higher for better; a line for each draw where there are several.
+#: By mechanism: a number per system, higher for better; one line per draw.
 Scores: TypeAlias = Mapping[str, Matrix]
 
 
 def rank_frame(frame: Matrix, mechanisms: Iterable[str], options: RankingOptions) -> dict[str, Matrix]:
-    """The numbers of each mechanism on all rows of a frame."""
+    """Rank the systems of a frame by each mechanism, on all rows."""
     makers: dict[str, Callable[[], Matrix]] = {
         "mean": lambda: mean_scores(frame),
         "median": lambda: median_scores(frame),
@@ -90,7 +93,7 @@ def rank_frame(frame: Matrix, mechanisms: Iterable[str], options: RankingOptions
 
 
 def rank_frames(frames: Sequence[Matrix], options: RankingOptions) -> dict[str, Matrix]:
-    """Mean, median and BT on each of several frames, or draws of rows, of the same systems: a line per frame."""
+    """Mean, median and BT on several frames, or draws of rows, of the same systems: a line per frame."""
     wins = np.stack([_wins(frame, options) for frame in frames])
     return {
         "mean": np.stack([frame.mean(axis=0) for frame in frames]),
@@ -105,38 +108,35 @@ def measure_pairs(scores: Scores, pairs: Iterable[tuple[str, str]] | None = None
     The share of pairs, (1 - tau_b) / 2, is nan where a ranking ties all systems.
     """
     pairs = itertools.combinations(scores, 2) if pairs is None else pairs
-    found = {}
+    measures = {}
     for pair in pairs:
-        one, other = (np.atleast_2d(scores[name]) for name in pair)
+        first, second = (np.atleast_2d(scores[name]) for name in pair)
         tops = [
-            (float(different_winner(*line)), float(different_top3(*line))) for line in zip(one, other, strict=True)
+            (float(different_winner(*line)), float(different_top3(*line))) for line in zip(first, second, strict=True)
         ]
-        found[pair] = np.column_stack([(1 - tau(one, other)) / 2, tops])
-    return found
+        measures[pair] = np.column_stack([(1 - tau(first, second)) / 2, tops])
+    return measures
 
 
-def tau(one: Matrix, other: Matrix) -> Matrix:
+def tau(left: Matrix, right: Matrix) -> Matrix:
     """Kendall's tau-b along the last axis, for many vectors at once; nan where a vector is constant.
 
     >>> tau(np.array([[1.0, 2, 3], [1, 2, 3]]), np.array([[3.0, 4, 5], [5, 4, 3]])).tolist()
     [1.0, -1.0]
     """
-    first, second = np.triu_indices(one.shape[-1], 1)
-    signs, others = (np.sign(values[..., first] - values[..., second]) for values in (one, other))
+    first, second = np.triu_indices(left.shape[-1], 1)
+    signs, others = (np.sign(values[..., first] - values[..., second]) for values in (left, right))
     untied = np.sqrt(np.abs(signs).sum(axis=-1) * np.abs(others).sum(axis=-1))
     together = (signs * others).sum(axis=-1)
     return np.asarray(np.divide(together, untied, out=np.full(untied.shape, np.nan), where=untied > 0))
 
 
 def average(values: Sequence[Matrix]) -> Matrix:
-    """The mean over frames or draws (lines) of each measure, without those that a ranking of ties leaves undefined.
-
-    nan where all are undefined.
-    """
-    lines = np.concatenate([np.atleast_2d(one) for one in values])
-    there = ~np.isnan(lines)
-    count = there.sum(axis=0)
-    total = np.where(there, lines, 0.0).sum(axis=0)
+    """Average each measure over frames or draws (lines), ignoring undefined values; nan if all are undefined."""
+    lines = np.concatenate([np.atleast_2d(part) for part in values])
+    defined = ~np.isnan(lines)
+    count = defined.sum(axis=0)
+    total = np.where(defined, lines, 0.0).sum(axis=0)
     return np.asarray(np.divide(total, count, out=np.full(lines.shape[1], np.nan), where=count > 0))
 
 
@@ -144,11 +144,11 @@ def _wins(frame: Matrix, options: RankingOptions) -> Matrix:
     return win_counts(frame, ties=options.ties, tolerance=options.tie_tolerance)
 
 
-#: Options that an experiment has a use of.
+#: Options that each experiment uses.
 _TIED = ("ties", "tie_tolerance", "reverse")
 _DRAWN = (*_TIED, "full", "draws", "seed")
 _USED: dict[str, tuple[str, ...]] = {
-    "disagreement": (*_TIED, "full"),  # all rows are what it takes
+    "disagreement": (*_TIED, "full"),  # always uses all rows
     "by-data": _DRAWN,
     "by-metric": _DRAWN,
     "tests": _DRAWN,
@@ -160,7 +160,7 @@ _USED: dict[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class RankingOptions(OptionSet):
-    """How an experiment on rankings is run; the defaults are those of *Better than Average*."""
+    """Options of an experiment on rankings; the defaults are those of *Better than Average*."""
 
     called: ClassVar[str] = "options of experiments on rankings"
 
@@ -172,29 +172,29 @@ class RankingOptions(OptionSet):
     tie_tolerance: float = option(
         0.0, Float(0, 1), help="scores tie if they differ by at most this share of the larger one"
     )
-    reverse: bool = option(False, Flag(), help="systems in reverse order, to see what depends on it")
-    full: bool = option(False, Flag(), help="all rows of a frame where the paper draws some of them")
-    draws: int | None = option(None, Int(1), help="parts of the rows to draw", unset="as in the paper")
+    reverse: bool = option(False, Flag(), help="reverse the order of systems")
+    full: bool = option(False, Flag(), help="use all rows of a frame, not the sample of the paper")
+    draws: int | None = option(None, Int(1), help="number of random samples of rows", unset="as in the paper")
     seed: int = seed_option()
     design: Literal["coded", "appendix"] = option(
         "coded",
         Choice("coded", "appendix"),
-        help="the simulation as the released code has it, or as the paper's appendix A.2 says",
+        help="simulation as in the released code or as in appendix A.2 of the paper",
     )
 
     def check_used(self, experiment: str, *, what: str) -> None:
-        """Refuse an option that would change nothing of an experiment; `what` names it in the message."""
+        """Raise an error if an option has no effect on an experiment; `what` is its name in the message."""
         used = _USED[experiment]
         for name, entry in self.options().items():
             if getattr(self, name) != entry.default and name not in used:
-                takes = f"it takes {', '.join(used)}" if used else "it takes none"
-                msg = f"{what} has no use of {name}={getattr(self, name)}; {takes}"
+                takes = f"its options are {', '.join(used)}" if used else "it has no options"
+                msg = f"{name}={getattr(self, name)} has no effect on {what}; {takes}"
                 raise RecipeError(msg)
 
     def check(self) -> None:
-        """All rows are taken once, so there is nothing to draw."""
+        """Check that `full` and `draws` are not both given: with all rows nothing is drawn."""
         if self.full and self.draws is not None:
-            msg = f"all rows are taken once; leave out full or draws, got draws={self.draws!r}"
+            msg = f"full and draws={self.draws!r} exclude each other; give one of them"
             raise RecipeError(msg)
 
 
@@ -224,7 +224,7 @@ GRID = Grid()
 
 
 class Panel(NamedTuple):
-    """A panel of Figure 3: what stands on its axis, and which setups it looks at."""
+    """A panel of Figure 3: its axis and its selection of setups."""
 
     axis: str
     one_type: bool = False
@@ -252,29 +252,29 @@ class Simulated(NamedTuple):
     """By mechanism: mean, median, BT; nan where a ranking ties all systems."""
 
     def mean_tau(self, chosen: NDArray[np.bool_]) -> dict[str, tuple[float, float]]:
-        """Of some setups, by mechanism: mean and standard error, without the undefined, as in the released code."""
-        found = {}
+        """Mean and standard error of tau over some setups, by mechanism; undefined values are ignored."""
+        means = {}
         for name, values in self.tau.items():
-            there = values[chosen & ~np.isnan(values)]
-            found[name] = (float(there.mean()), float(there.std(ddof=1) / np.sqrt(there.size)))
-        return found
+            defined = values[chosen & ~np.isnan(values)]
+            means[name] = (float(defined.mean()), float(defined.std(ddof=1) / np.sqrt(defined.size)))
+        return means
 
     def chosen(self, panel: Panel) -> NDArray[np.bool_]:
-        """The setups of a panel."""
-        kept = np.ones(len(self.setups["types"]), dtype=bool)
+        """Mask of the setups of a panel."""
+        mask = np.ones(len(self.setups["types"]), dtype=bool)
         if panel.one_type:
-            kept &= self.setups["types"] == 1
+            mask &= self.setups["types"] == 1
         if panel.no_outliers:
-            kept &= self.setups["outliers"] == 0
-        return kept
+            mask &= self.setups["outliers"] == 0
+        return mask
 
 
 def simulate(options: RankingOptions, *, grid: Grid = GRID) -> Simulated:
-    """Draw all setups of a grid, rank, and score; a setup's numbers do not depend on what else is in the grid."""
+    """Draw, rank and score all setups of a grid; the numbers of a setup do not depend on the rest of the grid."""
     draw: Callable[..., Drawn] = draw_coded if options.design == "coded" else draw_appendix
     setups: list[tuple[float, ...]] = []
-    found: list[Matrix] = []
-    # Strengths and scores of one number of systems are ranked together, for the sake of the batched iteration.
+    taus: list[Matrix] = []
+    # Setups with the same number of systems are ranked in one batch, which is faster.
     for k in grid.systems:
         drawn: list[Drawn] = []
         for types, outliers, instances, repeat in itertools.product(
@@ -283,13 +283,13 @@ def simulate(options: RankingOptions, *, grid: Grid = GRID) -> Simulated:
             seed = [options.seed, types, round(1000 * outliers), k, instances, repeat]
             drawn.append(draw(np.random.default_rng(seed), types, outliers, k, instances))
             setups.append((types, outliers, k, instances))
-        found.append(_scored(drawn, options))
+        taus.append(_score_rankings(drawn, options))
     names = ("types", "outliers", "systems", "instances")
     columns = dict(zip(names, np.array(setups, dtype=np.float64).T, strict=True))
-    return Simulated(columns, dict(zip(("mean", "median", "BT"), np.concatenate(found).T, strict=True)))
+    return Simulated(columns, dict(zip(("mean", "median", "BT"), np.concatenate(taus).T, strict=True)))
 
 
-def _scored(drawn: list[Drawn], options: RankingOptions) -> Matrix:
+def _score_rankings(drawn: list[Drawn], options: RankingOptions) -> Matrix:
     """Kendall's tau of mean, median and BT with the strengths: a line per setup."""
     strengths = np.stack([strength for strength, _ in drawn])
     rankings = rank_frames([scores for _, scores in drawn], options)
@@ -297,18 +297,18 @@ def _scored(drawn: list[Drawn], options: RankingOptions) -> Matrix:
 
 
 def draw_coded(rng: np.random.Generator, types: int, outliers: float, k: int, instances: int) -> Drawn:
-    """A setup of the released code: one offset per type, further rows as outliers."""
+    """Draw a setup of the released code: one offset per type, additional rows as outliers."""
     strengths = rng.random(k)
     strengths *= 10 / strengths.sum()
     rows = instances // types
     offsets = np.repeat(_OFFSET * rng.random(types), rows)
     scores = rng.normal(strengths + offsets[:, None], 1.0)
     extra = max(int(outliers * len(scores)), 1) if outliers else 0
-    opposed = list(itertools.islice(_opposed(rng, strengths), extra))
+    opposed = list(itertools.islice(_draw_opposed_rows(rng, strengths), extra))
     return strengths, np.vstack([scores, *opposed])
 
 
-def _opposed(rng: np.random.Generator, strengths: Matrix) -> Iterator[Matrix]:
+def _draw_opposed_rows(rng: np.random.Generator, strengths: Matrix) -> Iterator[Matrix]:
     """Random rows whose order opposes the strengths."""
     while True:
         rows = _OFFSET * rng.random((16, len(strengths)))
@@ -316,10 +316,10 @@ def _opposed(rng: np.random.Generator, strengths: Matrix) -> Iterator[Matrix]:
 
 
 def draw_appendix(rng: np.random.Generator, types: int, outliers: float, k: int, instances: int) -> Drawn:
-    """A setup of appendix A.2: strengths for each type, permuted rows as outliers."""
+    """Draw a setup of appendix A.2: strengths for each type, permuted rows as outliers."""
     strengths = rng.random((types, k))
     scores = rng.normal(np.repeat(strengths, instances // types, axis=0), 1.0)
     changed = max(int(outliers * len(scores)), 1) if outliers else 0
-    at = rng.choice(len(scores), changed, replace=False)
-    scores[at] = rng.permuted(scores[at], axis=1)
+    rows = rng.choice(len(scores), changed, replace=False)
+    scores[rows] = rng.permuted(scores[rows], axis=1)
     return strengths.mean(axis=0), scores

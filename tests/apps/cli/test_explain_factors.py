@@ -73,7 +73,7 @@ def test_unused_flags_are_refused(refused, scored, words, status, said):
 
 def test_corpus_sums_contributions_by_part_of_speech(run):
     out = run("explain", "corpus", "a.txt", "--refs", "ref.txt", "-q").out
-    assert "what words of the hypothesis contribute to precision (linear)" in out
+    assert "contributions of words of the hypothesis to precision (linear)" in out
     assert "same word" in out
     plain = json.loads(run("explain", "corpus", "a.txt", "--refs", "ref.txt", "-q", "--format", "json").out)
     assert plain["texts"] == 6

@@ -18,8 +18,8 @@ def test_text_shows_variation_and_rank_flips(run: Run) -> None:
     assert "first + drop-ascii" in result.out
     assert "average + keep" in result.out
     assert "Rankings of systems" in result.out
-    assert "No pair of systems flips" in result.out
-    assert "order flips" not in result.out
+    assert "No two systems swap ranks" in result.out
+    assert "Flips: pairs" not in result.out
 
 
 def test_text_names_the_systems_that_flip(run: Run, folder: Path) -> None:
@@ -36,9 +36,9 @@ def test_text_names_the_systems_that_flip(run: Run, folder: Path) -> None:
     write_lines(folder / "mine.toml", ['metric = ["bertscore"]', "[[sweep]]", 'stopwords = ["none", "stop.txt"]'])
     systems = ("study", "sensitivity", "terse.txt", "fluent.txt", "--refs", "right.txt", "--quiet")
     out = run(*systems, "--study", "mine.toml").out
-    assert "Pairs of systems whose order flips" in out
-    assert "No pair of systems flips" not in out
-    flips = out[out.index("Pairs of systems whose order flips") :]
+    assert "Flips: pairs of systems that swap ranks" in out
+    assert "No two systems swap ranks" not in out
+    flips = out[out.index("Flips: pairs of systems that swap ranks") :]
     assert re.search(r"stop\.txt +fluent +terse", flips), "with the list the one behind goes ahead"
 
 

@@ -117,7 +117,7 @@ def test_texts_are_annotated_in_one_go_and_a_refused_one_alone_is_left_out():
     assert len(asked) == 1 + 1 + 2 * 5, "halved five times, not asked 32 times"
 
 
-def test_what_cannot_be_summed_up_is_refused(parses):
+def test_corpora_without_contributions_are_errors(parses):
     with pytest.raises(RecipeError, match="method must be one of linear, leave-one-out, shapley, got 'lime'"):
         explain_corpus(HYPS, REFS, annotator=parses, method="lime")
     with pytest.raises(InputError, match="none of the 3 texts has linear contributions"):
@@ -173,7 +173,7 @@ def test_words_that_an_error_touches_are_gold_unless_it_weighs_nothing() -> None
 
 
 def test_a_table_without_marked_errors_is_refused() -> None:
-    with pytest.raises(InputError, match="made has no errors marked in the source"):
+    with pytest.raises(InputError, match="made has no marked errors in the source"):
         gold_words(table(), side="reference")
 
 
@@ -186,12 +186,14 @@ def test_means_are_over_texts_with_both_kinds_of_words() -> None:
 @pytest.mark.parametrize(
     ("gold", "scores", "message"),
     [
-        ([[0, 1]], [], "as many texts, got 1 and 0"),
+        ([[0, 1]], [], "the same number of texts, got 1 and 0"),
         ([[0, 1]], [[1.0]], "text 0: expected a score for each of 2 words, got 1"),
         ([[0, 0]], [[1.0, 2.0]], "none of the 1 texts"),
     ],
 )
-def test_what_does_not_fit_is_refused(gold: list[list[int]], scores: list[list[float]], message: str) -> None:
+def test_mismatched_labels_and_scores_are_errors(
+    gold: list[list[int]], scores: list[list[float]], message: str
+) -> None:
     with pytest.raises(InputError, match=message):
         evaluate_errors(gold, scores)
 
@@ -234,7 +236,7 @@ def test_scores_are_finite_numbers(tmp_path: Path, line: str) -> None:
         read_word_scores(str(tmp_path / "scores"))
 
 
-def test_a_value_of_jsonl_that_is_no_number_is_named_with_its_place(tmp_path: Path) -> None:
+def test_non_numeric_value_in_jsonl_is_located(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text('{"s": [1, null]}\n', encoding="utf-8")
     with pytest.raises(FileFormatError, match="line 1, column 's': expected a number for each word, got None"):
         read_word_scores(f"{tmp_path / 'a.jsonl'}:s")

@@ -79,7 +79,7 @@ def test_scores_are_those_of_nlgauge_score(model: str) -> None:
         assert {str(one.signature) for one in found} == {str(expected.signature)}
 
 
-def test_words_stand_where_they_are_in_the_text() -> None:
+def test_words_have_positions_in_the_text() -> None:
     found = explain_pair("  The ofgem's cat, sat.", "A cat sat down.")
     for word in found.hypothesis.words:
         assert found.hypothesis.text[word.start : word.end] == word.text
@@ -111,8 +111,8 @@ def test_what_preprocessing_removed_is_named() -> None:
     found = explain_pair("The ofgem cat glowers .", "A cat sat !", metric="moverscore:stopwords=iso-en")
     removed = {word.text: word.removed for word in found.hypothesis.words if word.removed}
     # As published, a stop word may be the first piece of another word.
-    assert removed == {"The": "stop word", "ofgem": "its first piece, 'of', is a stop word", ".": "punctuation"}
-    assert "hypothesis: 3 later pieces of words were left out (subwords=first)" in found.notes
+    assert removed == {"The": "stop word", "ofgem": "its first sub-word 'of' is a stop word", ".": "punctuation"}
+    assert "hypothesis: 3 sub-words after the first of a word were left out (subwords=first)" in found.notes
     assert "idf gave a text no weight, so all its tokens weigh the same" in found.notes
 
 
@@ -123,7 +123,7 @@ def test_a_word_of_which_only_a_mark_is_kept_is_named() -> None:
     told = "only the mark before it is kept (subwords=first)"
     assert [word.removed for word in found.hypothesis.words] == [told, told, "", ""]
     assert {word.text: word.removed for word in found.reference.words if word.removed} == {"guy": told}
-    assert "reference: of 1 word only a mark of white space was kept; subwords=all keeps the text" in found.notes
+    assert "reference: only the space mark of 1 word was kept; use subwords=all to keep the text" in found.notes
     whole = explain_pair("中文语言", "A guy with a red jacket", metric=f"{metric},subwords=all", threads=1)
     assert not any(word.removed for word in (*whole.hypothesis.words, *whole.reference.words))
     assert not any("mark of white space" in note for note in whole.notes)
@@ -131,8 +131,8 @@ def test_a_word_of_which_only_a_mark_is_kept_is_named() -> None:
 
 def test_words_cut_off_at_the_limit_are_named() -> None:
     found = explain_pair("the cat sat on the mat", "the cat", max_tokens=5)
-    assert [word.removed for word in found.hypothesis.words] == ["", "", "", *["cut off at 5 tokens"] * 3]
-    assert "hypothesis: 3 tokens were cut off at the limit of 5" in found.notes
+    assert [word.removed for word in found.hypothesis.words] == ["", "", "", *["truncated at 5 tokens"] * 3]
+    assert "hypothesis: 3 tokens beyond the limit of 5 were truncated" in found.notes
     assert found.attribution(of="precision").total == pytest.approx(found.scores["precision"], abs=1e-6)
 
 
@@ -189,11 +189,11 @@ def test_a_metric_without_a_sum_over_words_is_explained_by_shapley_values() -> N
 
 def test_a_text_of_one_point_says_that_words_have_no_share() -> None:
     found = explain_pair("the cat sat", "a cat sat", metric="smd")
-    assert "each text is one point, so its words have no share of their own in the cost" in found.notes
+    assert "each text is one point, so its words have no separate shares of the cost" in found.notes
     assert (found.links, [one.kind for one in found.attributions]) == ((), ["shapley"])
 
 
-def test_a_score_over_the_whole_corpus_has_neither_and_says_so() -> None:
+def test_corpus_scaled_score_has_no_alignment_and_no_shapley_values() -> None:
     recipe = "sentsim:against=refs,model=minilm,combine=sss+wmd"
     found = explain_pairs(SYSTEM_A[:2], REFERENCE[:2], metric=recipe, shapley=None)[0]
     assert found.attributions == ()
@@ -274,7 +274,7 @@ def test_a_score_that_depends_on_other_segments_is_explained_among_them() -> Non
     score = nlgauge.score(SYSTEM_A, REFERENCE, metric="sentsim:against=refs,model=minilm,combine=sss+wmd")
     found = score.explain(1)
     assert found.score == score.sentsim[1]
-    assert any("neither an alignment nor Shapley values" in note for note in found.notes)
+    assert any("no alignment and no Shapley values" in note for note in found.notes)
 
 
 @pytest.mark.parametrize("how", ["json", "pickle"])
@@ -300,7 +300,7 @@ def test_a_segment_that_is_not_there_is_refused(model: str, segment: object) -> 
 def test_an_empty_text_has_nothing_to_align(model: str) -> None:
     found = explain_pair("", "a cat", metric="bertscore:layer=2", model=model)
     assert (found.score, found.links, found.hypothesis.words) == (0.0, (), ())
-    assert found.notes == ("a text is empty, so there is nothing to align",)
+    assert found.notes == ("a text is empty, so nothing can be aligned",)
     assert found.attributions == ()
     with pytest.raises(EmptyPairError):
         explain_pair(" ", "", metric="bertscore:layer=2", model=model)
@@ -317,7 +317,7 @@ def test_a_text_of_nothing_but_removed_words_is_explained_as_such() -> None:
 
 def test_a_long_text_has_no_shapley_values(model: str) -> None:
     long = "cat " * 201
-    with pytest.raises(InputError, match="at most 200 words, got 201; use leave-one-out"):
+    with pytest.raises(InputError, match="limited to texts of 200 words, got 201; use leave-one-out"):
         explain_pair(long, "a cat", metric="bleu", shapley=True)
     assert "no Shapley values: the text has 201 words, more than 200" in explain_pair(long, "a", metric="bleu").notes
 
@@ -353,11 +353,11 @@ def test_the_matrix_has_the_similarity_of_the_nearest_pieces() -> None:
     assert matrix[0, 0] == pytest.approx(alignment.similarity[1:4, 1:4].max())  # type: ignore[union-attr]
 
 
-def test_a_sentence_names_what_matters(model: str) -> None:
+def test_sentence_names_weakest_matches_and_moves(model: str) -> None:
     same = explain_pair("the cat sat", "the cat sat", metric="bertscore:layer=2", model=model)
     assert same.sentence == "bertscore f1 is 1.000 (precision 1.000, recall 1.000). Every word has an exact match."
     moved = explain_pair("the cat sat", "the cat sat", metric="moverscore", model=model).sentence
-    assert moved == "moverscore is 1.000. Nothing has to move: the words that count are the same."
+    assert moved == "moverscore is 1.000. No mass has to move: the counted words are the same."
     found = explain_pair("the cat sat", "the dog sat", metric="moverscore", model=model).sentence
     assert "Costliest moves, by their share of the cost" in found
     assert "'cat' to 'dog'" in found
@@ -403,7 +403,7 @@ def test_a_signature_is_required_to_come_out_again(model: str) -> None:
 
 def test_an_attribution_that_is_not_there_names_those_that_are(model: str) -> None:
     found: Explanation = explain_pair("the cat", "a cat", metric="bertscore:layer=2", model=model)
-    with pytest.raises(InputError, match=r"no shapley f1 of the hypothesis; there are: linear precision"):
+    with pytest.raises(InputError, match=r"no shapley f1 of the hypothesis; available: linear precision"):
         found.attribution(of="f1", kind="shapley")
 
 
@@ -430,7 +430,7 @@ def test_a_metric_that_looks_at_texts_by_themselves_is_explained_without_referen
 
 @pytest.mark.parametrize("metric", ["lc", "rc"])
 def test_metric_without_references_is_not_explained_by_a_source(metric: str) -> None:
-    said = f"sources are not read: {metric} reads the hypothesis alone; give references"
+    said = f"{metric} does not use sources; give references"
     with pytest.raises(nlgauge.errors.RecipeError, match=said):
         nlgauge.explain_pairs(["A cat sat."], sources=["x y"], metric=metric)
     with pytest.raises(nlgauge.errors.RecipeError, match=said):

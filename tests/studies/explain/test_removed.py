@@ -30,7 +30,7 @@ def test_a_word_without_a_vector_is_not_in_the_vocabulary(tmp_path: Path) -> Non
     path.write_text("the 1 0 0\ncat 0 1 0\nsat 0 0 1\n", encoding="utf-8")
     found = explain_pair("the cat slept", "the cat sat", metric="moverscore:idf=none", model=str(path))
     assert reasons(found) == {"the": "", "cat": "", "slept": "not in the vocabulary"}
-    assert "hypothesis: 1 words or pieces are unknown to the model" in found.notes
+    assert "hypothesis: 1 words or sub-words are unknown to the model" in found.notes
 
 
 def test_punctuation_counts_where_a_recipe_keeps_it() -> None:
@@ -52,5 +52,5 @@ def test_words_beside_foci_are_no_mentions(tmp_path: Path) -> None:
     recipe = f"ds-focus:annotator={parses},sentences=annotator"
     with hash_encoder() as model:
         found = explain_pair(text_of(hypothesis), text_of(reference), metric=recipe, model=model)
-    lacking, other = "a focus that the other text lacks", "no mention of a focus"
+    lacking, other = "focus is not in the other text", "not a mention of a focus"
     assert reasons(found) == {"cat": "", "sat": other, ".": other, "dog": lacking, "ran": other}

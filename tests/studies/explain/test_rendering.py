@@ -19,22 +19,22 @@ def model() -> Iterator[str]:
 def test_texts_of_which_no_word_counts() -> None:
     both = explain_pair("...", "...", metric="moverscore").sentence
     assert both == (
-        "moverscore is 1.000. No word of either text counts (punctuation): special tokens such as [CLS] "
-        "stand for both, so the score says little of the texts."
+        "moverscore is 1.000. All words of both texts are left out (punctuation). Only special tokens such "
+        "as [CLS] are compared, so the score is not meaningful."
     )
     one = explain_pair("...", "A cat", metric="moverscore").sentence
-    assert "No word of the hypothesis counts (punctuation): special tokens such as [CLS] stand for it," in one
+    assert "All words of the hypothesis are left out (punctuation). Only special tokens such as [CLS]" in one
     assert "moves" not in one
     stops = explain_pair("A cat", "the .", metric="moverscore:stopwords=iso-en").sentence
-    assert "No word of the reference counts (stop word, punctuation)" in stops
+    assert "All words of the reference are left out (stop word, punctuation)" in stops
 
 
 def test_texts_of_which_nothing_is_left_at_all() -> None:
     found = explain_pair("...", "A cat", metric="moverscore:specials=drop")
-    assert found.notes == ("no token of one of the texts counts, so there is nothing to align",)
+    assert found.notes == ("all tokens of one of the texts have weight 0, so there is nothing to align",)
 
 
-def test_a_special_token_is_called_one() -> None:
+def test_special_token_is_named_in_sentence() -> None:
     moved = explain_pair("cat .", "a very old dog ran", metric="moverscore:idf=none,punctuation=keep").sentence
     assert "Costliest moves" in moved
     assert " a special token to 'ran' " in moved
@@ -46,12 +46,12 @@ def test_words_that_are_left_out_have_a_verb(model: str) -> None:
     values = dict(zip(["the", "cat"], found.attribution(kind="leave-one-out").values, strict=True))
     assert values["the"] > 0 > values["cat"]
     expected = f"'the' ({values['the']:+.3f}) raises f1, and 'cat' ({values['cat']:+.3f}) lowers it."
-    assert found.sentence.endswith(f"Judged by leaving out one word at a time, {expected}")
+    assert found.sentence.endswith(f"Leaving out one word at a time: {expected}")
 
 
 def test_several_words_agree_with_the_verb() -> None:
     two = explain_pair("cat sat", "cat sat", metric="rouge1").sentence
-    assert two.endswith("By Shapley values, 'cat' (+0.500) and 'sat' (+0.500) raise f1.")
+    assert two.endswith("By Shapley values: 'cat' (+0.500) and 'sat' (+0.500) raise f1.")
     four = explain_pair("a cat sat here", "a cat sat here", metric="rouge1").sentence
     assert " raise f1 most." in four
 

@@ -77,7 +77,7 @@ def test_explanations_are_a_sequence() -> None:
 
 def test_figures_of_what_json_leaves_out_are_refused() -> None:
     study = FactorStudy.from_dict(_study().to_dict())
-    with pytest.raises(InputError, match="has no scores of pairs; compute it again"):
+    with pytest.raises(InputError, match="contains no scores of pairs; compute it again"):
         study.fit_figure()
     table = reproduce(PAPER_TABLES["bt-figure2"])
     with pytest.raises(InputError, match="reproduce it again to draw one"):

@@ -37,8 +37,8 @@ def test_a_mean_names_what_each_reference_gives(model: str, metric: str) -> None
     assert found.references.scores == pytest.approx(alone, abs=1e-6)
     assert found.score == pytest.approx(sum(alone) / 3, abs=1e-6)
     first, second, third = (f"{value:.3f}" for value in alone)
-    said = f"That is the mean over 3 references ({first}, {second} and {third}); shown here is the best of them"
-    assert f"{said}, with {second}." in found.sentence
+    said = f"This is the mean over 3 references ({first}, {second} and {third}); the best of them"
+    assert f"{said} ({second}) is shown." in found.sentence
     assert found.reference.text == REFS[1]
     assert "reference 2 of 3 is shown (the best)" in found.notes
 
@@ -52,32 +52,36 @@ def test_the_score_of_the_best_is_that_of_the_one_shown(model: str) -> None:
 def test_a_metric_that_reads_all_references_shows_the_first() -> None:
     found = explain_pair(HYP, REFS[:2], metric="chrf")
     first, second = (explain_pair(HYP, ref, metric="chrf").score for ref in REFS[:2])
-    said = f"It reads both references at once; against each alone it is {first:.3f} and {second:.3f}"
-    assert f"{said}; shown here is the first." in found.sentence
+    said = (
+        f"The metric uses both references together; against each single reference it is {first:.3f} and {second:.3f}"
+    )
+    assert f"{said}; the first is shown." in found.sentence
     assert (found.reference.text, found.score) == (REFS[0], pytest.approx(second))  # chrF takes the best of them
 
 
-def test_what_is_not_that_of_the_reference_shown_is_said() -> None:
+def test_note_names_contributions_to_the_reference_shown() -> None:
     found = explain_pair(HYP, REFS, metric="bertscore:multiref=mean")
-    assert any("P and R against the reference shown (precision" in note for note in found.notes)
+    assert any("precision and recall against the reference shown (precision" in note for note in found.notes)
     rescaled = explain_pair(HYP, REFS, metric="bertscore:multiref=mean,rescale=yes")
-    assert any("P and R before rescaling and against the reference shown" in note for note in rescaled.notes)
+    assert any(
+        "precision and recall before rescaling and against the reference shown" in note for note in rescaled.notes
+    )
     assert rescaled.references is not None
     assert sum(rescaled.references.scores) / 3 == pytest.approx(rescaled.score, abs=1e-9)
     each = explain_pair(HYP, REFS, metric="bertscore:multiref=best-each")
-    assert "precision, recall and f1 are each the best over all references (multiref=best-each)" in each.notes
+    assert "precision, recall and f1 are each the maximum over references (multiref=best-each)" in each.notes
     other = explain_pair(HYP, REFS, metric="rouge1", side="reference")
-    assert any("with the reference shown alone" in note for note in other.notes)
+    assert any("left out of the reference shown" in note for note in other.notes)
 
 
-def test_one_reference_has_nothing_to_tell(model: str) -> None:
+def test_single_reference_is_not_described(model: str) -> None:
     found = explain_pair(HYP, REFS[1], metric="moverscore", model=model)
     assert found.references is None
     assert "reference" not in found.sentence.split(".")[0]
 
 
 @pytest.mark.parametrize("carried", [False, True])
-def test_segments_of_a_score_tell_it_too(model: str, carried: bool) -> None:
+def test_segments_of_a_score_describe_references(model: str, carried: bool) -> None:
     hyps, refs = [HYP, "a bird"], [REFS[:2], ["the bird"]]
     score = nlgauge.score(hyps, refs, metric="moverscore", model=model, alignments=carried)
     single, several = explain_segments(score, [1, 0])
@@ -92,10 +96,10 @@ def test_a_score_that_is_scaled_over_the_corpus_has_none_for_each_reference() ->
     found = score.explain(0)
     assert found.references is not None
     assert found.references.scores == ()
-    assert "That is the mean over 2 references; shown here is the best of them." in found.sentence
+    assert "This is the mean over 2 references; the best of them is shown." in found.sentence
 
 
-def test_plain_data_keeps_it(model: str) -> None:
+def test_json_contains_several_references(model: str) -> None:
     found = explain_pair(HYP, REFS, metric="moverscore", model=model)
     record = json.loads(json.dumps(found.to_dict()))
     again = Explanation.from_dict(record)

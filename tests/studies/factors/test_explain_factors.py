@@ -84,7 +84,7 @@ def test_factors_are_named_in_any_case_but_columns_of_the_data_are_what_they_are
     assert both.factors["LEX"].startswith("BLEU-1")
 
 
-def test_released_scores_stand_beside_metrics(making):
+def test_released_scores_are_explained_with_metrics(making):
     study = explain_factors(table(), ["bleu"], factors=["LEX"], released=["length"], making=making)
     assert [one.metric for one in study.surrogates] == ["length", "bleu"]
     named = table(released={"bleu": np.arange(len(HYPS)) ** 2.0})
@@ -108,7 +108,7 @@ def test_a_parser_that_has_no_text_at_all_says_why(tmp_path: Path, making):
         explain_factors(table(), ["bleu"], factors=["SYN"], making=making)
 
 
-def test_a_table_that_was_scored_before(tmp_path: Path):
+def test_factors_from_columns_of_a_file(tmp_path: Path):
     rng = np.random.default_rng(8)
     x, y = rng.normal(size=(2, 40))
     file = tmp_path / "scored.tsv"
@@ -118,23 +118,23 @@ def test_a_table_that_was_scored_before(tmp_path: Path):
     assert study.data == "scored.tsv"
     assert study.surrogate("wer").effect("lex").coefficient < 0 < study.surrogate("wer").effect("sem").coefficient
     assert study.surrogate("wer").r2 == pytest.approx(1)
-    with pytest.raises(RecipeError, match="'bleu' is said to be better when lower"):
+    with pytest.raises(RecipeError, match="lower_is_better names 'bleu'"):
         explain_columns(file, ["wer"], ["lex"], lower_is_better=["bleu"])
-    with pytest.raises(RecipeError, match="'lex' is named twice"):
+    with pytest.raises(RecipeError, match="column 'lex' is given twice"):
         explain_columns(file, ["wer"], ["lex", "lex"])
     file.write_text("wer\tlex\n1\tnan\n", encoding="utf-8")
     with pytest.raises(FileFormatError, match="line 2, column 'lex': expected a number"):
         explain_columns(file, ["wer"], ["lex"])
 
 
-def test_names_that_are_no_factor():
+def test_unknown_and_duplicate_factors_are_errors():
     with pytest.raises(
-        RecipeError, match=r"no factor 'semantics': there are SEM, SYN, LEX, MOR, CLB, and columns .* length"
+        RecipeError, match=r"unknown factor 'semantics'; factors are SEM, SYN, LEX, MOR, CLB and columns .* length"
     ):
         explain_factors(table(), ["bleu"], factors=["semantics"])
-    with pytest.raises(RecipeError, match="'LEX' is named twice"):
+    with pytest.raises(RecipeError, match="column 'LEX' is given twice"):
         explain_factors(table(), ["bleu"], factors=["lex", "LEX"])
-    with pytest.raises(RecipeError, match="translations= is for data that is compared with sources; mine has"):
+    with pytest.raises(RecipeError, match="translations= is for data without references, but mine has"):
         explain_factors(table(), ["bleu"], factors=["LEX"], making=FactorOptions(translations="x.tsv"))
     with pytest.raises(RecipeError, match="CLB is for metrics that compare with sources"):
         explain_factors(table(), ["bleu"], factors=["CLB"])

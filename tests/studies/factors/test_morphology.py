@@ -88,7 +88,7 @@ def test_files(tmp_path: Path):
     lexicon.write_text("Reached combined\npassengers 350 ]\n", encoding="utf-8")
     assert read_lexicon(lexicon) == [("reached", "combined"), ("passengers", "350"), ("passengers", "]")]
     lexicon.write_text("reached\n", encoding="utf-8")
-    with pytest.raises(FileFormatError, match="line 1: expected a word and its partner"):
+    with pytest.raises(FileFormatError, match="line 1: expected two words"):
         read_lexicon(lexicon)
     vectors = tmp_path / "vectors.txt"
     vectors.write_text("Cat 1 0\ncat 0 1\n", encoding="utf-8")
@@ -127,8 +127,8 @@ def test_training_does_not_depend_on_memory_as_found():
     assert len(printed) == 1
 
 
-def test_nothing_to_train_on():
-    with pytest.raises(InputError, match="all of these are empty"):
+def test_training_vectors_needs_texts():
+    with pytest.raises(InputError, match="all texts are empty"):
         train_vectors(["", " "], ["a"])
     pytest.importorskip("gensim")
     with pytest.raises(InputError, match="give word_vectors=FILE"):

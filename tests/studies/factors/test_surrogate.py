@@ -65,23 +65,23 @@ def test_as_plain_data():
         (
             {"m": METRIC},
             {"LEX": np.full(60, math.nan)},
-            "no row of 60 has a value of every metric and factor; .* LEX",
+            "none of 60 rows has values of all metrics and factors; missing: LEX",
         ),
-        ({"m": METRIC}, {"LEX": np.full(60, math.inf)}, "LEX needs a finite number per row"),
+        ({"m": METRIC}, {"LEX": np.full(60, math.inf)}, "LEX must have a finite number or NaN per row"),
         ({"m": METRIC}, {"LEX": LEX[:5]}, "LEX has 5 values, but m has 60"),
         ({"m": METRIC}, {"m": METRIC}, "'m' is both a metric and a factor"),
         ({"m": METRIC}, {}, "needs a metric and a factor"),
         ({"m": ["a"]}, {"LEX": LEX}, "m: expected numbers"),
     ],
 )
-def test_what_cannot_be_fitted_is_refused_by_name(metrics, factors, said):
+def test_data_that_cannot_be_fitted_is_an_error(metrics, factors, said):
     with pytest.raises(InputError, match=said):
         fit_surrogates(metrics, factors)
 
 
-def test_names_that_are_not_there():
+def test_unknown_metric_and_factor_are_errors():
     study = fit_surrogates({"m": METRIC}, {"LEX": LEX})
-    with pytest.raises(InputError, match="no metric 'x' here; there are: m"):
+    with pytest.raises(InputError, match="no metric 'x'; it has m"):
         study.surrogate("x")
     with pytest.raises(InputError, match="has no factor 'x'; it has LEX"):
         study.surrogate("m").effect("x")

@@ -106,10 +106,10 @@ def test_no_word_no_value():
     assert math.isnan(syntactic_similarity((), (0,)))
 
 
-def test_what_is_no_tree_is_refused():
+def test_invalid_trees_are_errors():
     with pytest.raises(InputError, match="one root"):
         tree_edit_distance([0, 0], [0])
-    with pytest.raises(InputError, match="no tree"):
+    with pytest.raises(InputError, match="not a tree"):
         tree_edit_distance([0, 3, 2], [0])
     with pytest.raises(InputError, match="trees=True"):
         word_tree(annotated([("cat", -1)]))

@@ -56,16 +56,16 @@ def test_the_last_row_counts_the_judgements() -> None:
         ({"segments": 1, "systems": 5, "level": "topic", "agreement": "acc-eq"}, "1 topic"),
     ],
 )
-def test_few_items_get_neither_a_star_nor_an_interval_but_a_note(question: dict[str, Any], few: str) -> None:
+def test_few_items_have_a_note_instead_of_star_and_interval(question: dict[str, Any], few: str) -> None:
     result = found(**question)
     for row in result.cells.values():
         cell = row["en"]
         assert (cell.unbeaten, cell.rank) == (False, None)
         assert np.isnan([cell.low, cell.high]).all()
-    assert f"en: {few}, fewer than 10: no interval and no significance test" in result.notes
+    assert f"en: {few}, too few for an interval or significance test (minimum: 10)" in result.notes
     text = result.render()
     assert "*" not in text
-    assert f"{few}, fewer than 10" in text
+    assert f"{few}, too few" in text
     assert json.loads(Agreements((result,)).render("json"))["tables"][0]["notes"] == list(result.notes)
 
 
@@ -85,11 +85,11 @@ def test_the_note_explains_the_mark_that_is_printed() -> None:
     assert "*" not in latex
 
 
-def test_a_table_without_marks_says_why() -> None:
+def test_table_without_marks_has_the_reason() -> None:
     untested = found(12, 3, level="system", agreement="spa")
     assert "no metric is marked: there is no significance test for soft pairwise" in untested.render()
     unasked = found(12, significance=Significance(test="none"))
-    assert "no metric is marked: no significance test was asked for" in unasked.render()
+    assert "no metric is marked: significance testing is off (test=none)" in unasked.render()
 
 
 def test_a_notebook_shows_the_table_in_html_and_a_shell_one_line() -> None:

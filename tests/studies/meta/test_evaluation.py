@@ -62,7 +62,7 @@ def test_systems_on_the_same_segments_have_idf_of_their_own() -> None:
     np.testing.assert_allclose(scored.metrics[0].values[4:8], alone.score, atol=1e-12)
 
 
-def test_rows_that_are_no_grid_share_one_idf() -> None:
+def test_rows_without_a_grid_share_one_idf() -> None:
     ragged = table(ragged=True)
     scored = score_judgements(ragged, ["moverscore"])
     once = dict(zip(ragged.segment, ragged.references, strict=True))
@@ -72,7 +72,7 @@ def test_rows_that_are_no_grid_share_one_idf() -> None:
     np.testing.assert_allclose(scored.metrics[0].values, pooled.score, atol=1e-12)
 
 
-def test_whole_files_are_what_idf_is_counted_on() -> None:
+def test_idf_is_counted_on_whole_files() -> None:
     class Files:
         def documents(self, langpair: str, system: str) -> Documents:
             assert langpair == "en"
@@ -99,7 +99,7 @@ def test_segment_level_is_pearson_over_rows_with_the_named_criterion() -> None:
     assert "sentinel-random" in found.cells
 
 
-def test_a_distance_is_turned_round_once() -> None:
+def test_distance_is_negated_once() -> None:
     made = table()
     distance = given_rows(made, "d", -made.human["adequacy"], higher_is_better=False)
     found = evaluate(ScoredJudgements(made, (distance,)), significance=Significance(test="none"))
@@ -129,7 +129,7 @@ def test_system_level_takes_the_official_scores_and_the_corpus_score() -> None:
 
 
 @pytest.mark.parametrize(("level", "agreement"), [("topic", "acc-eq"), ("topic", "differences"), ("system", "spa")])
-def test_current_practice_is_there(level: str, agreement: str) -> None:
+def test_practice_of_wmt_is_available(level: str, agreement: str) -> None:
     made = table(systems=5, segments=4)
     scored = ScoredJudgements(made, (released_rows(made, "other"), *sentinels_of(made)))
     found = evaluate(scored, level=level, agreement=agreement, significance=Significance(resamples=100))  # type: ignore[arg-type]
@@ -139,7 +139,7 @@ def test_current_practice_is_there(level: str, agreement: str) -> None:
         assert "chance" in found.cells["other"]["en"].note
 
 
-def test_what_is_not_defined_is_said() -> None:
+def test_undefined_agreements_are_recipe_errors() -> None:
     made = table()
     scored = ScoredJudgements(made, (released_rows(made, "other"),))
     with pytest.raises(RecipeError, match="level 'system'"):
@@ -179,7 +179,7 @@ def test_corpus_scores_are_those_of_systems_even_where_systems_miss_segments() -
     assert found.cells["chrf"]["en"].value == pytest.approx(pearsonr(whole, human).statistic)
 
 
-def test_released_distances_are_turned_round() -> None:
+def test_released_distances_are_negated() -> None:
     made = table()
     flipped = replace(made, distances=frozenset({"other"}))
     plain, turned = (
@@ -189,7 +189,7 @@ def test_released_distances_are_turned_round() -> None:
     assert plain["other"]["en"].value == pytest.approx(-turned["other"]["en"].value)
 
 
-def test_a_metric_beside_its_rescaled_self_is_no_error() -> None:
+def test_metric_and_its_rescaled_variant_can_be_compared() -> None:
     made = replace(table(systems=12), system_scores={"en": {f"s{s}": float(s % 5) for s in range(12)}})
     base = given_rows(made, "raw", made.released["other"])
     scaled = given_rows(made, "rescaled", (made.released["other"] - 0.3) / 0.7)
@@ -269,7 +269,7 @@ class RecordedBar:
     def close(self) -> None: ...
 
 
-def test_bars_show_the_language_pair_and_the_system(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_figure_names_language_pair_and_system(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(RecordedBar, "made", [], raising=False)
     monkeypatch.setattr("tqdm.tqdm", RecordedBar)
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
@@ -319,8 +319,8 @@ def test_documents_are_drawn_as_wholes(agreement: str, test: Any) -> None:
         assert one.value == other.value
         assert other.high - other.low > 1.3 * (one.high - one.low)
     assert (plain.options["unit"], found.options["unit"]) == ("judged output", "document")
-    assert found.notes == ("en: 12 documents are drawn as wholes, instead of judged outputs",)
-    assert "200 resamples of whole documents, seed 12345" in found.mark
+    assert found.notes == ("en: resampled by document (12 documents), not by judged output",)
+    assert "200 resamples by document, seed 12345" in found.mark
     assert found.to_dict()["options"]["documents"] is True
     single = replace(scored.table, document=tuple(map(str, range(72))))
     rows = evaluate(
@@ -356,7 +356,7 @@ def test_topics_of_a_document_are_drawn_together(level: Any, agreement: str) -> 
     plain = evaluate(scored, significance=Significance(resamples=100), **question)
     found = evaluate(scored, significance=Significance(resamples=100, documents=True), **question)
     unit = {"topic": "topic", "system": "segment"}[level]
-    assert found.notes == (f"en: 10 documents are drawn as wholes, instead of {unit}s",)
+    assert found.notes == (f"en: resampled by document (10 documents), not by {unit}",)
     assert plain.options["unit"] == unit
     if agreement == "spa":  # defined by draws
         assert found.cells["other"]["en"].value != plain.cells["other"]["en"].value
@@ -369,7 +369,7 @@ def test_topics_of_a_document_are_drawn_together(level: Any, agreement: str) -> 
 
 def test_fewer_than_ten_documents_are_not_drawn() -> None:
     found = evaluate(documented(documents=9), significance=Significance(resamples=100, documents=True))
-    assert found.notes == ("en: 9 documents, fewer than 10: no interval and no significance test",)
+    assert found.notes == ("en: 9 documents, too few for an interval or significance test (minimum: 10)",)
     assert np.isnan(found.cells["a"]["en"].low)
     assert found.cells["a"]["en"].rank is None
 
@@ -377,8 +377,8 @@ def test_fewer_than_ten_documents_are_not_drawn() -> None:
 @pytest.mark.parametrize(
     ("question", "word"),
     [
-        ({"level": "system"}, "systems are drawn"),
-        ({"level": "topic", "agreement": "differences"}, "nothing is drawn"),
+        ({"level": "system"}, "systems are resampled"),
+        ({"level": "topic", "agreement": "differences"}, "nothing is resampled"),
         ({"significance": Significance(test="williams", documents=True)}, "Williams"),
         ({"level": "topic"}, "'0' and '4'"),
     ],
@@ -391,7 +391,7 @@ def test_documents_that_cannot_be_drawn_are_refused(question: dict[str, Any], wo
         evaluate(ScoredJudgements(made, (released_rows(made, "other"),)), **question)
 
 
-def test_data_without_documents_says_so() -> None:
+def test_data_without_documents_is_an_error() -> None:
     made = table()
     with pytest.raises(InputError, match="made has no document ids"):
         evaluate(ScoredJudgements(made, (released_rows(made, "other"),)), significance=Significance(documents=True))

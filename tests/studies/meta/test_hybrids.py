@@ -45,7 +45,7 @@ def test_hybrids_of_two_systems_differ_as_systems_do() -> None:
         make_hybrids(metric, human, mixed="three")  # type: ignore[arg-type]
 
 
-def test_blocks_and_seeds(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_hybrids_depend_on_seed_not_on_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     human = np.random.default_rng(0).normal(size=(4, 30))
     metric = {"m": human**3}
     options = {"hybrids": 200, "chosen_from": 10, "repeats": 300}
@@ -57,7 +57,7 @@ def test_blocks_and_seeds(monkeypatch: pytest.MonkeyPatch) -> None:
     assert make_hybrids(metric, human, hybrids=200).human == pytest.approx(whole.human)
 
 
-def test_people_select_what_people_select() -> None:
+def test_human_scores_select_the_best_hybrid() -> None:
     human = np.random.default_rng(3).normal(size=(5, 40))
     itself, opposite = hybrid_results(
         {"same": human, "against": -human},
@@ -74,7 +74,7 @@ def test_people_select_what_people_select() -> None:
     assert opposite.diff > 0
 
 
-def test_selection_by_hand_when_all_are_drawn() -> None:
+def test_selection_among_all_hybrids_equals_hand_computation() -> None:
     # All four hybrids are drawn each time: the metric takes number 1, which people put second, .2 below the best.
     made = Hybrids(("m",), np.array([0.9, 0.7, 0.1, 0.3]), np.array([[1.0, 4.0, 2.0, 3.0]]), 1, 0)
     (found,) = model_selection(made, chosen_from=4, repeats=10)
@@ -115,7 +115,7 @@ def test_a_metric_blind_to_systems_selects_nothing() -> None:
     assert "constant" in str(blind.reason)
 
 
-def test_selection_refuses() -> None:
+def test_model_selection_rejects_invalid_options() -> None:
     made = Hybrids(("m",), np.arange(5.0), np.arange(5.0)[None], 1, 0)
     with pytest.raises(InputError, match=r"between 2 and the number of hybrids \(5\), got 6"):
         model_selection(made, chosen_from=6)

@@ -94,7 +94,7 @@ def test_by_system_level_averages_over_systems() -> None:
     assert (found.n, found.level) == (3, "by-system")
 
 
-def test_a_mean_over_nothing_is_no_zero() -> None:
+def test_mean_over_no_groups_is_nan_or_an_error() -> None:
     constant = np.ones((3, 4))
     with pytest.raises(InputError, match="'flat' has no pearson at item level: no item is left"):
         grouped_level(constant, HUMAN, name="flat")
@@ -141,7 +141,7 @@ def test_a_missing_score_where_people_judged_is_named(bad: float) -> None:
     scores = SCORES.copy()
     scores[2, 1] = bad
     for function in (segment_level, grouped_level, system_level):
-        with pytest.raises(InputError, match=r"'m' gives (nan|inf) to system"):
+        with pytest.raises(InputError, match=r"score of 'm' for system \d+, segment \d+ is (nan|inf)"):
             function(scores, HUMAN, name="m")
 
 
@@ -155,7 +155,7 @@ def test_input_of_the_wrong_shape_is_named() -> None:
         system_level(np.ones(3), [1.0, 2.0, 3.0])
     with pytest.raises(InputError, match=r"got shape \(1, 1, 1\)"):
         segment_level(np.ones((1, 1, 1)), HUMAN)
-    with pytest.raises(InputError, match="not a single human score"):
+    with pytest.raises(InputError, match="all human scores are missing"):
         segment_level(metric, np.full((3, 4), NAN))
     with pytest.raises(InputError, match="each of 3 systems, got 2"):
         system_level(metric, [1.0, 2.0])
@@ -197,5 +197,5 @@ def test_preferences_need_the_margin() -> None:
         preference_tau(scores, human, margin=90)
     with pytest.raises(InputError, match="margin must be above 0"):
         preference_tau(scores, human, margin=0)
-    with pytest.raises(InputError, match="'m' gives nan to system 0, segment 2"):
+    with pytest.raises(InputError, match="score of 'm' for system 0, segment 2 is nan"):
         preference_tau(scores, np.nan_to_num(human), name="m")

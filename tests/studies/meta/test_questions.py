@@ -93,7 +93,7 @@ def test_a_distance_answers_as_its_negative_and_a_table_has_the_same_number(ques
     assert found.cells["m"]["de-en"].value == number
 
 
-def test_a_plain_number_draws_nothing_and_compares_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_answer_needs_no_resampling_and_no_comparison(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object, **__: object) -> None:
         raise AssertionError
 
@@ -122,6 +122,6 @@ def test_scores_of_another_table_are_refused() -> None:
         ({"alpha": 3}, "alpha must be a number above 0, below 1, got 3"),
     ],
 )
-def test_draws_that_say_nothing_are_refused(options: dict[str, int], message: str) -> None:
+def test_invalid_resampling_options_are_rejected(options: dict[str, int], message: str) -> None:
     with pytest.raises(RecipeError, match=message):
         Significance(**options)  # type: ignore[arg-type]

@@ -56,7 +56,7 @@ def test_the_better_metrics_come_first(level: str) -> None:
 
 
 @pytest.mark.parametrize("level", ["segment", "item", "by-system", "system"])
-def test_the_quick_way_equals_drawing_and_correlating(level: str) -> None:
+def test_fast_permutation_equals_naive_permutation(level: str) -> None:
     metrics, human = made_metrics(noise=(0.75, 0.7), segments=20)
     human[1, 4] = human[3, 4] = np.nan
     found = compare_metrics(metrics, human, level=level, resamples=100)  # type: ignore[arg-type]
@@ -143,14 +143,14 @@ def test_three_tests_agree_on_clear_cases(test: str) -> None:
     assert found.p_values[0, 1] > 0.01
 
 
-def test_the_median_is_an_aggregate_like_another() -> None:
+def test_median_is_an_aggregate() -> None:
     metrics, human = made_metrics(segments=15)
     found = compare_metrics(metrics, human, level="system", aggregate="median", resamples=20)
     values = [system_level(scores, human, aggregate="median").value for scores in metrics.values()]
     assert found.correlations == pytest.approx(sorted(values, reverse=True))
 
 
-def test_official_system_scores_serve_as_well() -> None:
+def test_official_system_scores_can_be_compared() -> None:
     metrics, human = made_metrics()
     official = human.mean(axis=1)
     whole = compare_metrics(metrics, human, level="system", resamples=100)

@@ -39,7 +39,7 @@ def test_given_scores_are_one_score_per_language_pair() -> None:
         scores.values[0] = 2
 
 
-def test_a_view_holds_the_scores_of_the_metric() -> None:
+def test_row_scores_are_the_scores_of_the_metric() -> None:
     (scores,) = score_judgements(made_table(), ["rouge1"]).metrics
     assert [part.score.system for part in scores.parts] == ["a", "a"]
     recall = scores.component("recall")
@@ -49,7 +49,7 @@ def test_a_view_holds_the_scores_of_the_metric() -> None:
         scores.component("f2")
 
 
-def test_sentinels_know_nothing_of_quality() -> None:
+def test_sentinels_do_not_depend_on_quality() -> None:
     length, random, copy = sentinels_of(made_table())
     assert length.values.tolist() == [5, 7, 1, 3]
     # "a cat" has the trigrams "a c", " ca", "cat", all of them in the source; "dog dog" shares none with "Hund".
@@ -107,24 +107,26 @@ def test_a_file_without_ids_has_a_row_for_each_row(table: JudgementTable, tmp_pa
     )
     assert ter.oriented.tolist() == [-3, -2, -1, 0]
     assert judge.oriented.tolist() == [1, 2, 3, 4]
-    with pytest.raises(FileFormatError, match="2 rows without a column of segments, but own has 4 rows"):
+    with pytest.raises(FileFormatError, match="2 rows, but own has 4; give one row per output"):
         imported_rows(table, [write(tmp_path, "ter", "3", "2")])
 
 
-def test_what_does_not_align_is_refused(table: JudgementTable, tmp_path: Path) -> None:
+def test_files_that_do_not_match_the_table_are_errors(table: JudgementTable, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"has no score for segment '2' of 'a' \(de-en\) and 1 more rows of own"):
         imported_rows(table, [write(tmp_path, *FULL[:2], *FULL[4:])])
-    with pytest.raises(FileFormatError, match=r"line 6: segment '1' of 'a' \(de-en\) has a score already \(line 2\)"):
+    with pytest.raises(
+        FileFormatError, match=r"line 6: segment '1' of 'a' \(de-en\) has two scores \(the first is in line 2\)"
+    ):
         imported_rows(table, [write(tmp_path, *FULL, FULL[1])])
     with pytest.raises(FileFormatError, match=r"line 3, column 'score': expected a number, got \"\""):
         imported_rows(table, [write(tmp_path, *[row.replace("0.1", "") for row in FULL])])
-    with pytest.raises(RecipeError, match="'ter' is said to be better when lower, but it is none of comet"):
+    with pytest.raises(RecipeError, match="lower_is_better names 'ter', which is not one of comet"):
         imported_rows(table, [write(tmp_path, *FULL)], lower_is_better=["ter"])
-    with pytest.raises(RecipeError, match="several metrics below each other"):
+    with pytest.raises(RecipeError, match="several metrics are in one column"):
         imported_rows(table, [write(tmp_path, "metric,id,score", "x,1,2")])
 
 
 def test_rows_of_other_outputs_are_left_out_and_counted(table: JudgementTable, tmp_path: Path) -> None:
-    with pytest.warns(NlgaugeWarning, match="1 of 5 scores are of outputs that own has not"):
+    with pytest.warns(NlgaugeWarning, match="1 of 5 scores are of outputs that are not in own"):
         (found,) = imported_rows(table, [write(tmp_path, *FULL, "cs-en,a,1,.5")])
     assert found.values.tolist() == [0.0, 0.1, 0.2, 0.3]

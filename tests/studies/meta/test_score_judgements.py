@@ -50,7 +50,7 @@ def test_tac_has_as_many_documents_as_references_with_people_among_the_peers(dat
     assert len(corpus.idf_documents[None]) == 48 * 4  # not 2976 * 4
 
 
-def test_scores_are_had_by_metric_by_row_and_by_system() -> None:
+def test_scores_are_available_by_metric_row_and_system() -> None:
     table = people_and_systems()
     scored = ScoredJudgements(table, (given_rows(table, "d", [1.0, 2.0, 3.0, 4.0, 5.0], higher_is_better=False),))
     assert scored["d"].oriented.tolist() == [-1, -2, -3, -4, -5]
@@ -77,13 +77,13 @@ def test_only_languages_of_texts_that_are_compared_are_warned_about(recwarn: pyt
 
 def test_a_table_without_references_is_named() -> None:
     table = replace(people_and_systems(), references=((),) * len(people_and_systems()))
-    with pytest.raises(InputError, match=r"bertscore compares with references, and \S+ has none; .*source"):
+    with pytest.raises(InputError, match=r"bertscore needs references, and \S+ has none; .*source"):
         score_judgements(table, ["bertscore"])
-    with pytest.raises(InputError, match=r"chrf compares with references, and \S+ has none$"):
+    with pytest.raises(InputError, match=r"chrf needs references, and \S+ has none$"):
         score_judgements(table, ["chrf"])
 
 
-def test_layers_are_tuned_beside_references() -> None:
+def test_layer_tuning_needs_references() -> None:
     table = replace(people_and_systems(), references=((),) * 5, human={"h": range(5)}, default_criterion="h")
-    with pytest.raises(InputError, match="beside references, and small has none"):
+    with pytest.raises(InputError, match="layer tuning needs references, and small has none"):
         tune_layer(table)

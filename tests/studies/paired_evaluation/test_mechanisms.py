@@ -30,7 +30,7 @@ def test_the_example_of_figure_1() -> None:
     assert found["TrueSkill"].tolist() == pytest.approx([22.0748, 25.7131, 28.6613], abs=1e-4)
 
 
-def test_measures_by_hand() -> None:
+def test_measures_equal_hand_computation() -> None:
     scores = {"mean": np.array([4.0, 3, 2, 1]), "BT": np.array([3.0, 4, 1, 2])}
     ((pair, values),) = measure_pairs(scores).items()
     assert pair == ("mean", "BT")
@@ -55,7 +55,7 @@ def test_a_draw_of_all_rows_ranks_like_the_frame() -> None:
     assert drawn["mean"][1].tolist() == [1, 2, 5]
 
 
-def test_tau_is_scipy_s() -> None:
+def test_tau_equals_scipy() -> None:
     rng = np.random.default_rng(3)
     one, other = rng.integers(0, 6, (2, 20, 8)).astype(float)
     assert tau(one, other) == pytest.approx([kendalltau(*pair).statistic for pair in zip(one, other, strict=True)])

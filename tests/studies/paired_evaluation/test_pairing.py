@@ -10,7 +10,7 @@ from nlgauge.studies.paired_measures import FIVE_TYPES, THREE_TYPES, draw_pairin
 
 
 @pytest.mark.parametrize(("systems", "count"), [(THREE_TYPES, 6), (FIVE_TYPES, 120)])
-def test_marginals_stay(systems: object, count: int) -> None:
+def test_pairing_keeps_marginal_scores(systems: object, count: int) -> None:
     pairings = draw_pairings(systems, RankingOptions())  # type: ignore[arg-type]
     assert len(pairings) == len({one.order for one in pairings}) == count
     first = pairings[0]
@@ -21,7 +21,7 @@ def test_marginals_stay(systems: object, count: int) -> None:
         assert one.strengths.tolist() == pytest.approx([one.wins, 1 - one.wins], abs=1e-4)
 
 
-def test_who_wins_does_not_stay() -> None:
+def test_pairing_changes_the_winner() -> None:
     """Expected by hand from Table 2: S is ahead on four of five types as given; sorted against B, on one or two."""
     shares = [one.wins for one in draw_pairings(FIVE_TYPES, RankingOptions())]
     assert shares[0] == pytest.approx(0.8, abs=0.01)

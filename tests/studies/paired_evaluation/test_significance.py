@@ -45,7 +45,7 @@ def test_each_test_is_that_of_the_released_code() -> None:
     assert found.shape == (15, len(TESTS))
 
 
-def test_shares_by_hand() -> None:
+def test_conditional_shares_equal_hand_computation() -> None:
     found = np.array([[1, 1, 0], [1, 0, 0], [0, 0, 0], [1, 1, 0]], dtype=bool)
     shares = conditional_shares(found)
     assert shares[0].tolist() == pytest.approx([0.75, 2 / 3, 0])

@@ -119,7 +119,7 @@ def test_a_study_of_systems_in_one_call(table: JudgementTable) -> None:
     assert sensitivity(systems, REFS, metrics, preset="punctuation", **options).to_dict() == expected.to_dict()
     with pytest.raises(RecipeError, match="preset must be one of stopwords, idf,"):
         sensitivity(systems, REFS, preset="everything")
-    with pytest.raises(RecipeError, match="not the signature"):
+    with pytest.raises(RecipeError, match="got the signature"):
         sensitivity(systems, REFS, "bertscore|layer:2")
 
 
@@ -228,7 +228,7 @@ def test_a_corpus_is_tokenised_and_hashed_once_however_many_ranges(
     texts = {name: [f"{name} {subject} {at}" for at in range(10) for subject in SUBJECTS] for name in ("a", "b", "c")}
     refs = texts.pop("c")
     tokenised, hashed = [], []
-    encode, digest = TextTokenizer.encode, checkpoint_module._texts_digest
+    encode, digest = TextTokenizer.encode, checkpoint_module._digest_texts
 
     def counting_tokens(self: Any, found: Any) -> Any:
         tokenised.extend(found)
@@ -239,7 +239,7 @@ def test_a_corpus_is_tokenised_and_hashed_once_however_many_ranges(
         return digest(corpus, segments)
 
     monkeypatch.setattr(TextTokenizer, "encode", counting_tokens)
-    monkeypatch.setattr(checkpoint_module, "_texts_digest", counting_hashes)
+    monkeypatch.setattr(checkpoint_module, "_digest_texts", counting_hashes)
     monkeypatch.setattr(module, "_RANGE", 20)
     state = tmp_path / "study.state"
     study = Study(["bertscore:idf=refs"], [Sweep({"multiref": ["best-f", "mean"]})])
@@ -353,7 +353,9 @@ def test_one_warning_names_pairs_segments_and_settings(tmp_path: Path) -> None:
     (warning,) = caught
     assert warning.filename == __file__
     settings = f"bertscore, stopwords {words}; bertscore:layer=2, stopwords {words}"
-    assert str(warning.message).endswith(f"left texts without weight: en, 2 segments (0, 1) under {settings}")
+    assert str(warning.message).endswith(
+        f"no weight left by idf or token filters: en, 2 segments (0, 1) under {settings}"
+    )
 
 
 def test_what_holds_of_all_settings_is_said_once() -> None:
@@ -374,12 +376,12 @@ def test_options_are_checked() -> None:
 def test_a_model_of_one_layer_has_no_sweep_of_layers() -> None:
     study = preset("all", ["moverscore:model=muse"])
     assert "layers" not in [sweep.name for sweep in study.sweeps]
-    assert any("needs a model of two layers" in note for note in study.skipped())
-    with pytest.raises(RecipeError, match="needs a model of two layers or more; of moverscore:model=muse one has 0"):
+    assert any("needs models with two or more layers" in note for note in study.skipped())
+    with pytest.raises(RecipeError, match="needs models with two or more layers; one of moverscore:model=muse has 0"):
         preset("layers", ["moverscore:model=muse"])
 
 
-def test_systems_beside_their_source(stop: str) -> None:
+def test_study_of_systems_and_sources(stop: str) -> None:
     """Idf as published is none for this profile, so that switching it off moves nothing."""
     table = systems_table({"terse": TERSE, "fluent": FLUENT}, None, sources=REFS)
     study = Study(
@@ -389,7 +391,7 @@ def test_systems_beside_their_source(stop: str) -> None:
     base = nlgauge.score(TERSE, sources=REFS, metric="xmoverscore")
     movement = result.effect("xmoverscore:idf=refs", "idf", "score")
     assert movement.groups["terse"].values == pytest.approx((base.mean, base.mean))
-    assert any("what the recipe says of it is not used" in note for note in result.notes)
+    assert any("the value in the recipe is ignored" in note for note in result.notes)
     assert "refs:source" in result.settings[0].signatures["en"]
 
 
@@ -397,7 +399,7 @@ def test_flips_are_tested_over_documents(study: Study) -> None:
     texts = {"terse": TERSE, "fluent": FLUENT}
     few = systems_table(texts, REFS, documents=["one"] * 5 + ["two"] * 5)
     result = run_study(study, few, options=StudyOptions(documents=True))
-    assert "flips are tested by draws of whole documents, not of segments: 2 (en)" in result.notes
+    assert "flips are tested by permuting whole documents, not segments: 2 (en)" in result.notes
     assert result.to_dict()["options"]["documents"] is True
     flips = [flip for one in result.rankings for flip in one.flips]
     assert flips
@@ -412,5 +414,5 @@ def test_documents_that_are_not_known_are_refused_before_the_work(study: Study, 
     with pytest.raises(InputError, match="has no document ids"):
         run_study(study, table, options=StudyOptions(documents=True))
     torn = replace(table, document=tuple(map(str, range(len(table)))))
-    with pytest.raises(InputError, match="segment '0', en, is of documents '0' and '10'"):
+    with pytest.raises(InputError, match="segment '0' of en belongs to two documents: '0' and '10'"):
         run_study(study, torn, options=StudyOptions(documents=True))

@@ -72,23 +72,25 @@ def test_the_grids_of_the_paper() -> None:
     assert [s.label for s in preset("layers").sweeps[0].settings] == ["6", "5", "4", "3", "2", "1"]
 
 
-def test_a_metric_without_the_field_is_left_out_and_said_so() -> None:
+def test_metric_without_the_field_is_left_out_with_a_note() -> None:
     study = preset("subwords", ["moverscore", "bertscore"])
     assert [metric for metric, _ in study.pairs()] == ["moverscore"]
     assert study.skipped() == ("bertscore has no option subwords: sweep 'subwords' left out",)
 
 
-def test_values_that_a_metric_does_not_take_are_named() -> None:
+def test_values_that_a_metric_does_not_accept_are_errors() -> None:
     recipe = parse_metric("ds-focus")
     assert refused_value(recipe, Setting(("subwords",), ("average",))) == ""
-    said = "ds-focus takes no subwords=first, only last or average"
+    said = "ds-focus does not accept subwords=first, only last or average"
     assert refused_value(recipe, Setting(("subwords",), ("first",))) == said
     texts = ["A cat sat.", "A dog ran."]
     table = systems_table({"a": texts, "b": texts[::-1]}, texts)
-    with pytest.raises(RecipeError, match=rf"nothing of study 'subwords' .* {said}; left out.*\(--study FILE\)"):
+    with pytest.raises(
+        RecipeError, match=rf"study 'subwords' has no sweep that can run here: .*{said}; left out.*\(--study FILE\)"
+    ):
         run_study(preset("subwords", ["ds-focus"]), table)
     study = Study("bertscore", [Sweep({"multiref": ["best-f", "bset-f"]})])
-    with pytest.raises(RecipeError, match="study 'study': bertscore takes no multiref=bset-f, only "):
+    with pytest.raises(RecipeError, match="study 'study': bertscore does not accept multiref=bset-f, only "):
         run_study(study, table)
 
 
@@ -116,7 +118,7 @@ def test_toml(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "named"),
     [
-        ("metric = [", "cannot be read"),
+        ("metric = [", "cannot read study"),
         ('metric = ["moverscore"]', r"\[\[sweep\]\]"),
         ('colour = 1\n[[sweep]]\nn = ["1", "2"]', "colour"),
         ('[[sweep]]\ncolour = ["1", "2"]', "colour"),
@@ -126,24 +128,24 @@ def test_toml(tmp_path: Path) -> None:
         ('metric = [1]\n[[sweep]]\nn = ["1", "2"]', "list of texts"),
     ],
 )
-def test_a_wrong_file_says_what_is_wrong(tmp_path: Path, content: str, named: str) -> None:
+def test_invalid_study_files_are_errors(tmp_path: Path, content: str, named: str) -> None:
     path = tmp_path / "study.toml"
     path.write_text(content, encoding="utf-8")
     with pytest.raises((FileFormatError, RecipeError), match=named):
         load_study(path)
 
 
-def test_a_missing_file_and_an_unknown_preset(tmp_path: Path) -> None:
+def test_missing_file_and_unknown_preset_are_errors(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"none\.toml"):
         load_study(tmp_path / "none.toml")
     with pytest.raises(RecipeError, match="stopwords"):
         preset("stop-words")
-    with pytest.raises(RecipeError, match="belong"):
+    with pytest.raises(RecipeError, match="only used by the presets 'idf' and 'all'"):
         preset("stopwords", idf_corpora=["a.txt"])
 
 
-def test_sweeps_need_names_of_their_own() -> None:
-    with pytest.raises(RecipeError, match="names of their own"):
+def test_sweeps_must_have_different_names() -> None:
+    with pytest.raises(RecipeError, match="must have different names"):
         Study(["moverscore"], [Sweep({"n": ["1", "2"]}), Sweep({"n": ["1", "3"]})])
 
 

@@ -24,8 +24,8 @@ def test_the_largest_relative_difference_is_that_of_a_pair_not_of_the_average() 
 
 def test_where_nothing_flips_there_is_a_note_and_no_empty_table() -> None:
     assert all(table.rows for table in result().tables())
-    assert result().render().count("No pair of systems flips") == 1
+    assert result().render().count("No two systems swap ranks") == 1
     flip = Flip("a", "b", "none", 0.1, -0.1, 0.01, 0.02, True)
     text = result(flip).render()
-    assert "Pairs of systems whose order flips" in text
-    assert "No pair of systems flips" not in text
+    assert "Flips: pairs of systems that swap ranks" in text
+    assert "No two systems swap ranks" not in text

@@ -113,13 +113,13 @@ def test_what_cannot_be_changed_is_counted_and_stays() -> None:
 
 def test_english_rules_are_for_english() -> None:
     assert not any(one.english for one in chosen_perturbations(lang="de"))
-    with pytest.raises(RecipeError, match="negation has English rules, and the texts are in 'de'"):
+    with pytest.raises(RecipeError, match="perturbation 'negation' needs English texts, got 'de'"):
         chosen_perturbations(["negation"], lang="de")
     with pytest.raises(RecipeError, match="unknown perturbation 'negaton'; did you mean 'negation'"):
         chosen_perturbations(["negaton"])
-    with pytest.raises(RecipeError, match="noun-order needs an annotator"):
+    with pytest.raises(RecipeError, match="'noun-order' needs an annotator"):
         chosen_perturbations(["noun-order"])
-    with pytest.raises(RecipeError, match="no perturbation was named"):
+    with pytest.raises(RecipeError, match="the list of perturbations is empty"):
         chosen_perturbations([])
     with pytest.raises(InputError, match="there is no text to perturb"):
         perturb([], chosen_perturbations())

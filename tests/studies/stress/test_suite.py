@@ -53,7 +53,7 @@ def test_a_perturbation_that_changes_nothing_has_no_fall() -> None:
         (fall.changed, fall.fall, fall.way_to_unrelated, fall.interval) for fall in found.metrics[0].perturbations
     ] == [(0, None, None, None)] * 2
     assert found.unchanged == 2
-    assert "2 could not be changed by any" in " ".join(found.render().split())
+    assert "no perturbation could change 2 of them" in " ".join(found.render().split())
 
 
 def test_one_text_has_neither_interval_nor_an_unrelated_one() -> None:
@@ -64,7 +64,7 @@ def test_one_text_has_neither_interval_nor_an_unrelated_one() -> None:
     assert "negation" in found.render("tsv")
 
 
-def test_everything_that_moves_a_number_is_in_the_line() -> None:
+def test_signature_contains_all_settings() -> None:
     one = stress(TEXTS, metric=["chrf"], perturbations=["typo"]).signature
     for other in (
         stress(TEXTS, metric=["chrf"], perturbations=["typo"], seed=1),
@@ -103,7 +103,9 @@ def test_an_annotator_finds_nouns() -> None:
 
 
 def test_a_text_that_the_annotator_refuses_keeps_its_nouns_and_is_counted() -> None:
-    with pytest.warns(DataWarning, match=r"1 of 3 texts \(1\) have no annotation: their nouns and names stay"):
+    with pytest.warns(
+        DataWarning, match=r"1 of 3 texts \(number 2\) could not be annotated; their nouns and names are not changed"
+    ):
         found = stress(
             ["the cat saw the dog", "unknown", "a man wrote a letter"],
             metric="chrf",
@@ -141,7 +143,7 @@ def test_every_format(test_of_all: StressTest, form: str) -> None:
         assert json.loads(found)["metrics"][0]["perturbations"][0]["changed"] == 2
 
 
-def test_the_falls_are_drawn(test_of_all: StressTest, tmp_path: Path) -> None:
+def test_score_drops_are_drawn(test_of_all: StressTest, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     test_of_all.save_figure(tmp_path / "s.svg")
     assert (tmp_path / "s.svg").read_text(encoding="utf-8").startswith("<?xml")

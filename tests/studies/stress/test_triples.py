@@ -68,11 +68,11 @@ def test_files_that_hold_no_triples_are_refused(tmp_path: Path) -> None:
     with pytest.raises(FileFormatError, match="'lookalike': there is none of that name"):
         load_triples(tmp_path / "t.tsv")
     (tmp_path / "t.txt").write_text("a")
-    with pytest.raises(FileFormatError, match=r"read from .tsv or .jsonl files"):
+    with pytest.raises(FileFormatError, match=r"must be .tsv or .jsonl with columns"):
         load_triples(tmp_path / "t.txt")
-    with pytest.raises(InputError, match="mine has no triple"):
+    with pytest.raises(InputError, match="mine contains no triples"):
         Triples("mine", ())
-    with pytest.raises(InputError, match="triple 0: lookalike is empty"):
+    with pytest.raises(InputError, match="triple 0: lookalike must not be empty"):
         Triples("mine", (Triple("a", "b", " "),))
 
 
@@ -114,7 +114,7 @@ def test_paws_takes_the_farthest_paraphrase_and_the_nearest_lookalike() -> None:
 
 def test_pairs_without_a_gap_in_overlap_make_no_triple() -> None:
     pairs = [LabelledPair("a b c", "x y z", False), LabelledPair("c b a", "a b c", True)]
-    with pytest.raises(InputError, match="no sentence of the 2 pairs has a paraphrase that shares less"):
+    with pytest.raises(InputError, match="no sentence of the 2 pairs has a paraphrase with less overlap"):
         paws_triples(pairs)
 
 

@@ -31,7 +31,7 @@ TRIPLES = Triples(
 )
 
 
-def test_a_tie_is_no_win() -> None:
+def test_tie_is_not_a_win() -> None:
     one = TripleWins("m", np.array([0.5, 0.7, 0.2, 0.9]), np.array([0.5, 0.6, 0.3, 0.1]))
     assert (one.share, one.ties) == (0.5, 0.25)
     turned = TripleWins("m", one.paraphrase, one.lookalike, higher_is_better=False)
@@ -40,7 +40,7 @@ def test_a_tie_is_no_win() -> None:
     assert (constant.share, constant.ties, constant.effect) == (0.0, 1.0, 0.0)
 
 
-def test_metrics_score_b_and_c_beside_a() -> None:
+def test_metrics_score_b_and_c_against_a() -> None:
     study = score_triples(TRIPLES, ["chrf", "ensemble:chrf+rouge1"])
     b, c = (
         nlgauge.score([one[at] for one in TRIPLES.triples], [one.anchor for one in TRIPLES.triples], metric="chrf")
@@ -73,7 +73,7 @@ def test_one_triple_has_no_interval() -> None:
     assert "chrf" in study.render()
 
 
-def test_released_scores_that_are_not_there() -> None:
+def test_unknown_released_scores_are_an_error() -> None:
     with pytest.raises(InputError, match="mine has no released scores of 'bleurt'; it has none"):
         released_wins(TRIPLES, ["bleurt"])
 

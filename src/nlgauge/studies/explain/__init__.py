@@ -1,1 +1,1 @@
-"""Why a pair got its score: alignments in words, contributions, and how well they find errors."""
+"""Explanations of scores: word alignments, contributions of words, and how well they find errors."""

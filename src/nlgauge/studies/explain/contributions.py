@@ -1,18 +1,19 @@
-"""What each word has to do with a score: links, summands, reasons why it does not count, scores without it.
+"""Contributions of words to a score: links, summands, reasons for words that are not counted, scores without a word.
 
-Hard and soft alignments are one thing under different constraints (MoverScore, Proposition 1): greedy matching sends
-each token's whole weight to its nearest token, transport must also fill the other text. With the similarities of one
-and the costs of the other available, either can be shown next to the metric's own.
+Hard and soft alignments differ only in their constraints (MoverScore, Proposition 1): greedy matching moves the whole
+weight of each token to its nearest token, transport must also match the weights of the other text. So each can be
+computed from the similarities or costs of the other.
 
     P = sum_i u_i s_i        R = sum_j v_j s_j        cost = sum_ij F_ij C_ij        u, v: weights that sum to 1
 
-Each is a sum over tokens, so a word's contribution is its summand. Any score can be explained by leaving words out:
+Each is a sum over tokens, so the contribution of a word is its summand. Any score can be explained by leaving words
+out:
 
     phi_i = sum over coalitions S without i of |S|! (n - |S| - 1)! / n!  (v(S + i) - v(S))
 
-Shapley values sum to v(all) - v(none). Up to ten players they are computed exactly; beyond that over sampled orders
-(Castro, Gomez, Tejada 2009), which sum to the same, with the standard error of each mean. Texts with words left out
-are a corpus like any other, so they are compared by the same engine.
+Shapley values sum to v(all) - v(none). Up to ten players they are exact; beyond that they are means over sampled
+orders (Castro, Gomez, Tejada 2009), with standard errors and the same sum. Texts with words left out are scored as an
+ordinary corpus.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ Vector: TypeAlias = NDArray[np.float64]
 
 
 def own_links(alignment: Alignment | Flow) -> list[Link]:
-    """Links of points as the metric made them."""
+    """Links of points in the metric's alignment."""
     if isinstance(alignment, Flow):
         return _flow_links(alignment.flow, alignment.cost)
     matches = alignment.hypothesis_match, alignment.reference_match
@@ -51,10 +52,10 @@ def own_links(alignment: Alignment | Flow) -> list[Link]:
 
 
 def other_links(alignment: Alignment | Flow) -> list[Link] | None:
-    """The other kind of alignment on the same vectors; None where similarities are not available (read from a file).
+    """Links of the other kind of alignment on the same vectors; None if similarities were not stored.
 
-    Next to greedy matches it is the exact transport at cost 1 - cosine, under the same weights; next to a transport
-    it is each point's nearest one.
+    For greedy matches it is the exact transport with cost 1 - cosine and the same weights; for a transport it is the
+    nearest point of each point.
     """
     if isinstance(alignment, Flow):
         cost = alignment.cost
@@ -64,7 +65,7 @@ def other_links(alignment: Alignment | Flow) -> list[Link] | None:
         return None
     rows, columns = (np.flatnonzero(w > 0) for w in (alignment.hypothesis_weight, alignment.reference_weight))
     similarity = alignment.similarity[np.ix_(rows, columns)].astype(np.float64)
-    cost = np.maximum(1 - similarity, 0.0)  # rounding lifts the cosine of equal vectors above 1
+    cost = np.maximum(1 - similarity, 0.0)  # by rounding, the cosine of equal vectors may exceed 1
     plan = exact_transport(alignment.hypothesis_weight[rows], alignment.reference_weight[columns], cost)
     return [
         link._replace(hypothesis=int(rows[link.hypothesis]), reference=int(columns[link.reference]))
@@ -73,7 +74,7 @@ def other_links(alignment: Alignment | Flow) -> list[Link] | None:
 
 
 def shares_of(weights: Vector) -> Vector:
-    """Weights that sum to 1; a text without weight has none."""
+    """Normalise weights to sum 1; all 0 for a text without weight."""
     return normalised_weights(weights) if weights.sum() > 0 else np.zeros(len(weights))
 
 
@@ -89,7 +90,7 @@ def _match_links(
     matches: tuple[NDArray[np.intp], NDArray[np.intp]],
     values: tuple[NDArray[np.floating], NDArray[np.floating]],
 ) -> list[Link]:
-    """Links of points that have weight: those of the hypothesis, then those of the reference."""
+    """Links of points with weight: first of the hypothesis, then of the reference."""
     weights = shares_of(alignment.hypothesis_weight), shares_of(alignment.reference_weight)
     links = []
     for partners, of_side, shares in zip(matches, values, weights, strict=True):
@@ -104,7 +105,7 @@ def _match_links(
 
 
 def word_links(links: Iterable[Link], views: tuple[WordView, WordView]) -> tuple[Link, ...]:
-    """Links of words: weights add up, values are averaged by weight, so that sums over links stay what they are."""
+    """Merge links of points into links of words: weights are added, values averaged by weight."""
     sums: dict[tuple[Any, int | None, int | None], tuple[float, float]] = {}
     greedy = False
     for link in links:
@@ -117,8 +118,8 @@ def word_links(links: Iterable[Link], views: tuple[WordView, WordView]) -> tuple
         )
         for (i, first), (j, second) in product(left, right):
             weight = link.weight * first * second
-            known = sums.get((link.kind, i, j), (0.0, 0.0))
-            sums[link.kind, i, j] = known[0] + weight, known[1] + weight * (value or 0.0)
+            before = sums.get((link.kind, i, j), (0.0, 0.0))
+            sums[link.kind, i, j] = before[0] + weight, before[1] + weight * (value or 0.0)
     return tuple(
         Link(*of, weight, *((total / weight, None) if greedy and of[0] != "flow" else (None, total / weight)))
         for of, (weight, total) in sums.items()
@@ -126,7 +127,7 @@ def word_links(links: Iterable[Link], views: tuple[WordView, WordView]) -> tuple
 
 
 def is_whole_text(alignment: Alignment | Flow, views: tuple[WordView, WordView]) -> bool:
-    """Whether each text is one point of several words, so that words have no summand of their own."""
+    """Whether each text is one point of several words, so words have no summands."""
     points = [[shares for shares in view.shares if shares] for view in views]
     return (
         isinstance(alignment, Flow)
@@ -136,7 +137,7 @@ def is_whole_text(alignment: Alignment | Flow, views: tuple[WordView, WordView])
 
 
 def linear_attributions(alignment: Alignment | Flow, views: tuple[WordView, WordView]) -> tuple[Attribution, ...]:
-    """Summands of precision and recall, or of the transport's cost, by word."""
+    """Summands of precision and recall, or of the transport cost, by word."""
     if isinstance(alignment, Flow):
         spent = alignment.flow * alignment.cost
         parts = [("cost", spent.sum(axis=1)), ("cost", spent.sum(axis=0))]
@@ -154,7 +155,7 @@ def linear_attributions(alignment: Alignment | Flow, views: tuple[WordView, Word
 
 @dataclass(frozen=True, eq=False)
 class TextFilter:
-    """What a recipe leaves out of a text; only metrics of vectors have alignments, and so a use for it."""
+    """Finds the words of a text that a recipe leaves out, with reasons; for vector metrics."""
 
     prepared: PreparedMetric
     text: str
@@ -167,7 +168,7 @@ class TextFilter:
 
     @cached_property
     def _pieces(self) -> Sequence[str]:
-        """The tokens without marks of continued words, which is how stop words are looked up."""
+        """The tokens without continuation marks, as used to look up stop words."""
         return self.prepared.tokenized.encoder.tokenizer.pieces(self.tokens)
 
     @cached_property
@@ -181,13 +182,13 @@ class TextFilter:
 
     @cached_property
     def _lone_marks(self) -> NDArray[np.intp]:
-        """Places of first pieces without text, before the rest of a word: SentencePiece spells some words so."""
+        """Indices of first sub-words without text (SentencePiece may separate the mark from the word)."""
         starts, sizes = self.tokens.word_pieces
         blank = np.array([not piece for piece in self._pieces], dtype=np.bool_)
         return starts[blank[starts] & (sizes > 1)]
 
     def reasons(self, view: WordView, weights: Vector) -> list[str]:
-        """For each word why it does not count; empty where a point of it has weight."""
+        """Reason why each word is not counted; empty if one of its points has weight."""
         weighted: set[int] = set()
         pointed: set[int] = set()
         for weight, shares in zip(weights.tolist(), view.shares, strict=True):
@@ -199,73 +200,73 @@ class TextFilter:
         ]
 
     def _reason(self, word: WordSpan, *, has_point: bool) -> str:
-        metric, places = self.prepared.metric, self.tokens.offsets
-        if self.tokens.cut and word.start >= int(places[:, 1].max()):
-            return f"cut off at {self.prepared.tokenized.limit} tokens"
+        metric, offsets = self.prepared.metric, self.tokens.offsets
+        if self.tokens.cut and word.start >= int(offsets[:, 1].max()):
+            return f"truncated at {self.prepared.tokenized.limit} tokens"
         if word.text in self._stopwords or word.text.lower() in self._stopwords:
             return "stop word"
-        for piece, (start, end) in zip(self._pieces, places.tolist(), strict=True) if self._stopwords else ():
+        for piece, (start, end) in zip(self._pieces, offsets.tolist(), strict=True) if self._stopwords else ():
             if start == word.start and end > start and piece in self._stopwords:  # "the" of "therapist", as published
-                return f"its first piece, {piece!r}, is a stop word"
+                return f"its first sub-word {piece!r} is a stop word"
         if getattr(metric, "punctuation", "keep") != "keep" and all(map(is_punctuation, word.text)):
             return "punctuation"
         if hasattr(metric, "unmatched"):  # metrics of foci count mentions only (DS-Focus)
-            return "a focus that the other text lacks" if has_point else "no mention of a focus"
+            return "focus is not in the other text" if has_point else "not a mention of a focus"
         if has_point:
             return "weight 0 by idf"
         if self.tokens.left_out:
             return "not in the vocabulary"
-        inside = (places[:, 0] < word.end) & (places[:, 1] > word.start)
+        inside = (offsets[:, 0] < word.end) & (offsets[:, 1] > word.start)
         if self._first_only and inside.any():
             behind_mark = np.isin(np.flatnonzero(inside), self._lone_marks + 1).any()
-            what = "only the mark before it is kept" if behind_mark else "continues a word"
-            return f"{what} (subwords=first)"
-        return "no token of its own"
+            reason = "only the mark before it is kept" if behind_mark else "not the start of a word"
+            return f"{reason} (subwords=first)"
+        return "no separate token"
 
-    def notes(self, whose: str) -> list[str]:
-        """What happened to the text besides words that were removed."""
+    def notes(self, label: str) -> list[str]:
+        """Notes on truncation, windows, sub-words and unknown tokens."""
         tokens, notes = self.tokens, []
         if tokens.cut:
-            notes.append(f"{tokens.cut} tokens were cut off at the limit of {self.prepared.tokenized.limit}")
+            notes.append(f"{tokens.cut} tokens beyond the limit of {self.prepared.tokenized.limit} were truncated")
         if tokens.windows is not None:
-            notes.append(f"{len(tokens)} tokens were read in {len(tokens.windows.cut(len(tokens)))} windows")
+            notes.append(f"{len(tokens)} tokens were encoded in {len(tokens.windows.cut(len(tokens)))} windows")
         if self._first_only and (later := int((~tokens.starts_word).sum())):
-            notes.append(f"{later} later pieces of words were left out (subwords=first)")
+            notes.append(f"{later} sub-words after the first of a word were left out (subwords=first)")
         if self._first_only and (marks := len(self._lone_marks)):
             words = f"{marks} word{'s' * (marks > 1)}"
-            notes.append(f"of {words} only a mark of white space was kept; subwords=all keeps the text")
+            notes.append(f"only the space mark of {words} was kept; use subwords=all to keep the text")
         if tokens.unknown:
-            notes.append(f"{tokens.unknown} words or pieces are unknown to the model")
-        return [f"{whose}: {note}" for note in notes]
+            notes.append(f"{tokens.unknown} words or sub-words are unknown to the model")
+        return [f"{label}: {note}" for note in notes]
 
 
-#: Players whose coalitions are all looked at: 1,024.
+#: Maximum number of players for exact values (1,024 coalitions).
 MOST_EXACT = 10
 
-#: From coalitions (a row each, True for a player that is in it) to their values.
+#: Turns coalitions (one per row, True for its players) into their values.
 Game: TypeAlias = Callable[[NDArray[np.bool_]], Vector]
 
 
 class Shapley(NamedTuple):
-    """A value per player."""
+    """Shapley values, one per player."""
 
     values: Vector
     error: Vector | None
-    """Standard errors; None where the values are exact."""
+    """Standard errors; None if the values are exact."""
     total: float
-    """Value of the coalition of all minus that of the empty one."""
+    """Value of all players minus value of the empty coalition."""
 
 
 def shapley_values(players: int, game: Game, *, samples: int = 25, seed: int = 12345) -> Shapley:
-    """Exact values for few players; else the mean over `samples` orders (at least 2) drawn with a seed.
+    """Compute exact values for few players, else means over `samples` random orders (at least 2).
 
     >>> shapley_values(2, lambda rows: rows.sum(axis=1) * 2.0).values.tolist()
     [2.0, 2.0]
     """
-    return _exact(players, game) if players <= MOST_EXACT else _sampled(players, game, samples, seed)
+    return _exact_values(players, game) if players <= MOST_EXACT else _sample_values(players, game, samples, seed)
 
 
-def _exact(players: int, game: Game) -> Shapley:
+def _exact_values(players: int, game: Game) -> Shapley:
     numbers = np.arange(2**players)
     members = (numbers[:, None] >> np.arange(players) & 1).astype(np.bool_)
     worth = game(members)
@@ -279,13 +280,13 @@ def _exact(players: int, game: Game) -> Shapley:
     return Shapley(values, None, float(worth[-1]) - float(worth[0]))
 
 
-def _sampled(players: int, game: Game, samples: int, seed: int) -> Shapley:
+def _sample_values(players: int, game: Game, samples: int, seed: int) -> Shapley:
     rng = np.random.default_rng(seed)
     orders = [rng.permutation(players) for _ in range(samples)]
     rows = np.zeros((samples, players + 1, players), dtype=np.bool_)
     for sample, order in enumerate(orders):
-        for place, player in enumerate(order):
-            rows[sample, place + 1 :, player] = True
+        for position, player in enumerate(order):
+            rows[sample, position + 1 :, player] = True
     distinct, back = np.unique(rows.reshape(-1, players), axis=0, return_inverse=True)
     worth = game(distinct)[back.reshape(samples, players + 1)]
     added = np.empty((samples, players))
@@ -295,12 +296,12 @@ def _sampled(players: int, game: Game, samples: int, seed: int) -> Shapley:
     return Shapley(added.mean(axis=0), error, float(worth[0, -1]) - float(worth[0, 0]))
 
 
-#: Words of a text that Shapley values are computed for; each sampled order scores as many texts.
+#: Maximum number of words for Shapley values; each sampled order scores as many texts.
 MOST_WORDS = 200
 
 
 def without_words(text: str, words: Sequence[WordSpan], kept: NDArray[np.bool_]) -> str:
-    """The text of the words that are kept, each with the white space before it; words do not run together.
+    """Remove words from a text; kept words have the white space before them, and are never joined.
 
     >>> without_words("A cat sat.", split_words("A cat sat."), np.array([True, False, True, True]))
     'A sat.'
@@ -309,8 +310,8 @@ def without_words(text: str, words: Sequence[WordSpan], kept: NDArray[np.bool_])
     for word, keep in zip(words, kept.tolist(), strict=True):
         if keep:
             gap = text[end : word.start]
-            dropped = text[kept_end:end]
-            if not gap and result[-1:].isalnum() and word.text[0].isalnum() and any(map(str.isspace, dropped)):
+            removed = text[kept_end:end]
+            if not gap and result[-1:].isalnum() and word.text[0].isalnum() and any(map(str.isspace, removed)):
                 gap = " "  # "a (big" without the bracket
             result += gap + word.text
             kept_end = word.end
@@ -319,12 +320,12 @@ def without_words(text: str, words: Sequence[WordSpan], kept: NDArray[np.bool_])
 
 
 def variants(prepared: Prepared, index: int, side: Side, texts: Sequence[str]) -> Corpus:
-    """A segment once per text, which stands for its hypothesis, or for what the hypothesis is compared with.
+    """Make a corpus with copies of a segment, one per text, which replaces the hypothesis or the other text.
 
-    Idf is that of the run, whose tables are handed on: they are not counted again.
+    Idf tables are those of the run; they are not counted again.
     """
     tables: dict[Hashable, Mapping[str, Any]] = {
-        (one.metric.encoding, one.metric.against): one.tokenized.memo for one in prepared.compared.values()
+        (entry.metric.encoding, entry.metric.against): entry.tokenized.memo for entry in prepared.compared.values()
     }
     whole = WholeCorpus(prepared.corpus.reference_count, tables)
     corpus = replace(prepared.corpus.take([index] * len(texts)), idf_documents={}, whole=whole)
@@ -335,7 +336,7 @@ def variants(prepared: Prepared, index: int, side: Side, texts: Sequence[str]) -
 
 @dataclass(frozen=True, eq=False)
 class MaskedText:
-    """A text of a segment whose words are left out, and scored without them."""
+    """Scores a segment with words of one text left out."""
 
     prepared: Prepared
     options: ExplainOptions
@@ -349,34 +350,34 @@ class MaskedText:
 
     @cached_property
     def component(self) -> str:
-        """What is scored."""
+        """The component to explain."""
         return self.options.component_of(self.prepared.metrics[0].metric)
 
     def score(self, kept: NDArray[np.bool_]) -> Vector:
-        """The component for each row of kept words; the whole text is scored as it is, white space included."""
+        """Score the text for each row of kept words; the complete text is scored unchanged, with its white space."""
         texts = [self.text if row.all() else without_words(self.text, self.words, row) for row in kept]
         metric: Metric = self.prepared.metrics[0].metric
         if getattr(metric, "unknown", "") == "error":
-            metric = metric.with_options(unknown="score")  # a variant may be left with unknown words only
+            metric = metric.with_options(unknown="score")  # a variant may have only unknown words
         corpus = variants(self.prepared, self.index, self.options.side, texts)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", NlgaugeWarning)  # variants are shorter and poorer by intent
+            warnings.simplefilter("ignore", NlgaugeWarning)  # warnings about variants do not concern the user
             run = replace(self.prepared.options, alignments=False, progress=False, empty="zero")
             (score,) = run_metrics([metric], corpus, run)
         return np.array(score.segments[self.component])
 
     def leave_one_out(self) -> Attribution:
-        """What the score loses when a word is left out: score of the text minus score without the word."""
+        """Score of the text minus score without each word."""
         kept = ~np.eye(len(self.words) + 1, len(self.words), k=-1, dtype=np.bool_)
         scores = self.score(kept)
         values = tuple((scores[0] - scores[1:]).tolist())
         return Attribution("leave-one-out", self.component, self.options.side, values, 0.0, None)
 
     def shapley(self) -> Attribution:
-        """Shapley values of the words: they sum to the score minus that of the empty text."""
+        """Shapley values of the words, which sum to the score minus that of the empty text."""
         options, count = self.options, len(self.words)
         if count > MOST_WORDS:
-            msg = f"Shapley values need a text of at most {MOST_WORDS} words, got {count}; use leave-one-out"
+            msg = f"Shapley values are limited to texts of {MOST_WORDS} words, got {count}; use leave-one-out"
             raise InputError(msg)
         values, error, total = shapley_values(count, self.score, samples=options.samples, seed=options.seed)
         errors = None if error is None else tuple(error.tolist())

@@ -1,19 +1,20 @@
-"""Explanations of a whole corpus: which words carry a metric's score, and do they find errors that people marked?
+"""Explanations of a whole corpus: contributions of groups of words, and agreement with human error annotations.
 
-`nlgauge.explain_corpus`: each word of each text has a part in the score (`Attribution`). The parts are added up by
-part of speech, and by what a word finds in the other text:
+`nlgauge.explain_corpus` adds up the contributions of all words (`Attribution`), by part of speech and by whether a
+word matches a word of the other text:
 
-    same word     it stands there too, whatever its case: what LEX sees
-    same lemma    another form of it does: what MOR sees
-    other word    neither does: what only a metric of meaning can give credit for
-    punctuation   whatever it finds
+    same word     the other text has the same word, ignoring case (as in LEX)
+    same lemma    the other text has another form of the word (as in MOR)
+    other word    neither: only semantic metrics can give credit
+    punctuation   punctuation, matched or not
 
-A share is of the sizes of all parts, because parts may be negative. Intervals are percentile bootstraps of texts.
+Shares are of absolute contributions, because contributions may be negative. Intervals are percentile bootstraps of
+texts.
 
-`evaluate_errors`: error scores of words, computed or read from files, against marked words. The protocol is that of
-the Eval4NLP 2021 shared task: texts whose words are all errors, or none, are skipped; for each other text AUC,
-average precision, and recall among the K highest scores, K the number of its errors (of equal scores the later word
-counts as higher); then the means over texts.
+`evaluate_errors` compares error scores of words, computed or read from files, with marked words. The protocol is that
+of the Eval4NLP 2021 shared task: texts whose words are all errors, or all correct, are skipped; each other text has
+an AUC, an average precision, and a recall among the K highest scores, where K is the number of its errors (of equal
+scores the later word counts as higher). Results are means over texts.
 """
 
 from __future__ import annotations
@@ -54,19 +55,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class CorpusOptions(OptionSet):
-    """Whose words are added up, by which contributions, and how intervals are made."""
+    """Contributions to add up, the text they belong to, and options of intervals."""
 
     called: ClassVar[str] = "options of a summary of explanations"
 
     method: str = option(
         "linear",
         Choice("linear", "leave-one-out", "shapley"),
-        help="contributions of words: summands of the score, or what any score loses without them",
+        help="word contributions: summands of the score (linear), or the drop without the word",
     )
     side: Side = option(
         "hypothesis",
         Choice("hypothesis", "reference"),
-        help="text whose words count; the reference may be the source",
+        help="text whose words are counted (reference: also the source)",
     )
     annotator: str = AnnotatedTextMetric.same_option("annotator")
     level: float = option(0.95, Float(above=0, below=1), help="confidence level", metavar="P", hidden=True)
@@ -78,24 +79,24 @@ MATCHES = ("same word", "same lemma", "other word", "punctuation")
 
 
 class GroupShare(NamedTuple):
-    """What the words of a group have to do with the score."""
+    """Contribution of a group of words to the score."""
 
     group: str
     words: int
     of_words: float
     """Share of all words."""
     share: float
-    """Share of what all words contribute."""
+    """Share of the absolute contributions of all words."""
     low: float | None
-    """End of its interval; None where there is one text only, and so no other to draw."""
+    """Lower end of the confidence interval of `share`; None for a single text."""
     high: float | None
     mean: float
-    """Contribution of a word, with its sign."""
+    """Mean contribution of a word, with its sign."""
 
 
 @dataclass(frozen=True)
 class CorpusSummary(Result):
-    """Which words carry a metric's score."""
+    """Contributions of groups of words to a metric's score."""
 
     format = "nlgauge-corpus-summary-1"
     decimals = 3
@@ -103,12 +104,12 @@ class CorpusSummary(Result):
 
     metric: str
     of: str
-    """What the parts sum to: precision, recall, cost, or a component of the score."""
+    """The number that contributions sum to: precision, recall, cost, or a component of the score."""
     method: str
     side: Side
     texts: int
     skipped: int
-    """Texts that could not be annotated or had no part of a word; they are left out."""
+    """Texts left out because they could not be annotated or have no contributions."""
     parts_of_speech: tuple[GroupShare, ...]
     """Largest share first."""
     matches: tuple[GroupShare, ...]
@@ -125,13 +126,13 @@ class CorpusSummary(Result):
         intervals = f"{100 * self.level:g} % intervals, bootstrap of texts"
         notes = [
             f"texts: {self.texts}{left_out}",
-            f"share: of the sizes of all contributions; low, high: {intervals}",
-            "mean: contribution of a word, with its sign",
+            f"share: of all absolute contributions; low, high: {intervals}",
+            "mean: mean contribution of a word, with its sign",
             f"annotator: {self.annotator}",
             f"signature: {format_signature(self.signature)}",
         ]
         columns = ["by", "group", "words", "of words", "share", "low", "high", "mean"]
-        caption = f"{self.metric}: what words of the {self.side} contribute to {self.of} ({self.method})"
+        caption = f"{self.metric}: contributions of words of the {self.side} to {self.of} ({self.method})"
         return [Table(columns, rows, caption=caption, notes=notes)]
 
 
@@ -143,15 +144,15 @@ def explain_corpus(
     sources: Iterable[str] | None = None,
     **options: Unpack[SummaryKeywords],
 ) -> CorpusSummary:
-    """Sum up what the words of all texts contribute to a metric's score.
+    """Add up the contributions of the words of all texts to a metric's score.
 
     Args:
         hyps: Hypotheses.
-        refs: References; the best of several is looked at.
+        refs: References; of several the best is explained.
         metric: As in `nlgauge.score`. Default: BERTScore.
-        sources: What was translated, for metrics that compare with it.
-        options: Those of `CorpusOptions`: `annotator=`, `side=`, `method=`, `level=`,
-            `resamples=`, `seed=`; those of `nlgauge.score`, and of `nlgauge.explain_pair`.
+        sources: Source texts, for metrics that compare with them.
+        options: Those of `CorpusOptions` (`annotator=`, `side=`, `method=`, `level=`, `resamples=`, `seed=`), of
+            `nlgauge.score`, and of `nlgauge.explain_pair`.
     """
     rest: dict[str, Any] = dict(options)
     chosen = CorpusOptions.take(rest)
@@ -182,7 +183,7 @@ def explain_corpus(
         if (own := annotations[part.own]) is not None and (other := annotations[part.other]) is not None
     ]
     if not groups:
-        msg = f"none of the {count} pairs of texts is annotated on both sides by {tagger.label}"
+        msg = f"{tagger.label} could not annotate both texts of any of the {count} pairs"
         raise InputError(msg)
     tags = _shares([[(tag, value) for tag, _, value in rows] for rows in groups], chosen)
     matches = _shares([[(match, value) for _, match, value in rows] for rows in groups], chosen)
@@ -202,22 +203,22 @@ def explain_corpus(
 
 
 class _TextParts(NamedTuple):
-    """What is kept of an explanation."""
+    """Words and contributions of one explanation."""
 
     words: Sequence[Word]
     attribution: Attribution
     own: str
-    """The text whose words are looked at."""
+    """The text whose words are explained."""
     other: str
 
 
 def _group_words(part: _TextParts, own: AnnotatedText, other: AnnotatedText) -> list[tuple[str, str, float]]:
     """Tag, match and contribution of each word of a text."""
-    annotated, there = ([word for sentence in text.sentences for word in sentence.words] for text in (own, other))
-    forms, lemmas = {word.form.lower() for word in there}, {word.lemma.lower() for word in there}
+    annotated, others = ([word for sentence in text.sentences for word in sentence.words] for text in (own, other))
+    forms, lemmas = {word.form.lower() for word in others}, {word.lemma.lower() for word in others}
     rows = []
     for word, value in zip(part.words, part.attribution.values, strict=True):
-        # The annotated word that shares most characters with it; of equal ones the first.
+        # The first of the annotated words that share most characters with the word.
         shared = [min(word.end, entry.end) - max(word.start, entry.start) for entry in annotated]
         most = max(shared, default=0)
         tag = annotated[shared.index(most)] if most > 0 else None
@@ -233,7 +234,7 @@ def _group_words(part: _TextParts, own: AnnotatedText, other: AnnotatedText) -> 
 
 
 def _shares(texts: Sequence[Sequence[tuple[str, float]]], options: CorpusOptions) -> list[GroupShare]:
-    """What each group contributes, with an interval over texts; a text is a list of groups and values of words."""
+    """Contribution of each group, with an interval over texts; a text is a list of (group, contribution) of words."""
     groups = sorted({group for rows in texts for group, _ in rows})
     sizes, counts = np.zeros((2, len(texts), len(groups)))
     signed = np.zeros(len(groups))
@@ -258,13 +259,13 @@ def _shares(texts: Sequence[Sequence[tuple[str, float]]], options: CorpusOptions
     ]
 
 
-#: Where error scores come from: the match of a word, or what the score gains without it.
+#: Sources of error scores: the match of a word, or the gain of the score without it.
 METHODS = ("match", "leave-one-out", "shapley")
 
 
 @dataclass(frozen=True)
 class ErrorAgreement(Result):
-    """How well error scores find the words that people marked: means over texts."""
+    """Agreement of error scores with words marked as errors: means over texts."""
 
     format = "nlgauge-error-agreement-1"
     decimals = 3
@@ -273,13 +274,13 @@ class ErrorAgreement(Result):
     ap: float
     """Average precision."""
     recall: float
-    """Among the K highest scores, K the number of a text's errors."""
+    """Recall among the K highest scores, where K is the number of a text's errors."""
     texts: int
     """Texts that were not skipped."""
     skipped: int
-    """Texts whose words are all errors, or none."""
+    """Texts whose words are all errors, or all correct."""
     scores: str = ""
-    """Where the scores come from: a metric or a file."""
+    """Source of the scores: a metric or a file."""
     langpair: str | None = None
 
     def tables(self, form: str = "text") -> list[Table]:
@@ -304,19 +305,19 @@ class ErrorAgreements(Result):
             [*([row.langpair] if paired else []), row.scores, row.auc, row.ap, row.recall, row.texts, row.skipped]
             for row in self.results
         ]
-        notes = ["means over texts with errors and other words; K is the number of a text's errors"]
+        notes = ["means over texts with errors and correct words; K: number of errors of a text"]
         return [Table(columns, rows, notes=notes)]
 
 
 def evaluate_errors(gold: Sequence[Sequence[int]], scores: Sequence[Sequence[float]]) -> ErrorAgreement:
-    """Compare error scores of words (higher: more likely an error) with 1 for an error and 0 for none, text by text.
+    """Compare error scores of words (higher: more likely an error) with labels (1: error, 0: correct), text by text.
 
     >>> agreement = evaluate_errors([[0, 1, 0], [0, 0]], [[0.2, 0.9, 0.1], [0.5, 0.5]])
     >>> agreement.auc, agreement.ap, agreement.recall, agreement.texts, agreement.skipped
     (1.0, 1.0, 1.0, 1, 1)
     """
     if len(gold) != len(scores):
-        msg = f"gold and scores must be of as many texts, got {len(gold)} and {len(scores)}"
+        msg = f"gold and scores must have the same number of texts, got {len(gold)} and {len(scores)}"
         raise InputError(msg)
     rows: list[list[float]] = []
     for number, (labels, values) in enumerate(zip(gold, scores, strict=True)):
@@ -326,22 +327,22 @@ def evaluate_errors(gold: Sequence[Sequence[int]], scores: Sequence[Sequence[flo
         if len(set(labels)) > 1:
             rows.append([measure(values, labels) for measure in (roc_auc, average_precision, recall_at_positives)])
     if not rows:
-        msg = f"none of the {len(gold)} texts has both words that are errors and words that are none"
+        msg = f"none of the {len(gold)} texts has both errors and correct words"
         raise InputError(msg)
     auc, ap, recall = (float(values.mean()) for values in np.array(rows).T)
     return ErrorAgreement(auc, ap, recall, len(rows), len(gold) - len(rows))
 
 
 def gold_words(table: JudgementTable, *, side: Side = "hypothesis", words: str = "blanks") -> list[list[int]]:
-    """For each text of a table 1 for each word that a marked error touches, and 0 for the others.
+    """Labels of words for each text of a table: 1 for words that overlap a marked error, else 0.
 
-    `side="reference"` is that of the source, where words are marked that are left out or translated wrongly.
+    `side="reference"` is the source, in which omitted or wrongly translated words are marked.
     """
     texts, errors = (
         (table.hypothesis, table.hypothesis_errors) if side == "hypothesis" else (table.source, table.source_errors)
     )
     if texts is None or errors is None:
-        msg = f"{table.name} has no errors marked in the {'hypothesis' if side == 'hypothesis' else 'source'}"
+        msg = f"{table.name} has no marked errors in the {'hypothesis' if side == 'hypothesis' else 'source'}"
         raise InputError(msg)
     return [
         [
@@ -355,10 +356,10 @@ def gold_words(table: JudgementTable, *, side: Side = "hypothesis", words: str =
 def word_errors(
     table: JudgementTable, *, metric: str = "bertscore", method: str = "match", **options: Any
 ) -> list[list[float]]:
-    """Error scores of the words of each text, by the explanations of a metric.
+    """Error scores of the words of each text, from the explanations of a metric.
 
     `match` is 1 - similarity to the best match, or the cost of moving the word; `leave-one-out` and `shapley` are
-    what the score gains without the word. `side=` and the other options are those of `nlgauge.explain_pair`.
+    the gain of the score without the word. `side=` and the other options are those of `nlgauge.explain_pair`.
     """
     if method not in METHODS:
         msg = f"method must be one of {', '.join(METHODS)}, got {method!r}"
@@ -370,7 +371,7 @@ def word_errors(
     if method == "match":
         return [explanation.error_scores(side).tolist() for explanation in explanations]
     return [
-        # Gains, turned so that more is better.
+        # Contributions are negated for similarities: a higher value is then more likely an error.
         [value if not explanation.higher_is_better else -value for value in part.values]
         for explanation in explanations
         for part in [explanation.attribution(kind=method, side=side)]
@@ -378,7 +379,7 @@ def word_errors(
 
 
 def read_word_tags(path: str) -> list[list[int]]:
-    """0 or 1 for each word, blanks between them."""
+    """Read labels of words: 0 or 1 for each word, separated by spaces, one text per line."""
     texts = []
     for number, line in enumerate(read_lines(path), start=1):
         tags = line.split()
@@ -390,9 +391,9 @@ def read_word_tags(path: str) -> list[list[int]]:
 
 
 def read_word_scores(path: str, *, lower_is_error: bool = False) -> list[list[float]]:
-    """A number for each word, blanks between them, or lists under a key of a JSONL file (`FILE.jsonl:KEY`).
+    """Read error scores of words, separated by spaces, or lists under a key of a JSONL file (`FILE.jsonl:KEY`).
 
-    They are turned where a low one speaks for an error.
+    `lower_is_error` negates them.
     """
     source = parse_source(path)
     name, rows = source.path or path, []
@@ -408,7 +409,7 @@ def read_word_scores(path: str, *, lower_is_error: bool = False) -> list[list[fl
 
 def _number(value: object, place: str) -> float:
     try:
-        number = float(value)  # type: ignore[arg-type]  # whatever is no number is refused below
+        number = float(value)  # type: ignore[arg-type]  # other types raise an error below
     except (TypeError, ValueError):
         number = math.nan
     if not math.isfinite(number) or isinstance(value, bool):

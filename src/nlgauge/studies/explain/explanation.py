@@ -1,4 +1,4 @@
-"""Explanations as plain data: words of both texts, links, contributions and notes; and their options."""
+"""Explanations as plain data (words of both texts, links, contributions and notes), and their options."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from nlgauge.io.table import Table
 from nlgauge.text.words import WORD_RULES, WordSpan
 from nlgauge.vectors.cloud import Alignment, Flow, PointSpans
 
-#: What stands for a word of several pieces: the worst matched one, the mean, or the first.
+#: How to combine the errors of sub-words: the worst match, the mean, or the first.
 PIECES: Mapping[str, Callable[[Sequence[float]], float]] = {
     "max": max,
     "mean": lambda values: sum(values) / len(values),
@@ -30,25 +30,25 @@ PIECES: Mapping[str, Callable[[Sequence[float]], float]] = {
 
 @dataclass(frozen=True, eq=False)
 class WordView:
-    """Which words each point stands for.
+    """Mapping of points (tokens or n-grams) to words.
 
-    A point divides what it has equally among its tokens, and a token among the words that it covers, by characters:
-    a piece may reach over the end of a word, and an n-gram stands for several. Sums over points are sums over words,
-    but for points that stand nowhere in the text, such as [CLS].
+    The value of a point is divided equally among its tokens, and that of a token among the words that it covers, by
+    characters: a sub-word may extend beyond the end of a word, and an n-gram covers several words. Sums over points
+    equal sums over words, except for points without a position in the text, such as [CLS].
     """
 
     words: tuple[WordSpan, ...]
     shares: tuple[dict[int, float], ...]
-    """For each point the words it stands for, and the share of each; the shares sum to 1, or there are none."""
+    """Words of each point, with the share of each; shares sum to 1, or there are none."""
 
     @classmethod
     def of(cls, words: Sequence[WordSpan], points: Sequence[PointSpans]) -> WordView:
-        """The words of a text, and where its points stand."""
+        """Map points to words by their positions in the text."""
         ends = [word.end for word in words]
         return cls(tuple(words), tuple(_shares(words, ends, spans) for spans in points))
 
     def spread(self, values: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
-        """Values of points as sums over words, and the sum of what belongs to no word."""
+        """Sum the values of points by word; also return the sum of points without a word."""
         sums, rest = np.zeros(len(self.words)), 0.0
         for value, shares in zip(values.tolist(), self.shares, strict=True):
             for word, share in shares.items():
@@ -57,7 +57,7 @@ class WordView:
         return sums, rest
 
     def reduce(self, errors: NDArray[np.float64], counted: NDArray[np.bool_], rule: str) -> list[float | None]:
-        """For each word what stands for its pieces, of those that count; None where none does."""
+        """Combine the errors of the counted points of each word by a rule; None for words without one."""
         of_word: list[list[float]] = [[] for _ in self.words]
         for error, counts, shares in zip(errors.tolist(), counted.tolist(), self.shares, strict=True):
             if counts:
@@ -78,7 +78,7 @@ def _shares(words: Sequence[WordSpan], ends: Sequence[int], spans: PointSpans) -
 
 
 def _overlaps(words: Sequence[WordSpan], ends: Sequence[int], span: tuple[int, int]) -> dict[int, int]:
-    """Words that a span covers, with the number of characters; words are in order, so the first is searched for."""
+    """Words that a span covers, with the number of characters; words must be in order."""
     start, end = span
     overlaps = {}
     for number in range(bisect_right(ends, start), len(words)):
@@ -90,58 +90,60 @@ def _overlaps(words: Sequence[WordSpan], ends: Sequence[int], span: tuple[int, i
 
 
 def lowered_spans(text: str, spans: Sequence[PointSpans]) -> tuple[PointSpans, ...]:
-    """Places in `text` of spans that were found in `text.lower()`, which may be longer (as of a dotted capital I)."""
+    """Convert spans in `text.lower()`, which may be longer (dotted capital I), to spans in `text`."""
     lowered = [len(char.lower()) for char in text]
     if all(size == 1 for size in lowered):
         return tuple(spans)
-    origin = [place for place, size in enumerate(lowered) for _ in range(size)]
+    origin = [position for position, size in enumerate(lowered) for _ in range(size)]
     return tuple(tuple((origin[start], origin[end - 1] + 1) for start, end in point) for point in spans)
 
 
 Side: TypeAlias = Literal["hypothesis", "reference"]
 SIDES: tuple[Side, Side] = ("hypothesis", "reference")
 
-#: How one score is made of several references: that of the best, the mean, or by reading all of them at once.
+#: How several references give one score: the best, the mean, or all references used together.
 ReferenceRule: TypeAlias = Literal["best", "mean", "together"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class ExplainOptions(OptionSet):
-    """What is computed, and how words are made."""
+    """What to compute, and how to split words."""
 
     called: ClassVar[str] = "options of an explanation"
 
     words: str = option(
         "words",
         Choice(*WORD_RULES),
-        help="words end at blanks and punctuation (words), or at blanks only",
+        help="how to split words: at spaces and punctuation (words), or at spaces (blanks)",
         hidden=True,
     )
     pieces: str = option(
         "max",
         Choice(*PIECES),
-        help="score of a word of several pieces: that of the worst matched piece (max), the mean, or the first",
+        help="how to combine the scores of sub-words: worst match (max), mean or first",
         hidden=True,
     )
-    shapley: bool | None = option(None, Flag(), help="Shapley values", unset="where the score is no sum over words")
-    leave_one_out: bool = option(False, Flag(), help="what the score loses without each word")
+    shapley: bool | None = option(
+        None, Flag(), help="compute Shapley values", unset="if the score is not a sum over words"
+    )
+    leave_one_out: bool = option(False, Flag(), help="compute how much the score drops without each word")
     side: Side = option(
         "hypothesis",
         Choice("hypothesis", "reference"),
-        help="text whose words are left out; the reference may be the source",
+        help="text whose words are left out (reference: also the source)",
     )
     component: str | None = option(
-        None, Text("a component"), help="component to explain", unset="the main one", hidden=True
+        None, Text("a component"), help="component to explain", unset="the main component", hidden=True
     )
     samples: int = option(
-        25, Int(2), help="orders of words to sample, for texts of more than ten words", hidden=True, limit=1000
+        25, Int(2), help="number of sampled word orders, for texts of more than ten words", hidden=True, limit=1000
     )
     seed: int = seed_option()
-    beside: bool = option(False, Flag(), help="the other kind of alignment too, greedy or transport")
-    matrix: bool = option(False, Flag(), help="similarity, or cost, of each word to each word", hidden=True)
+    beside: bool = option(False, Flag(), help="show the other alignment as well, greedy or transport")
+    matrix: bool = option(False, Flag(), help="show the similarity or cost of all word pairs", hidden=True)
 
     def component_of(self, metric: Metric) -> str:
-        """The component that words are left out for."""
+        """The component to explain."""
         if self.component is None:
             return metric.main
         if self.component not in metric.components:
@@ -151,20 +153,20 @@ class ExplainOptions(OptionSet):
 
 
 class Word(NamedTuple):
-    """A word of a text."""
+    """A word of a text, with its match."""
 
     text: str
     start: int
-    """Place of its first character."""
+    """Position of its first character."""
     end: int
     weight: float
-    """Its share of what all tokens of the text weigh."""
+    """Its share of the weight of all tokens of the text."""
     similarity: float | None
-    """To what it was matched with, where tokens are matched."""
+    """Similarity to its match, if tokens are matched."""
     cost: float | None
-    """Of moving a unit of its mass, where mass is moved."""
+    """Cost of moving a unit of its mass, if mass is moved."""
     removed: str
-    """Why it does not count; empty where it does."""
+    """Why the word is not counted; empty if it is."""
 
 
 class WordedText(NamedTuple):
@@ -175,54 +177,54 @@ class WordedText(NamedTuple):
 
 
 class Link(NamedTuple):
-    """A word beside a word of the other text; None is a special token such as [CLS]."""
+    """A link from a word to a word of the other text; None is a special token such as [CLS]."""
 
     kind: Literal["forward", "backward", "flow"]
     """forward: the best match of a hypothesis word; backward: that of a reference word; flow: mass that moves."""
     hypothesis: int | None
     reference: int | None
     weight: float
-    """Share of the weight of the text that is matched, or mass that moves."""
+    """Matched share of the weight of the text, or mass that moves."""
     similarity: float | None
     cost: float | None
 
 
 class Attribution(NamedTuple):
-    """What each word of a text has to do with a number."""
+    """Contribution of each word of a text to a number."""
 
     kind: Literal["linear", "shapley", "leave-one-out"]
-    """linear: its summand; shapley: its Shapley value; leave-one-out: what the score loses without it."""
+    """linear: its summand; shapley: its Shapley value; leave-one-out: the score drop without the word."""
     of: str
     """precision, recall, cost, or a component of the score."""
     side: Side
     values: tuple[float, ...]
     """One per word."""
     rest: float
-    """What special tokens contribute, which are no words."""
+    """Contribution of special tokens, which are not words."""
     total: float | None
-    """What all sum to: the number itself, or score minus score of the empty text; None for leave-one-out."""
+    """Sum of all: the number itself, or score minus score of the empty text; None for leave-one-out."""
     error: tuple[float, ...] | None = None
-    """Standard error of each value, where it was sampled."""
+    """Standard error of each value, if it was sampled."""
 
 
 class SeveralReferences(NamedTuple):
-    """How the score comes from several references, of which one is shown."""
+    """How several references give the score, and which reference is shown."""
 
     rule: ReferenceRule
     number: int
-    """How many there are."""
+    """Number of references."""
     shown: int
-    """From 0."""
+    """Index of the reference shown, from 0."""
     scores: tuple[float, ...]
-    """The main component against each alone; none where the score is that of the reference shown, or unknown."""
+    """Main component against each reference; empty if the score is that of the reference shown, or unknown."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Explanation(Result):
-    """Why one hypothesis got its score.
+    """Explanation of the score of one hypothesis.
 
-    `links` is the alignment of the metric itself; `beside` is the other kind on the same vectors, where it was asked
-    for: the transport beside greedy matches, or the greedy matches beside a transport.
+    `links` is the alignment of the metric; `beside` is the other kind on the same vectors, if requested: transport
+    instead of greedy matches, or greedy matches instead of transport.
     """
 
     format = "nlgauge-explanation-1"
@@ -244,15 +246,15 @@ class Explanation(Result):
     beside: tuple[Link, ...] = ()
     attributions: tuple[Attribution, ...] = ()
     notes: tuple[str, ...] = ()
-    """What was removed, fell back, or cannot be explained."""
+    """Notes on removed tokens, fallbacks, and parts that cannot be explained."""
     references: SeveralReferences | None = None
-    """None for a single one."""
+    """None for a single reference."""
     matrix: NDArray[np.float64] | None = None
-    """Similarity, or cost, of each word to each word of the other text, where it was asked for (`matrix=True`)."""
+    """Similarity or cost of all word pairs, if requested (`matrix=True`)."""
     alignment: Alignment | Flow | None = None
-    """Of tokens, as the metric made it; not in JSON."""
+    """Token alignment of the metric; not in JSON."""
     views: tuple[WordView, WordView] | None = None
-    """How tokens of hypothesis and reference belong to words; not in JSON."""
+    """Mapping of tokens to words, for hypothesis and reference; not in JSON."""
 
     @property
     def score(self) -> float:
@@ -261,7 +263,7 @@ class Explanation(Result):
 
     @property
     def sentence(self) -> str:
-        """The explanation in words."""
+        """The explanation as a sentence."""
         from nlgauge.studies.explain.rendering import describe
 
         return describe(self)
@@ -271,32 +273,32 @@ class Explanation(Result):
         return self.hypothesis.words if side == "hypothesis" else self.reference.words
 
     def label(self, side: Side) -> str:
-        """What a text is called: the reference may be the source."""
+        """Name of a text: the reference may be the source."""
         return self.against if side == "reference" else side
 
     def attribution(
         self, *, of: str | None = None, side: Side = "hypothesis", kind: str | None = None
     ) -> Attribution:
-        """The first attribution of that kind; an error names those there are."""
+        """The first attribution of a kind; if there is none, the error lists those available."""
         for part in self.attributions:
             if part.side == side and of in (None, part.of) and kind in (None, part.kind):
                 return part
-        there = ", ".join(f"{part.kind} {part.of} ({part.side})" for part in self.attributions) or "none"
-        asked = " ".join(text for text in (kind, of) if text) or "attribution"
-        msg = f"this explanation has no {asked} of the {side}; there are: {there}"
+        available = ", ".join(f"{part.kind} {part.of} ({part.side})" for part in self.attributions) or "none"
+        wanted = " ".join(text for text in (kind, of) if text) or "attribution"
+        msg = f"this explanation has no {wanted} of the {side}; available: {available}"
         raise InputError(msg)
 
     def error_scores(self, side: Side = "hypothesis") -> NDArray[np.float64]:
-        """How likely each word is an error, by its match: 1 - similarity, or cost; 0 where it does not count."""
+        """Error score of each word by its match: 1 - similarity, or cost; 0 for words that are not counted."""
         if self.alignment is None:
-            msg = f"{self.metric} has no alignment of this pair, so no errors by match; use leave-one-out or shapley"
+            msg = f"{self.metric} has no alignment of this pair; use method leave-one-out or shapley"
             raise InputError(msg)
         return np.array([error_of(word) or 0.0 for word in self.words(side)])
 
     def word_matrix(self) -> NDArray[np.float64] | None:
-        """Similarity, or cost, of each word to each word of the other text: that of their nearest tokens.
+        """Similarity or cost of all word pairs: that of their nearest tokens.
 
-        NaN where a word has no token; None where the metric compares no tokens.
+        NaN for words without a token; None if the metric does not compare tokens.
         """
         if self.matrix is not None or self.alignment is None or self.views is None:
             return self.matrix
@@ -315,7 +317,7 @@ class Explanation(Result):
         return matrix
 
     def render(self, form: str = "text", *, decimals: int | None = None, colour: bool = False) -> str:
-        """Text and Markdown have the sentence and both texts above the tables; `colour` is for text."""
+        """Text and Markdown have the sentence and both texts above the tables; `colour` only affects text."""
         if form not in ("text", "markdown"):
             return super().render(form, decimals=decimals)
         from nlgauge.studies.explain.rendering import render_markdown, render_text
@@ -324,7 +326,7 @@ class Explanation(Result):
         return render_text(self, width, colour=colour) if form == "text" else render_markdown(self, width)
 
     def tables(self, form: str = "text") -> list[Table]:
-        """A row per word: as text and Markdown a table for each of the two texts, else one for both."""
+        """A row per word: in text and Markdown a table for each text, else one table for both."""
         from nlgauge.studies.explain.rendering import joint_table, word_tables
 
         return word_tables(self) if form in ("text", "markdown") else [joint_table(self)]
@@ -363,20 +365,20 @@ class Explanations(Result, Sequence[Explanation]):
 
     @property
     def signature(self) -> Signature | None:
-        """The signature of all of them, which were scored together; None without any."""
+        """The signature, which all explanations share; None if there are no explanations."""
         return self.explanations[0].signature if self.explanations else None
 
     def render(self, form: str = "text", *, decimals: int | None = None) -> str:
-        """Text and Markdown have one explanation below the other."""
+        """Text and Markdown contain all explanations, one after the other."""
         if form not in ("text", "markdown"):
             return super().render(form, decimals=decimals)
         return "\n".join(explanation.render(form, decimals=decimals) for explanation in self)
 
     def tables(self, form: str = "text") -> list[Table]:
-        """The tables of each."""
+        """The tables of all explanations."""
         return [table for explanation in self for table in explanation.tables(form)]
 
 
 def error_of(match: Word | Link) -> float | None:
-    """How badly a word was matched: 1 - similarity, or cost; None where it was not."""
+    """Error of a match: 1 - similarity, or cost; None if the word was not matched."""
     return match.cost if match.similarity is None else 1 - match.similarity

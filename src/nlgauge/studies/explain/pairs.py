@@ -49,11 +49,11 @@ if TYPE_CHECKING:
 
     from nlgauge.core.keywords import ExplainKeywords, SegmentKeywords
 
-#: Within this, two ways to add up the same numbers agree.
+#: Tolerance for two sums of the same numbers.
 _TOLERANCE = 1e-6
 
-#: Where idf, or what preprocessing removes, leaves no point at all.
-_NOTHING_COUNTS = "no token of one of the texts counts, so there is nothing to align"
+#: Note for texts in which idf or preprocessing removes all tokens.
+_NOTHING_COUNTS = "all tokens of one of the texts have weight 0, so there is nothing to align"
 
 
 def explain_pair(
@@ -64,13 +64,13 @@ def explain_pair(
     source: str | None = None,
     **options: Unpack[ExplainKeywords],
 ) -> Explanation:
-    """Explain the score of one hypothesis: what matched what, and what each word contributes.
+    """Explain the score of one hypothesis: matches and contributions of words.
 
     Args:
         hyp: The hypothesis.
-        ref: Its reference, or several; the best of them is shown.
+        ref: Its reference, or several; of several the best is shown.
         metric: As in `nlgauge.score`; also a signature. Default: BERTScore.
-        source: The text that was translated, for metrics that compare with it.
+        source: The source text, for metrics that compare with it.
         options: Those of `nlgauge.score`, and `words="words" | "blanks"`, `pieces="max" | "mean" | "first"`,
             `shapley=True`, `leave_one_out=True`, `side="hypothesis" | "reference"`, `component=`, `samples=`,
             `seed=`, `beside=True`; see `nlgauge.studies.explain.explanation.ExplainOptions`.
@@ -98,10 +98,10 @@ def explain_pairs(
     sources: Iterable[str] | None = None,
     **options: Unpack[ExplainKeywords],
 ) -> Explanations:
-    """Explain many pairs, encoded in one go.
+    """Explain many pairs, encoded together.
 
     Arguments are those of `nlgauge.score` and `explain_pair`. Scores and idf are those of `nlgauge.score` for the
-    same texts. Shapley values, which cost many scorings each, are computed where they are asked for (`shapley=True`).
+    same texts. Shapley values need many scorings, so they are computed only with `shapley=True`.
     """
     return Explanations(tuple(iter_explanations(hyps, refs, metric=metric, sources=sources, **options)))
 
@@ -115,10 +115,10 @@ def iter_explanations(
     segments: Sequence[int] | None = None,
     **options: Unpack[ExplainKeywords],
 ) -> Iterator[Explanation]:
-    """The same one by one, for those who keep little of each: an explanation is many times as large as its texts.
+    """Explain many pairs one by one, which needs less memory: explanations are much larger than their texts.
 
-    Of some segments (from 0) where they are named: idf is that of all texts, as in their score. The other segments
-    are encoded only where a recipe scales over the corpus.
+    `segments` (from 0) restricts the explanations to some segments; idf is still counted on all texts. The other
+    segments are encoded only if a recipe scales over the corpus.
 
     >>> texts = ["A cat sat.", "A dog ran."], ["The cat sat.", "The dog ran."]
     >>> [explanation] = iter_explanations(*texts, segments=[1], metric="moverscore")
@@ -133,26 +133,26 @@ def iter_explanations(
 
 
 def explain_segments(score: Score, segments: Sequence[int], **options: Unpack[SegmentKeywords]) -> list[Explanation]:
-    """Explain segments (from 0) of a score, in one go, with the idf of the texts it was computed on."""
+    """Explain segments (from 0) of a score together, with the idf of the texts it was computed on."""
     rest: dict[str, Any] = {"shapley": None if len(segments) == 1 else False, **options}
     chosen = ExplainOptions.take(rest)
     if rest:
-        msg = f"unknown option {next(iter(rest))!r}; recipe and run are those of the score"
+        msg = f"unknown option {next(iter(rest))!r}; only options of explanations are allowed here"
         raise InputError(msg)
     origin = score.origin
     if origin is None:
         msg = (
-            "this score was read from a file or a pickle and does not know its texts; "
-            "explain the pair itself: nlgauge.explain_pair(hyp, ref, metric=score.signature)"
+            "this score was read from a file or a pickle, which contains no texts; "
+            "use nlgauge.explain_pair(hyp, ref, metric=score.signature)"
         )
         raise InputError(msg)
     if not segments:
         return []
     system = score.system or ""
-    found = _explain(
+    explanations = _explain(
         origin.metric, origin.corpus, origin.options, chosen, system=system, segments=segments, score=score
     )
-    return list(found)
+    return list(explanations)
 
 
 def _explain(
@@ -166,32 +166,30 @@ def _explain(
     check: SignatureCheck | None = None,
     score: Score | None = None,
 ) -> Iterator[Explanation]:
-    """Explanations of a system's texts, or of some of its segments; `score` is theirs, where there is one."""
+    """Explain a system's texts, or some of its segments; `score` is their score, if it is already computed."""
     for segment in segments or ():
         if not isinstance(segment, int) or not 0 <= segment < len(corpus):
-            msg = f"segment must be a whole number from 0 to {len(corpus) - 1}, got {segment!r}"
+            msg = f"segment must be an integer from 0 to {len(corpus) - 1}, got {segment!r}"
             raise InputError(msg)
     if metric.base_metrics != (metric,):
         names = ", ".join(member.name for member in metric.base_metrics)
-        msg = f"{metric.name} joins scores and aligns no words itself; explain its members one by one: {names}"
+        msg = f"{metric.name} combines scores and has no word alignment; explain its members separately: {names}"
         raise RecipeError(msg)
     if getattr(metric, "against", "refs") == "nothing" and not all(corpus.references):
-        msg = (
-            f"sources are not read: {metric.name} reads the hypothesis alone; give references (refs=, --refs) instead"
-        )
+        msg = f"{metric.name} does not use sources; give references (refs=, --refs) instead"
         raise RecipeError(msg)
-    seen = _as_seen(metric, corpus, system)
+    seen = _compared_corpus(metric, corpus, system)
     indices: Sequence[int] = range(len(seen)) if segments is None else segments
-    # The score of a pair may depend on the other pairs: scaled over the corpus, or by neighbours.
+    # The score of a pair depends on other pairs if it is scaled over the corpus or by neighbours.
     if segments is not None and not metric.whole_corpus and getattr(metric, "transforms", "none") == "none":
         seen, indices = seen.take(segments), range(len(segments))
         score = None if score is None else _take(score, segments)
-    # A score does not carry values against each reference.
+    # A score has no values against each reference.
     by_reference = reference_rule(metric) != "best" and any(len(group) > 1 for group in seen.references)
     if score is not None and (score.alignments is None or by_reference):
         score = None
     with warnings.catch_warnings():
-        for note in NOTES.values():  # those of an explanation have them
+        for note in NOTES.values():  # explanations contain these notes
             if note.warning is not None:
                 warnings.simplefilter("ignore", note.warning)
         prepared = prepare([metric], seen, replace(run, alignments=True), check_signature=check)
@@ -202,13 +200,13 @@ def _explain(
     return map(_Explainer(prepared, score, chosen, comparisons).explain, indices)
 
 
-def _as_seen(metric: Metric, corpus: Corpus, system: str) -> Corpus:
-    """The corpus as the metric sees it: with references, or with sources in their place.
+def _compared_corpus(metric: Metric, corpus: Corpus, system: str) -> Corpus:
+    """The corpus with the texts that the metric compares with: references or sources.
 
-    The documents that idf is counted on are spelt out: they stay the same for parts of the corpus.
+    The documents for idf are set explicitly: they stay the same for parts of the corpus.
     """
     against = getattr(metric, "against", "refs")
-    if against != "nothing":  # else a text is looked at by itself, whatever stands next to it
+    if against != "nothing":  # else the metric uses the hypothesis alone
         corpus = corpus.compared_with(against, metric=metric.name)
     own = corpus.idf_documents.get(system, corpus.systems[system])
     references = corpus.idf_documents.get(None, [text for group in corpus.references for text in group])
@@ -216,7 +214,7 @@ def _as_seen(metric: Metric, corpus: Corpus, system: str) -> Corpus:
 
 
 def _take(score: Score, segments: Sequence[int]) -> Score:
-    """The score of some segments, with the alignments that it carries."""
+    """Select segments of a score, with their alignments."""
     rows = list(segments)
     notes = {name: [new for new, old in enumerate(rows) if old in noted] for name, noted in score.notes.items()}
     return replace(
@@ -229,7 +227,7 @@ def _take(score: Score, segments: Sequence[int]) -> Score:
 
 
 def reference_rule(metric: Metric) -> ReferenceRule:
-    """How a metric makes one score of several references."""
+    """How several references give one score of a metric."""
     if isinstance(metric, TextMetric) and not hasattr(metric, "multiref"):
         return "together"
     rule = getattr(metric, "multiref", "mean")
@@ -244,7 +242,7 @@ class _Explainer:
     score: Score
     options: ExplainOptions
     comparisons: Comparisons | None
-    """None where the score came with its alignments; metrics without a model need none."""
+    """None if the score has alignments already, or the metric has no model."""
 
     @property
     def metric(self) -> Metric:
@@ -252,7 +250,7 @@ class _Explainer:
         return self.prepared.metrics[0].metric
 
     def explain(self, index: int) -> Explanation:
-        """The explanation of a segment."""
+        """Explain a segment."""
         corpus, score = self.prepared.corpus, self.score
         (hypotheses,) = corpus.systems.values()
         best = 0 if score.best_reference is None else int(score.best_reference[index])
@@ -281,7 +279,7 @@ class _Explainer:
         return replace(explanation, matrix=explanation.word_matrix()) if self.options.matrix else explanation
 
     def _with_alignment(self, explanation: Explanation, alignment: Alignment | Flow | None) -> Explanation:
-        """With words, links and contributions; without an alignment, with words only."""
+        """Add words, links and contributions; without an alignment, only words."""
         texts = explanation.hypothesis.text, explanation.reference.text
         split = [split_words(text, self.options.words) for text in texts]
         spans = [] if alignment is None else [alignment.hypothesis_spans, alignment.reference_spans]
@@ -299,7 +297,7 @@ class _Explainer:
         whole = is_whole_text(alignment, views)
         notes = [*explanation.notes, *filters[0].notes("hypothesis"), *filters[1].notes(explanation.against)]
         if whole:
-            notes.append("each text is one point, so its words have no share of their own in the cost")
+            notes.append("each text is one point, so its words have no separate shares of the cost")
         other = other_links(alignment) if self.options.beside and not whole else None
         return replace(
             explanation,
@@ -331,7 +329,7 @@ class _Explainer:
         )
 
     def _with_masking(self, explanation: Explanation, index: int) -> Explanation:
-        """With what leaving words out says, where it was asked for or nothing else explains the score."""
+        """Add leave-one-out values and Shapley values, if requested or if nothing else explains the score."""
         options, metric = self.options, self.metric
         empty = not (explanation.hypothesis.words and explanation.reference.words)
         wanted = options.shapley if options.shapley is not None else not (explanation.attributions or empty)
@@ -339,11 +337,11 @@ class _Explainer:
         if not (attributions or explanation.links or empty or _NOTHING_COUNTS in notes):
             notes.append(f"{metric.name} has no alignment of this pair")
         if metric.whole_corpus and (wanted or options.leave_one_out):
-            why = f"{metric.name} scales its parts over the whole corpus, so a pair has no score of its own"
+            reason = f"{metric.name} scales its parts over the whole corpus, so a pair has no separate score"
             if options.shapley or options.leave_one_out:
-                msg = f"{why}; freeze the range with bounds=FILE (nlgauge build bounds)"
+                msg = f"{reason}; fix the range with bounds=FILE (nlgauge build bounds)"
                 raise RecipeError(msg)
-            notes.append(f"{why}: neither an alignment nor Shapley values")
+            notes.append(f"{reason}: no alignment and no Shapley values")
         elif wanted or options.leave_one_out:
             masked = MaskedText(self.prepared, options, index, getattr(explanation, options.side).text)
             if options.leave_one_out:
@@ -355,7 +353,7 @@ class _Explainer:
         return replace(explanation, attributions=tuple(attributions), notes=tuple(notes))
 
     def _several_references(self, index: int, shown: int) -> SeveralReferences | None:
-        """Scores of a segment against each reference alone; None where it has one reference."""
+        """Scores of a segment against each reference; None for a single reference."""
         metric, references = self.metric, self.prepared.corpus.references[index]
         if len(references) == 1:
             return None
@@ -373,28 +371,28 @@ class _Explainer:
         return SeveralReferences(rule, len(references), shown, tuple(scores))
 
     def _notes_of_references(self, several: SeveralReferences) -> list[str]:
-        """Which reference is shown, and where words are left out of that one alone."""
+        """Notes on the reference shown, and on the references that words are left out of."""
         which = "first" if several.rule == "together" else "best"
         notes = [f"reference {several.shown + 1} of {several.number} is shown (the {which})"]
         if getattr(self.metric, "multiref", "") == "best-each":
-            notes.append("precision, recall and f1 are each the best over all references (multiref=best-each)")
+            notes.append("precision, recall and f1 are each the maximum over references (multiref=best-each)")
         if several.rule != "best" and self.options.side == "reference":
-            notes.append("words of the reference are left out, and scored, with the reference shown alone")
+            notes.append("words are left out of the reference shown, which is then the only reference")
         return notes
 
     def _notes_of_sums(self, explanation: Explanation, alignment: Alignment | Flow) -> list[str]:
-        """Where the score is not made from the sums that words contribute to."""
+        """Notes on scores that are not sums of the contributions of words."""
         if isinstance(alignment, Alignment):
             raw = float(np.dot(shares_of(alignment.hypothesis_weight), alignment.hypothesis_similarity))
             same = abs(explanation.scores.get("precision", raw) - raw) < _TOLERANCE
             rescaled = getattr(self.metric, "rescale", "no") != "no"
             several = explanation.references is not None
-            where = " and ".join(["before rescaling"] * rescaled + ["against the reference shown"] * several)
-            return [] if same else [f"contributions are to P and R {where} (precision {raw:.4f})"]
+            scope = " and ".join(["before rescaling"] * rescaled + ["against the reference shown"] * several)
+            return [] if same else [f"contributions are to precision and recall {scope} (precision {raw:.4f})"]
         if self.metric.distances:
             return [f"contributions are to {' and '.join(sorted(self.metric.distances))}, where lower is better"]
         if getattr(self.metric, "trim", 0):
-            return ["the score drops the smallest masses (trim); contributions are those of the whole flow"]
+            return ["the score ignores the smallest masses (trim); contributions are those of the complete flow"]
         if self.score.main.startswith("SD_"):
             return [f"{self.score.main} is the cost of an entropic plan; the flow shown is the exact one"]
         return []

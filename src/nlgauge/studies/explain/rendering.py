@@ -1,8 +1,8 @@
-"""An explanation for readers: a sentence, text for a terminal, Markdown, tables of words, and figures.
+"""Rendering of explanations: a sentence, text for a terminal, Markdown, tables of words, and figures.
 
-sentence  what the score is, and what did most for or against it
-text      the sentence; both texts, words coloured by how badly they matched where there are colours; a table of the
-          words of each text; notes
+sentence  the score, and its strongest and weakest words
+text      the sentence; both texts, with words coloured by the error of their match; a table of the words of each
+          text; notes
 Markdown  the same without colours, and the signature
 flow      as in Figure 1 of the MoverScore paper: the hypothesis above, the other text below, and a line per link,
           wide for much weight and orange for a weak match
@@ -22,21 +22,21 @@ from nlgauge.io.table import Cell, Table, escape_markdown, visible
 from nlgauge.studies.explain.explanation import SIDES, Attribution, Explanation, Link, Side, Word, error_of
 from nlgauge.vectors.cloud import ORIGIN
 
-#: Words that a sentence names, and links that a cell of a table names.
+#: Maximum number of words in a sentence, and of links in a cell of a table.
 _MOST_NAMED = 3
 
-#: Costs below this are written as 0.000.
+#: Costs below this are displayed as 0.000.
 _NO_COST = 5e-4
 
-#: Of all weight, what a word must have to be named; and of a cost, what a move must cost.
+#: Minimum share of a word in the total weight, or of a move in the total cost, to be listed.
 _LEAST_SHARE = 0.02
 
 
 def describe(explanation: Explanation) -> str:
-    """What the score is, and what did most for or against it."""
+    """Describe the score, and its strongest and weakest words."""
     parts = [_head(explanation), _describe_references(explanation)]
     if bare := _describe_bare_texts(explanation):
-        parts.append(bare)  # that special tokens move to special tokens says nothing of the texts
+        parts.append(bare)  # links of special tokens do not concern the texts
     elif _is_flow(explanation.links):
         parts.append(_costliest_moves(explanation))
     else:
@@ -47,36 +47,36 @@ def describe(explanation: Explanation) -> str:
 
 def _head(explanation: Explanation) -> str:
     rest = [f"{name} {value:.3f}" for name, value in explanation.scores.items() if name != explanation.main]
-    more = f" ({', '.join(rest)})" if rest else ""
+    others = f" ({', '.join(rest)})" if rest else ""
     better = "" if explanation.higher_is_better else ", lower is better"
     name = "" if explanation.main in ("score", explanation.metric) else f" {explanation.main}"
-    return f"{explanation.metric}{name} is {explanation.score:.3f}{more}{better}."
+    return f"{explanation.metric}{name} is {explanation.score:.3f}{others}{better}."
 
 
 def _describe_references(explanation: Explanation) -> str:
-    """Where the score is not that of the reference shown: how it was made, and what each reference gives."""
+    """Describe how several references give the score, unless it is that of the reference shown."""
     several = explanation.references
     if several is None or several.rule == "best":
         return ""
-    each = _enumerate([f"{value:.3f}" for value in several.scores])
+    scores = _enumerate([f"{value:.3f}" for value in several.scores])
     if several.rule == "mean":
-        values, own = (f" ({each})", f", with {several.scores[several.shown]:.3f}") if each else ("", "")
-        return f"That is the mean over {several.number} references{values}; shown here is the best of them{own}."
-    alone = f"; against each alone it is {each}" if each else ""
+        values, best = (f" ({scores})", f" ({several.scores[several.shown]:.3f})") if scores else ("", "")
+        return f"This is the mean over {several.number} references{values}; the best of them{best} is shown."
+    single = f"; against each single reference it is {scores}" if scores else ""
     count = "both" if several.number == 2 else f"all {several.number}"
-    return f"It reads {count} references at once{alone}; shown here is the first."
+    return f"The metric uses {count} references together{single}; the first is shown."
 
 
 def _describe_bare_texts(explanation: Explanation) -> str:
-    """Texts of which no word counts, so that special tokens stand for them."""
+    """Describe texts whose words are all left out, so that only special tokens are compared."""
     bare = [side for side in SIDES if all(word.removed for word in explanation.words(side))]
     if not explanation.links or not bare:
         return ""
     reasons = dict.fromkeys(word.removed for side in bare for word in explanation.words(side))
-    whose = "either text" if len(bare) == 2 else f"the {explanation.label(bare[0])}"
+    whose = "both texts" if len(bare) == 2 else f"the {explanation.label(bare[0])}"
     return (
-        f"No word of {whose} counts ({', '.join(reasons)}): special tokens such as [CLS] "
-        f"stand for {'both' if len(bare) == 2 else 'it'}, so the score says little of the texts."
+        f"All words of {whose} are left out ({', '.join(reasons)}). Only special tokens such as [CLS] are compared, "
+        "so the score is not meaningful."
     )
 
 
@@ -86,7 +86,7 @@ def _costliest_moves(explanation: Explanation) -> str:
     ]
     total = sum(cost for cost, _ in moves)
     if total < _NO_COST:
-        return "Nothing has to move: the words that count are the same." if moves else ""
+        return "No mass has to move: the counted words are the same." if moves else ""
     names = [
         f"{_name(explanation, 'hypothesis', link)} to {_name(explanation, 'reference', link)} {cost / total:.0%}"
         for cost, link in sorted(moves, key=lambda move: -move[0])[:_MOST_NAMED]
@@ -96,7 +96,7 @@ def _costliest_moves(explanation: Explanation) -> str:
 
 
 def _weakest_matches(explanation: Explanation, kind: str) -> str:
-    """Each word once: pieces of one word may have matches in several words, but a reader sees one word."""
+    """List the words with the weakest matches; matches of the sub-words of a word are averaged."""
     side, other = SIDES if kind == "forward" else SIDES[::-1]
     by_word: dict[int | None, list[Link]] = {}
     for link in explanation.links:
@@ -107,7 +107,7 @@ def _weakest_matches(explanation: Explanation, kind: str) -> str:
         weight = sum(link.weight for link in links)
         similarity = sum(link.weight * (link.similarity or 0.0) for link in links) / weight
         ordered = sorted(links, key=lambda link: (-link.weight, -(link.similarity or 0.0)))
-        # Two places of one word, such as 'the', are one name.
+        # Several occurrences of a word, such as 'the', are listed once.
         partners = dict.fromkeys(_name(explanation, other, link) for link in ordered)
         text = f"{_name(explanation, side, links[0])} to {' and '.join(partners)} {similarity:.2f}"
         matches.append((similarity, weight, text))
@@ -123,7 +123,7 @@ def _weakest_matches(explanation: Explanation, kind: str) -> str:
 
 
 def _name(explanation: Explanation, side: Side, link: Link) -> str:
-    """The word of a text that a link is of."""
+    """Word of a text that a link belongs to, in quotes."""
     number: int | None = getattr(link, side)
     if number is not None:
         return f"'{explanation.words(side)[number].text}'"
@@ -142,8 +142,8 @@ def _strongest_words(explanation: Explanation, part: Attribution) -> str:
             names = _enumerate([f"'{words[number].text}' ({part.values[number]:+.3f})" for number in strongest])
             most = " most" if len(chosen) > _MOST_NAMED else ""
             texts.append(f"{names} {verb}{'s' if len(chosen) == 1 else ''} {'it' if texts else name}{most}")
-    how = {"shapley": "By Shapley values", "leave-one-out": "Judged by leaving out one word at a time"}[part.kind]
-    return f"{how}, {', and '.join(texts)}." if texts else ""
+    method = {"shapley": "By Shapley values", "leave-one-out": "Leaving out one word at a time"}[part.kind]
+    return f"{method}: {', and '.join(texts)}." if texts else ""
 
 
 def _enumerate(names: Sequence[str]) -> str:
@@ -157,7 +157,7 @@ _RESET = "\x1b[0m"
 
 
 def render_text(explanation: Explanation, width: int, *, colour: bool) -> str:
-    """The explanation for a terminal."""
+    """Render an explanation for a terminal."""
     blocks = [visible(explanation.sentence) + "\n", _render_texts(explanation, colour=colour)]
     blocks += [table.to_text(width=width) for table in word_tables(explanation)]
     if explanation.notes:
@@ -166,7 +166,7 @@ def render_text(explanation: Explanation, width: int, *, colour: bool) -> str:
 
 
 def render_markdown(explanation: Explanation, width: int) -> str:
-    """Paragraphs and pipe tables; the texts are a list, so that each has a line."""
+    """Render an explanation as Markdown; the two texts are a list, one per line."""
     lines = _render_texts(explanation, colour=False).splitlines()
     blocks = [escape_markdown(explanation.sentence) + "\n", "".join(f"- {escape_markdown(line)}\n" for line in lines)]
     blocks += [table.to_markdown(width=width) for table in word_tables(explanation)]
@@ -188,7 +188,7 @@ def _render_texts(explanation: Explanation, *, colour: bool) -> str:
             if word.removed:
                 texts.append(f"{_FAINT}{text}{_RESET}" if colour else f"({text})")
             elif colour and error is not None:
-                # By thirds of the highest error of the text; no error is always green.
+                # Colours are thirds of the highest error of the text; no error is always green.
                 grade = 0 if highest <= 0 else min(2, max(0, int(3 * error / highest)))
                 texts.append(f"{_COLOURS[grade]}{text}{_RESET}")
             else:
@@ -198,7 +198,7 @@ def _render_texts(explanation: Explanation, *, colour: bool) -> str:
 
 
 def word_tables(explanation: Explanation) -> list[Table]:
-    """A table for each text of whose words there is more to say than which they are."""
+    """A table for each text with links or contributions."""
     linked = explanation.links or explanation.beside
     return [
         _word_table(explanation, side)
@@ -208,7 +208,7 @@ def word_tables(explanation: Explanation) -> list[Table]:
 
 
 def joint_table(explanation: Explanation) -> Table:
-    """The words of both texts in one table, with all that is known of each."""
+    """One table with the words of both texts, without links."""
     parts = explanation.attributions
     columns = ["text", "word", "weight", "similarity", "cost", "removed"]
     columns += [f"{part.kind} {part.of}" for part in parts]
@@ -227,7 +227,7 @@ def joint_table(explanation: Explanation) -> Table:
 
 
 def _word_table(explanation: Explanation, side: Side) -> Table:
-    """A row per word: its partners, what it weighs, its match, and what it contributes."""
+    """A row per word: its links, weight, match and contributions."""
     words = explanation.words(side)
     parts = [part for part in explanation.attributions if part.side == side]
     links, beside = (_partners(explanation, chosen, side) for chosen in (explanation.links, explanation.beside))
@@ -236,7 +236,10 @@ def _word_table(explanation: Explanation, side: Side) -> Table:
         removed = [f"({word.removed})" if word.removed else "" for word in words]
         matches = [word.cost if word.similarity is None else word.similarity for word in words]
         columns += [
-            (_heading(explanation.links, side), [own or why for own, why in zip(links, removed, strict=True)]),
+            (
+                _heading(explanation.links, side),
+                [partner or reason for partner, reason in zip(links, removed, strict=True)],
+            ),
             ("weight", [word.weight for word in words]),
             ("cost" if _is_flow(explanation.links) else "similarity", matches),
         ]
@@ -246,14 +249,14 @@ def _word_table(explanation: Explanation, side: Side) -> Table:
         columns.append((f"{'part of' if part.kind == 'linear' else part.kind} {part.of}", part.values))
         columns += [("+/-", part.error)] if part.error else []
     notes = [
-        f"{part.of}: the words sum to {sum(part.values):.4f}"
-        + (f", special tokens to {part.rest:.4f}" if part.rest else "")
-        + ("" if part.kind == "linear" else ", which is the score minus that of the empty text")
+        f"{part.of}: sum over words {sum(part.values):.4f}"
+        + (f", over special tokens {part.rest:.4f}" if part.rest else "")
+        + ("" if part.kind == "linear" else " (the score minus that of the empty text)")
         for part in parts
         if part.total is not None
     ]
     if any("[special]" in partners for partners in (*links, *beside)):
-        notes.append("[special]: a token that is no word, such as [CLS]")
+        notes.append("[special]: a special token such as [CLS]")
     headings, cells = zip(*columns, strict=True)
     return Table(headings, [list(row) for row in zip(*cells, strict=True)], notes=notes)
 
@@ -268,7 +271,7 @@ def _heading(links: Sequence[Link], side: Side) -> str:
 
 
 def _word_labels(words: Sequence[Word]) -> list[str]:
-    """Words by which they can be told apart: the second "a" of a text is "a/2"."""
+    """Unique labels of words: the second "a" of a text is "a/2"."""
     times = Counter(word.text for word in words)
     seen: Counter[str] = Counter()
     labels = []
@@ -279,7 +282,7 @@ def _word_labels(words: Sequence[Word]) -> list[str]:
 
 
 def _partners(explanation: Explanation, links: Sequence[Link], side: Side) -> list[str]:
-    """For each word of a text those of the other it is linked with, the strongest first."""
+    """Linked words of the other text for each word of a text, the strongest first."""
     other: Side = "reference" if side == "hypothesis" else "hypothesis"
     labels = _word_labels(explanation.words(other))
     kinds = {"flow", "forward" if side == "hypothesis" else "backward"}
@@ -298,10 +301,10 @@ def _partners(explanation: Explanation, links: Sequence[Link], side: Side) -> li
     return texts
 
 
-#: Words of a text in one figure; more cannot be read.
+#: Maximum number of words of a text in a figure, for legibility.
 _MOST_WORDS = 60
 
-#: Inches that a letter takes at font size 10, and those between two words.
+#: Width in inches of a letter at font size 10, and of the gap between two words.
 _LETTER, _GAP = 0.085, 0.16
 
 
@@ -426,5 +429,5 @@ def _draw_heat_map(explanation: Explanation) -> tuple[Any, str]:
 
 
 def _escape(word: Word) -> str:
-    """A word that matplotlib does not take for a formula."""
+    """Escape a word so that matplotlib does not parse it as a formula."""
     return word.text.replace("$", r"\$")

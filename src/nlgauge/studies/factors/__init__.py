@@ -1,4 +1,4 @@
-"""Linguistic factors: how much of a metric is explained by meaning, syntax, shared words and forms of words."""
+"""Linguistic factors: how much of a metric is explained by meaning, syntax, lexical overlap and morphology."""
 
 from nlgauge.studies.factors.columns import FactorOptions
 from nlgauge.studies.factors.surrogate import (

@@ -1,16 +1,16 @@
-"""Factors of the pairs of a data set, a column each.
+"""Linguistic factors of the pairs of a data set, one column each.
 
-    SEM    human score                                    LEX    shared words, as BLEU-1
-    SYN    similarity of the dependency trees             MOR    similarity of the forms of words
+    SEM    human score                                    LEX    lexical overlap, as BLEU-1
+    SYN    similarity of the dependency trees             MOR    morphological similarity
     CLB    the metric's own score of a foreign sentence and its machine translation (`surrogate.py`)
 
-Any other name is a column of numbers that came with the data. A pair without a value (no parse, no translation, no
-known word) has nan, never 0.
+Any other name is a numeric column of the data. A pair without a value (no parse, no translation, no word with a
+vector) has nan, never 0.
 
-    LEX = min(1, exp(1 - |r| / |h|)) * (words of h that are in r, each as often as it stands there) / |h|
+    LEX = min(1, exp(1 - |r| / |h|)) * (words of h that are in r, with clipped counts) / |h|
 
-The released scores have the translation in the place of r and the human reference in that of h (D11), with case; 0
-where no word is shared. Across languages r is the machine translation of the foreign sentence, read from a file:
+In the released scores r is the translation and h the human reference (D11), with case; LEX is 0 if no word is shared.
+Across languages r is the machine translation of the foreign sentence, read from a file:
 
     {"sentence": {"Ein Hund bellt.": ["A", "dog", "barks", "."]}}     as released; also plain {text: translation}
     Ein Hund bellt.<TAB>A dog barks.                                  TSV without a header
@@ -70,7 +70,7 @@ def bleu1(reference: Sequence[str], hypothesis: Sequence[str]) -> float:
 
 
 def lexical_overlap(text: str, others: Sequence[str]) -> float:
-    """LEX of a hypothesis beside its references (of several, the one it shares most with); nan for an empty text.
+    """LEX of a hypothesis and its references (maximum over references); nan for an empty text.
 
     >>> lexical_overlap("A man is playing a large flute.", ["A man is playing a flute."])
     0.8668778997501817
@@ -82,7 +82,7 @@ def lexical_overlap(text: str, others: Sequence[str]) -> float:
 
 @dataclass(frozen=True)
 class Translations:
-    """English translations by text."""
+    """English translations of foreign texts, by text."""
 
     label: str
     """Name and digest of the file."""
@@ -91,7 +91,7 @@ class Translations:
 
 
 def read_translations(path: str | os.PathLike[str]) -> Translations:
-    """The translations of a file; words of a text are those of the Penn Treebank unless the file has them."""
+    """Read translations from a file; texts are split into Penn Treebank words unless the file contains word lists."""
     name = os.fspath(path)
     data = read_bytes(name)
     if name.lower().endswith(".json"):
@@ -120,49 +120,49 @@ COMPUTED = ("SEM", "SYN", "LEX", "MOR")
 
 @dataclass(frozen=True, kw_only=True)
 class FactorOptions(OptionSet):
-    """What factors are made with."""
+    """Options for computing factors."""
 
     called: ClassVar[str] = "options of factors"
 
     parser: str = option(
         "spacy-en",
         AnnotatorName(),
-        help="parser of trees and of features of words: spacy-en, a spaCy model, CoNLL-U files joined by +",
+        help="parser: spacy-en, a spaCy model, or CoNLL-U files joined by +",
     )
     source_parser: str | None = option(
-        None, AnnotatorName(), help="parser of sources in another language", unset="the same", hidden=True
+        None, AnnotatorName(), help="parser for sources in another language", unset="the same", hidden=True
     )
     lexicon: str | None = option(
-        None, InputFile(), help="pairs of words with the same features, for MOR", unset="by the parser"
+        None, InputFile(), help="word pairs with the same features, for MOR", unset="from the parser"
     )
     word_vectors: str | None = option(
-        None, InputFile(), help="word vectors, for MOR", unset="trained on the texts as by fastText"
+        None, InputFile(), help="word vectors, for MOR", unset="fastText-style, trained on the texts"
     )
     translations: str | None = option(
         None, InputFile(), help="translations of foreign sentences, for LEX and CLB across languages"
     )
     seed: int = seed_option()
-    """Of the training of word vectors."""
+    """Seed for training word vectors."""
 
 
 class FactorMaker:
-    """Computes factors of the rows of a table; what several of them need is made once."""
+    """Computes factors of the rows of a table; shared inputs are computed once."""
 
     def __init__(self, table: JudgementTable, options: FactorOptions) -> None:
         self._table, self.options = table, options
         with_references = any(table.references)
         if not with_references and table.source is None:
-            msg = f"{table.name} has neither references nor sources, so its outputs are compared with nothing"
+            msg = f"{table.name} has neither references nor sources to compare outputs with"
             raise InputError(msg)
         self.across = not with_references
         """Whether outputs are compared with sources."""
         self.others: list[tuple[str, ...]] = (
-            list(table.references) if table.source is None or with_references else [(one,) for one in table.source]
+            list(table.references) if table.source is None or with_references else [(text,) for text in table.source]
         )
         self.labels: dict[str, str] = {}
 
     def name_of(self, name: str) -> str:
-        """A factor's name as it is written here: a column of the data has its own, the others are in any case."""
+        """Normalise the name of a factor: upper case, unless it is a column of the data."""
         return name if name in self._columns or name.upper() not in (*COMPUTED, CLB) else name.upper()
 
     @cached_property
@@ -180,13 +180,14 @@ class FactorMaker:
             return self._table.gold(criterion)
         if name not in self._columns:
             columns = ", ".join(self._columns) or "none"
-            msg = f"no factor {name!r}: there are {', '.join((*COMPUTED, CLB))}, and columns of the data: {columns}"
+            factors = ", ".join((*COMPUTED, CLB))
+            msg = f"unknown factor {name!r}; factors are {factors} and columns of the data: {columns}"
             raise RecipeError(msg)
         self.labels[name] = f"column of {self._table.name}"
         return self._columns[name]
 
     def foreign_first(self, row: int) -> bool:
-        """Whether the foreign sentence of a row is its source, and not its hypothesis."""
+        """Whether the foreign sentence of a row is its source (else its hypothesis)."""
         return not self._table.langpair[row].startswith("en-")
 
     def foreign(self, row: int) -> str:
@@ -199,7 +200,7 @@ class FactorMaker:
         if self.options.translations is None:
             msg = (
                 f"{self._table.name} compares across languages: LEX and CLB need machine translations of the foreign "
-                "sentences; give them: translations=FILE"
+                "sentences (translations=FILE)"
             )
             raise RecipeError(msg)
         return read_translations(self.options.translations)
@@ -207,16 +208,16 @@ class FactorMaker:
     def _lex(self) -> Vector:
         table = self._table
         if not self.across:
-            self.labels["LEX"] = "BLEU-1 of Penn Treebank words, with case; of several references the nearest"
+            self.labels["LEX"] = "BLEU-1 of Penn Treebank words, with case; maximum over references"
             pairs = zip(table.hypothesis, self.others, strict=True)
             return np.array([lexical_overlap(text, others) for text, others in pairs])
         self.labels["LEX"] = f"BLEU-1 of Penn Treebank words, with case; translations: {self.translations.label}"
-        found = []
+        values = []
         for row, (hypothesis, others) in enumerate(zip(table.hypothesis, self.others, strict=True)):
             english = hypothesis if self.foreign_first(row) else others[0]
             translated = self.translations.words.get(self.foreign(row))
-            found.append(math.nan if translated is None else bleu1(translated, treebank_words(english)))
-        return np.array(found)
+            values.append(math.nan if translated is None else bleu1(translated, treebank_words(english)))
+        return np.array(values)
 
     def _syn(self) -> Vector:
         parsers = dict.fromkeys([self._annotator.label, self._other_annotator.label])
@@ -228,7 +229,7 @@ class FactorMaker:
         return self._best(lambda text, other: syntactic_similarity(trees[text], other_trees[other]))
 
     def _best(self, similarity: Callable[[str, str], float]) -> Vector:
-        """For each row the highest similarity to one of the other texts; nan where there is none."""
+        """Highest similarity of each row to one of its other texts; nan if there is none."""
         values = [
             [value for other in others if not math.isnan(value := similarity(text, other))]
             for text, others in zip(self._table.hypothesis, self.others, strict=True)
@@ -237,7 +238,7 @@ class FactorMaker:
 
     @cached_property
     def _parsed(self) -> tuple[Mapping[str, AnnotatedText | None], Mapping[str, AnnotatedText | None]]:
-        """Hypotheses and other texts with their trees; None where a text could not be parsed."""
+        """Hypotheses and other texts with their trees; None for texts that could not be parsed."""
         own = annotate_each(self._annotator, self._table.hypothesis)
         return own, annotate_each(self._other_annotator, [text for texts in self.others for text in texts])
 

@@ -3,9 +3,9 @@
     m(x, y) = a SEM + b SYN + c LEX + d MOR + e
 
 Kaster, Zhao, Eger (2021) explain metrics this way, on a data set or on a table of scores. All columns are
-standardised, so a coefficient says by how many standard deviations the score moves with one of the factor, the others
-unchanged; R2 says how much of the metric the factors explain at all. Factors that are correlated share what they
-explain, and how they share it is uncertain: each coefficient has an interval and its variance inflation.
+standardised: a coefficient is the change of the score, in standard deviations, if the factor changes by one standard
+deviation and the others do not change. R2 is the share of the metric's variance that the factors explain. With
+correlated factors the coefficients are uncertain, so each has an interval and a variance inflation factor.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ if TYPE_CHECKING:
 
     from nlgauge.core.keywords import ScoreKeywords
 
-#: Inches for a metric in a panel, and for what stands around them.
+#: Inches for a metric in a panel, and for the margins.
 _ROW, _FRAME = 0.3, 0.9
 #: Points of a panel; more make a blot.
 _MOST_POINTS = 2000
 
 
 class Effect(NamedTuple):
-    """What a factor has to do with a metric, the other factors unchanged."""
+    """Effect of a factor on a metric, with the other factors held constant."""
 
     factor: str
     coefficient: float
@@ -57,9 +57,9 @@ class Effect(NamedTuple):
     low: float
     high: float
     partial_r2: float
-    """Share of what the other factors leave over."""
+    """Share of the variance that the other factors leave unexplained."""
     vif: float
-    """By how much the variance of the coefficient is inflated because factors go together; 1 where they do not."""
+    """Variance inflation factor of the coefficient; 1 if factors are uncorrelated."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -76,12 +76,12 @@ class Surrogate(Result):
     effects: tuple[Effect, ...]
     signature: str = ""
     observed: Vector = field(default_factory=lambda: np.empty(0))
-    """The metric, standardised; neither this nor the next is in JSON."""
+    """Standardised scores of the metric; not in JSON."""
     fitted: Vector = field(default_factory=lambda: np.empty(0))
-    """What the surrogate says instead."""
+    """Predictions of the surrogate; not in JSON."""
 
     def __repr__(self) -> str:
-        parts = ", ".join(f"{one.factor} {one.coefficient:.3f}" for one in self.effects)
+        parts = ", ".join(f"{effect.factor} {effect.coefficient:.3f}" for effect in self.effects)
         return f"<Surrogate of {self.metric}: {parts}; R2 {self.r2:.3f}, {self.rows} rows>"
 
     def tables(self, form: str = "text") -> list[Table]:
@@ -111,12 +111,12 @@ class Surrogate(Result):
     @property
     def factors(self) -> tuple[str, ...]:
         """Names of the factors."""
-        return tuple(one.factor for one in self.effects)
+        return tuple(effect.factor for effect in self.effects)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Intervals(OptionSet):
-    """How intervals of coefficients are made."""
+    """Options of confidence intervals of coefficients."""
 
     called: ClassVar[str] = "options of intervals"
 
@@ -135,30 +135,30 @@ class FactorStudy(Result):
 
     data: str
     rows: int
-    """Before any was left out."""
+    """Rows of the data, including those left out."""
     dropped: Mapping[str, int]
-    """Rows that were left out, by what they lack; a row may lack several."""
+    """Rows left out, by missing column; a row may lack several."""
     factors: Mapping[str, str]
-    """How each factor was made."""
+    """Description of each factor."""
     intervals: Intervals
     surrogates: tuple[Surrogate, ...]
     notes: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         used = self.surrogates[0].rows
-        names = ", ".join(one.metric for one in self.surrogates)
+        names = ", ".join(surrogate.metric for surrogate in self.surrogates)
         return f"<FactorStudy {self.data}: {names} by {', '.join(self.factors)}; {used} of {self.rows} rows>"
 
     def surrogate(self, metric: str) -> Surrogate:
         """The surrogate of a metric."""
         metrics = [surrogate.metric for surrogate in self.surrogates]
         if metric not in metrics:
-            msg = f"no metric {metric!r} here; there are: {', '.join(metrics)}"
+            msg = f"the study has no metric {metric!r}; it has {', '.join(metrics)}"
             raise InputError(msg)
         return self.surrogates[metrics.index(metric)]
 
     def tables(self, form: str = "text") -> list[Table]:
-        """A row per metric in LaTeX, as papers print it, and one per metric and factor elsewhere."""
+        """A row per metric in LaTeX and HTML, as in papers; in other formats a row per metric and factor."""
         caption = f"{self.data}: metrics by linguistic factors, all columns standardised"
         rows: list[list[Cell]] = []
         if form in ("latex", "html"):
@@ -177,7 +177,7 @@ class FactorStudy(Result):
         return [Table(columns, rows, caption, list(self._notes()))]
 
     def figure(self) -> Any:
-        """Coefficients with their intervals: a panel per factor, a line per metric, so that metrics are compared."""
+        """Coefficients with confidence intervals: a panel per factor, a line per metric."""
         names = list(self.factors)
         rows, columns = panel_grid(len(names), most_columns=4)
         height = _FRAME + _ROW * len(self.surrogates)
@@ -207,15 +207,15 @@ class FactorStudy(Result):
             axes.set_visible(False)
         caption = (
             f"Coefficients of standardised columns; lines: {100 * self.intervals.level:.10g} % intervals. In "
-            f"brackets: R2, what the factors explain of the metric together. {self.surrogates[0].rows} pairs."
+            f"parentheses: R2, the share that all factors explain together. {self.surrogates[0].rows} pairs."
         )
-        finish_figure(figure, title=f"{self.data}: what metrics look at", caption=caption)
+        finish_figure(figure, title=f"{self.data}: linguistic factors of metrics", caption=caption)
         return figure
 
     def fit_figure(self) -> Any:
-        """Each metric beside what its surrogate says instead, a point per pair."""
+        """Each metric against the predictions of its surrogate, a point per pair."""
         if not all(surrogate.fitted.size for surrogate in self.surrogates):
-            msg = "the study was read from JSON, which has no scores of pairs; compute it again to draw them"
+            msg = "the study was read from JSON, which contains no scores of pairs; compute it again to draw them"
             raise InputError(msg)
         count = len(self.surrogates)
         rows, columns = panel_grid(count, most_columns=3)
@@ -236,10 +236,10 @@ class FactorStudy(Result):
             axes.set_visible(False)
         some = f" of {total}" if len(chosen) < total else ""
         caption = (
-            f"A point per pair ({len(chosen)}{some} are drawn), in standard deviations; the line is where metric and "
-            f"surrogate agree. Factors: {', '.join(self.factors)}."
+            f"Points: pairs ({len(chosen)}{some} shown), in standard deviations. On the line metric and surrogate "
+            f"are equal. Factors: {', '.join(self.factors)}."
         )
-        finish_figure(figure, title=f"{self.data}: metrics beside their surrogates", caption=caption)
+        finish_figure(figure, title=f"{self.data}: metrics and their surrogates", caption=caption)
         return figure
 
     def _notes(self) -> Iterator[str]:
@@ -249,12 +249,14 @@ class FactorStudy(Result):
             yield f"left out: {count} rows without {name}"
         for name, label in self.factors.items():
             yield f"{name}: {label}"
-        how = self.intervals
-        drawn = f"bootstrap of rows, {how.resamples} resamples, seed {how.seed}" if used >= 30 else "Student's t"
-        yield f"low, high: {100 * how.level:g} % intervals ({drawn})"
-        yield "partial R2: share of what the other factors leave over; VIF: 1 where factors do not go together"
+        options = self.intervals
+        method = f"bootstrap of rows, {options.resamples} resamples, seed {options.seed}"
+        method = method if used >= 30 else "Student's t"
+        yield f"low, high: {100 * options.level:g} % intervals ({method})"
+        yield "partial R2: share of the variance left unexplained by the other factors"
+        yield "VIF: variance inflation factor; 1 if factors are uncorrelated"
         yield from self.notes
-        for signature in dict.fromkeys(one.signature for one in self.surrogates if one.signature):
+        for signature in dict.fromkeys(surrogate.signature for surrogate in self.surrogates if surrogate.signature):
             yield f"signature: {format_signature(signature)}"
 
 
@@ -269,22 +271,22 @@ def fit_surrogates(
     signatures: Mapping[str, str] | None = None,
     notes: Sequence[str] = (),
 ) -> FactorStudy:
-    """Fit each metric by the factors; both are columns of numbers, a value per row.
+    """Fit each metric by the factors; both are numeric columns with a value per row.
 
-    `own` are factors of which each metric has its own column, by factor and metric: each metric is then fitted with
+    `own` are factors with a separate column for each metric, by factor and metric: each metric is then fitted with
     and without them. A row in which a metric or a factor has no value (NaN) is left out for all metrics, and counted.
-    `labels` say how factors were made.
+    `labels` describe the factors.
 
     >>> study = fit_surrogates({"m": [1.0, 2.0, 4.0, 3.0]}, {"LEX": [1.0, 2.0, 3.0, 4.0]})
     >>> study.surrogate("m")
     <Surrogate of m: LEX 0.800; R2 0.640, 4 rows>
     """
-    how, own = intervals or Intervals(), own or {}
+    intervals, own = intervals or Intervals(), own or {}
     if both := set(scores) & {*factors, *own}:
-        msg = f"{min(both)!r} is both a metric and a factor; a column cannot explain itself"
+        msg = f"{min(both)!r} is both a metric and a factor; remove one of them"
         raise InputError(msg)
     if not scores or not {*factors, *own}:
-        msg = f"a surrogate needs a metric and a factor, got {len(scores)} and {len(factors)}"
+        msg = f"a surrogate needs a metric and a factor, got {len(scores)} metrics and {len(factors)} factors"
         raise InputError(msg)
     columns = {name: _column(name, values) for name, values in (*scores.items(), *factors.items())}
     of_metric = {
@@ -293,62 +295,68 @@ def fit_surrogates(
         for metric in scores
     }
     everything = columns | {f"{factor} of {metric}": values for (factor, metric), values in of_metric.items()}
-    kept = _complete(everything)
-    shared = [columns[name][kept] for name in factors]
-    found = []
+    mask = _complete_rows(everything)
+    shared = [columns[name][mask] for name in factors]
+    surrogates = []
     for name in scores:
         signature = (signatures or {}).get(name, "")
-        more = [of_metric[factor, name][kept] for factor in own]
-        if more and shared:
+        separate = [of_metric[factor, name][mask] for factor in own]
+        values = columns[name][mask]
+        if separate and shared:
             label = f"{name} (without {', '.join(own)})"
-            found.append(_surrogate(label, columns[name][kept], list(factors), shared, how, signature))
-        found.append(_surrogate(name, columns[name][kept], [*factors, *own], [*shared, *more], how, signature))
+            surrogates.append(_fit(label, values, list(factors), shared, intervals, signature))
+        surrogates.append(_fit(name, values, [*factors, *own], [*shared, *separate], intervals, signature))
     return FactorStudy(
         data,
-        len(kept),
+        len(mask),
         {name: lacking for name, values in everything.items() if (lacking := int(np.isnan(values).sum()))},
         {name: (labels or {}).get(name, "a column of the data") for name in (*factors, *own)},
-        how,
-        tuple(found),
+        intervals,
+        tuple(surrogates),
         tuple(notes),
     )
 
 
-def _complete(columns: Mapping[str, Vector]) -> NDArray[np.bool_]:
-    """Rows in which every column has a value; of unequal columns the first that is unlike the others is named."""
+def _complete_rows(columns: Mapping[str, Vector]) -> NDArray[np.bool_]:
+    """Mask of rows in which every column has a value; raises an error if columns differ in length."""
     first, values = next(iter(columns.items()))
     for name, other in columns.items():
         if len(other) != len(values):
-            msg = f"{name} has {len(other)} values, but {first} has {len(values)}; give a value per row"
+            msg = f"{name} has {len(other)} values, but {first} has {len(values)}; give one value per row"
             raise InputError(msg)
     lacking = {name: int(np.isnan(other).sum()) for name, other in columns.items()}
-    kept = ~np.any([np.isnan(other) for other in columns.values()], axis=0)
-    if not kept.any():
-        said = ", ".join(f"{name} in {count}" for name, count in lacking.items() if count)
-        msg = f"no row of {len(values)} has a value of every metric and factor; there is none of {said}"
+    mask = ~np.any([np.isnan(other) for other in columns.values()], axis=0)
+    if not mask.any():
+        missing = ", ".join(f"{name} in {count} rows" for name, count in lacking.items() if count)
+        msg = f"none of {len(values)} rows has values of all metrics and factors; missing: {missing}"
         raise InputError(msg)
-    return np.asarray(kept, dtype=np.bool_)
+    return np.asarray(mask, dtype=np.bool_)
 
 
 def _column(name: str, values: ArrayLike) -> Vector:
     column = numbers(values, name)
     if column.ndim != 1 or np.isinf(column).any():
-        problem = f"shape {column.shape}" if column.ndim != 1 else "an infinite one"
-        msg = f"{name} needs a finite number per row, or NaN for none, got {problem}"
+        problem = f"shape {column.shape}" if column.ndim != 1 else "an infinite number"
+        msg = f"{name} must have a finite number or NaN per row, got {problem}"
         raise InputError(msg)
     return column
 
 
-def _surrogate(
-    metric: str, values: Vector, factors: list[str], columns: Sequence[Vector], how: Intervals, signature: str
+def _fit(
+    metric: str, values: Vector, factors: list[str], columns: Sequence[Vector], intervals: Intervals, signature: str
 ) -> Surrogate:
-    explained = np.column_stack(columns)
     fit = least_squares(
-        values, explained, names=[metric, *factors], level=how.level, resamples=how.resamples, seed=how.seed
+        values,
+        np.column_stack(columns),
+        names=[metric, *factors],
+        level=intervals.level,
+        resamples=intervals.resamples,
+        seed=intervals.seed,
     )
-    found = (fit.coefficients, fit.errors, fit.p, fit.low, fit.high, fit.partial_r2, fit.vif)
+    figures = (fit.coefficients, fit.errors, fit.p, fit.low, fit.high, fit.partial_r2, fit.vif)
     effects = tuple(
-        Effect(name, *map(float, row)) for name, *row in zip(factors, *(one.tolist() for one in found), strict=True)
+        Effect(name, *map(float, row))
+        for name, *row in zip(factors, *(column.tolist() for column in figures), strict=True)
     )
     return Surrogate(metric, fit.r2, fit.rows, effects, signature, standardised(values), fit.fitted)
 
@@ -369,81 +377,78 @@ def explain_factors(
 
     Args:
         table: The data set, from `nlgauge.data.load`.
-        metric: What to score it with, as in `nlgauge.studies.meta.score_judgements`; a distance is turned round.
-        factors: SEM, SYN, LEX, MOR, CLB in any case, or columns of the data, as they are called there.
-        released: Scores that came with the data, explained beside the metrics.
-        criterion: What of people is SEM; by default the data set's own.
-        making: What factors are made with: parser, word vectors, lexicon, translations.
+        metric: Metrics to explain, as in `nlgauge.studies.meta.score_judgements`; distances are negated.
+        factors: SEM, SYN, LEX, MOR, CLB in any case, or names of columns of the data.
+        released: Scores in the data to explain as well.
+        criterion: Human rating used as SEM. Default: set by the data set.
+        making: Options of factors: parser, word vectors, lexicon, translations.
         intervals: Level, resamples and seed of the intervals.
-        run: How to compute.
-        options: Those of the metrics.
+        run: Options of a run.
+        options: Options of metrics.
     """
-    made = FactorMaker(table, making or FactorOptions())
-    names = _distinct([made.name_of(name) for name in factors])
-    if CLB in names and not made.across:
-        msg = f"CLB is for metrics that compare with sources; {table.name} has references"
+    maker = FactorMaker(table, making or FactorOptions())
+    names = _check_distinct([maker.name_of(name) for name in factors])
+    if CLB in names and not maker.across:
+        msg = f"CLB is for metrics that compare with sources, but {table.name} has references; remove CLB"
         raise RecipeError(msg)
-    if made.options.translations is not None and not made.across:
-        msg = f"translations= is for data that is compared with sources; {table.name} has references; leave it out"
+    if maker.options.translations is not None and not maker.across:
+        msg = f"translations= is for data without references, but {table.name} has references; remove it"
         raise RecipeError(msg)
-    columns = {name: made.column(name, criterion=criterion) for name in names if name != CLB}
-    scored = _scored(table, chosen_metrics(metric), list(released), run=run, **options)
+    columns = {name: maker.column(name, criterion=criterion) for name in names if name != CLB}
+    scored = _score_table(table, chosen_metrics(metric), list(released), run=run, **options)
     own = {}
     if CLB in names:
         if list(released):
-            msg = "CLB is a score of the metric itself, which released scores do not have; leave out released= or CLB"
+            msg = "CLB is computed by the metric, so it is not available for released scores; remove released= or CLB"
             raise RecipeError(msg)
-        own[CLB] = score_translations(table, metric, made, run=run, **options)
-        made.labels[CLB] = f"the metric's score of (sentence, translation); translations: {made.translations.label}"
+        own[CLB] = score_translations(table, metric, maker, run=run, **options)
+        maker.labels[CLB] = f"the metric's score of (sentence, translation); translations: {maker.translations.label}"
     return fit_surrogates(
-        {one.name: one.oriented for one in scored},
+        {scores.name: scores.oriented for scores in scored},
         columns,
         own=own,
         data=table.name,
         intervals=intervals,
-        labels=made.labels,
-        signatures={one.name: next(iter(one.signatures.values())) for one in scored},
-        notes=[f"language pairs together: {', '.join(table.langpairs)}"] if len(table.langpairs) > 1 else (),
+        labels=maker.labels,
+        signatures={scores.name: next(iter(scores.signatures.values())) for scores in scored},
+        notes=[f"pooled language pairs: {', '.join(table.langpairs)}"] if len(table.langpairs) > 1 else (),
     )
 
 
-def _scored(
+def _score_table(
     table: JudgementTable, metrics: Sequence[AnyMetric], released: Sequence[str], **options: Any
 ) -> list[RowScores]:
-    """Released scores, then those of metrics; a released one that is called like a metric says what it is."""
+    """Released scores, then computed ones; "(released)" is added to names that metrics have too."""
     computed = list(score_judgements(table, metrics, **options).metrics) if metrics else []
-    names = {one.name for one in computed}
-    found = [
+    names = {scores.name for scores in computed}
+    existing = [
         replace(released_rows(table, name), name=f"{name} (released)" if name in names else name) for name in released
     ]
-    check_distinct([one.name for one in (*found, *computed)])
-    return [*found, *computed]
+    check_distinct([scores.name for scores in (*existing, *computed)])
+    return [*existing, *computed]
 
 
 def score_translations(
     table: JudgementTable,
     metric: Metrics,
-    made: FactorMaker,
+    maker: FactorMaker,
     *,
     run: RunOptions | None = None,
     **options: Unpack[ScoreKeywords],
 ) -> dict[str, Vector]:
-    """By metric: its score of each foreign sentence beside the machine translation, in the places of the pair.
-
-    nan for a sentence without a translation.
-    """
-    known = made.translations.texts
-    rows = [row for row in range(len(table)) if made.foreign(row) in known]
+    """Score each foreign sentence with its machine translation by each metric; nan without a translation."""
+    translations = maker.translations.texts
+    rows = [row for row in range(len(table)) if maker.foreign(row) in translations]
     if not rows:
-        msg = f"{made.translations.label} has no translation of any foreign sentence of {table.name}"
+        msg = f"{maker.translations.label} has no translation of any foreign sentence of {table.name}"
         raise RecipeError(msg)
-    english = [known[made.foreign(row)] for row in rows]
-    first = [made.foreign_first(row) for row in rows]
-    places = list(zip(rows, english, first, strict=True))
+    english = [translations[maker.foreign(row)] for row in rows]
+    first = [maker.foreign_first(row) for row in rows]
+    pairs = list(zip(rows, english, first, strict=True))
     part = replace(
         table.take(rows),
-        hypothesis=tuple(text if foreign else table.hypothesis[row] for row, text, foreign in places),
-        source=tuple(made.others[row][0] if foreign else text for row, text, foreign in places),
+        hypothesis=tuple(text if foreign else table.hypothesis[row] for row, text, foreign in pairs),
+        source=tuple(maker.others[row][0] if foreign else text for row, text, foreign in pairs),
     )
     columns = {}
     for scores in score_judgements(part, metric, run=run, **options).metrics:
@@ -460,29 +465,28 @@ def explain_columns(
     lower_is_better: Iterable[str] = (),
     intervals: Intervals | None = None,
 ) -> FactorStudy:
-    """The same of a table that was scored before: columns of numbers in a TSV, CSV or JSONL file with a header.
-
-    A cell that is no number is an error with its place.
-    """
+    """Fit metrics by factors that are numeric columns of a TSV, CSV or JSONL file with a header."""
     name = os.fspath(path)
     rows = list(read_score_rows(name))
     metrics = [metric] if isinstance(metric, str) else list(metric)
-    turned = set(lower_is_better)
-    if unknown := sorted(turned - set(metrics)):
-        msg = f"{unknown[0]!r} is said to be better when lower, but the metrics are {', '.join(metrics)}"
+    negated = set(lower_is_better)
+    if unknown := sorted(negated - set(metrics)):
+        msg = f"lower_is_better names {unknown[0]!r}, which is not one of {', '.join(metrics)}"
         raise RecipeError(msg)
-    columns = {column: np.array([row.number(column) for row in rows]) for column in _distinct([*metrics, *factors])}
+    columns = {
+        column: np.array([row.number(column) for row in rows]) for column in _check_distinct([*metrics, *factors])
+    }
     return fit_surrogates(
-        {column: -columns[column] if column in turned else columns[column] for column in metrics},
+        {column: -columns[column] if column in negated else columns[column] for column in metrics},
         {column: columns[column] for column in factors},
         data=os.path.basename(name),
         intervals=intervals,
     )
 
 
-def _distinct(names: Sequence[str]) -> list[str]:
+def _check_distinct(names: Sequence[str]) -> list[str]:
     for name in names:
         if names.count(name) > 1:
-            msg = f"{name!r} is named twice; name each column once"
+            msg = f"column {name!r} is given twice; give each column once"
             raise RecipeError(msg)
     return list(names)

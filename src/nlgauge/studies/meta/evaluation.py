@@ -1,26 +1,26 @@
 """Tables of agreement with human judgements on a data set: one table per question, with every difference tested.
 
-    level     segment   every judged row on its own
-              document  the same for rows that are documents (`nlgauge.data.document_table` joins segments)
-              topic     systems of one topic (item) against each other, averaged over topics
-              system    systems against each other
+    level     segment   each judged row
+              document  each judged row of a table of documents (`nlgauge.data.document_table` joins segments)
+              topic     the systems of one topic (item), averaged over topics
+              system    the systems
     agreement pearson, spearman, kendall          correlation
-              acc-eq                              pairs of systems ordered as people do, ties calibrated (topic level)
+              acc-eq                              pairwise accuracy with calibrated ties (topic level)
               differences                         Pearson of differences within an item (topic level)
               spa                                 soft pairwise accuracy (system level)
-              auc                                 how well two classes are told apart (segment level; gold is 0 or 1)
+              auc                                 area under the ROC curve (segment level; gold is 0 or 1)
 
-Language pairs are averaged without weights, as published. A metric that no other one beats significantly is marked.
-On fewer than ten rows, topics or systems there is neither an interval nor a test: they would say nothing. Outputs of
-one document are not independent; `Significance(documents=True)` draws whole documents instead of rows or topics.
+The average over language pairs is unweighted, as published. A mark shows the metrics that no other metric beats
+significantly. Fewer than ten rows, topics or systems are too few for intervals and tests. Outputs of one document
+are not independent; `Significance(documents=True)` resamples whole documents instead of rows or topics.
 
 A table is written as
 
-    text    metrics as rows, language pairs as columns, their average; a star marks what no metric beats;
-            the last row has the number of judgements, systems or pairs; signatures below the last table
-    TSV     one row per metric and language pair, with interval, rank and signature: numbers in full
-    LaTeX   as text, with bold for the star; so is Markdown
-    JSON    everything
+    text    metrics as rows, language pairs as columns, then their average; a star marks unbeaten metrics;
+            the last row has the number of judgements, systems or pairs; signatures are below the last table
+    TSV     one row per metric and language pair, with interval, rank and signature, in full precision
+    LaTeX   like text, with bold instead of the star; Markdown likewise
+    JSON    the complete result
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -39,7 +39,7 @@ from nlgauge.core.short_signature import format_signature
 from nlgauge.encoders.run_context import run_context
 from nlgauge.errors import NlgaugeError
 from nlgauge.io.canvas import series_styles
-from nlgauge.io.table import Cell, Marked, Table
+from nlgauge.io.table import Cell, Marked, Table, counted
 from nlgauge.stats.correlation import Undefined, bootstrap_correlations, correlate
 from nlgauge.stats.resampling import bootstrap_mean
 from nlgauge.studies.bars import Bar, BarPanel, draw_bar_panels
@@ -56,13 +56,9 @@ from nlgauge.studies.meta.questions import (
 from nlgauge.studies.meta.ranks import compare_metrics, compare_tie_accuracies, small_products
 from nlgauge.studies.meta.row_scores import RowScores, ScoredJudgements
 
-if TYPE_CHECKING:
-    pass
-
-
 _TESTS = {"bootstrap": "paired bootstrap", "williams": "Williams", "acc-eq": "permutation of outcomes"}
 
-#: What tables and figures call an agreement.
+#: Name of each agreement in tables, and in figures.
 _NAMES = {
     "pearson": ("Pearson's r", "Pearson's r"),
     "spearman": ("Spearman's rho", "Spearman's \u03c1"),
@@ -76,7 +72,7 @@ _NAMES = {
 
 @dataclass(frozen=True)
 class MetricAgreement:
-    """One metric on all language pairs."""
+    """Agreement of one metric on all language pairs."""
 
     computed: ClassVar[tuple[str, ...]] = ("average",)
 
@@ -95,13 +91,13 @@ class _Agreement(Result):
     decimals = 3
 
     def render(self, form: str = "text", *, decimals: int | None = None) -> str:
-        """The result as one text; TSV and CSV have six decimals, whatever is asked for."""
+        """The result as one text; TSV and CSV always have six decimals."""
         return super().render(form, decimals=6 if form in ("tsv", "csv") else decimals)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class AgreementTable(_Agreement):
-    """A table of metrics x language pairs."""
+    """Agreement of metrics with human judgements, by language pair."""
 
     format = "nlgauge-agreement-1"
 
@@ -138,19 +134,19 @@ class AgreementTable(_Agreement):
 
     @property
     def mark(self) -> str:
-        """What the mark of `unbeaten` cells means, and by which test; empty where no cell has it."""
+        """Meaning of the mark of `unbeaten` cells, with the test; empty if no cell has the mark."""
         if not any(cell.unbeaten for row in self.cells.values() for cell in row.values()):
             return ""
         options = {**asdict(Significance()), **self.options}
         name = _TESTS.get("acc-eq" if self.agreement == "acc-eq" else options["test"], "PERM-BOTH permutation")
         corrected = f", {options['correction']} corrected" if options["correction"] else ""
-        whole = " of whole documents" * options["documents"]
+        whole = " by document" * options["documents"]
         draws = "" if name == "Williams" else f", {options['resamples']} resamples{whole}, seed {options['seed']}"
         level = f"p <= {options['alpha']:g}{corrected}{draws}"
         return f"no other metric is significantly better ({name}, {level})"
 
     def tables(self, form: str = "text") -> list[Table]:
-        """Metrics as rows, language pairs as columns; for programs a row per metric and language pair."""
+        """Metrics as rows and language pairs as columns; in TSV and CSV a row per metric and language pair."""
         return Agreements((self,)).tables(form)
 
     def figure(self) -> Any:
@@ -164,7 +160,7 @@ class AgreementTable(_Agreement):
             for pair in self.langpairs
         }
         groups |= {"average": {name: Bar(value) for name, value in self.averages.items()}} if averaged else {}
-        # Sentinels are what a metric must not lose to: grey, so that they step back.
+        # Sentinels are only a lower bound for metrics: draw them in grey.
         styles = series_styles(cells, muted=[name for name in cells if name.startswith("sentinel")])
         panel = BarPanel("", _NAMES[self.agreement][1], groups, rule_before="average" if averaged else None)
         title = f"{self.data}: agreement with {self.criterion}, {self.level} level"
@@ -173,7 +169,7 @@ class AgreementTable(_Agreement):
 
 @dataclass(frozen=True, eq=False)
 class Agreements(_Agreement):
-    """Tables of several agreements on the same scores."""
+    """Tables of several kinds of agreement, computed from the same scores."""
 
     format = "nlgauge-agreements-1"
     keys: ClassVar[Mapping[str, str]] = {"agreements": "tables"}
@@ -181,21 +177,21 @@ class Agreements(_Agreement):
     agreements: tuple[AgreementTable, ...]
 
     def tables(self, form: str = "text") -> list[Table]:
-        """A table each; for programs one, with a row per metric and language pair."""
+        """One table per agreement; in TSV and CSV one table, with a row per metric and language pair."""
         if form in ("tsv", "csv"):
             return [_rows(self.agreements)]
         tables = [_grid(result, form) for result in self.agreements]
-        if tables:  # once for all of them: they come from one scoring
+        if tables:  # all tables share the signatures
             signatures = dict.fromkeys(line for result in self.agreements for line in _signatures(result))
             tables[-1] = replace(tables[-1], notes=[*tables[-1].notes, *signatures])
         return tables
 
     def figure(self) -> Any:
-        """Of the first table."""
+        """Figure of the first table."""
         return self.agreements[0].figure()
 
     def save_figure(self, path: str | Path) -> None:
-        """Write the figure of the first table, and those of the others next to it, as NAME-AGREEMENT."""
+        """Write the figure of the first table to `path`, and those of the others next to it, as NAME-AGREEMENT."""
         target = Path(path)
         for number, table in enumerate(self.agreements):
             table.save_figure(target if number == 0 else target.with_stem(f"{target.stem}-{table.agreement}"))
@@ -231,7 +227,7 @@ def _grid(result: AgreementTable, form: str) -> Table:
 
 
 def _shared_notes(result: AgreementTable) -> dict[str, str]:
-    """By language pair, the note that all metrics have there: it is said once."""
+    """Notes that all metrics of a language pair share, by language pair."""
     shared = {}
     for langpair in result.langpairs:
         notes = {row[langpair].note for row in result.cells.values()}
@@ -241,21 +237,21 @@ def _shared_notes(result: AgreementTable) -> dict[str, str]:
 
 
 def _explained(result: AgreementTable, mark: str) -> list[str]:
-    """What the mark means, or why there is none."""
+    """Meaning of the mark, or the reason why no metric has it."""
     options, notes = result.options, list(result.notes)
     if result.agreement == "spa":
-        notes.append(f"p values from {options.get('resamples')} draws, seed {options.get('seed')}")
+        notes.append(f"p-values from {options.get('resamples')} resamples, seed {options.get('seed')}")
     if not result.mark:
         if not Question(agreement=result.agreement).testable:
             notes.append(f"no metric is marked: there is no significance test for {_NAMES[result.agreement][0]}")
         elif options.get("test") == "none":
-            notes.append("no metric is marked: no significance test was asked for")
+            notes.append("no metric is marked: significance testing is off (test=none)")
         return notes
     return [*notes, f"{mark} {result.mark}"]
 
 
 def _signatures(result: AgreementTable) -> list[str]:
-    """A signature per metric; where idf tables differ by language pair, that of the first, and a word on it."""
+    """One signature per metric: that of the first language pair, with a note if the others differ."""
     notes = []
     for row in result.metrics:
         distinct = list(dict.fromkeys(row.signatures.values()))
@@ -283,14 +279,14 @@ def _caption(result: AgreementTable) -> str:
     cells = [cell for row in result.cells.values() for cell in row.values()]
     what = [f"Bars: {_NAMES[result.agreement][1]}"]
     if any(math.isfinite(cell.low) for cell in cells):
-        what.append("whiskers: 95 % interval" + " (whole documents)" * bool(result.options.get("documents")))
+        what.append("whiskers: 95 % interval" + " (resampled by document)" * bool(result.options.get("documents")))
     else:
-        what.append("without intervals")
+        what.append("no intervals")
     if len(result.langpairs) > 1:
-        what.append("average: unweighted mean, without an interval")
+        what.append("average: unweighted mean, no interval")
     mark = result.mark
     what += [f"*: {mark}"] if mark else []
-    few = [note for note in result.notes if "no significance test" in note]
+    few = [note for note in result.notes if "significance test" in note]
     return "; ".join([*what, *few]) + "."
 
 
@@ -309,11 +305,11 @@ def evaluate(
     undefined: Undefined = "raise",
     progress: bool = False,
 ) -> AgreementTable:
-    """The agreement of each metric with people, per language pair, with intervals and significance.
+    """Compute the agreement of each metric with human judgements, with intervals and significance.
 
-    A metric, or a language pair, whose agreement cannot be computed has nan in its cells, with the reason in their
-    notes. Where that is so of all cells, it is an error, or with `undefined="nan"` a table without a value.
-    `progress` shows a bar on stderr while metrics are tested against each other.
+    If an agreement cannot be computed, its cell is nan and its note contains the reason. If all cells are nan, the
+    first error is raised; `undefined="nan"` returns the table instead. `progress` shows a progress bar on stderr
+    while metrics are tested against each other.
     """
     table = scored.table
     question = Question(level=level, agreement=agreement, criterion=criterion, aggregate=aggregate)
@@ -326,30 +322,32 @@ def evaluate(
     errors: list[NlgaugeError] = []
     for number, langpair in enumerate(table.langpairs, start=1):
         try:
-            people = judgements(question, table, langpair, documents=significance.documents)
+            gold = judgements(question, table, langpair, documents=significance.documents)
         except NlgaugeError as error:
             for name in scored.names:
                 cells[name][langpair] = AgreementCell(float("nan"), note=str(error))
                 errors.append(error)
             continue
-        found = {}
+        metric_cells = {}
         for metric in scored.metrics:
             try:
                 if langpair in metric.failed:
                     raise metric.failed[langpair]
-                found[metric.name] = people.answer(metric, **significance.draws)
+                metric_cells[metric.name] = gold.answer(metric, **significance.draws)
             except NlgaugeError as error:
-                found[metric.name] = AgreementCell(float("nan"), note=str(error))
+                metric_cells[metric.name] = AgreementCell(float("nan"), note=str(error))
                 errors.append(error)
-        if significance.documents and (people.items >= LEAST_ITEMS or not question.testable):
-            notes.append(f"{langpair}: {people.items} documents are drawn as wholes, instead of {question.unit}s")
-        if people.items >= LEAST_ITEMS:
+        if significance.documents and (gold.items >= LEAST_ITEMS or not question.testable):
+            notes.append(f"{langpair}: resampled by document ({gold.items} documents), not by {question.unit}")
+        if gold.items >= LEAST_ITEMS:
             with run_context(stage=f"pair {number} of {len(table.langpairs)}" * (len(table.langpairs) > 1)):
-                _add_significance(found, people, scored.metrics, significance, progress=progress)
+                _add_significance(metric_cells, gold, scored.metrics, significance, progress=progress)
         elif question.testable:
-            few = f"{people.items} {unit}{'s' * (people.items != 1)}"
-            notes.append(f"{langpair}: {few}, fewer than {LEAST_ITEMS}: no interval and no significance test")
-        for name, cell in found.items():
+            count = counted(gold.items, str(unit))
+            notes.append(
+                f"{langpair}: {count}, too few for an interval or significance test (minimum: {LEAST_ITEMS})"
+            )
+        for name, cell in metric_cells.items():
             cells[name][langpair] = cell
     if errors and undefined != "nan" and len(errors) == len(scored.metrics) * len(table.langpairs):
         raise errors[0]
@@ -367,40 +365,40 @@ def evaluate(
 
 def _add_significance(
     cells: dict[str, AgreementCell],
-    people: Judgements,
+    gold: Judgements,
     metrics: Sequence[RowScores],
     significance: Significance,
     *,
     progress: bool,
 ) -> None:
-    """Add the intervals of metrics that have a value, and their ranks where they are tested."""
-    question = people.question
-    scores = {metric.name: people.scores(metric) for metric in metrics if np.isfinite(cells[metric.name].value)}
+    """Add intervals to the cells of metrics that have a value, and ranks if metrics are tested."""
+    question = gold.question
+    scores = {metric.name: gold.scores(metric) for metric in metrics if np.isfinite(cells[metric.name].value)}
     if question.agreement in CORRELATIONS:
         draw = _topic_intervals if question.level == "topic" else _intervals
-        for name, (low, high) in draw(scores, people, significance, progress).items():
+        for name, (low, high) in draw(scores, gold, significance, progress).items():
             cells[name] = replace(cells[name], low=low, high=high)
     if significance.test == "none" or len(scores) < 2:
         return
-    common: dict[str, Any] = {"documents": people.documents, **significance.pairs}
+    common: dict[str, Any] = {"documents": gold.documents, **significance.pairs}
     if question.agreement == "acc-eq":
-        compared = compare_tie_accuracies(scores, people.human, **common).comparison
+        compared = compare_tie_accuracies(scores, gold.human, **common).comparison
     else:
         common |= {"kind": question.agreement, "test": significance.test, "undefined": "leave out"}
         level: Literal["item", "segment"] = "item" if question.level == "topic" else "segment"
         tests = len(scores) * (len(scores) - 1) // 2
         with Progress(tests, show=progress, what=f"testing {question.agreement}", unit="test") as advance:
-            # Systems are drawn as segments are.
-            compared = compare_metrics(scores, people.human, level=level, advance=advance, **common)
+            # Systems are resampled like segments.
+            compared = compare_metrics(scores, gold.human, level=level, advance=advance, **common)
     for name, unbeaten, rank in zip(compared.names, compared.unbeaten, compared.ranks, strict=True):
         cells[name] = replace(cells[name], unbeaten=unbeaten, rank=rank)
 
 
 def _intervals(
-    scores: Mapping[str, Matrix], people: Judgements, significance: Significance, progress: bool
+    scores: Mapping[str, Matrix], gold: Judgements, significance: Significance, progress: bool
 ) -> dict[str, tuple[float, float]]:
-    human, kind = people.human, people.question.agreement
-    judged = ~np.isnan(human)  # one line: of rows, or of systems
+    human, kind = gold.human, gold.question.agreement
+    judged = ~np.isnan(human)  # a single line, of rows or of systems
     if not scores:
         return {}
     with (
@@ -411,7 +409,7 @@ def _intervals(
             np.stack([matrix[judged] for matrix in scores.values()]),
             human[judged],
             kind=kind,
-            clusters=None if people.documents is None else people.documents[judged[0]],
+            clusters=None if gold.documents is None else gold.documents[judged[0]],
             advance=advance,
             **significance.draws,
         )
@@ -420,18 +418,18 @@ def _intervals(
 
 
 def _topic_intervals(
-    scores: Mapping[str, Matrix], people: Judgements, significance: Significance, progress: bool
+    scores: Mapping[str, Matrix], gold: Judgements, significance: Significance, progress: bool
 ) -> dict[str, tuple[float, float]]:
-    """Topics are what is drawn, or their documents; those without a correlation are left out, as in the mean."""
+    """Intervals from resampling topics, or their documents; topics without a correlation are left out."""
     intervals = {}
     for name, matrix in scores.items():
         values: dict[int, float] = {}
-        for topic, (ours, theirs) in enumerate(zip(matrix.T, people.human.T, strict=True)):
+        for topic, (ours, theirs) in enumerate(zip(matrix.T, gold.human.T, strict=True)):
             judged = ~np.isnan(theirs)
             if judged.sum() > 1:
-                value = correlate(ours[judged], theirs[judged], kind=people.question.agreement, undefined="nan").value
+                value = correlate(ours[judged], theirs[judged], kind=gold.question.agreement, undefined="nan").value
                 values |= {topic: value} if np.isfinite(value) else {}
-        documents = None if people.documents is None else people.documents[list(values)]
+        documents = None if gold.documents is None else gold.documents[list(values)]
         if len(values if documents is None else np.unique(documents)) > 1:  # one topic, or document, has no spread
             interval = bootstrap_mean(list(values.values()), clusters=documents, **significance.draws)
             intervals[name] = (interval.low, interval.high)

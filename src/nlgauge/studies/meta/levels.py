@@ -1,25 +1,25 @@
-"""Levels at which a metric is compared with human judgements, and hybrid systems, of which there are many.
+"""Correlation with human judgements at several levels, and hybrid systems (super-sampling).
 
-Scores are arrays of systems x segments, higher for better outputs, and so are human scores; nan means that nobody
-judged that output. Levels are
+Metric scores and human scores are arrays of systems x segments, higher for better outputs; nan marks outputs without
+a human score. Levels are
 
 - segment: all outputs that have a human score, in one list;
 - system: one number per system on both sides;
 - item: across systems for each segment (topic), then the unweighted mean over segments;
 - by-system: across segments for each system, then the unweighted mean over systems.
 
-A mean over groups leaves out the groups where the coefficient has no value, and says how many and why.
+A mean over groups leaves out groups whose coefficient is undefined, and counts them by reason.
 
-Hybrid super-sampling (Zhang et al. 2020, BERTScore, section 4) makes many systems out of few. A hybrid system takes,
-for every segment, the output of one real system drawn at random; its score is the mean of what it took, on both
-sides. Correlations then rest on thousands of systems instead of a dozen. Drawn from all systems alike, as the paper's
-text has it, hybrids hardly differ from each other; mixed from two systems each, in a share drawn anew
-(`mixed="two"`), they differ as far as systems do (D24). For model selection some hybrids are drawn again and again,
-and the metric's best is looked up among people's:
+Hybrid super-sampling (Zhang et al. 2020, BERTScore, section 4) makes many systems out of few. For every segment, a
+hybrid system takes the output of one real system drawn at random; its score is the mean over these outputs, for the
+metric and for human judgements. Correlations are then over thousands of systems instead of a dozen. If all systems
+are drawn equally often, as in the text of the paper, hybrids hardly differ from each other. If each hybrid mixes two
+systems in a random proportion (`mixed="two"`), they differ as much as real systems (D24). Model selection draws
+subsets of hybrids and looks up the metric's best hybrid in the human ranking:
 
-    Hits@1  share of draws in which it is also people's best
-    MRR     mean of 1 / its rank by people
-    Diff    mean of (human score of people's best - human score of the metric's best), x 100
+    Hits@1  share of draws in which it is also the best by human score
+    MRR     mean of 1 / its rank by human score
+    Diff    mean of (best human score - human score of the metric's best), x 100
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from nlgauge.stats.numeric import Vector, blocks, check_resampling, numbers
 Matrix: TypeAlias = NDArray[np.float64]
 Mask: TypeAlias = NDArray[np.bool_]
 
-#: From a matrix of systems x segments (nan = not to be counted) to one number per system.
+#: Turns a matrix of systems x segments (nan = ignore) into one number per system.
 Aggregate: TypeAlias = Callable[[Matrix], ArrayLike]
 AGGREGATES: Mapping[str, Aggregate] = MappingProxyType(
     {"mean": lambda table: np.nanmean(table, axis=1), "median": lambda table: np.nanmedian(table, axis=1)}
@@ -47,7 +47,7 @@ AGGREGATES: Mapping[str, Aggregate] = MappingProxyType(
 
 
 class LevelCorrelation(NamedTuple):
-    """A metric's correlation with people at one level."""
+    """Correlation of a metric with human judgements at one level."""
 
     value: float
     n: int
@@ -55,13 +55,13 @@ class LevelCorrelation(NamedTuple):
     level: str
     kind: str
     skipped: Mapping[str, int] = MappingProxyType({})
-    """What was left out and why, with counts."""
+    """Number of groups or systems left out, by reason."""
     reason: str | None = None
-    """Set where `value` is nan."""
+    """Why `value` is nan."""
 
 
 def human_scores(human: ArrayLike) -> Matrix:
-    """Human scores of systems x segments; nan where nobody judged."""
+    """Check human scores of systems x segments; nan marks outputs without one."""
     gold = numbers(human, "human")
     if gold.ndim != 2 or gold.size == 0:
         msg = f"human scores must be systems x segments, got shape {gold.shape}"
@@ -72,13 +72,13 @@ def human_scores(human: ArrayLike) -> Matrix:
         msg = f"human score of system {system}, segment {segment} is {float(gold[system, segment])!r}"
         raise InputError(msg)
     if np.isnan(gold).all():
-        msg = "there is not a single human score"
+        msg = "all human scores are missing (nan)"
         raise InputError(msg)
     return gold
 
 
 def score_matrix(scores: ArrayLike, name: str) -> Matrix:
-    """Scores of systems x segments; those of other shapes are refused."""
+    """Check that scores have the shape systems x segments."""
     matrix = numbers(scores, f"scores of {name!r}")
     if matrix.ndim != 2 or matrix.size == 0:
         msg = f"scores of {name!r} must be systems x segments, got shape {matrix.shape}"
@@ -87,7 +87,7 @@ def score_matrix(scores: ArrayLike, name: str) -> Matrix:
 
 
 def check_scores(scores: ArrayLike, needed: Mask, name: str) -> Matrix:
-    """Scores of systems x segments, finite wherever they are needed."""
+    """Check that scores have the shape of `needed` and are finite wherever it is true."""
     matrix = score_matrix(scores, name)
     if matrix.shape != needed.shape:
         msg = (
@@ -99,15 +99,15 @@ def check_scores(scores: ArrayLike, needed: Mask, name: str) -> Matrix:
     if bad.size:
         system, segment = bad[0]
         msg = (
-            f"{name!r} gives {float(matrix[system, segment])!r} to system {system}, segment {segment} "
-            f"({len(bad)} such score(s)); score these outputs, or leave them out of the human scores"
+            f"score of {name!r} for system {system}, segment {segment} is {float(matrix[system, segment])!r} "
+            f"({len(bad)} such score(s)); score these outputs, or remove their human scores"
         )
         raise InputError(msg)
     return matrix
 
 
 def judged_scores(scores: ArrayLike, human: ArrayLike, name: str) -> tuple[Matrix, Matrix, Mask]:
-    """Scores, human scores and which outputs have one."""
+    """Checked scores and human scores, and a mask of outputs that have a human score."""
     gold = human_scores(human)
     judged = ~np.isnan(gold)
     return check_scores(scores, judged, name), gold, judged
@@ -121,7 +121,7 @@ def segment_level(
     undefined: Undefined = "raise",
     name: str = "metric",
 ) -> LevelCorrelation:
-    """Correlation over all outputs with a human score, whatever their system; messages call the metric by `name`."""
+    """Correlation over all outputs that have a human score; `name` is the metric in messages."""
     ours, gold, judged = judged_scores(scores, human, name)
     result = correlate(ours[judged], gold[judged], kind=kind, undefined="nan")
     return _or_raise(LevelCorrelation(result.value, result.n, "segment", kind, {}, result.reason), name, undefined)
@@ -139,9 +139,9 @@ def system_level(
 ) -> LevelCorrelation:
     """Correlation of one number per system.
 
-    `human` is one number per system (an official one, nan where there is none) or systems x segments, which is
-    averaged over what was judged. The metric's scores are aggregated by `aggregate` ("mean", "median" or a
-    function of the matrix), by default over all segments: more scores, less noise (Deutsch et al. 2022).
+    `human` is one number per system (the official score, or nan) or systems x segments, which is averaged over
+    judged outputs. The metric's scores are aggregated by `aggregate` ("mean", "median" or a function of the matrix),
+    by default over all segments: more scores, less noise (Deutsch et al. 2022).
     """
     ours, gold, dropped = system_vectors(scores, human, aggregate=aggregate, on=on, name=name)
     result = correlate(ours, gold, kind=kind, undefined="nan")
@@ -161,41 +161,41 @@ def grouped_level(
     undefined: Undefined = "raise",
     name: str = "metric",
 ) -> LevelCorrelation:
-    """The mean of the correlations within each item (across systems) or each system (across items).
+    """Mean of the correlations within each item (across systems) or each system (across items).
 
-    Groups with fewer than two judged outputs and, with `constant="skip"`, groups where one side is constant
-    are left out and counted in `skipped`; no group left is an error, or nan with its reason.
+    Groups with fewer than two judged outputs are left out and counted in `skipped`, and so are groups where one side
+    is constant if `constant="skip"`. If no group is left, that is an error, or nan with its reason.
     """
     check_choices(by=(by, ("item", "system")), constant=(constant, ("skip", "raise")), kind=(kind, KINDS))
     sides = judged_scores(scores, human, name)
     rows = tuple(side.T for side in sides) if by == "item" else sides
     values: list[float] = []
     skipped: Counter[str] = Counter()
-    for index, (ours, theirs, there) in enumerate(zip(*rows, strict=True)):
-        if there.sum() < 2:
+    for index, (ours, theirs, mask) in enumerate(zip(*rows, strict=True)):
+        if mask.sum() < 2:
             skipped["fewer than two judged outputs"] += 1
             continue
-        x, y = ours[there], theirs[there]
-        why = ""
+        x, y = ours[mask], theirs[mask]
+        reason = ""
         for side, values_of in (("human", y), ("metric", x)):
-            if not why and why_undefined(values_of, side, kind=kind):  # finite, so constant
-                why = f"constant {side} scores"
-        if why and constant == "raise":
-            msg = f"{name!r}, {by} {index}: {why}, so {kind} has no value; pass constant='skip' to count these"
+            if not reason and why_undefined(values_of, side, kind=kind):  # finite, so constant
+                reason = f"constant {side} scores"
+        if reason and constant == "raise":
+            msg = f"{name!r}, {by} {index}: {reason}, so {kind} is undefined; constant='skip' leaves such groups out"
             raise InputError(msg)
-        if why:
-            skipped[why] += 1
+        if reason:
+            skipped[reason] += 1
             continue
         values.append(correlate(x, y, kind=kind).value)
     level = "item" if by == "item" else "by-system"
     if values:
         return LevelCorrelation(float(np.mean(values)), len(values), level, kind, dict(skipped))
-    reason = f"no {by} is left to average over ({', '.join(f'{n} with {why}' for why, n in skipped.items())})"
+    reason = f"no {by} is left to average over ({', '.join(f'{n} with {reason}' for reason, n in skipped.items())})"
     return _or_raise(LevelCorrelation(float("nan"), 0, level, kind, dict(skipped), reason), name, undefined)
 
 
 def check_choices(**choices: tuple[Any, Collection[Any]]) -> None:
-    """Refuse a value that is none of those allowed, by the name of its argument."""
+    """Raise an error if the value of an argument is not one of those allowed."""
     for name, (value, allowed) in choices.items():
         if value not in allowed:
             msg = f"{name} must be one of {', '.join(map(str, allowed))}, got {value!r}"
@@ -210,12 +210,12 @@ def system_vectors(
     on: str = "all",
     name: str = "metric",
 ) -> tuple[Vector, Vector, int]:
-    """One number per judged system on both sides, and how many systems have no human score."""
+    """Metric score and human score of each judged system, and the number of systems without a human score."""
     check_choices(on=(on, ("all", "judged")))
     matrix = score_matrix(scores, name)
     gold = numbers(human, "human")
     if gold.ndim == 1 and on == "judged":
-        msg = "on='judged' needs human scores of systems x segments; one number per system says nothing of segments"
+        msg = "on='judged' needs human scores of systems x segments, got one number per system"
         raise InputError(msg)
     judged = np.ones(matrix.shape, dtype=bool)
     if gold.ndim == 1:
@@ -238,12 +238,12 @@ def system_vectors(
 
 
 def systems_with_scores(gold: Matrix) -> Mask:
-    """Which systems have any human score, of one number per system or of systems x segments."""
+    """Mask of systems that have a human score; `gold` has one number per system, or systems x segments."""
     return np.asarray((~np.isnan(gold)).reshape(len(gold), -1).any(axis=1))
 
 
 def aggregated(table: Matrix, aggregate: str | Aggregate) -> Vector:
-    """One number per system."""
+    """Join the scores of each system into one number."""
     if isinstance(aggregate, str):
         if aggregate not in AGGREGATES:
             msg = f"aggregate must be one of {', '.join(AGGREGATES)} or a function, got {aggregate!r}"
@@ -257,20 +257,20 @@ def aggregated(table: Matrix, aggregate: str | Aggregate) -> Vector:
 
 
 def _or_raise(result: LevelCorrelation, name: str, undefined: str) -> LevelCorrelation:
-    """The result, unless it has no value and the caller wants an error then."""
+    """Return the result, or raise an error if it is undefined and `undefined` is "raise"."""
     if result.reason is None or undefined == "nan":
         return result
     check_choices(undefined=(undefined, ("raise", "nan")))
-    msg = f"{name!r} has no {result.kind} at {result.level} level: {result.reason}; undefined='nan' gives nan"
+    msg = f"{name!r} has no {result.kind} at {result.level} level: {result.reason}; pass undefined='nan' to get nan"
     raise InputError(msg)
 
 
-#: Draws held at once.
+#: Maximum number of draws in memory.
 _CELLS = 2_000_000
 
 
 class Hybrids(NamedTuple):
-    """Scores of hybrid systems by people and by each metric (oriented: higher is better)."""
+    """Human and metric scores of hybrid systems, higher is better."""
 
     names: tuple[str, ...]
     human: Vector
@@ -278,21 +278,21 @@ class Hybrids(NamedTuple):
     """metrics x hybrids."""
     segments: int
     unjudged: int
-    """Segments left out because no output was judged."""
+    """Segments left out because none of their outputs was judged."""
 
 
 class HybridResult(NamedTuple):
-    """One metric's row of the super-sampled tables."""
+    """Row of one metric in super-sampled tables."""
 
     metric: str
     pearson: float
-    """Signed; a metric that is turned the right way up and still negative is wrong, not good."""
+    """Signed: scores are oriented before, so a negative value is a bad one."""
     hits_at_1: float
     mrr: float
     diff: float
     """x 100."""
     reason: str | None = None
-    """Why all four figures are nan: a metric that gives every hybrid the same score selects nothing."""
+    """Why all four values are nan: a metric that gives every hybrid the same score cannot select one."""
 
 
 def make_hybrids(
@@ -322,18 +322,18 @@ def make_hybrids(
         raise InputError(msg)
     choices = judged.sum(axis=0)
     segments = np.flatnonzero(choices)
-    # Judged systems first in every column, so that a draw below the number of choices is one of them.
+    # Judged systems come first in every column: a draw below the number of choices is one of them.
     order = np.argsort(~judged, axis=0, kind="stable")[:, segments]
     packed = np.stack([np.take_along_axis(table[:, segments], order, axis=0) for table in tables])
     rng = np.random.default_rng(seed)
     columns = np.arange(segments.size)
     means = np.empty((len(tables), hybrids))
-    for here in blocks(hybrids, segments.size, _CELLS):
-        shape = (here.stop - here.start, segments.size)
+    for block in blocks(hybrids, segments.size, _CELLS):
+        shape = (block.stop - block.start, segments.size)
         drawn = _of_two(rng, len(gold), shape) if mixed == "two" else rng.integers(0, choices[segments], size=shape)
         flat = drawn * segments.size + columns
         for table, values in enumerate(packed):
-            means[table, here] = values.ravel()[flat].mean(axis=1)
+            means[table, block] = values.ravel()[flat].mean(axis=1)
     return Hybrids(tuple(scores), means[0], means[1:], segments.size, gold.shape[1] - segments.size)
 
 
@@ -349,8 +349,8 @@ def hybrid_results(
     undefined: Undefined = "raise",
 ) -> list[HybridResult]:
     """Pearson over hybrids and model selection among them, for every metric on the same draws."""
-    made = make_hybrids(scores, human, hybrids=hybrids, mixed=mixed, seed=seed)
-    return model_selection(made, chosen_from=chosen_from, repeats=repeats, seed=seed, undefined=undefined)
+    drawn = make_hybrids(scores, human, hybrids=hybrids, mixed=mixed, seed=seed)
+    return model_selection(drawn, chosen_from=chosen_from, repeats=repeats, seed=seed, undefined=undefined)
 
 
 def model_selection(
@@ -361,51 +361,53 @@ def model_selection(
     seed: int = 12345,
     undefined: Undefined = "raise",
 ) -> list[HybridResult]:
-    """Choose the best of `chosen_from` hybrids by each metric, `repeats` times, and see what people say."""
+    """Choose the best of `chosen_from` hybrids by each metric, `repeats` times, and compare with human scores."""
     check_resampling(repeats, seed)
     hybrids = made.human.size
     if not 2 <= chosen_from <= hybrids:
         msg = f"chosen_from must lie between 2 and the number of hybrids ({hybrids}), got {chosen_from!r}"
         raise InputError(msg)
     correlations = [correlate(scores, made.human, undefined="nan") for scores in made.metrics]
-    for name, found in zip(made.names, correlations, strict=True):
-        if found.reason is not None and undefined != "nan":
-            msg = f"{name!r} has no correlation over hybrids: {found.reason}; leave it out, or pass undefined='nan'"
+    for name, correlation in zip(made.names, correlations, strict=True):
+        if correlation.reason is not None and undefined != "nan":
+            msg = (
+                f"{name!r} has no correlation over hybrids: {correlation.reason}; remove it, or pass undefined='nan'"
+            )
             raise InputError(msg)
-    rng = np.random.default_rng((seed, 1))  # not the stream that made the hybrids
+    rng = np.random.default_rng((seed, 1))  # another stream than that of the hybrids
     sums = np.zeros((3, len(made.metrics)))
     for part in blocks(repeats, chosen_from, _CELLS):
         rows = _subsets(rng, part.stop - part.start, chosen_from, hybrids)
-        people = made.human[rows]
-        best = people.max(axis=1)
+        human = made.human[rows]
+        best = human.max(axis=1)
         for index, scores in enumerate(made.metrics):
-            picked = np.take_along_axis(people, scores[rows].argmax(axis=1)[:, None], axis=1)
-            rank = 1 + (people > picked).sum(axis=1)
+            picked = np.take_along_axis(human, scores[rows].argmax(axis=1)[:, None], axis=1)
+            rank = 1 + (human > picked).sum(axis=1)
             sums[:, index] += (rank == 1).sum(), (1 / rank).sum(), (best - picked[:, 0]).sum()
     sums[2] *= 100
-    sums[:, [found.reason is not None for found in correlations]] = np.nan
+    sums[:, [correlation.reason is not None for correlation in correlations]] = np.nan
     results = []
-    for name, found, figures in zip(made.names, correlations, sums.T, strict=True):
+    for name, correlation, figures in zip(made.names, correlations, sums.T, strict=True):
         hits, mrr, diff = (float(figure) / repeats for figure in figures)
-        results.append(HybridResult(name, found.value, hits, mrr, diff, found.reason))
+        results.append(HybridResult(name, correlation.value, hits, mrr, diff, correlation.reason))
     return results
 
 
 def _of_two(rng: np.random.Generator, systems: int, shape: tuple[int, int]) -> NDArray[np.int64]:
-    """For each hybrid two different systems, a share of the first, and for each segment one of the two."""
+    """Draw two different systems and a proportion for each hybrid, then one of the two for each segment."""
     first = rng.integers(0, systems, size=(shape[0], 1))
     second = (first + rng.integers(1, systems, size=(shape[0], 1))) % systems
     return np.where(rng.random(shape) < rng.random((shape[0], 1)), first, second)
 
 
 def _subsets(rng: np.random.Generator, rows: int, size: int, among: int) -> NDArray[np.int64]:
-    """Rows of `size` different numbers below `among`, every set equally likely."""
-    if size * size > 2 * among:  # repetitions are the rule: shuffle instead of drawing again
+    """Draw rows of `size` different numbers below `among`, every set equally likely."""
+    if size * size > 2 * among:  # repetitions are frequent: shuffle instead of drawing again
         return np.stack([rng.permutation(among)[:size] for _ in range(rows)])
-    found = rng.integers(0, among, size=(rows, size))
+    subsets = rng.integers(0, among, size=(rows, size))
     repeated = np.arange(rows)
     while repeated.size:
-        ordered = np.sort(found[repeated], axis=1)
+        ordered = np.sort(subsets[repeated], axis=1)
         repeated = repeated[(ordered[:, 1:] == ordered[:, :-1]).any(axis=1)]
-        found[repeated] = rng.integers(0, among, size=(repeated.size, size))
-    return found
+        subsets[repeated] = rng.integers(0, among, size=(repeated.size, size))
+    return subsets

@@ -1,34 +1,34 @@
 """Agreement on pairs of outputs or systems: acc_eq, soft pairwise accuracy, differences, relative rankings.
 
 **acc_eq with tie calibration** (Deutsch, Foster & Freitag 2023, arXiv 2305.14324). Within each item (segment), a pair
-of outputs is right if both sides prefer the same output or both call a tie; a metric calls a tie where its scores
-differ by at most epsilon. The value is the mean over items of the share of right pairs, at the epsilon that maximises
-it. A pair changes only once as epsilon grows: at its own difference it turns from right or wrong into a tie. So all
-pairs are sorted by difference once and the whole curve is one cumulative sum. By chance, a metric that knows nothing
-is right on (1 - t)/2 of the pairs if it never ties and on t of them if it always does, where t is the share of human
-ties; calibrated, it gets the larger of the two.
+of outputs is right if metric and human judgements prefer the same output or both have a tie; a metric has a tie if
+its scores differ by at most epsilon. The value is the mean over items of the share of right pairs, at the epsilon
+that maximises it. As epsilon grows, a pair changes only once: at its own difference it becomes a tie. So the pairs
+are sorted by difference once, and the whole curve is one cumulative sum. A random metric is right on (1 - t)/2 of the
+pairs if it never ties and on t of them if it always does, where t is the share of human ties; its chance level with
+calibration is the larger of the two.
 
-**Soft pairwise accuracy** (SPA, Thompson et al. 2024): does a metric separate systems with the confidence that people
-have? For every pair of systems a paired permutation test gives the p value of "the first is better", once from human
-and once from metric scores of the same segments:
+**Soft pairwise accuracy** (SPA, Thompson et al. 2024): does a metric separate systems with the same confidence as
+human judgements? For every pair of systems a paired permutation test gives the p-value of "the first is better", once
+from human and once from metric scores of the same segments:
 
     SPA = 1 - mean over pairs |p_human - p_metric|
 
-Swapping the two scores of a segment flips the sign of its difference, so a draw is a vector of signs s, the
-statistic s.(a - b) = s.a - s.b, and one product of the signs with all score columns serves every pair. The
-signs are those that mt-metrics-eval draws from the same seed. Where documents are named, all segments of one have its
+Swapping the two scores of a segment flips the sign of its difference. A draw is therefore a vector of signs s, the
+statistic is s.(a - b) = s.a - s.b, and one product of the signs with all score columns serves every pair. The signs
+are those that mt-metrics-eval draws from the same seed. With documents, all segments of a document have the same
 sign: the columns are summed over documents first.
 
 **Pairwise-difference Pearson**: r over all ordered pairs (i, j) of outputs within a segment of
-(metric_i - metric_j, human_i - human_j). Both orders are taken, so the differences have mean 0 and the value does not
-depend on how systems are listed. As
+(metric_i - metric_j, human_i - human_j). Both orders are included, so the differences have mean 0 and the value does
+not depend on the order of systems. As
 
     sum over i, j of (m_i - m_j)(h_i - h_j) = 2 k sum over i of (m_i - mean m)(h_i - mean h)
 
-for the k outputs of a segment, no pair has to be formed.
+for the k outputs of a segment, the pairs need not be formed.
 
-**Relative rankings** (WMT's DArr, WMT18 and WMT19): pairs of outputs of which people clearly prefer one, and WMT's
-tau of a metric on them.
+**Relative rankings** (WMT's DArr, WMT18 and WMT19): WMT's tau of a metric on pairs of outputs with a clear human
+preference.
 """
 
 from __future__ import annotations
@@ -56,15 +56,15 @@ class TieAccuracy(NamedTuple):
     epsilon: float
     """Metric differences up to this count as ties."""
     calibrated: bool
-    """Whether epsilon was searched on these very data."""
+    """Whether epsilon was calibrated on these data."""
     chance: float
-    """What a metric that knows nothing would reach, calibrated the same way."""
+    """Value of a random metric, calibrated in the same way."""
     without_ties: float
     """The value at epsilon 0."""
     human_ties: float
-    """Share of pairs that people tie, averaged over items."""
+    """Share of pairs that are ties in the human judgements, averaged over items."""
     metric_ties: float
-    """Share of pairs that the metric ties at epsilon, averaged over items."""
+    """Share of pairs that are ties of the metric at epsilon, averaged over items."""
     items: int
     skipped: int
     """Items with fewer than two judged outputs."""
@@ -72,7 +72,7 @@ class TieAccuracy(NamedTuple):
 
 
 class OutcomePairs(NamedTuple):
-    """All pairs within items: metric difference, whether right if not tied, whether people tie, weight."""
+    """All pairs within items: metric difference, whether right if not tied, whether a human tie, weight."""
 
     difference: Vector
     agrees: NDArray[np.bool_]
@@ -81,24 +81,24 @@ class OutcomePairs(NamedTuple):
     items: int
     skipped: int
     item: NDArray[np.intp]
-    """The item of each pair, by its number."""
+    """Number of the item of each pair."""
 
     def right(self, epsilon: float) -> NDArray[np.bool_]:
-        """Which pairs are right if differences up to epsilon are ties."""
+        """Mask of pairs that are right if differences up to epsilon are ties."""
         return np.where(self.difference <= epsilon, self.human_tie, self.agrees)
 
-    def share(self, which: NDArray[np.bool_]) -> float:
-        """Mean over items of the share of such pairs; summed exactly, so that everything is 1."""
-        return min(1.0, math.fsum(self.weight[which]))
+    def share(self, mask: NDArray[np.bool_]) -> float:
+        """Mean over items of the share of pairs in the mask; summed exactly, so the share of all pairs is 1."""
+        return min(1.0, math.fsum(self.weight[mask]))
 
 
 def tie_calibrated_accuracy(
     scores: ArrayLike, human: ArrayLike, *, epsilon: float | None = None, name: str = "metric"
 ) -> TieAccuracy:
-    """acc_eq, grouped by item, with the epsilon that suits these data best, or with a given one.
+    """acc_eq, grouped by item, with the epsilon that is best on these data, or with a given one.
 
-    A given `epsilon` (from other data) makes the comparison fair to metrics with few distinct values; nobody
-    knows a metric's best epsilon beforehand.
+    An `epsilon` from other data makes the comparison fair to metrics with few distinct values: the best epsilon of a
+    metric is not known in advance.
     """
     pairs = outcome_pairs(scores, human, name)
     human_ties = pairs.share(pairs.human_tie)
@@ -113,7 +113,7 @@ def tie_calibrated_accuracy(
     metric_ties = pairs.share(pairs.difference <= chosen)
     if epsilon is None:
         chance = max(human_ties, (1 - human_ties) / 2)
-    else:  # as many ties as this metric calls, in no relation to people
+    else:  # as many ties as this metric has, independent of the human ones
         chance = metric_ties * human_ties + (1 - metric_ties) * (1 - human_ties) / 2
     return TieAccuracy(
         name,
@@ -131,10 +131,10 @@ def tie_calibrated_accuracy(
 
 
 def calibration_curve(pairs: OutcomePairs) -> tuple[Vector, Vector]:
-    """Every epsilon that changes acc_eq, the first of them 0, and acc_eq there."""
+    """Every epsilon at which acc_eq changes, starting with 0, and the acc_eq at each."""
     order = np.argsort(pairs.difference, kind="stable")
     difference = pairs.difference[order]
-    # Every pair starts untied; passing its difference makes it right exactly if people tie it.
+    # Every pair starts untied; beyond its difference it is right exactly if it is a human tie.
     gain = (pairs.weight * (pairs.human_tie.astype(np.float64) - pairs.agrees))[order]
     start = float(pairs.weight @ pairs.agrees)
     last = np.flatnonzero(np.append(difference[1:] != difference[:-1], True))
@@ -151,28 +151,28 @@ def outcome_pairs(scores: ArrayLike, human: ArrayLike, name: str = "metric") -> 
     usable = per_item >= 2
     items = int(usable.sum())
     if not items:
-        msg = "no segment has two judged outputs, so there is no pair to compare"
+        msg = "no segment has two judged outputs, so there are no pairs to compare"
         raise InputError(msg)
     weights = np.zeros(gold.shape[1])
     weights[usable] = 2 / (per_item * (per_item - 1))[usable] / items
     first, second = np.triu_indices(len(gold), 1)
-    there = judged[first] & judged[second]
-    ours = (matrix[first] - matrix[second])[there]
-    theirs = np.sign((gold[first] - gold[second])[there])
-    weight = np.broadcast_to(weights, there.shape)[there]
+    mask = judged[first] & judged[second]
+    ours = (matrix[first] - matrix[second])[mask]
+    theirs = np.sign((gold[first] - gold[second])[mask])
+    weight = np.broadcast_to(weights, mask.shape)[mask]
     agrees = (np.sign(ours) == theirs) & (theirs != 0)
     skipped = gold.shape[1] - items
-    return OutcomePairs(np.abs(ours), agrees, theirs == 0, weight, items, skipped, np.nonzero(there)[1])
+    return OutcomePairs(np.abs(ours), agrees, theirs == 0, weight, items, skipped, np.nonzero(mask)[1])
 
 
 class SoftAccuracy(NamedTuple):
-    """SPA of one metric, and what it rests on."""
+    """SPA of one metric, with numbers of pairs and segments."""
 
     metric: str
     value: float
     pairs: int
     segments: int
-    """Segments judged for every system; only these count."""
+    """Segments judged for every system; the others are left out."""
     unjudged: int
     """Segments left out because a system was not judged there."""
     reason: str | None = None
@@ -181,10 +181,10 @@ class SoftAccuracy(NamedTuple):
 def pairwise_p_values(
     tables: ArrayLike, *, clusters: Units | None = None, resamples: int = 1000, seed: int = 4
 ) -> Matrix:
-    """One-sided p values p[t, i, j] (i < j, else nan) of "system i is better than j" for each table.
+    """One-sided p-values p[t, i, j] (i < j, else nan) of "system i is better than j" for each table.
 
-    `tables` is tables x systems x segments; all share their draws. A p value is the share of sign flips whose
-    summed difference is at least the observed one. `clusters` names the document of each segment.
+    `tables` is tables x systems x segments; all tables share the draws. A p-value is the share of sign flips whose
+    summed difference is at least the observed one. `clusters` is the document of each segment.
     """
     check_resampling(resamples, seed)
     cube = numbers(tables, "tables")
@@ -192,7 +192,7 @@ def pairwise_p_values(
         msg = f"tables must be tables x 2 or more systems x segments, got shape {cube.shape}"
         raise InputError(msg)
     if not np.isfinite(cube).all():
-        msg = f"tables must hold finite scores, got {np.argwhere(~np.isfinite(cube))[0].tolist()} without one"
+        msg = f"scores in tables must be finite, but that at {np.argwhere(~np.isfinite(cube))[0].tolist()} is not"
         raise InputError(msg)
     count, systems, segments = cube.shape
     columns = sum_by_unit(cube.reshape(count * systems, segments).T, clusters)
@@ -203,11 +203,11 @@ def pairwise_p_values(
     least = observed[:, first] - observed[:, second] - SAME * (size[:, first] + size[:, second])
     reached = np.zeros((count, first.size), dtype=np.int64)
     rng = np.random.default_rng(seed)
-    for draws in blocks(resamples, units):
-        random = rng.random(size=(draws.stop - draws.start, units), dtype=np.float32)
+    for block in blocks(resamples, units):
+        random = rng.random(size=(block.stop - block.start, units), dtype=np.float32)
         signs = 2.0 * np.rint(random).astype(np.float64) - 1.0
         sums = (signs @ columns).reshape(len(signs), count, systems)
-        for table in range(count):  # one table at a time keeps draws x pairs small
+        for table in range(count):  # one table at a time, to save memory
             flipped = sums[:, table, first] - sums[:, table, second]
             reached[table] += (flipped >= least[table]).sum(axis=0)
     p_values = np.full((count, systems, systems), np.nan)
@@ -224,15 +224,15 @@ def soft_pairwise_accuracies(
     seed: int = 4,
     undefined: Undefined = "raise",
 ) -> list[SoftAccuracy]:
-    """SPA of several metrics on shared draws; `documents` names that of each segment, swapped as a whole.
+    """SPA of several metrics on shared draws; `documents` is the document of each segment, swapped as a whole.
 
-    A metric that gives all systems the same scores separates none of them, so its SPA would only restate the
-    order in which systems are listed: that is an error, or nan with its reason.
+    If a metric gives all systems the same scores, its SPA would depend only on the order of systems: that is an
+    error, or nan with its reason.
     """
     gold = human_scores(human)
     segments = np.flatnonzero(~np.isnan(gold).any(axis=0))
     if not segments.size:
-        msg = "no segment was judged for every system; leave out the systems that were not judged"
+        msg = "no segment was judged for every system; remove systems without human scores"
         raise InputError(msg)
     unjudged = gold.shape[1] - segments.size
     needed = np.zeros(gold.shape, dtype=bool)
@@ -250,7 +250,7 @@ def soft_pairwise_accuracies(
         if (values == values[0]).all():
             reason = "all systems get the same scores"
             if undefined != "nan":
-                msg = f"{name!r} has no soft pairwise accuracy: {reason}; leave it out, or pass undefined='nan'"
+                msg = f"{name!r} has no soft pairwise accuracy: {reason}; remove it, or pass undefined='nan'"
                 raise InputError(msg)
             value = float("nan")
         results.append(SoftAccuracy(name, value, upper[0].size, segments.size, unjudged, reason))
@@ -258,7 +258,7 @@ def soft_pairwise_accuracies(
 
 
 class DifferenceCorrelation(NamedTuple):
-    """Pearson of within-segment differences, over how many (unordered) pairs."""
+    """Pearson of within-segment differences, with the number of (unordered) pairs."""
 
     value: float
     pairs: int
@@ -274,9 +274,9 @@ def pairwise_difference_pearson(
     outputs = judged.sum(axis=0)
     pairs, items = int((outputs * (outputs - 1) // 2).sum()), int((outputs >= 2).sum())
     if not pairs:
-        msg = "no segment has two judged outputs, so there is no difference to compare"
+        msg = "no segment has two judged outputs, so there are no differences to compare"
         raise InputError(msg)
-    ours, theirs = _centred(matrix, judged), _centred(gold, judged)
+    ours, theirs = _centre(matrix, judged), _centre(gold, judged)
     both, metric_spread, human_spread = (
         float((outputs * (a * b).sum(axis=0)).sum()) for a, b in ((ours, theirs), (ours, ours), (theirs, theirs))
     )
@@ -285,13 +285,13 @@ def pairwise_difference_pearson(
             reason = f"{side} scores do not differ within any segment"
             if undefined == "nan":
                 return DifferenceCorrelation(float("nan"), pairs, items, reason)
-            msg = f"pairwise-difference Pearson has no value: {reason}; pass undefined='nan' to get nan"
+            msg = f"pairwise-difference Pearson is undefined: {reason}; pass undefined='nan' to get nan"
             raise InputError(msg)
     return DifferenceCorrelation(float(np.clip(both / np.sqrt(metric_spread * human_spread), -1, 1)), pairs, items)
 
 
-def _centred(table: Matrix, judged: Mask) -> Matrix:
-    """Scores minus the mean of their segment, exactly 0 where a segment is constant or nobody judged."""
+def _centre(table: Matrix, judged: Mask) -> Matrix:
+    """Subtract the mean of each segment; exactly 0 for constant segments and outputs that were not judged."""
     lowest = np.where(judged, table, np.inf).min(axis=0)
     above = np.where(judged, table - np.where(np.isfinite(lowest), lowest, 0), 0.0)
     mean = above.sum(axis=0) / np.maximum(judged.sum(axis=0), 1)
@@ -307,12 +307,12 @@ def preference_tau(
     undefined: Undefined = "raise",
     name: str = "metric",
 ) -> RelativeRanking:
-    """WMT's Kendall-like tau on pairs of outputs of a segment that people clearly prefer one of.
+    """WMT's Kendall-like tau on pairs of outputs of a segment with a clear human preference.
 
-    Their human scores differ by at least `margin` (WMT: 25 points of DA).
+    The preference is clear if human scores differ by at least `margin` (WMT: 25 points of DA).
     """
     if not margin > 0:
-        msg = f"margin must be above 0 (a tie is no preference), got {margin!r}"
+        msg = f"margin must be above 0, got {margin!r}"
         raise InputError(msg)
     gold = human_scores(human)
     with np.errstate(invalid="ignore"):
@@ -327,18 +327,18 @@ def preference_tau(
 
 
 def ranked_rows(table: JudgementTable, pairs: RankedPairs) -> JudgementTable:
-    """Only the outputs that stand in a pair; idf is counted on these."""
-    named = {
+    """Keep the outputs that are part of a pair; idf is counted on these."""
+    paired = {
         key
         for systems in (pairs.better, pairs.worse)
         for key in zip(pairs.langpair, systems, pairs.segment, strict=True)
     }
     outputs = zip(table.langpair, table.system, table.segment, strict=True)
-    return table.take([row for row, key in enumerate(outputs) if key in named])
+    return table.take([row for row, key in enumerate(outputs) if key in paired])
 
 
 def ranking_tau(table: JudgementTable, oriented: Vector, pairs: RankedPairs, langpair: str) -> RelativeRanking:
-    """WMT's tau of the scores of rows, higher being better, on the pairs of a language pair."""
+    """WMT's tau of oriented scores of rows on the ranked pairs of one language pair."""
     by_output = dict(zip(zip(table.langpair, table.system, table.segment, strict=True), oriented, strict=True))
     rows = [row for row, pair in enumerate(pairs.langpair) if pair == langpair]
     better, worse = (

@@ -46,7 +46,7 @@ Level: TypeAlias = Literal["segment", "system", "item", "by-system"]
 Test: TypeAlias = Literal["permutation", "bootstrap", "williams"]
 Advance: TypeAlias = Callable[[int], None]
 
-#: Lists whose products are worth a second thread.
+#: Length from which the product of two lists is faster with a second thread.
 _LONG = 2048
 _LEVELS = ("segment", "system", "item", "by-system")
 _TESTS = ("permutation", "bootstrap", "williams")
@@ -59,16 +59,16 @@ class MetricComparison(NamedTuple):
     names: tuple[str, ...]
     correlations: Vector
     p_values: Matrix
-    """p_values[i, j] for i < j: chance of metric i leading metric j by this much; nan elsewhere."""
+    """p_values[i, j] for i < j: p-value of "metric i is better than metric j"; nan elsewhere."""
     ranks: tuple[int, ...]
     unbeaten: tuple[bool, ...]
-    """Metrics that no other one significantly outperforms (set in bold in tables)."""
+    """Whether no other metric is significantly better (set in bold in tables)."""
     left_out: Mapping[str, str] = MappingProxyType({})
-    """Metrics without a correlation here, with the reason."""
+    """Metrics without a correlation, with the reason."""
 
 
 class TieComparison(NamedTuple):
-    """acc_eq of every metric from best to worst, and the comparison of them."""
+    """acc_eq of every metric from best to worst, with the significance of every difference."""
 
     accuracies: tuple[TieAccuracy, ...]
     comparison: MetricComparison
@@ -92,33 +92,32 @@ def compare_metrics(
     add_one: bool = False,
     advance: Advance | None = None,
 ) -> MetricComparison:
-    """Correlate metrics with people at a level, and test every pair of them one-sided.
+    """Correlate metrics with human judgements at a level, and test every pair of metrics one-sided.
 
-    `scores` maps the name of a metric to its scores of systems x segments, higher for better outputs.
-    The permutation test is PERM-BOTH (`stats.permutation`). With Pearson all pairs of metrics share one matrix
-    product, with Kendall and Spearman all draws of a pair (`stats.rank_permutation`); only an `aggregate` that is a
-    function is called again in every draw. `bootstrap` resamples outputs (or systems); `williams` needs Pearson.
-    Neither is defined for means over groups. `documents` names the document of each item (column): all its outputs
-    are swapped or drawn together then; at system level, and for Williams' test, that is not defined. `advance` is
-    told how many of the n (n - 1) / 2 pairs of metrics are done, where that takes a while: all that have a
-    correlation at the end.
+    `scores` maps the name of a metric to its scores of systems x segments, higher for better outputs. The permutation
+    test is PERM-BOTH (`stats.permutation`). With Pearson all pairs of metrics share one matrix product, with Kendall
+    and Spearman all draws of a pair do (`stats.rank_permutation`); only an `aggregate` that is a function is called
+    in every draw. `bootstrap` resamples outputs (or systems); `williams` needs Pearson. Neither is defined for means
+    over groups. `documents` is the document of each item (column): all its outputs are swapped or resampled together;
+    this is not defined at system level and for Williams' test. `advance` is called with the number of pairs of
+    metrics that are done, during slow tests.
     """
     check_comparison(level, kind, test, alpha, correction, undefined, documents=documents is not None)
     check_resampling(resamples, seed)
-    way = _Comparison(human, level, kind, aggregate, documents, {"resamples": resamples, "seed": seed})
+    comparison = _Comparison(human, level, kind, aggregate, documents, {"resamples": resamples, "seed": seed})
     matrices = {name: score_matrix(values, name) for name, values in scores.items()}
-    results = {name: way.correlate(matrix, name, undefined) for name, matrix in matrices.items()}
+    results = {name: comparison.correlate(matrix, name, undefined) for name, matrix in matrices.items()}
     left_out = {name: result.reason for name, result in results.items() if result.reason is not None}
-    known = {name: result.value for name, result in results.items() if result.reason is None}
-    values = dict(sorted(known.items(), key=lambda entry: -entry[1]))
+    by_metric = {name: result.value for name, result in results.items() if result.reason is None}
+    values = dict(sorted(by_metric.items(), key=lambda entry: -entry[1]))
     p_values = np.full((len(values), len(values)), np.nan)
     if len(values) > 1:
         ordered = [matrices[name] for name in values]
         with small_products(human, level):
             if test == "permutation":
-                p_values = way.permute(ordered, advance, add_one=add_one).p_values
+                p_values = comparison.permute(ordered, advance, add_one=add_one).p_values
             else:
-                p_values = way.test_vectors(ordered, bootstrap=test == "bootstrap")
+                p_values = comparison.test_vectors(ordered, bootstrap=test == "bootstrap")
     return _rank_metrics(values, p_values, alpha, correction)._replace(left_out=left_out)
 
 
@@ -135,9 +134,9 @@ def compare_tie_accuracies(
 ) -> TieComparison:
     """acc_eq with tie calibration for several metrics, ranked by significance.
 
-    Each metric's epsilon is chosen once; then the outcomes of single pairs are swapped between two metrics
-    (`stats.permutation_of_outcomes`), so that no draw needs a calibration of its own. `documents` names the document
-    of each item; all outcomes of a document are swapped together.
+    Each metric's epsilon is calibrated once; then the outcomes of single pairs are swapped between two metrics
+    (`stats.permutation_of_outcomes`), without calibrating again in each draw. `documents` is the document of each
+    item; all outcomes of a document are swapped together.
     """
     check_choices(correction=(correction, (None, *_CORRECTIONS)))
     unordered = [tie_calibrated_accuracy(values, human, name=name) for name, values in scores.items()]
@@ -154,7 +153,7 @@ def compare_tie_accuracies(
 
 
 def _rank_metrics(values: Mapping[str, float], raw: Matrix, alpha: float, correction: str | None) -> MetricComparison:
-    """Metrics in this order, ranked by the upper triangle of p values, corrected for the number of pairs tested."""
+    """Rank metrics, sorted from best to worst, by p-values corrected for the number of pairs."""
     upper = np.triu_indices(len(values), 1)
     p_values = np.full((len(values), len(values)), np.nan)
     p_values[upper] = raw[upper] if correction is None or not upper[0].size else _CORRECTIONS[correction](raw[upper])
@@ -163,18 +162,18 @@ def _rank_metrics(values: Mapping[str, float], raw: Matrix, alpha: float, correc
 
 
 def small_products(human: ArrayLike, level: str) -> AbstractContextManager[None]:
-    """One BLAS thread where the lists that are correlated are short: a second one waits longer than it works."""
+    """Use one BLAS thread to correlate short lists, for which a second thread is slower."""
     shape = numbers(human, "human").shape
     longest = math.prod(shape) if level == "segment" else shape[-1] if level == "by-system" else shape[0]
     return one_blas_thread if longest < _LONG else nullcontext()
 
 
 def assign_ranks(p_values: ArrayLike, *, alpha: float = 0.05) -> tuple[int, ...]:
-    """Clusters of metrics sorted from best to worst, from p_values[i, j] (i < j) of "i leads j".
+    """Assign ranks to metrics sorted from best to worst, from p_values[i, j] (i < j) of "i is better than j".
 
-    Greedy, as mt-metrics-eval does it: a metric opens a new rank as soon as a member of the current one
-    outperforms it with p <= alpha. So ranks say less than the matrix: two members of neighbouring ranks need
-    not differ significantly.
+    Greedy, as in mt-metrics-eval: a metric starts a new rank as soon as a member of the current rank outperforms it
+    with p <= alpha. Ranks contain less information than the matrix: two members of neighbouring ranks need not differ
+    significantly.
 
     >>> assign_ranks([[0, 0.4, 0.01], [0, 0, 0.03], [0, 0, 0]])
     (1, 1, 2)
@@ -193,7 +192,7 @@ def assign_ranks(p_values: ArrayLike, *, alpha: float = 0.05) -> tuple[int, ...]
 
 
 def unbeaten(p_values: ArrayLike, *, alpha: float = 0.05) -> tuple[bool, ...]:
-    """For each metric, whether no other one outperforms it with p <= alpha.
+    """Whether no other metric outperforms a metric with p <= alpha, for each metric.
 
     >>> unbeaten([[0, 0.4, 0.01], [0, 0, 0.3], [0, 0, 0]])
     (True, True, False)
@@ -212,7 +211,7 @@ def check_comparison(
     *,
     documents: bool = False,
 ) -> None:
-    """Refuse options of `compare_metrics` that do not exist or do not go together."""
+    """Raise an error if options of `compare_metrics` are invalid or cannot be combined."""
     check_choices(
         level=(level, _LEVELS),
         test=(test, _TESTS),
@@ -226,16 +225,17 @@ def check_comparison(
         msg = f"Williams' test is for Pearson correlations, not {kind!r}; use 'permutation' or 'bootstrap'"
         raise RecipeError(msg)
     if documents and (level == "system" or test == "williams"):
-        where = "Williams' test" if test == "williams" else "level 'system'"
-        msg = f"{where} draws no documents; leave them out, or compare segments by 'permutation' or 'bootstrap'"
+        case = "with Williams' test" if test == "williams" else "at level 'system'"
+        msg = f"documents cannot be resampled {case}; remove this option, or use test 'permutation' or 'bootstrap'"
+        msg += " at level 'segment'" * (level == "system")
         raise RecipeError(msg)
     if not 0 < alpha < 1:
-        msg = f"alpha must lie between 0 and 1, got {alpha!r}"
+        msg = f"alpha must be between 0 and 1, got {alpha!r}"
         raise RecipeError(msg)
 
 
 class _Comparison(NamedTuple):
-    """What metrics are compared on, and how: arguments of `compare_metrics`."""
+    """Arguments of `compare_metrics` that all metrics share."""
 
     human: ArrayLike
     level: Level
@@ -243,20 +243,20 @@ class _Comparison(NamedTuple):
     aggregate: str | Aggregate
     documents: Units | None
     draws: Mapping[str, Any]
-    """Resamples and seed."""
+    """Keyword arguments `resamples` and `seed`."""
 
     def correlate(self, scores: Matrix, name: str, undefined: str) -> LevelCorrelation:
-        """One metric with people; without a value where there is none and such metrics are left out."""
-        more: dict[str, Any] = {"undefined": "nan" if undefined == "leave out" else "raise"}
-        more |= {"kind": self.kind, "name": name}
+        """Correlation of one metric; nan if it is undefined and such metrics are left out."""
+        keywords: dict[str, Any] = {"undefined": "nan" if undefined == "leave out" else "raise"}
+        keywords |= {"kind": self.kind, "name": name}
         if self.level == "segment":
-            return segment_level(scores, self.human, **more)
+            return segment_level(scores, self.human, **keywords)
         if self.level == "system":
-            return system_level(scores, self.human, aggregate=self.aggregate, **more)
-        return grouped_level(scores, self.human, by="item" if self.level == "item" else "system", **more)
+            return system_level(scores, self.human, aggregate=self.aggregate, **keywords)
+        return grouped_level(scores, self.human, by="item" if self.level == "item" else "system", **keywords)
 
     def permute(self, matrices: Sequence[Matrix], advance: Advance | None, *, add_one: bool) -> PairwisePermutation:
-        """PERM-BOTH of all pairs of metrics."""
+        """Test all pairs of metrics with PERM-BOTH."""
         draws: dict[str, Any] = {**self.draws, "add_one": add_one}
         if self.level == "system":
             gold = numbers(self.human, "human")
@@ -277,13 +277,13 @@ class _Comparison(NamedTuple):
         return permutation_both_ranks(scores, gold[judged], kind=self.kind, advance=advance, **draws)
 
     def _join(self, tables: Matrix) -> Matrix:
-        """Tables of systems x segments as one number per system."""
+        """Join the scores of each system, in tables of systems x segments, into one number."""
         if isinstance(self.aggregate, str):
             return np.asarray(tables.mean(axis=-1) if self.aggregate == "mean" else np.median(tables, axis=-1))
         return np.stack([aggregated(table, self.aggregate) for table in tables])
 
     def test_vectors(self, matrices: Sequence[Matrix], *, bootstrap: bool) -> Matrix:
-        """Bootstrap or Williams on one list of numbers per metric."""
+        """Test all pairs of metrics with bootstrap or Williams' test, on one list of numbers per metric."""
         if self.level == "segment":
             human, judged = self._judged()
             scores, gold = np.stack([matrix[judged] for matrix in matrices]), human[judged]
@@ -309,7 +309,7 @@ class _Comparison(NamedTuple):
         return gold, ~np.isnan(gold)
 
     def _documents_of_rows(self) -> NDArray[np.intp] | None:
-        """The document of each judged output, from that of each item."""
+        """Document of each judged output, by number."""
         if self.documents is None:
             return None
         gold, judged = self._judged()

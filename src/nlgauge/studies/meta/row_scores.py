@@ -1,18 +1,18 @@
-"""Scores of the rows of a judgement table: views of `Score` that add which rows their segments are.
+"""Scores of the rows of a judgement table: views of `Score` that map its segments to rows.
 
     RowScores         the scores of one metric on the rows of a table
     ScoredJudgements  a judgement table with the scores of its rows by several metrics
 
-`score_judgements` computes them. Others come from files (`imported_rows`), with the data (`released_rows`), or know
-nothing of quality (`sentinels_of`; Perrella et al. 2024, arXiv 2408.13831): the length of an output, how much of it
-copies the source, a random number. A set-up in which a sentinel does well rewards something else than quality, so
-every table shows them.
+`score_judgements` computes them. Other scores are read from files (`imported_rows`), are part of the data
+(`released_rows`), or are sentinels, which ignore quality (`sentinels_of`; Perrella et al. 2024, arXiv 2408.13831):
+the length of an output, its overlap with the source, a random number. An evaluation in which a sentinel does well
+does not measure quality, so every table shows them.
 
-Human scores are higher for better outputs; `oriented` negates a distance, so that no correlation is negated, or made
-absolute, later on.
+Human scores are higher for better outputs. `oriented` negates distances once, so correlations need no change of sign
+later.
 
-A file of another tool names the outputs that it scores by columns `system` and `segment` (and `langpair`), or it has
-a row for each row of the table, in their order. Files are those of `nlgauge.data.score_files`, without a full grid.
+A file of another tool identifies outputs by columns `system` and `segment` (and `langpair`), or it has one row for
+each row of the table, in the same order. Formats are those of `nlgauge.data.score_files`, without a full grid.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ from nlgauge.io.table import HtmlCell, html_table
 from nlgauge.io.tables import Row
 from nlgauge.stats.numeric import Vector, numbers, orient
 
-#: Length of the n-grams of characters that a copy shares with its source.
+#: Length of the character n-grams that measure copying from the source.
 _ORDER = 3
 
 
 class ScoredRows(NamedTuple):
-    """A score, and the rows of the table that its segments are; all of one language pair."""
+    """A score with the rows of the table that its segments belong to; all of one language pair."""
 
     langpair: str
     rows: NDArray[np.intp]
@@ -51,23 +51,23 @@ class ScoredRows(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class RowScores:
-    """The scores of one metric on the rows of a table; nan where there was no output to score."""
+    """Scores of one metric on the rows of a table; nan for rows that were not scored."""
 
     name: str
     count: int
     """Rows of the table."""
     parts: tuple[ScoredRows, ...]
     failed: Mapping[str, NlgaugeError] = field(default_factory=dict)
-    """Why there are no scores, by language pair."""
+    """Error that prevented scoring, by language pair."""
     signature: str = ""
-    """What tables show for the signatures of scores that no recipe can compute again."""
+    """Text shown instead of the signatures, for scores that no recipe can recompute."""
 
     def __repr__(self) -> str:
         return f"<RowScores {self.name}: {self.count}{'' if self.higher_is_better else ', lower is better'}>"
 
     @cached_property
     def values(self) -> Vector:
-        """The main component of each row, as the metric gave it."""
+        """Main component of the score of each row."""
         values = np.full(self.count, np.nan)
         for part in self.parts:
             values[part.rows] = part.score.segments[part.score.main]
@@ -76,7 +76,7 @@ class RowScores:
 
     @property
     def oriented(self) -> Vector:
-        """The scores with higher meaning better: a distance is negated."""
+        """Scores, with distances negated: higher is better."""
         return orient(self.values, higher_is_better=self.higher_is_better)
 
     @property
@@ -86,7 +86,7 @@ class RowScores:
 
     @property
     def signatures(self) -> dict[str, str]:
-        """Recipe part by language pair: that of its first corpus, where idf makes a difference between systems."""
+        """Recipe part by language pair; if idf differs between systems, that of the first corpus."""
         texts: dict[str, str] = {}
         for part in self.parts:
             texts.setdefault(part.langpair, self.signature or part.score.signature.recipe_part)
@@ -94,12 +94,16 @@ class RowScores:
 
     @property
     def corpus(self) -> dict[tuple[str, str | None], float]:
-        """Score of the whole system by language pair and system, for metrics (BLEU) whose score is no mean."""
+        """Corpus score by language pair and system, for metrics such as BLEU whose score is not a mean."""
         scores = [(part.langpair, part.score) for part in self.parts]
-        return {(pair, one.system): one.corpus[one.main] for pair, one in scores if one.main in one.corpus}
+        return {
+            (langpair, score.system): score.corpus[score.main]
+            for langpair, score in scores
+            if score.main in score.corpus
+        }
 
     def component(self, name: str) -> RowScores:
-        """The same scores with another component standing for the metric: `scores.component("recall")`."""
+        """Return the same scores with another main component: `scores.component("recall")`."""
         parts = []
         for part in self.parts:
             score = part.score
@@ -150,7 +154,7 @@ class ScoredJudgements:
 
     @property
     def oriented(self) -> dict[str, Vector]:
-        """Scores of the rows by metric, higher is better."""
+        """Scores of the rows, by metric; higher is better."""
         return {metric.name: metric.oriented for metric in self.metrics}
 
     def __getitem__(self, name: str) -> RowScores:
@@ -161,7 +165,7 @@ class ScoredJudgements:
         raise RecipeError(msg)
 
     def add(self, *more: RowScores) -> ScoredJudgements:
-        """The same with further metrics; one whose name is taken is called `NAME (2)`."""
+        """Return the table with further metrics; a metric whose name is taken is renamed to `NAME (2)`."""
         metrics = {metric.name: metric for metric in self.metrics}
         for metric in more:
             name, number = metric.name, 2
@@ -172,15 +176,15 @@ class ScoredJudgements:
 
 
 def check_distinct(names: Sequence[str]) -> None:
-    """Refuse names of metrics of which two are the same."""
-    for name, times in Counter(names).items():
-        if times > 1:
-            msg = f"two metrics are called {name!r}; give each a name of its own"
+    """Raise an error if two metrics have the same name."""
+    for name, count in Counter(names).items():
+        if count > 1:
+            msg = f"two metrics are called {name!r}; give them different names"
             raise InputError(msg)
 
 
 def check_count(metric: RowScores, table: JudgementTable) -> None:
-    """Refuse scores of another table."""
+    """Raise an error if the number of scores is not the number of rows."""
     if metric.count != len(table):
         msg = (
             f"{metric.name!r} must have a score for each of the {len(table)} rows of {table.name}, got {metric.count}"
@@ -196,9 +200,9 @@ def given_rows(
     higher_is_better: bool = True,
     signature: Signature | None = None,
 ) -> RowScores:
-    """Scores from elsewhere, one for each row of a table, in the place of those of a metric.
+    """Wrap external scores, one for each row of a table, as those of a metric.
 
-    They are a `Score` for each language pair, signed by their name unless a signature is given.
+    There is a `Score` for each language pair; its signature is the name unless a signature is given.
     """
     column = numbers(values, f"scores of {name!r}")
     if column.shape != (len(table),):
@@ -216,7 +220,7 @@ def given_rows(
 
 
 def released_rows(table: JudgementTable, name: str) -> RowScores:
-    """Scores that came with the data, next to ours; a distance if the table says that it is one."""
+    """Scores that are part of the data; distances are those in `table.distances`."""
     if name not in table.released:
         msg = f"{table.name} has no released score {name!r}; it has {', '.join(table.released) or 'none'}"
         raise RecipeError(msg)
@@ -225,7 +229,7 @@ def released_rows(table: JudgementTable, name: str) -> RowScores:
 
 
 def sentinels_of(table: JudgementTable, *, seed: int = 12345) -> tuple[RowScores, ...]:
-    """Rows that no metric should lose to: length in characters, chance, and (where there are sources) copying."""
+    """Sentinels, which every metric should beat: length in characters, random, and copying if there are sources."""
     sentinels = {
         "length|unit:characters": np.array([len(text) for text in table.hypothesis], dtype=np.float64),
         f"random|seed:{seed}": np.random.default_rng(seed).random(len(table)),
@@ -240,18 +244,19 @@ def sentinels_of(table: JudgementTable, *, seed: int = 12345) -> tuple[RowScores
 
 
 def copied_share(text: str, source: str) -> float:
-    """Share of the character n-grams of a text that it has from the source; 0 for one too short for any.
+    """Share of the character n-grams of a text that are also in the source; 0 for texts shorter than one n-gram.
 
     >>> copied_share("abcd", "abcx")
     0.5
     """
-    grams, known = (
-        Counter(one[start : start + _ORDER] for start in range(len(one) - _ORDER + 1)) for one in (text, source)
+    grams, source_grams = (
+        Counter(string[start : start + _ORDER] for start in range(len(string) - _ORDER + 1))
+        for string in (text, source)
     )
-    return (grams & known).total() / grams.total() if grams else 0.0
+    return (grams & source_grams).total() / grams.total() if grams else 0.0
 
 
-#: Language pair (empty where the file has none), system (likewise) and segment of a row.
+#: Language pair, system and segment of a row; language pair and system are empty if the file has no such column.
 Key = tuple[str, str, str]
 
 
@@ -262,25 +267,25 @@ def imported_rows(
     columns: Mapping[str, str] | None = None,
     lower_is_better: Collection[str] = (),
 ) -> tuple[RowScores, ...]:
-    """The scores in files, one per metric, for the rows of a table; options are those of `read_score_file`.
+    """Read scores of the rows of a table from files; options are those of `read_score_file`.
 
-    Every row of the table must have its score, and one only. Rows that the table has not are left out and counted.
+    Every row of the table must have exactly one score. Scores of other outputs are left out and counted.
     """
     imported = []
     for spec in specs:
         named, data, rows, roles = open_score_file(spec, columns)
         if "metric" in roles:
-            msg = f"{named.path}: scores of several metrics below each other; give each a column of its own"
+            msg = f"{named.path}: scores of several metrics are in one column; use one column per metric"
             raise RecipeError(msg)
         chosen = named.columns or score_columns(rows[0], roles, named)
-        places = _places(table, rows, roles, named.path)
+        indices = _match_rows(table, rows, roles, named.path)
         for column in chosen:
             name = metric_name(column, chosen, named)
             imported.append(
                 given_rows(
                     table,
                     name,
-                    [rows[place].number(column) for place in places],
+                    [rows[index].number(column) for index in indices],
                     higher_is_better=name not in lower_is_better,
                     signature=score_signature(name, data, lower_is_better),
                 )
@@ -288,42 +293,45 @@ def imported_rows(
     names = [metric.name for metric in imported]
     for name in lower_is_better:
         if name not in names:
-            msg = f"{name!r} is said to be better when lower, but it is none of {', '.join(names)}"
+            msg = f"lower_is_better names {name!r}, which is not one of {', '.join(names)}"
             raise RecipeError(msg)
     return tuple(imported)
 
 
-def _places(table: JudgementTable, rows: Sequence[Row], roles: Mapping[str, str], file: str) -> Sequence[int]:
-    """For each row of the table the row of the file that scores it."""
+def _match_rows(table: JudgementTable, rows: Sequence[Row], roles: Mapping[str, str], file: str) -> Sequence[int]:
+    """Index of the row of the file that scores each row of the table."""
     if "segment" not in roles:
         if len(rows) != len(table):
-            msg = f"{file}: {len(rows)} rows without a column of segments, but {table.name} has {len(table)} rows"
+            msg = (
+                f"{file}: {len(rows)} rows, but {table.name} has {len(table)}; "
+                "give one row per output, or add a column 'segment'"
+            )
             raise FileFormatError(msg)
         return range(len(rows))
-    known: dict[Key, int] = {}
-    for place, row in enumerate(rows):
+    indices: dict[Key, int] = {}
+    for index, row in enumerate(rows):
         langpair, system = (row.label(roles[role]) if role in roles else "" for role in ("langpair", "system"))
         key = (langpair, system, row.label(roles["segment"]))
-        if key in known:
-            msg = f"{row.at()}: {_in_words(key)} has a score already ({rows[known[key]].where}); keep one"
+        if key in indices:
+            msg = f"{row.at()}: {_format_key(key)} has two scores (the first is in {rows[indices[key]].where})"
             raise FileFormatError(msg)
-        known[key] = place
+        indices[key] = index
     keys = [
         (langpair if "langpair" in roles else "", system if "system" in roles else "", segment)
         for langpair, system, segment in zip(table.langpair, table.system, table.segment, strict=True)
     ]
-    missing = [key for key in keys if key not in known]
+    missing = [key for key in keys if key not in indices]
     if missing:
         more = f" and {len(missing) - 1} more rows" if len(missing) > 1 else ""
-        msg = f"{file} has no score for {_in_words(missing[0])}{more} of {table.name}"
+        msg = f"{file} has no score for {_format_key(missing[0])}{more} of {table.name}"
         raise InputError(msg)
-    extra = len(known) - len(set(keys))
+    extra = len(indices) - len(set(keys))
     if extra:
-        msg = f"{file}: {extra} of {len(known)} scores are of outputs that {table.name} has not; they are left out"
+        msg = f"{file}: {extra} of {len(indices)} scores are of outputs that are not in {table.name}; ignored"
         warnings.warn(msg, NlgaugeWarning, stacklevel=user_stacklevel())
-    return [known[key] for key in keys]
+    return [indices[key] for key in keys]
 
 
-def _in_words(key: Key) -> str:
+def _format_key(key: Key) -> str:
     langpair, system, segment = key
     return f"segment {segment!r}" + (f" of {system!r}" if system else "") + (f" ({langpair})" if langpair else "")

@@ -1,9 +1,9 @@
-"""Scores of the rows of a judgement table, with idf counted as the data set's protocol has it.
+"""Scoring of the rows of a judgement table, with idf counted by the protocol of the data set.
 
-Metrics that count idf look at whole files. Which texts those are depends on the data:
+Metrics that count idf need whole files. The texts to count depend on the data:
 
-    whole files at hand (`wmt17`)       each system's file, and its references
-    every system on the same segments   each system's outputs, and the references
+    data with whole files (`wmt17`)     each system's file, and its references
+    all systems on the same segments    each system's outputs, and the references
     anything else                       all rows of a language pair together
 
 `tune_layer` scores a table at every layer of a model.
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
     from nlgauge.core.keywords import ScoreKeywords, TuneKeywords
 
-#: What to score in one go, with the rows of the table that each system's segments are.
+#: Corpora to score, with the rows of the table that belong to each system's segments.
 TableCorpora: TypeAlias = Iterator[tuple[Corpus, Mapping[str, NDArray[np.intp]]]]
 
 
@@ -58,22 +58,22 @@ def score_judgements(
     undefined: Undefined = "raise",
     **options: Unpack[ScoreKeywords],
 ) -> ScoredJudgements:
-    """Score every row of a table; options are those of `nlgauge.score`, and `run` those of the run in one object.
+    """Score every row of a table; options are those of `nlgauge.score`, and `run` is the run options in one object.
 
-    A text is encoded once per language pair and window for all metrics. A metric given as text is called by
-    that text in the result (`bertscore:layer=4`). With `undefined="nan"` a metric that cannot be computed for a
-    language pair has nan there, and the reason in `RowScores.failed`; the other scores stay.
+    A text is encoded once per language pair and window for all metrics. A metric given as text has that text as its
+    name (`bertscore:layer=4`). With `undefined="nan"`, a metric that cannot be computed for a language pair has nan
+    there, and the error is in `RowScores.failed`; the other scores are kept.
     """
     metrics = chosen_metrics(metric)
-    recipes, given = recipes_and_run(metrics, options)
-    running = RunOptions.of(given) if run is None else replace(run, **given)
+    recipes, keywords = recipes_and_run(metrics, options)
+    running = RunOptions.of(keywords) if run is None else replace(run, **keywords)
     _check_compared(table, recipes)
     warn_about_languages(base_metrics(recipes), named_by_data=_languages(table, recipes))
     parts: list[list[ScoredRows]] = [[] for _ in recipes]
     failed: list[dict[str, NlgaugeError]] = [{} for _ in recipes]
     for number, langpair in enumerate(table.langpairs, start=1):
         for chosen, make_corpora in _by_corpora(recipes):
-            left = _left(chosen, langpair, failed)
+            left = _metrics_to_try(chosen, langpair, failed)
             try:
                 corpora = list(make_corpora(table, langpair)) if left else []
             except NlgaugeError as error:
@@ -82,9 +82,9 @@ def score_judgements(
                 corpora = []
                 for index in left:
                     failed[index][langpair] = error
-            for place, (corpus, rows) in enumerate(corpora, start=1):
-                counts = (("pair", number, len(table.langpairs)), ("system", place, len(corpora)))
-                # Where the scoring stands: the bars below it start anew for every part.
+            for part_number, (corpus, rows) in enumerate(corpora, start=1):
+                counts = (("pair", number, len(table.langpairs)), ("system", part_number, len(corpora)))
+                # The progress bars start again for every part.
                 stage = ", ".join(f"{what} {current} of {total}" for what, current, total in counts if total > 1)
                 with run_context(stage=stage):
                     for index, scores in _score_corpus(recipes, left, corpus, running, undefined, langpair):
@@ -97,7 +97,7 @@ def score_judgements(
     names = [metric_text(metric) for metric in metrics]
     scored = []
     for index, (name, errors) in enumerate(zip(names, failed, strict=True)):
-        # There are no scores of some systems where those of others could not be computed.
+        # If one system of a language pair failed, the scores of the others are dropped.
         own = tuple(part for part in parts[index] if part.langpair not in errors)
         mark = f" #{names[: index + 1].count(name)}" if names.count(name) > 1 else ""
         scored.append(RowScores(f"{name}{mark}", len(table), own, errors))
@@ -107,21 +107,21 @@ def score_judgements(
 def _by_corpora(
     recipes: Sequence[Metric],
 ) -> list[tuple[list[int], Callable[[JudgementTable, str], TableCorpora]]]:
-    """Numbers of recipes by the corpora that they score."""
-    # What looks at the texts only counts no idf, and its corpus scores are those of whole systems.
+    """Group indices of recipes by the corpora that they score."""
+    # Text metrics count no idf, and their corpus scores are those of whole systems.
     plain = [index for index, recipe in enumerate(recipes) if isinstance(recipe, TextMetric)]
-    # What scales over a corpus scales over a language pair, as published. What counts no idf needs no whole files,
-    # unless it can share the encoding of what does.
+    # Metrics that scale over a corpus scale over a language pair, as published. Metrics without idf need no whole
+    # files, unless they can share the encoding of a metric with idf.
     clouds = {index: recipe for index, recipe in enumerate(recipes) if isinstance(recipe, VectorMetric)}
     counting = {recipe.encoding for recipe in clouds.values() if recipe.counts_idf}
     pooled = [index for index, recipe in clouds.items() if recipe.whole_corpus or recipe.encoding not in counting]
     encoded = [index for index in clouds if index not in pooled]
-    # What joins the scores of others runs with the members that count idf, if it has any.
+    # A combination of metrics runs with its members that count idf, if there are any.
     for index, recipe in enumerate(recipes):
         if index not in plain and index not in clouds:
             counts = any(isinstance(member, VectorMetric) and member.counts_idf for member in recipe.base_metrics)
             (encoded if counts else pooled).append(index)
-    # Texts first, because a package that is missing shows there before anything is encoded.
+    # Text metrics first: a missing package is then an error before anything is encoded.
     return [(plain, system_corpora), (pooled, pooled_corpora), (encoded, table_corpora)]
 
 
@@ -133,15 +133,15 @@ def _score_corpus(
     undefined: Undefined,
     langpair: str,
 ) -> Iterator[tuple[int, list[Score] | NlgaugeError]]:
-    """Scores of the systems by each chosen metric, in one go; one that fails alone is told apart from the others."""
+    """Scores of the systems by each chosen metric, together; if that fails, by one metric at a time."""
     if not chosen:
         return
-    asked = [recipes[index] for index in chosen]
-    # A table of one's own may have any name in the place of its languages.
+    metrics = [recipes[index] for index in chosen]
+    # In a user's table the language pair may be any text.
     source, target = (code if code in LANGUAGE_CODES else "" for code in langpair.rpartition("-")[::2])
     try:
-        check_annotated_languages(base_metrics(asked), source=source, target=target)
-        scores = run_metrics(asked, corpus, run)
+        check_annotated_languages(base_metrics(metrics), source=source, target=target)
+        scores = run_metrics(metrics, corpus, run)
     except NlgaugeError as error:
         if undefined != "nan":
             raise
@@ -155,8 +155,8 @@ def _score_corpus(
         yield from ((index, scores[number * count : (number + 1) * count]) for number, index in enumerate(chosen))
 
 
-def _left(chosen: Sequence[int], langpair: str, failed: Sequence[dict[str, NlgaugeError]]) -> list[int]:
-    """Metrics still to be tried: one that lacked a model or a package for earlier texts lacks it for these, too."""
+def _metrics_to_try(chosen: Sequence[int], langpair: str, failed: Sequence[dict[str, NlgaugeError]]) -> list[int]:
+    """Indices of metrics that do not lack a model or a package; the error of the others is copied."""
     left = []
     for index in chosen:
         lacking = [error for error in failed[index].values() if isinstance(error, ModelError | MissingExtraError)]
@@ -168,27 +168,27 @@ def _left(chosen: Sequence[int], langpair: str, failed: Sequence[dict[str, Nlgau
 
 
 def _languages(table: JudgementTable, recipes: Iterable[Metric]) -> list[str]:
-    """Languages of the texts that are compared; those of sources only where a metric looks at them."""
+    """Languages of the compared texts; those of sources only if a metric uses them."""
     pairs = [pair.split("-") for pair in table.langpairs]
     sources = any(isinstance(recipe, VectorMetric) and recipe.against == "source" for recipe in base_metrics(recipes))
     return [code for pair in pairs for code in (pair if sources else pair[-1:])]
 
 
 def _check_compared(table: JudgementTable, recipes: Sequence[Metric]) -> None:
-    """Refuse what compares with texts that the table does not have."""
+    """Raise an error if a metric compares with references or sources that the table does not have."""
     for recipe in base_metrics(recipes):
         against = getattr(recipe, "against", "refs")
         if against == "refs" and not all(table.references):
-            other = f"; {recipe.name}:against=source compares with the source" * ("against" in recipe.options())
-            msg = f"{recipe.name} compares with references, and {table.name} has none{other}"
+            remedy = f"; use {recipe.name}:against=source to compare with sources" * ("against" in recipe.options())
+            msg = f"{recipe.name} needs references, and {table.name} has none{remedy}"
             raise InputError(msg)
         if against == "source" and table.source is None:
-            msg = f"{recipe.name} compares with the source, and {table.name} has none"
+            msg = f"{recipe.name} needs sources, and {table.name} has none"
             raise InputError(msg)
 
 
 def table_corpora(table: JudgementTable, langpair: str) -> TableCorpora:
-    """The corpora that the protocol of the data set has."""
+    """Corpora by the protocol of the data set."""
     by_system = _by_system(table, langpair)
     segments = {tuple((table.segment[row], table.references[row]) for row in rows) for rows in by_system.values()}
     if table.files is not None:
@@ -204,9 +204,9 @@ def table_corpora(table: JudgementTable, langpair: str) -> TableCorpora:
 
 
 def pooled_corpora(table: JudgementTable, langpair: str) -> TableCorpora:
-    """All rows of a language pair together, whichever systems they are of.
+    """All rows of a language pair, of all systems, as one corpus.
 
-    A segment that several systems wrote about stands in several rows; for idf its references are documents once.
+    A segment with several outputs is in several rows; for idf its references are counted once.
     """
     rows = table.rows_of(langpair)
     corpus = _corpus(table, {langpair: rows})
@@ -218,7 +218,7 @@ def pooled_corpora(table: JudgementTable, langpair: str) -> TableCorpora:
 
 
 def system_corpora(table: JudgementTable, langpair: str) -> TableCorpora:
-    """Each system's rows on their own."""
+    """A corpus for each system."""
     for system, rows in _by_system(table, langpair).items():
         yield _corpus(table, {system: rows}), {system: rows}
 
@@ -231,7 +231,7 @@ def _by_system(table: JudgementTable, langpair: str) -> dict[str, NDArray[np.int
 
 
 def _corpus(table: JudgementTable, by_system: Mapping[str, Iterable[int]]) -> Corpus:
-    """The texts of these rows; every system's rows are of the same segments."""
+    """Corpus of the texts of these rows; every system has rows of the same segments."""
     rows = list(next(iter(by_system.values())))
     systems = {system: [table.hypothesis[row] for row in own] for system, own in by_system.items()}
     sources = None if table.source is None else [table.source[row] for row in rows]
@@ -240,7 +240,7 @@ def _corpus(table: JudgementTable, by_system: Mapping[str, Iterable[int]]) -> Co
         return make_corpus(systems, None, sources=sources)
     for row, group in zip(rows, refs, strict=True):
         if not group:
-            msg = f"{table.name}: segment {table.segment[row]!r} has no reference; a metric of this call needs one"
+            msg = f"{table.name}: segment {table.segment[row]!r} has no reference, which one of the metrics needs"
             raise InputError(msg)
     return make_corpus(systems, refs, sources=sources)
 
@@ -284,9 +284,9 @@ class LayerTuning(Result):
 
 @dataclass(frozen=True, kw_only=True)
 class TuneOptions(OptionSet):
-    """The model whose layers are compared, and by what."""
+    """Model whose layers are compared, and the correlation to compare them by."""
 
-    called: ClassVar[str] = "options of the choice of a layer"
+    called: ClassVar[str] = "options of layer tuning"
 
     model: str = option("minilm", Text("a model"), help="model")
     agreement: str = option("pearson", Choice(*CORRELATIONS), help="correlation with human judgements")
@@ -295,27 +295,30 @@ class TuneOptions(OptionSet):
 def tune_layer(
     table: JudgementTable, *, run: RunOptions | None = None, **options: Unpack[TuneKeywords]
 ) -> LayerTuning:
-    """Score a table at every layer of a model on one encoding of its texts.
+    """Find the layer of a model that correlates best with human judgements; texts are encoded once.
 
-    Options are `TuneOptions` and those of a run, which may also be in one object (`run`).
+    Options are those of `TuneOptions` and of a run, which may also be in one object (`run`).
     """
-    given: dict[str, Any] = dict(options)
-    own = TuneOptions.take(given)
+    keywords: dict[str, Any] = dict(options)
+    own = TuneOptions.take(keywords)
     question = Question(agreement=own.agreement)
-    check_question(question, table)  # a data set without judgements of segments is an error before the work
+    check_question(question, table)  # raises if the data has no judgements of segments
     if not all(table.references):
-        msg = f"layers are tuned on outputs beside references, and {table.name} has none"
+        msg = f"layer tuning needs references, and {table.name} has none"
         raise InputError(msg)
-    running = RunOptions.of(given) if run is None else run.with_options(**given)
+    running = RunOptions.of(keywords) if run is None else run.with_options(**keywords)
     top = load_encoder(own.model, **running.loading).layers
     metrics = [BERTScore(model=own.model, layer=layer) for layer in range(top + 1)]
     scored = score_judgements(table, metrics, run=running)
     layers = []
     for layer, metric in enumerate(scored.metrics):
-        values = {pair: one.value for pair, one in answer(question, table, metric).items()}
+        values = {pair: cell.value for pair, cell in answer(question, table, metric).items()}
         layers.append(LayerAgreement(layer, float(np.mean(list(values.values()))), values))
     averages = [row.average for row in layers]
     if np.isnan(averages).all():
-        msg = f"no layer of {own.model!r} has a correlation with people on every language pair of {table.name}"
+        msg = (
+            f"no layer of {own.model!r} has a defined correlation with human judgements on every language pair of "
+            f"{table.name}"
+        )
         raise InputError(msg)
     return LayerTuning(own.model, table.name, own.agreement, int(np.nanargmax(averages)), tuple(layers))

@@ -1,9 +1,9 @@
-"""Runs of a sensitivity study: scores under every setting, then effects of settings, ranks and flips.
+"""Sensitivity studies: scores under every setting, then effects of settings, rank changes and flips.
 
-All settings are prepared together and compared on one encoding: a text is tokenised and encoded once for all of them,
-and vectors and distances that settings have in common are computed once (`vectors/points.py`). With a checkpoint the
-corpus is compared range by range, and finished ranges are kept; where it is cut changes no score. Each kind of
-warning about texts is given once, with pairs, segments and settings.
+All settings share one encoding: a text is tokenised and encoded once, and vectors and distances that settings have in
+common are computed once (`vectors/points.py`). With a checkpoint the corpus is compared range by range, and finished
+ranges are saved; the ranges do not affect scores. Each kind of warning about texts is issued once, with language
+pairs, segments and settings.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ _LEVELS = ("segment", "topic", "system")
 
 @dataclass(frozen=True, kw_only=True)
 class StudyOptions(OptionSet):
-    """What is measured of the settings."""
+    """Options for measuring the effects of settings."""
 
     called: ClassVar[str] = "options of a study"
 
@@ -79,9 +79,9 @@ class StudyOptions(OptionSet):
     levels: tuple[str, ...] = option(
         ("segment", "system"), Many(Choice(*_LEVELS), least=1), help="levels of scores", needs="data", hidden=True
     )
-    ddof: int = option(1, Int(0, 1), help="1 for the standard deviation of a sample, 0 of a population", hidden=True)
+    ddof: int = option(1, Int(0, 1), help="delta degrees of freedom: 1 for a sample, 0 for a population", hidden=True)
     alpha: float = option(0.05, Float(above=0, below=1), help="significance level", metavar="P", hidden=True)
-    resamples: int = option(1000, Int(100), help="draws of the test of rankings", hidden=True, limit=10_000)
+    resamples: int = option(1000, Int(100), help="permutations for the ranking test", hidden=True, limit=10_000)
     seed: int = seed_option()
     documents: bool = option(
         False,
@@ -91,31 +91,31 @@ class StudyOptions(OptionSet):
     )
     lang: str = option(
         "",
-        # A plain code: names of lists of stop words are made of it.
+        # A plain code, because it is part of names of stop-word lists.
         Pattern(r"|[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8}){0,2}", "a language code such as en or pt-BR"),
-        help="language of the texts, for lists of stop words",
-        unset="the target of each language pair",
+        help="language of the texts, for stop-word lists",
+        unset="target of each language pair",
     )
 
 
 @dataclass(frozen=True, kw_only=True)
 class SensitivityOptions(StudyOptions):
-    """What varies, and what is measured of it."""
+    """Preset to vary, and options for measuring its effects."""
 
-    preset: str = option("all", Choice(*PRESETS), help="what varies")
+    preset: str = option("all", Choice(*PRESETS), help="what to vary")
     idf_corpus: tuple[str, ...] = option(
-        (), Many(InputFile()), help="text files to count idf on, for the presets idf and all", hidden=True
+        (), Many(InputFile()), help="text files for idf counts (presets idf and all)", hidden=True
     )
 
     def measures(self) -> StudyOptions:
-        """What is measured."""
+        """The options without those of the preset."""
         return StudyOptions(**{name: getattr(self, name) for name in StudyOptions.options()})
 
 
 #: Texts of systems in one range of a checkpoint; an interrupted run loses at most the work on one.
 _RANGE = 2000
 
-#: A metric, as the study names it, and a setting.
+#: Name of a metric, and a setting.
 Varied: TypeAlias = tuple[str, Setting]
 
 #: Scores of the rows of a table under every setting.
@@ -145,7 +145,7 @@ def score_settings(
 def _corpora(
     table: JudgementTable, langpair: str, recipes: Mapping[Varied, Metric]
 ) -> Iterator[tuple[Corpus, Mapping[str, NDArray[np.intp]], Mapping[Varied, Metric]]]:
-    """What to score in one go, and the recipes; what scales over a corpus scales over a language pair."""
+    """Corpora to score and their recipes; metrics that scale over a corpus scale over a language pair."""
     corpora = list(table_corpora(table, langpair))
     whole = {varied: recipe for varied, recipe in recipes.items() if recipe.whole_corpus}
     others = {varied: recipe for varied, recipe in recipes.items() if varied not in whole}
@@ -160,7 +160,7 @@ def _corpora(
 def _score(
     recipes: Sequence[Metric], corpus: Corpus, running: RunOptions, checkpoint: Checkpoint | None
 ) -> dict[Metric, list[Score]]:
-    """By recipe, a score per system."""
+    """Score all systems by each recipe."""
     prepared = prepare(recipes, corpus, running, warn=False)
     if checkpoint is None:
         comparisons = compare(prepared)
@@ -170,7 +170,7 @@ def _score(
         )
     scores = finish(prepared, comparisons, warn=False)
     count = len(corpus.systems)
-    return {recipe: scores[at * count : (at + 1) * count] for at, recipe in enumerate(recipes)}
+    return {recipe: scores[i * count : (i + 1) * count] for i, recipe in enumerate(recipes)}
 
 
 def summarise(
@@ -182,7 +182,7 @@ def summarise(
     *,
     rankings: bool,
 ) -> Sensitivity:
-    """What moves over the settings of each sweep."""
+    """Summarise the effects of the settings of each sweep."""
     notes = list(dict.fromkeys(plan.notes + list(table.notes)))
     judged = bool(table.default_criterion or options.criterion or table.system_scores) or pairs is not None
     levels = list(options.levels) if judged else ["score"]
@@ -222,10 +222,10 @@ def summarise(
                 taus = tuple(rank_agreement(ranks[0], rank) for rank in ranks)
                 ranked.append(SettingRanking(metric, sweep.name, langpair, labels, systems, taus, flips))
     if options.documents and ranked:
-        known = (f"{len(set(_documents(table, pair).values()))} ({pair})" for pair in table.langpairs)
-        notes.append(f"flips are tested by draws of whole documents, not of segments: {', '.join(known)}")
+        counts = (f"{len(set(_documents(table, pair).values()))} ({pair})" for pair in table.langpairs)
+        notes.append(f"flips are tested by permuting whole documents, not segments: {', '.join(counts)}")
     if rankings and not ranked:
-        notes.append("the data names fewer than two systems, so there is no ranking that could change")
+        notes.append("the data has fewer than two named systems, so there are no rankings")
     agreement = f"{options.agreement} with {options.criterion or table.default_criterion or 'official system scores'}"
     if pairs is not None:
         agreement = "WMT's tau on ranked pairs of segments" + (f"; {agreement}" if levels != ["segment"] else "")
@@ -264,7 +264,7 @@ def _means(scores: RowScores, table: JudgementTable) -> dict[str, float | None]:
 
 
 def _by_system(scores: RowScores, table: JudgementTable, langpair: str) -> SegmentScores:
-    """By system, the score of each of its segments, higher is better; rows of unknown systems are left out."""
+    """Oriented scores by system and segment; rows of unknown systems are left out."""
     systems: dict[str, dict[str, float]] = {}
     oriented = scores.oriented
     for row in table.rows_of(langpair):
@@ -279,19 +279,19 @@ def _documents(table: JudgementTable, langpair: str) -> dict[str, str]:
     for pair, segment, document in zip(table.langpair, table.segment, table.document_of_rows(), strict=True):
         if pair == langpair and documents.setdefault(segment, document) != document:
             both = f"{documents[segment]!r} and {document!r}"
-            msg = f"{table.name}: segment {segment!r}, {langpair}, is of documents {both}"
+            msg = f"{table.name}: segment {segment!r} of {langpair} belongs to two documents: {both}"
             raise InputError(msg)
     return documents
 
 
-#: Segments, settings and groups of them that are named before "..." stands for the rest.
+#: Maximum number of segments, settings and groups listed in a warning; the rest is "...".
 _MOST_SEGMENTS = 10
 _MOST_SETTINGS = 4
 _MOST_GROUPS = 8
 
 
 def warn_about_segments(table: JudgementTable, scores: ScoredSettings) -> None:
-    """Warn of every kind of note that a segment has under some setting."""
+    """Issue a warning for each kind of note that a segment has under some setting."""
     for note in NOTES.values():
         groups = _groups(table, scores, note.name)
         if groups and note.warning is not None:
@@ -301,7 +301,7 @@ def warn_about_segments(table: JudgementTable, scores: ScoredSettings) -> None:
 
 
 def _groups(table: JudgementTable, scores: ScoredSettings, kind: str) -> dict[tuple[str, tuple[str, ...]], list[str]]:
-    """Settings by language pair and the names of the segments that have the note."""
+    """Labels of settings by language pair and names of the segments that have the note."""
     groups: dict[tuple[str, tuple[str, ...]], list[str]] = {}
     for (metric, setting), own in scores.items():
         segments: dict[str, dict[str, None]] = {}
@@ -336,15 +336,15 @@ def systems_table(
     documents: Sequence[str] | None = None,
     lang: str = "en",
 ) -> JudgementTable:
-    """Outputs of systems with their references, or sources, as a table without human scores.
+    """Make a table without human scores from outputs of systems with their references, or sources.
 
-    `documents` names the document of each segment.
+    `documents` is the document of each segment.
     """
     corpus = make_corpus(systems, refs, sources=sources)
     count, names = len(corpus), list(corpus.systems)
     return JudgementTable(
         name="systems",
-        segment=tuple(str(at) for at in range(count)) * len(names),
+        segment=tuple(str(i) for i in range(count)) * len(names),
         system=tuple(name for name in names for _ in range(count)),
         langpair=(lang,) * (count * len(names)),
         hypothesis=tuple(text for name in names for text in corpus.systems[name]),
@@ -366,30 +366,30 @@ def run_study(
     idf_texts: Sequence[str] | None = None,
     rankings: bool = True,
     run: RunOptions | None = None,
-    **more: Unpack[RunKeywords],
+    **run_keywords: Unpack[RunKeywords],
 ) -> Sensitivity:
-    """Score a table under every setting of a study, and say what moves.
+    """Score a table under every setting of a study, and measure the effects.
 
     Args:
-        study: What is varied; `presets.preset("stopwords")`, `study.load_study("mine.toml")`, or made by hand.
+        study: Fields to vary: `preset("stopwords")`, `load_study("mine.toml")`, or a `Study`.
         table: Data with human judgements (`nlgauge.data.load`), or systems without (`systems_table`).
-        options: What is measured.
-        state: File that keeps what is finished, so that the next call goes on where this one was interrupted; or
-            a checkpoint that several calls share.
+        options: Options for measuring effects.
+        state: File with finished work, from which the next call resumes an interrupted study; or a checkpoint that
+            several calls share.
         pairs: Relative rankings of outputs (`nlgauge.data.load_wmt_rankings`): the segment level is then WMT's tau.
-        idf_texts: What random corpora for idf are drawn from; default: the texts of the table.
-        rankings: Whether systems are ranked, and flips tested; else only effects on numbers are found.
+        idf_texts: Texts to draw random idf corpora from. Default: the texts of the table.
+        rankings: Whether to rank systems and to test flips.
         run: Options of a run in one object.
-        more: The same as keywords: `engine=`, `threads=`, `cache=`, ...
+        run_keywords: The same as keywords: `engine=`, `threads=`, `cache=`, ...
     """
     options = options or StudyOptions()
     for langpair in table.langpairs if options.documents else ():
-        _documents(table, langpair)  # refuses what the table does not know, before hours of work
+        _documents(table, langpair)  # raises before hours of work
     texts = idf_texts
     if texts is None:
         outputs = zip(table.hypothesis, table.references, strict=True)
         texts = [text for hypothesis, references in outputs for text in (hypothesis, *references)]
-    running = RunOptions.of(more) if run is None else run.with_options(**more)
+    running = RunOptions.of(run_keywords) if run is None else run.with_options(**run_keywords)
     languages = {pair: options.lang or pair.rpartition("-")[2] for pair in table.langpairs}
     with tempfile.TemporaryDirectory(prefix="nlgauge-study-") as folder:
         plan = make_plan(study, texts, languages, options.seed, running, Path(folder))
@@ -408,23 +408,23 @@ def sensitivity(
     run: RunOptions | None = None,
     **options: Unpack[SensitivityKeywords],
 ) -> Sensitivity:
-    """How far scores and ranks of systems move with preprocessing.
+    """Measure how much preprocessing changes the scores and ranks of systems.
 
     Args:
-        systems: Outputs by the name of the system.
+        systems: Outputs by name of the system.
         refs: References per segment: a text, or several.
-        metric: One or several, as `name:option=value`.
-        sources: What was translated, for metrics that compare with it.
+        metric: One metric or several, as `name:option=value`.
+        sources: Source texts, for metrics that compare with them.
         run: Options of a run in one object.
         options: `preset` (stopwords, idf, subwords, ..., all), the others of `SensitivityOptions`, and those of
             metrics and of a run.
     """
-    given: dict[str, Any] = dict(options)
-    own = SensitivityOptions.take(given)
+    keywords: dict[str, Any] = dict(options)
+    own = SensitivityOptions.take(keywords)
     metrics = [metric] if isinstance(metric, str) else list(metric)
-    varied = study_metrics(metrics, given)
-    _, more = recipes_and_run(metrics, given)
-    running = RunOptions.of(more) if run is None else run.with_options(**more)
+    varied = study_metrics(metrics, keywords)
+    _, run_keywords = recipes_and_run(metrics, keywords)
+    running = RunOptions.of(run_keywords) if run is None else run.with_options(**run_keywords)
     study = preset(own.preset, varied, idf_corpora=own.idf_corpus, loading=running.loading)
     table = systems_table(systems, refs, sources=sources, lang=own.lang or "en")
     return run_study(study, table, options=own.measures(), run=running)

@@ -1,4 +1,4 @@
-"""Results of a sensitivity study: how far numbers and ranks move between the settings of a sweep."""
+"""Results of a sensitivity study: variation of scores and ranks between the settings of a sweep."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from nlgauge.io.table import Cell, Table
 from nlgauge.stats.numeric import coefficient_of_variation, relative_difference
 from nlgauge.studies.compare.rankings import Flip
 
-#: Flips listed one by one where they are not significant.
+#: Maximum number of flips listed that are not significant.
 _LISTED = 10
 
 _WHAT = {
@@ -54,7 +54,7 @@ _HIGHEST = 10.0
 
 @dataclass(frozen=True)
 class SettingInfo:
-    """One setting of one metric, and the recipes behind it."""
+    """One setting of one metric, with its signatures."""
 
     metric: str
     sweep: str
@@ -62,20 +62,20 @@ class SettingInfo:
     signatures: Mapping[str, str]
     """Recipe part of the signature, by language pair."""
     zero_weight: int
-    """Segments in which the setting left nothing of a text."""
+    """Segments with a text that the setting leaves empty."""
 
 
 class GroupEffect(NamedTuple):
-    """How far a number moves in one group, a language pair or a system."""
+    """Variation of a number in one group: a language pair or a system."""
 
     values: tuple[float | None, ...]
-    """One per setting; None where there is none."""
+    """One per setting; None if undefined."""
     cv: float | None
     """Coefficient of variation over the settings, in per cent."""
     rd: tuple[float | None, ...]
     """Relative difference of each setting to the base, in per cent; 0 for the base itself."""
     best: str | None
-    """Setting with the highest agreement, the first of equals; None for scores, which have no best."""
+    """First setting with the highest agreement; None for scores."""
 
 
 class AverageEffect(NamedTuple):
@@ -84,19 +84,19 @@ class AverageEffect(NamedTuple):
     values: tuple[float | None, ...]
     """One per setting."""
     cv: float | None
-    """Of the groups' CV: the data set's, as published."""
+    """Mean of the groups' CV, as published."""
     rd: tuple[float | None, ...]
-    """Of the groups' RD, by setting."""
+    """Mean of the groups' RD, by setting."""
 
 
 @dataclass(frozen=True)
 class SettingEffect:
-    """How far a number moves over the settings of a sweep, in each group (a language pair, or a system)."""
+    """Variation of a number over the settings of a sweep, in each group (language pair or system)."""
 
     metric: str
     sweep: str
     level: str
-    """Agreement with people by language pair (segment, topic or system), or the score of a system (score)."""
+    """Agreement with human judgements by language pair (segment, topic or system), or scores of systems (score)."""
     settings: tuple[str, ...]
     """The first is the base of relative differences."""
     groups: Mapping[str, GroupEffect]
@@ -113,7 +113,7 @@ class SettingEffect:
         values: Mapping[str, tuple[float | None, ...]],
         ddof: int = 1,
     ) -> SettingEffect:
-        """The effect on values: by group, one per setting."""
+        """Measure the effect on values: by group, one per setting."""
         groups = {
             group: GroupEffect(
                 row,
@@ -125,15 +125,15 @@ class SettingEffect:
         }
         rows = groups.values()
         average = AverageEffect(
-            tuple(_mean([row.values[at] for row in rows]) for at in range(len(settings))),
+            tuple(_mean([row.values[i] for row in rows]) for i in range(len(settings))),
             _mean([row.cv for row in rows]),
-            tuple(_mean([row.rd[at] for row in rows]) for at in range(len(settings))),
+            tuple(_mean([row.rd[i] for row in rows]) for i in range(len(settings))),
         )
         return cls(metric, sweep, level, settings, groups, average, ddof)
 
     @property
     def largest_rd(self) -> float | None:
-        """RD furthest from 0 over groups and settings, without its sign."""
+        """Largest absolute RD over groups and settings."""
         return max(
             (abs(value) for row in self.groups.values() for value in row.rd if value is not None), default=None
         )
@@ -148,48 +148,48 @@ class SettingRanking:
     langpair: str
     settings: tuple[str, ...]
     systems: Mapping[str, tuple[float, ...]]
-    """Mean score by system, a value per setting; higher is better (a distance has its sign changed)."""
+    """Mean score by system, a value per setting; higher is better (distances are negated)."""
     taus: tuple[float | None, ...]
-    """Kendall's tau-b of each setting's ranking with the base's."""
+    """Kendall's tau-b between the ranking of each setting and of the base."""
     flips: tuple[Flip, ...]
 
 
 @dataclass(frozen=True, repr=False)
 class Sensitivity(Result):
-    """Everything that a study found; tables and figures are drawn from it."""
+    """Complete results of a study, with tables and figures."""
 
     format = "nlgauge-sensitivity-1"
 
     data: str
     study: str
     agreement: str | None
-    """What agreement with people is measured by; None where there are no human scores."""
+    """Measure of agreement with human judgements; None if the data has none."""
     settings: tuple[SettingInfo, ...]
     movements: tuple[SettingEffect, ...]
     rankings: tuple[SettingRanking, ...]
     stopwords: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
-    """Size of each list of stop words, by setting and language."""
+    """Size of each stop-word list, by setting and language."""
     notes: tuple[str, ...] = ()
     options: Mapping[str, Any] = field(default_factory=dict)
 
     def __repr__(self) -> str:
-        metrics = list(dict.fromkeys(one.metric for one in self.settings))
-        sweeps = list(dict.fromkeys(one.sweep for one in self.settings))
+        metrics = list(dict.fromkeys(item.metric for item in self.settings))
+        sweeps = list(dict.fromkeys(item.sweep for item in self.settings))
         return f"<Sensitivity {self.study} on {self.data}: {', '.join(metrics)} under {', '.join(sweeps)}>"
 
     def effect(self, metric: str, sweep: str, level: str) -> SettingEffect:
-        """The effect on that metric, of that sweep, at that level."""
-        for one in self.movements:
-            if (one.metric, one.sweep, one.level) == (metric, sweep, level):
-                return one
-        known = "; ".join(f"{one.metric}, {one.sweep}, {one.level}" for one in self.movements)
-        msg = f"the study has no result for {metric}, {sweep}, {level}; it has: {known}"
+        """The effect of a sweep on a metric at a level."""
+        for effect in self.movements:
+            if (effect.metric, effect.sweep, effect.level) == (metric, sweep, level):
+                return effect
+        available = "; ".join(f"{effect.metric}, {effect.sweep}, {effect.level}" for effect in self.movements)
+        msg = f"the study has no result for {metric}, {sweep}, {level}; it has: {available}"
         raise InputError(msg)
 
     def tables(self, form: str = "text") -> list[Table]:
-        """Overview, a table per metric, sweep and level, then what happens to ranks."""
+        """Overview, a table per metric, sweep and level, then rankings and flips."""
         tables = [_overview(self)]
-        tables += [_effect(one, self) for one in self.movements]
+        tables += [_effect(effect, self) for effect in self.movements]
         if self.rankings:
             tables += [_ranks(self), *_flips(self)]
         tables[-1] = replace(tables[-1], notes=(*tables[-1].notes, *self.notes, *_signatures(self)))
@@ -277,7 +277,7 @@ def _rd(value: float | None, base: float | None) -> float | None:
 
 
 def _best(row: tuple[float | None, ...], settings: tuple[str, ...]) -> str | None:
-    present = [(value, -at) for at, value in enumerate(row) if value is not None]
+    present = [(value, -i) for i, value in enumerate(row) if value is not None]
     return settings[-max(present)[1]] if present else None
 
 
@@ -287,89 +287,98 @@ def _mean(values: list[float | None]) -> float | None:
 
 
 def _signatures(result: Sensitivity) -> list[str]:
-    """That of each sweep's first setting, which the others differ from by their setting alone; JSON has them all."""
+    """Signatures of the first setting of each sweep; the others differ only in the setting, and are in JSON."""
     firsts: dict[tuple[str, str], SettingInfo] = {}
-    for one in result.settings:
-        firsts.setdefault((one.metric, one.sweep), one)
-    where: dict[tuple[str, str], list[str]] = {}
-    for one in firsts.values():
-        signature = next(iter(one.signatures.values()), "")
-        where.setdefault((one.metric, signature), []).append(f"{one.sweep} {one.setting}")
+    for info in result.settings:
+        firsts.setdefault((info.metric, info.sweep), info)
+    settings_of: dict[tuple[str, str], list[str]] = {}
+    for info in firsts.values():
+        signature = next(iter(info.signatures.values()), "")
+        settings_of.setdefault((info.metric, signature), []).append(f"{info.sweep} {info.setting}")
     return [
         f"signature of {metric} ({', '.join(settings)}): {format_signature(signature)}"
-        for (metric, signature), settings in where.items()
+        for (metric, signature), settings in settings_of.items()
         if signature
     ]
 
 
 def _overview(result: Sensitivity) -> Table:
     rows: list[list[Cell]] = []
-    for one in result.movements:
-        values = [value for value in one.average.values if value is not None]
+    for effect in result.movements:
+        values = [value for value in effect.average.values if value is not None]
         spread = max(values) - min(values) if values else None
-        own = [rank for rank in result.rankings if (rank.metric, rank.sweep) == (one.metric, one.sweep)]
+        own = [rank for rank in result.rankings if (rank.metric, rank.sweep) == (effect.metric, effect.sweep)]
         flips = [flip for rank in own for flip in rank.flips]
         marks: list[Cell] = [len(flips), sum(flip.significant for flip in flips)] if result.rankings else []
         rows.append(
-            [one.metric, one.sweep, one.level, len(one.settings), one.average.cv, one.largest_rd, spread, *marks]
+            [
+                effect.metric,
+                effect.sweep,
+                effect.level,
+                len(effect.settings),
+                effect.average.cv,
+                effect.largest_rd,
+                spread,
+                *marks,
+            ]
         )
     columns = ["metric", "sweep", "level", "settings", "CV %", "largest RD %", "range"]
-    caption = f"{result.study} on {result.data}: how far settings move " + (result.agreement or "scores")
+    caption = f"{result.study} on {result.data}: effect of settings on " + (result.agreement or "scores")
     return Table([*columns, *(["flips", "significant"] if result.rankings else [])], rows, caption)
 
 
-def _effect(one: SettingEffect, result: Sensitivity) -> Table:
-    two = len(one.settings) == 2
+def _effect(effect: SettingEffect, result: Sensitivity) -> Table:
+    two = len(effect.settings) == 2
     rows: list[list[Cell]] = []
-    for group, row in one.groups.items():
+    for group, row in effect.groups.items():
         rows.append([group, *row.values, *([row.rd[1]] if two else []), row.cv, row.best or ""])
-    if len(one.groups) > 1:
-        average = one.average
+    if len(effect.groups) > 1:
+        average = effect.average
         rows.append(["average", *average.values, *([average.rd[1]] if two else []), average.cv, ""])
-    columns = ["", *one.settings, *(["RD %"] if two else []), "CV %", "best"]
-    if one.level == "score":
+    columns = ["", *effect.settings, *(["RD %"] if two else []), "CV %", "best"]
+    if effect.level == "score":
         columns, rows = columns[:-1], [row[:-1] for row in rows]
-    caption = f"{one.metric}, {one.sweep}: {_WHAT[one.level]}"
-    if result.agreement and one.level != "score":
+    caption = f"{effect.metric}, {effect.sweep}: {_WHAT[effect.level]}"
+    if result.agreement and effect.level != "score":
         caption += f" ({result.agreement})"
     sizes = [
-        f"{setting}: {', '.join(f'{count} words {lang}'.rstrip() for lang, count in known.items())}"
-        for setting in one.settings
-        if one.sweep == "stopwords" and setting != "none" and (known := result.stopwords.get(setting))
+        f"{setting}: {', '.join(f'{count} words {lang}'.rstrip() for lang, count in sizes_of_list.items())}"
+        for setting in effect.settings
+        if effect.sweep == "stopwords" and setting != "none" and (sizes_of_list := result.stopwords.get(setting))
     ]
     return Table(columns, rows, caption, notes=sizes)
 
 
 def _ranks(result: Sensitivity) -> Table:
     rows: list[list[Cell]] = []
-    for one in result.rankings:
-        for setting, tau in list(zip(one.settings, one.taus, strict=True))[1:]:
-            flips = [flip for flip in one.flips if flip.setting == setting]
+    for ranking in result.rankings:
+        for setting, tau in list(zip(ranking.settings, ranking.taus, strict=True))[1:]:
+            flips = [flip for flip in ranking.flips if flip.setting == setting]
             significant = sum(flip.significant for flip in flips)
-            rows.append([one.metric, one.sweep, one.langpair, setting, tau, len(flips), significant])
+            rows.append([ranking.metric, ranking.sweep, ranking.langpair, setting, tau, len(flips), significant])
     columns = ["metric", "sweep", "pair", "setting", "tau with base", "flips", "significant"]
-    notes = [] if any(one.flips for one in result.rankings) else ["No pair of systems flips."]
-    return Table(columns, rows, "Rankings of systems beside that of the sweep's first setting", notes)
+    notes = [] if any(ranking.flips for ranking in result.rankings) else ["No two systems swap ranks."]
+    return Table(columns, rows, "Rankings of systems compared with the first setting of the sweep (base)", notes)
 
 
 def _flips(result: Sensitivity) -> list[Table]:
-    """A table where there are flips, none where there are not."""
-    found = [(one, flip) for one in result.rankings for flip in one.flips]
-    if not found:
+    """A table of flips, if there are any."""
+    flips = [(ranking, flip) for ranking in result.rankings for flip in ranking.flips]
+    if not flips:
         return []
-    weak = [pair for pair in found if not pair[1].significant]
-    shown = [pair for pair in found if pair[1].significant] + weak[:_LISTED]
+    weak = [pair for pair in flips if not pair[1].significant]
+    shown = [pair for pair in flips if pair[1].significant] + weak[:_LISTED]
     rows: list[list[Cell]] = []
     for ranking, flip in shown:
-        where: list[Cell] = [ranking.metric, ranking.sweep, ranking.langpair, flip.setting, flip.ahead, flip.behind]
+        labels: list[Cell] = [ranking.metric, ranking.sweep, ranking.langpair, flip.setting, flip.ahead, flip.behind]
         tested = "untested" if flip.p is None else "yes" if flip.significant else "no"
-        rows.append([*where, flip.base_difference, flip.difference, flip.p, tested])
+        rows.append([*labels, flip.base_difference, flip.difference, flip.p, tested])
     columns = ["metric", "sweep", "pair", "setting", "ahead", "behind", "base diff", "diff", "p", "significant"]
-    notes = [f"{len(weak) - _LISTED} more that are not significant"] if len(weak) > _LISTED else []
+    notes = [f"not shown: {len(weak) - _LISTED} more flips that are not significant"] if len(weak) > _LISTED else []
     if any(flip.p is None for _, flip in shown):
         units = "documents" if result.options.get("documents") else "segments"
         notes.append(f"untested: the two systems have too few {units} in common for a paired test")
-    return [Table(columns, rows, "Pairs of systems whose order flips", notes)]
+    return [Table(columns, rows, "Flips: pairs of systems that swap ranks", notes)]
 
 
 def _caption(there: int, flipping: int, shown: int) -> str:

@@ -1,8 +1,8 @@
-"""What a study varies, in Python or in TOML; presets, and which of their settings can be run here.
+"""Definition of a study, in Python or TOML; presets; and the plan of the settings that can run on this machine.
 
-A study has base recipes and sweeps. A sweep names fields of a recipe with their values: one field is varied with all
-else left alone (one factor at a time), several fields make the full grid of their values. The first setting of a
-sweep is its base: relative differences and flips of ranks are counted from there.
+A study has base recipes and sweeps. A sweep lists fields of a recipe with their values: one field is varied while the
+others stay the same (one factor at a time), several fields form the full grid of their values. The first setting of a
+sweep is its base, with which relative differences and flips are computed.
 
     name = "mine"
     metrics = ["moverscore", "bertscore:idf=refs"]
@@ -15,25 +15,25 @@ sweep is its base: relative differences and flips of ranks are counted from ther
     subwords = ["first", "all", "average"]
     punctuation = ["drop-ascii", "keep"]
 
-Values are those of the recipe's options; and for a study
+Values are those of the recipe's options. In addition:
 
-    idf         original (as the metric's profile was published, or evaluated in that study), none,
-                random-1, random-2, ... (seeded samples), corpus:FILE (any text file, however large), an idf file
-    stopwords   spacy, iso, nltk without a language: that of the texts
-    layer       of metrics that aggregate layers: that layer alone
+    idf         original (as published, or as in that study), none, random-1, random-2, ... (seeded samples),
+                corpus:FILE (a text file of any size), an idf file
+    stopwords   spacy, iso, nltk without a language: the language of the texts
+    layer       a single layer, for metrics that aggregate layers
 
 Presets are the grids of the reproducibility study (Chen et al. 2022, section 5 and appendix A.5):
 
-    stopwords                no list, and those of spaCy, stopwords-iso and NLTK that are installed
-    idf                      as published or none; as published or counted on random corpora; and on large ones
-    subwords                 first piece, all pieces, average of the pieces
+    stopwords                no list, and the installed lists of spaCy, stopwords-iso and NLTK
+    idf                      as published or none; as published or counted on random corpora; and on large corpora
+    subwords                 first sub-word, all sub-words, average of sub-words
     punctuation              removed or kept
-    subwords-x-punctuation   all six cells of the two
-    layers                   each layer on its own
-    all                      each of the above, one factor at a time (without the cells of two)
+    subwords-x-punctuation   all six combinations of the two
+    layers                   each layer
+    all                      each of the above, one factor at a time (without combinations)
 
-Idf tables are counted on random samples of the data, or on large corpora line by line. What cannot be run on this
-machine is left out, with the reason.
+Idf tables are counted on random samples of the data, or on large corpora line by line. Settings that cannot run on
+this machine are left out, with the reason.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ from nlgauge.core.registry import METRICS, metric_class, metric_name, parse_metr
 from nlgauge.core.run_options import RunOptions
 from nlgauge.core.vector_metric import VectorMetric
 from nlgauge.encoders.load import load_encoder
-from nlgauge.errors import FileFormatError, InputError, MissingExtraError, ModelError, RecipeError
+from nlgauge.errors import FileFormatError, InputError, MissingExtraError, ModelError, RecipeError, did_you_mean
 from nlgauge.io.storage import file_digest, toml_content
 from nlgauge.io.tables import stream_lines
 from nlgauge.text.idf import IdfTable
@@ -67,24 +67,24 @@ RELATIVE_LISTS = ("spacy", "iso", "nltk")
 
 
 def study_metrics(metrics: Sequence[str], options: Mapping[str, Any]) -> list[str]:
-    """The metrics as a study keeps them, as text, with those of the options that each of them knows."""
+    """Add options to metrics given as text; each metric gets the options that it has."""
     for metric in metrics:
         if "|" in metric:
-            msg = f"a study varies the options of a recipe: give NAME:option=value, not the signature {metric!r}"
+            msg = f"a study needs metrics as NAME:option=value, got the signature {metric!r}"
             raise RecipeError(msg)
     shared = {name: str(value) for name, value in options.items()}
     return [with_options(metric, shared) for metric in metrics]
 
 
 class Setting(NamedTuple):
-    """One choice of values for the fields of a sweep."""
+    """A value for each field of a sweep."""
 
     fields: tuple[str, ...]
     values: tuple[str, ...]
 
     @property
     def label(self) -> str:
-        """How tables call it."""
+        """Name in tables."""
         return " + ".join(self.values)
 
 
@@ -97,16 +97,16 @@ class Sweep:
 
     def __post_init__(self) -> None:
         if not self.factors:
-            msg = f"sweep {self.name!r} names no field; expected a field of a recipe with its values"
+            msg = f"sweep {self.name!r} has no fields; expected a field of a recipe with its values"
             raise RecipeError(msg)
-        known = sorted({name for metric in METRICS.values() for name in metric.options()})
+        fields = sorted({name for metric in METRICS.values() for name in metric.options()})
         checked = {}
         for name, values in self.factors.items():
-            if name not in known:
-                msg = f"a sweep varies fields of recipes, got {name!r}; fields are: {', '.join(known)}"
+            if name not in fields:
+                msg = f"unknown field {name!r} in a sweep{did_you_mean(name, fields, see='nlgauge list')}"
                 raise RecipeError(msg)
             if isinstance(values, str) or not all(isinstance(value, str | int) for value in values):
-                msg = f"sweep {self.name or name!r}: the values of {name!r} are a list of texts, got {values!r}"
+                msg = f"sweep {self.name or name!r}: the values of {name!r} must be a list of texts, got {values!r}"
                 raise RecipeError(msg)
             checked[name] = tuple(str(value) for value in values)
             if len(checked[name]) < 2 or len(set(checked[name])) < len(checked[name]):
@@ -117,7 +117,7 @@ class Sweep:
 
     @property
     def settings(self) -> tuple[Setting, ...]:
-        """All combinations, the last field running fastest.
+        """All combinations of values; the last field varies fastest.
 
         >>> sweep = Sweep({"n": ["1", "2"], "punctuation": ["drop-ascii", "keep"]})
         >>> [setting.label for setting in sweep.settings]
@@ -129,19 +129,19 @@ class Sweep:
 
 @dataclass(frozen=True)
 class Study:
-    """Base recipes and what is varied of them."""
+    """Base recipes and sweeps over their fields."""
 
     metric: str | Sequence[str]
-    """One base recipe, or several; kept as a tuple."""
+    """One base recipe or several; stored as a tuple."""
     sweeps: Sequence[Sweep]
     name: str = "study"
     notes: tuple[str, ...] = ()
-    """What was left out when it was made."""
+    """Sweeps that the preset left out, with the reason."""
 
     def __post_init__(self) -> None:
         metrics = [self.metric] if isinstance(self.metric, str) else self.metric
         if not metrics or not all(isinstance(metric, str) for metric in metrics):
-            msg = f"metrics of a study are a list of texts such as 'moverscore:n=2', got {metrics!r}"
+            msg = f"metrics of a study must be a list of texts such as 'moverscore:n=2', got {metrics!r}"
             raise RecipeError(msg)
         if len(set(metrics)) < len(metrics):
             msg = f"metrics of a study must differ from each other, got {metrics!r}"
@@ -150,31 +150,31 @@ class Study:
         object.__setattr__(self, "sweeps", tuple(self.sweeps))
         for metric in self.metric:
             if not issubclass(metric_class(metric_name(metric)), VectorMetric):
-                msg = f"a study varies how token vectors are compared, and {metric!r} has none; leave it out"
+                msg = f"metric {metric!r} has no token vectors, which a study needs; remove this metric"
                 raise RecipeError(msg)
-        _ = self.recipes  # a recipe that cannot be parsed is refused here
+        _ = self.recipes  # raises if a recipe cannot be parsed
         if not self.sweeps:
-            msg = f"study {self.name!r} has no sweep, so nothing varies"
+            msg = f"study {self.name!r} has no sweeps; add at least one"
             raise RecipeError(msg)
         names = [sweep.name for sweep in self.sweeps]
         if len(set(names)) < len(names):
-            msg = f"the sweeps of a study need names of their own, got {', '.join(names)}"
+            msg = f"the sweeps of a study must have different names, got {', '.join(names)}"
             raise RecipeError(msg)
 
     @cached_property
     def recipes(self) -> dict[str, Metric]:
-        """The base recipes by the text that names them."""
+        """Base recipes by the text that they are parsed from."""
         return {metric: parse_metric(metric) for metric in self.metric}
 
     def pairs(self) -> Iterator[tuple[str, Sweep]]:
-        """Each metric with each sweep that varies only fields it knows."""
+        """Each metric with each sweep whose fields are options of the metric."""
         for metric in self.metric:
             for sweep in self.sweeps:
                 if all(_own_field(self.recipes[metric], field) for field in sweep.factors):
                     yield metric, sweep
 
     def skipped(self) -> tuple[str, ...]:
-        """What `pairs` leaves out, in words."""
+        """Notes on the combinations that `pairs` leaves out."""
         done = {(metric, sweep.name) for metric, sweep in self.pairs()}
         return self.notes + tuple(
             f"{metric} has no option {', '.join(sweep.factors)}: sweep {sweep.name!r} left out"
@@ -185,32 +185,36 @@ class Study:
 
 
 def load_study(path: str | Path) -> Study:
-    """A study from a TOML file."""
+    """Read a study from a TOML file."""
     try:
         content = toml_content(Path(path).read_text(encoding="utf-8"))
     except FileNotFoundError as error:
-        msg = f"no such file: {str(path)!r}; a study is a preset's name or a TOML file"
+        msg = f"no such file: {str(path)!r}; give the name of a preset ({', '.join(PRESETS)}) or a TOML file"
         raise InputError(msg) from error
-    except (OSError, ValueError) as error:  # that of TOML is a ValueError
-        msg = f"study {str(path)!r} cannot be read: {error}"
+    except (OSError, ValueError) as error:  # TOML errors are ValueErrors
+        msg = f"cannot read study {str(path)!r}: {error}"
         raise FileFormatError(msg) from error
     extra = set(content) - {"name", "metric", "sweep"}
     sweeps = content.get("sweep")
-    if extra or not isinstance(sweeps, list) or not all(isinstance(one, dict) for one in sweeps):
-        what = f"an unknown key {min(extra)!r}" if extra else "no list of tables [[sweep]]"
-        msg = f"study {str(path)!r} has {what}; expected name, metric and [[sweep]]"
+    if extra or not isinstance(sweeps, list) or not all(isinstance(entry, dict) for entry in sweeps):
+        problem = f"an unknown key {min(extra)!r}" if extra else "no list of tables [[sweep]]"
+        msg = f"study {str(path)!r} has {problem}; expected name, metric and [[sweep]]"
         raise FileFormatError(msg)
-    made = [Sweep({key: value for key, value in one.items() if key != "name"}, one.get("name", "")) for one in sweeps]
-    return Study(content.get("metric", "moverscore"), made, str(content.get("name", Path(path).stem)))
+    parsed = [
+        Sweep({key: value for key, value in entry.items() if key != "name"}, entry.get("name", ""))
+        for entry in sweeps
+    ]
+    return Study(content.get("metric", "moverscore"), parsed, str(content.get("name", Path(path).stem)))
 
 
 def with_setting(base: Metric, setting: Setting, *, lang: str, idf_files: Mapping[str, str]) -> Metric:
-    """The base recipe under a setting; `idf_files` are the tables behind `random-1`, `corpus:FILE`, ..."""
+    """Apply a setting to the base recipe; `idf_files` are the tables for `random-1`, `corpus:FILE`, ..."""
     changes: dict[str, Any] = {}
     for name, value in zip(setting.fields, setting.values, strict=True):
         own = _own_field(base, name)
         if own is None:
-            msg = f"metric {base.name!r} has no option {name!r}; it has: {', '.join(base.options())}"
+            hint = did_you_mean(name, base.options(), see="nlgauge list")
+            msg = f"metric {base.name!r} has no option {name!r}{hint}"
             raise RecipeError(msg)
         if own != name:
             value = f"layer-{value}"
@@ -225,17 +229,14 @@ def with_setting(base: Metric, setting: Setting, *, lang: str, idf_files: Mappin
 
 
 def refused_value(base: Metric, setting: Setting) -> str:
-    """Why the metric cannot be run under a setting, by name of the metric, option and value; empty where it can.
-
-    Words for idf and stop words are those of studies, and looked at elsewhere.
-    """
+    """Why a metric does not accept a setting; empty if it does. Values of idf and stopwords are checked elsewhere."""
     for name, value in zip(setting.fields, setting.values, strict=True):
         if _own_field(base, name) == name and name not in ("idf", "stopwords"):
             option = base.options()[name]
             try:
                 option.check(value)
             except RecipeError:
-                return f"{base.name} takes no {name}={value}, only {option.values}"
+                return f"{base.name} does not accept {name}={value}, only {option.values}"
     return ""
 
 
@@ -250,43 +251,43 @@ SAMPLE = 2000
 
 
 def random_sample(texts: Sequence[str], number: int, *, seed: int = 12345) -> list[str]:
-    """The random corpus of that number: segments without replacement, at most half of what there is.
+    """Draw a numbered random corpus: segments without replacement, at most half of them.
 
-    Half, because a sample of everything would be the same corpus each time.
+    A sample of all segments would be the same corpus each time.
 
     >>> random_sample([str(i) for i in range(8)], 1) == random_sample([str(i) for i in range(8)], 1)
     True
     """
     if number < 1:
-        msg = f"random corpora are numbered from 1, got {number!r}"
+        msg = f"the number of a random corpus must be 1 or more, got {number!r}"
         raise RecipeError(msg)
     rng = np.random.default_rng([seed, number])
     chosen = rng.choice(len(texts), size=max(1, min(SAMPLE, len(texts) // 2)), replace=False)
-    return [texts[at] for at in np.sort(chosen)]
+    return [texts[i] for i in np.sort(chosen)]
 
 
 def idf_table(value: str, tokenizer: TextTokenizer, texts: Sequence[str], *, seed: int = 12345) -> IdfTable:
-    """The table behind a value that names a corpus."""
+    """Count the idf table of a corpus: `random-1`, `corpus:FILE`, ..."""
     if value.startswith("corpus:"):
         path = Path(value.removeprefix("corpus:"))
         digest = ""
         if path.is_file():
             with contextlib.suppress(ModelError):  # an unreadable file is reported by its reader
                 digest = file_digest(path)
-        return _counted(str(path), digest, tokenizer)
+        return _count_file(str(path), digest, tokenizer)
     number = int(value.removeprefix("random-"))
     return IdfTable.count(random_sample(texts, number, seed=seed), tokenizer, source=value)
 
 
-@lru_cache(maxsize=16)  # a study of many language pairs counts a corpus of millions of lines once
-def _counted(path: str, digest: str, tokenizer: TextTokenizer) -> IdfTable:
+@lru_cache(maxsize=16)  # with many language pairs, a corpus of millions of lines is counted once
+def _count_file(path: str, digest: str, tokenizer: TextTokenizer) -> IdfTable:
     return IdfTable.count(stream_lines(path), tokenizer, source=Path(path).name)
 
 
 PRESETS = ("stopwords", "idf", "subwords", "punctuation", "subwords-x-punctuation", "layers", "all")
 
 
-#: The study's base recipes; its BERTScore counts idf on the references.
+#: Base recipes of the published study; its BERTScore counts idf on the references.
 DEFAULT_METRICS = ("moverscore", "bertscore:idf=refs")
 
 #: Random corpora of the published study.
@@ -302,18 +303,19 @@ def preset(
     idf_corpora: Sequence[str] = (),
     loading: Mapping[str, Any] | None = None,
 ) -> Study:
-    """The study of that name. `idf_corpora` are text files (a document per line) to count idf on.
+    """Make the study of a preset. `idf_corpora` are text files (one document per line) for idf counts.
 
-    `loading` are options of a run (`engine=`, ...) that models are loaded with where layers are counted.
+    `loading` are options of a run (`engine=`, ...) for loading models, to find their number of layers.
 
     >>> [sweep.name for sweep in preset("idf", "moverscore").sweeps]
     ['idf', 'idf-random']
     """
     if name not in PRESETS:
-        msg = f"unknown preset {name!r}; there are: {', '.join(PRESETS)}"
+        hint = did_you_mean(name, PRESETS) or f"; presets are {', '.join(PRESETS)}"
+        msg = f"unknown preset {name!r}{hint}"
         raise RecipeError(msg)
     if idf_corpora and name not in {"idf", "all"}:
-        msg = f"corpora for idf belong to the presets 'idf' and 'all', not to {name!r}"
+        msg = f"idf corpora are only used by the presets 'idf' and 'all', not by {name!r}; remove them"
         raise RecipeError(msg)
     names = [name]
     if name in {"idf", "all"}:
@@ -323,21 +325,21 @@ def preset(
     metrics = [metric] if isinstance(metric, str) else metric
     sweeps = [published_sweep(sweep, idf_corpora=idf_corpora) for sweep in names if sweep != "layers"]
     notes = []
-    if "layers" in names:  # the last one
+    if "layers" in names:  # always last
         models = {recipe.model for recipe in map(parse_metric, metrics) if isinstance(recipe, VectorMetric)}
         layers = min((load_encoder(model, **loading or {}).layers for model in models), default=0)
-        msg = f"sweep 'layers' needs a model of two layers or more; of {', '.join(metrics)} one has {layers}"
+        msg = f"sweep 'layers' needs models with two or more layers; one of {', '.join(metrics)} has {layers}"
         if layers > 1:
             sweeps.append(Sweep({"layer": [str(layer) for layer in range(layers, 0, -1)]}, "layers"))
         elif name == "layers":
             raise RecipeError(msg)
         else:
-            notes.append(f"{msg}: left out")
+            notes.append(f"{msg} (left out)")
     return Study(metrics, sweeps, name, tuple(notes))
 
 
 def published_sweep(name: str, *, idf_corpora: Sequence[str] = (), lists: Sequence[str] = RELATIVE_LISTS) -> Sweep:
-    """The settings of a published grid, the first being as published; of idf there are three grids.
+    """Make the sweep of a published grid, whose first setting is as published; idf has three grids.
 
     >>> [setting.label for setting in published_sweep("idf").settings]
     ['original', 'none']
@@ -356,18 +358,18 @@ def published_sweep(name: str, *, idf_corpora: Sequence[str] = (), lists: Sequen
 
 @dataclass(eq=False)
 class StudyPlan:
-    """The settings that can be run here, and what they need."""
+    """Settings that can run on this machine, with their idf tables and stop-word lists."""
 
     study: Study
     sweeps: list[tuple[str, Sweep, tuple[Setting, ...]]] = field(default_factory=list)
     idf_files: dict[tuple[str, str, str], str] = field(default_factory=dict)
-    """By model, prefix space and value: where the table of a study's idf corpus is."""
+    """Path of the table of an idf corpus, by model, prefix space and value."""
     stopwords: dict[str, dict[str, int]] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
     @property
     def varied(self) -> list[tuple[str, Setting]]:
-        """Each metric under each setting, once, whatever sweeps name it."""
+        """Each metric under each setting, without duplicates."""
         return list(dict.fromkeys((metric, setting) for metric, _, settings in self.sweeps for setting in settings))
 
     def recipes(self, lang: str) -> dict[tuple[str, Setting], Metric]:
@@ -382,7 +384,7 @@ class StudyPlan:
 
 
 def _reading(base: Metric, setting: Setting) -> tuple[str, str]:
-    """The model of a metric and whether it reads texts with a space before them; a setting may vary both."""
+    """Model and prefix space of a metric; a setting may vary both."""
     own = (base.model, base.prefix_space) if isinstance(base, VectorMetric) else ("", "auto")
     varied = dict(zip(setting.fields, setting.values, strict=True))
     return varied.get("model", own[0]), varied.get("prefix_space", own[1])
@@ -396,17 +398,17 @@ def make_plan(
     running: RunOptions,
     folder: Path,
 ) -> StudyPlan:
-    """Keep the settings that can be run; the others are noted. Idf tables are written to the folder."""
+    """Plan the settings that can run, with notes on the others. Idf tables are written to the folder."""
     plan = StudyPlan(study, notes=list(study.skipped()))
     missing: dict[str, str] = {}
     refused = _refused(study)
     plan.notes += [f"{reason}; left out" for reason in dict.fromkeys(refused.values())]
     for metric, sweep in study.pairs():
-        kept = []
+        settings = []
         named = {part.partition("=")[0] for part in metric.partition(":")[2].split(",")}
         for field_ in sorted(named & set(sweep.factors)):
             plan.notes.append(
-                f"{metric}: sweep {sweep.name!r} varies {field_}, so what the recipe says of it is not used"
+                f"{metric}: sweep {sweep.name!r} varies {field_}, so the value in the recipe is ignored"
             )
         for setting in sweep.settings:
             model, space = _reading(study.recipes[metric], setting)
@@ -421,23 +423,25 @@ def make_plan(
                     idf_table(value, tokenizer, texts, seed=seed).save(path)
                     plan.idf_files[model, space, value] = str(path)
             if (metric, setting) not in refused and not any(value in missing for value in setting.values):
-                kept.append(setting)
-        if len(kept) > 1:
-            plan.sweeps.append((metric, sweep, tuple(kept)))
+                settings.append(setting)
+        if len(settings) > 1:
+            plan.sweeps.append((metric, sweep, tuple(settings)))
         else:
-            plan.notes.append(f"{metric}: sweep {sweep.name!r} has fewer than two settings that can be run here")
+            plan.notes.append(
+                f"{metric}: sweep {sweep.name!r} has fewer than two settings that can run here (left out)"
+            )
     plan.notes += missing.values()
     if not plan.sweeps:
-        own = "; a study of your own (--study FILE) names values that the metric takes" if refused else ""
-        msg = f"nothing of study {study.name!r} can be run here: {'; '.join(plan.notes)}{own}"
+        remedy = "; write a study with values that the metric accepts (--study FILE)" if refused else ""
+        msg = f"study {study.name!r} has no sweep that can run here: {'; '.join(plan.notes)}{remedy}"
         raise RecipeError(msg)
     return plan
 
 
 def _refused(study: Study) -> dict[tuple[str, Setting], str]:
-    """Why some metrics cannot be run under some settings.
+    """Reasons why metrics do not accept settings.
 
-    A setting that none can be run under is an error in a study of one's own; a preset was not made for the metrics.
+    In a user's study a setting that no metric accepts is an error; a preset may have such settings.
     """
     refused: dict[tuple[str, Setting], str] = {}
     metrics_of: dict[Setting, list[str]] = {}
@@ -456,7 +460,7 @@ def _refused(study: Study) -> dict[tuple[str, Setting], str]:
 
 
 def _measure_list(value: str, languages: set[str], plan: StudyPlan, missing: dict[str, str]) -> None:
-    """Size of a list by language. One that a preset names, and that is not here, is left out and said so."""
+    """Add the size of a stop-word list by language to the plan; note lists of presets that are not installed."""
     if value in plan.stopwords:
         return
     names = {lang: f"{value}-{lang}" for lang in sorted(languages)} if value in RELATIVE_LISTS else {"": value}
@@ -465,4 +469,4 @@ def _measure_list(value: str, languages: set[str], plan: StudyPlan, missing: dic
     except (MissingExtraError, RecipeError) as error:
         if value not in RELATIVE_LISTS:
             raise
-        missing[value] = f"stop words {value!r} left out: {error}"
+        missing[value] = f"stop-word list {value!r} left out: {error}"

@@ -1,4 +1,4 @@
-"""Stress tests of metrics: adversarial triples, and perturbations of one's own outputs."""
+"""Stress tests of metrics: adversarial triples, and perturbations of outputs."""
 
 from __future__ import annotations
 

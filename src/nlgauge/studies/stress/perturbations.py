@@ -1,14 +1,14 @@
-"""Perturbations of a text: changes that are known to keep its meaning, or known not to.
+"""Perturbations of a text: changes that change or keep its meaning.
 
-    words      one is missing, or words or nouns are in another order
-    names      two names of a text change places, or one is replaced by a name of another text
-    meaning    negation, antonyms, numbers: English rules
-    surface    a typo, other case: the meaning is kept, and a metric should hardly fall
+    words      a word is missing, or words or nouns are in another order
+    names      two names of a text are swapped, or a name is replaced by a name of another text
+    meaning    negation, antonyms, numbers, by English rules
+    surface    a typo or other case: the meaning is kept, and the score should hardly drop
 
-Each is drawn from a seed and the text alone, so that the other texts change nothing (an entity that is put in comes
-from the other texts; which one is drawn in the same way). A text that a perturbation cannot change is left out, and
-counted. A name is a run of capitalised words that does not begin a sentence; days, months and the like are not names.
-With an annotator that tags names (PROPN), its tags replace the rule. Texts in lower case have no names by the rule.
+The random choice depends only on a seed and the text, not on the other texts (except for names of other texts). A
+text that a perturbation cannot change is left out and counted. A name is a sequence of capitalised words that is not
+at the start of a sentence; days, months and similar words are not names. With an annotator, names are words tagged
+PROPN. Without one, texts in lower case have no names.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ from nlgauge.text.words import WordSpan, split_words
 
 
 class Context(NamedTuple):
-    """What a change may look at beside the text."""
+    """Inputs of a change, in addition to the text."""
 
     draw: random.Random
     names: tuple[str, ...] = ()
     """Names in all texts, each once and sorted."""
     annotated: AnnotatedText | None = None
-    """Where an annotator was given."""
+    """Annotation of the text, if there is an annotator."""
 
 
-#: The changed text, or None where nothing can be changed.
+#: Returns the changed text, or None if the text cannot be changed.
 Change: TypeAlias = Callable[[str, Context], str | None]
 
 
@@ -49,33 +49,33 @@ class Perturbation(NamedTuple):
     what: str
     change: Change
     keeps_meaning: bool = False
-    """Whether a metric should hardly fall."""
+    """Whether the meaning is kept, so that the score should hardly drop."""
     english: bool = True
-    """Whether its rules, or its list of words, are English."""
+    """Whether its rules or word lists are English."""
     needs_annotator: bool = False
 
 
 def drawn(seed: int, name: str, text: str) -> random.Random:
-    """The draw of a text: the same wherever it stands."""
+    """Random generator for a text, independent of its position."""
     return random.Random(f"{seed} {name} {text}")
 
 
 def replaced(text: str, start: int, end: int, new: str) -> str:
-    """The text with a part of it exchanged."""
+    """Replace a part of the text."""
     return text[:start] + new + text[end:]
 
 
 def put_in(text: str, places: Sequence[Name | WordSpan | AnnotatedWord], new: Sequence[str]) -> str:
-    """The text with other words in these places, which come in order."""
-    made, at = "", 0
+    """Replace the words at these places, which must be in order."""
+    result, end = "", 0
     for place, word in zip(places, new, strict=True):
-        made += text[at : place.start] + word
-        at = place.end
-    return made + text[at:]
+        result += text[end : place.start] + word
+        end = place.end
+    return result + text[end:]
 
 
 def other_order(words: Sequence[str], draw: random.Random) -> list[str] | None:
-    """The words in an order that reads differently; None where there is none.
+    """Shuffle words into a different order; None if there is none.
 
     >>> other_order(["a", "a"], random.Random(1)), other_order(["a", "b"], random.Random(1))
     (None, ['b', 'a'])
@@ -89,7 +89,7 @@ def other_order(words: Sequence[str], draw: random.Random) -> list[str] | None:
 
 
 def with_case_of(word: str, like: str) -> str:
-    """A word written as another is: capital, capitals or small.
+    """Copy the case of another word: initial capital, capitals or lower case.
 
     >>> with_case_of("cold", "Hot"), with_case_of("cold", "HOT")
     ('Cold', 'COLD')
@@ -111,7 +111,7 @@ _ENDS = ".!?:\"“”'’"
 
 
 class Name(NamedTuple):
-    """A name and its place."""
+    """A name and its position."""
 
     text: str
     start: int
@@ -119,13 +119,13 @@ class Name(NamedTuple):
 
 
 def find_names(text: str, annotated: AnnotatedText | None = None) -> list[Name]:
-    """The names of a text, neighbouring words joined.
+    """Find the names of a text; neighbouring words form one name.
 
     >>> [name.text for name in find_names("In Paris, Anna Berg met Bob on Monday.")]
     ['Paris', 'Anna Berg', 'Bob']
     """
     tagged = [] if annotated is None else [word for _, word in annotated.nouns() if word.upos == "PROPN"]
-    places = _by_rule(text) if annotated is None else [(word.start, word.end) for word in tagged]
+    places = _capitalised_words(text) if annotated is None else [(word.start, word.end) for word in tagged]
     joined: list[Name] = []
     for start, end in places:
         if joined and text[joined[-1].end : start] == " ":
@@ -135,22 +135,22 @@ def find_names(text: str, annotated: AnnotatedText | None = None) -> list[Name]:
     return joined
 
 
-def _by_rule(text: str) -> list[tuple[int, int]]:
+def _capitalised_words(text: str) -> list[tuple[int, int]]:
     places = []
-    begins = True
+    at_start = True
     for word in split_words(text):
         if not any(char.isalnum() for char in word.text):
-            begins = begins or word.text in _ENDS
+            at_start = at_start or word.text in _ENDS
             continue
         capital = word.text[:1].isupper() and (len(word.text) == 1 or not word.text.isupper())
-        if capital and not begins and word.text.lower() not in _NO_NAMES and word.text[:1].isalpha():
+        if capital and not at_start and word.text.lower() not in _NO_NAMES and word.text[:1].isalpha():
             places.append((word.start, word.end))
-        begins = False
+        at_start = False
     return places
 
 
-def with_names_exchanged(text: str, context: Context) -> str | None:
-    """With two different names in each other's place."""
+def swap_names(text: str, context: Context) -> str | None:
+    """Swap two different names."""
     names = find_names(text, context.annotated)
     pairs = [(a, b) for a, b in combinations(names, 2) if a.text != b.text]
     if not pairs:
@@ -159,8 +159,8 @@ def with_names_exchanged(text: str, context: Context) -> str | None:
     return put_in(text, (first, second), (second.text, first.text))
 
 
-def with_another_name(text: str, context: Context) -> str | None:
-    """With one name exchanged for a name of another text."""
+def replace_name(text: str, context: Context) -> str | None:
+    """Replace a name by a name of another text."""
     names = find_names(text, context.annotated)
     own = {name.text for name in names}
     others = [name for name in context.names if name not in own]
@@ -170,7 +170,7 @@ def with_another_name(text: str, context: Context) -> str | None:
     return replaced(text, name.start, name.end, context.draw.choice(others))
 
 
-#: After the first of these, "not" makes the sentence say the contrary. "may" is left out: "may not" forbids.
+#: "not" after the first of these negates the sentence. "may" is left out: "may not" forbids.
 _AUXILIARIES = frozenset(
     "is are was were am can could will would should must has have had does do did".split()  # noqa: SIM905
 )
@@ -186,11 +186,11 @@ _NUMBER_WORDS = (
 )  # fmt: skip
 
 
-def negated(text: str, context: Context) -> str | None:
-    """With a negation more, or less: what is negated already is said without it.
+def negate(text: str, context: Context) -> str | None:
+    """Add a negation, or remove the one that the text has.
 
     >>> context = Context(drawn(1, "", ""))
-    >>> negated("The ferry was late.", context), negated("It didn't rain.", context)
+    >>> negate("The ferry was late.", context), negate("It didn't rain.", context)
     ('The ferry was not late.', 'It did rain.')
     """
     words = split_words(text)
@@ -207,22 +207,22 @@ def negated(text: str, context: Context) -> str | None:
     return None
 
 
-def reversed_word(text: str, context: Context) -> str | None:
-    """With one word exchanged for its antonym.
+def replace_by_antonym(text: str, context: Context) -> str | None:
+    """Replace a word by its antonym.
 
-    >>> reversed_word("A hot summer.", Context(drawn(1, "", "")))
+    >>> replace_by_antonym("A hot summer.", Context(drawn(1, "", "")))
     'A cold summer.'
     """
-    known = antonyms()
-    words = [word for word in split_words(text) if word.text.lower() in known]
+    opposites = antonyms()
+    words = [word for word in split_words(text) if word.text.lower() in opposites]
     if not words:
         return None
     word = context.draw.choice(words)
-    return replaced(text, word.start, word.end, with_case_of(known[word.text.lower()], word.text))
+    return replaced(text, word.start, word.end, with_case_of(opposites[word.text.lower()], word.text))
 
 
-def renumbered(text: str, context: Context) -> str | None:
-    """With one number exchanged for another of as many digits, or a number word for another."""
+def replace_number(text: str, context: Context) -> str | None:
+    """Replace a digit of a number, or a number word by another."""
     numbers = [word for word in split_words(text) if _is_number(word)]
     if not numbers:
         return None
@@ -233,7 +233,7 @@ def renumbered(text: str, context: Context) -> str | None:
         return replaced(text, word.start, word.end, with_case_of(other, word.text))
     digits = [place for place, char in enumerate(word.text) if char in "0123456789"]
     place = context.draw.choice(digits)
-    # A number of several digits does not begin with 0.
+    # A number of several digits does not start with 0.
     allowed = "123456789" if place == digits[0] and len(digits) > 1 else "0123456789"
     other = context.draw.choice([digit for digit in allowed if digit != word.text[place]])
     return replaced(text, word.start + place, word.start + place + 1, other)
@@ -245,7 +245,7 @@ def _is_number(word: WordSpan) -> bool:
 
 @cache
 def antonyms() -> dict[str, str]:
-    """Words and their antonyms, both ways; where a word stands twice, its first line counts."""
+    """Antonyms by word, in both directions; of several lines for a word the first counts."""
     name = "antonyms.tsv"
     text = (files("nlgauge.studies.stress") / "lists" / name).read_text(encoding="utf-8")
     table: dict[str, str] = {}
@@ -261,14 +261,14 @@ def antonyms() -> dict[str, str]:
     return table
 
 
-#: Letters of the shortest word that is mistyped: the first and the last stay, and two between them change places.
+#: Minimum length of a word for a typo, which swaps two letters between the first and the last.
 _SHORTEST = 4
 
 
-def mistyped(text: str, context: Context) -> str | None:
-    """With two neighbouring inner letters of one word exchanged.
+def add_typo(text: str, context: Context) -> str | None:
+    """Swap two neighbouring inner letters of a word.
 
-    >>> mistyped("The cat", Context(drawn(1, "", ""))), mistyped("late", Context(drawn(1, "", "")))
+    >>> add_typo("The cat", Context(drawn(1, "", ""))), add_typo("late", Context(drawn(1, "", "")))
     (None, 'ltae')
     """
     places = [
@@ -284,19 +284,19 @@ def mistyped(text: str, context: Context) -> str | None:
     return replaced(text, place, place + 2, text[place + 1] + text[place])
 
 
-def recased(text: str, context: Context) -> str | None:
-    """All in lower case, or in capitals where it is that already; None where a text has no letters with case."""
+def change_case(text: str, context: Context) -> str | None:
+    """Convert to lower case, or to capitals if it is in lower case already; None for texts without cased letters."""
     lower = text.lower()
     other = lower if lower != text else text.upper()
     return other if other != text else None
 
 
-#: Short words carry little; one of these letters or more is dropped where there is one.
+#: Length from which a word is dropped first: short words carry little meaning.
 _LONG = 4
 
 
-def without_a_word(text: str, context: Context) -> str | None:
-    """Without one of its longer words (four letters or more; of any length where there is none)."""
+def drop_word(text: str, context: Context) -> str | None:
+    """Drop a word of four letters or more, or any word if there is none."""
     words = _letters(text)
     if len(words) < 2:
         return None
@@ -307,8 +307,8 @@ def without_a_word(text: str, context: Context) -> str | None:
     return replaced(text, start, word.end, "")
 
 
-def exchanged(text: str, context: Context) -> str | None:
-    """With two different words in each other's place; the rest stays."""
+def swap_words(text: str, context: Context) -> str | None:
+    """Swap two different words."""
     words = _letters(text)
     pairs = [(a, b) for a, b in combinations(words, 2) if a.text.lower() != b.text.lower()]
     if not pairs:
@@ -317,16 +317,16 @@ def exchanged(text: str, context: Context) -> str | None:
     return put_in(text, (first, second), (second.text, first.text))
 
 
-def shuffled(text: str, context: Context) -> str | None:
-    """With all words in a random order; punctuation keeps its places."""
+def shuffle_words(text: str, context: Context) -> str | None:
+    """Shuffle all words; punctuation stays in place."""
     words = _letters(text)
     other = other_order([word.text for word in words], context.draw)
     return None if other is None else put_in(text, words, other)
 
 
 def permuted(text: AnnotatedText, *, seed: int) -> str | None:
-    """The text with its common nouns in another order; None where no order differs from the one it has."""
-    # What the published code takes: the tag NN, which is no name and no plural.
+    """Permute the common nouns of a text; None if no order differs."""
+    # As in the published code: the tag NN, which excludes names and plurals.
     common = [word for _, word in text.nouns() if word.upos == "NOUN"]
     nouns = [word for word in common if word.features.get("Number", "Sing") != "Plur"]
     forms = [text.text[word.start : word.end] for word in nouns]
@@ -334,8 +334,8 @@ def permuted(text: AnnotatedText, *, seed: int) -> str | None:
     return None if other is None else put_in(text.text, nouns, other)
 
 
-def with_nouns_permuted(text: str, context: Context) -> str | None:
-    """With its nouns in another order, as the lookalikes of adversarial triples have them."""
+def change_noun_order(text: str, context: Context) -> str | None:
+    """Permute the nouns, as in the lookalikes of adversarial triples."""
     if context.annotated is None:
         return None
     return permuted(context.annotated, seed=context.draw.randrange(2**31))
@@ -345,19 +345,19 @@ def _letters(text: str) -> list[WordSpan]:
     return [word for word in split_words(text) if any(char.isalnum() for char in word.text)]
 
 
-#: By name: first those that change the meaning, then those that keep it.
+#: First the perturbations that change the meaning, then those that keep it.
 _ALL = (
-    Perturbation("negation", "one negation more, or less", negated),
-    Perturbation("antonym", "one word exchanged for its antonym", reversed_word),
-    Perturbation("number", "one number exchanged for another", renumbered, english=False),
-    Perturbation("name-swap", "two names in each other's place", with_names_exchanged),
-    Perturbation("entity", "one name exchanged for a name of another text", with_another_name),
-    Perturbation("word-drop", "one longer word missing", without_a_word, english=False),
-    Perturbation("word-swap", "two words in each other's place", exchanged, english=False),
-    Perturbation("shuffle", "all words in another order", shuffled, english=False),
-    Perturbation("noun-order", "nouns in another order", with_nouns_permuted, english=False, needs_annotator=True),
-    Perturbation("typo", "two neighbouring letters exchanged", mistyped, keeps_meaning=True, english=False),
-    Perturbation("casing", "all in lower case", recased, keeps_meaning=True, english=False),
+    Perturbation("negation", "a negation added or removed", negate),
+    Perturbation("antonym", "a word replaced by its antonym", replace_by_antonym),
+    Perturbation("number", "a number replaced by another", replace_number, english=False),
+    Perturbation("name-swap", "two names swapped", swap_names),
+    Perturbation("entity", "a name replaced by a name of another text", replace_name),
+    Perturbation("word-drop", "a longer word removed", drop_word, english=False),
+    Perturbation("word-swap", "two words swapped", swap_words, english=False),
+    Perturbation("shuffle", "all words in another order", shuffle_words, english=False),
+    Perturbation("noun-order", "nouns in another order", change_noun_order, english=False, needs_annotator=True),
+    Perturbation("typo", "two neighbouring letters swapped", add_typo, keeps_meaning=True, english=False),
+    Perturbation("casing", "text in lower case", change_case, keeps_meaning=True, english=False),
 )
 PERTURBATIONS = {entry.name: entry for entry in _ALL}
 
@@ -368,19 +368,19 @@ class PerturbedTexts:
 
     perturbation: Perturbation
     texts: tuple[str, ...]
-    """Changed, or as they were."""
+    """The texts; those that could not be changed are as before."""
     changed: tuple[bool, ...]
 
     @property
     def count(self) -> int:
-        """Texts that could be changed."""
+        """Number of changed texts."""
         return sum(self.changed)
 
 
 def chosen_perturbations(
     names: Sequence[str] | None = None, *, lang: str = "en", annotator: bool = False
 ) -> tuple[Perturbation, ...]:
-    """Perturbations by name; without names, all that the language and the lack of an annotator leave.
+    """Select perturbations by name; without names, all that are available for the language and annotator.
 
     >>> [entry.name for entry in chosen_perturbations(lang="de")]
     ['number', 'word-drop', 'word-swap', 'shuffle', 'typo', 'casing']
@@ -394,22 +394,22 @@ def chosen_perturbations(
         )
     for name in names:
         if name not in PERTURBATIONS:
-            hint = did_you_mean(name, PERTURBATIONS)
-            msg = f"unknown perturbation {name!r}{hint}; there are: {', '.join(PERTURBATIONS)}"
+            hint = did_you_mean(name, PERTURBATIONS) or f"; perturbations are {', '.join(PERTURBATIONS)}"
+            msg = f"unknown perturbation {name!r}{hint}"
             raise RecipeError(msg)
     chosen = tuple(PERTURBATIONS[name] for name in dict.fromkeys(names))
     if not chosen:
-        msg = f"no perturbation was named; there are: {', '.join(PERTURBATIONS)}"
+        msg = f"the list of perturbations is empty; perturbations are {', '.join(PERTURBATIONS)}"
         raise RecipeError(msg)
     for entry in chosen:
         if entry.english and not english:
             others = ", ".join(other.name for other in PERTURBATIONS.values() if not other.english)
             msg = (
-                f"{entry.name} has English rules, and the texts are in {lang!r}; for any language there are: {others}"
+                f"perturbation {entry.name!r} needs English texts, got {lang!r}; those for any language are {others}"
             )
             raise RecipeError(msg)
         if entry.needs_annotator and not annotator:
-            msg = f"{entry.name} needs an annotator that knows nouns; name one with annotator="
+            msg = f"perturbation {entry.name!r} needs an annotator; give one with annotator=, such as spacy-en"
             raise RecipeError(msg)
     return chosen
 
@@ -421,33 +421,34 @@ def perturb(
     seed: int = 12345,
     annotator: Annotator | None = None,
 ) -> list[PerturbedTexts]:
-    """The texts under each perturbation, from a seed.
+    """Apply each perturbation to all texts, with a seed.
 
-    >>> (found,) = perturb(["The ferry was late.", "Rain."], [PERTURBATIONS["negation"]])
-    >>> found.texts, found.count
+    >>> (result,) = perturb(["The ferry was late.", "Rain."], [PERTURBATIONS["negation"]])
+    >>> result.texts, result.count
     (('The ferry was not late.', 'Rain.'), 1)
     """
     if not texts:
-        msg = "there is no text to perturb"
+        msg = "there are no texts to perturb"
         raise InputError(msg)
     annotated = [None] * len(texts) if annotator is None else _annotate(texts, annotator)
     pairs = list(zip(texts, annotated, strict=True))
     names = tuple(sorted({name.text for text, of_text in pairs for name in find_names(text, of_text)}))
     perturbed = []
     for entry in perturbations:
-        made = [entry.change(text, Context(drawn(seed, entry.name, text), names, own)) for text, own in pairs]
-        other = tuple(text if new is None else new for new, text in zip(made, texts, strict=True))
-        changed = tuple(new != text for new, text in zip(other, texts, strict=True))
-        perturbed.append(PerturbedTexts(entry, other, changed))
+        changes = [entry.change(text, Context(drawn(seed, entry.name, text), names, own)) for text, own in pairs]
+        results = tuple(text if new is None else new for new, text in zip(changes, texts, strict=True))
+        changed = tuple(new != text for new, text in zip(results, texts, strict=True))
+        perturbed.append(PerturbedTexts(entry, results, changed))
     return perturbed
 
 
 def _annotate(texts: Sequence[str], annotator: Annotator) -> Sequence[AnnotatedText | None]:
-    """Of each text; one that the annotator refuses has no words, so that none of its nouns and names is moved."""
+    """Annotate all texts; a text that the annotator refuses has no words, so its nouns and names are not changed."""
     annotations = annotate_each(annotator, texts)
-    refused = [number for number, text in enumerate(texts) if annotations[text] is None]
+    refused = [number for number, text in enumerate(texts, start=1) if annotations[text] is None]
     if refused:
         first = ", ".join(map(str, refused[:10])) + (", ..." if len(refused) > 10 else "")
-        msg = f"{len(refused)} of {len(texts)} texts ({first}) have no annotation: their nouns and names stay"
+        count = f"{len(refused)} of {len(texts)} texts (number {first})"
+        msg = f"{count} could not be annotated; their nouns and names are not changed"
         warnings.warn(msg, DataWarning, stacklevel=3)
     return [annotations[text] or AnnotatedText(text, ()) for text in texts]

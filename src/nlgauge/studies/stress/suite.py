@@ -1,4 +1,4 @@
-"""The stress test: how far each metric falls when texts are perturbed."""
+"""Stress test: the score drop of each metric when texts are perturbed."""
 
 from __future__ import annotations
 
@@ -38,31 +38,31 @@ if TYPE_CHECKING:
 
 
 class Fall(NamedTuple):
-    """One metric under one perturbation, over the texts that it changed."""
+    """Score drop of one metric under one perturbation, over the texts that were changed."""
 
     perturbation: str
     keeps_meaning: bool
     changed: int
     """Texts that were changed."""
     fall: float | None
-    """Mean of before minus after, turned so that a fall is above 0; None where no text was changed."""
+    """Mean drop of the score, above 0 if the perturbed texts are worse; None if no text was changed."""
     interval: tuple[float, float] | None
-    """Of the fall; None where less than two texts were changed."""
+    """Confidence interval of the drop; None if fewer than two texts were changed."""
     way_to_unrelated: float | None
-    """The fall as a share of that to an unrelated text: 0 not moved, 1 like another text altogether."""
+    """The drop relative to that of an unrelated text: 0 is no drop, 1 is the drop of an unrelated text."""
     below_paraphrase: float | None
-    """Share of texts that score below their paraphrase once perturbed; None without paraphrases."""
+    """Share of perturbed texts that score below their paraphrase; None without paraphrases."""
     below_paraphrase_interval: tuple[float, float] | None
 
-    def bar(self, way: float) -> Bar:
-        """The fall on the way to an unrelated text."""
+    def bar(self, relative: float) -> Bar:
+        """Bar of the relative drop, with the interval on the same scale."""
         if self.interval is None or not self.fall:
-            return Bar(way)
+            return Bar(relative)
         low, high = self.interval
-        return Bar(way, low * (way / self.fall), high * (way / self.fall))
+        return Bar(relative, low * (relative / self.fall), high * (relative / self.fall))
 
     def cells(self) -> list[Cell]:
-        """Cells of a table."""
+        """Cells of a row of the table."""
         ends: list[Cell] = [*(self.interval or (None, None))]
         shares: list[Cell] = [self.below_paraphrase, *(self.below_paraphrase_interval or (None, None))]
         meaning = "kept" if self.keeps_meaning else "changed"
@@ -77,16 +77,16 @@ class MetricFalls:
     signature: str
     higher_is_better: bool
     original: float
-    """Mean score of the texts as they were."""
+    """Mean score of the unchanged texts."""
     unrelated: float | None
-    """Mean score of texts beside the reference of another; None for a single text."""
+    """Mean score of texts with the reference of another text; None for a single text."""
     paraphrase: Fall | None
-    """What the paraphrases cost, over all texts that have one."""
+    """Score drop of the paraphrases; None without paraphrases."""
     perturbations: tuple[Fall, ...]
 
     @property
     def falls(self) -> tuple[Fall, ...]:
-        """That to the paraphrases, where there are some, and those of the perturbations."""
+        """Drops of the paraphrases, if there are any, and of the perturbations."""
         return (*(() if self.paraphrase is None else (self.paraphrase,)), *self.perturbations)
 
 
@@ -99,16 +99,16 @@ class StressTest(Result):
     line = LINE
 
     signature: Signature
-    """What was measured, in one line; each metric has a signature of its own."""
+    """Signature of the test; each metric also has a signature."""
     texts: int
-    """How many there are."""
+    """Number of texts."""
     unchanged: int
     """Texts that no perturbation could change."""
     metrics: tuple[MetricFalls, ...]
 
     @property
     def against(self) -> str:
-        """What scores are against: the texts themselves, or references."""
+        """What texts are compared with: the texts themselves, or references."""
         return self.signature.recipe["against"]
 
     @property
@@ -120,25 +120,25 @@ class StressTest(Result):
         """A row per metric and perturbation."""
         columns = ["metric", "perturbation", "meaning", "changed", "fall", "low", "high", "way"]
         columns += ["below paraphrase", "lo", "hi"]
-        rows = [[one.metric, *fall.cells()] for one in self.metrics for fall in one.falls]
+        rows = [[result.metric, *fall.cells()] for result in self.metrics for fall in result.falls]
         if self.signature.recipe["paraphrases"] == "none":
             columns, rows = columns[:8], [row[:8] for row in rows]
-        return [Table(columns, rows, "how far metrics fall", list(self._notes()))]
+        return [Table(columns, rows, "score drop under perturbation", list(self._notes()))]
 
     def _notes(self) -> Iterator[str]:
         yield f"signature: {format_signature(self.signature)}"
         yield (
-            f"changed: of {self.texts} texts, scored against {self.against}; {self.unchanged} could not be changed "
-            "by any perturbation"
+            f"changed: changed texts, of {self.texts}, scored against {self.against}; no perturbation could "
+            f"change {self.unchanged} of them"
         )
-        yield f"fall: mean score before minus after, over the texts changed; low, high: {self.level:.0%} interval"
-        yield "way: the fall as a share of that to an unrelated text (the next one): 0 not moved, 1 like another text"
+        yield f"fall: mean score drop over the changed texts; low, high: {self.level:.0%} interval"
+        yield "way: the drop relative to that of an unrelated text (0: no drop, 1: unrelated)"
         if self.signature.recipe["paraphrases"] != "none":
-            yield "below paraphrase: share of perturbed texts that score below the paraphrase, which they all should"
-            yield "  where the meaning is changed, and none where it is kept"
+            yield "below paraphrase: share of perturbed texts that score below the paraphrase"
+            yield "  (ideal: 1 if the perturbation changes the meaning, 0 if it keeps it); lo, hi: interval"
         for one in self.metrics:
             unrelated = "" if one.unrelated is None else f", unrelated texts {one.unrelated:.3f}"
-            yield f"{one.metric}: {format_signature(one.signature)}; as they were {one.original:.3f}{unrelated}"
+            yield f"{one.metric}: {format_signature(one.signature)}; unchanged texts {one.original:.3f}{unrelated}"
 
     def figure(self) -> Any:
         """A group of bars for each perturbation, a bar for each metric, on the scale from 0 to an unrelated text."""
@@ -161,7 +161,7 @@ class StressTest(Result):
 
 @dataclass(frozen=True, kw_only=True)
 class StressOptions(DrawOptions):
-    """What is done to texts, and how intervals are drawn."""
+    """Perturbations of texts, and options of intervals."""
 
     called: ClassVar[str] = "options of a stress test"
 
@@ -172,13 +172,13 @@ class StressOptions(DrawOptions):
     annotator: str | None = option(
         None,
         AnnotatorName(),
-        help="finds names and nouns: spacy-en, or parses.conllu",
+        help="tagger for names and nouns: spacy-en or parses.conllu",
         unset="none",
         metavar="NAME",
     )
 
 
-#: Names of the systems that are scored beside the perturbed ones; no perturbation has a blank in its name.
+#: Names of the systems that are scored with the perturbed ones; names of perturbations contain no space.
 _ORIGINAL, _PARAPHRASE, _UNRELATED = "as it was", "a paraphrase", "another text"
 
 
@@ -195,30 +195,29 @@ def stress(
     scorer: Callable[..., Sequence[Score]] = score_systems,
     **options: Unpack[StressKeywords],
 ) -> StressTest:
-    """How far metrics fall when texts are perturbed, and whether further than for a paraphrase.
+    """Measure how much metrics drop when texts are perturbed, and whether more than for a paraphrase.
 
     Args:
-        texts: What is perturbed, such as the outputs of a system.
-        refs: References of the texts. Default: each text is its own, so that a perturbed text is beside the original.
-        metric: One or several, as `nlgauge.score_systems` has them. Default: BERTScore.
-        sources: For metrics that compare with the source.
-        paraphrases: A paraphrase (such as a second reference) of each text, which a metric should not take for worse
-            than a text whose meaning was changed.
-        annotator: Finds names and nouns, an annotator or its name; without one names are found by a rule, and nouns
-            stay.
-        lang: Language of the texts (default: English); what has English rules is left out for others. Metrics that
-            know the option get it too.
-        name: What the texts are called.
-        scorer: What scores systems, with the arguments of `nlgauge.score_systems`.
-        options: Those of `StressOptions` (each text is changed in the same way wherever it stands), and those of
-            `nlgauge.score`.
+        texts: Texts to perturb, such as the outputs of a system.
+        refs: References of the texts. Default: each text is its own reference.
+        metric: One metric or several, as in `nlgauge.score_systems`. Default: BERTScore.
+        sources: Source texts, for metrics that compare with them.
+        paraphrases: A paraphrase (such as a second reference) of each text, which should score higher than a text
+            whose meaning was changed.
+        annotator: Tagger for names and nouns, or its name. Without one, names are found by a rule and nouns are not
+            permuted.
+        lang: Language of the texts (default: English). For other languages perturbations with English rules are left
+            out. Metrics with the option `lang` get it too.
+        name: Name of the texts in the signature.
+        scorer: Function that scores systems, with the arguments of `nlgauge.score_systems`.
+        options: Those of `StressOptions` and of `nlgauge.score`.
 
-    >>> found = stress(["The ferry was late.", "It was hot."], metric="chrf", perturbations=["negation"])
-    >>> [(fall.perturbation, fall.changed) for fall in found.metrics[0].perturbations]
+    >>> result = stress(["The ferry was late.", "It was hot."], metric="chrf", perturbations=["negation"])
+    >>> [(fall.perturbation, fall.changed) for fall in result.metrics[0].perturbations]
     [('negation', 2)]
     """
-    given: dict[str, Any] = dict(options)
-    own = StressOptions.take(given)
+    keywords: dict[str, Any] = dict(options)
+    own = StressOptions.take(keywords)
     tagger = load_annotator(annotator) if isinstance(annotator, str) else annotator
     listed = checked_texts(texts, "texts")
     others = None if paraphrases is None else checked_texts(paraphrases, "paraphrases")
@@ -226,13 +225,13 @@ def stress(
     chosen = chosen_perturbations(own.perturbations, lang=language, annotator=tagger is not None)
     changed = perturb(listed, chosen, seed=own.seed, annotator=tagger)
     metrics = chosen_metrics(metric)
-    recipes, _ = recipes_and_run(metrics, given)
-    if lang is not None and any("lang" in one.options() for one in base_metrics(recipes)):
-        given["lang"] = lang
+    recipes, _ = recipes_and_run(metrics, keywords)
+    if lang is not None and any("lang" in recipe.options() for recipe in base_metrics(recipes)):
+        keywords["lang"] = lang
     if others is not None and len(others) != len(listed):
         msg = f"each text needs a paraphrase, got {len(listed)} texts and {len(others)} paraphrases"
         raise InputError(msg)
-    with_source = any(getattr(one, "against", "refs") == "source" for one in base_metrics(recipes))
+    with_source = any(getattr(recipe, "against", "refs") == "source" for recipe in base_metrics(recipes))
     if with_source and sources is None:
         sources = listed
     systems = {_ORIGINAL: listed} | {entry.perturbation.name: list(entry.texts) for entry in changed}
@@ -241,11 +240,11 @@ def stress(
     if len(listed) > 1:
         systems[_UNRELATED] = [*listed[1:], listed[0]]
     against = listed if refs is None else refs
-    scores = scorer(systems, against, metrics, sources=sources if with_source else None, **given)
+    scores = scorer(systems, against, metrics, sources=sources if with_source else None, **keywords)
     falls = []
     for number, text in enumerate(map(metric_text, metrics)):
         of_metric = scores[number * len(systems) : (number + 1) * len(systems)]
-        falls.append(_falls(text, dict(zip(systems, of_metric, strict=True)), changed, own.drawing))
+        falls.append(_measure_falls(text, dict(zip(systems, of_metric, strict=True)), changed, own.drawing))
     fields = {
         "texts": _label(name, listed),
         "against": ("the texts themselves" if refs is None else "references") + " and sources" * with_source,
@@ -260,7 +259,7 @@ def stress(
     return StressTest(Signature("stress", fields), len(listed), int((~moved).sum()), tuple(falls))
 
 
-def _falls(
+def _measure_falls(
     metric: str, scores: Mapping[str, Score], changed: Sequence[PerturbedTexts], drawing: dict[str, Any]
 ) -> MetricFalls:
     original = scores[_ORIGINAL]
@@ -272,26 +271,28 @@ def _falls(
     distance = None if unrelated is None else float(before.mean() - unrelated.mean())
     to_unrelated = distance if distance is not None and distance > 0 else None
 
-    def fall(name: str, changed: Sequence[bool], *, keeps_meaning: bool, beside: NDArray[np.float64] | None) -> Fall:
-        """The fall over the texts that were changed, and how many are then below their paraphrase (`beside`)."""
+    def fall(
+        name: str, changed: Sequence[bool], *, keeps_meaning: bool, paraphrased: NDArray[np.float64] | None
+    ) -> Fall:
+        """Measure the drop over the changed texts, and the share of them that score below their paraphrase."""
         rows, after = np.array(changed), oriented[name]
         difference = (before - after)[rows]
         mean = float(difference.mean()) if len(difference) else None
-        way = mean / to_unrelated if mean is not None and to_unrelated else None
+        relative = mean / to_unrelated if mean is not None and to_unrelated else None
         interval = ends = below = None
-        if beside is not None and len(difference) > 1:
-            share = bootstrap_mean((after < beside)[rows].astype(np.float64), **drawing)
+        if paraphrased is not None and len(difference) > 1:
+            share = bootstrap_mean((after < paraphrased)[rows].astype(np.float64), **drawing)
             below, ends = share.mean, (max(0.0, share.low), min(1.0, share.high))
         if len(difference) > 1:
             drawn = bootstrap_mean(difference, **drawing)
             interval = drawn.low, drawn.high
-        return Fall(name, keeps_meaning, len(difference), mean, interval, way, below, ends)
+        return Fall(name, keeps_meaning, len(difference), mean, interval, relative, below, ends)
 
     own = None
     if paraphrase is not None:
-        own = fall(_PARAPHRASE, [True] * len(before), keeps_meaning=True, beside=None)
+        own = fall(_PARAPHRASE, [True] * len(before), keeps_meaning=True, paraphrased=None)
     falls = tuple(
-        fall(kind.name, entry.changed, keeps_meaning=kind.keeps_meaning, beside=paraphrase)
+        fall(kind.name, entry.changed, keeps_meaning=kind.keeps_meaning, paraphrased=paraphrase)
         for entry in changed
         for kind in (entry.perturbation,)
     )

@@ -1,15 +1,16 @@
-"""Adversarial triples: a text A, a paraphrase B that shares few of its words, and a lookalike C that shares many.
+"""Adversarial triples: a text A, a paraphrase B with few words of A, and a lookalike C with many.
 
-A metric of meaning scores (A, B) above (A, C). A is the reference, and a tie is not a win:
+A metric of meaning should score (A, B) above (A, C). A is the reference, and a tie is not a win:
 
     share = |{ m(A, B) > m(A, C) }| / n
 
-Triples come from a data set in the form of `paws` (each A in two rows, one of them a paraphrase), from a file with
-columns `anchor`, `paraphrase` and `lookalike`, or are made:
+Triples come from a data set in the format of `paws` (each A in two rows, one of them a paraphrase), from a file with
+columns `anchor`, `paraphrase` and `lookalike`, or are generated:
 
-    permute_nouns    C is A with its common nouns in singular permuted (as published: tokens tagged NN, at least two)
-    paws_triples     of the labelled pairs of PAWS: B the paraphrase of A that shares least, C the lookalike that
-                     shares most; kept where B shares less than C, no sentence twice, those with the largest gap (D14)
+    permute_nouns    C is A with its singular common nouns permuted (as published: tokens tagged NN, at least two)
+    paws_triples     from the labelled pairs of PAWS: B is the paraphrase with the least overlap, C the lookalike with
+                     the most; B must have less overlap than C, each sentence is used once, and the triples with the
+                     largest gap are kept (D14)
 """
 
 from __future__ import annotations
@@ -64,7 +65,7 @@ class Triple(NamedTuple):
 
     @property
     def overlaps(self) -> tuple[float, float]:
-        """Share of A's words in B, and in C: BLEU-1 with A in the place of the hypothesis, with case."""
+        """Share of A's words in B, and in C: BLEU-1 with A as the hypothesis, with case."""
         words = treebank_words(self.anchor)
         of_b, of_c = (bleu1(treebank_words(other), words) for other in (self.paraphrase, self.lookalike))
         return of_b, of_c
@@ -77,19 +78,19 @@ class Triples:
     name: str
     triples: tuple[Triple, ...]
     released: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
-    """Scores that came with them, by metric: a row of m(A, B) and one of m(A, C)."""
+    """Scores in the data, by metric: a row of m(A, B) and one of m(A, C)."""
     skipped: int = 0
-    """Texts that no triple could be made of."""
+    """Texts that could not be made into a triple."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "triples", tuple(self.triples))
         if not self.triples:
-            msg = f"{self.name} has no triple"
+            msg = f"{self.name} contains no triples"
             raise InputError(msg)
         for number, triple in enumerate(self.triples):
             empty = [name for name, text in zip(COLUMNS, triple, strict=True) if not text.strip()]
             if empty:
-                msg = f"{self.name}, triple {number}: {', '.join(empty)} is empty; a triple is three texts"
+                msg = f"{self.name}, triple {number}: {', '.join(empty)} must not be empty"
                 raise InputError(msg)
 
     def __len__(self) -> int:
@@ -97,45 +98,45 @@ class Triples:
 
     @property
     def label(self) -> str:
-        """Name, number and digest of the texts, for the line that says what was measured."""
+        """Name, number and digest of the texts, for signatures."""
         return f"{self.name}[{len(self)},{short_digest(text_digest(repr(self.triples)))}]"
 
     @property
     def overlaps(self) -> NDArray[np.float64]:
-        """Overlap of A with B, and with C: a row each."""
-        return np.array([one.overlaps for one in self.triples]).T
+        """Overlap of A with B (first row) and with C (second row)."""
+        return np.array([triple.overlaps for triple in self.triples]).T
 
 
 def triples_of_table(table: JudgementTable) -> Triples:
-    """The triples of a data set in the form of `paws`: a topic is an A, judged 1 beside B and 0 beside C."""
+    """Collect the triples of a data set in the format of `paws`: a topic is an A, judged 1 with B and 0 with C."""
     gold = table.gold("paraphrase")
     topics = table.topic
     if topics is None:
-        msg = f"{table.name} has no topics to tell its triples by; data in the form of 'paws' has"
+        msg = f"{table.name} has no topics, which triples need (see data set 'paws')"
         raise InputError(msg)
     places: dict[str, dict[float, int]] = {}
     for row, topic in enumerate(topics):
         if gold[row] in places.setdefault(topic, {}):
-            msg = f"{table.name}: {topic!r} has two rows judged {gold[row]:g}; a triple has one of each"
+            msg = f"{table.name}: {topic!r} has two rows judged {gold[row]:g}; expected one row with 1 and one with 0"
             raise InputError(msg)
         places[topic][gold[row]] = row
     incomplete = [topic for topic, pair in places.items() if len(pair) < 2]
-    whole = [(pair[1.0], pair[0.0]) for pair in places.values() if len(pair) == 2]
-    rows = np.array(whole, dtype=np.intp).T
+    complete = [(pair[1.0], pair[0.0]) for pair in places.values() if len(pair) == 2]
+    rows = np.array(complete, dtype=np.intp).T
     return Triples(
         table.name,
-        tuple(Triple(topics[b], table.hypothesis[b], table.hypothesis[c]) for b, c in whole),
-        {name: values[rows] for name, values in table.released.items()} if whole else {},
+        tuple(Triple(topics[b], table.hypothesis[b], table.hypothesis[c]) for b, c in complete),
+        {name: values[rows] for name, values in table.released.items()} if complete else {},
         len(incomplete),
     )
 
 
 def load_triples(path: str | os.PathLike[str]) -> Triples:
-    """Triples from a .tsv or .jsonl file with the columns anchor, paraphrase and lookalike."""
+    """Read triples from a .tsv or .jsonl file with the columns anchor, paraphrase and lookalike."""
     name = os.fspath(path)
     suffix = Path(name).suffix.lower()
     if suffix not in (".tsv", ".jsonl"):
-        msg = f"triples are read from .tsv or .jsonl files with columns {', '.join(COLUMNS)}, got {name!r}"
+        msg = f"a file of triples must be .tsv or .jsonl with columns {', '.join(COLUMNS)}, got {name!r}"
         raise FileFormatError(msg)
     header, rows = parse_table(read_bytes(name), name, "tsv" if suffix == ".tsv" else "jsonl")
     check_header(header, COLUMNS, name)
@@ -143,7 +144,7 @@ def load_triples(path: str | os.PathLike[str]) -> Triples:
 
 
 def save_triples(triples: Triples, path: str | os.PathLike[str]) -> None:
-    """Write the triples as a .tsv file that `load_triples` reads; a tab or line end in a text becomes a blank."""
+    """Write the triples as a .tsv file for `load_triples`; tabs and line ends in texts become spaces."""
     rows = ("\t".join(" ".join(text.split()) for text in triple) for triple in triples.triples)
     lines = ["\t".join(COLUMNS), *rows]
     write_atomic(Path(path), ("\n".join(lines) + "\n").encode())
@@ -154,7 +155,7 @@ _SEED = 42
 
 
 class LabelledPair(NamedTuple):
-    """Two sentences, and whether they mean the same."""
+    """Two sentences with a label: paraphrase or not."""
 
     first: str
     second: str
@@ -164,11 +165,10 @@ class LabelledPair(NamedTuple):
 def permute_nouns(
     anchors: Sequence[str], paraphrases: Sequence[str], annotator: Annotator, *, seed: int = _SEED
 ) -> Triples:
-    """Triples whose lookalike is the anchor with its nouns in another order; what has less than two, or that the
-    annotator refuses, is left out and counted.
+    """Make triples whose lookalike is the anchor with its nouns permuted.
 
-    The order is drawn from the seed and the text, so that the other anchors change nothing. The
-    published lookalikes are words joined by blanks; here only the nouns move (D14).
+    Anchors with fewer than two nouns, or that the annotator refuses, are left out and counted. The order depends only
+    on the seed and the anchor. The published lookalikes are words joined by spaces; here only the nouns move (D14).
     """
     if len(anchors) != len(paraphrases):
         msg = f"each anchor needs a paraphrase, got {len(anchors)} anchors and {len(paraphrases)} paraphrases"
@@ -181,13 +181,13 @@ def permute_nouns(
         if lookalike is not None:
             triples.append(Triple(anchor, paraphrase, lookalike))
     if not triples:
-        msg = f"none of the {len(anchors)} anchors has two different nouns to exchange"
+        msg = f"none of the {len(anchors)} anchors has two different nouns to permute"
         raise InputError(msg)
     return Triples(f"nouns[seed {seed},{annotator.label}]", tuple(triples), skipped=len(anchors) - len(triples))
 
 
 def load_paws_pairs(path: str | os.PathLike[str]) -> list[LabelledPair]:
-    """The labelled pairs of a file of PAWS: `id`, `sentence1`, `sentence2` and `label`, with a header."""
+    """Read labelled pairs from a PAWS file: `id`, `sentence1`, `sentence2` and `label`, with a header."""
     name = os.fspath(path)
     rows = read_tsv(name, needed=("sentence1", "sentence2", "label"))
     return [
@@ -197,10 +197,10 @@ def load_paws_pairs(path: str | os.PathLike[str]) -> list[LabelledPair]:
 
 
 def paws_triples(pairs: Iterable[LabelledPair], *, most: int = 300, name: str = "paws") -> Triples:
-    """Triples from labelled pairs, those with the largest gap between the two overlaps first.
+    """Make triples from labelled pairs, sorted by the gap between the two overlaps.
 
     For a sentence A, lookalikes are the second sentences of pairs (A, C) with label 0, and paraphrases the first
-    sentences of pairs (B, A) with label 1, as the released code has it.
+    sentences of pairs (B, A) with label 1, as in the released code.
     """
     listed = list(pairs)
     paraphrases: dict[str, list[str]] = {}
@@ -220,9 +220,7 @@ def paws_triples(pairs: Iterable[LabelledPair], *, most: int = 300, name: str = 
             used |= set(chosen[1])
             candidates.append(chosen)
     if not candidates:
-        msg = (
-            f"no sentence of the {len(listed)} pairs has a paraphrase that shares less with it than a lookalike does"
-        )
+        msg = f"no sentence of the {len(listed)} pairs has a paraphrase with less overlap than one of its lookalikes"
         raise InputError(msg)
     best = sorted(candidates, key=lambda candidate: -candidate[0])[:most]
     return Triples(name, tuple(triple for _, triple in best), skipped=len(lookalikes) - len(candidates))
@@ -247,7 +245,7 @@ def _nearest_and_farthest(
 
 @dataclass(frozen=True, kw_only=True)
 class DrawOptions(OptionSet):
-    """How intervals are drawn."""
+    """Options of bootstrap confidence intervals."""
 
     called: ClassVar[str] = "options of intervals"
 
@@ -257,12 +255,12 @@ class DrawOptions(OptionSet):
 
     @property
     def drawing(self) -> dict[str, Any]:
-        """What every resampling function takes."""
+        """Keyword arguments of resampling functions."""
         return {"level": self.level, "resamples": self.resamples, "seed": self.seed}
 
     @property
     def signed_intervals(self) -> dict[str, str]:
-        """Fields of a signature."""
+        """Fields of the signature."""
         return {"interval": f"{self.level:g}", "resamples": str(self.resamples)}
 
 
@@ -274,27 +272,27 @@ class TripleWins:
 
     metric: str
     paraphrase: NDArray[np.float64]
-    """m(A, B), as the metric gave it."""
+    """m(A, B)."""
     lookalike: NDArray[np.float64]
     """m(A, C)."""
     higher_is_better: bool = True
     signature: str = ""
     interval: tuple[float, float] | None = None
-    """Of the share; None for a single triple."""
+    """Confidence interval of the share; None for a single triple."""
 
     @property
     def differences(self) -> NDArray[np.float64]:
-        """m(A, B) - m(A, C), turned so that above 0 is for the paraphrase."""
+        """m(A, B) - m(A, C), negated for distances: above 0 the paraphrase wins."""
         return orient(self.paraphrase - self.lookalike, higher_is_better=self.higher_is_better)
 
     @property
     def share(self) -> float:
-        """Of triples whose paraphrase wins."""
+        """Share of triples whose paraphrase wins."""
         return float(np.mean(self.differences > 0))
 
     @property
     def ties(self) -> float:
-        """Of triples with equal scores."""
+        """Share of triples with equal scores."""
         return float(np.mean(self.differences == 0))
 
     @property
@@ -309,12 +307,12 @@ class TripleWins:
 
     @property
     def effect(self) -> float:
-        """Mean difference in deviations of all scores of the metric: comparable between metrics; 0 for a constant."""
+        """Mean difference in standard deviations of the metric's scores, comparable between metrics."""
         spread = float(np.concatenate([self.paraphrase, self.lookalike]).std())
         return float(self.differences.mean()) / spread if spread > 0 else 0.0
 
     def with_interval(self, options: DrawOptions) -> TripleWins:
-        """The same with the interval of the share."""
+        """Add the confidence interval of the share."""
         if len(self.differences) < 2:
             return self
         drawn = bootstrap_mean((self.differences > 0).astype(np.float64), **options.drawing)
@@ -347,26 +345,26 @@ class Overlap(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class TripleStudy(Result):
-    """All metrics on one set of triples."""
+    """Results of all metrics on one set of triples."""
 
     format = "nlgauge-triple-study-1"
     decimals = 3
     line = LINE
 
     name: str
-    """Of the set."""
+    """Name of the set."""
     signature: Signature
-    """What was measured, in one line; each metric has a signature of its own."""
+    """Signature of the study; each metric also has a signature."""
     triples: int
-    """How many there are."""
+    """Number of triples."""
     skipped: int
-    """Texts that no triple could be made of."""
+    """Texts that could not be made into a triple."""
     overlap: Overlap
     metrics: tuple[TripleWins, ...]
 
     @classmethod
     def of(cls, triples: Triples, metrics: Iterable[TripleWins], options: DrawOptions) -> TripleStudy:
-        """The study of metrics on triples."""
+        """Make the study of metrics on triples."""
         intervals = options.signed_intervals | {"seed": str(options.seed)}
         fields = {"texts": triples.label, "reference": "anchor", **intervals}
         return cls(
@@ -389,13 +387,13 @@ class TripleStudy(Result):
         for wins in self.metrics:
             means = [wins.mean_paraphrase, wins.mean_lookalike]
             rows.append([wins.metric, wins.share, *(wins.interval or (None, None)), wins.ties, *means, wins.effect])
-        skipped = f"; {self.skipped} texts left out, no triple could be made of them" * bool(self.skipped)
+        skipped = f"; {self.skipped} texts left out (no triple possible)" * bool(self.skipped)
         notes = [
             f"signature: {format_signature(self.signature)}",
             f"{self.triples} triples; overlap of A with paraphrases B {self.overlap.paraphrase:.3f}, "
             f"with lookalikes C {self.overlap.lookalike:.3f}{skipped}",
             f"B wins: share of triples with m(A, B) above m(A, C); low, high: {self.level:.0%} interval",
-            "effect: mean of m(A, B) - m(A, C) in deviations of the metric; below 0 it prefers lookalikes",
+            "effect: mean of m(A, B) - m(A, C) in standard deviations; below 0 the metric prefers lookalikes",
             *(f"{one.metric}: {format_signature(one.signature)}" for one in self.metrics if one.signature),
         ]
         columns = ["metric", "B wins", "low", "high", "ties", "m(A,B)", "m(A,C)", "effect"]
@@ -412,8 +410,8 @@ class TripleStudy(Result):
             axes.set_visible(False)
         finish_figure(
             figure,
-            title=f"{self.name}: scores of paraphrases with little overlap, and of lookalikes with much",
-            caption=f"{self.triples} triples. Bars: share of triples per bin; dashed: means. In brackets: "
+            title=f"{self.name}: scores of paraphrases (low overlap) and lookalikes (high overlap)",
+            caption=f"{self.triples} triples. Bars: share of triples per bin; dashed: means. In parentheses: "
             f"{self.level:.0%} intervals of the share (bootstrap, seed {self.signature.recipe['seed']}).",
             legend=(legend_entries(styles, kind="bar"), list(styles)),
         )
@@ -421,12 +419,12 @@ class TripleStudy(Result):
 
 
 def released_wins(triples: Triples, metric: str | Sequence[str] | None = None, **options: Any) -> TripleStudy:
-    """The study on scores that came with the triples, of all metrics or some; options are `DrawOptions`."""
+    """Make the study from scores in the data, of all metrics or some; options are `DrawOptions`."""
     names = list(triples.released) if metric is None else [metric] if isinstance(metric, str) else list(metric)
     for name in names:
         if name not in triples.released:
-            known = ", ".join(triples.released) or "none"
-            msg = f"{triples.name} has no released scores of {name!r}; it has {known}"
+            available = ", ".join(triples.released) or "none"
+            msg = f"{triples.name} has no released scores of {name!r}; it has {available}"
             raise InputError(msg)
     scores = {name: triples.released[name] for name in names}
     wins = [TripleWins(name, own[0], own[1], signature="released") for name, own in scores.items()]
@@ -434,22 +432,22 @@ def released_wins(triples: Triples, metric: str | Sequence[str] | None = None, *
 
 
 def score_triples(triples: Triples, metric: Metrics | None = None, **options: Unpack[TripleKeywords]) -> TripleStudy:
-    """Score B and C beside A with metrics of nlgauge; options are `DrawOptions` and those of `nlgauge.score`.
+    """Score B and C against A; options are `DrawOptions` and those of `nlgauge.score`.
 
-    A is the reference, and the source for metrics that compare with one. Metrics that count idf count it on the
-    anchors, as for any references.
+    A is the reference, or the source for metrics that compare with sources. Idf is counted on the anchors, as on any
+    references.
     """
-    given: dict[str, Any] = dict(options)
-    own = DrawOptions.take(given)
+    keywords: dict[str, Any] = dict(options)
+    own = DrawOptions.take(keywords)
     metrics = chosen_metrics(metric)
-    recipes, _ = recipes_and_run(metrics, given)
+    recipes, _ = recipes_and_run(metrics, keywords)
     anchors = [entry.anchor for entry in triples.triples]
     systems = {
         "paraphrase": [entry.paraphrase for entry in triples.triples],
         "lookalike": [entry.lookalike for entry in triples.triples],
     }
     with_source = any(getattr(entry, "against", "refs") == "source" for entry in base_metrics(recipes))
-    scores = score_systems(systems, anchors, metrics, sources=anchors if with_source else None, **given)
+    scores = score_systems(systems, anchors, metrics, sources=anchors if with_source else None, **keywords)
     wins = []
     for number, text in enumerate(map(metric_text, metrics)):
         b, c = scores[2 * number : 2 * number + 2]
