@@ -161,7 +161,7 @@ def test_documents_of_the_data_or_of_a_file(judged: Path, capsys: pytest.Capture
     assert found[0] == found[1]
     assert found[2] == found[3], "a column is not asked for yet"
     assert found[0][0]["options"]["unit"] == "document"
-    assert found[0][0]["notes"] == ["und: 12 documents are drawn as wholes, instead of judged outputs"]
+    assert found[0][0]["notes"] == ["und: resampled by document (12 documents), not by judged output"]
     assert found[3][0]["options"]["unit"] == "judged output"
     low = [[row["by_langpair"]["und"]["low"] for row in tables[0]["metrics"]] for tables in (found[0], found[3])]
     assert all(one != other for one, other in zip(*low, strict=True))
@@ -172,7 +172,7 @@ def test_documents_of_the_data_or_of_a_file(judged: Path, capsys: pytest.Capture
         (["--documents"], 1, "has no document ids"),
         (["--documents", "--document-ids", ids], 2, "--documents does not go with --document-ids"),
         (["--document-ids", ids, "--test", "williams"], 2, "Williams"),
-        (["--document-ids", ids, "--agreement", "auc"], 2, "nothing is drawn"),
+        (["--document-ids", ids, "--agreement", "auc"], 2, "nothing is resampled"),
     ):
         assert main([*command, *more]) == status
         assert word in capsys.readouterr().err
@@ -211,4 +211,4 @@ def test_metric_that_cannot_be_computed_at_all_is_an_error(own: Path, capsys: py
 
 def test_seed_of_the_draws_is_said_beside_soft_accuracy(own: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(command(own, "--level", "system", "--agreement", "spa", "--seed", "4")) == 0
-    assert "p values from 100 draws, seed 4" in capsys.readouterr().out
+    assert "p-values from 100 resamples, seed 4" in capsys.readouterr().out

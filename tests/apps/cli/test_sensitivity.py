@@ -137,7 +137,7 @@ def test_flips_over_documents(run: Run, refused: Refusal, folder: Path) -> None:
     write_lines(folder / "docs.txt", [f"d{at // 2}" for at in range(lines)])
     record = json.loads(run(*command, "--document-ids", "docs.txt", "-f", "json").out)
     assert record["options"]["documents"] is True
-    assert f"flips are tested by draws of whole documents, not of segments: {-(-lines // 2)} (en)" in record["notes"]
+    assert f"flips are tested by permuting whole documents, not segments: {-(-lines // 2)} (en)" in record["notes"]
     assert json.loads(run(*command, "-f", "json").out)["options"]["documents"] is False
     write_lines(folder / "short.txt", ["d1"])
     said = refused(1, *command, "--document-ids", "short.txt")
@@ -152,6 +152,6 @@ def test_documents_of_data(run: Run, refused: Refusal, folder: Path) -> None:
     data = ("--data", "custom", "--at", "own.tsv", "--set", "system=system", "segment=segment")
     command = ("study", "sensitivity", *data, "--preset", "punctuation", "--metric", "moverscore", "-q", "-f", "json")
     of_data = run(*command, "--set", "document=doc", "--documents")
-    assert json.loads(of_data.out)["notes"][-1].endswith("not of segments: 3 (und)")
+    assert json.loads(of_data.out)["notes"][-1].endswith("not segments: 3 (und)")
     assert run(*command, "--document-ids", "own.tsv:doc").out == of_data.out
     assert "has no document ids" in refused(1, *command, "--documents")

@@ -33,7 +33,7 @@ def test_another_language_leaves_what_has_english_rules(run: Run, refused: Refus
     rows = run("study", "stress", "a.txt", "-m", "chrf", "--lang", "de", "--format", "tsv").rows
     assert "negation" not in {row["perturbation"] for row in rows}
     message = refused(2, "study", "stress", "a.txt", "-m", "chrf", "--lang", "de", "--perturbations", "negation")
-    assert "negation has English rules" in message
+    assert "needs English texts" in message
 
 
 def test_triples_of_a_file(run: Run, folder: Path) -> None:

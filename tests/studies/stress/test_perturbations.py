@@ -121,5 +121,5 @@ def test_english_rules_are_for_english() -> None:
         chosen_perturbations(["noun-order"])
     with pytest.raises(RecipeError, match="the list of perturbations is empty"):
         chosen_perturbations([])
-    with pytest.raises(InputError, match="there is no text to perturb"):
+    with pytest.raises(InputError, match="there are no texts to perturb"):
         perturb([], chosen_perturbations())

@@ -46,7 +46,7 @@ def test_shares_of_table_3_that_are_thirtieths() -> None:
         ({"tie_tolerance": -1e-9}, "tie_tolerance must be a number from 0, below 1, got -1e-09"),
         ({"tie_tolerance": float("nan")}, "from 0, below 1, got nan"),
         ({"draws": 0}, "draws must be a whole number from 1, got 0"),
-        ({"draws": 5, "full": True}, "leave out full or draws"),
+        ({"draws": 5, "full": True}, "full and draws=5 exclude each other"),
         ({"seed": -1}, "seed must be a whole number from 0, got -1"),
     ],
 )
