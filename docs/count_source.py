@@ -25,6 +25,9 @@ BLOCK = re.compile(r"(<!-- figures -->\n).*?(<!-- end -->)", re.DOTALL)
 SHORT_FILE = 100
 LONGEST = 10
 
+#: Flags that are not counted.
+_HELP = ("help", "help_all")
+
 _LAYOUT = {
     *(tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE),
     *(tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER),
@@ -135,7 +138,7 @@ def count_flags() -> dict[str, tuple[int, int]]:
     counts = {}
 
     def visit(parser: CommandParser) -> None:
-        flags = [action for action in parser._actions if action.option_strings and action.dest != "help"]
+        flags = [action for action in parser._actions if action.option_strings and action.dest not in _HELP]
         counts[parser.prog] = (
             sum(action.help is not argparse.SUPPRESS for action in flags),
             sum(map(is_shown, flags)),

@@ -35,6 +35,7 @@ NO_RESULTS = {
     "recipe_from_signature": "a recipe",
     "release_models": "nothing",
     "save_scores": "a file",
+    "signature_form": "a context manager",
     "write_report": "a file",
 }
 

@@ -149,9 +149,9 @@ def test_spacy_folder_of_another_language_is_refused(tmp_path: Path) -> None:
 @pytest.mark.model
 def test_request_may_name_installed_annotators_but_no_files(parses: str) -> None:
     Policy().check(Nouns())
-    with pytest.raises(Exception, match="are not read"):
+    with pytest.raises(Exception, match="the service reads no files"):
         Policy().check(Nouns(annotator=parses))
-    with pytest.raises(Exception, match="'spacy-en' is not on offer"):
+    with pytest.raises(Exception, match="does not offer model 'spacy-en'"):
         Policy(["minilm"]).check(Nouns())
 
 

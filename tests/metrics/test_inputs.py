@@ -209,7 +209,7 @@ def test_refs_and_ref_streams_together_are_refused() -> None:
     ("options", "message"),
     [
         ({"temperature": 1}, says("'temperature'", "nlgauge show bertscore")),
-        ({"metric": "blue"}, says("'blue'", "nlgauge list", "did you mean 'bleu'")),
+        ({"metric": "blue"}, says("'blue'", "did you mean 'bleu'", "nlgauge list")),
         ({"metric": ""}, says("''", "nlgauge list")),
         ({"metric": nlgauge.metrics.BERTScore}, says("BERTScore", "nlgauge list")),
         ({"metric": "bertscore:temperature=1"}, says("'temperature'", "nlgauge show bertscore")),

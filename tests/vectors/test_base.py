@@ -290,7 +290,7 @@ def test_position_norm_does_not_depend_on_windows(monkeypatch: pytest.MonkeyPatc
 
 
 def test_position_norm_takes_one_reference() -> None:
-    with pytest.raises(RecipeError, match="position-norm is defined for one reference"):
+    with pytest.raises(RecipeError, match="needs exactly one reference"):
         nlgauge.score(
             HYPS, [[text, text] for text in SOURCES], metric=f"bertscore:model={MODEL},transforms=position-norm"
         )

@@ -96,8 +96,8 @@ def test_two_models_of_two_widths_with_parallel_text(run: Run, two_languages: Pa
 def test_invalid_options_of_networks_are_refused(refused: Refusal, two_languages: Path) -> None:
     parallel = (*PARALLEL, "-o", "m.npz")
     texts = ("align", "fit", "--unsupervised", "left.txt", "right.txt", "--model", "both.vec", "-o", "m.npz")
-    assert "is for texts that are not parallel" in refused(2, *parallel, "--method", "gan-flow")
-    assert "unless it is gan-flow, got flow" in refused(2, *texts, "--method", "flow")
+    assert "--method gan-flow needs --unsupervised" in refused(2, *parallel, "--method", "gan-flow")
+    assert "--unsupervised takes only --method gan-flow, got flow" in refused(2, *texts, "--method", "flow")
     assert "--epochs is not used by this method" in refused(2, *parallel, "--epochs", "3")
     assert "--constraint has no meaning" in refused(2, *parallel, "--method", "fcnn", "--constraint", "graph")
     assert "fitted to words, got --level sentence" in refused(

@@ -73,9 +73,9 @@ def test_invalid_unsupervised_fits_are_refused(refused: Refusal, folder: Path, t
     write_lines(folder / "short.txt", ["laaaa laaab"])
     short = ("align", "fit", "--unsupervised", "short.txt", "right.txt", "-o", "m.npz", *MODELS)
     assert "source text has 2 different words, but 1000 are needed" in refused(1, *short, "--quiet")
-    assert "--method has no meaning with --unsupervised" in refused(2, *FIT, *MODELS, "-o", "m", "--method", "umd")
+    assert "--unsupervised takes only --method gan-flow" in refused(2, *FIT, *MODELS, "-o", "m", "--method", "umd")
     parallel = ("align", "fit", "--parallel", "left.txt", "right.txt", "-o", "m.npz")
-    assert "--seed has no meaning with --parallel" in refused(2, *parallel, "--seed", "1")
+    assert "--seed is not used with --parallel" in refused(2, *parallel, "--seed", "1")
     assert not (folder / "m.npz").exists()
 
 

@@ -53,4 +53,6 @@ def test_one_system_alone_has_no_deviation(run: Run, refused: Refusal, folder: P
     (folder / "one.txt").write_text("A cat.\n")
     (folder / "oneref.txt").write_text("The cat.\n")
     run("score", "one.txt", "--refs", "oneref.txt", "-m", "chrf", "-o", "one.json")
-    assert "at least 2 scores, got 1 of chrf" in refused(1, "build", "norms", "--scores", "one.json", "-o", "n.json")
+    assert "norms need at least 2 scores per metric, got 1 of chrf" in refused(
+        1, "build", "norms", "--scores", "one.json", "-o", "n.json"
+    )

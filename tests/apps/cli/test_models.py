@@ -156,8 +156,8 @@ def test_quantise_makes_a_plan_that_int8_goes_by(run: Run, tmp_path: Path, empty
     assert "ranges from cats and dogs" in made.err
     (plan,) = (empty_cache / "int8").glob("*.json")
     check_schema(plan)
-    texts = [str(corpus), "--refs", str(corpus), "--model", model, "--layer", "2", "--precision", "int8"]
-    assert f"-int8@{made.out.strip()}.onnx." in run("score", *texts).out
+    texts = [str(corpus), "--refs", str(corpus), "--model", model, "--layer", "2"]
+    assert f"-int8@{made.out.strip()}.onnx." in run("score", *texts, "--precision", "int8", "--signature", "full").out
     assert run("build", "int8", model, "--corpus", str(corpus), "-q").err == ""
     back = run("build", "int8", model)
     assert back.status == 1

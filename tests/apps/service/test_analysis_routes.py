@@ -151,4 +151,4 @@ def test_texts_of_the_corpus_count_as_texts(made: Callable[..., TestClient]) -> 
     body["others"] = {"hyps": ["a"], "refs": ["a", "b"]}
     answer = service.post("/v1/explain", json=body)
     assert answer.status_code == 422
-    assert answer.json()["detail"] == "refs: 3 entries for 2 hypotheses; there must be one per hypothesis"
+    assert answer.json()["detail"] == "refs: 3 entries for 2 hypotheses; pass one per hypothesis"

@@ -24,7 +24,7 @@ def test_an_ensemble_is_scored_by_the_shipped_norms(service: TestClient) -> None
     [
         ("ensemble:bertscore+chrf,norms=/etc/passwd", "norms must be shipped in a request"),
         ("ensemble:bertscore(idf=/etc/passwd)+chrf", "idf must be none or refs or both in a request"),
-        ("ensemble:bertscore(model=/etc)+chrf", "is not on offer"),
+        ("ensemble:bertscore(model=/etc)+chrf", "does not offer model"),
         ("ensemble:bertscore(layer=2)+chrf", "no entry for member bertscore with this recipe"),
     ],
 )

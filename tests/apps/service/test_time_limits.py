@@ -32,9 +32,9 @@ class Slowed:
         self.pairs: list[str] = []
         self.begun, self.go = threading.Event(), threading.Event()
         self.go.set()
-        original = RougeL.comparer
+        original = RougeL.pair_function
 
-        def comparer(metric: RougeL, words: Any) -> Any:
+        def pair_function(metric: RougeL, words: Any) -> Any:
             compare = original(metric, words)
 
             def slow(reference: str, hypothesis: str) -> Any:
@@ -48,7 +48,7 @@ class Slowed:
 
             return slow
 
-        monkeypatch.setattr(RougeL, "comparer", comparer)
+        monkeypatch.setattr(RougeL, "pair_function", pair_function)
 
 
 @pytest.fixture

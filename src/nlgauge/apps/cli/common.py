@@ -99,7 +99,7 @@ class OutputOptions(OptionSet):
     format: str = option("text", Choice(*FORMATS), help="output format", flag="-f")
     output: str = option("-", OutputFile(), help="output file", unset="stdout", flag="-o")
     decimals: int = option(4, Int(0, 17), help="number of decimals", flag="-d", hidden=True)
-    signature: str = option("short", Choice("short", "full"), help="signatures in tables: short or full", hidden=True)
+    signature: str = option("short", Choice("short", "full"), help="form of signatures in tables", hidden=True)
     plot: str | None = option(None, FigureFile(), help="figure: .png, .svg or .pdf")
     quiet: bool = option(False, Flag(), help="print no progress and no warnings", flag="-q")
     verbose: bool = option(False, Flag(), help="print input files, models and time per stage", flag="-v")

@@ -8,8 +8,15 @@ from typing import Any
 
 from starlette.responses import Response
 
-from nlgauge.core.options import did_you_mean
-from nlgauge.errors import InputError, MissingExtraError, ModelError, ModelNotFoundError, NlgaugeError, RecipeError
+from nlgauge.errors import (
+    InputError,
+    MissingExtraError,
+    ModelError,
+    ModelNotFoundError,
+    NlgaugeError,
+    RecipeError,
+    did_you_mean,
+)
 
 MEDIA_TYPE = "application/problem+json"
 
