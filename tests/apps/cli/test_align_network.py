@@ -100,7 +100,7 @@ def test_invalid_options_of_networks_are_refused(refused: Refusal, two_languages
     assert "--unsupervised takes only --method gan-flow, got flow" in refused(2, *texts, "--method", "flow")
     assert "--epochs is not used by this method" in refused(2, *parallel, "--epochs", "3")
     assert "--constraint is not used by this method" in refused(2, *parallel, "--method", "fcnn", "--constraint", "graph")
-    assert "fitted to words, got --level sentence" in refused(
+    assert "does not support --level sentence" in refused(
         2,
         "align",
         "fit",
