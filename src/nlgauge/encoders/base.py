@@ -1,14 +1,14 @@
-"""The interface of an encoder, texts encoded in batches, and precisions as signatures name them.
+"""The interface of an encoder, encoding in batches, and precisions in signatures.
 
-Batches hold texts of one length, within a budget of tokens. So there is no padding, and no attention mask that could
-let one text affect another: a text's vectors are the same bits in every batch.
+Batches contain texts of one length, within a budget of tokens. So there is no padding and no attention mask, and a
+text's vectors are bit-identical in every batch.
 
-The field `engine` of a signature has library, version and precision, and where it matters the device:
+The field `engine` of a signature contains library, version and precision, and if it matters the device:
 
     onnxruntime-1.31.1-fp32     torch-2.13.0-bf16-cuda     onnxruntime-1.31.1-int8@3f0a51c2d9e8.onnx.avx512
 
-What follows `int8@` is a digest of the quantised model: there are many of one model, and their vectors differ. So do
-those of another engine, or of a processor with other instructions, which follow the digest.
+After `int8@` follows a digest of the quantised model, because one model can be quantised in many ways, then the engine
+and the processor's instruction set, on which the vectors also depend.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ from nlgauge.io.storage import short_digest
 from nlgauge.text.tokenizer import TextTokenizer, Tokens
 from nlgauge.text.windows import TextWindow
 
-#: The default first; no engine needs to have the others.
+#: The default first, which every engine supports.
 PRECISIONS = ("fp32", "fp16", "bf16", "int8")
 
 DEFAULT_PRECISION = PRECISIONS[0]
 
-#: Those that the engine torch computes in.
+#: Precisions of the torch engine.
 TORCH_PRECISIONS = ("fp32", "fp16", "bf16")
 
-#: Made by a plan, not by the engine alone (`encoders/int8.py`).
+#: Needs a plan (`encoders/int8.py`).
 INT8 = "int8"
 
 _SIGNED = re.compile(rf"-((?:{'|'.join(PRECISIONS)})(?:@[^-]+)?)(?=-|$)")
@@ -44,7 +44,7 @@ _VECTORS = re.compile(rf"(.*)-((?:{'|'.join(PRECISIONS)})(?:@[^-]+)?)", re.DOTAL
 
 
 def check_precision(name: str) -> str:
-    """The precision, if there is one of that name."""
+    """Check the name of a precision."""
     if not isinstance(name, str) or name not in PRECISIONS:
         msg = f"precision must be one of {', '.join(PRECISIONS)}, got {name!r}"
         raise RecipeError(msg)
@@ -52,7 +52,7 @@ def check_precision(name: str) -> str:
 
 
 def signed_precision(engine: str) -> str:
-    """The precision that the engine of a signature names; one that names none (`static`) computes in float32.
+    """The precision in the engine field of a signature; engines without one (`static`) compute in float32.
 
     >>> signed_precision("torch-2.13.0-bf16-cuda"), signed_precision("onnxruntime-1.31.1-int8@3f0a51c2d9e8")
     ('bf16', 'int8@3f0a51c2d9e8')
@@ -62,25 +62,25 @@ def signed_precision(engine: str) -> str:
 
 
 def precision_name(engine: str) -> str:
-    """The same as it is asked for, without the digest of a quantised model."""
+    """The precision as a user sets it, without the digest of a quantised model."""
     return signed_precision(engine).partition("@")[0]
 
 
 def vectors_digest(encoder: Encoder) -> str:
-    """What files that were made of vectors name the vectors by: the model, and the precision unless it is fp32."""
+    """The identity of an encoder's vectors: the model's digest, and the precision unless it is fp32."""
     precision = signed_precision(encoder.engine)
     return encoder.digest if precision == DEFAULT_PRECISION else f"{encoder.digest}-{precision}"
 
 
 def shown_vectors(digest: str) -> str:
-    """A `vectors_digest` for people: the first digits of the model, and the precision unless it is fp32."""
+    """A short form of a `vectors_digest` for messages."""
     model, precision = _parts(digest)
     return short_digest(model) + ("" if precision == DEFAULT_PRECISION else f" in {precision}")
 
 
-def other_precision(made: str, asked: str) -> tuple[str, str] | None:
-    """The precisions of two `vectors_digest`, where they are of one model and differ in nothing else."""
-    (model, before), (same, now) = _parts(made), _parts(asked)
+def other_precision(stored: str, current: str) -> tuple[str, str] | None:
+    """The precisions of two `vectors_digest` that differ only in precision; otherwise None."""
+    (model, before), (same, now) = _parts(stored), _parts(current)
     return (before, now) if model == same and before != now else None
 
 
@@ -90,9 +90,9 @@ def _parts(digest: str) -> tuple[str, str]:
 
 
 def equal_length_batches(lengths: Sequence[int], *, budget: int) -> Iterator[list[int]]:
-    """Indices of texts, grouped by length (longest first, so that memory peaks early).
+    """Group indices of texts into batches of one length, longest first, so memory peaks early.
 
-    A text longer than the budget is a batch of its own.
+    A text longer than the budget is a batch by itself.
 
     >>> list(equal_length_batches([3, 2, 3, 3], budget=6))
     [[0, 2], [3], [1]]
@@ -107,7 +107,7 @@ def equal_length_batches(lengths: Sequence[int], *, budget: int) -> Iterator[lis
             yield members[start : start + size]
 
 
-Made = TypeVar("Made")
+Value = TypeVar("Value")
 
 
 class Encoder(Protocol):
@@ -115,7 +115,7 @@ class Encoder(Protocol):
 
     @property
     def model(self) -> str:
-        """The model's name, as the signature shows it."""
+        """The model's name in signatures."""
 
     @property
     def weights_digest(self) -> str:
@@ -123,26 +123,26 @@ class Encoder(Protocol):
 
     @property
     def config_digest(self) -> str:
-        """sha256 of what of the configuration vectors depend on; empty for a model without one."""
+        """sha256 of the configuration that vectors depend on; empty for a model without one."""
 
     @property
     def digest(self) -> str:
-        """The model's identity, for files and keys: the weights with their configuration.
+        """The model's identity: the digest of weights and configuration.
 
-        For a known model in its known configuration it is the digest of the weights.
+        For a model with a card and its original configuration, it is the digest of the weights.
         """
 
     @property
     def engine(self) -> str:
-        """Engine and version, as the signature shows them."""
+        """Engine, version and precision in signatures."""
 
     @property
     def cacheable(self) -> bool:
-        """Whether vectors are worth keeping on disk; those of a table in memory are not."""
+        """Whether vectors are worth storing on disk; those of a table in memory are not."""
 
     @property
     def layers(self) -> int:
-        """Number of transformer layers; vectors exist for 0 (embeddings) to this."""
+        """Number of transformer layers; vectors exist for layers 0 (embeddings) to this."""
 
     @property
     def hidden_size(self) -> int:
@@ -153,54 +153,54 @@ class Encoder(Protocol):
         """The model's tokenizer."""
 
     def encode(self, ids: NDArray[np.int64], layers: tuple[int, ...]) -> list[NDArray[np.float32]]:
-        """Vectors (batch, length, hidden) of each layer asked for, for texts of one length."""
+        """Vectors (batch, length, hidden) of each requested layer, for texts of one length."""
 
 
 @dataclass(frozen=True, eq=False)
 class EncodedText:
-    """A text's tokens with their vectors, one array (tokens, hidden) per layer asked for."""
+    """A text's tokens with their vectors, one array (tokens, hidden) per requested layer."""
 
     tokens: Tokens
     layers: Mapping[int, NDArray[np.float32]]
     _cache: dict[Hashable, Any] = field(default_factory=dict, repr=False)
     text_features: dict[Hashable, Any] = field(default_factory=dict, repr=False)
-    """What models of whole texts found about it, whatever is done to its vectors."""
+    """Results of models of whole texts, which do not depend on the vectors."""
 
-    def derived(self, key: Hashable, make: Callable[[], Made]) -> Made:
-        """What recipes derive from the text and share with each other: made once, and gone when the text goes."""
+    def derived(self, key: Hashable, make: Callable[[], Value]) -> Value:
+        """Compute a value that recipes share, once per text."""
         if key not in self._cache:
             self._cache[key] = make()
-        value: Made = self._cache[key]
+        value: Value = self._cache[key]
         return value
 
 
 def check_ids(ids: NDArray[np.int64], rows: int, *, model: str) -> None:
-    """Refuse token ids that the model has no vector for: its tokenizer is another one's."""
+    """Raise ModelError for token ids without a vector: the tokenizer belongs to another model."""
     largest = int(ids.max())
     if largest >= rows:
         msg = (
-            f"the tokenizer of model {model!r} gives the id {largest}, but the model knows {rows} tokens "
-            f"(0 to {rows - 1}); give a folder whose tokenizer belongs to its weights"
+            f"the tokenizer of model {model!r} gives token id {largest}, but the model has ids 0 to {rows - 1} only; "
+            "use a folder whose tokenizer belongs to its weights"
         )
         raise ModelError(msg)
 
 
 class Portion(NamedTuple):
-    """What a model reads at once: a text, or a window of one."""
+    """The unit that a model reads at once: a text or a window."""
 
     text: int
-    """Its number."""
+    """Index of the text."""
     tokens: Tokens
     window: TextWindow | None = None
 
     @property
     def share(self) -> int:
-        """Tokens of the text whose vectors it gives."""
+        """Number of the text's tokens whose vectors come from this portion."""
         return len(self.tokens) if self.window is None else self.window.at.stop - self.window.at.start
 
 
 def portions(tokens: Sequence[Tokens]) -> Iterator[Portion]:
-    """What the model reads of each text; nothing of a text without a token."""
+    """Divide texts into portions; a text without tokens has none."""
     for index, text in enumerate(tokens):
         if text.empty:
             continue
@@ -222,13 +222,13 @@ def encode_texts(
 ) -> list[EncodedText]:
     """Encode texts in batches of equal length; the result is in the order of the input.
 
-    A text without a token is not worth a model's time: it gets arrays of no rows. `advance` is told the
-    number of tokens after each batch. What `cache` holds is not encoded, and what was encoded is put there. A window
-    of a long text is encoded, and kept, like a text of its own.
+    A text without tokens gets arrays without rows. `advance` is called with the number of tokens after each batch.
+    Vectors are taken from `cache` if possible, and stored there. Windows of a long text are encoded and cached like
+    separate texts.
     """
     pool = current_run().encoder_pool
-    none = np.empty((0, encoder.hidden_size), dtype=np.float32)
-    encoded: list[dict[int, NDArray[np.float32]]] = [dict.fromkeys(layers, none) for _ in tokens]
+    empty = np.empty((0, encoder.hidden_size), dtype=np.float32)
+    encoded: list[dict[int, NDArray[np.float32]]] = [dict.fromkeys(layers, empty) for _ in tokens]
 
     def put(portion: Portion, vectors: Mapping[int, NDArray[np.float32]]) -> None:
         if portion.window is None:
@@ -236,20 +236,20 @@ def encode_texts(
             return
         whole = encoded[portion.text]
         for layer, array in vectors.items():
-            if whole[layer] is none:
+            if whole[layer] is empty:
                 whole[layer] = np.empty((len(tokens[portion.text]), encoder.hidden_size), dtype=np.float32)
             whole[layer][portion.window.at] = array[portion.window.taken]
 
-    left = []
+    remaining = []
     for portion in portions(tokens) if layers else ():
-        if cache is not None and (known := cache.load(encoder, portion.tokens, layers)) is not None:
-            put(portion, known)
+        if cache is not None and (cached := cache.load(encoder, portion.tokens, layers)) is not None:
+            put(portion, cached)
             if advance is not None:
                 advance(portion.share)
         else:
-            left.append(portion)
-    for batch in equal_length_batches([len(portion.tokens) for portion in left], budget=batch_tokens):
-        members = [left[place] for place in batch]
+            remaining.append(portion)
+    for batch in equal_length_batches([len(portion.tokens) for portion in remaining], budget=batch_tokens):
+        members = [remaining[index] for index in batch]
         ids = np.stack([portion.tokens.ids for portion in members]).astype(np.int64)
         vectors = encoder.encode(ids, layers) if pool is None else pool.encode(encoder, ids, layers)
         for row, portion in enumerate(members):

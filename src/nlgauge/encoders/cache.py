@@ -1,20 +1,20 @@
-"""Layer vectors on disk, so that a second run over the same texts makes no call to the model.
+"""A disk cache of layer vectors, so a second run over the same texts needs no model calls.
 
-A file holds one layer of one text, float32 as the engine gave it (half precision would move scores):
+A file contains one layer of one text, in float32 (half precision would change scores):
 
-    32 bytes    sha256 of all that follows
+    32 bytes    sha256 of the following bytes
     32 bytes    the entry's key
      8 bytes    tokens and width, little endian
     the rest    the vectors
 
-The key is everything that a vector depends on: digests of model (weights with configuration) and tokenizer,
-maximum length, engine with its version, layer and token ids; and the version of this library, which builds the graph.
+The key depends on everything that determines a vector: digests of model (weights with configuration) and tokenizer,
+maximum length, engine with version, layer, token ids, and the version of this library, which builds the graph.
 
-Several processes may share a folder. An entry is written beside its place and renamed, so nobody reads half of one;
-what a crash or a full disk tore does not match its sum, is removed, and the text is encoded again. The folder's size
-is bounded: the entries used least recently go first. A process looks at the whole folder when it starts, when its own
-count reaches the bound, and after each sixteenth of the bound that it wrote; so another process that writes at the
-same time can make the folder overrun its bound by that sixteenth, for that long.
+Several processes can share a folder. An entry is written to a temporary file and renamed, so readers never see an
+incomplete one. An entry damaged by a crash or a full disk does not match its checksum; it is removed, and the text is
+encoded again. The folder's size is limited: the least recently used entries are removed first. A process scans the
+folder when it starts, when its own count reaches the limit, and each time it has written a sixteenth of the limit. So
+other processes can exceed the limit temporarily by a sixteenth.
 """
 
 from __future__ import annotations
@@ -47,10 +47,10 @@ _SUFFIX = ".vec"
 _SUM, _KEY, _SHAPE = 32, 32, 8
 _HEAD = _SUM + _KEY + _SHAPE
 
-#: The folder is looked at again after this share of its bound was written.
-_SHARE_BEFORE_LOOKING = 1 / 16
+#: The folder is scanned again after this share of its limit was written.
+_SHARE_BEFORE_SCAN = 1 / 16
 
-#: What an eviction leaves of the bound, so that not every entry needs one.
+#: Share of the limit that is left after an eviction, so that not every entry needs one.
 _SHARE_AFTER_EVICTION = 15 / 16
 
 #: Unfinished files older than this many seconds were left by a process that died.
@@ -58,24 +58,24 @@ _STALE = 3600.0
 
 
 class EmbeddingCache:
-    """A folder of layer vectors, at most `gigabytes` (10^9 bytes) of them."""
+    """A folder of layer vectors with at most `gigabytes` (10^9 bytes)."""
 
     def __init__(self, folder: str | os.PathLike[str], *, gigabytes: float = DEFAULT_GIGABYTES) -> None:
         if not isinstance(gigabytes, int | float) or isinstance(gigabytes, bool) or not gigabytes > 0:
-            msg = f"the size of a cache is a number of gigabytes above 0, got {gigabytes!r}"
+            msg = f"the cache size must be a number of gigabytes above 0, got {gigabytes!r}"
             raise RecipeError(msg)
         self.folder = Path(folder)
         self.limit = int(gigabytes * 1e9)
         self.hits = 0
-        """Texts that were found, all of their layers."""
+        """Texts found with all layers."""
         self.misses = 0
         self.damaged = 0
-        """Entries that did not match their sum, and were removed."""
+        """Entries that did not match their checksum and were removed."""
         self._writes = True
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            msg = f"cache folder {str(folder)!r} cannot be made: {error.strerror}; name another one"
+            msg = f"cannot create cache folder {str(folder)!r}: {error.strerror}; choose another folder"
             raise InputError(msg) from error
         self._unseen = 0
         self._size = 0
@@ -84,7 +84,7 @@ class EmbeddingCache:
     def load(
         self, encoder: Encoder, tokens: Tokens, layers: tuple[int, ...]
     ) -> dict[int, NDArray[np.float32]] | None:
-        """The text's vectors, or None where a layer is missing or damaged."""
+        """The text's vectors; None if a layer is missing or damaged."""
         vectors_by_layer = {}
         for layer in layers:
             vectors = self._read(_key(encoder, tokens, layer), (len(tokens), encoder.hidden_size))
@@ -96,7 +96,7 @@ class EmbeddingCache:
         return vectors_by_layer
 
     def store(self, encoder: Encoder, tokens: Tokens, vectors: Mapping[int, NDArray[np.float32]]) -> None:
-        """Keep a text's vectors; a folder that cannot be written to is only slower, and warned of once."""
+        """Store a text's vectors; if the folder cannot be written, warn once and stop storing."""
         for layer, array in vectors.items():
             if not self._writes:
                 return
@@ -105,19 +105,19 @@ class EmbeddingCache:
             size = _SUM + len(body)
             if size > self.limit:
                 continue
-            if self._size + size > self.limit or self._unseen > _SHARE_BEFORE_LOOKING * self.limit:
+            if self._size + size > self.limit or self._unseen > _SHARE_BEFORE_SCAN * self.limit:
                 self._make_room(size)
             path = self._path(key)
             try:
                 path.parent.mkdir(exist_ok=True)
-                known = path.exists()
+                exists = path.exists()
                 write_atomic(path, hashlib.sha256(body).digest() + body)
             except OSError as error:
                 self._writes = False
-                msg = f"the cache {str(self.folder)!r} cannot be written ({error.strerror}); going on without"
+                msg = f"cannot write to the cache {str(self.folder)!r} ({error.strerror}); continuing without it"
                 warnings.warn(msg, NlgaugeWarning, stacklevel=2)
                 return
-            if not known:
+            if not exists:
                 self._size += size
                 self._unseen += size
 
@@ -129,26 +129,26 @@ class EmbeddingCache:
         path = self._path(key)
         try:
             data = path.read_bytes()
-        except OSError:  # not there, or evicted a moment ago
+        except OSError:  # no entry, or one that was just evicted
             return None
         body = memoryview(data)[_SUM:]
-        whole = len(data) == _HEAD + 4 * shape[0] * shape[1] and hashlib.sha256(body).digest() == data[:_SUM]
-        if not whole or data[_SUM : _SUM + _KEY] != key:
+        is_intact = len(data) == _HEAD + 4 * shape[0] * shape[1] and hashlib.sha256(body).digest() == data[:_SUM]
+        if not is_intact or data[_SUM : _SUM + _KEY] != key:
             self.damaged += 1
             with contextlib.suppress(OSError):
                 path.unlink()
             return None
         with contextlib.suppress(OSError):
-            os.utime(path)  # the time of the last use is what eviction goes by
+            os.utime(path)  # marks the entry as recently used
         return np.frombuffer(data, dtype="<f4", offset=_HEAD).reshape(shape)
 
     def _make_room(self, wanted: int) -> None:
-        """Look at the folder; where it is full, remove what was used least recently."""
+        """Scan the folder, and remove the least recently used entries if `wanted` bytes do not fit."""
         entries = []
         now = time.time()
-        for place, _, names in os.walk(self.folder):
+        for parent, _, names in os.walk(self.folder):
             for name in names:
-                path = os.path.join(place, name)
+                path = os.path.join(parent, name)
                 with contextlib.suppress(OSError):  # another process removed it
                     state = os.stat(path)
                     if name.endswith(_SUFFIX):
@@ -168,12 +168,12 @@ class EmbeddingCache:
 
 
 class VectorFile:
-    """Vectors of one run in a temporary file, for texts that are needed again; used in the place of a cache."""
+    """A cache for one run in a temporary file, for texts that are needed again."""
 
     def __init__(self) -> None:
         self._file: IO[bytes] | None = None
-        self._places: dict[bytes, tuple[int, Mapping[int, tuple[int, ...]]]] = {}
-        """By token ids: where the vectors of a text start, and the shape of each layer."""
+        self._entries: dict[bytes, tuple[int, Mapping[int, tuple[int, ...]]]] = {}
+        """By token ids: offset of a text's vectors, and the shape of each layer."""
 
     def __enter__(self) -> VectorFile:
         return self
@@ -185,10 +185,10 @@ class VectorFile:
     def load(
         self, encoder: Encoder, tokens: Tokens, layers: tuple[int, ...]
     ) -> dict[int, NDArray[np.float32]] | None:
-        """The text's vectors, or None where it is new."""
-        if self._file is None or (place := self._places.get(tokens.ids.tobytes())) is None:
+        """The text's vectors; None for a new text."""
+        if self._file is None or (entry := self._entries.get(tokens.ids.tobytes())) is None:
             return None
-        start, shapes = place
+        start, shapes = entry
         self._file.seek(start)
         return {
             layer: np.frombuffer(self._file.read(4 * math.prod(shape)), dtype=np.float32).reshape(shape)
@@ -196,18 +196,18 @@ class VectorFile:
         }
 
     def store(self, encoder: Encoder, tokens: Tokens, vectors: Mapping[int, NDArray[np.float32]]) -> None:
-        """Keep a text's vectors."""
+        """Store a text's vectors."""
         if self._file is None:
             self._file = tempfile.TemporaryFile(prefix="nlgauge-vectors-")  # noqa: SIM115 - closed by __exit__
         start = self._file.seek(0, os.SEEK_END)
         for array in vectors.values():
             self._file.write(array.tobytes())
-        self._places[tokens.ids.tobytes()] = start, {layer: array.shape for layer, array in vectors.items()}
+        self._entries[tokens.ids.tobytes()] = start, {layer: array.shape for layer, array in vectors.items()}
 
 
 def _key(encoder: Encoder, tokens: Tokens, layer: int) -> bytes:
     tokenizer = encoder.tokenizer
-    about = (__version__, encoder.digest, tokenizer.digest, tokenizer.limit, encoder.engine, layer)
-    state = hashlib.sha256("\n".join(map(str, about)).encode())
+    parts = (__version__, encoder.digest, tokenizer.digest, tokenizer.limit, encoder.engine, layer)
+    state = hashlib.sha256("\n".join(map(str, parts)).encode())
     state.update(b"\n" + tokens.ids.astype("<i4").tobytes())
     return state.digest()

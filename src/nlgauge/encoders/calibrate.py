@@ -1,13 +1,13 @@
-"""Calibration: from texts to the plan by which a model is computed in eight bits (`nlgauge build int8`).
+"""Calibration: derive the int8 plan of a model from texts (`nlgauge build int8`).
 
-The texts fix how the inputs of a model's products with weights are rounded. Some channels of an input are tens of
-times as large as the median one, and in one range with them the others would keep few bits. So channels are brought
-nearer to each other, and their weights take up what is left, as SmoothQuant does (Xiao et al. 2023, equation 4):
+The texts determine how the inputs of a model's products with weights are rounded. Some channels of an input are tens
+of times as large as the median channel, and in a common range the others would keep few bits. So channels are scaled
+towards each other, and their weights inversely, as in SmoothQuant (Xiao et al. 2023, equation 4):
 
     s_k = max |x_k|^alpha / max |W_k|^(1 - alpha)
 
-but by powers of two, with which scaling is exact, and for the input of the second product of a feed-forward layer as
-well, which SmoothQuant leaves as it is. A range reaches from the lowest to the highest value that occurred.
+with two differences: factors are powers of two, so scaling is exact, and the input of the second product of a
+feed-forward layer is scaled too. A range reaches from the lowest to the highest observed value.
 """
 
 from __future__ import annotations
@@ -39,19 +39,19 @@ from nlgauge.io.store.resolve import resolve
 
 FloatArray = NDArray[np.float32]
 
-#: alpha of the equation (docs/findings has what others do).
+#: alpha of the equation (docs/findings compares values).
 STRENGTH = 0.7
 
 #: Tokens of a batch: all inputs of all products of a batch are in memory at once.
 _BATCH_TOKENS = 512
 
-#: Significant digits of a range, so that a plan is the same one when another processor makes it again.
+#: Significant digits of a range, so that plans do not depend on the processor.
 _DIGITS = 4
 
-#: A channel that is never larger over the corpus may be so in other texts, and is not blown up.
+#: Lower bound of a channel's size, because it may be larger in other texts.
 _SMALLEST = 1e-5
 
-#: From fewer texts, ranges miss values that occur in others.
+#: With fewer texts, ranges miss values that occur in other texts.
 ENOUGH_TEXTS = 100
 
 
@@ -65,32 +65,32 @@ def quantise_model(
     threads: int | None = None,
     progress: bool = False,
 ) -> Plan:
-    """Take the ranges of a model's products from texts, and compute the model by them in eight bits from now on.
+    """Calibrate a model on texts and store the plan, which int8 then uses.
 
-    `float32` names products to leave as they are, by the names of their weights (`encoder.layer.*.output.dense`). The
-    plan is kept in the cache folder and takes the place of the shipped one. Scores made by another plan have another
-    signature and do not compare.
+    `float32` excludes products by the names of their weights (`encoder.layer.*.output.dense`). The plan is stored in
+    the cache folder and replaces the shipped one. Scores of different plans have different signatures and must not be
+    compared.
     """
     encoder = load_encoder(model, threads=threads, progress=progress)
     if not isinstance(encoder, GraphEncoder):
-        msg = f"model {model!r} brings its own engine, which does not compute in eight bits"
+        msg = f"model {model!r} has its own engine, which does not support int8"
         raise UnsupportedModelError(msg)
     if len(texts) < ENOUGH_TEXTS:
         msg = (
-            f"{len(texts)} texts are few to take the ranges of an int8 model from; take at least {ENOUGH_TEXTS}, "
-            "like those to be scored"
+            f"{len(texts)} texts are too few to calibrate an int8 model; use at least {ENOUGH_TEXTS} texts similar "
+            "to those that you score"
         )
         warnings.warn(msg, DataWarning, stacklevel=user_stacklevel())
     plan = calibrate(encoder, texts, about=about, strength=strength, float32=float32)
     path = own_plan_path(plan.weights)
     path.parent.mkdir(parents=True, exist_ok=True)
     plan.save(path)
-    release_models()  # one that is loaded has the plan that it was loaded with
+    release_models()  # loaded models keep their old plan
     return plan
 
 
 def use_shipped_plan(model: str, *, progress: bool = False) -> Plan:
-    """Go back to the plan that comes with the library, or an error where there is none."""
+    """Restore the plan that is shipped with the library; raises ModelError if there is none."""
     files = resolve(model, progress=progress)
     own_plan_path(files.digest).unlink(missing_ok=True)
     release_models()
@@ -105,37 +105,38 @@ def calibrate(
     strength: float = STRENGTH,
     float32: Sequence[str] = (),
 ) -> Plan:
-    """The plan of a float32 encoder from what its products see over the texts.
+    """Create a plan from the inputs that a float32 encoder's products have on the texts.
 
-    `float32` names products that are left as they are, by the names of their weights, which may hold `*`.
+    `float32` excludes products by the names of their weights, which may contain `*`.
     """
     distinct = list(dict.fromkeys(text.strip() for text in texts if text.strip()))
     if not distinct:
-        msg = "a corpus for int8 needs at least one text that is not empty"
+        msg = "calibration of int8 needs at least one text that is not empty"
         raise InputError(msg)
     graph, products = observed_graph(encoder.family, encoder.config)
-    chosen = _without(products, float32, model=encoder.model)
-    seen = _extremes(encoder, encoder.session(graph), list(dict.fromkeys(entry.x for entry in products)), distinct)
+    chosen = _exclude(products, float32, model=encoder.model)
+    names = list(dict.fromkeys(product.x for product in products))
+    extremes = _extremes(encoder, encoder.session(graph), names, distinct)
     inputs = {}
     for x in dict.fromkeys(product.x for product in chosen):
         weights = [encoder.weight(f"{product.at}.weight") for product in chosen if product.x == x]
-        inputs[x] = _rounding(seen[x], weights, strength)
-    left = f", float32 {' '.join(float32)}" if float32 else ""
+        inputs[x] = _rounding(extremes[x], weights, strength)
+    excluded = f", float32 {' '.join(float32)}" if float32 else ""
     return Plan(
         model=encoder.model,
         weights=encoder.digest,
         corpus=text_digest("\n".join(distinct)),
         about=about or f"{len(distinct)} texts",
-        method=f"min-max, smoothed by {strength:g}, weights of 7 bits by row{left}",
+        method=f"min-max, smoothed by {strength:g}, weights of 7 bits by row{excluded}",
         inputs=inputs,
         products={product.at: product.x for product in chosen},
     )
 
 
 def smoothing_powers(largest: FloatArray, weights: FloatArray, strength: float) -> tuple[int, ...]:
-    """The power of two that each channel is divided by, from the largest sizes of its values and of its weights.
+    """The power of two that divides each channel, from the largest sizes of its values and weights.
 
-    Only ratios of channels matter: the powers are as near to 0 as can be.
+    Only ratios of channels matter, so the powers are centred at 0.
 
     >>> smoothing_powers(np.array([1, 16], dtype=np.float32), np.array([1, 1], dtype=np.float32), 0.5)
     (-1, 1)
@@ -146,11 +147,11 @@ def smoothing_powers(largest: FloatArray, weights: FloatArray, strength: float) 
 
 
 def _extremes(encoder: GraphEncoder, run: Run, names: Sequence[str], texts: Sequence[str]) -> dict[str, _Extremes]:
-    """Of each channel of each input, over all tokens of the texts."""
+    """The extremes of each channel of each input over all tokens of the texts."""
     tokens = encoder.tokenizer.encode(texts)
     cut = sum(text.cut > 0 for text in tokens)
     if cut:
-        msg = f"{cut} of {len(texts)} texts were truncated to {encoder.tokenizer.limit} tokens; ranges are without it"
+        msg = f"{cut} of {len(texts)} texts were truncated to {encoder.tokenizer.limit} tokens for calibration"
         warnings.warn(msg, TruncationWarning, stacklevel=user_stacklevel())
     extremes: dict[str, _Extremes] = {}
     for batch in equal_length_batches([len(text) for text in tokens], budget=_BATCH_TOKENS):
@@ -162,37 +163,37 @@ def _extremes(encoder: GraphEncoder, run: Run, names: Sequence[str], texts: Sequ
     return extremes
 
 
-def _rounding(seen: _Extremes, weights: Sequence[FloatArray], strength: float) -> Rounding:
+def _rounding(extremes: _Extremes, weights: Sequence[FloatArray], strength: float) -> Rounding:
     steepest = np.max([np.abs(matrix).max(axis=0) for matrix in weights], axis=0)
-    powers = smoothing_powers(np.maximum(-seen.low, seen.high), steepest, strength)
+    powers = smoothing_powers(np.maximum(-extremes.low, extremes.high), steepest, strength)
     shrink = np.exp2(-np.asarray(powers, dtype=np.float64))
-    low, high = min(0.0, float((seen.low * shrink).min())), max(0.0, float((seen.high * shrink).max()))
+    low, high = min(0.0, float((extremes.low * shrink).min())), max(0.0, float((extremes.high * shrink).max()))
     return Rounding(float(f"{low:.{_DIGITS}g}"), float(f"{high:.{_DIGITS}g}"), powers)
 
 
-def _without(products: Sequence[Product], patterns: Sequence[str], *, model: str) -> list[Product]:
-    """The products that no pattern names; a pattern that names none is a slip of the keyboard.
+def _exclude(products: Sequence[Product], patterns: Sequence[str], *, model: str) -> list[Product]:
+    """The products that match no pattern; a pattern without a match is an error.
 
-    Weights that are multiplied with two inputs (DeBERTa's, with content and positions) cannot be scaled for both.
+    Weights with two inputs (DeBERTa's content and positions) are excluded too, because they cannot be scaled for both.
     """
     for pattern in patterns:
         if not any(fnmatchcase(product.at, pattern) for product in products):
-            msg = f"no product of model {model!r} is called {pattern!r}; there are such as {products[-1].at!r}"
+            msg = f"no product of model {model!r} matches {pattern!r}; an example of a name is {products[-1].at!r}"
             raise RecipeError(msg)
-    used = Counter(product.at for product in products)
+    uses = Counter(product.at for product in products)
     chosen = [
-        item
-        for item in products
-        if used[item.at] == 1 and not any(fnmatchcase(item.at, pattern) for pattern in patterns)
+        product
+        for product in products
+        if uses[product.at] == 1 and not any(fnmatchcase(product.at, pattern) for pattern in patterns)
     ]
     if not chosen:
-        msg = f"all products of model {model!r} are to stay float32; leave some to be of eight bits"
+        msg = f"float32 excludes all products of model {model!r}; leave at least one for int8"
         raise RecipeError(msg)
     return chosen
 
 
 def observed_graph(family: Family, config: Mapping[str, Any]) -> tuple[Graph, list[Product]]:
-    """A graph from token ids to what enters the products (each input once, in their order), and the products."""
+    """A graph from token ids to the inputs of the products (each once, in order), and the products."""
     build = GraphBuilder()
     list(family.build(build, config, family.dimensions(config).layers))
     inputs = []

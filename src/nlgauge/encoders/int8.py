@@ -1,20 +1,20 @@
-"""Products of a model in eight bits: the plan that fixes them, their graphs, and their weights.
+"""Int8 products of a model: the plan that defines them, their graphs, and their weights.
 
     x_k W_jk summed over k  ~  a b_j (q_k - z) Q_jk summed over k
 
     q_k = round(x_k / (a s_k)) + z, from 0 to 255        Q_jk = round(s_k W_jk / b_j), from -64 to 64
 
-The step a and the zero z are fixed for each input of products, the step b_j for each row of weights, and s_k, where
-an input is smoothed, for each of its channels. Sums of whole numbers are exact in any order and on any processor,
-because two products fit into the sixteen bits in which processors without VNNI add them: 2 * 255 * 64 < 2^15.
+The step a and the zero z are fixed for each input of products, the step b_j for each row of weights, and s_k for each
+channel of a smoothed input. Sums of whole numbers are exact in any order and on any processor, because two products
+fit into the 16 bits in which processors without VNNI add them: 2 * 255 * 64 < 2^15.
 
-A plan is fixed once from a corpus, named by a digest, shipped or the user's own. The weights are made from a
-checkpoint when they are first wanted, and kept in the cache folder.
+A plan is made once from a corpus and named by a digest; it is shipped or the user's own. The weights are computed from
+a checkpoint on first use and stored in the cache folder.
 
-Products of whole numbers are the same on every processor. What is between them (attention, normalisation, activation)
-is float32, whose last bit can depend on the kernels that an engine chooses by what the processor can do; a value on
-the edge of two steps then falls to one side or the other. So a signature names the processor's instructions, and
-vectors of two sets of instructions are not compared.
+Products of whole numbers are the same on every processor. The operations between them (attention, normalisation,
+activation) are float32, whose last bit can depend on the kernels that an engine selects for the processor; a value
+between two steps is then rounded differently. So signatures contain the processor's instruction set, and vectors of
+different instruction sets are not compared.
 """
 
 from __future__ import annotations
@@ -41,17 +41,17 @@ from nlgauge.errors import InputError, ModelError
 from nlgauge.io.storage import ContentError, FrozenTable, cache_dir, number, short_digest, text_digest, write_atomic
 from nlgauge.io.store.resolve import ModelFiles
 
-#: As numpy calls what a processor has, from the newest; older ones than these go by the processor's kind.
+#: Instruction sets by numpy's names, newest first; for older processors the kind of processor is used.
 _SETS = {"AVX512F": "avx512", "AVX2": "avx2", "AVX": "avx"}
 
 
-#: Weights are whole numbers from minus this to this (see above why not 127).
+#: Weights are whole numbers from -64 to 64 (the module docstring explains why not 127).
 LARGEST_WEIGHT = 64
 
 #: Steps between the lowest and the highest value of an input.
 LEVELS = 255
 
-#: The letter that stands for the power 0 in a file.
+#: The letter for the power 0 in a file.
 _NO_POWER = ord("O")
 
 _SHIPPED = Path(__file__).parent / "int8_plans"
@@ -59,15 +59,15 @@ _SHIPPED = Path(__file__).parent / "int8_plans"
 
 @dataclass(frozen=True)
 class Rounding:
-    """What is done to the input of products: values outside the range are cut to it."""
+    """The range of an input of products; values outside are clipped."""
 
     low: float
     high: float
     powers: tuple[int, ...] = ()
-    """Channels are divided by 2 to these powers before, and their weights multiplied; empty: not smoothed."""
+    """Powers of 2 that divide the channels and multiply their weights; empty: not smoothed."""
 
     def grid(self) -> tuple[float, int]:
-        """The step, and the whole number that stands for 0.
+        """The step, and the whole number that represents 0.
 
         >>> Rounding(-16.0, 47.75).grid()
         (0.25, 64)
@@ -97,7 +97,7 @@ class _PlanContent(TypedDict):
 
 @dataclass(frozen=True)
 class Plan(FrozenTable):
-    """Which products of a model are of eight bits, and how their inputs are rounded."""
+    """The int8 products of a model, and the rounding of their inputs."""
 
     FORMAT = "nlgauge-int8-1"
     KIND = "int8 plan"
@@ -108,24 +108,24 @@ class Plan(FrozenTable):
     weights: str
     """sha256 of the model's weights."""
     corpus: str
-    """sha256 of the texts that ranges were taken from."""
+    """sha256 of the calibration texts."""
     about: str
-    """What these texts are."""
+    """Description of these texts."""
     method: str
     inputs: Mapping[str, Rounding]
-    """By the name of a value in the model's graph."""
+    """Rounding by the name of a value in the model's graph."""
     products: Mapping[str, str]
-    """Weights, by their name in the checkpoint, with the input they are multiplied with; all others stay float32."""
+    """Inputs by the weights' name in the checkpoint; other products stay float32."""
 
     @property
     def digest(self) -> str:
-        """sha256 of all that vectors depend on, and of where it is from."""
-        names = ("model", "about")  # which can change
-        content = {key: value for key, value in self.content().items() if key not in names}
+        """sha256 of the plan without its descriptions."""
+        descriptions = ("model", "about")
+        content = {key: value for key, value in self.content().items() if key not in descriptions}
         return text_digest(json.dumps(content, sort_keys=True))
 
     def signed(self, engine: str) -> str:
-        """The precision, as signatures name it: with the digest, and with what else bits depend on."""
+        """The precision in signatures: with the digest, the engine and the instruction set."""
         return f"{INT8}@{short_digest(self.digest)}.{engine}.{instruction_set()}"
 
     def content(self) -> Mapping[str, Any]:
@@ -163,7 +163,7 @@ class Plan(FrozenTable):
 def _rounding(name: str, how: Mapping[str, Any]) -> Rounding:
     low, high = (number(how[end], f"{end!r} of {name!r}") for end in ("low", "high"))
     if not (low <= 0 <= high and low < high and math.isfinite(high - low)):
-        msg = f"the range of {name!r} must hold 0 and more, got {low} to {high}"
+        msg = f"the range of {name!r} must include 0 and not be empty, got {low} to {high}"
         raise ContentError(msg)
     powers = how.get("powers", "")
     if not isinstance(powers, str):
@@ -173,20 +173,20 @@ def _rounding(name: str, how: Mapping[str, Any]) -> Rounding:
 
 
 def _letters(powers: tuple[int, ...]) -> str:
-    """Powers as a letter each: a list of thousands of numbers would be the larger part of a file."""
+    """Encode each power as a letter, because lists of thousands of numbers would dominate the file."""
     return "".join(chr(power + _NO_POWER) for power in powers)
 
 
 def plan_of(files: ModelFiles) -> Plan:
-    """The user's own plan for a model, else the shipped one, else an error that says how to make one."""
-    with contextlib.suppress(InputError):  # there is none
+    """The user's own plan for a model, or else the shipped one; raises ModelError if there is none."""
+    with contextlib.suppress(InputError):  # no own plan
         own = Plan.load(own_plan_path(files.digest))
         if own.weights == files.digest:
             return own
     shipped = _shipped().get(files.digest)
     if shipped is None:
         msg = (
-            f"model {files.name!r} has no int8 plan yet; make one from texts like those to be scored: "
+            f"model {files.name!r} has no int8 plan; make one from texts similar to those that you score: "
             f"nlgauge build int8 {files.name} --corpus FILE"
         )
         raise ModelError(msg)
@@ -194,7 +194,7 @@ def plan_of(files: ModelFiles) -> Plan:
 
 
 def own_plan_path(digest: str) -> Path:
-    """The file of the user's own plan for a model of that digest."""
+    """The file of the user's own plan for the model with a digest."""
     return cache_dir() / "int8" / f"{short_digest(digest)}.json"
 
 
@@ -206,7 +206,7 @@ def _shipped() -> dict[str, Plan]:
 @cache
 def instruction_set() -> str:
     """`avx512`, `avx2`, `avx`, or the kind of processor (`arm64`, `x86_64`, ...)."""
-    # numpy asks the processor itself, on every system; it has no public name for what it found.
+    # numpy detects the features on every system, but has no public name for them.
     for module in ("numpy._core._multiarray_umath", "numpy.core._multiarray_umath"):  # of numpy 2 and 1
         with contextlib.suppress(ImportError):
             has = import_module(module).__cpu_features__
@@ -229,10 +229,10 @@ def steps_name(product: str) -> str:
 
 
 class QuantisedBuilder(GraphBuilder):
-    """Builds the products that a plan names in whole numbers, and all others as they are."""
+    """Builds the products of a plan in int8, and all others in float32."""
 
     def __init__(self, plan: Plan, *, fused: bool) -> None:
-        """`fused` writes ONNX Runtime's own operator; else operators of ONNX, which OpenVINO joins to its own."""
+        """`fused` uses ONNX Runtime's own operator; otherwise standard operators, which OpenVINO fuses itself."""
         super().__init__()
         self._plan = plan
         self._fused = fused
@@ -255,7 +255,7 @@ class QuantisedBuilder(GraphBuilder):
         return self.node("Add", [product, added], name) if added else product
 
     def _round(self, x: str) -> str:
-        """An input as whole numbers, once for all products that share it."""
+        """Round an input, once for all products that share it."""
         if x not in self._rounded:
             how = self._plan.inputs[x]
             step, zero = how.grid()
@@ -269,7 +269,7 @@ class QuantisedBuilder(GraphBuilder):
         return self._rounded[x]
 
     def _scaled(self, parameter: str, scale: float, name: str) -> str:
-        """A parameter times a number, which engines multiply once, when a session starts."""
+        """A parameter times a number; engines compute it once, when a session starts."""
         if scale == 1:
             return parameter
         return self.node("Mul", [parameter, self.constant(f"{name}.scale", scale)], f"{parameter}.scaled")
@@ -278,7 +278,7 @@ class QuantisedBuilder(GraphBuilder):
 def rounded_weights(
     weights: NDArray[np.float32], powers: tuple[int, ...] = ()
 ) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
-    """Weights (out, into) as whole numbers (into, out), and what one step stands for in each row.
+    """Round weights (out, into) to whole numbers (into, out), and return the size of a step in each row.
 
     >>> whole, steps = rounded_weights(np.array([[0.5, -1.0], [0.0, 0.0]], dtype=np.float32))
     >>> whole.tolist(), steps.tolist()
@@ -293,7 +293,7 @@ def rounded_weights(
 
 
 class QuantisedWeights:
-    """The weights of a checkpoint, those of a plan's products in whole numbers."""
+    """The weights of a checkpoint, with those of a plan's products in int8."""
 
     def __init__(self, checkpoint: CheckpointWeights, plan: Plan) -> None:
         self._checkpoint = checkpoint
@@ -301,30 +301,30 @@ class QuantisedWeights:
 
     def take(self, wanted: Mapping[str, tuple[int, ...]]) -> dict[str, NDArray[Any]]:
         """The parameters of a graph, which must have these shapes."""
-        plain = {name: shape for name, shape in wanted.items() if name not in self._made}
-        weights: dict[str, NDArray[Any]] = {**self._made, **self._checkpoint.take(plain)}
+        plain = {name: shape for name, shape in wanted.items() if name not in self._quantised}
+        weights: dict[str, NDArray[Any]] = {**self._quantised, **self._checkpoint.take(plain)}
         return {name: weights[name] for name in wanted}
 
     @cached_property
-    def _made(self) -> dict[str, NDArray[Any]]:
-        """Of all products of the plan, from the cache folder or made and put there."""
+    def _quantised(self) -> dict[str, NDArray[Any]]:
+        """The int8 weights of the plan, from the cache folder or computed and stored there."""
         from safetensors import SafetensorError
         from safetensors.numpy import load_file, save
 
         plan = self._plan
         path = cache_dir() / "int8" / f"{plan.digest}.safetensors"
-        with contextlib.suppress(OSError, SafetensorError):  # not there yet, or what a full disk left behind
+        with contextlib.suppress(OSError, SafetensorError):  # not stored yet, or truncated by a full disk
             return dict(load_file(path))
         print(
-            f"nlgauge: making the int8 weights of model {plan.model!r} ({len(plan.products)} products, plan "
-            f"{short_digest(plan.digest)}: {plan.method}; ranges from {plan.about}), once, in {path.parent}",
+            f"nlgauge: computing the int8 weights of model {plan.model!r}, once, in {path.parent} "
+            f"({len(plan.products)} products, plan {short_digest(plan.digest)}: {plan.method}; ranges from {plan.about})",
             file=sys.stderr,
         )
         arrays: dict[str, NDArray[Any]] = {}
         for product, x in plan.products.items():
             weights = self._checkpoint.read(f"{product}.weight")
             arrays[bytes_name(product)], arrays[steps_name(product)] = rounded_weights(weights, plan.inputs[x].powers)
-        with contextlib.suppress(OSError):  # a cache that cannot be written is only slower
+        with contextlib.suppress(OSError):  # without a writable cache, weights are computed again
             path.parent.mkdir(parents=True, exist_ok=True)
             write_atomic(path, save(arrays))
         return arrays

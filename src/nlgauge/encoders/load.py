@@ -1,7 +1,7 @@
-"""Engines by name, and models loaded on them, which stay in memory because a program may score in a loop.
+"""Engines by name, and loaded models, which stay in memory for the next call.
 
-A package can bring another engine by an entry point of the group `nlgauge.engines` whose name is the engine's and
-whose object is an `Engine`. Then `--engine NAME` takes it, and signatures that start with its `signed` lead to it.
+A package can add an engine by an entry point of the group `nlgauge.engines`, with the engine's name and an `Engine` as
+its object. Then `--engine NAME` uses it, and signatures whose engine starts with its `signed` are resolved to it.
 """
 
 from __future__ import annotations
@@ -27,28 +27,28 @@ from nlgauge.io.storage import file_digest
 from nlgauge.io.store.catalog import encoder_names, find_card
 from nlgauge.io.store.resolve import ModelFiles, check_length, resolve
 
-#: Entry points of packages that bring an engine.
+#: Entry point group of engines.
 GROUP = "nlgauge.engines"
 
 
 @dataclass(frozen=True)
 class Engine:
-    """How a model's files become an encoder."""
+    """An inference engine, which makes encoders from model files."""
 
     name: str
     signed: str
-    """What stands before the first hyphen of an encoder's `engine`, and so of that field of a signature."""
+    """The part before the first hyphen of an encoder's `engine`, and of that field in signatures."""
     load: Callable[[ModelFiles, int, str, str], Encoder]
-    """From the files, the number of threads, the device and the precision."""
+    """Called with the files, the number of threads, the device and the precision."""
     chosen: bool = True
-    """Whether a caller chooses it; else it comes with the model."""
+    """Whether the caller chooses it; otherwise it belongs to the model."""
     only_cpu: bool = True
     precisions: tuple[str, ...] = (DEFAULT_PRECISION,)
-    """What it can compute in; `load` is asked for no other."""
+    """Supported precisions; `load` is never called with another one."""
 
 
 def _load_built_in(engine: str, files: ModelFiles, threads: int, device: str, precision: str) -> Encoder:
-    """Imports are here because an engine takes a moment to load, and most runs need one."""
+    """Load a model on a built-in engine; imports are local, because most runs need one engine only."""
     if engine == "static":
         from nlgauge.encoders.engines.static import StaticEncoder
 
@@ -87,26 +87,26 @@ def engine_names() -> tuple[str, ...]:
 
 
 def find_engine(name: str) -> Engine:
-    """The engine of that name, or an error that lists what there is."""
+    """The engine with a name; raises RecipeError for an unknown one."""
     if name in _BUILT_IN:
         return _BUILT_IN[name]
     if name in _plugins():
         return _from_plugin(name)
-    msg = f"unknown engine {name!r}; there are: {', '.join(engine_names())}"
+    msg = f"unknown engine {name!r}; engines are: {', '.join(engine_names())}"
     raise RecipeError(msg)
 
 
 def engines_with(precision: str) -> tuple[str, ...]:
-    """The engines that a caller can choose and that compute in that precision."""
+    """The engines that a caller can choose and that support a precision."""
     names = []
     for name in engine_names():
-        with contextlib.suppress(RecipeError):  # a package that does not load has no precision
+        with contextlib.suppress(RecipeError):  # a plugin that does not load supports no precision
             names += [name] if precision in find_engine(name).precisions else []
     return tuple(names)
 
 
 def engine_of_signature(text: str) -> Engine | None:
-    """The engine that the field `engine` of a signature names; None where it is not here.
+    """The engine of the field `engine` of a signature; None if it is not installed.
 
     >>> engine_of_signature("onnxruntime-1.31.1-fp32").name
     'onnx'
@@ -115,8 +115,8 @@ def engine_of_signature(text: str) -> Engine | None:
     for engine in _BUILT_IN.values():
         if engine.signed == signed:
             return engine
-    brought = (_from_plugin(name) for name in _plugins() if name not in _BUILT_IN)
-    return next((engine for engine in brought if engine.signed == signed), None)
+    plugins = (_from_plugin(name) for name in _plugins() if name not in _BUILT_IN)
+    return next((engine for engine in plugins if engine.signed == signed), None)
 
 
 @lru_cache(maxsize=1)
@@ -127,12 +127,12 @@ def _plugins() -> dict[str, EntryPoint]:
 def _from_plugin(name: str) -> Engine:
     try:
         engine = _plugins()[name].load()
-    except Exception as error:  # whatever a package of somebody else raises when it is imported
-        msg = f"engine {name!r} cannot be loaded from its package: {type(error).__name__}: {error}"
+    except Exception as error:  # a third-party package can raise any exception
+        msg = f"cannot load engine {name!r} from its package: {type(error).__name__}: {error}"
         raise RecipeError(msg) from error
     if not isinstance(engine, Engine) or engine.name != name:
         got = engine.name if isinstance(engine, Engine) else type(engine).__name__
-        msg = f"entry point {name!r} of {GROUP} must be an Engine of that name, got {got}"
+        msg = f"entry point {name!r} of {GROUP} must be an Engine with this name, got {got}"
         raise RecipeError(msg)
     return engine
 
@@ -143,7 +143,7 @@ _all: list[LoadedModels[Any]] = []
 
 
 class LoadedModels(Generic[Model]):
-    """The models used last, at most `most` of them; threads may share one."""
+    """A cache of the `most` recently used models; threads may share it."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -155,7 +155,7 @@ class LoadedModels(Generic[Model]):
         return len(self._models)
 
     def get(self, key: Hashable, load: Callable[[], Model]) -> Model:
-        """The model of that key, loaded if it is not here; threads that ask for it at once share one."""
+        """The model of a key, loaded on first use; simultaneous threads share one."""
         with self._lock:
             if key not in self._models:
                 self._models[key] = load()
@@ -166,13 +166,13 @@ class LoadedModels(Generic[Model]):
             return model
 
     def clear(self) -> None:
-        """Let all of them go; one that is in use lives on until its user is done."""
+        """Release all models; a model in use lives on until its user is done."""
         with self._lock:
             self._models.clear()
 
 
 def release_models() -> None:
-    """Let go of every model that is kept in memory; the next call loads what it needs again."""
+    """Release all models in memory; the next call loads them again."""
     for models in _all:
         models.clear()
 
@@ -180,39 +180,39 @@ def release_models() -> None:
 #: Encoders kept for the next call: two, because some metrics have two models.
 _loaded: LoadedModels[Encoder] = LoadedModels(2)
 
-#: More threads than any machine has processors are a slip of the keyboard, and would stall it.
+#: A larger number of threads is a typing error, and would stall the machine.
 _MOST_THREADS = 1024
 
-#: By encoder: the model that its config.json names, which need not be what its folder is called.
+#: By encoder: the model's name in its config.json, which can differ from the name of its folder.
 _stated: WeakKeyDictionary[Encoder, str] = WeakKeyDictionary()
 
-#: Encoders that a program made itself, by the name it gave them.
+#: Encoders of `add_encoder`, by name.
 _added: dict[str, Encoder] = {}
 
 
 def add_encoder(name: str, encoder: Encoder) -> None:
-    """Make an encoder of one's own known under a name, for `model=name`; the name of a known model is refused."""
+    """Register your own encoder for `model=name`; names of built-in models are refused."""
     if find_card(name) is not None:
-        msg = f"{name!r} is the name of a model that nlgauge knows; choose another one"
+        msg = f"{name!r} is already the name of a model in nlgauge; choose another name"
         raise RecipeError(msg)
     if encoder.model != name:
-        msg = f"the encoder's model must be {name!r}, as signatures will say, got {encoder.model!r}"
+        msg = f"encoder.model must be {name!r}, because signatures contain it, got {encoder.model!r}"
         raise RecipeError(msg)
     _added[name] = encoder
 
 
 def is_added(name: str) -> bool:
-    """Whether a name is that of an encoder that was added, which brings its own engine."""
+    """Whether an encoder was registered under a name; it has its own engine."""
     return name in _added
 
 
 def remove_encoder(name: str) -> None:
-    """Forget an encoder that was added."""
+    """Remove an encoder that was registered with `add_encoder`."""
     _added.pop(name, None)
 
 
 def default_threads() -> int:
-    """The processors this process may use."""
+    """Number of processors available to this process."""
     affinity = getattr(os, "sched_getaffinity", None)
     return len(affinity(0)) if affinity else os.cpu_count() or 1
 
@@ -226,17 +226,17 @@ def load_encoder(
     device: str = "auto",
     progress: bool = False,
 ) -> Encoder:
-    """The model, loaded; the two used last stay in memory until `release_models()` lets them go.
+    """Load a model; the two most recently used stay in memory until `release_models()`.
 
-    A model is loaded again when one of its files has changed. Some models (`muse`, files of word vectors) bring
-    their own engine, whichever is asked for. A precision that the engine does not have is an error.
+    A model is loaded again when one of its files has changed. Some models (`muse`, files of word vectors) have their
+    own engine and ignore `engine`. A precision that the engine does not support is an error.
     """
     check_precision(precision)
     if model in _added:
         if precision != DEFAULT_PRECISION:
             msg = (
-                f"the encoder {model!r} was added by a program and computes as it does: precision {precision!r} "
-                "cannot be asked of it; leave the precision out"
+                f"encoder {model!r} was registered with add_encoder, so precision {precision!r} cannot be chosen; "
+                "omit the precision"
             )
             raise RecipeError(msg)
         return _added[model]
@@ -244,27 +244,27 @@ def load_encoder(
     pool = current_run().encoder_pool
     if pool is None:
         return _load(model, engine, precision, threads, device, progress)
-    # A pool answers for the files of its models, so nobody looks at them again for every call.
+    # A pool checks the files of its models itself, so they are not checked again at every call.
     key = (model, engine, precision, threads, device)
     return pool.encoder(key, lambda: _load(model, engine, precision, threads, device, progress))
 
 
 def _load(model: str, engine: str, precision: str, threads: int | None, device: str, progress: bool) -> Encoder:
-    asked = find_engine(engine)
-    if not asked.chosen:
-        msg = f"engine {engine!r} comes with its models and is not chosen; leave the engine out"
+    requested = find_engine(engine)
+    if not requested.chosen:
+        msg = f"engine {engine!r} belongs to its models and cannot be chosen; omit the engine"
         raise RecipeError(msg)
     if threads is not None and not (isinstance(threads, int) and 1 <= threads <= _MOST_THREADS):
         msg = f"threads must be a whole number, at least 1 and at most {_MOST_THREADS}, got {threads!r}"
         raise RecipeError(msg)
-    if asked.only_cpu and device not in {"auto", "cpu"}:
-        msg = f"engine {engine!r} computes on the CPU; for device {device!r} use engine 'torch'"
+    if requested.only_cpu and device not in {"auto", "cpu"}:
+        msg = f"engine {engine!r} runs on the CPU only; for device {device!r} use engine 'torch'"
         raise RecipeError(msg)
-    used = _engine_of(model, asked)
+    used = _engine_of(model, requested)
     _check_precision(used, precision, model=model)
     files, state = _find(model, progress=progress)
     count = threads or default_threads()
-    # The name is part of the key: the same folder asked for by path and by name signs differently.
+    # The name is part of the key: the same folder has other signatures by path than by name.
     key = (
         files.name,
         state,
@@ -285,35 +285,35 @@ def _load(model: str, engine: str, precision: str, threads: int | None, device: 
 
 
 def stated_name(encoder: Encoder) -> str:
-    """The model that the config.json of a loaded encoder names (`_name_or_path`); empty where it names none."""
+    """The model's name in the config.json of a loaded encoder (`_name_or_path`); empty if there is none."""
     return _stated.get(encoder, "")
 
 
 def _noted(encoder: Encoder, files: ModelFiles) -> Encoder:
-    with contextlib.suppress(ModelError, TypeError):  # no config.json; an encoder that cannot be a key
+    with contextlib.suppress(ModelError, TypeError):  # no config.json, or an encoder that cannot be a key
         _stated[encoder] = str(files.config.get("_name_or_path") or "")
     return encoder
 
 
-def _engine_of(model: str, asked: Engine) -> Engine:
-    """The engine that the model brings, or else the one asked for."""
+def _engine_of(model: str, requested: Engine) -> Engine:
+    """The model's own engine, or else the requested one."""
     card = find_card(model)
     if card is None and Path(model).is_file():
         return find_engine("static")
-    return find_engine(card.engine) if card is not None and card.engine else asked
+    return find_engine(card.engine) if card is not None and card.engine else requested
 
 
 def _check_precision(used: Engine, precision: str, *, model: str) -> None:
-    """Nothing is computed in another precision than the one asked for."""
+    """Raise RecipeError if the engine does not support a precision."""
     if precision in used.precisions:
         return
-    known = f"engine {used.name!r} computes in {', '.join(used.precisions)}, not in {precision!r}"
+    problem = f"engine {used.name!r} supports {', '.join(used.precisions)}, not {precision!r}"
     if not used.chosen:
-        msg = f"model {model!r} brings its own engine: {known}; leave the precision out, or take another model"
+        msg = f"model {model!r} has its own engine: {problem}; omit the precision, or use another model"
         raise RecipeError(msg)
     others = [repr(name) for name in engines_with(precision)]
-    fix = f"use engine {' or '.join(others)}" if others else "no engine here does"
-    msg = f"{known}; {fix}"
+    fix = f"use engine {' or '.join(others)}" if others else "no installed engine supports it"
+    msg = f"{problem}; {fix}"
     raise RecipeError(msg)
 
 
@@ -325,10 +325,7 @@ def _find(model: str, *, progress: bool) -> tuple[ModelFiles, str]:
         return ModelFiles(path.name, path), f"{path.resolve()} {file_digest(path)}"
     if card is not None and card.kind != "encoder":
         kind = f"{'an' if card.kind[0] in 'aeiou' else 'a'} {card.kind}"
-        msg = (
-            f"model {model!r} is {kind}, which gives no vectors; "
-            f"take an encoder, such as {', '.join(encoder_names())}"
-        )
+        msg = f"model {model!r} is {kind}, not an encoder; use an encoder such as {', '.join(encoder_names())}"
         raise UnsupportedModelError(msg)
     files = resolve(model, progress=progress)
     return files, files.state

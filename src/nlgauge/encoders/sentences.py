@@ -1,15 +1,15 @@
-"""One vector for a whole text: the model named `muse`, or any model in the layout of sentence-transformers.
+"""Sentence vectors: from the model `muse`, or any model in the layout of sentence-transformers.
 
-A folder of that layout says in `modules.json` what follows the network, and in `1_Pooling/config.json` how the last
-layer's vectors become one, special tokens included as the library has it:
+In that layout, `modules.json` lists the modules after the network, and `1_Pooling/config.json` defines how the last
+layer's vectors (special tokens included, as in the library) are pooled:
 
     cls    the first token's vector              mean            their average
     max    the largest value of each entry       mean_sqrt_len   their sum over the root of their number
 
-several of them side by side in the order cls, max, mean, mean_sqrt_len; `Normalize` scales to length 1. A folder
-without `modules.json` is averaged, as the library does. Texts are cut at its `max_seq_length`, with a warning; or
-they are read in windows of that length, whose token vectors are joined before they are pooled, so that each token
-counts once. (A model that goes by its first token is refused there: it sees one window.)
+Several modes are concatenated in the order cls, max, mean, mean_sqrt_len; `Normalize` scales to length 1. Without
+`modules.json` vectors are averaged, as in the library. Texts are truncated to `max_seq_length` with a warning, or read
+in windows of that length, whose token vectors are joined before pooling, so each token counts once. (Models that pool
+the first token cannot use windows, because that token sees one window only.)
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ from nlgauge.io.storage import text_digest
 from nlgauge.io.store.resolve import resolve
 from nlgauge.text.windows import CUT, Reading
 
-#: Ways of pooling in the order in which sentence-transformers puts them side by side.
+#: Pooling modes in the order in which sentence-transformers concatenates them.
 POOLINGS = ("cls", "max", "mean", "mean_sqrt_len")
 
-#: How `1_Pooling/config.json` spells them.
+#: Pooling modes by their keys in `1_Pooling/config.json`.
 _SWITCHES = {
     "pooling_mode_cls_token": "cls",
     "pooling_mode_max_tokens": "max",
@@ -48,12 +48,12 @@ _BATCH_TOKENS = 4096
 
 @dataclass(frozen=True)
 class Pooling:
-    """How the vectors of a text's tokens become one."""
+    """Pooling of a text's token vectors into one vector."""
 
     modes: tuple[str, ...] = ("mean",)
     normalise: bool = False
     max_tokens: int | None = None
-    """Longest text in tokens, where the folder states one below the model's own limit."""
+    """The folder's limit in tokens, if it has one."""
     lowercase: bool = False
 
     def __post_init__(self) -> None:
@@ -63,7 +63,7 @@ class Pooling:
             raise RecipeError(msg)
 
     def __call__(self, vectors: NDArray[np.float32]) -> NDArray[np.float32]:
-        """One vector from the rows of a text."""
+        """Pool the rows of a text."""
         count = np.float32(len(vectors))
         parts = {
             "cls": lambda: vectors[0],
@@ -76,7 +76,7 @@ class Pooling:
         return vector / length if self.normalise and length > 0 else vector
 
     def __str__(self) -> str:
-        """For people and digests: `mean+unit`."""
+        """A short form for messages and digests: `mean+unit`."""
         modes = "+".join(mode for mode in POOLINGS if mode in self.modes)
         return modes + ("+unit" if self.normalise else "") + ("+lowercase" if self.lowercase else "")
 
@@ -87,7 +87,7 @@ class PooledSentences:
     def __init__(
         self, encoder: Encoder, pooling: Pooling, *, name: str | None = None, reading: Reading = CUT
     ) -> None:
-        """`name` and `engine` are as signatures show them, `digest` is of all that a vector depends on."""
+        """`name` replaces the encoder's name in signatures."""
         self._encoder = encoder
         self.pooling = pooling
         self.name = name or encoder.model
@@ -98,24 +98,26 @@ class PooledSentences:
         if self.windows is not None:
             if "cls" in pooling.modes:
                 msg = (
-                    f"{self.name!r} makes a text's vector of its first token, which sees one window only; name "
-                    "another model of sentence vectors, or let long texts be cut (window=none, long='truncate')"
+                    f"sentence model {self.name!r} pools the first token, which sees one window only; use another "
+                    "sentence model, or truncate long texts (window=none, long='truncate')"
                 )
                 raise RecipeError(msg)
             parts.append(f"windows {self.windows.size} {self.windows.stride}")
         self.digest = text_digest("\n".join(parts))
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """A row per text; a text without a token is at the origin."""
+        """One vector per text; for a text without tokens, a vector of zeros."""
         encoder, layer = self._encoder, self._encoder.layers
-        chosen = [text.lower() for text in texts] if self.pooling.lowercase else texts
+        inputs = [text.lower() for text in texts] if self.pooling.lowercase else texts
         if self.windows is None:
-            tokens = [text.cut_to(self.limit) for text in encoder.tokenizer.encode(chosen)]
+            tokens = [text.cut_to(self.limit) for text in encoder.tokenizer.encode(inputs)]
         else:
-            tokens = [text.in_windows(self.windows) for text in encoder.tokenizer.encode(chosen, whole=True)]
-        cut = sum(text.cut > 0 for text in tokens)
-        if cut:
-            msg = f"{cut} of {len(texts)} texts were truncated to the {self.limit} tokens that {self.name!r} reads"
+            tokens = [text.in_windows(self.windows) for text in encoder.tokenizer.encode(inputs, whole=True)]
+        truncated = sum(text.cut > 0 for text in tokens)
+        if truncated:
+            msg = (
+                f"{truncated} of {len(texts)} texts were truncated to {self.limit} tokens, the limit of {self.name!r}"
+            )
             warnings.warn(msg, TruncationWarning, stacklevel=2)
         encoded = encode_texts(encoder, tokens, (layer,), batch_tokens=_BATCH_TOKENS)
         rows = np.zeros((len(texts), encoder.hidden_size * len(set(self.pooling.modes))), dtype=np.float32)
@@ -126,7 +128,7 @@ class PooledSentences:
 
 
 class MuseSentences:
-    """The sentence vectors of the embedded multilingual model."""
+    """The sentence vectors of `muse`."""
 
     def __init__(self, encoder: MuseEncoder) -> None:
         self._encoder = encoder
@@ -135,7 +137,7 @@ class MuseSentences:
         self.digest = text_digest(f"{encoder.digest}\n{encoder.tokenizer.digest}\nmuse")
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """A unit row per text; a text without a token is at the origin."""
+        """One unit vector per text; for a text without tokens, a vector of zeros."""
         return self._encoder.sentence_vectors(texts)
 
 
@@ -146,11 +148,11 @@ SentenceEncoder: TypeAlias = PooledSentences | MuseSentences
 def load_sentence_encoder(
     model: str, *, reading: Reading = CUT, progress: bool = False, **options: Any
 ) -> SentenceEncoder:
-    """A sentence encoder by name (`muse`, `minilm`, `mpnet`), folder or hub id, with the options of `load_encoder`.
+    """Load a sentence encoder by name (`muse`, `minilm`, `mpnet`), folder or hub id; options as in `load_encoder`.
 
-    `reading` says what happens to texts over the model's limit: they are cut, or read in windows.
+    `reading` determines whether texts over the model's limit are truncated or read in windows.
     """
-    # In older folders the network lies in a folder of its own, which only modules.json names.
+    # Older layouts have the network in a subfolder, which only modules.json names.
     inner = _network_folder(Path(model))
     if inner is not None:
         name = Path(model).resolve().name
@@ -158,9 +160,8 @@ def load_sentence_encoder(
         return PooledSentences(
             load_encoder(str(inner), progress=progress, **options), pooling, name=name, reading=reading
         )
-    network = load_encoder(
-        model, progress=progress, **options
-    )  # first: it refuses what is no encoder before a download
+    # First, because it refuses other kinds of models before a download.
+    network = load_encoder(model, progress=progress, **options)
     if isinstance(network, MuseEncoder):
         return MuseSentences(network)
     files = resolve(model, progress=progress)
@@ -168,7 +169,7 @@ def load_sentence_encoder(
 
 
 def read_pooling(folder: Path, *, name: str) -> Pooling:
-    """The pooling that a folder in the layout of sentence-transformers states."""
+    """Read the pooling of a folder in the layout of sentence-transformers."""
     modules = _modules(folder, name=name)
     if modules is None:
         return Pooling()
@@ -184,12 +185,12 @@ def read_pooling(folder: Path, *, name: str) -> Pooling:
             normalise = True
         else:
             msg = (
-                f"model {name!r} has a module {kind!r} after its network ({path!r} in modules.json); "
-                "nlgauge knows Transformer, Pooling and Normalize"
+                f"model {name!r} has an unsupported module {kind!r} ({path!r} in modules.json); "
+                "nlgauge supports Transformer, Pooling and Normalize"
             )
             raise UnsupportedModelError(msg)
     if modes is None:
-        msg = f"modules.json of model {name!r} names no Pooling, so its token vectors do not become one vector"
+        msg = f"model {name!r} has no Pooling in modules.json, so it gives no sentence vectors"
         raise UnsupportedModelError(msg)
     stated = base / "sentence_bert_config.json"
     limits = _json(stated, name=name) if stated.is_file() else {}
@@ -226,8 +227,8 @@ def _pooling_modes(path: Path, *, name: str) -> tuple[str, ...]:
     on = [key for key, value in config.items() if key.startswith("pooling_mode_") and value is True]
     unknown = [key for key in on if key not in _SWITCHES]
     if unknown or not on:
-        what = f"asks for {', '.join(unknown)}" if unknown else "switches no pooling mode on"
-        msg = f"{path.parent.name}/config.json of model {name!r} {what}; nlgauge knows {', '.join(_SWITCHES)}"
+        problem = f"enables {', '.join(unknown)}" if unknown else "enables no pooling mode"
+        msg = f"{path.parent.name}/config.json of model {name!r} {problem}; nlgauge supports {', '.join(_SWITCHES)}"
         raise UnsupportedModelError(msg)
     return tuple(mode for key, mode in _SWITCHES.items() if key in on)
 
@@ -237,5 +238,5 @@ def _json(path: Path, *, name: str) -> Any:
         return json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         where = f"{path.parent.name}/{path.name}"
-        msg = f"{where} of model {name!r} cannot be read: {error}; fetch the model again, or give its folder"
+        msg = f"cannot read {where} of model {name!r}: {error}; download the model again, or give its folder"
         raise ModelError(msg) from error

@@ -1,1 +1,1 @@
-"""Files of any kind: read, written whole or not at all, named by their digest."""
+"""Reading, atomic writing and digests of files."""

@@ -1,8 +1,8 @@
 """Tables that may be larger than memory: Parquet, Arrow (Hugging Face datasets on disk), JSONL, TSV, text files.
 
-Rows are read from a *mark* on: the number of a row, or the bytes where lines start, so that a worker that needs rows
-40,000,000 to 40,020,000 does not read those before. A row that cannot be read does not end the reading: the reason
-stands in its place. Plain text files stand side by side, other files one below the other.
+Rows are read from a *mark* on: the number of a row, or the byte offsets of lines. So a worker that needs rows
+40,000,000 to 40,020,000 skips those before. An unreadable row does not end the reading: it is replaced by the reason.
+Several plain text files are the columns of one table; several files of other kinds are its consecutive rows.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ from nlgauge.io.tables import check_count, check_header, count_lines, first_line
 
 
 class Unreadable(str):
-    """Why a row, or a value of it, cannot be scored."""
+    """The reason why a row, or one of its values, cannot be scored."""
 
 
-#: Where to read on from; plain numbers.
+#: The position where reading continues, as plain numbers.
 Mark: TypeAlias = tuple[int, ...]
 
-#: Values of the columns that were asked for, or why there are none.
+#: Values of the requested columns, or the reason why there are none.
 Row: TypeAlias = "Sequence[Any] | Unreadable"
 
 T = TypeVar("T")
 
 _BATCH = 4096
-#: What reasons call a line that cannot be read: they are stored with the number of its row.
+#: The name of a line in reasons, which are stored with the number of the row.
 _LINE = "the line"
 
 
@@ -52,14 +52,14 @@ class Source(ABC):
 
     @abstractmethod
     def rows(self, names: Sequence[str], mark: Mark | None = None) -> Iterator[tuple[Mark, Row]]:
-        """Each row from a mark on, with its own mark."""
+        """Iterate over the rows from a mark on, each with its own mark."""
 
 
 class ParquetFile(Source):
     """A Parquet file."""
 
     def __init__(self, path: Path) -> None:
-        # Not mapped into memory: a file that is overwritten meanwhile would end the process (SIGBUS).
+        # Not mapped into memory: if the file were overwritten meanwhile, the process would crash (SIGBUS).
         self._file = _open_arrow(path, "Parquet", require("pyarrow.parquet", "cluster").ParquetFile)
         super().__init__(path, names=self._file.schema_arrow.names)
 
@@ -67,22 +67,22 @@ class ParquetFile(Source):
         return int(self._file.metadata.num_rows)
 
     def rows(self, names: Sequence[str], mark: Mark | None = None) -> Iterator[tuple[Mark, Row]]:
-        wanted, seen = (mark or (0,))[0], 0
+        first, row = (mark or (0,))[0], 0
         groups: list[int] = []
         for group in range(self._file.metadata.num_row_groups):
             size = self._file.metadata.row_group(group).num_rows
-            if groups or seen + size > wanted:
+            if groups or row + size > first:
                 groups.append(group)
             else:
-                seen += size
+                row += size
         for batch in self._file.iter_batches(_BATCH, row_groups=groups, columns=list(names)):
-            if seen + len(batch) > wanted:
-                yield from _numbered(batch, names, seen, wanted)
-            seen += len(batch)
+            if row + len(batch) > first:
+                yield from _number_rows(batch, names, row, first)
+            row += len(batch)
 
 
 class ArrowFile(Source):
-    """A file of Arrow record batches: what `Dataset.save_to_disk` writes, also Feather."""
+    """A file of Arrow record batches, as written by `Dataset.save_to_disk`, or a Feather file."""
 
     def __init__(self, path: Path) -> None:
         self._table = _open_arrow(path, "Arrow", _read_batches)
@@ -92,17 +92,17 @@ class ArrowFile(Source):
         return int(self._table.num_rows)
 
     def rows(self, names: Sequence[str], mark: Mark | None = None) -> Iterator[tuple[Mark, Row]]:
-        seen = (mark or (0,))[0]
-        for batch in self._table.select(list(names)).slice(seen).to_batches(max_chunksize=_BATCH):
-            yield from _numbered(batch, names, seen, seen)
-            seen += len(batch)
+        row = (mark or (0,))[0]
+        for batch in self._table.select(list(names)).slice(row).to_batches(max_chunksize=_BATCH):
+            yield from _number_rows(batch, names, row, row)
+            row += len(batch)
 
 
 def _open_arrow(path: Path, kind: str, read: Callable[[Path], Any]) -> Any:
     try:
         return read(path)
     except (require("pyarrow", "cluster").ArrowInvalid, OSError) as error:
-        msg = f"{str(path)!r} cannot be read as {kind}: {error}"
+        msg = f"cannot read {str(path)!r} as {kind}: {error}"
         raise FileFormatError(msg) from error
 
 
@@ -115,15 +115,15 @@ def _read_batches(path: Path) -> Any:
         return ipc.open_file(mapped).read_all()
 
 
-def _numbered(batch: Any, names: Sequence[str], start: int, wanted: int) -> Iterator[tuple[Mark, Row]]:
-    skipped = max(0, wanted - start)
+def _number_rows(batch: Any, names: Sequence[str], start: int, first: int) -> Iterator[tuple[Mark, Row]]:
+    skipped = max(0, first - start)
     columns = [batch.column(name).slice(skipped).to_pylist() for name in names]
     for number, values in enumerate(zip(*columns, strict=True), start=start + skipped):
         yield (number,), values
 
 
 class _Lines(Source):
-    """A file of lines, a row each."""
+    """A file with one row per line."""
 
     def __init__(self, path: Path, *, names: Iterable[str], start: int = 0) -> None:
         super().__init__(path, names=names)
@@ -135,14 +135,14 @@ class _Lines(Source):
     def rows(self, names: Sequence[str], mark: Mark | None = None) -> Iterator[tuple[Mark, Row]]:
         parse = self._parser(names)
         for start, line in lines_from(str(self.paths[0]), (mark or (self._start,))[0]):
-            yield (start,), _readable(parse, line)
+            yield (start,), _parse_row(parse, line)
 
     @abstractmethod
     def _parser(self, names: Sequence[str]) -> Callable[[bytes], Sequence[Any]]:
         """A function that reads the values of some columns from a line."""
 
 
-def _readable(parse: Callable[[T], Sequence[Any]], content: T) -> Row:
+def _parse_row(parse: Callable[[T], Sequence[Any]], content: T) -> Row:
     try:
         return parse(content)
     except FileFormatError as error:
@@ -150,7 +150,7 @@ def _readable(parse: Callable[[T], Sequence[Any]], content: T) -> Row:
 
 
 class JsonLines(_Lines):
-    """An object per line."""
+    """A file with one JSON object per line."""
 
     def __init__(self, path: Path) -> None:
         place = f"{path}, line 1"
@@ -165,7 +165,7 @@ class JsonLines(_Lines):
 
 
 class TabSeparated(_Lines):
-    """A header, then fields between tabs; a quote is a quote."""
+    """A TSV file with a header; quotes have no special meaning."""
 
     def __init__(self, path: Path) -> None:
         start, header = first_line(str(path))
@@ -177,30 +177,30 @@ class TabSeparated(_Lines):
 
     def _parser(self, names: Sequence[str]) -> Callable[[bytes], Sequence[Any]]:
         check_header(self.names, names, str(self.paths[0]))
-        places = [self.names.index(name) for name in names]
+        indices = [self.names.index(name) for name in names]
 
         def parse(line: bytes) -> list[str]:
             fields = line_text(line, _LINE).split("\t")
             check_count(fields, self.names, _LINE)
-            return [fields[place] for place in places]
+            return [fields[index] for index in indices]
 
         return parse
 
 
 class TextFiles(Source):
-    """Plain text files side by side: each is a column under its file's name, each line a row."""
+    """Plain text files as one table: each file is a column with the file's name, each line a row."""
 
     def __init__(self, paths: Sequence[Path]) -> None:
         super().__init__(*paths, names=[path.name for path in paths])
         if len(set(self.names)) < len(self.names):
-            msg = f"text files of a table must differ in their names, got {', '.join(self.names)}"
+            msg = f"the text files of a table need different names, got {', '.join(self.names)}"
             raise InputError(msg)
 
     def count(self) -> int:
         counts = {path.name: count_lines(str(path)) for path in self.paths}
         if len(set(counts.values())) > 1:
             listing = ", ".join(f"{name!r} has {count}" for name, count in counts.items())
-            msg = f"text files of a table must have equally many lines; {listing}"
+            msg = f"the text files of a table must have the same number of lines: {listing}"
             raise InputError(msg)
         return next(iter(counts.values()))
 
@@ -213,21 +213,19 @@ class TextFiles(Source):
         with ExitStack() as stack:
             starts = zip(paths, mark or [0] * len(paths), strict=True)
             streams = [stack.enter_context(closing(lines_from(path, start))) for path, start in starts]
-            number = 0
             while True:
                 row = [next(stream, None) for stream in streams]
                 lines = [line for line in row if line is not None]
                 if not lines:
                     return
                 if len(lines) < len(row):
-                    ended = names[row.index(None)]
-                    msg = f"{ended!r} ends {number} lines after the others' row began; the files must be equally long"
+                    shorter = names[row.index(None)]
+                    msg = f"{shorter!r} has fewer lines than the other text files; all need the same number of lines"
                     raise InputError(msg)
-                yield tuple(start for start, _ in lines), _readable(parse, [line for _, line in lines])
-                number += 1
+                yield tuple(start for start, _ in lines), _parse_row(parse, [line for _, line in lines])
 
 
-#: A file, a folder that `Dataset.save_to_disk` wrote, a pattern of file names; or several of them.
+#: A file, a folder written by `Dataset.save_to_disk`, a pattern of file names; or several of them.
 TableGiven: TypeAlias = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
 _KINDS: Mapping[str, Callable[[Path], Source]] = {
@@ -239,19 +237,19 @@ _KINDS: Mapping[str, Callable[[Path], Source]] = {
     ".ndjson": JsonLines,
     ".tsv": TabSeparated,
 }
-#: What must be turned into one of these first.
+#: Formats that must be converted first.
 _NOT_READ = {".csv", ".json", ".xlsx", ".zip", ".npz"}
 
 
 @dataclass(frozen=True)
 class Table:
-    """Files one below the other, with the columns that all of them have."""
+    """Consecutive files, with the columns that all of them have."""
 
     sources: tuple[Source, ...]
 
     @property
     def names(self) -> list[str]:
-        """Columns."""
+        """Names of the columns."""
         return [name for name in self.sources[0].names if all(name in source.names for source in self.sources)]
 
     @property
@@ -266,57 +264,57 @@ class Table:
     def rows(
         self, names: Sequence[str], source: int = 0, mark: Mark | None = None
     ) -> Iterator[tuple[int, Mark, Row]]:
-        """Rows from a mark of a source on, each with its place."""
+        """Iterate over the rows from a mark of a source on, each with the number of its source and its mark."""
         for number in range(source, len(self.sources)):
             for position, row in self.sources[number].rows(names, mark if number == source else None):
                 yield number, position, row
 
 
 def open_table(given: TableGiven) -> Table:
-    """The table that a caller names."""
+    """Open the table of one or several files, patterns or dataset folders."""
     tables = [given] if isinstance(given, str | os.PathLike) else list(given)
     paths = [path for table in tables for path in _files(os.fspath(table))]
     if not paths:
-        msg = "no table was named; give a file, a pattern of files or the folder of a dataset"
+        msg = "no table given; name a file, a pattern of files or the folder of a dataset"
         raise InputError(msg)
     kinds = {_kind(path) for path in paths}
     if kinds == {None}:
         return Table((TextFiles(paths),))
     if None in kinds:
         texts = ", ".join(repr(path.name) for path in paths if _kind(path) is None)
-        msg = f"text files stand side by side and other tables one below the other; not both: {texts}"
+        msg = f"plain text files cannot be combined with tables of other formats: {texts}"
         raise InputError(msg)
     return Table(tuple(kind(path) for path in paths if (kind := _kind(path)) is not None))
 
 
 def _kind(path: Path) -> Callable[[Path], Source] | None:
-    """How a file is read; None: as plain text."""
+    """The reader of a file; None for plain text."""
     name = path.name.lower().removesuffix(".gz")
     suffix = Path(name).suffix
     if suffix in _NOT_READ:
-        msg = f"{str(path)!r}: a table is Parquet, Arrow, JSONL, TSV or text files; turn {suffix} into one of them"
+        msg = f"{str(path)!r}: {suffix} tables are not supported; convert to Parquet, Arrow, JSONL, TSV or plain text"
         raise InputError(msg)
     return _KINDS.get(suffix)
 
 
-def _files(given: str) -> list[Path]:
-    if glob.has_magic(given) and not os.path.exists(given):
-        paths = sorted(glob.glob(given, recursive=True))
+def _files(name: str) -> list[Path]:
+    if glob.has_magic(name) and not os.path.exists(name):
+        paths = sorted(glob.glob(name, recursive=True))
         if not paths:
-            msg = f"no file is called like {given!r}"
+            msg = f"no file matches {name!r}"
             raise InputError(msg)
         return [Path(path).absolute() for path in paths]
-    path = Path(given).absolute()
+    path = Path(name).absolute()
     if path.is_dir():
         return _dataset_files(path)
     if not path.exists():
-        msg = f"no such file: {given!r}"
+        msg = f"no such file: {name!r}"
         raise InputError(msg)
     return [path]
 
 
 def _dataset_files(folder: Path) -> list[Path]:
-    """Files of a Hugging Face dataset on disk, in the order that its `state.json` has."""
+    """Files of a Hugging Face dataset on disk, in the order of its `state.json`."""
     splits = folder / "dataset_dict.json"
     if splits.is_file():
         names = json.loads(splits.read_text(encoding="utf-8")).get("splits", [])
@@ -324,15 +322,15 @@ def _dataset_files(folder: Path) -> list[Path]:
         raise InputError(msg)
     state = folder / "state.json"
     if not state.is_file():
-        msg = f"{str(folder)!r} is a folder, but no dataset on disk (it has no state.json); name its files: FOLDER/*"
+        msg = f"folder {str(folder)!r} has no state.json, so it is not a saved dataset; name its files: FOLDER/*"
         raise InputError(msg)
     try:
         record = json.loads(state.read_text(encoding="utf-8"))
         files = [folder / entry["filename"] for entry in record["_data_files"]]
     except (OSError, ValueError, KeyError, TypeError) as error:
-        msg = f"{str(state)!r} does not name the files of a dataset ({error!r}); save it again with save_to_disk()"
+        msg = f"{str(state)!r} does not list the dataset's files ({error!r}); save it again with save_to_disk()"
         raise FileFormatError(msg) from error
     if record.get("_indices_data_files") or record.get("_indices_files"):
-        msg = f"the dataset in {str(folder)!r} is shuffled or filtered by indices; call flatten_indices() and save it"
+        msg = f"the dataset in {str(folder)!r} has indices (shuffled or filtered); call flatten_indices(), save again"
         raise InputError(msg)
     return files

@@ -1,8 +1,8 @@
-"""Optional packages, imported where they are used: a missing one comes with the command that installs it.
+"""Optional packages, imported on first use; the error for a missing package contains the command that installs it.
 
-Some packages report to their vendors. Each of them reads its switch once, while it is imported, so nlgauge imports
-them only through `import_silenced`. Variables are set in the environment, so that processes started from this one
-inherit them. SECURITY.md lists what each package does otherwise.
+Some packages send usage reports to their vendors. Each reads its switch once, during its import, so nlgauge imports
+them only through `import_silenced`. The switches are environment variables, so child processes inherit them.
+SECURITY.md lists what each package would send.
 """
 
 from __future__ import annotations
@@ -19,27 +19,28 @@ from typing import Any
 
 from nlgauge.errors import MissingExtraError
 
-#: What switches a package's reports off: variables of the environment by package.
+#: Environment variables that switch off the usage reports of each package.
 _SWITCHES = {
     "onnxruntime": {"ORT_DISABLE_TELEMETRY": "1"},
-    # Its consent file would have to be written to the home folder; without this package, OpenVINO takes its own stub.
+    # Its consent file would be written to the home folder. Without the package, OpenVINO uses its own stub.
     "openvino": {},
     "huggingface_hub": {"HF_HUB_DISABLE_TELEMETRY": "1"},
     "transformers": {"HF_HUB_DISABLE_TELEMETRY": "1"},
     "ray": {"RAY_USAGE_STATS_ENABLED": "0"},
 }
 
-#: Packages that nlgauge imports through `import_silenced` only.
+#: Packages that nlgauge imports only through `import_silenced`.
 REPORTING_PACKAGES = frozenset(_SWITCHES)
 
 _openvino_lock = threading.Lock()
 
 
 def import_silenced(name: str) -> Any:
-    """Import a package, or a module of it, that sends no reports. Raises ImportError where it is not installed.
+    """Import a package, or one of its modules, with its usage reports switched off.
 
-    The switches replace the user's own settings: nlgauge promises that nothing is sent. A program that imported the
-    package before nlgauge did has decided for itself, except that ONNX Runtime collects no further events.
+    The switches override the user's settings, because nlgauge promises that nothing is sent. They have no effect on a
+    package that the program imported earlier; only ONNX Runtime stops collecting events then. Raises ImportError for
+    a package that is not installed.
     """
     package = name.partition(".")[0]
     os.environ.update(_SWITCHES[package])
@@ -54,7 +55,7 @@ def import_silenced(name: str) -> Any:
 
 @contextmanager
 def _without_module(name: str) -> Iterator[None]:
-    """While this lasts, an import of the module fails. Afterwards the program can import it as before."""
+    """Make imports of a module fail inside the block."""
     missing = object()
     before: Any = sys.modules.get(name, missing)
     sys.modules[name] = None  # type: ignore[assignment]  # how Python marks a module that must not be imported
@@ -68,9 +69,9 @@ def _without_module(name: str) -> Iterator[None]:
 
 
 def require(name: str, extra: str, *, instead: str = "") -> Any:
-    """Import a package, or a module of it, that an extra of nlgauge installs.
+    """Import a package of an extra, or one of its modules.
 
-    `instead` is what a user can do without the package. Raises MissingExtraError where it cannot be imported.
+    Raises MissingExtraError if the import fails; `instead` adds an alternative to its message.
     """
     package = name.partition(".")[0]
     load = import_silenced if package in REPORTING_PACKAGES else importlib.import_module
@@ -79,7 +80,7 @@ def require(name: str, extra: str, *, instead: str = "") -> Any:
     except ImportError as error:
         if find_spec(package) is None:
             msg = not_installed(package, extra)
-        else:  # it is installed, but something that it needs is missing, such as a library of the system
+        else:  # the package is installed, but one of its dependencies is missing, such as a system library
             reason = " ".join(str(error).split())
             msg = f"the package {package} cannot be imported ({reason}); run: {install_command(extra)}"
         if instead:
@@ -89,12 +90,12 @@ def require(name: str, extra: str, *, instead: str = "") -> Any:
 
 def package_version(distribution: str, extra: str) -> str:
     """The version of an installed package."""
-    require(distribution.replace("-", "_"), extra)  # an error with the command to run where it is missing
+    require(distribution.replace("-", "_"), extra)  # raises MissingExtraError for a missing package
     return version(distribution)
 
 
 def not_installed(package: str, extra: str) -> str:
-    """The message about a missing package.
+    """The error message for a missing package.
 
     >>> not_installed("sacrebleu", "lexical")
     "the package sacrebleu is not installed; run: pip install 'nlgauge[lexical]'"
@@ -103,5 +104,5 @@ def not_installed(package: str, extra: str) -> str:
 
 
 def install_command(extra: str) -> str:
-    """The command that adds the packages of an extra to an installed nlgauge."""
+    """The command that installs an extra."""
     return f"pip install 'nlgauge[{extra}]'"

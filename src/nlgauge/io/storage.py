@@ -1,12 +1,12 @@
-"""Files on this machine: the cache folder, atomic writing, SHA-256 digests, JSON and TOML, and frozen tables.
+"""The cache folder, atomic writing, SHA-256 digests, JSON and TOML, and frozen tables.
 
-The digest of a large file is remembered on disk, so that weights are not read again at each start. A remembered
-digest is used only while path, size, modification time, change time, inode and device of the file are the same. The
-first three are not enough: `cp -p`, `rsync -t`, zips and wheels put another file of the same size and date in its
-place. The change time is set by the system and cannot be kept. Small files are hashed each time.
+The digests of large files are stored on disk, so weights are not hashed again at each start. A stored digest is used
+only while path, size, modification time, change time, inode and device of the file are unchanged. The first three
+are not enough: `cp -p`, `rsync -t`, zips and wheels can replace a file by one of the same size and date. The change
+time is set by the system and cannot be preserved. Small files are hashed each time.
 
-Tables that scores name by a digest are frozen in files: JSON, or arrays with a header. A file carries the digest of
-its numbers, so that a changed one is refused, not scored with.
+Tables that signatures name by a digest are frozen in files: JSON, or arrays with a header. A file contains the digest
+of its numbers, so a modified file is refused.
 """
 
 from __future__ import annotations
@@ -35,33 +35,32 @@ if TYPE_CHECKING:
 #: Length of a digest inside a signature: 48 bits, enough to tell models and tables apart.
 SHORT = 12
 
-#: Files up to this size are hashed each time, which takes about 1 ms per MB; configurations, tokenizers and small
-#: vector files then depend on no date at all.
+#: Files up to this size are hashed each time (about 1 ms per MB), so their digests never depend on dates.
 ALWAYS_HASHED = 4 * 2**20
 
-# File systems stamp times in steps of up to 2 s (FAT). A file younger than that can change once more under
-# the same times and size, so its digest is not remembered yet.
+# File systems round times to up to 2 s (FAT). A younger file can change again without a new time stamp, so its
+# digest is not stored yet.
 _SETTLED_NS = 2_000_000_000
 
 
 def cache_dir() -> Path:
     """The folder for models and digests: `$NLGAUGE_CACHE`, `$XDG_CACHE_HOME/nlgauge` or `~/.cache/nlgauge`.
 
-    The folder need not exist; whoever writes into it creates it. The path is absolute, so that it
-    still holds in a child process or after a change of directory.
+    The folder need not exist; the first write creates it. The path is absolute, so it stays valid in child processes
+    and after a change of directory.
     """
     own = os.environ.get("NLGAUGE_CACHE", "")
     if own:
         return Path(own).expanduser().absolute()
     shared = os.environ.get("XDG_CACHE_HOME", "")
-    # The XDG specification: a relative path there is invalid and to be ignored.
+    # XDG specification: a relative path is invalid and must be ignored.
     if shared and Path(shared).is_absolute():
         return Path(shared) / "nlgauge"
     return Path("~/.cache/nlgauge").expanduser()
 
 
 def write_atomic(path: Path, data: bytes) -> None:
-    """Put `data` at `path` in one step, so that no reader ever sees half of it.
+    """Write a file in one step; readers never see an incomplete file.
 
     A link stays a link: its target is replaced. A pipe or a device is written to, not replaced.
     """
@@ -73,7 +72,7 @@ def write_atomic(path: Path, data: bytes) -> None:
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(data)
-        # There is no way to read the mask but to set it; mkstemp alone leaves a file that only its owner can read.
+        # The mask can only be read by setting it. mkstemp alone makes a file that only its owner can read.
         mask = os.umask(0)
         os.umask(mask)
         os.chmod(temporary, 0o666 & ~mask)
@@ -98,14 +97,14 @@ def bytes_digest(data: bytes) -> str:
 
 
 def short_digest(digest: str) -> str:
-    """The leading digits of a digest, as signatures and messages show it."""
+    """The leading digits of a digest, as shown in signatures and messages."""
     return digest[:SHORT]
 
 
 def file_digest(path: Path) -> str:
     """SHA-256 of a file's bytes, as 64 hexadecimal digits; a large file is read only if it changed.
 
-    Where the cache folder cannot be written, the file is hashed each time.
+    Without a writable cache folder, the file is hashed each time.
     """
     try:
         resolved = path.resolve()
@@ -118,7 +117,7 @@ def file_digest(path: Path) -> str:
 
 def _remembered(path: Path, before: os.stat_result) -> str:
     memo = cache_dir() / "digests" / f"{text_digest(str(path))}.json"
-    with contextlib.suppress(OSError, ValueError):  # nothing is remembered, or a full disk left half of it
+    with contextlib.suppress(OSError, ValueError):  # no stored digest, or one truncated by a full disk
         entry = json.loads(memo.read_text(encoding="utf-8"))
         digest = str(entry.pop("sha256", "")) if isinstance(entry, dict) else ""
         if entry == _state(before) and re.fullmatch(r"[0-9a-f]{64}", digest):
@@ -127,14 +126,14 @@ def _remembered(path: Path, before: os.stat_result) -> str:
     after = path.stat()
     changed = max(after.st_mtime_ns, after.st_ctime_ns)
     if _state(before) == _state(after) and time.time_ns() - changed > _SETTLED_NS:
-        with contextlib.suppress(OSError):  # it only saves time: without it the file is hashed again
+        with contextlib.suppress(OSError):  # without a stored digest the file is hashed again
             memo.parent.mkdir(parents=True, exist_ok=True)
             write_atomic(memo, json.dumps(_state(after) | {"sha256": digest}).encode())
     return digest
 
 
 def _state(stat: os.stat_result) -> dict[str, int]:
-    """What changes when a file is written to or replaced, whatever date its new content carries."""
+    """Properties of a file of which at least one changes with its content."""
     return {
         "size": stat.st_size,
         "mtime_ns": stat.st_mtime_ns,
@@ -147,22 +146,22 @@ def _state(stat: os.stat_result) -> dict[str, int]:
 def check_digests(folder: Path, expected: Mapping[str, str], *, where: str, fix: str, memo: bool = True) -> None:
     """Raise DigestError unless every named file of the folder has its known digest.
 
-    `where` tells the reader which copy is meant, `fix` what to do about it. `memo=False` reads every
-    byte: for files that were just written.
+    `where` and `fix` are parts of the message: the copy that was checked, and the remedy. `memo=False` ignores stored
+    digests, for files that were just written.
     """
     for name, want in expected.items():
         path = folder / name
         if not path.is_file():
-            msg = f"{name!r} is missing in {where}: expected a file with sha256 {want}, got none{fix and f'; {fix}'}"
+            msg = f"{name!r} is missing in {where}: expected a file with sha256 {want}{fix and f'; {fix}'}"
             raise DigestError(msg)
         got = file_digest(path) if memo else _hash(path)
         if got != want:
-            msg = f"{name!r} in {where} is not the known file: expected sha256 {want}, got {got}{fix and f'; {fix}'}"
+            msg = f"checksum mismatch of {name!r} in {where}: expected sha256 {want}, got {got}{fix and f'; {fix}'}"
             raise DigestError(msg)
 
 
 def _hash(path: Path) -> str:
-    # hashlib.file_digest does the same, from Python 3.11 on.
+    # From Python 3.11 on, hashlib.file_digest does the same.
     digest = hashlib.sha256()
     with path.open("rb") as file:
         while chunk := file.read(1 << 20):
@@ -170,12 +169,12 @@ def _hash(path: Path) -> str:
     return digest.hexdigest()
 
 
-#: Made once: `json.dumps` makes one for every call that has options.
+#: Created once, because `json.dumps` with options creates an encoder per call.
 _ENCODE = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 
 
 def json_text(value: Any) -> str:
-    """The value as strict JSON with a newline at its end; what JSON has no word for (nan) is an `InputError`.
+    """Strict JSON with a final newline; raises InputError for values that JSON cannot represent (nan).
 
     >>> print(json_text({"mean": 0.5, "rows": [{"segment": 0}, {"segment": 1}]}), end="")
     {
@@ -189,9 +188,9 @@ def json_text(value: Any) -> str:
     try:
         text = _lay_out(value, "")
     except ValueError as error:
-        msg = f"the result holds a value that JSON has no word for: {error}"
+        msg = f"the result contains a value that JSON cannot represent: {error}"
         raise InputError(msg) from error
-    # A system named by a file whose name is not UTF-8 holds half surrogates; only JSON's escape prints them.
+    # The name of a file that is not UTF-8 contains half surrogates, which need JSON's escapes.
     return re.sub("[\ud800-\udfff]", lambda match: f"\\u{ord(match[0]):04x}", text) + "\n"
 
 
@@ -208,7 +207,7 @@ def _lay_out(value: Any, pad: str) -> str:
 
 
 def toml_content(text: str) -> dict[str, Any]:
-    """What a text in TOML says; a ValueError where it is none.
+    """Parse TOML; raises ValueError if the text is not valid.
 
     >>> toml_content("threads = 2")
     {'threads': 2}
@@ -221,48 +220,48 @@ def toml_content(text: str) -> dict[str, Any]:
 
 
 class ContentError(ValueError):
-    """What a file holds is no table; the message has the reason, without the file's name."""
+    """The content of a file is not a valid table; the message has the reason, without the file's name."""
 
 
 class _Frozen(ABC):
-    """What is kept in a file with a format tag and a digest."""
+    """An object that is stored in a file with a format tag and a digest."""
 
     FORMAT: ClassVar[str]
     KIND: ClassVar[str]
-    """What messages call the file, such as `idf file`."""
+    """Kind of file in messages, such as `idf file`."""
 
     @property
     @abstractmethod
     def digest(self) -> str:
-        """sha256 of the numbers and of what they belong to, as 64 hexadecimal digits."""
+        """sha256 of the numbers and their origin, as 64 hexadecimal digits."""
 
 
 class FrozenTable(_Frozen):
-    """A table that is kept in a JSON file."""
+    """A table that is stored in a JSON file."""
 
     COMMAND: ClassVar[str]
-    """The command that makes one."""
+    """The command that creates the file."""
     INDENT: ClassVar[int | None] = None
-    """Blanks before the lines of a file that people read; None for one line."""
+    """Indentation of the JSON; None for one line."""
     RECORD: ClassVar[type | None] = None
-    """The type that describes `content`, where that does not have the fields of the class."""
+    """The type of `content`, if its fields are not those of the class."""
 
     @abstractmethod
     def content(self) -> Mapping[str, Any]:
-        """What the file holds, as plain values."""
+        """The file's content as plain values."""
 
     @classmethod
     @abstractmethod
     def from_content(cls, content: Mapping[str, Any]) -> Self:
-        """The table of a file's content; a ContentError says in words what is wrong with it."""
+        """Create the table from a file's content; raises ContentError if it is not valid."""
 
     def text(self) -> str:
-        """The file's content: one JSON object."""
+        """The file's text: one JSON object."""
         content = {"format": self.FORMAT, **self.content(), "digest": self.digest}
         return json.dumps(content, indent=self.INDENT) + "\n"
 
     def save(self, path: Path) -> None:
-        """Write the file, whole or not at all."""
+        """Write the file in one step."""
         write_atomic(path, self.text().encode())
 
     @classmethod
@@ -298,17 +297,20 @@ class FrozenTable(_Frozen):
 
     @classmethod
     def _is_not(cls, name: str) -> str:
-        article = "an" if cls.KIND[0] in "aeiou" else "a"
-        return f"{name!r} is not {article} {cls.KIND} ({cls.FORMAT}); make one with '{cls.COMMAND} -o FILE.json'"
+        return f"{name!r} is not {cls._kind()} ({cls.FORMAT}); make one with '{cls.COMMAND} -o FILE.json'"
+
+    @classmethod
+    def _kind(cls) -> str:
+        return f"{'an' if cls.KIND[0] in 'aeiou' else 'a'} {cls.KIND}"
 
     @classmethod
     def _other_format(cls, name: str, content: object) -> str | None:
-        """What to say of a file of the same kind in another version of its format; None of any other file."""
+        """The message for a file of this kind in another version of its format; None for any other file."""
         stated = content.get("format") if isinstance(content, dict) else None
         if not isinstance(stated, str) or _without_version(stated) != _without_version(cls.FORMAT):
             return None
         return (
-            f"{name!r} is a {cls.KIND} in format {stated}, and this version of nlgauge reads {cls.FORMAT}; take the "
+            f"{name!r} is {cls._kind()} in format {stated}, but this version of nlgauge reads {cls.FORMAT}; use the "
             f"version that wrote it, or make it again with '{cls.COMMAND} -o FILE.json'"
         )
 
@@ -319,15 +321,15 @@ def _without_version(stated: str) -> str:
 
 
 def check_digest(digest: str, stated: object, *, kind: str, name: str, command: str) -> None:
-    """Refuse numbers that are not those of the digest in the file."""
+    """Raise FileFormatError unless the numbers of a file match its digest."""
     if stated != digest:
-        reason = "'digest' is missing" if stated is None else "its numbers are not those of its digest"
+        reason = "'digest' is missing" if stated is None else "its digest does not match its numbers"
         msg = f"{kind} {name!r} is damaged: {reason}; make it again with '{command}'"
         raise FileFormatError(msg)
 
 
 def whole_number(value: object, what: str) -> int:
-    """The value, if it is a whole number; True and 1.0 are none."""
+    """Check that a value is a whole number; True and 1.0 are not."""
     if type(value) is not int:
         msg = f"{what} must be a whole number, got {value!r}"
         raise ContentError(msg)
@@ -335,7 +337,7 @@ def whole_number(value: object, what: str) -> int:
 
 
 def number(value: object, what: str) -> float:
-    """The value as a float, if it is a number."""
+    """Check that a value is a number, and return it as a float."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         msg = f"{what} must be a number, got {value!r}"
         raise ContentError(msg)
@@ -343,8 +345,8 @@ def number(value: object, what: str) -> float:
 
 
 def arrays_digest(head: Iterable[object], arrays: Iterable[tuple[str, NDArray[Any]]], *, form: str) -> str:
-    """sha256 of lines, and of arrays in the bytes of `form` (such as `<f8`), each after a line that names it."""
-    import numpy as np  # here and below, because its import takes a moment and most users of this module need none
+    """sha256 of lines, then of named arrays as bytes of the type `form` (such as `<f8`)."""
+    import numpy as np  # here and below: the import is slow, and most users of this module need no arrays
 
     state = hashlib.sha256("".join(f"{line}\n" for line in head).encode())
     for name, array in arrays:
@@ -354,7 +356,7 @@ def arrays_digest(head: Iterable[object], arrays: Iterable[tuple[str, NDArray[An
 
 
 def stated_format(path: Path) -> str:
-    """The format that a file's header names; empty for a file of another kind."""
+    """The format in a file's header; empty for a file of another kind."""
     import numpy as np
 
     try:
@@ -368,26 +370,26 @@ def stated_format(path: Path) -> str:
 
 
 class FrozenArrays(_Frozen):
-    """Arrays that are kept in an .npz file with a header."""
+    """Arrays that are stored in an .npz file with a header."""
 
     FIX: ClassVar[str]
-    """How to make one."""
+    """How to create the file; the end of messages."""
 
     @abstractmethod
     def header(self) -> dict[str, Any]:
-        """What the header says beside format and digest."""
+        """The header's entries other than format and digest."""
 
     @abstractmethod
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """By name."""
+        """The arrays by name."""
 
     @classmethod
     @abstractmethod
     def from_arrays(cls, header: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Self:
-        """What a file holds, from its header and arrays; any error says that it is damaged."""
+        """Create the object from a header and arrays; any exception marks the file as damaged."""
 
     def save(self, path: Path) -> None:
-        """Write an .npz file, whole or not at all; equal content gives equal bytes."""
+        """Write an .npz file in one step; equal content gives equal bytes."""
         import numpy as np
 
         header = {"format": self.FORMAT, "digest": self.digest, **self.header()}
@@ -415,6 +417,6 @@ class FrozenArrays(_Frozen):
             msg = f"{str(path)!r} is not a {cls.KIND}: expected format {cls.FORMAT!r}, got {header['format']!r}"
             raise FileFormatError(msg)
         if loaded.digest != header.get("digest"):
-            msg = f"{cls.KIND} {str(path)!r} is damaged: its numbers are not those of the digest in it"
+            msg = f"{cls.KIND} {str(path)!r} is damaged: its digest does not match its numbers"
             raise FileFormatError(msg)
         return loaded

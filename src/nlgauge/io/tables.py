@@ -1,17 +1,17 @@
-r"""Lines and rows of files, each value read with its place: file, line and column.
+r"""Read lines and tables from files; errors name the file, line and column.
 
-Files may be gzipped, and are UTF-8 with or without a byte order mark. A line ends at "\n" or "\r\n" and nowhere else:
-U+2028, U+0085, form feed and a lone "\r" occur inside crawled texts, and a reader that breaks there pairs every later
+Files may be gzipped, and are UTF-8 with or without a byte order mark. A line ends only at "\n" or "\r\n": U+2028,
+U+0085, form feed and a lone "\r" occur inside crawled texts, and breaking lines there would pair every later
 hypothesis with the wrong reference. Tables:
 
-    read_tsv      TSV, in which a quote is a quote, and tables with blanks or commas between fields
-    read_csv      CSV, quoted as RFC 4180 has it; some released files have tabs for commas and are quoted all the same
+    read_tsv      TSV, in which quotes have no meaning, and tables with blanks or commas between fields
+    read_csv      CSV with quotes as in RFC 4180; some released files have tabs instead of commas
     read_jsonl    JSONL, one object per line
-    read_json     a whole file that is one JSON object
-    parse_table   any of the first three, by its format, with the names of its columns
+    read_json     a file that is one JSON object
+    parse_table   TSV, CSV or JSONL by its format, with the names of its columns
 
-A wrong value stops the reading with the file, the line (or the key of the item) and the column. Nothing is stripped
-or guessed. Tables larger than memory are read by `nlgauge.io.large_tables`.
+A wrong value stops the reading. Nothing is stripped or guessed. `nlgauge.io.large_tables` reads tables that are larger
+than memory.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ from nlgauge.errors import FileFormatError, InputError, closest_name
 
 _BOM = b"\xef\xbb\xbf"
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
-# No UTF-8 text starts with these two bytes, so they also tell gzip that has no name (standard input).
+# No UTF-8 text starts with these two bytes, so they also identify gzip data without a file name (standard input).
 _GZIP = b"\x1f\x8b"
 #: Files of a folder that are compared with a misspelt name.
 _MOST_FILES = 10_000
 
 
 def read_bytes(path: str) -> bytes:
-    """The file's bytes, or an `InputError` that says why not."""
+    """Read a file's bytes; raises InputError with the reason if that is not possible."""
     with _opened(path) as stream:
         try:
             return stream.read()
@@ -52,24 +52,24 @@ def read_bytes(path: str) -> bytes:
 
 
 def read_lines(path: str | os.PathLike[str]) -> list[str]:
-    """The lines of a text file."""
+    """Read the lines of a text file."""
     name = os.fspath(path)
     return split_lines(read_bytes(name), name)
 
 
 def split_lines(data: bytes, name: str) -> list[str]:
-    r"""The lines of a file's bytes, at least one; `name` is what errors call the file.
+    r"""The lines of a file's bytes, at least one; `name` is the file's name in errors.
 
     >>> split_lines(b"one\r\n\ntwo\x0chalves\n", "out.txt")
     ['one', '', 'two\x0chalves']
     """
     *lines, rest = whole_text(data, name).split("\n")
-    # The "\r" of a last line without "\n" is no line end, so it stays.
+    # In a last line without "\n", "\r" is not a line end, so it stays.
     return [line.removesuffix("\r") for line in lines] + ([rest] if rest else [])
 
 
 def whole_text(data: bytes, name: str) -> str:
-    """The text of a file's bytes, not empty, line ends as they are."""
+    """The text of a file's bytes, with its line ends; an empty file is an error."""
     with _unpacked(io.BufferedReader(io.BytesIO(data)), name) as file:
         body = file.read().removeprefix(_BOM)
     if not body:
@@ -78,7 +78,7 @@ def whole_text(data: bytes, name: str) -> str:
 
 
 def stream_lines(path: str) -> Iterator[str]:
-    """The lines of a file one by one, as `split_lines` has them; memory does not grow with the file."""
+    """Iterate over the lines of a file, as `split_lines` gives them, in constant memory."""
     number = 0
     for number, (_, line) in enumerate(lines_from(path), start=1):
         yield line_text(line, f"{path}, line {number}")
@@ -87,22 +87,22 @@ def stream_lines(path: str) -> Iterator[str]:
 
 
 def lines_from(path: str, start: int = 0) -> Generator[tuple[int, bytes]]:
-    """The lines of a file from a byte on, with their ends, each with the byte that it starts at.
+    """Iterate over the lines of a file from a byte offset on, with line ends, each with its own offset.
 
-    Bytes are counted in the unpacked file; a byte order mark belongs to no line.
+    Offsets are counted in the unpacked file; a byte order mark belongs to no line.
     """
     with _opened(path) as raw, _unpacked(raw, path) as file:
         if start:
             file.seek(start)
         for line in file:
             text = line.removeprefix(_BOM) if start == 0 else line
-            if text:  # else the file is nothing but a byte order mark
+            if text:  # else the file contains only a byte order mark
                 yield start + len(line) - len(text), text
             start += len(line)
 
 
 def first_line(path: str) -> tuple[int, bytes]:
-    """The first line of a file that is not empty, as `lines_from` has it."""
+    """The first line of a file, as `lines_from` gives it; an empty file is an error."""
     line = next(lines_from(path), None)
     if line is None:
         raise _empty(path)
@@ -119,24 +119,24 @@ def count_lines(path: str) -> int:
 
 
 def line_text(line: bytes, place: str) -> str:
-    """The text of a line, without its end; `place` is what errors call the line."""
+    """The text of a line without its end; `place` is its name in errors."""
     body = line.removesuffix(b"\n")
     text = _decode(body, lambda _: place)
     return text.removesuffix("\r") if len(body) < len(line) else text
 
 
 def unequal_lines(path: object, got: int, other: object, expected: int) -> InputError:
-    """The error for two files that should run in parallel; `line` is the first that one of them lacks."""
-    short = path if got < expected else other
+    """The error for two files that need the same number of lines."""
+    shorter = path if got < expected else other
     msg = (
-        f"{path}: {got} lines, but {other} has {expected}; the files must run in parallel, "
-        f"and {short} ends before line {min(got, expected) + 1}"
+        f"{path}: {got} lines, but {other} has {expected}; both need the same number of lines "
+        f"(first missing line: {shorter}, line {min(got, expected) + 1})"
     )
     return FileFormatError(msg)
 
 
 def cut(text: str, limit: int = 60) -> str:
-    """The beginning of a text."""
+    """Shorten a text for messages."""
     return text if len(text) <= limit else text[: limit - 3] + "..."
 
 
@@ -173,11 +173,11 @@ def _similar_file(path: str) -> str:
 
 @contextmanager
 def _unpacked(raw: io.BufferedReader, name: str) -> Iterator[IO[bytes]]:
-    """The file, unpacked while it is read; a file that was cut off is noticed at its end only."""
+    """Unpack a gzipped file while it is read; a truncated file is detected only at its end."""
     start = raw.peek(4)[:4]
     zipped = start.startswith(_GZIP)
     if start and not zipped and name.lower().endswith(".gz"):
-        msg = f"{name}: not gzip data, in spite of its name; it starts with {start!r}"
+        msg = f"{name}: not gzip data, despite its name; it starts with {start!r}"
         raise FileFormatError(msg)
     try:
         yield cast("IO[bytes]", gzip.GzipFile(fileobj=raw)) if zipped else raw
@@ -192,7 +192,7 @@ def _empty(name: str) -> FileFormatError:
 
 
 def _decode(data: bytes, place: Callable[[int], str]) -> str:
-    """The text of bytes; `place` tells what errors call the place of a byte."""
+    """Decode UTF-8; `place` gives the location of a byte for errors."""
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -215,39 +215,39 @@ Records: TypeAlias = Iterator[tuple[int, list[str]]]
 
 _KINDS = {"\t": "tab-separated", ",": "comma-separated", None: "blank-separated"}
 
-# JSON can write half of a surrogate pair ("\ud83d"), which no tokenizer and no UTF-8 file can take.
+# JSON can contain half of a surrogate pair ("\ud83d"), which no tokenizer and no UTF-8 file accepts.
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class Record(dict[str, Any]):
-    """A JSON object that knows which keys it held more than once; a dict keeps the last in silence."""
+    """A JSON object with the set of its repeated keys, of which a dict silently keeps the last value."""
 
     def __init__(self, pairs: list[tuple[str, Any]]) -> None:
         super().__init__(pairs)
         self.repeated: set[str] = set()
         if len(self) < len(pairs):
-            self.repeated = {key for key, times in Counter(key for key, _ in pairs).items() if times > 1}
+            self.repeated = {key for key, count in Counter(key for key, _ in pairs).items() if count > 1}
 
 
 @dataclass(frozen=True)
 class Row:
-    """Values by column, and where they stand: `where` is "line 3", or "item 'D0845'" in a JSON file."""
+    """Values by column, with their location: `where` is "line 3", or "item 'D0845'" in a JSON file."""
 
     file: str
     where: str
     values: Mapping[str, Any]
 
     def at(self, column: str | None = None) -> str:
-        """The place, for error messages."""
+        """The location, for error messages."""
         return f"{self.file}, {self.where}" + ("" if column is None else f", column {column!r}")
 
     def value(self, column: str) -> Any:
-        """What stands in the column, of any type."""
+        """The column's value, of any type."""
         if column not in self.values:
-            msg = f"{self.at(column)}: there is none of that name; the row has {list(self.values)!r}"
+            msg = f"{self.at(column)}: no such column; the row has {list(self.values)!r}"
             raise FileFormatError(msg)
         if column in getattr(self.values, "repeated", ()):
-            msg = f"{self.at(column)}: the key stands more than once in the object; keep one"
+            msg = f"{self.at(column)}: the object has this key more than once; keep one"
             raise FileFormatError(msg)
         return self.values[column]
 
@@ -260,7 +260,7 @@ class Row:
         return value
 
     def label(self, column: str) -> str:
-        """The column's value as an id or a name: a string that is not empty, or a whole number."""
+        """The column's value as an id or a name: a non-empty string or a whole number."""
         value = self.value(column)
         if isinstance(value, int) and not isinstance(value, bool):
             return str(value)
@@ -271,18 +271,18 @@ class Row:
     def texts(self, column: str) -> tuple[str, ...]:
         """The column's value as a tuple of texts; a single string counts as one text."""
         value = self.value(column)
-        several = value if isinstance(value, list) else [value]
-        if not several or not all(isinstance(text, str) for text in several):
+        texts = value if isinstance(value, list) else [value]
+        if not texts or not all(isinstance(text, str) for text in texts):
             self.refuse(column, "a string or a non-empty list of strings")
-        for text in several:
+        for text in texts:
             self._check_pairs(column, text)
-        return tuple(several)
+        return tuple(texts)
 
     def number(self, column: str) -> float:
         """The column's value as a finite number."""
         value = self.value(column)
         number = math.nan
-        # float() takes "1_000" and "nan"; in a score column both are mistakes.
+        # float() accepts "1_000" and "nan"; in a score column both are mistakes.
         if isinstance(value, str | int | float) and not isinstance(value, bool) and "_" not in str(value):
             with suppress(ValueError, OverflowError):
                 number = float(value)
@@ -291,7 +291,7 @@ class Row:
         return number
 
     def integer(self, column: str, *, low: int, high: int) -> int:
-        """The column's value as a whole number within bounds."""
+        """The column's value as a whole number from `low` to `high`."""
         value = self.value(column)
         text = str(value)
         if not re.fullmatch(r"[0-9]{1,12}", text) or not low <= int(text) <= high:
@@ -299,7 +299,7 @@ class Row:
         return int(text)
 
     def inner(self, column: str) -> Row:
-        """The object in the column, as a row of its own."""
+        """The column's value, which must be an object, as a row."""
         value = self.value(column)
         if not isinstance(value, dict):
             self.refuse(column, "an object")
@@ -307,12 +307,12 @@ class Row:
 
     def _check_pairs(self, column: str, text: str) -> None:
         if _SURROGATE.search(text):
-            msg = f"{self.at(column)}: half of a surrogate pair, no character, in {cut(text)!r}"
+            msg = f"{self.at(column)}: half of a surrogate pair, which is not a character, in {cut(text)!r}"
             raise FileFormatError(msg)
 
     def refuse(self, column: str, expected: str) -> NoReturn:
-        """Stop because of the column's value."""
-        # As JSON, which keeps the number 3 and the string "3" apart.
+        """Raise FileFormatError for the column's value."""
+        # As JSON, which distinguishes the number 3 from the string "3".
         got = cut(json.dumps(self.values[column], ensure_ascii=False, default=str))
         msg = f"{self.at(column)}: expected {expected}, got {got}"
         raise FileFormatError(msg)
@@ -327,7 +327,7 @@ def row_of(value: object, file: str, where: str) -> Row:
 
 
 def suffix_format(path: str) -> Format:
-    """The format that a file's name tells, also before .gz.
+    """The format of a file by its suffix, also before .gz.
 
     >>> suffix_format("out.jsonl.gz"), suffix_format("tsv")
     ('jsonl', 'text')
@@ -337,7 +337,7 @@ def suffix_format(path: str) -> Format:
 
 
 def parse_table(data: bytes, name: str, form: Format) -> tuple[list[str], Iterator[Row]]:
-    """The names of a table's columns, of JSONL the keys of its first object, and its rows, at least one."""
+    """Names of a table's columns (in JSONL the keys of the first object) and its rows, at least one."""
     if form == "jsonl":
         rows = read_jsonl(name, data=data)
         first = next(rows)
@@ -356,10 +356,10 @@ def read_tsv(
     separator: str | None = "\t",
     skip_header: bool = False,
 ) -> Iterator[Row]:
-    """The rows of a table; `separator=None` is any run of blanks, `data` the content of a file that is no file here.
+    """Read the rows of a table; `separator=None` is any run of blanks, `data` replaces the content of the file.
 
-    Names come from the first line, or from `columns` (the first line is then a row, unless `skip_header`).
-    `needed` are names that must be among them.
+    Names come from the first line, or from `columns` (then the first line is a row, unless `skip_header`). The
+    columns `needed` must exist.
     """
     name = os.fspath(path)
     records = _tsv_records(read_bytes(name) if data is None else data, name, separator)
@@ -373,7 +373,7 @@ def read_tsv(
 def read_csv(
     path: Path, *, data: bytes | None = None, columns: Sequence[str] | None = None, separator: str = ","
 ) -> Iterator[Row]:
-    r"""The rows of a table with quotes; names come from the first line, or from `columns`.
+    r"""Read the rows of a table with quotes; names come from the first line, or from `columns`.
 
     >>> rows = read_csv("a.tsv", data=b'1\t"a ""b"" c"\n', columns=["id", "text"], separator="\t")
     >>> [dict(row.values) for row in rows]
@@ -387,20 +387,20 @@ def read_csv(
 def _with_header(
     records: Records, name: str, separator: str | None, columns: Sequence[str] | None = None
 ) -> tuple[list[str], Iterator[Row]]:
-    """Names of columns, from the first record unless they are given, and all other records as rows."""
+    """Names of the columns, by default from the first record, and all other records as rows."""
     header = next(records)[1] if columns is None else list(columns)
     return header, _rows(header, records, name, separator)
 
 
 def _rows(header: Sequence[str], records: Records, name: str, separator: str | None) -> Iterator[Row]:
-    """Records as rows, each with as many fields as the header has."""
+    """Records as rows, each checked to have as many fields as the header."""
     line = 0
     for line, fields in records:
         where = f"line {line}"
         check_count(fields, header, f"{name}, {where}", separator=separator)
         yield Row(name, where, dict(zip(header, fields, strict=True)))
     if not line:
-        msg = f"{name}: a header and no rows; the first line holds the names of the columns"
+        msg = f"{name}: a header but no rows; the first line must contain the names of the columns"
         raise FileFormatError(msg)
 
 
@@ -410,9 +410,9 @@ def _tsv_records(data: bytes, name: str, separator: str | None) -> Records:
 
 
 def csv_records(data: bytes, name: str, *, separator: str = ",") -> Records:
-    r"""The line that each record begins on, and its fields.
+    r"""The first line of each record, and its fields.
 
-    A field in double quotes may hold separators, line ends and doubled quotes; any other quote is a mistake.
+    A field in double quotes may contain separators, line ends and doubled quotes; any other quote is an error.
 
     >>> list(csv_records(b'id,text\r\n1,"one, ""two""\nthree"\r\n', "out.csv"))
     [(1, ['id', 'text']), (2, ['1', 'one, "two"\nthree'])]
@@ -422,25 +422,25 @@ def csv_records(data: bytes, name: str, *, separator: str = ",") -> Records:
     try:
         for fields in reader:
             width = width or len(fields)
-            # The csv module has no field for an empty line; in a table of one column it is an empty text.
+            # For an empty line the csv module gives no field; in a table of one column it is an empty text.
             yield line, fields or ([""] if width == 1 else [])
             line = reader.line_num + 1
     except csv.Error as error:
-        msg = f"{name}, line {line}: not a CSV file as RFC 4180 has it ({error})"
+        msg = f"{name}, line {line}: not valid CSV (RFC 4180): {error}"
         raise FileFormatError(msg) from error
 
 
 def check_header(header: Sequence[str], needed: Sequence[str], name: str) -> None:
-    """Refuse a table that has a needed column not once."""
+    """Raise FileFormatError unless the header has each needed column exactly once."""
     for column in needed:
-        if (times := list(header).count(column)) != 1:
-            problem = f"there are {times} of that name" if times else "there is none of that name"
+        if (count := list(header).count(column)) != 1:
+            problem = f"{count} columns have this name" if count else "no such column"
             msg = f"{name}, line 1, column {column!r}: {problem}; the header has {list(header)!r}"
             raise FileFormatError(msg)
 
 
 def check_count(fields: Sequence[str], header: Sequence[str], place: str, *, separator: str | None = "\t") -> None:
-    """Refuse a row that has not as many fields as the header."""
+    """Raise FileFormatError unless a row has as many fields as the header."""
     if len(fields) != len(header):
         missing = f"; column {header[len(fields)]!r} is missing" if len(fields) < len(header) else ""
         msg = (
@@ -451,7 +451,7 @@ def check_count(fields: Sequence[str], header: Sequence[str], place: str, *, sep
 
 
 def read_jsonl(path: Path, *, data: bytes | None = None) -> Iterator[Row]:
-    """The objects of a JSONL file."""
+    """Read the objects of a JSONL file."""
     name = os.fspath(path)
     for number, line in enumerate(split_lines(read_bytes(name) if data is None else data, name), start=1):
         where = f"line {number}"
@@ -459,24 +459,24 @@ def read_jsonl(path: Path, *, data: bytes | None = None) -> Iterator[Row]:
 
 
 def read_json(path: Path) -> Record:
-    """A file that is one JSON object; a key (an item's id) that stands twice is refused."""
+    """Read a file that is one JSON object; a repeated key (an item's id) is an error."""
     name = os.fspath(path)
     record = json_object("\n".join(split_lines(read_bytes(name), name)), name, what="one JSON object")
     if record.repeated:
-        msg = f"{name}: the item {min(record.repeated)!r} stands more than once; keep one"
+        msg = f"{name}: item {min(record.repeated)!r} occurs more than once; keep one"
         raise FileFormatError(msg)
     return record
 
 
 def json_object(text: str, place: str, *, what: str = "one JSON object per line") -> Record:
-    """The object that a text spells."""
+    """Parse a text that is a JSON object."""
     try:
         record = json.loads(text, object_pairs_hook=Record)
     except json.JSONDecodeError as error:
         msg = f"{place}: broken JSON ({error.msg} at character {error.colno}) in {cut(text)!r}"
         raise FileFormatError(msg) from error
-    except (ValueError, RecursionError) as error:  # a number of thousands of digits, brackets without end
-        msg = f"{place}: JSON that cannot be read ({error}) in {cut(text)!r}"
+    except (ValueError, RecursionError) as error:  # a number with thousands of digits, or too many nested brackets
+        msg = f"{place}: unreadable JSON ({error}) in {cut(text)!r}"
         raise FileFormatError(msg) from error
     if not isinstance(record, Record):
         msg = f"{place}: expected {what}, got {cut(text)!r}"
@@ -485,7 +485,7 @@ def json_object(text: str, place: str, *, what: str = "one JSON object per line"
 
 
 def spreadsheet_quoted(text: str) -> bool:
-    """Whether a text carries the quotes of a spreadsheet: around it, because there are doubled ones in it.
+    """Whether a text is quoted as by a spreadsheet: quotes around it, and only doubled quotes inside.
 
     >>> spreadsheet_quoted('"He said ""no""."'), spreadsheet_quoted('"No."')
     (True, False)
@@ -495,7 +495,7 @@ def spreadsheet_quoted(text: str) -> bool:
 
 
 def unquoted(text: str) -> str:
-    """The text without the quotes of a spreadsheet, if it has them.
+    """Remove the quotes of a spreadsheet, if the text has them.
 
     >>> unquoted('"He said ""no""."'), unquoted('"No."')
     ('He said "no".', '"No."')

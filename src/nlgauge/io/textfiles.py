@@ -1,19 +1,19 @@
 r"""Columns of text: plain files, TSV, CSV and JSONL, gzipped or not, or standard input.
 
-What a user writes to name one column of texts:
+The grammar of a column of texts:
 
     SPEC   ::=  "-"                   standard input
              |  PATH                  plain text, one segment per line
              |  TABULAR ":" COLUMN    a column of a .tsv or .csv file, a key of a .jsonl file (all also .gz)
              |  "-:" COLUMN           the same from standard input; needs `input_format="tsv"`, "csv" or "jsonl"
 
-`input_format` (text, tsv, csv, jsonl) overrides what the suffix says. A colon in a plain path belongs to the
-path, and so does one in the name of a file that exists.
+`input_format` (text, tsv, csv, jsonl) overrides the suffix. A colon in a plain path, or in the name of an existing
+file, belongs to the path.
 
-A score depends on every character, so nothing is stripped, normalised or guessed: a line ends at "\n" or
-"\r\n" and nowhere else (not at U+2028, U+0085, form feed or a lone "\r"), an empty line is an empty text,
-the newline at the end of a file opens no further line, and a quote in a TSV file is a quote. In a CSV file quotes are
-those of RFC 4180 (`nlgauge.io.tables`).
+A score depends on every character, so nothing is stripped, normalised or guessed: a line ends only at "\n" or "\r\n"
+(not at U+2028, U+0085, form feed or a lone "\r"), an empty line is an empty text, the newline at the end of a file
+does not start another line, and quotes have no meaning in a TSV file. In a CSV file they are those of RFC 4180
+(`nlgauge.io.tables`).
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _OWN_FORMAT = re.compile(r'\{\s*"format":\s*"(nlgauge-[\w/-]+)"')
 
 @dataclass(frozen=True)
 class TextSource:
-    """One column of texts: where it is (`path` None is standard input), its format, and which column."""
+    """One column of texts: its file (`path` None is standard input), format and name."""
 
     path: str | None
     format: Format = "text"
@@ -56,12 +56,12 @@ class TextSource:
 
     @property
     def name(self) -> str:
-        """What error messages call the file."""
+        """The file's name in error messages."""
         return "standard input" if self.path is None else self.path
 
 
 def parse_source(spec: str, *, input_format: str | None = None) -> TextSource:
-    """Read a spec (see the module's grammar) without opening the file.
+    """Parse a spec (see the module's grammar) without opening the file.
 
     >>> parse_source("out.jsonl.gz:hyp")
     TextSource(path='out.jsonl.gz', format='jsonl', column='hyp')
@@ -70,14 +70,14 @@ def parse_source(spec: str, *, input_format: str | None = None) -> TextSource:
     """
     forced = _checked_format(input_format)
     if not spec:
-        msg = "the name of an input is empty; give a path, PATH:COLUMN, or '-' for standard input"
+        msg = "an input has an empty name; give a path, PATH:COLUMN, or '-' for standard input"
         raise InputError(msg)
     if spec == "-":
         return TextSource(None, forced or "text")
     if ":" in spec and not os.path.exists(spec):
         if spec.startswith("-:"):
             if forced is None or forced == "text":
-                msg = f"{spec!r} is a column of standard input: say if it is 'tsv', 'csv' or 'jsonl' (input format)"
+                msg = f"{spec!r} is a column of standard input: set the input format to 'tsv', 'csv' or 'jsonl'"
                 raise InputError(msg)
             return TextSource(None, forced, spec[2:] or None)
         if forced != "text" and (colon := _column_colon(spec, forced)) is not None:
@@ -89,8 +89,8 @@ def parse_source(spec: str, *, input_format: str | None = None) -> TextSource:
 class Inputs:
     """All inputs of one run.
 
-    Standard input can be read only once; what came is kept here, so that `-:hyp` and `-:ref` are two
-    columns of one piped table.
+    Standard input can be read only once. Its content is stored here, so `-:hyp` and `-:ref` can be two columns of one
+    piped table.
     """
 
     def __init__(self, stdin: BinaryIO | None = None) -> None:
@@ -107,7 +107,7 @@ class Inputs:
         return _logged([row.text(column) for row in rows], source)
 
     def stream(self, source: TextSource) -> Iterator[str]:
-        """The column's texts one by one; of a plain text file without holding it in memory."""
+        """Iterate over the column's texts; a plain text file is read in constant memory."""
         if source.format == "text" and source.path is not None:
             return stream_lines(source.path)
         return iter(self.texts(source))
@@ -219,32 +219,33 @@ def _check_parallel(columns: Sequence[tuple[str, Sequence[str]]]) -> None:
     for name, texts in columns:
         if len(texts) == len(expected):
             continue
-        msg = f"{name!r} has {len(texts)} segments, but {first!r} has {len(expected)}; they must be parallel"
+        msg = f"{name!r} has {len(texts)} segments, but {first!r} has {len(expected)}; all files need the same number"
         (_, fewer), (longer, more) = sorted([(name, texts), (first, expected)], key=lambda column: len(column[1]))
         if not any(text.strip() for text in more[len(fewer) :]):
-            msg += f" (what {longer!r} has more of is blank lines at its end)"
+            msg += f". The extra lines of {longer!r} are blank"
         elif any("\r" in text for text in fewer):
-            msg += r" (a lone \r inside a line ends no line)"
+            msg += r". A lone \r does not end a line"
         else:
-            alone = cut(more[len(fewer)].strip(), 63)
-            msg += f" (the first of {longer!r} that stands alone is segment {len(fewer)}, {alone!r})"
+            unit = "line" if _column_colon(longer, None) is None else "row"
+            unmatched = cut(more[len(fewer)].strip(), 63)
+            msg += f". First unmatched {unit}: {longer!r}, {unit} {len(fewer) + 1} ({unmatched!r})"
         raise InputError(msg)
 
 
 def file_label(spec: str) -> str:
-    """How a file shows in a table: without its folder, and with escapes for bytes that are not UTF-8."""
+    """The name of a file in tables: without its folder, and with escapes for bytes that are not UTF-8."""
     return "stdin" if spec == "-" else printable(os.path.basename(spec) or spec)
 
 
 def printable(name: str) -> str:
-    r"""A file name that can be written anywhere: Python keeps bytes that are not UTF-8 as halves of characters.
+    r"""Escape bytes of a file name that are not UTF-8, which Python stores as half surrogates.
 
     >>> printable("a\udcff.txt")
     'a\\xff.txt'
     """
     try:
         return os.fsencode(name).decode("utf-8", "backslashreplace")
-    except UnicodeEncodeError:  # half a character that stands for no byte
+    except UnicodeEncodeError:  # a half surrogate that represents no byte
         return name.encode("utf-8", "backslashreplace").decode()
 
 
@@ -317,13 +318,13 @@ def _checked_format(value: str | None) -> Format | None:
 
 
 def _column_colon(spec: str, forced: Format | None) -> int | None:
-    """Position of the colon between path and column: paths and columns may hold colons of their own."""
-    cuts = [place for place, char in enumerate(spec) if char == ":" and place > 0]
+    """Index of the colon between path and column; paths and columns may contain colons too."""
+    colons = [index for index, char in enumerate(spec) if char == ":" and index > 0]
     if forced is None:
-        cuts = [place for place in cuts if suffix_format(spec[:place]) != "text"]
-    existing = [place for place in cuts if os.path.exists(spec[:place])]
+        colons = [index for index in colons if suffix_format(spec[:index]) != "text"]
+    existing = [index for index in colons if os.path.exists(spec[:index])]
     # The suffix marks the end of the path; without one, the last colon is the best guess.
-    return next(iter(existing or (cuts if forced is None else cuts[::-1])), None)
+    return next(iter(existing or (colons if forced is None else colons[::-1])), None)
 
 
 def _logged(segments: list[Segment], source: TextSource) -> list[Segment]:
@@ -333,7 +334,7 @@ def _logged(segments: list[Segment], source: TextSource) -> list[Segment]:
 
 
 def _plain_texts(data: bytes, source: TextSource) -> list[str]:
-    """The lines of a file of texts; those of a file that nlgauge wrote are no segments."""
+    """The lines of a text file; a file that nlgauge wrote is an error."""
     lines = split_lines(data, source.name)
     own = _OWN_FORMAT.match("".join(lines[:2]))
     if own is None:
@@ -341,18 +342,18 @@ def _plain_texts(data: bytes, source: TextSource) -> list[str]:
     if own[1].startswith("nlgauge-scores-"):
         msg = f"{source.name!r} is a saved run, not texts; to compare saved runs, use: nlgauge compare {source.name}"
     else:
-        msg = f"{source.name!r} is a file of nlgauge ({own[1]}), not texts; name a file of texts"
+        msg = f"{source.name!r} is a file in the format {own[1]}, not a text file; name a text file"
     raise FileFormatError(msg)
 
 
 def _column(data: bytes, source: TextSource) -> tuple[str, Iterator[Row]]:
-    """The name of the source's column in a table, and the rows."""
+    """The name of the source's column, and the rows of the table."""
     header, rows = parse_table(data, source.name, source.format)
     if source.column is None:
         example = f"{'-' if source.path is None else source.path}:{header[0] if header else 'NAME'}"
         names = f"its {'keys' if source.format == 'jsonl' else 'columns'} are {header!r}"
-        msg = f"{source.name}: say which column to read, as in {example!r}; {names}"
+        msg = f"{source.name}: name the column to read, as in {example!r}; {names}"
         raise FileFormatError(msg)
-    if source.format != "jsonl":  # each object has its own keys
+    if source.format != "jsonl":  # in JSONL, each object has its own keys
         check_header(header, [source.column], source.name)
     return source.column, rows

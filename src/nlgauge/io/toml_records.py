@@ -1,7 +1,7 @@
-"""Dataclasses from TOML files of the package: tables of known models and data sets.
+"""Dataclasses from TOML files of the package: tables of models and data sets.
 
-The loader is strict: a key that is not a field, a missing key and a value of another type are errors that name the
-file and the entry.
+The loader is strict: an unknown key, a missing key and a value of another type are errors that name the file and the
+entry.
 """
 
 from __future__ import annotations
@@ -23,48 +23,48 @@ def read_entries(path: Path) -> dict[str, Any]:
     """The entries of a TOML file by name."""
     try:
         return toml_content(path.read_text(encoding="utf-8"))
-    except ValueError as error:  # that of TOML is a ValueError
+    except ValueError as error:  # TOML errors are ValueErrors
         msg = f"{path.name} is not valid TOML: {error}"
         raise FileFormatError(msg) from error
 
 
 def read_records(path: Path, record: type[T]) -> dict[str, T]:
-    """One record per table of a file; the name of the table is the field `name`."""
+    """Read one record per table of a file; the table's name is the field `name`."""
     return {
         name: build_record(record, values, where=f"{path.name}: {name}", name=name)
         for name, values in read_entries(path).items()
     }
 
 
-def build_record(record: type[T], values: Any, *, where: str, **given: Any) -> T:
-    """A dataclass from a table; fields in `given` are not keys of the table."""
+def build_record(record: type[T], values: Any, *, where: str, **preset: Any) -> T:
+    """Create a dataclass from a table; `preset` fields must not be keys of the table."""
     _check_type(values, dict, where)
     types, required = _fields_of(record)  # type: ignore[arg-type]
     converted = {}
     for name, value in values.items():
-        if name not in types or name in given:
-            known = ", ".join(name for name in types if name not in given)
-            msg = f"{where}: unknown key {name!r}; known keys: {known}"
+        if name not in types or name in preset:
+            keys = ", ".join(name for name in types if name not in preset)
+            msg = f"{where}: unknown key {name!r}; known keys: {keys}"
             raise FileFormatError(msg)
-        # Most values are plain, and files have many.
+        # A fast path: most values need no conversion, and files have many.
         converted[name] = value if type(value) is types[name] else _convert(value, types[name], f"{where}: {name}")
     for name in required:
-        if name not in values and name not in given:
+        if name not in values and name not in preset:
             msg = f"{where}: missing key {name!r}"
             raise FileFormatError(msg)
-    return record(**given, **converted)
+    return record(**preset, **converted)
 
 
-@cache  # annotations take a moment to evaluate, and a file has many records of a type
+@cache  # evaluating annotations is slow, and a file has many records of one type
 def _fields_of(record: Any) -> tuple[dict[str, Any], list[str]]:
-    """The types of fields by name, and those without a default."""
-    types, own = get_type_hints(record), fields(record)
-    required = [field.name for field in own if field.default is MISSING and field.default_factory is MISSING]
-    return {field.name: types[field.name] for field in own}, required
+    """Types of the fields by name, and names of the fields without a default."""
+    types, members = get_type_hints(record), fields(record)
+    required = [field.name for field in members if field.default is MISSING and field.default_factory is MISSING]
+    return {field.name: types[field.name] for field in members}, required
 
 
 def _convert(value: Any, hint: Any, where: str) -> Any:
-    """A value of TOML as the type of a field has it: lists become tuples, tables become records."""
+    """Convert a TOML value to the type of a field: lists to tuples, tables to records."""
     origin, members = get_origin(hint), get_args(hint)
     if origin in (Union, UnionType):
         (member,) = (member for member in members if member is not NoneType)  # TOML has no null
@@ -93,7 +93,7 @@ def _convert(value: Any, hint: Any, where: str) -> Any:
 
 
 def _check_type(value: Any, expected: type, where: str) -> None:
-    if type(value) is not expected:  # isinstance would take true for a number
+    if type(value) is not expected:  # for isinstance, true is a number
         names = {dict: "a table", list: "a list", str: "a text", int: "a whole number", bool: "true or false"}
         msg = f"{where} must be {names.get(expected, expected.__name__)}, got {value!r}"
         raise FileFormatError(msg)

@@ -1,21 +1,20 @@
-"""Annotated texts (sentences, and of each word the lemma, part of speech and head), and the split into sentences.
+"""Annotated texts (sentences with words, lemmas, parts of speech and heads), and the rules for splitting sentences.
 
-Every place is counted in characters of the text as it was given, so that words meet the tokens of any model by their
-places, whatever either of them takes for a word.
+Positions are counted in characters of the original text, so words can be matched with the tokens of any model.
 
-Sentences are found by rules, without a model and without a language. A sentence ends at a full stop, question or
-exclamation mark that a blank or the end of the text follows, closing quotes and brackets included; at a full stop of
-a script without blanks (。！？) and a danda (।) whatever follows; and at an empty line. A single end of line is a
-blank like any other; where each line is a sentence, use `split_at_lines`. The case of letters does not matter,
-because published metrics lower-case texts first. A full stop ends nothing
+Sentences are split by rules, without a model and for any language. A sentence ends at a full stop, question or
+exclamation mark followed by a blank or the end of the text, closing quotes and brackets included; at a full stop of a
+script without blanks (。！？) or a danda (।) in any context; and at an empty line. A single line end counts as a blank;
+if each line is a sentence, use `split_at_lines`. Case does not matter, because published metrics lower-case texts
+first. A full stop does not end a sentence
 
-- after an abbreviation (`_ABBREVIATIONS`), and after "no.", "fig." and the like where a number follows;
-- after a lone letter or letters with stops between (J. K. Rowling, U.S., e.g., z.B.), unless a word follows that
-  often starts an English sentence, as in "He left the U.S. The talks went on.";
-- after the number that a line of a list starts with (1. First);
-- as an ellipsis where a lower-case letter follows; so does no mark before a closing quote ("Really?" he asked).
+- after an abbreviation (`_ABBREVIATIONS`), and after "no.", "fig." and similar if a number follows;
+- after a single letter or letters with stops (J. K. Rowling, U.S., e.g., z.B.), unless the next word often starts an
+  English sentence, as in "He left the U.S. The talks went on.";
+- after the number of a list item (1. First);
+- in an ellipsis before a lower-case letter. The same holds for any mark before a closing quote ("Really?" he asked).
 
-Marks without a letter or digit of their own (`. . .`) belong to the sentence before them.
+Marks without a letter or digit (`. . .`) belong to the sentence before them.
 """
 
 from __future__ import annotations
@@ -32,11 +31,11 @@ _NO_FEATURES: Mapping[str, str] = MappingProxyType({})
 
 
 class AnnotatedWord(NamedTuple):
-    """A word; its number is its place in the sentence, from 1."""
+    """A word; words of a sentence are numbered from 1."""
 
     start: int
     end: int
-    """Characters of the text that it stands on; words of one contraction stand on the same ones."""
+    """Span in the text; words of one contraction share it."""
     form: str
     lemma: str
     upos: str
@@ -44,12 +43,12 @@ class AnnotatedWord(NamedTuple):
     features: Mapping[str, str] = _NO_FEATURES
     """Morphological features, such as Number: Plur."""
     head: int = -1
-    """Number of the word it depends on, 0 for the root; -1 where the annotator was not asked for trees."""
+    """Number of the head word, 0 for the root; -1 without trees."""
     relation: str = ""
 
 
 class AnnotatedSentence(NamedTuple):
-    """A sentence."""
+    """A sentence with its span in the text."""
 
     start: int
     end: int
@@ -64,7 +63,7 @@ class AnnotatedText:
     sentences: tuple[AnnotatedSentence, ...]
 
     def nouns(self) -> Iterator[tuple[int, AnnotatedWord]]:
-        """Each noun and name with the number of its sentence, from 0."""
+        """Iterate over nouns and proper nouns, with the number of their sentence, from 0."""
         for number, sentence in enumerate(self.sentences):
             for word in sentence.words:
                 if word.upos in ("NOUN", "PROPN"):
@@ -72,27 +71,27 @@ class AnnotatedText:
 
 
 class Annotator(Protocol):
-    """What annotates texts, each by itself: its neighbours change nothing."""
+    """Annotates texts independently of each other."""
 
     @property
     def label(self) -> str:
-        """Name, version and digest, as a signature has them."""
+        """Name, version and digest for signatures."""
 
     def annotate(self, texts: Sequence[str]) -> list[AnnotatedText]:
-        """The texts in their order, annotated."""
+        """Annotate texts, in their order."""
 
 
 def annotate_each(annotator: Annotator, texts: Sequence[str]) -> dict[str, AnnotatedText | None]:
-    """By distinct text; None for one that the annotator refuses. Where it refuses all of them, it says why."""
+    """Annotate distinct texts; None for those that fail. If all fail, the first error is raised."""
     distinct = list(dict.fromkeys(texts))
     annotations = dict(zip(distinct, _annotate_halves(annotator, distinct), strict=True))
-    if distinct and all(entry is None for entry in annotations.values()):
+    if distinct and all(annotation is None for annotation in annotations.values()):
         annotator.annotate(distinct[:1])
     return annotations
 
 
 def _annotate_halves(annotator: Annotator, texts: Sequence[str]) -> list[AnnotatedText | None]:
-    """In one go, because annotators work in batches; what holds a refused text is halved until that stands alone."""
+    """Annotate one batch, which is faster than single texts; a batch that fails is halved down to the failing text."""
     try:
         return list(annotator.annotate(texts))
     except InputError:
@@ -103,7 +102,7 @@ def _annotate_halves(annotator: Annotator, texts: Sequence[str]) -> list[Annotat
 
 
 class Span(NamedTuple):
-    """Characters of a text from `start` up to `end`, without blanks around them."""
+    """Characters of a text from `start` up to `end`, without surrounding blanks."""
 
     start: int
     end: int
@@ -113,7 +112,7 @@ def _words(listed: str) -> frozenset[str]:
     return frozenset(listed.split())
 
 
-#: Never at the end of a sentence, or so seldom that a name follows far more often. Lower case, without the last stop.
+#: Abbreviations that (almost) never end a sentence. Lower case, without the last stop.
 _ABBREVIATIONS = _words(
     """
     mr mrs ms messrs mx dr prof rev hon st ste gen col maj capt cmdr lt sgt cpl pvt adm gov sen rep pres supt insp
@@ -126,10 +125,10 @@ _ABBREVIATIONS = _words(
     """
 )
 
-#: Abbreviations before a number only; elsewhere words or ends of sentences ("He said no.").
+#: Abbreviations only before a number; otherwise words or ends of sentences ("He said no.").
 _BEFORE_NUMBERS = _words("no nos nr fig figs eq eqs sec secs ch chap vol vols art para p pp pg ver abs op mar")
 
-#: Words that start a sentence where the stop before them may be an abbreviation's.
+#: Words that start a sentence even if the stop before them could belong to an abbreviation.
 _STARTERS = _words(
     """
     a after all also an and as at but by even every for he her here his how however i if in it its last many most
@@ -146,12 +145,12 @@ _ENDS = re.compile(
 _LAST_WORD = re.compile(r"[^\s.!?…\"'“”‘’«»()\[\]{}]+(?:\.[^\s.!?…\"'“”‘’«»()\[\]{}]+)*\Z")
 _NEXT_WORD = re.compile(r"[\s\"'“”‘’«»()\[\]{}`¿¡—–-]*(?P<word>[^\s.!?,;:\"'“”‘’«»()\[\]{}]+)(?P<stop>\.?)")
 _LETTERS = re.compile(r"[^\W\d_](?:\.[^\W\d_]{1,2})*")
-#: Longest word that is looked at; a longer one is no abbreviation, and the time stays linear in the text.
+#: Longest word that can be an abbreviation; the bound keeps the time linear in the text.
 _LONGEST = 40
 
 
 def split_sentences(text: str) -> list[Span]:
-    """The sentences of a text, in order; a text without a full stop is one, a blank one has none.
+    """Split a text into sentences by rules; a blank text has none.
 
     >>> [span.start for span in split_sentences("Dr. J. Doe paid 3.5 dollars, e.g. in the U.S. He left. Why?")]
     [0, 46, 55]
@@ -167,7 +166,7 @@ def split_sentences(text: str) -> list[Span]:
 
 
 def split_at_lines(text: str) -> list[Span]:
-    """The lines of a text that are not blank, each a sentence."""
+    """Split a text at line ends; each line that is not blank is a sentence."""
     spans: list[Span] = []
     start = 0
     for line in text.split("\n"):
@@ -177,7 +176,7 @@ def split_at_lines(text: str) -> list[Span]:
 
 
 def stripped(text: str, start: int, end: int) -> Span | None:
-    """The characters from `start` up to `end` without the blanks around them; None where there is nothing else."""
+    """The span from `start` to `end` without surrounding blanks; None if only blanks are left."""
     piece = text[start:end]
     inner = piece.strip()
     first = start + len(piece) - len(piece.lstrip())
@@ -195,25 +194,25 @@ def _add(spans: list[Span], text: str, start: int, end: int) -> None:
 
 
 def _ends_sentence(text: str, start: int, match: re.Match[str]) -> bool:
-    """Whether a stop with a blank after it ends the sentence that began at `start`."""
-    stop, place = match["stop"], match.start()
-    follows = _NEXT_WORD.match(text, match.end(), match.end() + 2 * _LONGEST)
-    after = follows["word"] if follows else ""
+    """Whether a stop before a blank ends the sentence that began at `start`."""
+    stop, end = match["stop"], match.start()
+    next_match = _NEXT_WORD.match(text, match.end(), match.end() + 2 * _LONGEST)
+    next_word = next_match["word"] if next_match else ""
     if stop.startswith(("..", "…")) or (match["close"] and stop != "."):
-        return not after[:1].islower()
-    if stop != "." or match["close"] or place == start or text[place - 1].isspace():
-        return True  # a stop that stands alone is one of a text cut into tokens
-    before = _LAST_WORD.search(text, max(start, place - _LONGEST), place)
-    if before is None:
+        return not next_word[:1].islower()
+    if stop != "." or match["close"] or end == start or text[end - 1].isspace():
+        return True  # a stop after a blank comes from a tokenised text
+    last_match = _LAST_WORD.search(text, max(start, end - _LONGEST), end)
+    if last_match is None:
         return True
-    word = before[0]
-    if place - start < _LONGEST and word.isdecimal() and text[start:place].strip() == word:
+    word = last_match[0]
+    if end - start < _LONGEST and word.isdecimal() and text[start:end].strip() == word:
         return False
     if word.lower() in _ABBREVIATIONS:
         return False
-    if word.lower() in _BEFORE_NUMBERS and after[:1].isdecimal():
+    if word.lower() in _BEFORE_NUMBERS and next_word[:1].isdecimal():
         return False
     if _LETTERS.fullmatch(word):
-        begins = follows is not None and not follows["stop"] and after.lower() in _STARTERS
-        return not after or (begins and not after[:1].islower())
+        is_starter = next_match is not None and not next_match["stop"] and next_word.lower() in _STARTERS
+        return not next_word or (is_starter and not next_word[:1].islower())
     return True

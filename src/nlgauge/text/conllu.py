@@ -1,4 +1,4 @@
-"""Parsed sentences in the format CoNLL-U of Universal Dependencies, as UDPipe, Stanza and others write it.
+"""Read sentences in CoNLL-U, the format of Universal Dependencies that UDPipe, Stanza and others write.
 
     # text = Il gatto del vicino.
     1     Il      il      DET    _  _  2  det    _  _
@@ -9,9 +9,9 @@
     5     vicino  vicino  NOUN   _  _  2  nmod   _  SpaceAfter=No
     6     .       .       PUNCT  _  _  2  punct  _  _
 
-Ten columns with tabs between, and an empty line after each sentence. A line `3-4` is what stands in the text for the
-syntactic words 3 and 4. Empty nodes (`3.1`) are not in the text and are left out. A file that is not so is refused
-with its line: half a tree would re-order words at random.
+Ten tab-separated columns, and an empty line after each sentence. A line `3-4` is the token that the text has for the
+syntactic words 3 and 4. Empty nodes (`3.1`) are not in the text and are skipped. Any other format is an error that
+names the line: with an incomplete tree, words would be reordered at random.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ _ID = re.compile(r"(?P<word>[1-9]\d*)(?:-(?P<last>[1-9]\d*)|\.[1-9]\d*)?|0\.[1-9
 
 
 class Word(NamedTuple):
-    """A syntactic word; its number is its place in the sentence, from 1."""
+    """A syntactic word; words of a sentence are numbered from 1."""
 
     form: str
     upos: str
     features: Mapping[str, str]
     head: int
-    """Number of the word it depends on, 0 for the root; -1 where trees were not read."""
+    """Number of the head word, 0 for the root; -1 if trees were not read."""
     relation: str
     blank: bool
     """Whether a blank follows in the text."""
     lemma: str = ""
-    """Empty where the file does not say."""
+    """Empty if the file has none."""
 
     @property
     def base(self) -> str:
@@ -49,7 +49,7 @@ class Word(NamedTuple):
 
 
 class Contraction(NamedTuple):
-    """What stands in the text for the words from `first` to `last`."""
+    """The token that the text has for the words from `first` to `last`."""
 
     first: int
     last: int
@@ -63,11 +63,11 @@ class Sentence:
     words: tuple[Word, ...]
     contractions: tuple[Contraction, ...]
     text: str
-    """As it was written; where the file does not have it (`# text = ...`), as the tokens spell it."""
+    """The original text (`# text = ...`); without it, the text spelt by the tokens."""
 
 
 def parse_conllu(lines: Iterable[str], *, name: str, trees: bool = True) -> Iterator[Sentence]:
-    """The sentences of lines without their ends; `name` is what errors call the file.
+    """Parse lines without line ends; `name` is the file's name in errors.
 
     With `trees=False` heads and relations are not read: every head is -1.
     """
@@ -82,25 +82,25 @@ def parse_conllu(lines: Iterable[str], *, name: str, trees: bool = True) -> Iter
             count += 1
         block = _Block(name, number + 1, trees=trees)
     if not count:
-        msg = f"{name}: no sentence; give a file in CoNLL-U, as UDPipe or Stanza write it"
+        msg = f"{name}: no sentence; expected CoNLL-U, as written by UDPipe or Stanza"
         raise FileFormatError(msg)
 
 
 def spell(words: Sequence[Word], contractions: Sequence[Contraction]) -> str:
-    """The text of words in their order: contracted where they are, a blank where one follows."""
+    """The text that words and contractions spell."""
     starts = {contraction.first: contraction for contraction in contractions}
     parts = []
-    place = 0
-    while place < len(words):
-        contraction = starts.get(place + 1)
-        form, last = (words[place].form, place) if contraction is None else (contraction.form, contraction.last - 1)
+    index = 0
+    while index < len(words):
+        contraction = starts.get(index + 1)
+        form, last = (words[index].form, index) if contraction is None else (contraction.form, contraction.last - 1)
         parts.append(form + (" " if words[last].blank else ""))
-        place = last + 1
+        index = last + 1
     return "".join(parts).rstrip(" ")
 
 
 class _Block:
-    """The lines of one sentence, checked as they come."""
+    """The lines of one sentence, checked one by one."""
 
     def __init__(self, name: str, first: int, *, trees: bool) -> None:
         self._name, self._first, self._trees = name, first, trees
@@ -114,16 +114,14 @@ class _Block:
     def add(self, line: str, number: int) -> None:
         self.started = True
         if not line.strip():
-            self._refuse(number, f"blanks only, got {line!r}; a sentence ends at an empty line")
+            self._refuse(number, f"blanks only, {line!r}; use an empty line between sentences")
         if line.startswith("#"):
             self._comment(line, number)
             return
         fields = line.split("\t")
         if len(fields) != _COLUMNS:
             fix = "keep the tabs, and put an empty line between sentences"
-            self._refuse(
-                number, f"expected {_COLUMNS} columns with tabs between, got {len(fields)} in {line!r}; {fix}"
-            )
+            self._refuse(number, f"expected {_COLUMNS} tab-separated columns, got {len(fields)} in {line!r}; {fix}")
         match = _ID.fullmatch(fields[0])
         if match is None:
             self._refuse(number, f"expected a number such as 3, 3-4 or 3.1 in column 1, got {fields[0]!r}")
@@ -138,7 +136,7 @@ class _Block:
 
     def _comment(self, line: str, number: int) -> None:
         if self._words or self._contractions:
-            self._refuse(number, f"a comment after a sentence's words, {line!r}; put an empty line before it")
+            self._refuse(number, f"a comment after the words of a sentence, {line!r}; put an empty line before it")
         key, equals, value = line[1:].partition("=")
         if key.strip() == "text" and equals:
             if self._text is not None:
@@ -146,15 +144,15 @@ class _Block:
             self._text = (value.strip(), number)
 
     def _contraction(self, first: int, last: int, fields: list[str], number: int) -> None:
-        taken = self._contractions[-1].last if self._contractions else 0
-        if first != len(self._words) + 1 or first <= taken or last <= first:
-            self._refuse(number, f"the words {fields[0]} must be the next ones and of no other such line")
+        covered = self._contractions[-1].last if self._contractions else 0
+        if first != len(self._words) + 1 or first <= covered or last <= first:
+            self._refuse(number, f"the range {fields[0]} must start at the next word and not overlap another range")
         self._contractions.append(Contraction(first, last, fields[1]))
         self._after.append((_blank(fields), number))
 
-    def _word(self, own: int, fields: list[str], number: int) -> None:
-        if own != len(self._words) + 1:
-            self._refuse(number, f"expected word {len(self._words) + 1}, got {own}; words are numbered from 1")
+    def _word(self, index: int, fields: list[str], number: int) -> None:
+        if index != len(self._words) + 1:
+            self._refuse(number, f"expected word {len(self._words) + 1}, got {index}; words are numbered from 1")
         head, relation = self._edge(fields, number) if self._trees else (-1, "")
         features = {} if fields[5] == "_" else _pairs(fields[5])
         lemma = "" if fields[2] == "_" and fields[1] != "_" else fields[2]
@@ -179,37 +177,37 @@ class _Block:
             self._check_tree()
         for contraction, (blank, number) in zip(self._contractions, self._after, strict=True):
             if contraction.last > len(self._words):
-                problem = f"{contraction.form!r} stands for words {contraction.first} to {contraction.last}"
-                self._refuse(number, f"{problem}, but the sentence has {len(self._words)}; mend the numbers")
-            # Whether a blank follows is said of the token in the text, not of the words that it stands for.
-            for place in range(contraction.first - 1, contraction.last):
-                self._words[place] = self._words[place]._replace(blank=blank and place == contraction.last - 1)
+                problem = f"{contraction.form!r} covers words {contraction.first} to {contraction.last}"
+                self._refuse(number, f"{problem}, but the sentence has {len(self._words)}; fix the numbers")
+            # SpaceAfter belongs to the token in the text, not to the words that it covers.
+            for index in range(contraction.first - 1, contraction.last):
+                self._words[index] = self._words[index]._replace(blank=blank and index == contraction.last - 1)
         words, contractions = tuple(self._words), tuple(self._contractions)
         spelt = spell(words, contractions)
         if self._text is None:
             return Sentence(words, contractions, spelt)
         text, number = self._text
         if "".join(text.split()) != "".join(spelt.split()):
-            self._refuse(number, f"the text {text!r} is not what its tokens spell, {spelt!r}; parse it again")
+            self._refuse(number, f"the text {text!r} does not match its tokens, {spelt!r}; parse it again")
         return Sentence(words, contractions, text)
 
     def _check_tree(self) -> None:
         heads = [word.head for word in self._words]
-        for own, (head, number) in enumerate(zip(heads, self._lines, strict=True), 1):
-            if head > len(heads) or head == own:
-                self._refuse(number, f"word {own} depends on {head}, but the sentence has words 1 to {len(heads)}")
+        for index, (head, number) in enumerate(zip(heads, self._lines, strict=True), 1):
+            if head > len(heads) or head == index:
+                self._refuse(number, f"word {index} depends on {head}, but the sentence has words 1 to {len(heads)}")
         if heads.count(0) != 1:
             self._refuse(self._lines[0], f"expected one root (head 0), got {heads.count(0)}; parse the text again")
-        good = {0}
-        for own in range(1, len(heads) + 1):
+        checked = {0}
+        for index in range(1, len(heads) + 1):
             path: list[int] = []
-            node = own
-            while node not in good:
+            node = index
+            while node not in checked:
                 if node in path:
-                    self._refuse(self._lines[node - 1], f"word {node} depends on itself by way of others; no tree")
+                    self._refuse(self._lines[node - 1], f"not a tree: word {node} depends on itself through others")
                 path.append(node)
                 node = heads[node - 1]
-            good.update(path)
+            checked.update(path)
 
     def _refuse(self, number: int, problem: str) -> NoReturn:
         msg = f"{self._name}, line {number}: {problem}"

@@ -1,13 +1,12 @@
-"""Inverse document frequency over token ids, frozen and named by a digest.
+"""Inverse document frequency of token ids, frozen and named by a digest.
 
-    idf(t) = ln((N + 1) / (df(t) + 1)),   ln(N + 1) for a token no document holds
+    idf(t) = ln((N + 1) / (df(t) + 1)),   ln(N + 1) for a token that is in no document
 
-with one text as one document (BERTScore, section 3, and its released code; MoverScore's code has the same
-formula). Special tokens stand in every document, so their idf is 0.
+Each text is one document (BERTScore, section 3, and its released code; MoverScore's code has the same formula).
+Special tokens are in every document, so their idf is 0.
 
-A table computed from the texts at hand makes each score depend on its neighbours. That is how the metrics
-are defined, so it is allowed, but the table's digest is part of the signature, and a table saved to a file
-makes the dependence explicit.
+With a table computed from the scored texts, each score depends on the other texts. The metrics are defined this way,
+so it is allowed. The table's digest is part of the signature, and a saved table makes the dependence explicit.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ from nlgauge.text.tokenizer import TextTokenizer, Tokens
 
 _NO_DOCUMENT = "idf needs at least one document, got none"
 
-#: A file that claims more token ids than any tokenizer has is damaged.
+#: No tokenizer has more token ids; a file with more is damaged.
 _LARGEST_VOCABULARY = 10_000_000
 
 
@@ -52,17 +51,17 @@ class IdfTable(FrozenTable):
 
     documents: int
     frequency: NDArray[np.int64]
-    """Number of documents that hold each token id."""
+    """Number of documents that contain each token id."""
     tokenizer: str
-    """Digest of the tokenizer whose ids these are."""
+    """Digest of the tokenizer of these ids."""
     source: str = ""
-    """A word on the corpus, for people; not part of the digest."""
+    """Description of the corpus; not part of the digest."""
 
     @classmethod
     def build(
         cls, documents: Iterable[Tokens], *, vocabulary_size: int, tokenizer: str, source: str = ""
     ) -> IdfTable:
-        """Count each token once per document."""
+        """Create a table from tokenised documents."""
         frequency = np.zeros(vocabulary_size, dtype=np.int64)
         count = 0
         for tokens in documents:
@@ -76,40 +75,40 @@ class IdfTable(FrozenTable):
     def count(
         cls, documents: Iterable[str], tokenizer: TextTokenizer, *, source: str = "", whole: bool = False
     ) -> IdfTable:
-        """Count texts under a tokenizer, a chunk at a time: memory does not grow with their number.
+        """Create a table from texts in chunks; memory does not grow with their number.
 
-        A document counts up to the tokenizer's limit, as a metric reads it that truncates; `whole`: all of it.
+        Documents are truncated to the tokenizer's limit, as in a metric that truncates texts, unless `whole` is set.
         """
-        counted: Counter[int] = Counter()
-        number, cut, first, empty = 0, 0, 0, 0
+        counts: Counter[int] = Counter()
+        number, truncated, first, empty = 0, 0, 0, 0
         frame = len(next(tokenizer.stream_ids([""]))[0])
-        for number, (ids, shortened) in enumerate(tokenizer.stream_ids(documents, whole=whole), start=1):
-            counted.update(set(ids))
+        for number, (ids, is_truncated) in enumerate(tokenizer.stream_ids(documents, whole=whole), start=1):
+            counts.update(set(ids))
             empty += len(ids) <= frame
-            if shortened:
-                cut, first = cut + 1, first or number
+            if is_truncated:
+                truncated, first = truncated + 1, first or number
         if number == 0:
             raise InputError(_NO_DOCUMENT)
         frequency = np.zeros(tokenizer.vocabulary_size, dtype=np.int64)
-        frequency[list(counted.keys())] = list(counted.values())
-        if cut:
-            what = (
-                f"{cut} documents (the first is line {first}) were truncated to {tokenizer.limit} tokens; "
-                "--long windows (whole=True) counts all of each"
+        frequency[list(counts.keys())] = list(counts.values())
+        if truncated:
+            msg = (
+                f"{truncated} documents (the first is line {first}) were truncated to {tokenizer.limit} tokens; "
+                "use --long windows (whole=True) to count whole documents"
             )
-            warnings.warn(what, TruncationWarning, stacklevel=2)
+            warnings.warn(msg, TruncationWarning, stacklevel=2)
         if empty * 2 >= number:
-            what = f"{empty} of {number} documents hold no token, and count all the same; remove the blank lines"
-            warnings.warn(what, DataWarning, stacklevel=2)
+            msg = f"{empty} of {number} documents have no tokens but still count; remove the blank lines"
+            warnings.warn(msg, DataWarning, stacklevel=2)
         return cls(number, frequency, tokenizer.digest, source)
 
     @classmethod
     def merge(cls, tables: Sequence[IdfTable]) -> IdfTable:
-        """The table of all documents together: numbers of documents add up."""
+        """Add up tables of different documents."""
         first = tables[0]
         if any(table.tokenizer != first.tokenizer for table in tables):
             names = sorted({short_digest(table.tokenizer) for table in tables})
-            msg = f"idf tables of one tokenizer can be merged, got {', '.join(names)}"
+            msg = f"cannot merge idf tables of different tokenizers: {', '.join(names)}"
             raise InputError(msg)
         frequency = first.frequency.copy()
         for table in tables[1:]:
@@ -124,14 +123,14 @@ class IdfTable(FrozenTable):
 
     @cached_property
     def digest(self) -> str:
-        """sha256 of the counts; equal tables have equal digests, however they were stored."""
+        """sha256 of the counts; it does not depend on how the table is stored."""
         state = hashlib.sha256(f"{self.FORMAT}\n{self.tokenizer}\n{self.documents}\n".encode())
         for token in np.flatnonzero(self.frequency):
             state.update(f"{token} {self.frequency[token]}\n".encode())
         return state.hexdigest()
 
     def content(self) -> _IdfContent:
-        """What a file holds; tokens that no document has are left out."""
+        """The file's content, without tokens that are in no document."""
         present = np.flatnonzero(self.frequency)
         return {
             "source": self.source,
@@ -143,7 +142,7 @@ class IdfTable(FrozenTable):
 
     @classmethod
     def from_content(cls, content: Mapping[str, Any]) -> IdfTable:
-        """A table from a file's content, every number of it checked."""
+        """Create a table from a file's content and check every number."""
         tokenizer, counts = content["tokenizer"], content["frequency"]
         documents = whole_number(content["documents"], "'documents'")
         vocabulary = whole_number(content["vocabulary"], "'vocabulary'")
@@ -154,12 +153,12 @@ class IdfTable(FrozenTable):
             msg = "'frequency' must be an object and 'tokenizer' a text"
             raise ContentError(msg)
         if not counts and "digest" not in content:
-            msg = "'frequency' holds no token"
+            msg = "'frequency' contains no token"
             raise ContentError(msg)
         frequency = np.zeros(vocabulary, dtype=np.int64)
         for token, count in counts.items():
             if not (token.isascii() and token.isdigit() and int(token) < vocabulary):
-                msg = f"'frequency' holds {token!r}, which is not a token id below {vocabulary}"
+                msg = f"'frequency' contains {token!r}, which is not a token id below {vocabulary}"
                 raise ContentError(msg)
             if not 1 <= whole_number(count, f"the count of token {token}") <= documents:
                 msg = f"token {token} cannot be in {count} of {documents} documents"
@@ -168,10 +167,10 @@ class IdfTable(FrozenTable):
         return cls(documents, frequency, tokenizer, str(content.get("source", "")))
 
     def check_tokenizer(self, digest: str, *, vocabulary_size: int, path: str) -> None:
-        """Refuse a table whose ids belong to another tokenizer."""
+        """Raise InputError if the table was built with another tokenizer."""
         if digest != self.tokenizer or vocabulary_size != len(self.frequency):
             msg = (
-                f"idf file {path!r} was built with tokenizer {short_digest(self.tokenizer)}, but the model's is "
-                f"{short_digest(digest)}; build it again with the --model you score with"
+                f"idf file {path!r} was built with tokenizer {short_digest(self.tokenizer)}, but the model has "
+                f"tokenizer {short_digest(digest)}; build it again with the --model that you score with"
             )
             raise InputError(msg)

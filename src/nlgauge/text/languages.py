@@ -1,14 +1,14 @@
-"""Languages: their codes, the script and the language of texts, and the languages of known models.
+"""Language codes, detection of scripts and languages, and the languages of models.
 
-Scripts separate a text that a model cannot have learnt from one that it may have. Letters and their marks are counted
-by script; digits, punctuation, symbols and emoji belong to none. A script is the first word of a character's Unicode
-name, for the scripts that living languages are written in.
+A text in a script that a model was not trained on cannot be scored well. Letters and their marks are counted by
+script; digits, punctuation, symbols and emoji belong to none. The script is the first word of a character's Unicode
+name, for the scripts of living languages.
 
-The language of a corpus is found by its most frequent function words. It serves one warning: texts of another
-language under a model of English only. So it decides slowly: it looks at all texts of a call together, needs a number
-of words, and names a language only where its words are many and those of every other language, English first, are
-few. Otherwise it names none. The lists have the most frequent articles, prepositions, conjunctions, pronouns and
-auxiliaries of a language, without those that are also words of English; words of two lists do not count.
+The language of a corpus is detected by frequent function words. It is used for one warning: texts of another language
+under an English model. So detection is conservative: it uses all texts of a call, and returns a language only if many
+words belong to it and few to any other language. The lists contain the most frequent articles, prepositions,
+conjunctions, pronouns and auxiliaries of a language, without words that also exist in English. Words in two lists do
+not count.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ from nlgauge.io.toml_records import read_entries
 
 _TABLES = read_entries(Path(__file__).with_name("languages.toml"))
 
-#: ISO 639-1, and languages of machine translation and summarisation that only ISO 639-3 has.
+#: ISO 639-1, and ISO 639-3 for further languages of machine translation and summarisation.
 LANGUAGE_CODES = frozenset(_TABLES["codes"].split())
 
-#: Three letters (ISO 639-2 and 639-3) for languages that have two.
+#: Two-letter codes by three-letter code (ISO 639-2 and 639-3).
 _TWO_LETTERS: dict[str, str] = dict(re.findall(r"(\w+)=(\w+)", _TABLES["two_letters"]))
 
 _SUBTAGS = re.compile(r"(-[a-z0-9]{2,8})*", flags=re.ASCII)
 
 
 def language_code(text: str) -> str:
-    """The spelling that tables have of a code: lower case, two letters where there are, `-` before a region.
+    """Normalise a language code: lower case, two letters if possible, `-` before a region.
 
     >>> [language_code(text) for text in ("EN", "deu", "zh_TW")]
     ['en', 'de', 'zh-tw']
@@ -46,13 +46,12 @@ def language_code(text: str) -> str:
     first, dash, rest = text.strip().lower().replace("_", "-").partition("-")
     primary = _TWO_LETTERS.get(first, first)
     if primary not in LANGUAGE_CODES or not _SUBTAGS.fullmatch(dash + rest):
-        fix = "give an ISO 639 code such as en, de or zh-TW"
-        msg = f"lang must be the code of a language, got {text!r}; {fix}"
+        msg = f"lang must be an ISO 639 code such as en, de or zh-TW, got {text!r}"
         raise RecipeError(msg)
     return primary + dash + rest
 
 
-#: Scripts by the first word of their characters' names, where that is not the script's own name.
+#: Scripts by the first word of their characters' names, if the two differ.
 _SCRIPT_NAMES = {"CJK": "Han", "OL": "Ol Chiki", "CANADIAN": "Canadian Aboriginal", "NKO": "N'Ko", "ORIYA": "Odia"}
 
 #: Words before the script's name, as in FULLWIDTH LATIN CAPITAL LETTER A.
@@ -67,7 +66,7 @@ _SCRIPTS = frozenset(
 
 @lru_cache(maxsize=16384)
 def script_of(char: str) -> str:
-    """The script of a letter or of a mark on one; empty for any other character, and for scripts of the past.
+    """The script of a letter or of its mark; empty for other characters and for historic scripts.
 
     >>> [script_of(char) for char in "aяก한語!😀"]
     ['Latin', 'Cyrillic', 'Thai', 'Hangul', 'Han', '', '']
@@ -80,7 +79,7 @@ def script_of(char: str) -> str:
 
 
 def count_scripts(text: str) -> Counter[str]:
-    """How many letters of each script a text has.
+    """Count the letters of each script in a text.
 
     >>> count_scripts("π is 3.14")
     Counter({'Latin': 2, 'Greek': 1})
@@ -93,7 +92,7 @@ def count_scripts(text: str) -> Counter[str]:
 
 
 def foreign_script(text: str, covered: Collection[str]) -> str:
-    """The script of most letters that are of none of the covered ones; empty unless they are the majority.
+    """The most frequent script that is not covered; empty unless most letters are in scripts that are not covered.
 
     >>> foreign_script("Мы идём в парк.", {"Latin"}), foreign_script("The π of Архимед, explained.", {"Latin"})
     ('Cyrillic', '')
@@ -105,23 +104,23 @@ def foreign_script(text: str, covered: Collection[str]) -> str:
     return next(iter(foreign), "") if sum(foreign.values()) * 2 > sum(counts.values()) else ""
 
 
-#: Names in English of all languages that can be detected.
+#: English names of all languages that can be detected.
 LANGUAGE_NAMES: dict[str, str] = _TABLES["names"]
 
-#: The lists have no single letters, which are words of several languages.
+#: The lists contain no single letters, which are words in several languages.
 _LISTS = {language: set(words.split()) for language, words in _TABLES["words"].items()}
 _SHARED = {word for word, count in Counter(chain.from_iterable(_LISTS.values())).items() if count > 1}
 _LANGUAGE_OF_WORD = {word: language for language, words in _LISTS.items() for word in words - _SHARED}
 
 _WORD = re.compile(r"[^\W\d_]+")
 
-#: Characters that are looked at, from the first texts on: more of them tell no more.
+#: Characters used for detection; more do not improve it.
 _MOST_CHARACTERS = 200_000
 
-#: Function words that a language needs to be named, and their share in all words.
+#: Least number of a language's function words, and their least share of all words.
 _FEWEST, _LEAST_SHARE = 8, 0.04
 
-#: How many times as many function words it has as the language with the next most.
+#: Least ratio of its function words to those of the next language.
 _AHEAD = 3
 
 
@@ -136,7 +135,7 @@ def language_name(code: str) -> str:
 
 
 def language_of_texts(texts: Iterable[str]) -> str:
-    """The code of the language that the texts are in, taken together; empty where that is not plain.
+    """The code of the language of all texts together; empty if that is not clear.
 
     >>> language_of_texts(["Ein Mann und eine Frau sitzen auf der Bank, und das Kind ist bei ihnen."] * 2)
     'de'
@@ -153,45 +152,46 @@ def language_of_texts(texts: Iterable[str]) -> str:
         if characters > _MOST_CHARACTERS:
             break
     (first, most), (_, second) = [*counts.most_common(2), ("", 0), ("", 0)][:2]
-    sure = most >= _FEWEST and most >= _LEAST_SHARE * words and most >= _AHEAD * second
-    return first if sure else ""
+    is_clear = most >= _FEWEST and most >= _LEAST_SHARE * words and most >= _AHEAD * second
+    return first if is_clear else ""
 
 
-#: Model for texts of several languages that needs no network (extra `multilingual`).
+#: The multilingual model that works offline (extra `multilingual`).
 MULTILINGUAL = "muse"
 
 
 def one_language_of(model: str) -> str:
-    """The only language that a model was trained on; empty where there are several, or nothing is known of it."""
+    """The language of a monolingual model; empty for multilingual and unknown models."""
     card = find_card(model)
     languages = ("en",) if model in _TABLES["english_only"] else () if card is None else card.languages
     return languages[0] if len(languages) == 1 else ""
 
 
 def warn_if_unsupported(model: str, language: str, *, read: bool = False, stacklevel: int = 2) -> None:
-    """Warn of a language that a known model was not trained on; regions (`pt-BR`) do not count.
+    """Warn if a model was not trained on a language; regions (`pt-BR`) do not count.
 
-    `read` says that the model reads texts of this language. Where it may not, as with the language of sources that
-    stand next to the texts, a model of one language is not judged. `stacklevel` is what the caller would give to
-    `warnings.warn`.
+    Set `read` if the model reads texts of this language; only then is a monolingual model checked. `stacklevel` is
+    that of `warnings.warn`, seen from the caller.
     """
     card = find_card(model)
     if card is not None and len(card.languages) > 1 and not card.knows_language(language):
         msg = (
-            f"model {card.name!r} was not trained on language {language!r}, so its vectors mean little there; "
-            f"it knows: {', '.join(card.languages)}"
+            f"model {card.name!r} was not trained on language {language!r}, so its scores are unreliable; "
+            f"it was trained on: {', '.join(card.languages)}"
         )
         warnings.warn(msg, LanguageWarning, stacklevel=stacklevel + 1)
-    elif read and (own := one_language_of(model)) and language.partition("-")[0] != own:
+    elif read and (trained := one_language_of(model)) and language.partition("-")[0] != trained:
         what = f"texts are in {language_name(language)}"
         warn_of_other_language(model, what, language, stacklevel=stacklevel + 1)
 
 
 def warn_of_other_language(model: str, what: str, language: str, *, stacklevel: int = 2) -> None:
-    """Warn of texts in another language than the only one of a model; `what` says so of the texts."""
+    """Warn about texts that are not in the language of a monolingual model; `what` begins the message."""
     multilingual = find_card(MULTILINGUAL)
-    known = multilingual is not None and multilingual.knows_language(language)
-    offer = f"a multilingual model, such as model='{MULTILINGUAL}'" if known else "a model of that language (model=)"
-    own = language_name(one_language_of(model))
-    msg = f"{what}, but model {model!r} was trained on {own} only; use {offer}"
+    covered = multilingual is not None and multilingual.knows_language(language)
+    offer = (
+        f"a multilingual model, such as model='{MULTILINGUAL}'" if covered else "a model of that language (model=)"
+    )
+    trained = language_name(one_language_of(model))
+    msg = f"{what}, but model {model!r} was trained on {trained} only; use {offer}"
     warnings.warn(msg, LanguageWarning, stacklevel=stacklevel + 1)

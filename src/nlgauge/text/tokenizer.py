@@ -1,16 +1,14 @@
-"""Tokenisation with the model's own tokenizer, with its stored limits switched off.
+"""Tokenisation with the model's own tokenizer, without its stored limits.
 
-The `tokenizer.json` of a sentence-transformers model carries truncation and padding to 128 tokens. Used as they are
-they would cut texts silently, so both are switched off here: the limit is what the model reads (`model_max_length`,
-capped by its position table), and every cut is marked on the tokens. A text can also be tokenised whole, to be read
-in windows (`text/windows.py`).
+The `tokenizer.json` of a sentence-transformers model sets truncation and padding to 128 tokens, which would truncate
+texts silently. Both are switched off here: the limit is that of the model (`model_max_length`, capped by its position
+table), and tokens record every truncation. A text can also be tokenised whole, for windows (`text/windows.py`).
 
-A byte-level BPE (GPT-2, RoBERTa, ModernBERT) has other tokens for a word after a space than for the same word at the
-start of a text. bert-score puts a space before each text for GPT-2 and RoBERTa (BERTScore, footnote 5), so that the
-first word is read like any other. Whether a space is put there is an option of every recipe (`prefix_space`).
+A byte-level BPE (GPT-2, RoBERTa, ModernBERT) has different tokens for a word after a space and at the start of a
+text. For GPT-2 and RoBERTa, bert-score puts a space before each text (BERTScore, footnote 5), so the first word is
+read like any other. The option `prefix_space` of every recipe controls this.
 
-Punctuation and scripts without blanks between words are recognised here as well, because tokenizers and word
-splitters need them.
+Tests for punctuation and for scripts without blanks are here, because tokenizers and word splitters need them.
 """
 
 from __future__ import annotations
@@ -37,20 +35,20 @@ from nlgauge.text.windows import NO_LIMIT, Windows
 
 Number = TypeVar("Number", np.float32, np.float64)
 
-#: Texts handed to the tokenizer at once; its per-text objects are large, the ids we keep are not.
+#: Texts per call of the tokenizer, because its per-text objects are large.
 _CHUNK = 2048
 
-#: Tokenizers for which bert-score 0.3.13 puts a space before each text, as transformers 4 calls them; and the types
-#: of models that have one of them where tokenizer_config.json names none (transformers 4.48.3).
+#: Tokenizer classes of transformers 4 for which bert-score 0.3.13 puts a space before each text; and model types with
+#: one of these tokenizers if tokenizer_config.json names none (transformers 4.48.3).
 _SPACED_TOKENIZERS = frozenset({"RobertaTokenizer", "GPT2Tokenizer"})
 _SPACED_MODELS = frozenset(
     {"roberta", "roberta-prelayernorm", "data2vec-text", "ibert", "mega", "mra"}
     | {"gpt2", "gpt_neo", "gptj", "gpt_bigcode", "opt", "starcoder2", "dbrx"}
 )
-#: Names of classes that say nothing about the kind of tokenizer.
+#: Class names that do not determine the kind of tokenizer.
 _ANY_TOKENIZER = frozenset({"", "PreTrainedTokenizer", "TokenizersBackend"})
 
-#: A code point that Unicode keeps without a meaning for ever, so that no vocabulary holds it.
+#: A permanent noncharacter of Unicode, which is in no vocabulary.
 _IN_NO_VOCABULARY = "\U0010fffe"
 
 #: Languages without blanks between words, by their code without a region.
@@ -60,7 +58,7 @@ _UNSPACED_SCRIPTS = ("CJK", "HIRAGANA", "KATAKANA", "THAI")
 
 
 def is_punctuation(char: str) -> bool:
-    """Whether it is of Unicode's category P, or of ASCII's punctuation, which has symbols such as $ and + too.
+    """Whether a character is in Unicode's category P or in ASCII's punctuation, which includes $ and +.
 
     >>> [is_punctuation(char) for char in "«$€a"]
     [True, True, False, False]
@@ -70,7 +68,7 @@ def is_punctuation(char: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def is_unspaced(char: str) -> bool:
-    """Whether it belongs to a script without blanks: Chinese, Japanese, Thai; Korean has them.
+    """Whether a character is in a script without blanks between words: Chinese, Japanese, Thai, but not Korean.
 
     >>> [is_unspaced(char) for char in "語ไa한"]
     [True, True, False, False]
@@ -79,7 +77,7 @@ def is_unspaced(char: str) -> bool:
 
 
 def base_language(lang: str) -> str:
-    """A language's code without its region.
+    """A language code without its region.
 
     >>> base_language("zh_TW")
     'zh'
@@ -89,65 +87,65 @@ def base_language(lang: str) -> str:
 
 @dataclass(frozen=True)
 class UnknownToken:
-    """The one id that stands for everything a vocabulary does not hold, such as BERT's [UNK]."""
+    """The id that replaces everything outside the vocabulary, such as BERT's [UNK]."""
 
     id: int
     is_mark: Callable[[int], bool]
-    """Whether a token says nothing about a text beside unknown ones: punctuation, or a mark of white space."""
+    """Whether a token is punctuation or a mark of white space, which carry no content."""
 
 
 @dataclass(frozen=True, eq=False)
 class Tokens:
-    """One text as the model reads it."""
+    """The tokens of one text."""
 
     ids: NDArray[np.int32]
     is_special: NDArray[np.bool_]
     words: NDArray[np.int32]
     """Number of the word that each token belongs to; -1 for special tokens."""
     cut: int = 0
-    """Tokens lost at the limit; 0 for a text that was read whole."""
+    """Number of tokens removed by truncation."""
     left_out: int = 0
-    """Words left out because the vocabulary does not hold them; a sub-word tokenizer leaves out none."""
+    """Number of words outside the vocabulary that were removed; 0 for sub-word tokenizers."""
     unknown_token: UnknownToken | None = None
-    """What the tokenizer puts for pieces it does not know; None where it can spell any text."""
+    """The tokenizer's unknown token; None if it can spell any text."""
     locate: Callable[[], NDArray[np.int32]] | None = None
-    """Finds the offsets below; few texts are ever asked for them, and reading a text again is cheap."""
+    """Computes `offsets` on request; few texts need them, and tokenising again is cheap."""
     windows: Windows | None = None
-    """How the model reads it where it is longer than a window; None: at once."""
+    """Windows of a long text; None if the model reads it at once."""
 
     def __len__(self) -> int:
         return len(self.ids)
 
     @cached_property
     def starts_word(self) -> NDArray[np.bool_]:
-        """Whether a token is the first of its word; special tokens are words of their own."""
+        """Whether each token is the first of its word; special tokens count as words."""
         starts = np.ones(len(self.words), dtype=np.bool_)
         starts[1:] = (self.words[1:] != self.words[:-1]) | (self.words[1:] < 0)
         return starts
 
     @cached_property
     def word_pieces(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """Place of each word's first token, and how many tokens the word has."""
+        """Index of each word's first token, and its number of tokens."""
         starts = np.flatnonzero(self.starts_word)
         return starts, np.diff(starts, append=len(self.ids))
 
     @cached_property
     def offsets(self) -> NDArray[np.int32]:
-        """Where each token stands in its text: first character, and the one after the last; 0, 0 if nowhere."""
+        """Span of each token in the text (start, end); 0, 0 for tokens without one."""
         return np.zeros((len(self), 2), dtype=np.int32) if self.locate is None else self.locate()
 
     def _offsets_of(self, places: NDArray[np.intp]) -> NDArray[np.int32]:
         return self.offsets[places]
 
     def average_pieces(self, values: NDArray[Number]) -> NDArray[Number]:
-        """Vectors, or weights, of the tokens averaged over the pieces of each word, in the type they came in."""
+        """Average vectors or weights of tokens over the pieces of each word."""
         starts, sizes = self.word_pieces
         total = np.add.reduceat(values, starts, axis=0)
         counts = sizes.astype(values.dtype)
         return np.divide(total, counts[:, None] if values.ndim == 2 else counts, out=total)
 
     def take(self, places: NDArray[np.intp]) -> Tokens:
-        """Some of the tokens, as the same text."""
+        """The same text with only the tokens at some indices."""
         return replace(
             self,
             ids=self.ids[places],
@@ -158,11 +156,11 @@ class Tokens:
         )
 
     def in_windows(self, windows: Windows) -> Tokens:
-        """The same text, read in windows where it is longer than one."""
+        """The same text with windows, if it is longer than one window."""
         return replace(self, windows=windows) if len(self) > windows.size and not self.empty else self
 
     def cut_to(self, limit: int) -> Tokens:
-        """The first tokens and the special ones at the end, at most `limit` in all."""
+        """Truncate to `limit` tokens; special tokens at the end are kept."""
         lost = len(self) - limit
         if lost <= 0 or self.empty:
             return self
@@ -172,22 +170,22 @@ class Tokens:
 
     @cached_property
     def unknown(self) -> int:
-        """How many words or pieces the vocabulary does not hold: left out, or read as the unknown token."""
-        known = self.unknown_token
-        return self.left_out + (0 if known is None else int(np.count_nonzero(self.ids == known.id)))
+        """Number of words or pieces outside the vocabulary, removed or replaced by the unknown token."""
+        unknown = self.unknown_token
+        return self.left_out + (0 if unknown is None else int(np.count_nonzero(self.ids == unknown.id)))
 
     @cached_property
     def only_unknown(self) -> bool:
-        """Whether the text has unknown tokens and nothing else but punctuation, so that its vectors say nothing."""
-        known = self.unknown_token
-        if known is None or self.empty or not self.unknown:
+        """Whether the text has only unknown tokens and punctuation, so its vectors carry no content."""
+        unknown = self.unknown_token
+        if unknown is None or self.empty or not self.unknown:
             return False
         content = self.ids[~self.is_special]
-        return all(token == known.id or known.is_mark(token) for token in np.unique(content).tolist())
+        return all(token == unknown.id or unknown.is_mark(token) for token in np.unique(content).tolist())
 
     @cached_property
     def empty(self) -> bool:
-        """Whether nothing but special tokens is left."""
+        """Whether the text has only special tokens."""
         return bool(self.is_special.all())
 
 
@@ -195,10 +193,10 @@ class TextTokenizer:
     """A `tokenizers.Tokenizer` that never pads, and truncates only at a stated limit."""
 
     byte_level = False
-    """Whether it is a byte-level BPE, to which a space before a text makes a difference."""
+    """Whether it is a byte-level BPE, for which a space before a text matters."""
     prefix_space = False
     """Whether a space is put before each text."""
-    _own_space = False  # tokenizer.json itself asks for the space
+    _own_space = False  # whether tokenizer.json itself adds the space
     _published_space = False
     _twin: TextTokenizer | None = None
 
@@ -211,7 +209,7 @@ class TextTokenizer:
         self._backend.no_truncation()
         frame = len(self._backend.encode("").ids)
         if limit <= frame:
-            msg = f"a limit of {limit} tokens leaves no room for a text beside {frame} special tokens"
+            msg = f"a limit of {limit} tokens leaves no room for a text next to {frame} special tokens"
             raise ModelError(msg)
         self._backend.enable_truncation(max_length=limit)
         self.limit = limit
@@ -222,18 +220,18 @@ class TextTokenizer:
 
     @classmethod
     def from_folder(cls, folder: Path, *, positions: int | None, digest: str) -> TextTokenizer:
-        """Read `tokenizer.json` (and the limit in `tokenizer_config.json`) from a model's folder.
+        """Read `tokenizer.json` (and the limit in `tokenizer_config.json`) from a model folder.
 
-        `positions` is how many positions the model's table holds for tokens.
+        `positions` is the number of tokens that the model's position table allows.
         """
         path = folder / "tokenizer.json"
         if not path.is_file():
-            msg = f"model folder {folder.name!r} has no tokenizer.json; the torch engine can convert others"
+            msg = f"model folder {folder.name!r} has no tokenizer.json; engine 'torch' can convert other tokenizers"
             raise ModelError(msg)
         try:
             backend = tokenizers.Tokenizer.from_file(str(path))
         except Exception as error:  # the library raises bare Exception for any broken file
-            msg = f"tokenizer.json of model {folder.name!r} cannot be read: {error}"
+            msg = f"cannot read tokenizer.json of model {folder.name!r}: {error}"
             raise ModelError(msg) from error
         limit = token_limit(folder, positions=positions)
         return cls(backend, limit=limit, digest=digest, published_space=has_published_space(folder))
@@ -241,19 +239,19 @@ class TextTokenizer:
     def with_prefix_space(self, choice: str, *, model: str = "") -> TextTokenizer:
         """The same tokenizer with a space before each text (`yes`), without (`no`), or as published (`auto`).
 
-        As published is with a space for RoBERTa and GPT-2. With a space it has a digest of its own, so that a table
-        of idf is used for texts that are read alike. `model` is for messages.
+        The published code uses a space for RoBERTa and GPT-2. The tokenizer with a space has another digest, so an
+        idf table is only used for texts that are tokenised in the same way. `model` is for messages.
         """
         if choice == "yes" and not self.byte_level:
             msg = (
                 f"prefix_space=yes has no effect on model {model!r}: its tokenizer is not a byte-level BPE such as "
-                "RoBERTa's; leave prefix_space out"
+                "RoBERTa's; omit prefix_space"
             )
             raise RecipeError(msg)
         if choice == "no" and self._own_space:
             msg = (
-                f"prefix_space=no is not possible with model {model!r}: its tokenizer.json asks for a space before "
-                "each text; leave prefix_space out"
+                f"prefix_space=no is not possible with model {model!r}: its tokenizer.json adds a space before each "
+                "text; omit prefix_space"
             )
             raise RecipeError(msg)
         spaced = choice == "yes" or (choice == "auto" and self._published_space)
@@ -268,41 +266,41 @@ class TextTokenizer:
 
     @property
     def digest_otherwise(self) -> str:
-        """The digest of the same tokenizer read the other way; empty where there is only one way."""
+        """The digest of the same tokenizer with the other setting of `prefix_space`; empty if there is none."""
         if not self.byte_level or self._own_space:
             return ""
         return self.with_prefix_space("no" if self.prefix_space else "yes").digest
 
     @property
     def signed_prefix_space(self) -> str:
-        """As a signature has it: yes or no; auto where a space makes no difference, and nothing is signed."""
+        """The value for signatures: yes or no; auto, which is not signed, if the space makes no difference."""
         if not self.byte_level:
             return "auto"
         return "yes" if self.prefix_space or self._own_space else "no"
 
     @cached_property
     def vocabulary_size(self) -> int:
-        """Number of token ids, added tokens included, and those that no token has between others."""
+        """Number of token ids, including added tokens and unused ids."""
         return 1 + max(self._backend.get_vocab(with_added_tokens=True).values(), default=-1)
 
     def encode(self, texts: Sequence[str], *, whole: bool = False) -> list[Tokens]:
-        """Tokens of each text, in order. White space around a text is not part of it. `whole`: nothing is cut."""
+        """Tokenise texts, without surrounding white space; `whole` switches off truncation."""
         return list(self.stream(texts, whole=whole))
 
     def stream(self, texts: Iterable[str], *, whole: bool = False) -> Iterator[Tokens]:
-        """The same one by one, for more texts than fit into memory."""
-        given, read = itertools.tee(texts)
+        """Tokenise texts one by one, for more texts than fit into memory."""
+        originals, inputs = itertools.tee(texts)
         make = partial(self._tokens, whole=whole)
-        return map(make, self._encodings(read, self._backend.encode_batch), given)
+        return map(make, self._encodings(inputs, self._backend.encode_batch), originals)
 
     def stream_ids(self, texts: Iterable[str], *, whole: bool = False) -> Iterator[tuple[Sequence[int], bool]]:
-        """Token ids of each text, and whether it was cut: all that counting needs, in a third of the time."""
+        """Token ids of each text, and whether it was truncated; three times as fast as `stream`."""
         for encoding in self._encodings(texts, self._backend.encode_batch_fast):
-            ids = self._joined(encoding, "ids", whole=whole)
-            yield self._known(ids), bool(encoding.overflowing) and not whole
+            ids = self._values(encoding, "ids", whole=whole)
+            yield self._counted_ids(ids), bool(encoding.overflowing) and not whole
 
-    def _known(self, ids: Sequence[int]) -> Sequence[int]:
-        """The ids that count as tokens; all of them, for a tokenizer that can spell any word."""
+    def _counted_ids(self, ids: Sequence[int]) -> Sequence[int]:
+        """The ids that count as tokens; a sub-word tokenizer counts all."""
         return ids
 
     def _encodings(
@@ -312,19 +310,19 @@ class TextTokenizer:
         while chunk := [text.strip() for text in itertools.islice(left, _CHUNK)]:
             for offset, text in enumerate(chunk):
                 check_encodable(text, f"text {start + offset}")
-            yield from encode([self._spaced(text) for text in chunk] if self.prefix_space else chunk)
+            yield from encode([self._add_space(text) for text in chunk] if self.prefix_space else chunk)
             start += len(chunk)
 
-    def _spaced(self, text: str) -> str:
-        """A text as the tokenizer is given it; one without a character stays empty."""
+    def _add_space(self, text: str) -> str:
+        """The tokenizer's input for a text; an empty text stays empty."""
         return f" {text}" if self.prefix_space and text else text
 
     @cached_property
     def _frame(self) -> NDArray[np.bool_]:
-        """For each token id, whether it is one of those that frame every text (such as [CLS] and [SEP]).
+        """For each token id, whether it frames every text (such as [CLS] and [SEP]).
 
-        Known by id, as the published BERTScore has it: one that is spelt out in a text is special too. The last entry
-        stands for all higher ids: to know the highest one takes the whole vocabulary out of the tokenizer.
+        Special tokens are recognised by id, as in the published BERTScore: one that is spelt out in a text is special
+        too. The last entry is for all higher ids, because looking up the highest id copies the whole vocabulary.
         """
         ids = self._backend.encode("").ids
         frame = np.zeros(max(ids, default=-1) + 2, dtype=np.bool_)
@@ -333,72 +331,71 @@ class TextTokenizer:
 
     @cached_property
     def frame(self) -> tuple[int, int]:
-        """Special tokens that the model reads before and after every text."""
+        """Number of special tokens before and after every text."""
         mask = self._backend.encode("a").special_tokens_mask
         head = mask.index(0) if 0 in mask else len(mask)
         return head, sum(mask) - head
 
     def _tokens(self, encoding: tokenizers.Encoding, text: str, *, whole: bool = False) -> Tokens:
-        # A piece of overflow carries special tokens of its own; only real ones were lost.
+        # Overflowing pieces have special tokens too, which are not lost.
         cut = sum(len(piece) - sum(piece.special_tokens_mask) for piece in encoding.overflowing)
-        ids = np.array(self._joined(encoding, "ids", whole=whole), dtype=np.int32)
-        # What the tokenizer split off before it looked for pieces is a word: the same for WordPiece,
-        # SentencePiece and byte-level BPE, without looking at how they spell a piece.
-        word_ids = self._joined(encoding, "word_ids", whole=whole)
+        ids = np.array(self._values(encoding, "ids", whole=whole), dtype=np.int32)
+        # Words are the units of the pre-tokenizer: the same rule for WordPiece, SentencePiece and byte-level BPE.
+        word_ids = self._values(encoding, "word_ids", whole=whole)
         words = np.array([-1 if word is None else word for word in word_ids], dtype=np.int32)
         special = self._frame[np.minimum(ids, len(self._frame) - 1)]
         locate = partial(self._locate, text, whole=whole)
         return Tokens(ids, special, words, 0 if whole else cut, unknown_token=self.unknown_token, locate=locate)
 
-    def _joined(self, encoding: tokenizers.Encoding, what: str, *, whole: bool) -> list[Any]:
-        """A list that an encoding has, with what lies beyond the limit where the whole is asked for."""
-        first: list[Any] = getattr(encoding, what)
+    def _values(self, encoding: tokenizers.Encoding, attribute: str, *, whole: bool) -> list[Any]:
+        """A list of an encoding; `whole` appends the parts beyond the limit."""
+        first: list[Any] = getattr(encoding, attribute)
         if not whole or not encoding.overflowing:
             return first
         head, tail = self.frame
-        pieces = [getattr(piece, what) for piece in (encoding, *encoding.overflowing)]
+        pieces = [getattr(piece, attribute) for piece in (encoding, *encoding.overflowing)]
         inside = [entry for piece in pieces for entry in piece[head : len(piece) - tail]]
         return [*first[:head], *inside, *first[len(first) - tail :]]
 
     def _locate(self, text: str, *, whole: bool = False) -> NDArray[np.int32]:
-        """Offsets of a text's tokens, counted in characters of the text before white space was taken off."""
-        offsets = self._joined(self._backend.encode(self._spaced(text.strip())), "offsets", whole=whole)
-        places = np.array(offsets, dtype=np.int32).reshape(-1, 2)
+        """Spans of a text's tokens, in characters of the text with its surrounding white space."""
+        encoding = self._backend.encode(self._add_space(text.strip()))
+        offsets = np.array(self._values(encoding, "offsets", whole=whole), dtype=np.int32).reshape(-1, 2)
         if self.prefix_space:  # the space is not a character of the text
-            places = np.maximum(places - 1, 0)
+            offsets = np.maximum(offsets - 1, 0)
         lead = len(text) - len(text.lstrip())
-        return np.where(places[:, 1:] > places[:, :1], places + lead, 0).astype(np.int32)
+        return np.where(offsets[:, 1:] > offsets[:, :1], offsets + lead, 0).astype(np.int32)
 
     @cached_property
     def unknown_token(self) -> UnknownToken | None:
-        """What stands for pieces that the vocabulary does not hold; None where there is no such token."""
+        """The token for pieces outside the vocabulary; None if the tokenizer has none."""
         model = self._backend.model
-        if isinstance(model, tokenizers.models.Unigram):  # it does not tell its unknown id, but uses it
-            found = model.tokenize(_IN_NO_VOCABULARY)
-            known = found[0].id if len(found) == 1 else None
+        if isinstance(model, tokenizers.models.Unigram):  # it does not expose its unknown id, but uses it
+            pieces = model.tokenize(_IN_NO_VOCABULARY)
+            unknown_id = pieces[0].id if len(pieces) == 1 else None
         else:
             name = getattr(model, "unk_token", None)
-            known = None if name is None else self._backend.token_to_id(name)
-        return None if known is None else UnknownToken(known, self._is_mark)
+            unknown_id = None if name is None else self._backend.token_to_id(name)
+        return None if unknown_id is None else UnknownToken(unknown_id, self._is_mark)
 
     def _is_mark(self, token: int) -> bool:
         return all(is_punctuation(char) for char in self._surface(token))
 
     def token_strings(self, tokens: Tokens) -> tuple[str, ...]:
-        """The vocabulary's spelling of each token, special tokens included."""
+        """Each token as spelt in the vocabulary, special tokens included."""
         return tuple(self._backend.id_to_token(int(i)) or "" for i in tokens.ids)
 
     def surfaces(self, tokens: Tokens) -> tuple[str, ...]:
-        """Each token as a reader writes it: "the" where the vocabulary spells "\u2581the" or "\u0120the".
+        """Each token as readers write it: "the" for "\u2581the" or "\u0120the" in the vocabulary.
 
-        WordPiece spells the start of a word as it is, and marks what continues one, which stays marked.
+        WordPiece marks only tokens that continue a word; these keep their mark.
         """
         if isinstance(self._backend.model, tokenizers.models.WordPiece):
             return self.token_strings(tokens)
         return tuple(self._surface(int(i)) for i in tokens.ids)
 
     def pieces(self, tokens: Tokens) -> tuple[str, ...]:
-        """Each token without any mark: "ing" where WordPiece spells "##ing"."""
+        """Each token without any mark: "ing" for WordPiece's "##ing"."""
         model = self._backend.model
         surfaces = self.surfaces(tokens)
         if not isinstance(model, tokenizers.models.WordPiece):
@@ -414,16 +411,16 @@ class TextTokenizer:
 
 
 def check_encodable(text: str, what: str) -> None:
-    """Refuse a text that is no valid Unicode (a lone surrogate), saying which one it is."""
+    """Raise InputError for a text that is not valid Unicode (a lone surrogate); `what` names the text."""
     try:
         text.encode("utf-8")
     except UnicodeEncodeError as error:
-        msg = f"{what} holds {text[error.start]!r} at character {error.start}: half a surrogate pair is not a text"
+        msg = f"{what} is not valid Unicode: half of a surrogate pair, {text[error.start]!r}, at index {error.start}"
         raise InputError(msg) from error
 
 
 def _byte_level(backend: tokenizers.Tokenizer) -> tuple[bool, bool]:
-    """Whether a tokenizer is a byte-level BPE, and whether it puts a space before each text by itself."""
+    """Whether a tokenizer is a byte-level BPE, and whether it adds a space before each text itself."""
     before = backend.pre_tokenizer
     if before is None or not isinstance(backend.model, tokenizers.models.BPE):
         return False, False
@@ -433,18 +430,18 @@ def _byte_level(backend: tokenizers.Tokenizer) -> tuple[bool, bool]:
 
 
 def has_published_space(folder: Path) -> bool:
-    """Whether bert-score 0.3.13 puts a space before texts for the tokenizer of a model's folder, if it is byte-level.
+    """Whether bert-score 0.3.13 puts a space before texts for the byte-level tokenizer of a model folder.
 
-    It does so for tokenizers of the classes RobertaTokenizer and GPT2Tokenizer of transformers 4.
+    It does so for the tokenizer classes RobertaTokenizer and GPT2Tokenizer of transformers 4.
     """
-    named = str(_entry(folder / "tokenizer_config.json", "tokenizer_class") or "").removesuffix("Fast")
-    if named not in _ANY_TOKENIZER:
-        return named in _SPACED_TOKENIZERS
+    class_name = str(_entry(folder / "tokenizer_config.json", "tokenizer_class") or "").removesuffix("Fast")
+    if class_name not in _ANY_TOKENIZER:
+        return class_name in _SPACED_TOKENIZERS
     return _entry(folder / "config.json", "model_type") in _SPACED_MODELS
 
 
 def _entry(path: Path, name: str) -> object:
-    """An entry of a JSON file; None where there is none. Whoever needs the rest of the file reports what is wrong."""
+    """An entry of a JSON file; None if it is missing or the file is invalid, which other readers report."""
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -454,17 +451,17 @@ def _entry(path: Path, name: str) -> object:
 
 def token_limit(folder: Path, *, positions: int | None) -> int:
     """Longest input in tokens: the tokenizer's `model_max_length`, capped by the position table."""
-    stated: float = NO_LIMIT  # of tokenizers that state none, it is a huge sentinel (1e30)
+    stated: float = NO_LIMIT  # tokenizers without a limit have a huge value (1e30)
     config = folder / "tokenizer_config.json"
     if config.is_file():
         try:
             stated = json.loads(config.read_text(encoding="utf-8")).get("model_max_length") or NO_LIMIT
             stated = float(stated)
         except (ValueError, TypeError, AttributeError, OSError) as error:
-            msg = f"tokenizer_config.json of model {folder.name!r} cannot be read: {error}"
+            msg = f"cannot read tokenizer_config.json of model {folder.name!r}: {error}"
             raise ModelError(msg) from error
     limits = [int(value) for value in (stated, positions) if value is not None and value < NO_LIMIT]
     if not limits:
-        msg = f"model {folder.name!r} states no maximum length, in tokenizer_config.json or in config.json"
+        msg = f"model {folder.name!r} has no maximum length in tokenizer_config.json or config.json"
         raise ModelError(msg)
     return min(limits)

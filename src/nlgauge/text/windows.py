@@ -1,15 +1,15 @@
-"""A text over a model's limit, read in overlapping windows.
+"""Overlapping windows for texts over a model's limit.
 
     text         t_0 t_1 ............................................... t_(n-1)
     window 0     [CLS] t_0 ................ t_(c-1) [SEP]
     window 1                   [CLS] t_s ................ t_(s+c-1) [SEP]
     last window                           [CLS] t_(n-c) ............. t_(n-1) [SEP]
 
-A window has as many tokens as the model reads at once, special ones included; c of them are the text's. Windows begin
-every `stride` tokens; the last one is moved back to end with the text, so that all are of one length. Each token's
-vectors come from the window in which it stands farthest from an edge, that is, whose middle is nearest; of two that
-are equally near, from the earlier. The special tokens before the text come from the first window, those after it from
-the last. So the window that a token is read in depends on its place and on the length of the text, and nothing else.
+A window has as many tokens as the model reads at once, special ones included; c of them belong to the text. Windows
+begin every `stride` tokens; the last one is moved back to end with the text, so all have the same length. The vectors
+of a token come from the window whose middle is nearest; of two equally near windows, from the earlier. The special
+tokens before the text come from the first window, those after it from the last. So the window of a token depends only
+on its position and the length of the text.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from nlgauge.errors import RecipeError
 if TYPE_CHECKING:
     from nlgauge.text.tokenizer import TextTokenizer
 
-#: Values of a recipe's `window` that are no numbers: texts are cut; windows of the model's limit.
+#: Values of a recipe's `window` that are not numbers: truncate texts, or use the model's limit.
 NO_WINDOWS, MODEL_WINDOW = "none", "model"
 
-#: A tokenizer with such a limit reads texts of any length.
+#: A tokenizer with this limit reads texts of any length.
 NO_LIMIT = 1_000_000
 
 
@@ -35,30 +35,30 @@ class TextWindow(NamedTuple):
     """One window of a text."""
 
     places: NDArray[np.intp]
-    """The text's tokens that it holds, special ones included."""
+    """Indices of its tokens in the text, special ones included."""
     taken: slice
-    """Which of its rows are taken."""
+    """Rows of the window whose vectors are used."""
     at: slice
-    """Where these stand in the text."""
+    """Indices of these rows in the text."""
 
 
 class Windows(NamedTuple):
-    """How texts that are longer than a window are read."""
+    """Size and position of the windows of long texts."""
 
     size: int
     """Tokens of a window, special ones included."""
     stride: int
-    """Tokens of the text from the start of a window to the start of the next."""
+    """Tokens from the start of a window to the start of the next."""
     frame: tuple[int, int]
-    """Special tokens before and after a text."""
+    """Number of special tokens before and after a text."""
 
     @property
     def content(self) -> int:
-        """Tokens of the text that a window holds."""
+        """Tokens of the text in one window."""
         return self.size - sum(self.frame)
 
     def starts(self, length: int) -> NDArray[np.intp]:
-        """First token of each window, of the text's own `length` tokens.
+        """First token of each window, for a text of `length` tokens without special ones.
 
         >>> Windows(size=8, stride=3, frame=(1, 1)).starts(11).tolist()
         [0, 3, 5]
@@ -67,14 +67,14 @@ class Windows(NamedTuple):
         return np.append(np.arange(0, last, self.stride, dtype=np.intp), last)
 
     def cut(self, length: int) -> list[TextWindow]:
-        """The windows of a text of so many tokens, special ones included.
+        """The windows of a text of `length` tokens, special ones included.
 
         >>> [(w.places.tolist(), w.at) for w in Windows(size=5, stride=2, frame=(1, 1)).cut(7)]
         [([0, 1, 2, 3, 6], slice(0, 4, None)), ([0, 3, 4, 5, 6], slice(4, 7, None))]
         """
         head, tail = self.frame
         starts = self.starts(length - head - tail)
-        # Token p is nearer to the middle of window k than of k + 1, or as near, while 2p <= s_k + s_(k+1) + c - 1.
+        # Token p is at least as near to the middle of window k as to that of k + 1 while 2p <= s_k + s_(k+1) + c - 1.
         ends = np.append((starts[:-1] + starts[1:] + self.content - 1) // 2 + 1 + head, length)
         begins = np.append(0, ends[:-1])
         outside = np.r_[0:head], np.r_[length - tail : length]
@@ -89,19 +89,19 @@ class Windows(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """What a recipe asks for about texts over a limit."""
+    """A recipe's options for texts over the model's limit."""
 
     window: int | str = NO_WINDOWS
-    """Tokens of a window, or none (texts are cut), or model (its limit)."""
+    """Tokens of a window, or none (truncate texts), or model (its limit)."""
     stride: int | None = None
-    """None: half of a window's text is in the next one too."""
+    """None: windows overlap by half of their text."""
 
     def up_to(self, limit: int) -> Reading:
-        """The same for a second model; one that reads less at once has windows of its own limit, half shared."""
+        """The same for a second model; with a lower limit, it gets windows of that size that overlap by half."""
         return self if isinstance(self.window, str) or self.window <= limit else Reading(limit)
 
     def windows(self, tokenizer: TextTokenizer, *, limit: int, model: str) -> Windows | None:
-        """The windows; None where there are none, or those of a model without a limit were asked for."""
+        """The windows for a tokenizer; None without windows, or if the model has no limit."""
         if self.window == NO_WINDOWS or (self.window == MODEL_WINDOW and limit >= NO_LIMIT):
             return None
         frame = tokenizer.frame
@@ -113,12 +113,12 @@ class Reading(NamedTuple):
         step = max(1, content // 2) if self.stride is None else self.stride
         if step > content:
             msg = (
-                f"stride must be 1 to {content}, the tokens of a text in a window of {size}, got {step}: "
-                "a longer step leaves tokens unread"
+                f"stride must be 1 to {content} for a window of {size} tokens, got {step}: a longer stride would "
+                "skip tokens"
             )
             raise RecipeError(msg)
         return Windows(size, step, frame)
 
 
-#: Texts over the limit are cut.
+#: Texts over the limit are truncated.
 CUT = Reading()

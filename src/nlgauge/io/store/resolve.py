@@ -1,9 +1,9 @@
-"""From what a user writes after `--model` (a known name, a local folder or a hub id) to a folder of files.
+"""Find the files of a model, given its name, a local folder or a hub id.
 
-A model is its digests: weights, tokenizer and configuration. The same weights are another model with another number
-of heads or another epsilon. Which keys of `config.json` matter depends on the family and on the engine, so every key
-counts but those that are known to change no number; a key that is written out with its default value therefore counts
-too. Order, white space and `HARMLESS_KEYS` do not.
+A model is identified by the digests of weights, tokenizer and configuration. The same weights with another number of
+heads or another epsilon are another model. Which keys of `config.json` matter depends on the family and on the engine,
+so every key counts except `HARMLESS_KEYS`; a key that is written out with its default value counts too. Order and
+white space do not count.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ from nlgauge.io.store.hub import (
     weight_files,
 )
 
-#: Characters of a path.
+#: Most characters of a path.
 _LONGEST_PATH = 4096
 
-_FOLDER_HINT = "a model's folder holds config.json, the weights and the tokenizer side by side"
+_FOLDER_HINT = "a model folder contains config.json, the weights and the tokenizer"
 
-#: Where a file came from, what only training or generation reads, and types that are always float32 here.
+#: Keys about the origin of a file, keys for training or generation only, and types (always float32 here).
 HARMLESS_KEYS = frozenset(
     {
         "_commit_hash",
@@ -75,8 +75,8 @@ def config_digest(config: Mapping[str, Any]) -> str:
 class ModelFiles:
     """A model's folder on this machine.
 
-    `name` is what a signature calls it: the card's name, the hub id, or the base name of a local folder,
-    so never a path of this machine. `card` is there for the models that nlgauge knows.
+    `name` is the model's name in signatures: the card's name, the hub id, or the base name of a local folder, never a
+    path. `card` is set for models with a card.
     """
 
     name: str
@@ -93,36 +93,36 @@ class ModelFiles:
             msg = f"model {self.name!r} has no config.json: expected {path}; {_FOLDER_HINT}"
             raise ModelError(msg) from error
         except (OSError, ValueError) as error:
-            msg = f"{path} of model {self.name!r} cannot be read as JSON: {error}; fetch the model again"
+            msg = f"cannot read {path} of model {self.name!r} as JSON: {error}; download the model again"
             raise ModelError(msg) from error
         if not isinstance(config, dict):
-            msg = f"{path} of model {self.name!r} must hold a JSON object, got {type(config).__name__}"
+            msg = f"{path} of model {self.name!r} must contain a JSON object, got {type(config).__name__}"
             raise ModelError(msg)
         return config
 
     @property
     def _one_file(self) -> bool:
-        """Whether the weights file says all: there is no config.json beside it."""
+        """Whether the model has no config.json, because its weights file contains everything."""
         return self.card is not None and "config.json" not in self.card.digests
 
     @cached_property
     def config_digest(self) -> str:
-        """The digest of what of config.json the vectors depend on; empty for a model without one."""
+        """The digest of the keys of config.json that vectors depend on; empty for a model without config.json."""
         return "" if self._one_file else config_digest(self.config)
 
     @cached_property
     def digest(self) -> str:
-        """The model's identity: the weights' digest where the configuration is the known one, else one of both."""
+        """The model's identity: the weights' digest if the card has this configuration, else a digest of both."""
         card = card_of_digest(self.weights_digest)
-        known = self._one_file or (card is not None and card.config == self.config_digest)
-        return self.weights_digest if known else text_digest(f"{self.weights_digest}\n{self.config_digest}")
+        has_card = self._one_file or (card is not None and card.config == self.config_digest)
+        return self.weights_digest if has_card else text_digest(f"{self.weights_digest}\n{self.config_digest}")
 
     @cached_property
     def state(self) -> str:
-        """A digest that changes with any file which a loaded model was read from."""
+        """A digest that changes with every file of a loaded model."""
         names = ("config.json", "tokenizer_config.json", "sentence_bert_config.json", "modules.json")
-        here = [file_digest(self.path / name) for name in names if (self.path / name).is_file()]
-        return text_digest("\n".join([str(self.path.resolve()), self.weights_digest, self.tokenizer_digest, *here]))
+        others = [file_digest(self.path / name) for name in names if (self.path / name).is_file()]
+        return text_digest("\n".join([str(self.path.resolve()), self.weights_digest, self.tokenizer_digest, *others]))
 
     @cached_property
     def weights_digest(self) -> str:
@@ -165,7 +165,7 @@ def resolve(
     if not isinstance(model, str):
         return _local(os.fspath(model))
     if not model.strip():
-        msg = f"a model is a name ({', '.join(CARDS)}), a folder or a hub id, got {model!r}"
+        msg = f"model must be a name, a folder or a hub id, got {model!r}; 'nlgauge models list' shows the names"
         raise RecipeError(msg)
     check_length(model)
     if _is_path(model):
@@ -181,7 +181,7 @@ def resolve(
 
 
 def check_length(model: str) -> None:
-    """Refuse what is too long to be the name of anything, before a file system does so in words of its own."""
+    """Refuse a name that is too long for a path, before the file system does."""
     if len(model) > _LONGEST_PATH or any(len(part.encode("utf-8", "replace")) > 255 for part in Path(model).parts):
         msg = f"model must be a name, a folder or a hub id, got {len(model)} characters: {model[:40]!r}..."
         raise RecipeError(msg)
@@ -203,11 +203,11 @@ def _known(card: ModelCard, *, why_not: str | None, progress: bool, pulling: boo
 
 
 def _local(model: str) -> ModelFiles:
-    # abspath also gives "." and "models/.." a base name; links keep the name that the user gave them.
+    # abspath also gives "." and "models/.." a base name; links keep their own names.
     folder = Path(os.path.abspath(Path(model).expanduser()))
     if not folder.is_dir():
-        what = "is a file, not a folder" if folder.exists() else "does not exist"
-        msg = f"the model folder {model!r} {what}; {_FOLDER_HINT}"
+        problem = "is a file, not a folder" if folder.exists() else "does not exist"
+        msg = f"the model folder {model!r} {problem}; {_FOLDER_HINT}"
         raise ModelNotFoundError(msg)
     if not (folder / "config.json").is_file():
         msg = f"the model folder {model!r} has no config.json; {_FOLDER_HINT}"
