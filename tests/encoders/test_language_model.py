@@ -187,7 +187,7 @@ def test_the_embedded_language_model(capfd: pytest.CaptureFixture[str]) -> None:
     assert together.tokens.tolist() == [11, 11, 2, 11], "three share a batch"
     np.testing.assert_allclose(together.log_likelihood[[1, 3]], list(SMOLLM2.values()), atol=1e-4)
     assert together.log_likelihood[1] > together.log_likelihood[3] + 1
-    model._known.clear()
+    model._cache.clear()
     for place, text in ((1, fluent), (3, scrambled)):
         (alone,) = model.score([text]).log_likelihood
         assert alone == pytest.approx(together.log_likelihood[place], abs=1e-5)

@@ -7,8 +7,8 @@ The field `engine` of a signature contains library, version and precision, and i
 
     onnxruntime-1.31.1-fp32     torch-2.13.0-bf16-cuda     onnxruntime-1.31.1-int8@3f0a51c2d9e8.onnx.avx512
 
-After `int8@` follows a digest of the quantised model, because one model can be quantised in many ways, then the engine
-and the processor's instruction set, on which the vectors also depend.
+After `int8@` follows a digest of the quantised model, because one model can be quantised in many ways, then the
+engine and the processor's instruction set, on which the vectors also depend.
 """
 
 from __future__ import annotations

@@ -174,7 +174,8 @@ def _rounding(extremes: _Extremes, weights: Sequence[FloatArray], strength: floa
 def _exclude(products: Sequence[Product], patterns: Sequence[str], *, model: str) -> list[Product]:
     """The products that match no pattern; a pattern without a match is an error.
 
-    Weights with two inputs (DeBERTa's content and positions) are excluded too, because they cannot be scaled for both.
+    Weights with two inputs (DeBERTa's content and positions) are excluded too, because they cannot be scaled for
+    both.
     """
     for pattern in patterns:
         if not any(fnmatchcase(product.at, pattern) for product in products):

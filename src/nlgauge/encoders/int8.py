@@ -8,8 +8,8 @@ The step a and the zero z are fixed for each input of products, the step b_j for
 channel of a smoothed input. Sums of whole numbers are exact in any order and on any processor, because two products
 fit into the 16 bits in which processors without VNNI add them: 2 * 255 * 64 < 2^15.
 
-A plan is made once from a corpus and named by a digest; it is shipped or the user's own. The weights are computed from
-a checkpoint on first use and stored in the cache folder.
+A plan is made once from a corpus and named by a digest; it is shipped or the user's own. The weights are computed
+from a checkpoint on first use and stored in the cache folder.
 
 Products of whole numbers are the same on every processor. The operations between them (attention, normalisation,
 activation) are float32, whose last bit can depend on the kernels that an engine selects for the processor; a value
@@ -317,7 +317,8 @@ class QuantisedWeights:
             return dict(load_file(path))
         print(
             f"nlgauge: computing the int8 weights of model {plan.model!r}, once, in {path.parent} "
-            f"({len(plan.products)} products, plan {short_digest(plan.digest)}: {plan.method}; ranges from {plan.about})",
+            f"({len(plan.products)} products, plan {short_digest(plan.digest)}: {plan.method}; "
+            f"ranges from {plan.about})",
             file=sys.stderr,
         )
         arrays: dict[str, NDArray[Any]] = {}

@@ -10,8 +10,8 @@ affect a text.
 
 The model `smollm2` is SmolLM2-135M-Instruct quantised to 4 bits (English; extras `torch,gguf`), which is available
 without the hub. transformers parses the vocabulary of a .gguf file separately for tokenizer, configuration and
-weights, and builds the same table of names for every module of the network. `parse_gguf_once` caches both while a model
-loads: SmolLM2-135M then loads in 12 instead of 27 seconds on one thread, with the same numbers.
+weights, and builds the same table of names for every module of the network. `parse_gguf_once` caches both while a
+model loads: SmolLM2-135M then loads in 12 instead of 27 seconds on one thread, with the same numbers.
 """
 
 from __future__ import annotations
@@ -151,7 +151,7 @@ class LanguageModel:
         return Likelihoods(np.array([v for v, _ in values], dtype=np.float64), np.array([n for _, n in values], int))
 
     def refuse_long(self, texts: Sequence[str]) -> None:
-        """Raise TooLongError for a text over the limit; likelihoods depend on all tokens before, so not on windows."""
+        """Raise TooLongError for a text over the limit, because likelihoods cannot be computed in windows."""
         for text, encoding in zip(texts, self._encodings(texts), strict=True):
             if len(encoding.ids) > self.limit:
                 msg = (

@@ -1,7 +1,7 @@
 """Engines by name, and loaded models, which stay in memory for the next call.
 
-A package can add an engine by an entry point of the group `nlgauge.engines`, with the engine's name and an `Engine` as
-its object. Then `--engine NAME` uses it, and signatures whose engine starts with its `signed` are resolved to it.
+A package can add an engine by an entry point of the group `nlgauge.engines`, with the engine's name and an `Engine`
+as its object. Then `--engine NAME` uses it, and signatures whose engine starts with its `signed` are resolved to it.
 """
 
 from __future__ import annotations

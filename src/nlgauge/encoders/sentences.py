@@ -7,9 +7,9 @@ layer's vectors (special tokens included, as in the library) are pooled:
     max    the largest value of each entry       mean_sqrt_len   their sum over the root of their number
 
 Several modes are concatenated in the order cls, max, mean, mean_sqrt_len; `Normalize` scales to length 1. Without
-`modules.json` vectors are averaged, as in the library. Texts are truncated to `max_seq_length` with a warning, or read
-in windows of that length, whose token vectors are joined before pooling, so each token counts once. (Models that pool
-the first token cannot use windows, because that token sees one window only.)
+`modules.json` vectors are averaged, as in the library. Texts are truncated to `max_seq_length` with a warning, or
+read in windows of that length, whose token vectors are joined before pooling, so each token counts once. (Models that
+pool the first token cannot use windows, because that token sees one window only.)
 """
 
 from __future__ import annotations

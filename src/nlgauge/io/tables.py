@@ -10,8 +10,8 @@ hypothesis with the wrong reference. Tables:
     read_json     a file that is one JSON object
     parse_table   TSV, CSV or JSONL by its format, with the names of its columns
 
-A wrong value stops the reading. Nothing is stripped or guessed. `nlgauge.io.large_tables` reads tables that are larger
-than memory.
+A wrong value stops the reading. Nothing is stripped or guessed. `nlgauge.io.large_tables` reads tables that are
+larger than memory.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""BLEU and chrF from their n-gram counts, for many corpora at once, and what resampling needs of them.
+"""BLEU and chrF from n-gram counts, for many corpora at once, and their resampling.
 
-The score of a whole corpus is no mean over its segments: counts are added up first. So a resample of segments adds up
-other counts, and a formula makes a score of each sum. The formulas are those of sacrebleu (BLEU without effective
-order, chrF with it), written for arrays: 10,000 sums at once instead of one.
+A corpus score is not a mean over segments: counts are summed first. So each resample of segments has other sums, and
+a formula turns them into a score. The formulas are those of sacrebleu (BLEU without effective order, chrF with it),
+vectorised for many sums.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from nlgauge.stats.resampling import FEW, Interval, bootstrap_sums, percentile_b
 
 Matrix = NDArray[np.float64]
 
-#: What sacrebleu adds under a name of smoothing, where it adds a constant.
+#: Constants of sacrebleu's smoothing methods `floor` and `add-k`.
 _FLOOR, _ADDED = 0.1, 1.0
 
 
@@ -49,7 +49,7 @@ def bleu_from_counts(totals: ArrayLike, smooth: str = "exp") -> Matrix:
             precision = np.where(unmatched, _FLOOR / total, precision)
         brevity = np.where(length < reference, np.exp(1 - reference / length), 1.0)
         score = 100 * brevity * np.exp(np.log(precision).mean(axis=-1))
-    # No n-gram of some order, no match of any order, or no output at all.
+    # The score is 0 without n-grams of some order, without any match, or without output.
     return np.where(any_match & (total > 0).all(axis=-1) & (length > 0), score, 0.0)
 
 
@@ -61,7 +61,7 @@ def chrf_from_counts(totals: ArrayLike, beta: float = 2) -> Matrix:
     """
     sums = _sums(totals, "chrF")
     output, reference, both = (sums[..., part::3] for part in range(3))
-    # Orders that one of the sides has no n-grams of do not count.
+    # Orders without n-grams on one of the sides do not count.
     present = (output > 0) & (reference > 0)
     orders = np.maximum(present.sum(axis=-1), 1)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -79,7 +79,7 @@ _FORMULAS: Mapping[str, Callable[[ArrayLike, str], Matrix]] = {
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CorpusCounts:
-    """Counts of each segment, and the formula that makes a score of their sum."""
+    """Counts of each segment, and the formula for the score of their sum."""
 
     formula: str
     """`bleu:SMOOTHING` or `chrf:BETA`."""
@@ -89,7 +89,7 @@ class CorpusCounts:
     def __post_init__(self) -> None:
         name, _, _ = self.formula.partition(":")
         if name not in _FORMULAS:
-            msg = f"a score of counts must be one of {', '.join(_FORMULAS)}, got {self.formula!r}"
+            msg = f"formula must be one of {', '.join(_FORMULAS)}, got {self.formula!r}"
             raise InputError(msg)
         counts = _sums(self.counts, self.formula).copy()
         if counts.ndim != 2 or counts.size == 0 or not np.isfinite(counts).all() or (counts < 0).any():
@@ -105,7 +105,7 @@ class CorpusCounts:
         return len(self.counts)
 
     def score(self, totals: ArrayLike) -> Matrix:
-        """The scores of summed counts; the last axis of `totals` is that of the counts, and goes."""
+        """Scores of summed counts; the last axis of `totals` has the counts."""
         name, _, option = self.formula.partition(":")
         return _FORMULAS[name](totals, option)
 
@@ -115,12 +115,12 @@ class CorpusCounts:
         return float(self.score(self.counts.sum(axis=0)))
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values; counts are whole numbers."""
+        """Plain values for JSON, with counts as whole numbers."""
         return {"formula": self.formula, "counts": [[int(count) for count in row] for row in self.counts]}
 
     @classmethod
     def from_dict(cls, record: Mapping[str, Any]) -> CorpusCounts:
-        """`to_dict` backwards."""
+        """Read the output of `to_dict`."""
         return cls(record["formula"], record["counts"])
 
 
@@ -134,8 +134,8 @@ def bootstrap_corpus_score(
 ) -> Interval:
     """An interval for a corpus score: bootstrap, or Student's t for fewer than 30 segments (documents).
 
-    The draws are those of `bootstrap_mean`, and those of sacrebleu under the same seed; `clusters` names the document
-    of each segment, and whole documents are drawn then. The t interval has the deviation of the jackknife.
+    The draws are those of `bootstrap_mean`, and of sacrebleu with the same seed. With `clusters`, the document of
+    each segment, whole documents are drawn. The t interval uses the jackknife's standard error.
     """
     check_level(level)
     check_resampling(resamples, seed)
@@ -167,6 +167,6 @@ def _sums(totals: ArrayLike, what: str) -> Matrix:
     size = sums.shape[-1] if sums.ndim else 0
     bleu = what.partition(":")[0].lower() == "bleu"
     if size < 3 or (size % 2 if bleu else size % 3):
-        msg = f"counts of {what} have the wrong number: got shape {sums.shape}"
+        msg = f"wrong number of counts of {what}: got shape {sums.shape}"
         raise InputError(msg)
     return sums

@@ -1,12 +1,12 @@
-"""Agreement of a metric with human scores: Pearson, Spearman, Kendall's tau-b, WMT's tau; how well classes separate.
+"""Correlation of a metric with human scores (Pearson, Spearman, Kendall's tau-b, WMT's tau), and separation of
+classes.
 
-Where a coefficient has no value (a constant list, nan or inf) nothing is put in its place: by default that is an
-error, and with `undefined="nan"` the value is nan and the result carries the reason. Lists of unequal length, or too
-short to be correlated at all, are errors either way.
+An undefined coefficient (of a constant list, nan or inf) is an error by default; with `undefined="nan"` the value is
+nan and the result contains the reason. Lists of unequal length, or too short to be correlated, are always errors.
 
 `correlate_rows` correlates many lists with one, such as the draws of a resampling with the same human scores. Ranks
-are counted there, not sorted: over all j, sign(x_i - x_j) sums to 2 rank(x_i) - (n + 1), ties included. So Spearman
-and Kendall both come from the signs of pairs, and their sums are whole numbers without rounding.
+are counted, not sorted: over all j, sign(x_i - x_j) sums to 2 rank(x_i) - (n + 1), ties included. So Spearman and
+Kendall are both computed from the signs of pairs, whose sums are exact whole numbers.
 
 `bootstrap_correlations` draws rows with replacement, the same rows for every metric. Rows of one document (cluster)
 are not independent: with `clusters` documents are drawn, and a row counts as often as its document. A resample is a
@@ -49,12 +49,12 @@ _ROUNDING = 1e-13
 #: Signs of pairs held at once (32 MB).
 _CELLS = 8_000_000
 
-#: Longest list whose pairs are multiplied out for Kendall's tau; sorting every draw costs as much there.
+#: Longest list for which Kendall's tau uses all pairs; at this length, sorting every draw costs the same.
 MOST_KENDALL = 16_384
 
 
 class Correlation(NamedTuple):
-    """A coefficient, over how many values, and why it has none where it has none."""
+    """A coefficient, the number of values, and the reason if it is undefined."""
 
     value: float
     n: int
@@ -63,13 +63,13 @@ class Correlation(NamedTuple):
 
 
 class RelativeRanking(NamedTuple):
-    """WMT's tau over pairs of which people preferred one side, and the counts behind it."""
+    """WMT's tau over pairs with a human preference, and its counts."""
 
     value: float
     concordant: int
     discordant: int
     tied: int
-    """Pairs that the metric scores alike, before the tie rule puts them anywhere."""
+    """Pairs with equal metric scores, before the tie rule is applied."""
     ties: str
     reason: str | None = None
 
@@ -99,9 +99,9 @@ def relative_ranking(
 ) -> RelativeRanking:
     """WMT's Kendall-like tau (DArr): (concordant - discordant) / pairs.
 
-    `better[i]` and `worse[i]` are the metric's scores of the two outputs of pair i, of which people
-    preferred the first. WMT counts a metric tie as discordant; "half" splits it, "drop" leaves the pair
-    out, and "concordant" is what a distance gets from scripts that flip the sign of the result.
+    `better[i]` and `worse[i]` are the metric's scores of the two outputs of pair i, of which annotators preferred the
+    first. WMT counts a metric tie as discordant; "half" splits it, "drop" removes the pair, and "concordant"
+    reproduces scripts that flip the sign of a distance's result.
 
     >>> relative_ranking([3, 2, 1], [1, 2, 3]).value
     -0.3333333333333333
@@ -172,7 +172,7 @@ def _not_finite(values: Vector, what: str) -> str | None:
 
 
 def why_undefined(values: Vector, what: str, *, kind: str = "pearson") -> str | None:
-    """Why a list cannot be correlated (nan, inf, constant), or None where it can."""
+    """The reason why a list cannot be correlated (nan, inf, constant); None if it can."""
     reason = _not_finite(values, what)
     if reason is not None:
         return reason
@@ -185,18 +185,18 @@ def why_undefined(values: Vector, what: str, *, kind: str = "pearson") -> str | 
 
 
 def _refused(name: str, reason: str, undefined: str) -> float:
-    """nan where the caller asked for it, else the error."""
+    """Return nan if the caller requested it, else raise InputError."""
     if undefined == "nan":
         return float("nan")
     if undefined != "raise":
         msg = f"undefined must be 'raise' or 'nan', got {undefined!r}"
         raise RecipeError(msg)
-    msg = f"{name} has no value here: {reason}; leave these values out, or pass undefined='nan' to get nan"
+    msg = f"{name} is undefined: {reason}; remove these values, or pass undefined='nan'"
     raise InputError(msg)
 
 
 def _unit(values: Vector) -> Vector:
-    """Centred, of length 1; scaled twice so that squares neither overflow nor vanish."""
+    """Centre values and scale them to length 1, in two steps so that squares neither overflow nor underflow."""
     scaled = values / np.abs(values).max()
     centred = scaled - scaled.mean()
     centred /= np.abs(centred).max()
@@ -217,8 +217,8 @@ def correlate_rows(values: Vector, gold: Vector, *, kind: str) -> Vector:
     coefficients = np.empty(len(values))
     signs_of_gold = np.sign(gold[:, None] - gold).astype(np.float32)
     for rows in blocks(len(values), n**2, _CELLS):
-        here = values[rows]
-        signs = np.sign(here[:, :, None] - here[:, None, :]).astype(np.float32)
+        block = values[rows]
+        signs = np.sign(block[:, :, None] - block[:, None, :]).astype(np.float32)
         if kind == "spearman":
             ranks = signs.sum(axis=2, dtype=np.float64)
             coefficients[rows] = rho(ranks, signs_of_gold.sum(axis=1, dtype=np.float64))
@@ -231,7 +231,7 @@ def correlate_rows(values: Vector, gold: Vector, *, kind: str) -> Vector:
 
 def tau_b(agreeing: Vector, distinct: Vector | int, distinct_gold: Vector | int) -> Vector:
     """Kendall's tau-b from sums over ordered pairs: of products of signs, of pairs that differ on either side."""
-    # In scipy's order of operations, so that the bits are those of `kendall`.
+    # In scipy's order of operations, for the same bits.
     with np.errstate(invalid="ignore", divide="ignore"):
         tau = agreeing / 2 / np.sqrt(np.asarray(distinct) / 2) / np.sqrt(np.asarray(distinct_gold) / 2)
     return np.clip(tau, -1.0, 1.0)
@@ -272,11 +272,11 @@ class CorrelationInterval(NamedTuple):
 
 
 class CorrelationDraws(NamedTuple):
-    """Correlations of several metrics with people, observed and in every resample."""
+    """Correlations of several metrics with human scores, observed and in every resample."""
 
     observed: Vector
     draws: Vector
-    """resamples x metrics; nan where a resample leaves the coefficient without a value."""
+    """resamples x metrics; nan if the coefficient is undefined in a resample."""
 
     def interval(self, metric: int = 0, *, level: float = 0.95) -> CorrelationInterval:
         """One metric's correlation."""
@@ -300,8 +300,8 @@ def bootstrap_correlations(
 ) -> CorrelationDraws:
     """Correlations of the metrics in `scores` (metrics x rows) with `human` over resampled rows.
 
-    `clusters` names the document of each row: whole documents are drawn then. `advance` is told how many resamples
-    are done.
+    With `clusters`, the document of each row, whole documents are drawn. `advance` is called with the number of
+    completed resamples.
     """
     check_resampling(resamples, seed)
     gold = vector(human, "human", least=2)
@@ -330,7 +330,7 @@ def _interval(value: float, draws: Vector, level: float) -> CorrelationInterval:
     check_level(level)
     defined = draws[np.isfinite(draws)]
     if not defined.size:
-        msg = f"none of {draws.size} resamples has a value; there are too few different scores to resample"
+        msg = f"the correlation is undefined in all {draws.size} resamples: too few different scores"
         raise InputError(msg)
     tail = 100 * (1 - level) / 2
     low, high = np.percentile(defined, [tail, 100 - tail])
@@ -366,7 +366,7 @@ class _RankResampler:
     def __init__(self, table: Vector, gold: Vector, kind: str) -> None:
         self._table, self._gold, self._kind = table, gold, kind
         self._lists = [_TieGroups(row) for row in table]
-        self._people = _TieGroups(gold)
+        self._gold_groups = _TieGroups(gold)
 
     def __call__(self, counts: NDArray[np.int64]) -> Vector:
         """Correlations (resamples x metrics) from how often each row was drawn (resamples x rows); nan for none."""
@@ -374,13 +374,14 @@ class _RankResampler:
             drawn = (np.repeat(np.arange(self._gold.size), often) for often in counts)
             return np.array([[self._sorted(metric, rows) for metric in self._table] for rows in drawn])
         correlations = np.empty((len(counts), len(self._table)))
-        people = self._people.ranks(counts) if self._kind == "spearman" else self._people.distinct(counts)
+        spearman = self._kind == "spearman"
+        gold = self._gold_groups.ranks(counts) if spearman else self._gold_groups.distinct(counts)
         for index, groups in enumerate(self._lists):
-            if self._kind == "spearman":
-                correlations[:, index] = rho(groups.ranks(counts), people, counts.astype(np.float64))
+            if spearman:
+                correlations[:, index] = rho(groups.ranks(counts), gold, counts.astype(np.float64))
             else:
                 agreeing = self._agreeing(self._table[index], counts.astype(np.float32))
-                correlations[:, index] = tau_b(agreeing, groups.distinct(counts), people)
+                correlations[:, index] = tau_b(agreeing, groups.distinct(counts), gold)
         return correlations
 
     def _agreeing(self, metric: Vector, counts: NDArray[np.float32]) -> Vector:
@@ -441,7 +442,7 @@ def roc_auc(scores: ArrayLike, labels: ArrayLike) -> float:
 
 
 def average_precision(scores: ArrayLike, labels: ArrayLike) -> float:
-    """Precision at each threshold, weighted by the recall that it adds; equal scores share a threshold.
+    """Mean of the precision at each threshold, weighted by the gain in recall; equal scores share a threshold.
 
         AP = sum_n (R_n - R_n-1) P_n
 

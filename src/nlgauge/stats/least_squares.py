@@ -2,8 +2,8 @@
 
     y = X b + e        every column, y too, minus its mean and divided by its standard deviation (of n values)
 
-So there is no intercept, coefficients of columns in different units can be compared, and R2 is that of a model with
-one. Of the n degrees of freedom the columns take one each, and the means another.
+So there is no intercept, coefficients of columns in different units are comparable, and R2 is that of a model with
+an intercept. Each column takes one of the n degrees of freedom, and the means one more.
 
     VIF            diag(inv(R)), R the correlations of the columns: 1 / (1 - R2 of a column given the others)
     partial R2     t^2 / (t^2 + degrees of freedom): what a column explains of that which the others leave over
@@ -25,7 +25,7 @@ from nlgauge.errors import InputError
 from nlgauge.stats.numeric import SAME, Vector, check_level, check_resampling, numbers
 from nlgauge.stats.resampling import FEW, bootstrap_sums, percentile_bounds, t_reach
 
-#: Columns whose correlations have a smaller eigenvalue than this are taken for linear combinations of each other.
+#: Columns are collinear if their correlations have a smaller eigenvalue.
 _SINGULAR = 1e-10
 
 
@@ -107,7 +107,7 @@ def _names(names: Sequence[str] | None, data: Vector) -> list[str]:
 
 
 def _check(y: Vector, data: Vector, names: Sequence[str]) -> None:
-    """Refuse what has no fit, by the name of the column."""
+    """Raise InputError, naming the column, for data that cannot be fitted."""
     if y.shape != (len(data),):
         msg = f"{names[0]} needs a value for each of {len(data)} rows, got shape {y.shape}"
         raise InputError(msg)

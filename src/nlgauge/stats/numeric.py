@@ -1,4 +1,4 @@
-"""Rules for numbers that all rooms behind this one share: constants, checks of arguments, and relative changes.
+"""Shared numerical constants, argument checks, and relative changes.
 
     RD(a, b) = (a - b) / b * 100 %                 the change from setting b to setting a
     CV(x)    = sd(x) / mean(x) * 100 %             the spread over several settings
@@ -20,19 +20,18 @@ from nlgauge.errors import InputError
 
 Vector: TypeAlias = NDArray[np.float64]
 
-#: Numbers that differ by no more than this, or by this share of their size, are equal: sums in another order differ
-#: that much.
+#: Absolute or relative difference up to which numbers are equal, because sums in another order differ that much.
 SAME = 1e-12
 
-#: Numbers of a block that is held at once (32 MB of float64), where all of them would fill the memory.
+#: Numbers per block (32 MB of float64) where all of them would fill the memory.
 BLOCK_CELLS = 4_000_000
 
-#: With fewer resamples an interval can leave out its estimate.
+#: With fewer resamples, an interval may not contain its estimate.
 LEAST_RESAMPLES = 100
 
 
 def blocks(count: int, cells: int, most: int | None = None) -> Iterator[slice]:
-    """Slices of a list of things with so many numbers each, as many at once as memory is meant to hold.
+    """Divide `count` items of `cells` numbers each into slices with at most `most` numbers.
 
     >>> [(part.start, part.stop) for part in blocks(5, 10, most=20)]
     [(0, 2), (2, 4), (4, 5)]
@@ -42,12 +41,12 @@ def blocks(count: int, cells: int, most: int | None = None) -> Iterator[slice]:
 
 
 def orient(values: Vector, *, higher_is_better: bool) -> Vector:
-    """Scores with higher meaning better: those of a distance are negated."""
+    """Make higher scores better: scores of distances are negated."""
     return values if higher_is_better else -values
 
 
 def numbers(values: ArrayLike, what: str) -> Vector:
-    """Values of any shape as float64; what is no number is named."""
+    """Convert values of any shape to float64; raises InputError if they are not numbers."""
     try:
         return np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
@@ -56,7 +55,7 @@ def numbers(values: ArrayLike, what: str) -> Vector:
 
 
 def vector(values: ArrayLike, what: str, *, least: int = 1) -> Vector:
-    """A list of at least `least` finite numbers."""
+    """Convert a list of at least `least` finite numbers to float64."""
     data = numbers(values, what)
     if data.ndim != 1 or data.size < least:
         wanted = "a non-empty list of numbers" if least == 1 else f"a list of at least {least} numbers"
@@ -71,14 +70,14 @@ def vector(values: ArrayLike, what: str, *, least: int = 1) -> Vector:
 
 
 def check_level(level: float) -> None:
-    """A confidence level lies strictly between 0 and 1."""
+    """Raise InputError unless a confidence level is between 0 and 1."""
     if not 0 < level < 1:
         msg = f"level must lie between 0 and 1, got {level!r}"
         raise InputError(msg)
 
 
 def check_resampling(resamples: int, seed: int) -> None:
-    """At least one draw, from a seed that numpy takes."""
+    """Raise InputError unless there is at least one resample and a valid seed."""
     if resamples < 1:
         msg = f"resamples must be at least 1, got {resamples!r}"
         raise InputError(msg)
@@ -100,7 +99,7 @@ def relative_difference(value: float, base: float) -> float:
     if base == 0:
         msg = f"the relative difference of {value!r} to a base of 0 is not defined"
         raise InputError(msg)
-    # Rounded where float64 ends, so that 0.06 / 0.75 is 8 and not 8.000000000000007.
+    # Rounded to the precision of float64: 0.06 / 0.75 gives 8, not 8.000000000000007.
     return float(round((value - base) / base * 100, 12))
 
 

@@ -1,8 +1,8 @@
 """Tests of paired differences, Williams' test of two correlations, and corrections for many tests.
 
 The tests of systems are two-sided and take many pairs of systems at once: differences are instances x pairs, and
-every function gives one p value per pair. A pair that cannot be told apart (all differences 0) has p = 1. Wilcoxon's
-test sorts all pairs at once instead of calling scipy for each. Which test fits which question: docs/compare.md.
+every function returns one p value per pair. A pair without differences has p = 1. Wilcoxon's test sorts all pairs at
+once instead of calling scipy for each. docs/compare.md explains when to use which test.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from nlgauge.errors import InputError
 from nlgauge.stats.numeric import SAME, Vector, check_resampling, vector
 from nlgauge.stats.resampling import Units, drawn_means, sum_by_unit
 
-#: Up to this many differences without ties the distribution of the rank sum is counted out, as scipy does.
+#: Up to this many differences without ties, p is exact, as in scipy.
 _EXACT = 50
 
 
@@ -55,7 +55,7 @@ def wilcoxon(differences: Vector) -> tuple[Vector, Vector]:
 
 
 def _runs(ordered: Vector) -> tuple[Vector, Vector]:
-    """Of each value in sorted columns, the first and the last place of those equal to it, from 0."""
+    """For each value in sorted columns, the first and last index of the values equal to it."""
     places = np.arange(len(ordered))[:, None]
     starts = np.ones(ordered.shape, dtype=bool)
     starts[1:] = ordered[1:] != ordered[:-1]
@@ -107,10 +107,10 @@ def paired_t(sums: Vector, sizes: Vector) -> Vector:
 
 
 def sign_test(better: NDArray[np.int64], worse: NDArray[np.int64], ties: NDArray[np.int64] | None = None) -> Vector:
-    """Two-sided sign test: would a fair coin decide instances as unevenly? Ties are dropped.
+    """Two-sided sign test; ties are dropped.
 
-    With `ties` they stay in the number of throws without being won, as in the released code of Peyrard et al. (2021):
-    many ties then look like a difference, and it matters which of the systems is taken for the better one (D4).
+    With `ties` they count as throws that neither side wins, as in the released code of Peyrard et al. (2021): many
+    ties then look like a difference, and the result depends on which system is called the better one (D4).
 
     >>> sign_test(np.array([8]), np.array([1])).round(5).tolist()
     [0.03906]
@@ -125,8 +125,8 @@ def sign_test(better: NDArray[np.int64], worse: NDArray[np.int64], ties: NDArray
 def mood(first: Vector, second: Vector) -> tuple[Vector, Vector]:
     """Mood's median test of two columns per pair (instances x pairs each), chi-squared with Yates' correction.
 
-    It is unpaired: it asks which share of either system's scores lies above their common median; scores equal to it
-    count as below. The second array says which system has more above it: 1 the first, -1 the second, 0 neither.
+    It is unpaired: it compares the shares of both systems' scores above their common median; scores equal to it count
+    as below. The second array tells which system has more scores above it: 1 the first, -1 the second, 0 neither.
     """
     from scipy.stats import chi2
 
@@ -160,7 +160,7 @@ def paired_order(
     resamples: int = 1000,
     seed: int = 12345,
 ) -> float:
-    """Paired bootstrap, one-sided: are the first's values higher on average, segments drawn with replacement?
+    """One-sided paired bootstrap test of a higher mean of the first values, over resampled segments.
 
     p is the share of resamples in which they are not (each counted with one more, so never 0). The draw depends on
     the seed and the number of segments only, so all pairs of systems see the same ones. `clusters` names the
@@ -206,13 +206,13 @@ def williams(first: float, second: float, between: float, n: int) -> Williams:
         raise InputError(msg)
     k = 1 - first**2 - second**2 - between**2 + 2 * first * second * between
     if k < -1e-9:
-        msg = f"no three lists correlate like this: first={first!r}, second={second!r}, between={between!r}"
+        msg = f"these correlations contradict each other: first={first!r}, second={second!r}, between={between!r}"
         raise InputError(msg)
     spread = 2 * max(k, 0.0) * (n - 1) / (n - 3) + (first + second) ** 2 / 4 * (1 - between) ** 3
     if abs(first - second) < SAME:  # equal up to rounding, as for a metric and its rescaled self
         t = 0.0
     elif spread <= 0:
-        msg = f"williams has no value for two metrics that correlate perfectly (between={between!r})"
+        msg = f"williams is undefined for two metrics that correlate perfectly (between={between!r})"
         raise InputError(msg)
     else:
         t = (first - second) * math.sqrt((n - 1) * (1 + between) / spread)
@@ -232,7 +232,7 @@ def bonferroni(p_values: ArrayLike) -> Vector:
 
 
 def holm(p_values: ArrayLike) -> Vector:
-    """Holm's step-down correction: never above Bonferroni's, and it holds the same error rate.
+    """Holm's step-down correction: never above Bonferroni's, with the same error rate.
 
     >>> holm([0.01, 0.04, 0.03]).tolist()
     [0.03, 0.06, 0.06]

@@ -1,4 +1,4 @@
-"""PERM-BOTH: is one metric's correlation higher than another's, or would swapped scores do as well?
+"""PERM-BOTH: a permutation test of whether one metric's correlation is higher than another's.
 
 Deutsch et al. 2021 (arXiv 2104.00054): z-score both metrics, swap single scores between them with
 probability 1/2, and correlate again; p is the share of draws whose difference is at least the observed one.
@@ -60,8 +60,8 @@ def permutation_both_pearson(
     """PERM-BOTH on Pearson's r for all pairs of the metrics in `scores` (metrics x rows), on shared draws.
 
     With `groups` (a label per row) the statistic is the unweighted mean of r over groups. A group in which
-    people give one score only says nothing and is left out; a swapped metric that is constant in a group leaves
-    that group out of that draw. `clusters` names the document of each row, swapped as a whole.
+    all human scores are equal is left out; if a swapped metric is constant in a group, that group is left out of the
+    draw. With `clusters`, the document of each row, whole documents are swapped.
     """
     check_resampling(resamples, seed)
     table, gold = metrics_and_human(scores, human)
@@ -239,12 +239,12 @@ def all_pairs(means: Vector, metrics: int, *, add_one: bool) -> PairwisePermutat
     correlations[first], correlations[second] = means[0, 0], means[1, 0]
     if not np.isfinite(correlations).all():
         metric = int(np.flatnonzero(~np.isfinite(correlations))[0])
-        msg = f"metric {metric} is constant wherever human scores vary, so its correlation has no value"
+        msg = f"metric {metric} is constant wherever human scores vary, so its correlation is undefined"
         raise InputError(msg)
     deltas = means[0] - means[1]
     observed, draws = deltas[0], deltas[1:]
     p_values = np.full((metrics, metrics), np.nan)
-    # A draw without a value speaks for chance. With `add_one` the observed order is a draw, too: p is never 0.
+    # Undefined draws count as evidence for chance. With `add_one` the observed order is a draw too, so p is never 0.
     for i, j, behind in ((first, second, draws < observed - SAME), (second, first, draws > observed + SAME)):
         p_values[i, j] = ((~behind).sum(axis=0) + add_one) / (len(draws) + add_one)
     return PairwisePermutation(correlations, p_values)
@@ -281,7 +281,7 @@ def rows_by_group(groups: ArrayLike | None, rows: int) -> list[NDArray[np.intp]]
 
 
 def z_scores(table: Vector) -> Vector:
-    """Each row to mean 0 and deviation 1."""
+    """Scale each row to mean 0 and standard deviation 1."""
     bad = np.argwhere(~np.isfinite(table))
     if bad.size:
         metric, row = bad[0]
@@ -297,7 +297,7 @@ def z_scores(table: Vector) -> Vector:
 
 
 def _centred_unit(values: Vector) -> Vector | None:
-    """Centred and of length 1; None where that is impossible."""
+    """Centre values and scale them to length 1; None for constant values."""
     if values.size < 2 or np.ptp(values) <= 1e-13 * np.abs(values).max():
         return None
     centred = values - values.mean()

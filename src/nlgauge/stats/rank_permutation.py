@@ -57,9 +57,9 @@ def permutation_both_ranks(
 ) -> PairwisePermutation:
     """PERM-BOTH on `kind` (spearman, kendall) for all pairs of the metrics in `scores` (metrics x rows).
 
-    With `groups` (a label per row) the statistic is the unweighted mean over groups, of those where it has a value
-    in that draw. `clusters` names the document of each row, swapped as a whole. `advance` is told of every pair of
-    metrics that is done, or that as much work as one takes is.
+    With `groups` (a label per row) the statistic is the unweighted mean over the groups in which it is defined in a
+    draw. With `clusters`, the document of each row, whole documents are swapped. `advance` is called with 1 for each
+    completed pair of metrics, or for the same amount of work.
     """
     check_resampling(resamples, seed)
     if kind not in ("spearman", "kendall"):
@@ -231,8 +231,8 @@ def _spearman_by_counts(a: Floats, b: Floats, gold: Floats, keep: NDArray[np.boo
         np.cumsum(np.concatenate([kept, ~kept], axis=1)[:, order], axis=1, out=counts[:, 1:])
         doubled = counts[:, before] + counts[:, upto] + 1
         rest = before + upto + 2 - doubled
-        for side, (one, other) in enumerate(((doubled[:, :n], doubled[:, n:]), (rest[:, n:], rest[:, :n]))):
-            ranks = np.where(kept, one, other) - float(n + 1)
+        for side, (own, swapped) in enumerate(((doubled[:, :n], doubled[:, n:]), (rest[:, n:], rest[:, :n]))):
+            ranks = np.where(kept, own, swapped) - float(n + 1)
             sides[side][draws] = rho(ranks, ranks_gold)
     return sides
 
@@ -241,9 +241,9 @@ def _kendall_by_sorting(a: Floats, b: Floats, gold: Floats, keep: NDArray[np.boo
     """tau-b for a list too long for all its pairs: each draw is sorted, in n log n."""
     sides: tuple[Vector, Vector] = (np.empty(len(keep)), np.empty(len(keep)))
     for draw, kept in enumerate(keep):
-        for side, (one, other) in enumerate(((a, b), (b, a))):
-            swapped = np.where(kept, one, other)
-            sides[side][draw] = correlate(swapped, gold, kind="kendall", undefined="nan").value
+        for side, (own, other) in enumerate(((a, b), (b, a))):
+            scores = np.where(kept, own, other)
+            sides[side][draw] = correlate(scores, gold, kind="kendall", undefined="nan").value
     return sides
 
 

@@ -44,7 +44,7 @@ BLOCK = 64
 
 
 def unit_numbers(units: Units, instances: int) -> NDArray[np.intp]:
-    """Units numbered in order of first appearance: the number of each instance's own.
+    """The number of each instance's unit; units are numbered in order of first appearance.
 
     >>> unit_numbers(["b", "a", "b"], 3).tolist()
     [0, 1, 0]
@@ -163,12 +163,12 @@ class Interval(NamedTuple):
     method: str = "bootstrap"
     """bootstrap or t"""
     n: int = 0
-    """What was drawn or counted: values, or documents."""
+    """Number of values or documents."""
     clustered: bool = False
-    """Whether that is documents."""
+    """Whether `n` counts documents."""
 
     def __str__(self) -> str:
-        """How the interval was made, in a line.
+        """A one-line description of the method.
 
         >>> str(bootstrap_mean([0.5, 0.7, 0.9]))
         't interval: 95 %, 3 segments (below 30 a bootstrap is too narrow)'

@@ -4,9 +4,9 @@ Positions are counted in characters of the original text, so words can be matche
 
 Sentences are split by rules, without a model and for any language. A sentence ends at a full stop, question or
 exclamation mark followed by a blank or the end of the text, closing quotes and brackets included; at a full stop of a
-script without blanks (。！？) or a danda (।) in any context; and at an empty line. A single line end counts as a blank;
-if each line is a sentence, use `split_at_lines`. Case does not matter, because published metrics lower-case texts
-first. A full stop does not end a sentence
+script without blanks (。！？) or a danda (।) in any context; and at an empty line. A single line end counts as a
+blank; if each line is a sentence, use `split_at_lines`. Case does not matter, because published metrics lower-case
+texts first. A full stop does not end a sentence
 
 - after an abbreviation (`_ABBREVIATIONS`), and after "no.", "fig." and similar if a number follows;
 - after a single letter or letters with stops (J. K. Rowling, U.S., e.g., z.B.), unless the next word often starts an
@@ -91,7 +91,7 @@ def annotate_each(annotator: Annotator, texts: Sequence[str]) -> dict[str, Annot
 
 
 def _annotate_halves(annotator: Annotator, texts: Sequence[str]) -> list[AnnotatedText | None]:
-    """Annotate one batch, which is faster than single texts; a batch that fails is halved down to the failing text."""
+    """Annotate a batch, which is faster than single texts; a failing batch is halved down to the failing text."""
     try:
         return list(annotator.annotate(texts))
     except InputError:

@@ -5,10 +5,10 @@
 spell it. So systems, references and sources can be in one file or several, in any order; of repeated documents the
 first is used. A missing document is an error that quotes its beginning.
 
-*A spaCy model* is treated as data: unpacked and loaded by path, never imported. spaCy gets each sentence as a separate
-text. So tags and trees do not depend on other sentences, on the batch or on the order, and a tree never crosses the
-end of a sentence. Parts of speech are assigned before parsing: in spaCy's usual order the tree can change them, and a
-word's tag would depend on whether trees are computed. The named entity recogniser is not loaded.
+*A spaCy model* is treated as data: unpacked and loaded by path, never imported. spaCy gets each sentence as a
+separate text. So tags and trees do not depend on other sentences, on the batch or on the order, and a tree never
+crosses the end of a sentence. Parts of speech are assigned before parsing: in spaCy's usual order the tree can change
+them, and a word's tag would depend on whether trees are computed. The named entity recogniser is not loaded.
 """
 
 from __future__ import annotations
@@ -124,8 +124,8 @@ def load_annotator(name: str, *, sentences: str = "rules", trees: bool = False) 
     folder = model_folder(Path(name).expanduser())
     if folder is None:
         msg = (
-            f"unknown annotator {name!r}; use {', '.join(ANNOTATORS)} for English, CoNLL-U files written by UDPipe or "
-            "Stanza (such as parses.conllu), or a folder with a spaCy model"
+            f"unknown annotator {name!r}; use {', '.join(ANNOTATORS)} for English, CoNLL-U files written by UDPipe "
+            "or Stanza (such as parses.conllu), or a folder with a spaCy model"
         )
         raise RecipeError(msg)
     _require_spacy()

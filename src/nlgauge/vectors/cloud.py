@@ -1,11 +1,11 @@
-"""Weighted points with labels, which most metrics compare, and how the points of two texts were matched.
+"""Clouds of weighted, labelled points, which most metrics compare, and matches between them.
 
-A `Cloud` is one text. A `TokenCloud` chooses among the tokens of a text: stop words, punctuation, sub-words and idf
-decide which tokens count and how much, while the vectors of the tokens and the distances between those of two texts
-stay the same. Both are computed once, for all tokens, and each recipe takes the rows and columns it keeps. A recipe
-that runs alone does the same, so its bits do not depend on the other recipes of a run.
+A `Cloud` represents one text. A `TokenCloud` selects tokens of a text: stop words, punctuation, sub-words and idf
+determine which tokens count and how much, but do not change vectors and distances. Both are computed once for all
+tokens, and each recipe uses a subset of rows and columns. A single recipe does the same, so its bits do not depend on
+other recipes of a run.
 
-An `Alignment` is a match token by token, a `Flow` the mass that moved between two clouds.
+An `Alignment` is a token-by-token match, a `Flow` the mass moved between two clouds.
 """
 
 from __future__ import annotations
@@ -22,33 +22,32 @@ from nlgauge.io.table import HtmlCell, html_table
 from nlgauge.vectors.greedy import GreedyMatch
 from nlgauge.vectors.transport import squared_distances
 
-#: Where a point stands in its text: the spans of its tokens, first character and the one after the last of each.
-#: None of them for what stands nowhere, such as [CLS].
+#: The spans (start, end) of a point's tokens in its text; empty for tokens without a span, such as [CLS].
 PointSpans: TypeAlias = tuple[tuple[int, int], ...]
 
 F = TypeVar("F", np.float32, np.float64)
 
-#: What a point is called that stands for nothing in a text, but that something of the other text can move to.
+#: Label of a point at the origin, to which mass of the other text can move.
 ORIGIN = "(origin)"
 
-#: Texts whose distances a text remembers: as many as there are systems, and not as many as there are texts.
+#: Number of other texts whose distances are cached per text: enough for all systems of a segment.
 _MOST_REMEMBERED = 64
 
-#: Distances of two texts that are worth remembering; those of longer texts would fill the memory.
+#: Largest number of cached distances of two texts; those of longer texts would fill the memory.
 _MOST_DISTANCES = 2**22
 
 
 class PointNames(Protocol):
-    """Says what points stand for; asked only where somebody wants to see it."""
+    """Labels and spans of points, computed on request."""
 
     def labels(self) -> tuple[str, ...]:
-        """What each point stands for, in words."""
+        """The label of each point."""
 
     def spans(self) -> tuple[PointSpans, ...]:
-        """Where each point stands in the text."""
+        """The spans of each point in the text."""
 
     def ngrams(self, n: int) -> PointNames:
-        """The same for n-grams of the points."""
+        """Labels and spans of n-grams of the points."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +57,7 @@ class Cloud:
     points: NDArray[Any]
     weights: NDArray[np.float64]
     zero_weight: bool = False
-    """Whether idf left no weight, so that uniform weights stand in."""
+    """Whether all idf weights were 0, so uniform weights are used instead."""
     names: PointNames | None = None
 
     def __len__(self) -> int:
@@ -66,26 +65,26 @@ class Cloud:
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
-        """What each point stands for."""
+        """The label of each point."""
         return () if self.names is None else self.names.labels()
 
     @cached_property
     def spans(self) -> tuple[PointSpans, ...]:
-        """Where each point stands in the text; empty where nobody knows."""
+        """The spans of each point in the text; empty if unknown."""
         return () if self.names is None else self.names.spans()
 
     def distances(self, other: Cloud, *, squared: bool) -> NDArray[np.float64]:
-        """Euclidean distances of all points to all of the other's."""
-        found = squared_distances(self.points, other.points)
-        return found if squared else np.sqrt(found)
+        """Euclidean distances of all points to all points of another cloud."""
+        squares = squared_distances(self.points, other.points)
+        return squares if squared else np.sqrt(squares)
 
     @property
     def vectors(self) -> NDArray[Any]:
-        """The points in the precision they were computed in."""
+        """The points in their original precision."""
         return self.points
 
     def ngrams(self, points: NDArray[Any], weights: NDArray[np.float64], n: int) -> Cloud:
-        """A cloud of n-grams of these points, which are named after them."""
+        """A cloud of n-grams of these points, with labels derived from them."""
         return Cloud(points, weights, self.zero_weight, None if self.names is None else self.names.ngrams(n))
 
     def unit(self, *, floor: float) -> Cloud:
@@ -99,48 +98,48 @@ class Cloud:
 
 
 def unit_rows(vectors: NDArray[F], *, floor: float = 0.0, pairwise: bool = False) -> NDArray[F]:
-    """Rows scaled to length 1, so that a product of two is their cosine; a row of zeros stays at the origin.
+    """Scale rows to length 1, so the product of two is their cosine; rows of zeros stay.
 
-    `floor` is added to each length, as released codes do. `pairwise` adds squares up as `np.linalg.norm` does, slower
-    and with smaller rounding errors.
+    `floor` is added to each length, as in released code. `pairwise` sums squares like `np.linalg.norm`, slower and
+    with smaller rounding errors.
     """
     lengths = np.linalg.norm(vectors, axis=1) if pairwise else np.sqrt(np.einsum("ij,ij->i", vectors, vectors))
     lengths = (lengths + np.float32(floor))[:, None]
-    # Dividing by 1 where there is nothing to divide by: a masked division is not vectorised.
+    # Divide by 1 instead of 0, because a masked division is not vectorised.
     lengths[lengths == 0] = 1
     unit: NDArray[F] = vectors / lengths
     return unit
 
 
 class TokenPoints:
-    """A point for every token of a text (or for every word), with its distances to those of other texts."""
+    """The points of all tokens (or words) of a text, with cached distances to those of other texts."""
 
     def __init__(self, points: NDArray[np.float32]) -> None:
         self.points = points
-        # Weak, because a text that is compared with itself must not keep itself alive.
+        # Weak, so a text that is compared with itself does not keep itself alive.
         self._distances: WeakKeyDictionary[TokenPoints, dict[bool, NDArray[np.float64]]] = WeakKeyDictionary()
 
     def distances(self, other: TokenPoints, *, squared: bool) -> NDArray[np.float64]:
-        """Distances of all points to all of the other's, computed once."""
+        """Distances of all points to all points of another text, computed once."""
         if other not in self._distances and len(self._distances) >= _MOST_REMEMBERED:
             self._distances.clear()
-        known = self._distances.setdefault(other, {})
-        if squared not in known:
-            found = squared_distances(self.points.astype(np.float64), other.points.astype(np.float64))
-            known[squared] = found if squared else np.sqrt(found)
-        return known[squared]
+        cache = self._distances.setdefault(other, {})
+        if squared not in cache:
+            squares = squared_distances(self.points.astype(np.float64), other.points.astype(np.float64))
+            cache[squared] = squares if squared else np.sqrt(squares)
+        return cache[squared]
 
 
 class TokenCloud(Cloud):
-    """Some of a text's points, with weights. They are copied only where somebody asks for them."""
+    """A subset of a text's points, with weights. The points are copied on request."""
 
     whole: TokenPoints
     rows: NDArray[np.intp]
 
     def __init__(
-        self, whole: TokenPoints, rows: NDArray[np.intp], weights: NDArray[np.float64], **about: Any
+        self, whole: TokenPoints, rows: NDArray[np.intp], weights: NDArray[np.float64], **attributes: Any
     ) -> None:
-        self.__dict__.update(whole=whole, rows=rows, weights=weights, **about)
+        self.__dict__.update(whole=whole, rows=rows, weights=weights, **attributes)
 
     @cached_property
     def points(self) -> NDArray[np.float64]:
@@ -154,17 +153,17 @@ class TokenCloud(Cloud):
         return chosen
 
     def distances(self, other: Cloud, *, squared: bool) -> NDArray[np.float64]:
-        """Distances of the chosen points to the other's."""
+        """Distances of the chosen points to those of another cloud."""
         if not isinstance(other, TokenCloud) or len(self.whole.points) * len(other.whole.points) > _MOST_DISTANCES:
             return super().distances(other, squared=squared)
-        found: NDArray[np.float64] = self.whole.distances(other.whole, squared=squared)[
+        distances: NDArray[np.float64] = self.whole.distances(other.whole, squared=squared)[
             self.rows[:, None], other.rows
         ]
-        return found
+        return distances
 
 
 class _Record:
-    """A dataclass of arrays and plain values that can become JSON."""
+    """A dataclass of arrays and plain values that can be converted to JSON."""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain lists and numbers, ready for JSON."""
@@ -176,12 +175,12 @@ class _Record:
 
 @dataclass(frozen=True, eq=False)
 class Alignment(_Record):
-    """Which token matched which, and how closely, for one hypothesis and one reference.
+    """The token matches of one hypothesis and one reference, with similarities.
 
-    `hypothesis_match[i]` is the position of the reference token that hypothesis token `i` took, at
-    `hypothesis_similarity[i]`; the `reference_*` arrays hold the other direction. A weight of 0 marks a
-    token that can be matched but does not count (special tokens). `hypothesis_spans[i]` says where in the text the
-    token stands, as spans of characters; there are none for a special token.
+    `hypothesis_match[i]` is the index of the reference token matched with hypothesis token `i`, and
+    `hypothesis_similarity[i]` their similarity; the `reference_*` arrays have the other direction. A token of weight
+    0 can be matched but does not count (special tokens). `hypothesis_spans[i]` are the token's spans in characters of
+    the text; a special token has none.
     """
 
     reference_index: int
@@ -196,11 +195,11 @@ class Alignment(_Record):
     hypothesis_spans: tuple[PointSpans, ...] = ()
     reference_spans: tuple[PointSpans, ...] = ()
     similarity: NDArray[np.float32] | None = None
-    """Of every token to every other; left out of `to_dict`, because it is large."""
+    """Similarity of all tokens to all tokens; not in `to_dict`, because it is large."""
 
     @classmethod
     def of(cls, x: Cloud, y: Cloud, match: GreedyMatch) -> Alignment:
-        """A greedy match of two clouds of unit vectors."""
+        """Create an alignment from a greedy match of two clouds of unit vectors."""
         return cls(
             reference_index=0,
             hypothesis_tokens=x.labels,
@@ -223,7 +222,7 @@ class Alignment(_Record):
         return record
 
     def _repr_html_(self) -> str:
-        """A row per token of the hypothesis, with the token it took; those that do not count are left out."""
+        """A table of the hypothesis tokens that count, with their matches."""
         rows: list[list[HtmlCell]] = [
             [token, self.reference_tokens[match], float(similarity), float(weight)]
             for token, match, similarity, weight in zip(
@@ -240,11 +239,11 @@ class Alignment(_Record):
 
 @dataclass(frozen=True, eq=False)
 class Flow(_Record):
-    """Which mass moved where, and at what cost, for one hypothesis and one reference.
+    """The mass moved between the points of one hypothesis and one reference, with costs.
 
     Rows are the points of the hypothesis (tokens, words, n-grams), columns those of the reference. `flow` sums
-    to 1, its rows to `hypothesis_weight`, its columns to `reference_weight`; the transport's cost is the sum of
-    `flow * cost`. `hypothesis_spans[i]` says where in the text the point stands: a span of characters per token.
+    to 1, its rows to `hypothesis_weight`, its columns to `reference_weight`; the cost of transport is the sum of
+    `flow * cost`. `hypothesis_spans[i]` has a span of characters for each token of the point.
     """
 
     reference_index: int
@@ -259,12 +258,12 @@ class Flow(_Record):
 
     @classmethod
     def of(cls, x: Cloud, y: Cloud, flow: NDArray[np.float64], cost: NDArray[np.float64]) -> Flow:
-        """The plan between the points of two texts; their weights are those that the plan moves."""
+        """Create a flow from a plan between two texts; the weights are those that the plan moves."""
         weights = flow.sum(axis=1), flow.sum(axis=0)
         return cls(0, x.labels, y.labels, *weights, flow, cost, x.spans, y.spans)
 
     def _repr_html_(self) -> str:
-        """A row per part of the flow, the largest first."""
+        """A table of the flow's parts, the largest first."""
         moved = sorted(np.argwhere(self.flow > 0).tolist(), key=lambda cell: -self.flow[tuple(cell)])
         rows: list[list[HtmlCell]] = [
             [self.hypothesis_tokens[i], self.reference_tokens[j], float(self.flow[i, j]), float(self.cost[i, j])]

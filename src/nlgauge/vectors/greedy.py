@@ -4,9 +4,8 @@ BERTScore's equations: with similarity S (rows: hypothesis x, columns: reference
 
     P = sum_i u_i max_j S_ij / sum_i u_i      R = sum_j v_j max_i S_ij / sum_j v_j      F = 2PR / (P + R)
 
-The similarities of two long texts are looked at some rows at a time, so that memory grows with their lengths and not
-with the product of them. Blocks of them are shared out to threads (`RunContext.threads`); a block's bits depend on
-neither the number of threads nor their order.
+The similarities of two long texts are computed in blocks, so memory does not grow with the product of their lengths.
+Blocks are distributed to threads (`RunContext.threads`); a block's bits do not depend on the number of threads.
 """
 
 from __future__ import annotations
@@ -20,14 +19,13 @@ from numpy.typing import NDArray
 
 from nlgauge.encoders.run_context import current_run
 
-#: Similarities that are looked at together: as many as stay in a processor's cache.
+#: Similarities per step for stacks of clouds; they fit into a processor's cache.
 _CACHED = 2**18
 
-#: Similarities that are computed at once: 64 MB. More than two texts of 4,000 tokens have are taken in parts.
+#: Similarities that are computed at once: 64 MB, two texts of 4,000 tokens. More are computed in blocks.
 _AT_ONCE = 2**24
 
-#: Rows and columns of a block of similarities of two long texts: 8 MB, so that taking the maxima is not slower than
-#: computing them.
+#: Rows and columns of a block of similarities of two long texts: 8 MB, so maxima are not slower than products.
 _BLOCK = (1024, 2048)
 
 #: Unit vectors, a row per point, and their weights.
@@ -35,7 +33,7 @@ Weighted: TypeAlias = tuple[NDArray[np.float32], NDArray[np.float64]]
 
 
 class GreedyMatch(NamedTuple):
-    """Scores of a greedy match, and who matched whom."""
+    """Scores and partners of a greedy match."""
 
     precision: float
     recall: float
@@ -55,15 +53,15 @@ def greedy_match(
 ) -> GreedyMatch:
     """Match each row to its best column and each column to its best row.
 
-    Weights need not sum to 1, but each side's sum must be positive. There is no padding here, so a point
-    whose similarities are all negative keeps its negative maximum; the released implementation multiplies
-    padding by 0 and lets it win then, which makes a score depend on the batch.
+    Weights need not sum to 1, but each side's sum must be positive. There is no padding, so a point whose
+    similarities are all negative keeps its negative maximum. In the released implementation, padding has similarity 0
+    and wins in this case, so a score depends on the batch.
 
     >>> match = greedy_match(np.array([[1.0, 0.0]], dtype=np.float32), np.ones(1), np.ones(2))
     >>> match.precision, match.recall
     (1.0, 0.5)
     """
-    return _matched(_best(similarity), row_weight, column_weight)
+    return _score_match(_best(similarity), row_weight, column_weight)
 
 
 def greedy_match_points(
@@ -72,7 +70,7 @@ def greedy_match_points(
     row_weight: NDArray[np.float64],
     column_weight: NDArray[np.float64],
 ) -> GreedyMatch:
-    """The same for unit vectors: the bits of `greedy_match(x @ y.T, ...)`, unless the clouds are large."""
+    """Greedy match of unit vectors; it has the bits of `greedy_match(x @ y.T, ...)`, unless the clouds are large."""
     if len(x) * len(y) <= _AT_ONCE:
         return greedy_match(x @ y.T, row_weight, column_weight)
     row_partner = np.empty(len(x), dtype=np.int64)
@@ -86,7 +84,7 @@ def greedy_match_points(
         better = best > column_best  # the first of equals, as in one piece
         column_partner[better] = partner[better] + start
         column_best[better] = best[better]
-    return _matched((row_partner, row_best, column_partner, column_best), row_weight, column_weight)
+    return _score_match((row_partner, row_best, column_partner, column_best), row_weight, column_weight)
 
 
 def greedy_values(
@@ -95,7 +93,7 @@ def greedy_values(
     row_weight: NDArray[np.float64],
     column_weight: NDArray[np.float64],
 ) -> tuple[float, float, float]:
-    """Precision, recall and F of `greedy_match_points`, which for large clouds is faster without the partners."""
+    """Precision, recall and F of `greedy_match_points`; for large clouds faster, without partners."""
     return _weighted(*best_similarities(x, y), row_weight, column_weight)
 
 
@@ -118,7 +116,7 @@ def _best_of_blocks(
     column_best = np.full(len(y), -np.inf, dtype=np.float32)
 
     def best_of_rows(start: int) -> NDArray[np.float32]:
-        rows = x[start : start + height].copy()  # else BLAS takes another routine where x and y are one array
+        rows = x[start : start + height].copy()  # otherwise BLAS uses another routine if x and y are one array
         best = np.full(len(rows), -np.inf, dtype=np.float32)
         columns = np.empty(len(y), dtype=np.float32)
         space = np.empty(len(rows) * width, dtype=np.float32)
@@ -136,7 +134,7 @@ def _best_of_blocks(
             np.maximum(column_best, best_of_rows(start), out=column_best)
             run.check()
         return row_best, column_best
-    from concurrent.futures import ThreadPoolExecutor  # here, because its import takes a moment
+    from concurrent.futures import ThreadPoolExecutor  # imported here, because the import is slow
 
     pool = ThreadPoolExecutor(run.threads)
     try:
@@ -159,7 +157,7 @@ def _best(similarity: NDArray[np.float32]) -> _Best:
     return row_partner, row_best, column_partner, column_best
 
 
-def _matched(best: _Best, row_weight: NDArray[np.float64], column_weight: NDArray[np.float64]) -> GreedyMatch:
+def _score_match(best: _Best, row_weight: NDArray[np.float64], column_weight: NDArray[np.float64]) -> GreedyMatch:
     precision, recall, f1 = _weighted(best[1], best[3], row_weight, column_weight)
     return GreedyMatch(precision, recall, f1, *best)
 
@@ -172,36 +170,36 @@ def _weighted(
 ) -> tuple[float, float, float]:
     precision = float(row_best @ row_weight / row_weight.sum())
     recall = float(column_best @ column_weight / column_weight.sum())
-    total = precision + recall  # F is 0 where both are 0, as the released BERTScore sets it
+    total = precision + recall  # F is 0 if both are 0, as in the released BERTScore
     return precision, recall, 2 * precision * recall / total if total != 0 else 0.0
 
 
 def greedy_scores(rows: Sequence[Weighted], columns: Sequence[Weighted]) -> NDArray[np.float64]:
     """Precision, recall and F (rows, columns, 3) of every cloud of unit vectors against every other.
 
-    Each number has the bits of `greedy_match(x @ y.T, ...)`: clouds of one size are stacked, and a product of stacks
-    is for each pair a BLAS product of the two clouds' own shapes. (One product with all columns beside each other
-    would be faster, but its last bits depend on what stands beside a cloud.) The one exception is a cloud against
-    itself: `x @ x.T` is another routine of BLAS, which stacks never call. Large clouds are matched pair by pair.
+    Each number has the bits of `greedy_match(x @ y.T, ...)`: clouds of one size are stacked, and for each pair a
+    product of stacks is a BLAS product of the two clouds' shapes. (One product with all columns concatenated would be
+    faster, but its last bits depend on the other clouds.) The exception is a cloud against itself: `x @ x.T` is
+    another routine of BLAS, which stacks never call. Large clouds are matched pair by pair.
     """
     scores = np.empty((len(rows), len(columns), 3))
     stacked_columns = list(_stacks(columns))
-    for numbers, x, u, u_sum in _stacks(rows):
-        for beside, y, v, v_sum in stacked_columns:
-            if len(beside) * y.shape[1] * x.shape[1] > _AT_ONCE:
-                for row, column in itertools.product(numbers.tolist(), beside.tolist()):
+    for row_numbers, x, u, u_sum in _stacks(rows):
+        for column_numbers, y, v, v_sum in stacked_columns:
+            if len(column_numbers) * y.shape[1] * x.shape[1] > _AT_ONCE:
+                for row, column in itertools.product(row_numbers.tolist(), column_numbers.tolist()):
                     (left, weight), (right, other) = rows[row], columns[column]
                     scores[row, column] = greedy_values(left, right, weight, other)
                 continue
             size = max(1, _CACHED // (y.shape[0] * y.shape[1] * x.shape[1]))
-            for start in range(0, len(numbers), size):
+            for start in range(0, len(row_numbers), size):
                 part = slice(start, start + size)
                 similarity = np.matmul(x[part, None], y.transpose(0, 2, 1)[None])
                 precision = _dot(similarity.max(axis=3), u[part, None]) / u_sum[part, None]
                 recall = _dot(similarity.max(axis=2), v[None]) / v_sum
                 total = precision + recall
                 f1 = np.divide(2 * precision * recall, total, out=np.zeros_like(total), where=total != 0)
-                scores[np.ix_(numbers[part], beside)] = np.stack([precision, recall, f1], axis=2)
+                scores[np.ix_(row_numbers[part], column_numbers)] = np.stack([precision, recall, f1], axis=2)
     return scores
 
 
@@ -223,6 +221,6 @@ def _stacks(clouds: Sequence[Weighted]) -> Iterator[_Stack]:
 
 
 def _dot(best: NDArray[np.float32], weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Products over the last axis, each the dot product of BLAS that a pair alone takes."""
+    """Products over the last axis, with the same BLAS dot product as for a single pair."""
     dots: NDArray[np.float64] = np.matmul(best[..., None, :].astype(np.float64), weights[..., None])[..., 0, 0]
     return dots

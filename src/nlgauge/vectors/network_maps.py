@@ -1,8 +1,7 @@
-"""Maps between two spaces that are networks: a flow, and a plain network that it is compared with.
+"""Neural maps between two spaces: a flow, and a plain network as a baseline.
 
-A map takes rows of one width. Where the two sides are of different widths, the wider one is first brought to the
-other's along its principal directions (`Reduction`), and the file holds that step too. Applying a map takes numpy
-only.
+A map has one width. If the two sides differ in width, the wider one is first reduced along its principal directions
+(`Reduction`), which the file contains too. Applying a map needs numpy only.
 
 `FlowMap` is two normalising flows that meet in one latent space (dissertation, chapter 10, section 3):
 
@@ -10,16 +9,16 @@ only.
     target -> latent   z = couplings((y - mean) / scale)
     source -> target   the first, and then the second backwards
 
-Each flow is a Real-NVP (Dinh et al. 2017). A coupling keeps one half of the entries and computes from them what
-becomes of the other half, so that it can be undone exactly:
+Each flow is a Real-NVP (Dinh et al. 2017). A coupling keeps one half of the entries and transforms the other half as
+a function of the first, so it can be inverted exactly:
 
     s, t = two parts of a network of the half that stays;   s <- limit tanh(s)
     y    = x exp(s) + t            x = (y - t) exp(-s)            log |det| = sum of s
 
-With networks that answer 0 this is the centred rotation W, which is where fitting starts.
+If the networks return 0, this is the centred rotation W, with which fitting starts.
 
-`TanhNetwork` (FCNN) has three fully connected layers with tanh after each. It needs parallel text to be fitted, and
-cannot be undone:
+`TanhNetwork` (FCNN) has three fully connected layers with tanh after each. It is fitted on parallel text, and cannot
+be inverted:
 
     y = scale tanh(tanh(tanh(((x - mean) / scale) A + a) B + b) C + c) + mean of the target
 """
@@ -41,7 +40,7 @@ from nlgauge.vectors.remap import Origin, Side, SpaceMap, side_rows
 
 Rows = NDArray[np.float32]
 
-#: The most that a coupling stretches is e to this: an entry cannot run away in one step.
+#: Logarithm of the largest stretch of a coupling, which keeps entries bounded.
 SCALE_LIMIT = 1.0
 
 
@@ -59,55 +58,55 @@ class Reduction(NamedTuple):
 
 
 class NetworkMap(SpaceMap):
-    """A map that is a network."""
+    """A map computed by a network."""
 
     reductions: Mapping[Side, Reduction]
-    """Of a side that is wider than the network; usually none."""
+    """Reductions of sides that are wider than the network; usually none."""
 
     @property
     @abstractmethod
     def inner_width(self) -> int:
-        """Width of the vectors that the network itself takes."""
+        """Width of the network's input."""
 
     def width_of(self, side: Side) -> int:
         wider = self.reductions.get(side)
         return self.inner_width if wider is None else len(wider.directions)
 
     def apply(self, vectors: ArrayLike, *, side: Side = "source") -> Rows:
-        """Vectors (n, width) of the source, in the target's space; those of the target stay as they are."""
+        """Map vectors (n, width) of the source to the target's space; those of the target do not change."""
         rows = self.rows_of(vectors, side)
         return self.map_source(rows) if side == "source" else rows
 
     @abstractmethod
     def map_source(self, rows: Rows) -> Rows:
-        """Rows of the source (of the network's width) in the target's space."""
+        """Map rows of the source (of the network's width) to the target's space."""
 
     def rows_of(self, vectors: ArrayLike, side: Side) -> Rows:
-        """A side's vectors as the network takes them."""
+        """A side's vectors as input of the network."""
         rows = side_rows(vectors, side, width=self.width_of(side), what=self.KIND, form=np.float32)
         wider = self.reductions.get(side)
         return rows if wider is None else wider.apply(rows)
 
     @cached_property
     def digest(self) -> str:
-        """sha256 of the numbers and of what they belong to; notes for people are not part of it."""
+        """sha256 of the numbers and their origin, without notes."""
         named = ((f"{name} {array.shape}", array) for name, array in self.arrays().items())
         return arrays_digest((self.FORMAT, *self.origin.named, *self.numbers()), named, form="<f4")
 
     @abstractmethod
     def numbers(self) -> tuple[object, ...]:
-        """What the digest names beside arrays."""
+        """Numbers outside the arrays, for the digest."""
 
     @abstractmethod
     def network_arrays(self) -> dict[str, Rows]:
-        """Of the network, by name."""
+        """The network's arrays by name."""
 
     @abstractmethod
     def network_header(self) -> dict[str, Any]:
-        """What the file's header says of the network."""
+        """The network's entries in the file's header."""
 
     def header(self) -> dict[str, Any]:
-        """The network, where it comes from, and widths of sides that are reduced."""
+        """The network, its origin, and the shapes of reductions."""
         reduced = {side: list(step.directions.shape) for side, step in self.reductions.items()}
         named = {**self.network_header(), "origin": self.origin._asdict()}
         return named | ({"reduced": reduced} if reduced else {})
@@ -122,7 +121,7 @@ class NetworkMap(SpaceMap):
 
 
 def _read_reductions(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> dict[Side, Reduction]:
-    """Those of a file, after its header."""
+    """Read the reductions of a file."""
     sides: tuple[Side, ...] = ("source", "target")
     return {
         side: Reduction(arrays[f"{side}_reduction_mean"], arrays[f"{side}_reduction_directions"])
@@ -133,19 +132,19 @@ def _read_reductions(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any
 
 @dataclass(frozen=True, eq=False)
 class TanhNetwork(NetworkMap):
-    """Layers in order. Frozen, and named by a digest."""
+    """A network of fully connected layers, frozen and named by a digest."""
 
     FORMAT: ClassVar[str] = "nlgauge-fcnn/1"
     KIND: ClassVar[str] = "network"
     FIX: ClassVar[str] = "make one with 'nlgauge align fit --method fcnn'"
 
     layers: tuple[tuple[NDArray[np.float32], NDArray[np.float32]], ...]
-    """A matrix and what is added to the product with it, of each layer."""
+    """Matrix and bias of each layer."""
     source_mean: NDArray[np.float32]
     target_mean: NDArray[np.float32]
     source_scale: float
     target_scale: float
-    """No entry of a target is further from its mean, so that tanh reaches all of them."""
+    """Largest distance of a target's entry from its mean, so tanh can reach all of them."""
     origin: Origin = field(default_factory=Origin)
     reductions: Mapping[Side, Reduction] = field(default_factory=lambda: MappingProxyType({}))
 
@@ -164,7 +163,7 @@ class TanhNetwork(NetworkMap):
         return repr(self.source_scale), repr(self.target_scale)
 
     def network_header(self) -> dict[str, Any]:
-        """How many layers, and the scales."""
+        """The number of layers, and the scales."""
         return {"layers": len(self.layers), "scales": [self.source_scale, self.target_scale]}
 
     def network_arrays(self) -> dict[str, NDArray[np.float32]]:
@@ -182,32 +181,31 @@ class TanhNetwork(NetworkMap):
 
 
 class Coupling(NamedTuple):
-    """A layer: which half stays, and the network that looks at it (two products, ReLU between)."""
+    """A layer of a flow: which half stays, and the network of that half (two products with ReLU between)."""
 
     first_stays: bool
     inner: Rows
     """(width of the half that stays, hidden)"""
     inner_bias: Rows
     outer: Rows
-    """(hidden, twice the width of the half that is moved): s, then t."""
+    """(hidden, twice the width of the other half): s, then t."""
     outer_bias: Rows
 
 
 class _Step(NamedTuple):
-    """A coupling, or the undoing of one, as it is computed: s and t apart, each in one piece of memory.
+    """A coupling or its inverse, prepared for speed.
 
-    A product of 25 rows is done in microseconds, and what numpy does to the pieces of a wider array takes as long. So
-    halves are arrays of their own, nothing is copied or converted on the way, and rows keep the size they have: the
-    scale is in the weights.
+    A product of 25 rows takes microseconds, as long as numpy's overhead for slices. So halves, s and t are separate
+    contiguous arrays, nothing is copied or converted, and the scale is part of the weights.
     """
 
     stays: int
-    """Number of the half that stays."""
+    """Index of the half that stays."""
     undo: bool
     inner: Rows
     inner_bias: Rows
     outer: Rows
-    """(2, hidden, width of the half that is moved): s, or -s where it is undone, and t."""
+    """(2, hidden, width of the other half): s, or -s for the inverse, and t."""
     outer_bias: Rows
 
     @classmethod
@@ -219,7 +217,7 @@ class _Step(NamedTuple):
         return cls(0 if layer.first_stays else 1, undo, inner, layer.inner_bias, outer, bias[:, None])
 
     def run(self, halves: tuple[Rows, Rows]) -> None:
-        """Move a half where it is."""
+        """Transform one half in place."""
         hidden: Rows = halves[self.stays] @ self.inner
         hidden += self.inner_bias
         np.maximum(hidden, 0, out=hidden)
@@ -241,7 +239,7 @@ class _Step(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class FlowMap(NetworkMap):
-    """Two flows with a latent space in common. Frozen, and named by a digest."""
+    """Two flows with a common latent space, frozen and named by a digest."""
 
     FORMAT: ClassVar[str] = "nlgauge-flow/1"
     KIND: ClassVar[str] = "flow"
@@ -252,7 +250,7 @@ class FlowMap(NetworkMap):
     source_mean: Rows
     target_mean: Rows
     scale: float
-    """One number that both spaces are divided by."""
+    """The number by which both spaces are divided."""
     source_layers: tuple[Coupling, ...]
     target_layers: tuple[Coupling, ...]
     origin: Origin = field(default_factory=Origin)
@@ -263,8 +261,8 @@ class FlowMap(NetworkMap):
         return len(self.rotation)
 
     def map_source(self, rows: Rows) -> Rows:
-        about_mean: Rows = rows - self.source_mean
-        halves = about_mean @ self._turn[0], about_mean @ self._turn[1]
+        centred: Rows = rows - self.source_mean
+        halves = centred @ self._turn[0], centred @ self._turn[1]
         for step in self._steps:
             step.run(halves)
         moved: Rows = np.concatenate(halves, axis=1)
@@ -285,12 +283,12 @@ class FlowMap(NetworkMap):
 
     @cached_property
     def _turn(self) -> tuple[Rows, Rows]:
-        """W, for either half."""
+        """The columns of W for each half."""
         middle = self.inner_width // 2
         return np.ascontiguousarray(self.rotation[:, :middle]), np.ascontiguousarray(self.rotation[:, middle:])
 
     def numbers(self) -> tuple[object, ...]:
-        """The scale, and how far a coupling may stretch."""
+        """The scale, and the limit of a coupling's stretch."""
         return repr(self.scale), SCALE_LIMIT
 
     def network_header(self) -> dict[str, Any]:
@@ -301,7 +299,7 @@ class FlowMap(NetworkMap):
         }
 
     def network_arrays(self) -> dict[str, Rows]:
-        """Rotation, means, and what the layers' networks hold."""
+        """Rotation, means, and weights of the layers' networks."""
         arrays = {"rotation": self.rotation, "source_mean": self.source_mean, "target_mean": self.target_mean}
         for side, layers in self._layers.items():
             for number, layer in enumerate(layers):
@@ -314,7 +312,7 @@ class FlowMap(NetworkMap):
     def from_arrays(cls, header: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> FlowMap:
         fixed = {name: arrays[name] for name in ("rotation", "source_mean", "target_mean")}
         if not all(np.isfinite(array).all() for array in fixed.values()):
-            msg = "numbers in it are not finite"
+            msg = "the file contains numbers that are not finite"
             raise ValueError(msg)
         return cls(
             **fixed,

@@ -1,6 +1,6 @@
-"""From token vectors to points: which tokens become points, how layers are joined, and names of n-grams.
+"""From token vectors to points: token filters, aggregation of layers, and names of n-grams.
 
-Which tokens become points (`TokenFilter`) depends on sub-words, punctuation, stop words and special tokens.
+`TokenFilter` selects the tokens that become points, by sub-words, punctuation, stop words and special tokens.
 
 Layers z_1 ... z_L become one vector per token in one of three ways:
 
@@ -15,9 +15,9 @@ the kernel's support k' is constant, so v is the mean of the layers with d < 1, 
 inputs to many outputs, as in capsule networks, is in `examples/nlp-capsule`.
 
 *Barycentre* (BaryScore): each layer is a weighted cloud, and the vectors are the points of the cloud that is nearest
-to all of them in transport. It starts at the mean of each token's layers, which it seldom leaves.
+to all of them in transport. It starts at the mean of each token's layers, and usually stays there.
 
-Labels and places of n-grams follow from those of their tokens.
+Labels and spans of n-grams are derived from those of their tokens.
 """
 
 from __future__ import annotations
@@ -41,32 +41,32 @@ SUBWORDS = ("first", "all", "average")
 PUNCTUATION = ("keep", "drop-ascii", "drop-unicode")
 SPECIALS = ("keep", "drop")
 
-#: What a stop word is compared with, by what stands for a word.
+#: The units that are compared with stop words, by the option `subwords`.
 _STOPS = {"first": "starts", "all": "pieces", "average": "words"}
 
 _ASCII = frozenset(string.punctuation)
 
-#: Ways to join layers: as a pattern, and in words.
+#: Ways to aggregate layers: a pattern, and its description.
 AGGREGATIONS = (
     r"pmeans|kde-routing|barycentre|last|two-thirds|layer-\d+",
     "pmeans, kde-routing, barycentre, last, two-thirds (layer 8 of 12), or layer-N",
 )
 
-#: Layers that power means, routing and barycentre look at.
+#: Number of layers for power means, routing and barycentre.
 _LAYERS = 5
 
-#: Rounds of routing.
+#: Most rounds of routing.
 _MOST_ROUNDS = 100
 
 
 @dataclass(frozen=True)
 class TokenFilter:
-    """What is kept.
+    """The tokens of a text that become points.
 
-    What counts as a stop word depends on what stands for a word. Under `first` it is a first piece spelt like one (as
-    in the released MoverScore, where the first piece of "therapist" may be "the"); under `all` it is any piece spelt
-    like one, without its mark (the reproducibility study's code); under `average` it is a whole word. `stops` chooses
-    otherwise.
+    By default, `subwords` determines which units are compared with stop words. With `first` they are first pieces (as
+    in the released MoverScore, where the first piece of "therapist" may be "the"); with `all` they are all pieces
+    without their marks (the reproducibility study's code); with `average` they are whole words. `stops` overrides
+    this.
     """
 
     subwords: str = "first"
@@ -77,9 +77,9 @@ class TokenFilter:
     """starts, pieces or words; empty: by `subwords`."""
 
     def kept(self, tokens: Tokens, surfaces: Sequence[str], pieces: Sequence[str]) -> NDArray[np.bool_]:
-        """Which tokens stay; special tokens do unless they are to be dropped (their idf, if any, weighs them).
+        """A mask of the tokens to keep; special tokens are kept unless `specials` is `drop`.
 
-        `surfaces` are tokens as a reader writes them, `pieces` the same without the marks of continued words.
+        `surfaces` are tokens as readers write them, `pieces` the same without the marks of continued words.
         """
         starts = tokens.starts_word
         keep = np.ones(len(tokens), dtype=np.bool_)
@@ -97,33 +97,33 @@ class TokenFilter:
         rule = self.stops or _STOPS[self.subwords]
         if rule == "words":
             sizes = tokens.word_pieces[1]
-            return np.repeat([word in self.stopwords for word in _joined(tokens, pieces)], sizes)
-        found = np.array([text in self.stopwords for text in pieces], dtype=np.bool_)
-        return found & tokens.starts_word if rule == "starts" else found
+            return np.repeat([word in self.stopwords for word in _join_pieces(tokens, pieces)], sizes)
+        matches = np.array([text in self.stopwords for text in pieces], dtype=np.bool_)
+        return matches & tokens.starts_word if rule == "starts" else matches
 
 
 def surfaces_of(text: EncodedText, tokenizer: TextTokenizer) -> tuple[str, ...]:
-    """The text's tokens as a reader writes them."""
+    """The text's tokens as readers write them, computed once."""
     return text.derived("surfaces", lambda: tokenizer.surfaces(text.tokens))
 
 
 def pieces_of(text: EncodedText, tokenizer: TextTokenizer) -> tuple[str, ...]:
-    """The same without the marks of continued words."""
+    """The text's tokens without the marks of continued words, computed once."""
     return text.derived("pieces", lambda: tokenizer.pieces(text.tokens))
 
 
-def _joined(tokens: Tokens, pieces: Sequence[str]) -> tuple[str, ...]:
+def _join_pieces(tokens: Tokens, pieces: Sequence[str]) -> tuple[str, ...]:
     starts, sizes = tokens.word_pieces
-    return tuple("".join(pieces[at : at + size]) for at, size in zip(starts, sizes, strict=True))
+    return tuple("".join(pieces[start : start + size]) for start, size in zip(starts, sizes, strict=True))
 
 
 def kept_tokens(text: EncodedText, keep: TokenFilter, tokenizer: TextTokenizer) -> NDArray[np.intp]:
-    """Places of the tokens that stay; where pieces are averaged, numbers of the words that do."""
+    """Indices of the tokens to keep; if pieces are averaged, indices of words."""
 
     def make() -> NDArray[np.intp]:
         pieces = pieces_of(text, tokenizer) if keep.stopwords else ()
-        kept = keep.kept(text.tokens, surfaces_of(text, tokenizer), pieces)
-        return np.flatnonzero(kept[text.tokens.starts_word] if keep.subwords == "average" else kept)
+        mask = keep.kept(text.tokens, surfaces_of(text, tokenizer), pieces)
+        return np.flatnonzero(mask[text.tokens.starts_word] if keep.subwords == "average" else mask)
 
     return text.derived(("kept", keep), make)
 
@@ -131,12 +131,11 @@ def kept_tokens(text: EncodedText, keep: TokenFilter, tokenizer: TextTokenizer) 
 def power_mean(layers: NDArray[np.float32], exponent: float) -> NDArray[np.float32]:
     """Power mean over the first axis.
 
-    Coordinates of a vector are negative as often as not, where roots and logarithms are not defined. A whole
-    odd exponent keeps the sign, a whole even one loses it, as the formula says; for 0 and for fractions the
-    powers are taken of the magnitude and carry the sign along.
+    Roots and logarithms are not defined for negative coordinates. So an odd whole exponent keeps the sign and an even
+    one loses it, as in the formula; for 0 and fractions, powers are computed from magnitudes and keep the sign.
     """
     if math.isnan(exponent):
-        msg = f"a power mean's exponent is a number, inf or -inf, got {exponent!r}"
+        msg = f"the exponent of a power mean must be a number, inf or -inf, got {exponent!r}"
         raise RecipeError(msg)
     if exponent == 1:
         mean: NDArray[np.float32] = layers.mean(axis=0)
@@ -159,7 +158,7 @@ def power_mean(layers: NDArray[np.float32], exponent: float) -> NDArray[np.float
 
 
 def power_means(layers: Sequence[NDArray[np.float32]], exponents: Sequence[float]) -> NDArray[np.float32]:
-    """Power means of the layers for each exponent, side by side."""
+    """Power means of the layers for each exponent, concatenated."""
     stack = np.stack(list(layers))
     return np.concatenate([power_mean(stack, exponent) for exponent in exponents], axis=-1)
 
@@ -167,7 +166,7 @@ def power_means(layers: Sequence[NDArray[np.float32]], exponents: Sequence[float
 def kde_routing_of_layers(
     layers: Sequence[NDArray[np.float32]], *, step: float = 1.0, epsilon: float = 0.05
 ) -> NDArray[np.float32]:
-    """KDE routing over layers, token by token (each stops on its own, so no token looks at another)."""
+    """KDE routing over layers, for each token independently."""
     stack = np.stack(list(layers)).astype(np.float64)
     result = np.empty(stack.shape[1:])
     for token in range(stack.shape[1]):
@@ -201,18 +200,18 @@ def _route(layers: NDArray[np.float64], step: float, epsilon: float) -> NDArray[
 
 
 class Aggregation(NamedTuple):
-    """How the layers of a token become one vector. Recipes with equal ones share the vectors of a text."""
+    """Aggregation of a token's layers into one vector. Recipes with equal settings share the vectors of a text."""
 
     name: str
     exponents: str
-    """Of power means, joined by +."""
+    """Exponents of power means, joined by +."""
     routing_step: float
     routing_epsilon: float
     unit_layers: bool
-    """Whether the vectors of each layer are scaled to length 1 first; routing always does."""
+    """Whether the vectors of each layer are scaled to length 1 first, as routing always does."""
 
     def layers(self, encoder: Encoder) -> tuple[int, ...]:
-        """Layers that it looks at."""
+        """The layers that it uses."""
         top = encoder.layers
         if self.name.startswith("layer-"):
             layer = int(self.name.removeprefix("layer-"))
@@ -225,7 +224,7 @@ class Aggregation(NamedTuple):
         return tuple(range(min(top, max(1, top - _LAYERS + 1)), top + 1))  # static vectors have layer 0 only
 
     def join(self, layers: Sequence[NDArray[np.float32]]) -> NDArray[np.float32]:
-        """One vector per token."""
+        """Aggregate the layers into one vector per token."""
         if self.name == "kde-routing" or self.unit_layers:
             layers = [unit_rows(layer) for layer in layers]
         if len(layers) == 1:
@@ -238,7 +237,7 @@ class Aggregation(NamedTuple):
 
 
 def ngram_labels(words: Sequence[str], n: int) -> tuple[str, ...]:
-    """N-grams of words; fewer than n words make one.
+    """N-grams of words; fewer than n words form one.
 
     >>> ngram_labels(["a", "black", "cat"], 2)
     ('a black', 'black cat')
@@ -248,7 +247,7 @@ def ngram_labels(words: Sequence[str], n: int) -> tuple[str, ...]:
 
 
 def ngram_spans(spans: Sequence[PointSpans], n: int) -> tuple[PointSpans, ...]:
-    """Where n-grams stand: the places of their tokens, which may not be neighbours in the text."""
+    """Spans of n-grams: those of their tokens, which need not be neighbours in the text."""
     size = min(n, len(spans))
     windows = (spans[start : start + size] for start in range(len(spans) - size + 1))
     return tuple(tuple(span for point in window for span in point) for window in windows)

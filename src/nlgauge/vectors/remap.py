@@ -1,19 +1,19 @@
-"""Linear re-mapping of one language's vectors towards another's: CLP, UMD and both (XMoverScore, section 3.3).
+"""Linear re-mapping of one language's vectors to another's: CLP, UMD and both (XMoverScore, section 3.3).
 
-Rows are vectors; row i of X (source) and of Z (target) are a pair of words that translate each other.
+Rows are vectors; row i of X (source) and of Z (target) are translations of each other.
 
     clp       e -> e W,  W orthogonal with least |X W - Z|:  U S V' = SVD(Z' X),  W = V U'   (D8.11: shapes put right)
     centred   e -> (e - mean X) W + mean Z,  W the same between the centred rows
     lsq       e -> e W,  W = argmin |X W - Z| without a constraint
     umd       e -> e - (e b) b,  b the first right singular vector of X - Z                  (D8.8: right, not left)
 
-Two methods are named in the order in which they work (D8.16 leaves it open): `clp-umd` rotates first and removes
-what then still separates the languages; `umd-clp` removes the direction first and rotates what is left.
+Two methods are applied in the order of their names (D8.16 leaves it open): `clp-umd` rotates first and then removes
+the remaining mismatch; `umd-clp` removes the direction first and then rotates.
 
 The paper removes b from both languages, its code from the source only (D8.7): `umd_sides`. The paper also takes off
 cos(e, b) b instead of the projection, which is the same for unit vectors only; the projection is used.
 
-Every map between two spaces, here and in `network_maps.py`, has an `Origin`: the vectors that it was fitted on.
+Every map between two spaces, here and in `network_maps.py`, has an `Origin`: the vectors on which it was fitted.
 Other vectors are refused.
 """
 
@@ -46,7 +46,7 @@ _PUBLISHED_SLACK = 1e-4
 
 
 class Origin(NamedTuple):
-    """Where a re-mapping comes from; it belongs to one layer of one model."""
+    """The origin of a re-mapping, which belongs to one layer of one model."""
 
     method: str = ""
     source: str = ""
@@ -55,25 +55,25 @@ class Origin(NamedTuple):
     """Language that it is mapped to."""
     model: str = ""
     weights: str = ""
-    """Digest of the model's weights, with the precision unless it is fp32; empty where nobody knows (published)."""
+    """Digest of the model's weights, with the precision unless it is fp32; empty if unknown (published)."""
     layer: int = -1
     pairs: int = 0
     note: str = ""
     target_model: str = ""
-    """Model of the target's vectors, where it is another one."""
+    """Model of the target's vectors, if it is another one."""
     target_weights: str = ""
-    """Digest of its weights; empty where both sides are of one model."""
+    """Digest of its weights; empty if both sides have the same model."""
     target_layer: int = -1
 
     @property
     def named(self) -> tuple[object, ...]:
-        """The vectors that a digest of the map names."""
+        """Identity of the vectors, for the digest of the map."""
         target = (self.target_weights, self.target_layer) if self.target_weights else ()
         return (self.weights, self.layer, *target)
 
 
 def side_rows(vectors: ArrayLike, side: Side, *, width: int, what: str, form: type[Form]) -> NDArray[Form]:
-    """A side's vectors as a matrix of that width; messages call the map `what`."""
+    """Convert a side's vectors to a matrix of a width; `what` is the map's name in messages."""
     if side not in {"source", "target"}:
         msg = f"side must be 'source' or 'target', got {side!r}"
         raise RecipeError(msg)
@@ -99,20 +99,21 @@ class SpaceMap(FrozenArrays):
         """Width of a side's vectors before they are mapped; the target's may be another."""
 
     def check_model(self, weights: str, *, layer: int, width: int) -> None:
-        """Refuse vectors of another model, layer or width than the map was fitted on."""
-        made = self.origin
-        if made.target_weights:
-            there = repr(made.target_model) if made.target_model != made.model else f"its layer {made.target_layer}"
+        """Raise InputError for vectors of another model, layer or width."""
+        fitted = self.origin
+        if fitted.target_weights:
+            same_model = fitted.target_model == fitted.model
+            target = f"its layer {fitted.target_layer}" if same_model else repr(fitted.target_model)
             msg = (
-                f"the re-mapping leads from vectors of model {made.model!r} to those of {there}, and a metric takes "
-                "both sides from one layer of one model; apply it from Python, or fit one within a layer"
+                f"the re-mapping maps vectors of model {fitted.model!r} to {target}, but a metric needs one layer of "
+                "one model for both sides; apply it from Python, or fit one within a layer"
             )
             raise InputError(msg)
-        if made.weights and (made.weights, made.layer) != (weights, layer):
-            place = "sentence vectors" if made.layer < 0 else f"layer {made.layer}"
+        if fitted.weights and (fitted.weights, fitted.layer) != (weights, layer):
+            vectors = "sentence vectors" if fitted.layer < 0 else f"layer {fitted.layer}"
             msg = (
-                f"the re-mapping was fitted on {place} of model {made.model!r} "
-                f"({shown_vectors(made.weights)}), but the vectors are of layer {layer} of {shown_vectors(weights)}; "
+                f"the re-mapping was fitted on {vectors} of model {fitted.model!r} ({shown_vectors(fitted.weights)}), "
+                f"but the vectors are of layer {layer} of {shown_vectors(weights)}; "
                 "fit it again with 'nlgauge align fit'"
             )
             raise InputError(msg)
@@ -122,7 +123,7 @@ class SpaceMap(FrozenArrays):
 
 
 def row_pairs(source: ArrayLike, target: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Both sides as float64 matrices of one shape, or an error that says what is wrong with them."""
+    """Convert both sides to float64 matrices of one shape; raises InputError if that is not possible."""
     x, z = (np.asarray(rows, dtype=np.float64) for rows in (source, target))
     if x.ndim != 2 or x.shape != z.shape or x.size == 0:
         msg = f"expected two matrices of one shape with a pair of words per row, got {x.shape} and {z.shape}"
@@ -133,7 +134,7 @@ def row_pairs(source: ArrayLike, target: ArrayLike) -> tuple[NDArray[np.float64]
 
 
 def check_finite(rows: NDArray[Any], name: str) -> None:
-    """Refuse rows with a number that is not finite."""
+    """Raise InputError for rows with numbers that are not finite."""
     bad = np.flatnonzero(~np.isfinite(rows).all(axis=1))
     if bad.size:
         msg = f"row {bad[0]} of the {name} vectors is not finite ({bad.size} such rows)"
@@ -145,8 +146,8 @@ def procrustes(source: ArrayLike, target: ArrayLike) -> NDArray[np.float64]:
     x, z = row_pairs(source, target)
     if len(x) < x.shape[1]:
         msg = (
-            f"{len(x)} pairs do not determine a rotation of {x.shape[1]} dimensions: directions that no pair "
-            f"shows are turned anyhow; use at least {x.shape[1]} pairs"
+            f"{len(x)} pairs do not determine a rotation of {x.shape[1]} dimensions, so some directions are rotated "
+            f"arbitrarily; use at least {x.shape[1]} pairs"
         )
         warnings.warn(msg, DataWarning, stacklevel=2)
     u, _, vt = np.linalg.svd(z.T @ x)
@@ -155,41 +156,41 @@ def procrustes(source: ArrayLike, target: ArrayLike) -> NDArray[np.float64]:
 
 
 def least_squares(source: ArrayLike, target: ArrayLike) -> NDArray[np.float64]:
-    """W with the least |X W - Z|, no constraint; of several, the one of least size."""
+    """W with the least |X W - Z|, without a constraint; of several solutions, the smallest."""
     x, z = row_pairs(source, target)
     return np.asarray(np.linalg.lstsq(x, z, rcond=None)[0], dtype=np.float64)
 
 
 def mismatch_directions(source: ArrayLike, target: ArrayLike, *, count: int = 1) -> NDArray[np.float64]:
-    """The first right singular vectors of X - Z as rows: where the two languages differ most (D8.8).
+    """The first right singular vectors of X - Z as rows: the directions of largest mismatch (D8.8).
 
-    A singular vector has no sign; here its largest entry is positive, so that equal input gives equal bytes.
+    Signs are chosen so that the largest entry is positive, and equal input gives equal bytes.
     """
     x, z = row_pairs(source, target)
     most = min(x.shape)
     if not 1 <= count <= most:
         msg = f"directions must be 1 to {most} for {len(x)} pairs of width {x.shape[1]}, got {count!r}"
         raise RecipeError(msg)
-    # From the d x d matrix of products: half a million pairs need no half a million singular vectors.
+    # From the d x d matrix of products, because an SVD of half a million pairs would be large.
     difference = x - z
     values, vectors = np.linalg.eigh(difference.T @ difference)
     rows: NDArray[np.float64] = vectors[:, np.argsort(-values, kind="stable")[:count]].T
-    return _signed(rows)
+    return _fix_signs(rows)
 
 
 def principal_directions(rows: ArrayLike, *, count: int) -> NDArray[np.float64]:
-    """The directions in which rows differ most from their mean, as `count` orthonormal columns (PCA)."""
+    """The first `count` principal directions of rows, as orthonormal columns (PCA)."""
     x = np.asarray(rows, dtype=np.float64)
     if not 1 <= count <= min(x.shape):
-        msg = f"{x.shape[0]} rows of width {x.shape[1]} have no {count} principal directions; give more rows"
+        msg = f"cannot find {count} principal directions of {x.shape[0]} rows of width {x.shape[1]}; give more rows"
         raise InputError(msg)
     centred = x - x.mean(axis=0)
     values, vectors = np.linalg.eigh(centred.T @ centred)
-    return _signed(vectors[:, np.argsort(-values, kind="stable")[:count]].T).T
+    return _fix_signs(vectors[:, np.argsort(-values, kind="stable")[:count]].T).T
 
 
-def _signed(rows: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Rows with their largest entry positive."""
+def _fix_signs(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Flip rows to make their largest entries positive."""
     largest = np.take_along_axis(rows, np.abs(rows).argmax(axis=1)[:, None], axis=1)
     signed: NDArray[np.float64] = rows * np.sign(largest)
     return signed
@@ -197,21 +198,21 @@ def _signed(rows: NDArray[np.float64]) -> NDArray[np.float64]:
 
 @dataclass(frozen=True, eq=False)
 class Operation:
-    """What is done to vectors: a product with a matrix (d, e), a shift, or the removal of unit directions (k, d)."""
+    """One step: a product with a matrix (d, e), a shift, or the removal of unit directions (k, d)."""
 
     kind: str
     array: NDArray[np.float64]
     both: bool = False
-    """Whether the target's vectors go through it too."""
+    """Whether it is applied to the target's vectors too."""
     target_only: bool = False
-    """Whether only they do: a wider space that is brought to the width of the source."""
+    """Whether it is applied to the target's vectors only, to reduce them to the width of the source."""
 
     def moves(self, side: Side) -> bool:
-        """Whether vectors of that side go through it."""
+        """Whether it is applied to vectors of a side."""
         return self.both or self.target_only == (side == "target")
 
     def apply(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The rows after this step."""
+        """Apply the step to rows."""
         if self.kind == "shift":
             return rows + self.array
         return rows @ self.array if self.kind == "linear" else _without(rows, self.array)
@@ -219,7 +220,7 @@ class Operation:
 
 @dataclass(frozen=True, eq=False)
 class Remapping(SpaceMap):
-    """Operations that are applied in order. Frozen, and named by a digest."""
+    """A sequence of operations, frozen and named by a digest."""
 
     FORMAT: ClassVar[str] = "nlgauge-remap/1"
     KIND: ClassVar[str] = "re-mapping"
@@ -236,7 +237,7 @@ class Remapping(SpaceMap):
         return next(int(step.array.shape[1]) for step in reversed(self.operations) if step.moves("source"))
 
     def apply(self, vectors: ArrayLike, *, side: Side = "source") -> NDArray[np.float32]:
-        """Vectors (n, width) of one language, re-mapped; computed in float64."""
+        """Re-map vectors (n, width) of one side, in float64."""
         rows = side_rows(vectors, side, width=self.width_of(side), what="re-mapping", form=np.float64)
         for step in self.operations:
             if step.moves(side):
@@ -245,7 +246,7 @@ class Remapping(SpaceMap):
 
     @cached_property
     def digest(self) -> str:
-        """sha256 of the numbers and of what they belong to; notes for people are not part of it."""
+        """sha256 of the numbers and their origin, without notes."""
         steps = (
             (f"{step.kind} {step.both} {step.array.shape}{' target' if step.target_only else ''}", step.array)
             for step in self.operations
@@ -266,13 +267,13 @@ class Remapping(SpaceMap):
     def from_arrays(cls, header: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Remapping:
         steps = tuple(_read_step(entry, arrays[f"step{number}"]) for number, entry in enumerate(header["steps"]))
         if not steps:
-            msg = "no step in it"
+            msg = "the file has no steps"
             raise ValueError(msg)
         return cls(steps, Origin(**header["origin"]))
 
 
 def _without(rows: NDArray[np.float64], directions: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Rows without their part along orthonormal directions: e - (e B') B."""
+    """Remove the components of rows along orthonormal directions: e - (e B') B."""
     left: NDArray[np.float64] = rows - (rows @ directions.T) @ directions
     return left
 
@@ -318,18 +319,18 @@ def fit_remapping(
             step = Operation("remove", mismatch_directions(x, z, count=directions), both=umd_sides == "both")
         else:
             step = Operation("linear", procrustes(x, z) if part == "clp" else least_squares(x, z))
-        # The next step is fitted on what this one leaves.
+        # The next step is fitted on the output of this one.
         x, z = step.apply(x), step.apply(z) if step.both else z
         steps.append(step)
-    made = origin or Origin()
-    return Remapping(tuple(steps), made._replace(method=method, pairs=count))
+    base = origin or Origin()
+    return Remapping(tuple(steps), base._replace(method=method, pairs=count))
 
 
 def load_published(paths: Sequence[Path]) -> Remapping:
-    """The arrays that XMoverScore publishes, in the order in which they are to work.
+    """Load the arrays that XMoverScore publishes, in the order of their application.
 
     `.BAM` is an orthogonal matrix, `.GBDD` one unit direction; both are `.npy` files under other names. The released
-    code takes the direction's first entry for the direction (D8.9); here the whole of it is removed, from the source.
+    code uses only the first entry of the direction (D8.9); here the whole direction is removed from the source.
     """
     steps = []
     for path in paths:
@@ -350,12 +351,12 @@ def _published_array(path: Path) -> NDArray[np.float64]:
     try:
         array = np.asarray(np.load(path, allow_pickle=False), dtype=np.float64)
     except (OSError, ValueError, EOFError) as error:
-        msg = f"{path.name!r} cannot be read as an .npy array: {error}"
+        msg = f"cannot read {path.name!r} as an .npy array: {error}"
         raise FileFormatError(msg) from error
     rows = array if kind == ".BAM" else np.atleast_2d(array)
     square = kind == ".GBDD" or (rows.ndim == 2 and rows.shape[0] == rows.shape[1])
     if rows.ndim != 2 or not square or not np.allclose(rows @ rows.T, np.eye(len(rows)), atol=_PUBLISHED_SLACK):
         expected = "an orthogonal matrix" if kind == ".BAM" else "a direction of unit length"
-        msg = f"{path.name!r} holds an array of shape {array.shape}; expected {expected}"
+        msg = f"{path.name!r} contains an array of shape {array.shape}; expected {expected}"
         raise FileFormatError(msg)
     return rows

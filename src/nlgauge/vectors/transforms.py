@@ -1,17 +1,17 @@
-"""Transforms of token vectors before they are compared, so that texts of two languages meet.
+"""Transforms of token vectors for comparing texts of two languages.
 
-A recipe joins transforms by `+`; they work in this order:
+A recipe joins transforms by `+`, in the order of their application:
 
     FILE            made by `nlgauge align fit` (CLP, UMD, flows) or `nlgauge build means` (centring, standardising);
                     or an array that XMoverScore publishes (.BAM, .GBDD)
     position-norm   the published normalisation, see below
 
-A re-mapping moves the source's vectors to the target (what it removes from both sides, from both); a reference and a
-hypothesis are the target. Means belong to a language, so they need the language of each side.
+A re-mapping maps the source's vectors to the target, and may remove directions from both sides; references and
+hypotheses are the target. Means belong to a language, so the language of each side is required.
 
-`LanguageMeans` makes vectors language-agnostic: they lose what is common to a language, its mean and its variance
-(Zhao et al. 2021). The means are fitted once per language on a corpus and frozen, so a text's vectors do not depend
-on its neighbours; padding never enters:
+`LanguageMeans` makes vectors language-agnostic by removing the mean and variance of a language (Zhao et al. 2021).
+They are fitted once per language on a corpus and frozen, so a text's vectors do not depend on other texts or on
+padding:
 
     centre        v - mean(language)
     standardise   (v - mean(language)) / sqrt(var(language) + 1e-9)
@@ -39,10 +39,10 @@ from nlgauge.io.storage import FrozenArrays, arrays_digest, short_digest, stated
 from nlgauge.vectors.network_maps import FlowMap, TanhNetwork
 from nlgauge.vectors.remap import Remapping, Side, load_published
 
-#: What a recipe and its signature call it.
+#: Its name in recipes and signatures.
 POSITION_NORM = "position-norm"
 
-#: Texts that it looks at together, one after the other.
+#: Number of consecutive texts that it normalises together.
 POSITION_BATCH = 8
 
 NORM_MODES = ("centre", "standardise")
@@ -51,7 +51,7 @@ _EPSILON = 1e-9
 
 
 class PositionNorm:
-    """The transform of that name; nothing of it is fitted, so it needs no digest."""
+    """The transform `position-norm`; it has no fitted parameters, so it needs no digest."""
 
     label = POSITION_NORM
     digest = POSITION_NORM
@@ -84,9 +84,9 @@ class LanguageMoments:
 
     @classmethod
     def of(cls, portions: Iterable[ArrayLike]) -> LanguageMoments:
-        """From matrices of vectors, one after the other, so that a corpus need not fit into memory.
+        """Compute moments from a stream of matrices, so a corpus need not fit into memory.
 
-        Portions are joined by the rule of Chan et al. (1979), which does not lose digits where the mean is large.
+        Portions are merged by the rule of Chan et al. (1979), which is accurate if the mean is large.
         """
         count = 0
         mean = squares = np.zeros(0)
@@ -113,7 +113,7 @@ class LanguageMoments:
 
 @dataclass(frozen=True, eq=False)
 class LanguageMeans(FrozenArrays):
-    """Moments by language, and what is done with them."""
+    """Moments by language, and how they are applied."""
 
     FORMAT: ClassVar[str] = "nlgauge-language-norm/1"
     KIND: ClassVar[str] = "file of language means"
@@ -122,7 +122,7 @@ class LanguageMeans(FrozenArrays):
     moments: Mapping[str, LanguageMoments]
     mode: str = "centre"
     weights: str = ""
-    """Digest of the weights of the model whose vectors these are, with the precision unless it is fp32."""
+    """Digest of the model's weights, with the precision unless it is fp32."""
     layer: int = -1
     note: str = ""
 
@@ -135,36 +135,36 @@ class LanguageMeans(FrozenArrays):
     def fit(
         cls, vectors: Mapping[str, Iterable[ArrayLike]], *, mode: str = "centre", weights: str = "", layer: int = -1
     ) -> LanguageMeans:
-        """From each language's matrices of vectors (one per text, or any other portions)."""
+        """Fit on each language's matrices of vectors (one per text, or any other portions)."""
         moments = {language: LanguageMoments.of(portions) for language, portions in sorted(vectors.items())}
         return cls(moments, mode, weights, layer)
 
     def apply(self, vectors: ArrayLike, language: str) -> NDArray[np.float32]:
-        """Vectors (n, width) of a language, without what is common to it."""
+        """Remove the moments of a language from its vectors (n, width)."""
         if language not in self.moments:
-            msg = f"no mean was fitted for language {language!r}; there are: {', '.join(self.moments)}"
+            msg = f"no mean was fitted for language {language!r}; languages are: {', '.join(self.moments)}"
             raise InputError(msg)
-        found = self.moments[language]
+        moments = self.moments[language]
         rows = np.asarray(vectors, dtype=np.float64)
-        if rows.ndim != 2 or rows.shape[1] != len(found.mean):
-            msg = f"the means are for vectors of width {len(found.mean)}, got an array of shape {rows.shape}"
+        if rows.ndim != 2 or rows.shape[1] != len(moments.mean):
+            msg = f"the means are for vectors of width {len(moments.mean)}, got an array of shape {rows.shape}"
             raise InputError(msg)
-        rows = rows - found.mean
+        rows = rows - moments.mean
         if self.mode == "standardise":
-            rows = rows / np.sqrt(found.variance + _EPSILON)
+            rows = rows / np.sqrt(moments.variance + _EPSILON)
         return rows.astype(np.float32)
 
     @cached_property
     def digest(self) -> str:
-        """sha256 of the numbers, the mode and what they belong to."""
+        """sha256 of the numbers, the mode and their origin."""
         moments = (
-            (f"{language} {found.count} {len(found.mean)}", np.stack([found.mean, found.variance]))
-            for language, found in sorted(self.moments.items())
+            (f"{language} {own.count} {len(own.mean)}", np.stack([own.mean, own.variance]))
+            for language, own in sorted(self.moments.items())
         )
         return arrays_digest((self.FORMAT, self.mode, self.weights, self.layer), moments, form="<f8")
 
     def check_model(self, weights: str, *, layer: int) -> None:
-        """Refuse vectors that the means do not belong to."""
+        """Raise InputError for vectors of another model or layer."""
         if self.weights and (self.weights, self.layer) != (weights, layer):
             msg = (
                 f"the language means were fitted on layer {self.layer} of weights {shown_vectors(self.weights)}, but "
@@ -174,49 +174,47 @@ class LanguageMeans(FrozenArrays):
             raise InputError(msg)
 
     def header(self) -> dict[str, Any]:
-        """The mode, what the means belong to, and how many vectors each is of."""
+        """The mode, the origin, and the number of vectors of each language."""
         return {
             "mode": self.mode,
             "weights": self.weights,
             "layer": self.layer,
             "note": self.note,
-            "languages": {language: found.count for language, found in self.moments.items()},
+            "languages": {language: moments.count for language, moments in self.moments.items()},
         }
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Mean and variance of each language."""
-        return {f"moments{at}": np.stack([m.mean, m.variance]) for at, m in enumerate(self.moments.values())}
+        return {f"moments{i}": np.stack([m.mean, m.variance]) for i, m in enumerate(self.moments.values())}
 
     @classmethod
     def from_arrays(cls, header: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> LanguageMeans:
-        """The means of a file."""
+        """Create the means from a file's content."""
         moments = {
-            language: LanguageMoments(int(count), *arrays[f"moments{at}"].astype(np.float64))
-            for at, (language, count) in enumerate(header["languages"].items())
+            language: LanguageMoments(int(count), *arrays[f"moments{i}"].astype(np.float64))
+            for i, (language, count) in enumerate(header["languages"].items())
         }
         return cls(moments, str(header["mode"]), str(header["weights"]), int(header["layer"]), str(header["note"]))
 
 
-#: What leads from one language's vectors to another's, each in a file of its own format.
+#: Maps from one language's vectors to another's, each with its own file format.
 FittedTransform: TypeAlias = Remapping | FlowMap | TanhNetwork
 Transform: TypeAlias = FittedTransform | LanguageMeans | PositionNorm
 
 
 @dataclass(frozen=True, eq=False)
 class Transforms:
-    """Transforms in order, with the language of each side there is (empty where nobody said)."""
+    """Transforms in order, with the language of each side (empty if not given)."""
 
     transforms: tuple[Transform, ...]
     languages: Mapping[Side, str]
 
     @property
     def label(self) -> str:
-        """How a signature names them: `clp[ab12cd34ef56]`, and with the languages whose means are meant
-        `centre[ab12cd34ef56,de>en]`.
-        """
-        return "+".join(self._named(transform) for transform in self.transforms)
+        """The names in signatures: `clp[ab12cd34ef56]`, or for means `centre[ab12cd34ef56,de>en]` with languages."""
+        return "+".join(self._format_name(transform) for transform in self.transforms)
 
-    def _named(self, transform: Transform) -> str:
+    def _format_name(self, transform: Transform) -> str:
         digest = short_digest(transform.digest)
         if isinstance(transform, PositionNorm):
             return transform.label
@@ -226,12 +224,12 @@ class Transforms:
 
     @cached_property
     def digest(self) -> str:
-        """Names all that the vectors depend on beside the texts."""
+        """A digest of everything that the vectors depend on, except the texts."""
         named = [transform.digest for transform in self.transforms]
         return text_digest(" ".join([*named, *(f"{side}={code}" for side, code in self.languages.items())]))
 
     def check(self, weights: str, *, layers: Sequence[int], width: int) -> None:
-        """Refuse vectors that a transform was not fitted on, before anything is encoded."""
+        """Raise an error for vectors on which a transform was not fitted, before encoding."""
         for transform in self.transforms:
             if isinstance(transform, FittedTransform):
                 self._check_languages(transform)
@@ -245,48 +243,48 @@ class Transforms:
                     if language not in transform.moments:
                         option = "src_lang" if side == "source" else "lang"
                         msg = (
-                            f"the means are those of {', '.join(transform.moments)}, and the {side}'s language is "
-                            f"{language or 'not given'!r}; name it: {option}="
+                            f"the means are for {', '.join(transform.moments)}, but the language of the {side} is "
+                            f"{language or 'not given'!r}; set it with {option}="
                         )
                         raise RecipeError(msg)
 
     def _check_languages(self, transform: FittedTransform) -> None:
-        """A re-mapping that names its languages does not move another one; where nobody named them, anything goes."""
+        """Raise RecipeError if a re-mapping was fitted for another source language; unknown ones are accepted."""
         fitted, language = transform.origin.source, self.languages.get("source", "")
         if fitted and language and language != fitted:
             msg = (
-                f"the re-mapping was fitted for sources of language {fitted!r}, and these are of {language!r}; "
+                f"the re-mapping was fitted for source language {fitted!r}, but the sources are in {language!r}; "
                 "fit another with 'nlgauge align fit'"
             )
             raise RecipeError(msg)
 
     def apply(self, text: EncodedText, side: Side) -> EncodedText:
-        """The text with its vectors moved; made once for all recipes that do the same."""
+        """Transform a text's vectors, once for all recipes with the same transforms."""
         return text.derived(("transforms", self.digest, side), lambda: self.apply_together([text], side)[0])
 
     def apply_together(self, texts: Sequence[EncodedText], side: Side) -> list[EncodedText]:
-        """The same for texts that the published normalisation looks at together."""
+        """Transform a batch of texts, which `position-norm` normalises together."""
         layers = [dict(text.layers) for text in texts]
-        full = [number for number, text in enumerate(texts) if not text.tokens.empty]
-        for layer in layers[0] if full else ():
-            rows: list[NDArray[np.float32]] = [layers[number][layer] for number in full]
+        nonempty = [i for i, text in enumerate(texts) if not text.tokens.empty]
+        for layer in layers[0] if nonempty else ():
+            rows: list[NDArray[np.float32]] = [layers[i][layer] for i in nonempty]
             for transform in self.transforms:
                 if isinstance(transform, PositionNorm):
                     rows = position_norm(rows)
                 else:
                     rows = [self._apply(transform, row, side) for row in rows]
-            for number, row in zip(full, rows, strict=True):
-                layers[number][layer] = row
+            for i, row in zip(nonempty, rows, strict=True):
+                layers[i][layer] = row
         return [
-            EncodedText(text.tokens, moved, text_features=text.text_features)
-            for text, moved in zip(texts, layers, strict=True)
+            EncodedText(text.tokens, transformed, text_features=text.text_features)
+            for text, transformed in zip(texts, layers, strict=True)
         ]
 
     def move(self, rows: NDArray[np.float32], side: Side) -> NDArray[np.float32]:
-        """Vectors that stand for themselves, such as those of sentences."""
+        """Transform vectors that are not tokens, such as sentence vectors."""
         for transform in self.transforms:
             if isinstance(transform, PositionNorm):
-                msg = f"{POSITION_NORM} looks at positions of tokens in texts, which these vectors do not tell"
+                msg = f"{POSITION_NORM} needs the positions of tokens, which these vectors do not have"
                 raise RecipeError(msg)
             rows = self._apply(transform, rows, side)
         return rows
@@ -300,12 +298,12 @@ class Transforms:
 
 
 def group_of(choice: str) -> int:
-    """Texts, one after the other, that the transforms of a recipe look at together."""
+    """Number of consecutive texts that a recipe's transforms process together."""
     return POSITION_BATCH if POSITION_NORM in choice.split("+") else 1
 
 
 def load_transforms(choice: str, *, source: str | None, target: str) -> Transforms | None:
-    """The transforms that a recipe names (none: None), with the languages of the sides (None: there is no source)."""
+    """Load a recipe's transforms (None for `none`), with the languages of the sides (None: no source)."""
     if choice == "none":
         return None
     transforms = tuple(PositionNorm() if name == POSITION_NORM else _read(name) for name in choice.split("+"))
@@ -314,7 +312,7 @@ def load_transforms(choice: str, *, source: str | None, target: str) -> Transfor
 
 
 def load_map(path: Path) -> FittedTransform:
-    """A map that `nlgauge align fit` wrote, of whichever kind."""
+    """Load a map of any kind that `nlgauge align fit` wrote."""
     kinds: dict[str, type[FittedTransform]] = {kind.FORMAT: kind for kind in (Remapping, FlowMap, TanhNetwork)}
     return kinds.get(stated_format(path), Remapping).load(path)
 

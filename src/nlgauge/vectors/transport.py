@@ -1,4 +1,4 @@
-"""Optimal transport between two weighted clouds: what it costs to move one onto the other.
+"""Optimal transport between two weighted clouds: the cost of moving one onto the other.
 
     exact         EMD(a, b, C) = min_F sum_ij C_ij F_ij   with  F >= 0,  F 1 = a,  F' 1 = b
     sinkhorn-R    argmin_F <F, C> - R * entropy(F) over the same plans; the value is <F, C>       at least EMD
@@ -6,24 +6,22 @@
 
 *Exact* transport is solved on the m x n problem by POT's network simplex. The released MoverScore poses the same
 problem on the (m+n) x (m+n) matrix of all points; the optimum is the same, the work is not. Weights are normalised in
-float64, and points without mass never reach the solver: sums that differ in the last bit made POT report "infeasible"
-(POT issues 93, 190), and zero-mass bins made pyemd hang (issue 57). Problems of a text's size take a tenth of a
-millisecond each, so a list of them is solved in turn: a pool of two threads took longer than the loop
-(`python -m benchmarks.transport`).
+float64, and points without mass are removed before solving: sums that differ in the last bit made POT report
+"infeasible" (POT issues 93, 190), and zero-mass bins made pyemd hang (issue 57). Problems of a text's size take 0.1 ms
+each, so they are solved one by one: a pool of two threads was slower (`python -m benchmarks.transport`).
 
 *Entropic* transport (Cuturi 2013) is computed by POT. Its plain iteration multiplies by exp(-C / R), which underflows
-to 0 where R is small compared with the costs: it then stops and returns what it has, near 0 for costs of 1 and
-R = .001. The same iteration on logarithms does not. Whether an iteration converged is part of the result.
+to 0 if R is small compared with the costs: it then stops and returns its current plan, near 0 for costs of 1 and
+R = .001. The same iteration on logarithms does not underflow. The result tells whether the iteration converged.
 
-The *relaxed* bound (Kusner et al., ICML 2015, section 4) needs no plan: without the condition on one side, each point
-sends all its mass to the nearest point of the other. Costs are read some rows at a time, so memory does not grow with
-the product of two texts.
+The *relaxed* bound (Kusner et al., ICML 2015, section 4) needs no plan: without the constraint on one side, each
+point sends all its mass to the nearest point of the other. Costs are read in blocks of rows, so memory does not grow
+with the product of two texts' lengths.
 
-*Trimming* a flow is what XMoverScore's later code calls dropout, although nothing in it is random (D8.5). Of the m
-masses above 0, the k-th smallest is a threshold, k = max(int(share * m), 1); smaller masses are set to 0, and the
-others are not scaled up again. Of several optimal flows a solver returns one vertex, and trimming does not treat them
-alike: where the optimum is not unique (equal distances, repeated words) a trimmed cost belongs to its solver and
-version.
+*Trimming* a flow is called dropout in XMoverScore's later code, although it is not random (D8.5). Of the m masses
+above 0, the k-th smallest is a threshold, k = max(int(share * m), 1); smaller masses are set to 0, and the others are
+not rescaled. Of several optimal flows a solver returns one, and their trimmed costs differ: if the optimum is not
+unique (equal distances, repeated words), a trimmed cost depends on the solver and its version.
 
 A free-support *barycentre* of several weighted clouds of the same size is found by transport: its points X move,
 their weights b stay. One step of the fixed-point iteration (Cuturi and Doucet 2014, algorithm 2 without line search;
@@ -49,34 +47,34 @@ from nlgauge.errors import InputError, RecipeError, TooLongError
 
 EXACT, RELAXED, SINKHORN = "exact", "relaxed", "sinkhorn-"
 
-#: Entries of a matrix of costs: 8,192 x 8,192. Exact transport takes four times its half gigabyte more.
+#: Most entries of a cost matrix: 8,192 x 8,192 (0.5 GB); exact transport needs four times as much in addition.
 MOST_COSTS = 2**26
 
-#: Pivots of the network simplex; problems of a few hundred points need a few thousand.
+#: Most pivots of the network simplex; problems of a few hundred points need a few thousand.
 _MOST_PIVOTS = 1_000_000
 
-#: The released BaryScore stops after so many iterations.
+#: Iterations after which the released BaryScore stops.
 MOST_ITERATIONS = 10_000
 
-#: POT's stop: the error of the marginals, looked at every tenth iteration.
+#: POT's stopping criterion: the error of the marginals, checked every tenth iteration.
 _STOP = 1e-9
 
-#: Filters of warnings belong to the process: two threads that change and restore them must not interleave. Only the
-#: plain iteration needs it, which takes a moment: the one on logarithms may take minutes.
+#: Warning filters belong to the process, so threads must change and restore them one at a time. Only the fast plain
+#: iteration holds the lock; the one on logarithms may take minutes.
 _QUIET = threading.Lock()
 
-#: Mass below this is what is left of 0 after a solver's arithmetic; it is no flow.
+#: Smaller masses are rounding errors of a solver.
 NOTHING = 1e-12
 
 
 class Plan(NamedTuple):
-    """A transport plan and what it costs."""
+    """A transport plan and its cost."""
 
     cost: float
     flow: NDArray[np.float64]
-    """Mass moved from each row to each column; of the relaxed bound only one side keeps its weights."""
+    """Mass moved from each row to each column; in the relaxed bound only one side keeps its weights."""
     converged: bool = True
-    """Whether the iteration came to rest."""
+    """Whether the iteration converged."""
 
 
 def squared_distances(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -89,12 +87,12 @@ def squared_distances(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray
 
 
 def check_size(rows: int, columns: int, *, what: str, instead: str) -> None:
-    """Refuse a matrix that would not fit in memory beside what works on it."""
+    """Raise TooLongError for a matrix that would not fit in memory; `instead` is the remedy in the message."""
     if rows * columns > MOST_COSTS:
         gigabytes = 8 * rows * columns / 1e9
         msg = (
-            f"{what} of {rows} x {columns} points takes a matrix of {gigabytes:.1f} GB and several times that to "
-            f"work on it; the most is {MOST_COSTS} entries (8,192 x 8,192): {instead}"
+            f"{what} of {rows} x {columns} points needs a matrix of {gigabytes:.1f} GB and several times that as "
+            f"working memory; the limit is {MOST_COSTS} entries (8,192 x 8,192): {instead}"
         )
         raise TooLongError(msg)
 
@@ -110,10 +108,10 @@ def normalised_weights(weights: ArrayLike, *, what: str = "weights") -> NDArray[
         msg = f"{what}: expected a non-empty list of numbers, got shape {mass.shape}"
         raise InputError(msg)
     total = mass.sum()
-    # A NaN or an infinity anywhere makes the sum one, so the usual case needs two looks only.
+    # A NaN or infinity makes the sum one, so the usual case needs two checks only.
     if not (np.isfinite(total) and mass.min() >= 0):
         index = int(np.flatnonzero(~(np.isfinite(mass) & (mass >= 0)))[0])
-        msg = f"{what}[{index}]: a weight is a finite number >= 0, got {mass[index]!r}"
+        msg = f"{what}[{index}]: a weight must be a finite number >= 0, got {mass[index]!r}"
         raise InputError(msg)
     if total == 0:
         msg = f"{what}: all weights are 0, so there is nothing to transport"
@@ -150,19 +148,19 @@ def _solve(a: NDArray[np.float64], b: NDArray[np.float64], cost: NDArray[np.floa
         return np.outer(a, b)
     import ot
 
-    # Sums that differ in the last bit are no difference in mass.
+    # Scaled, because the sums may differ in their last bit.
     flow, log = ot.emd(
         a, b * (a.sum() / b.sum()), cost, numItermax=_MOST_PIVOTS, log=True, center_dual=False, check_marginals=False
     )
     if log["warning"] is not None:
-        msg = f"the transport problem of {a.size} x {b.size} points was not solved: {log['warning']}"
+        msg = f"could not solve the transport problem of {a.size} x {b.size} points: {log['warning']}"
         raise InputError(msg)
     plan: NDArray[np.float64] = flow
     return plan
 
 
 class RelaxedBound(NamedTuple):
-    """The bound, and where each side would send its mass."""
+    """The relaxed bound, and the target of each point's mass."""
 
     cost: float
     rows_move: bool
@@ -184,9 +182,9 @@ class RelaxedBound(NamedTuple):
 
 
 def relaxed_transport(a: ArrayLike, b: ArrayLike, costs: Iterable[NDArray[np.float64]]) -> RelaxedBound:
-    """The bound for weights `a` of the rows and `b` of the columns; `costs` are the rows of the matrix, in parts.
+    """The bound for weights `a` of the rows and `b` of the columns; `costs` are blocks of rows of the matrix.
 
-    A point without mass is no place to go to.
+    Points without mass receive none.
 
     >>> relaxed_transport([1, 1], [3, 1], [np.array([[0.0, 2.0], [2.0, 1.0]])]).cost
     0.5
@@ -222,43 +220,43 @@ def sinkhorn_transport(
     most_iterations: int = MOST_ITERATIONS,
     check: Callable[[], None] | None = None,
 ) -> Plan:
-    """The plan of `regularisation`, by the plain iteration and, where that fails, by the one on logarithms.
+    """The entropic plan, by the plain iteration or, if that fails, by the one on logarithms.
 
-    The cost is without the entropy. The second iteration takes ten times as long, and seconds for regularisation
-    .001. `stable=False` returns what the plain one has, as the released BaryScore does. A plan that is not at rest
-    misses a marginal. `check` is called every tenth iteration, and may raise to end the work.
+    The cost does not include the entropy. The second iteration takes ten times as long, and seconds for
+    regularisation .001. `stable=False` always uses the plain iteration, as in the released BaryScore. A plan that has
+    not converged violates a marginal. `check` is called every tenth iteration and can raise an exception to stop.
 
     >>> round(sinkhorn_transport([1, 1], [1, 1], np.array([[0.0, 2.0], [2.0, 0.0]]), regularisation=0.1).cost, 6)
     0.0
     """
     if not regularisation > 0:
-        msg = f"the regularisation of a Sinkhorn distance is a number above 0, got {regularisation!r}"
+        msg = f"the regularisation of a Sinkhorn distance must be a number above 0, got {regularisation!r}"
         raise RecipeError(msg)
     rows, columns = normalised_weights(a, what="a"), normalised_weights(b, what="b")
     keep = np.ix_(rows > 0, columns > 0)
     problem = rows[rows > 0], columns[columns > 0], np.ascontiguousarray(cost[keep])
     run = partial(_iterate, *problem, regularisation, most=most_iterations, stop=_Stop(_STOP, check))
     with _QUIET, warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # what POT warns of is in the second value
-        plan, rest = run("sinkhorn")
-    if stable and not rest:
-        plan, rest = run("sinkhorn_log")  # without a warning
+        warnings.simplefilter("ignore")  # convergence is returned instead
+        plan, converged = run("sinkhorn")
+    if stable and not converged:
+        plan, converged = run("sinkhorn_log")  # this one does not warn
     flow = np.zeros_like(cost)
     flow[keep] = plan
-    return Plan(float(np.vdot(flow, cost)), flow, rest)
+    return Plan(float(np.vdot(flow, cost)), flow, converged)
 
 
 class _Stop(np.float64):
-    """POT's stop. POT has no callback, but compares the error with this number every tenth iteration."""
+    """A stopping criterion with a callback: POT has none, but compares its error with this number."""
 
     def __new__(cls, value: float, check: Callable[[], None] | None) -> _Stop:
-        made = super().__new__(cls, value)
-        made._check = check
-        return made
+        criterion = super().__new__(cls, value)
+        criterion._check = check
+        return criterion
 
     _check: Callable[[], None] | None
 
-    def __gt__(self, error: Any) -> Any:  # `error < stop`: Python asks the operand of the derived type first
+    def __gt__(self, error: Any) -> Any:  # for `error < stop`, Python first calls the operand of the derived type
         if self._check is not None:
             self._check()
         return super().__gt__(error)
@@ -278,8 +276,8 @@ def _iterate(
 
     with np.errstate(all="ignore"):
         plan, log = ot.sinkhorn(a, b, cost, reg, method=method, numItermax=most, stopThr=stop, log=True, warn=False)
-    rest = bool(log["err"]) and log["err"][-1] < _STOP and bool(np.isfinite(plan).all())
-    return plan, bool(rest)
+    converged = bool(log["err"]) and log["err"][-1] < _STOP and bool(np.isfinite(plan).all())
+    return plan, bool(converged)
 
 
 def regularisation(solver: str) -> float:
@@ -293,7 +291,7 @@ def regularisation(solver: str) -> float:
     except ValueError:
         value = math.nan
     if not 0 < value < math.inf:
-        msg = f"a solver is {EXACT}, {RELAXED}, or {SINKHORN}R with a number R above 0, got {solver!r}"
+        msg = f"solver must be {EXACT}, {RELAXED}, or {SINKHORN}R with a number R above 0, got {solver!r}"
         raise RecipeError(msg)
     return value
 
@@ -301,9 +299,9 @@ def regularisation(solver: str) -> float:
 def solve(
     solver: str, a: ArrayLike, b: ArrayLike, costs: NDArray[np.float64], *, check: Callable[[], None] | None = None
 ) -> Plan:
-    """What it costs to move the weights `a` (rows) onto `b` (columns), by the solver of that name.
+    """Move the weights `a` (rows) onto `b` (columns), with a solver by name.
 
-    `check` is called now and then while the solver iterates, and may raise to end the work.
+    `check` is called regularly while the solver iterates, and can raise an exception to stop.
 
     >>> costs = np.array([[0.0, 2.0], [2.0, 0.0]])
     >>> solve("exact", [3, 1], [1, 3], costs).cost, solve("relaxed", [3, 1], [1, 3], costs).cost
@@ -317,7 +315,7 @@ def solve(
 
 
 def trim_flow(flow: ArrayLike, cost: ArrayLike, *, share: float = 0.3) -> Plan:
-    """Drop the masses that are smaller than the k-th smallest, and add up what the others cost.
+    """Remove the masses below the k-th smallest, and compute the cost of the others.
 
     >>> trim_flow([[0.5, 0.1], [0.0, 0.4]], [[1.0, 2.0], [9.0, 3.0]], share=0.7).flow.tolist()
     [[0.5, 0.0], [0.0, 0.4]]
@@ -329,22 +327,22 @@ def trim_flow(flow: ArrayLike, cost: ArrayLike, *, share: float = 0.3) -> Plan:
     if not 0 <= share < 1:
         msg = f"share must be at least 0 and below 1, got {share!r}"
         raise RecipeError(msg)
-    there = mass > NOTHING
-    values = np.sort(mass[there])
-    kept = mass
+    is_positive = mass > NOTHING
+    values = np.sort(mass[is_positive])
+    trimmed = mass
     if len(values):
         threshold = values[max(int(share * len(values)), 1) - 1]
-        # Equal masses differ in their last bits; none of them is smaller than the others.
-        kept = np.where(there & (mass >= threshold * (1 - NOTHING)), mass, 0.0)
-    return Plan(float((kept * price).sum()), kept)
+        # The tolerance keeps all of several equal masses, which can differ in their last bits.
+        trimmed = np.where(is_positive & (mass >= threshold * (1 - NOTHING)), mass, 0.0)
+    return Plan(float((trimmed * price).sum()), trimmed)
 
 
 class Barycentre(NamedTuple):
-    """Points of a barycentre and how they were found."""
+    """Points of a barycentre, with the work to find them."""
 
     points: NDArray[np.float64]
     steps: int
-    """Iterations until nothing moved; 1 where the start was the answer."""
+    """Number of iterations; 1 if the start was the solution."""
     solved: int
     """Transport problems that needed the solver."""
 
@@ -359,9 +357,9 @@ def free_support_barycentre(
 ) -> Barycentre:
     """Iterate from `start` until the points' total squared movement is at most `stop`.
 
-    All clouds, and the barycentre, carry the same weights. Where every point of the barycentre is closer to
-    its own counterpart than to any other, moving each point to its counterpart is the cheapest plan (no row
-    can do better), and no solver is needed; that is the usual case for the layers of an encoder.
+    All clouds and the barycentre have the same weights. If every point of the barycentre is closer to its own
+    counterpart than to any other, moving each point to its counterpart is the cheapest plan, and no solver is needed.
+    That is the usual case for the layers of an encoder.
     """
     check_size(len(start), len(start), what="a barycentre", instead="score shorter texts, or with another metric")
     points, solved, steps = start, 0, 0
@@ -386,8 +384,8 @@ def free_support_barycentre(
 def barycentre_from_origin(layers: Sequence[NDArray[np.float32]]) -> NDArray[np.float64]:
     """Barycentre of the layers' unit vectors under uniform weights, from X = 0, by POT's own function.
 
-    At X = 0 every cost is 1, so the first plan is whatever vertex the solver meets first, and rounding
-    decides between local optima. The vectors are scaled in float64, where ties are nearest to exact.
+    At X = 0 every cost is 1, so the first plan is arbitrary, and rounding decides between local optima. The vectors
+    are scaled in float64, in which ties are most nearly exact.
     """
     import ot
 

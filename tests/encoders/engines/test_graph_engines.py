@@ -17,7 +17,7 @@ from tests.encoders.tiny_models import TINY, tiny_tensors, write_model
 import nlgauge.encoders.engines.graph_engines
 from nlgauge.core.scoring import score
 from nlgauge.encoders.base import EncodedText, encode_texts
-from nlgauge.encoders.engines.graph_engines import GraphEncoder, OnnxEncoder, OpenVinoEncoder, _bits_are_a_texts_own
+from nlgauge.encoders.engines.graph_engines import GraphEncoder, OnnxEncoder, OpenVinoEncoder, _is_batch_independent
 from nlgauge.encoders.graphs.builder import Graph
 from nlgauge.encoders.graphs.families import encoder_graph, family_of
 from nlgauge.errors import ModelError, NlgaugeWarning, TruncationWarning, UnsupportedModelError
@@ -324,12 +324,12 @@ def test_weights_that_may_not_be_read_are_called_that(
         encoder.encode(some_ids(4), (1,))
 
 
-def test_openvino_encodes_one_by_one_where_a_batch_would_move_bits(
+def test_openvino_encodes_run_one_by_one_where_a_batch_would_move_bits(
     tmp_path: Path, own_cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ids = some_ids(6, count=5)
     expected = tiny(OpenVinoEncoder, tmp_path / "tiny").encode(ids, (1, 2))
-    monkeypatch.setattr(nlgauge.encoders.engines.graph_engines, "_bits_are_a_texts_own", lambda run, length: False)
+    monkeypatch.setattr(nlgauge.encoders.engines.graph_engines, "_is_batch_independent", lambda run, length: False)
     encoder = tiny(OpenVinoEncoder, tmp_path / "tiny")
     with pytest.warns(NlgaugeWarning, match=r"OpenVINO's last bits .* model 'tiny' .* engine 'onnx' may be faster"):
         found = encoder.encode(ids, (1, 2))
@@ -345,5 +345,5 @@ def test_the_probe_sees_a_batch_that_moves_bits() -> None:
     def by_batch(ids: NDArray[np.int64]) -> list[NDArray[np.float32]]:
         return [ids.astype(np.float32)[:, :, None] + np.float32(1e-6) * len(ids)]
 
-    assert _bits_are_a_texts_own(honest, 8)
-    assert not _bits_are_a_texts_own(by_batch, 8)
+    assert _is_batch_independent(honest, 8)
+    assert not _is_batch_independent(by_batch, 8)

@@ -2,8 +2,8 @@
 
 They differ in how a graph becomes a session and runs; the rest is `GraphEncoder`.
 
-A text's vectors are the same bits whatever the batch and the number of threads, because batches hold texts of one
-length and the kernels work row by row; `tests/encoders` checks it for both. OpenVINO is often faster in float32 on
+A text's vectors are bit-identical for every batch and number of threads, because batches contain texts of one length
+and the kernels work row by row; `tests/encoders` checks this for both. OpenVINO is often faster in float32 on
 processors with AVX-512.
 """
 
@@ -32,7 +32,7 @@ from nlgauge.io.storage import short_digest
 from nlgauge.io.store.resolve import ModelFiles
 from nlgauge.text.tokenizer import TextTokenizer
 
-#: More rows than those at which OpenVINO's kernels were seen to change, and few enough not to be felt.
+#: More rows than those at which OpenVINO switched kernels in tests, and few enough to be fast.
 _PROBED_TEXTS, _PROBED_LENGTH = 25, 8
 
 #: From token ids (batch, length) to the vectors of each layer of a graph.
@@ -40,21 +40,21 @@ Run = Callable[[NDArray[np.int64]], list[NDArray[np.float32]]]
 
 
 class GraphEncoder(ABC):
-    """A model's weights with one session per set of layers, so a graph stops at the highest layer asked for."""
+    """A model with one session per set of layers, so a graph ends at the highest requested layer."""
 
     cacheable = True
 
     name: ClassVar[str]
-    """As a caller chooses it."""
+    """Name of the engine."""
     title: ClassVar[str]
-    """As its makers write it."""
+    """Proper name of the library, for messages."""
     as_inputs: ClassVar[bool]
-    """Whether the engine wants a graph's parameters as inputs; else as external initializers."""
+    """Whether a graph's parameters are inputs; otherwise external initializers."""
     copies_weights: ClassVar[bool]
-    """Whether a session that has started holds weights of its own."""
+    """Whether a session copies the weights."""
 
     def __init__(self, files: ModelFiles, *, threads: int, plan: Plan | None = None) -> None:
-        """`plan` says which products are of eight bits; without one all are float32."""
+        """`plan` defines the int8 products; without one all are float32."""
         self._files = files
         self._plan = plan
         self._threads = threads
@@ -76,7 +76,7 @@ class GraphEncoder(ABC):
     @property
     @abstractmethod
     def library(self) -> str:
-        """The engine's library and its version, as signatures name it."""
+        """The engine's library and version, for signatures."""
 
     @cached_property
     def engine(self) -> str:
@@ -90,30 +90,30 @@ class GraphEncoder(ABC):
         return self._files.config
 
     def weight(self, name: str) -> NDArray[np.float32]:
-        """A weight of the checkpoint, by its name there."""
+        """A weight by its name in the checkpoint."""
         return self._checkpoint.read(name)
 
     def session(self, graph: Graph) -> Run:
-        """A graph of the model's family with the model's weights, ready to run."""
+        """Start a session of a graph with the model's weights."""
         values = self._weights.take(graph.parameters)
         try:
             run = self._session(graph, values)
-        except Exception as error:  # the engines have exceptions of their own
-            self._check_unchanged()  # weights that were being written are the likelier reason
+        except Exception as error:  # engines have their own exception classes
+            self._check_unchanged()  # the more likely cause: a file that was being written
             raise self._failure(error, "start") from error
-        # Not before: mapped weights are read from their file while the session starts.
+        # Checked afterwards, because mapped weights are read while the session starts.
         self._check_unchanged()
         return run
 
     def encode(self, ids: NDArray[np.int64], layers: tuple[int, ...]) -> list[NDArray[np.float32]]:
-        """Vectors of each layer asked for, for texts of one length."""
+        """Vectors of each requested layer, for texts of one length."""
         with self._lock:
             if layers not in self._sessions:
                 self._sessions[layers] = self.session(self._graph(layers))
         check_ids(ids, self._rows, model=self.model)
         try:
             return self._sessions[layers](ids)
-        except Exception as error:  # the engines have exceptions of their own
+        except Exception as error:  # engines have their own exception classes
             raise self._failure(error, "run") from error
 
     def _failure(self, error: Exception, step: str) -> Exception:
@@ -123,10 +123,10 @@ class GraphEncoder(ABC):
 
     @abstractmethod
     def _session(self, graph: Graph, values: dict[str, NDArray[Any]]) -> Run:
-        """A graph with its parameters, ready to run."""
+        """Start a session of a graph with its parameters."""
 
     def _check_unchanged(self) -> None:
-        """Weights are read when layers are first asked for, which can be long after the digests were taken."""
+        """Raise ModelError if files changed since their digests were taken: weights are read on first use only."""
         now = ModelFiles(self._files.name, self._files.path, self._files.card)
         if (now.weights_digest, now.config_digest) != (self.weights_digest, self.config_digest):
             msg = (
@@ -174,10 +174,10 @@ class OnnxEncoder(GraphEncoder):
         options = ort.SessionOptions()
         options.intra_op_num_threads = self._threads
         options.inter_op_num_threads = 1
-        options.log_severity_level = 4  # what goes wrong is raised, and is not to stand in the log as well
-        # Its fused operators are slower than the plain ones they replace: SkipLayerNormalization is not vectorised.
+        options.log_severity_level = 4  # errors are raised, so they need not be logged
+        # Its fused operators are slower than plain ones: SkipLayerNormalization is not vectorised.
         options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_ENABLE_BASIC
-        # Idle threads that spin would fight with other processes for the same cores.
+        # Spinning idle threads would take processor time from other processes.
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         owned = [ort.OrtValue.ortvalue_from_numpy(value) for value in values.values()]
         options.add_external_initializers(list(values), owned)
@@ -216,7 +216,7 @@ class OpenVinoEncoder(GraphEncoder):
                 network.remove_parameter(parameter)
         self._part_activations(network)
         settings = {
-            # Without it, processors with bfloat16 units would use them.
+            # Otherwise OpenVINO uses bfloat16 on processors that support it.
             "INFERENCE_PRECISION_HINT": "f32",
             "PERFORMANCE_HINT": "LATENCY",
             "INFERENCE_NUM_THREADS": self._threads,
@@ -225,22 +225,22 @@ class OpenVinoEncoder(GraphEncoder):
         lock = threading.Lock()
 
         def run(ids: NDArray[np.int64]) -> list[NDArray[np.float32]]:
-            # A product of a single row is another one than that row's in a larger product.
+            # A product of a single row has other bits than the same row in a larger product.
             rows = np.repeat(ids, 2, axis=0) if ids.size == 1 else ids
             with lock:
                 outputs = request.infer({"ids": rows}, share_inputs=True, share_outputs=True)
                 return [np.array(outputs[index][: len(ids)]) for index in range(len(outputs))]
 
-        # It also keeps the first run from being one on texts of one token, which spoils the fused attention of this
-        # release for all lengths after it.
+        # The probe also avoids a first run on texts of one token, after which the fused attention of this release
+        # is wrong for all other lengths.
         length = min(_PROBED_LENGTH, self.tokenizer.limit)
-        return run if _bits_are_a_texts_own(run, length) else self._one_by_one(run)
+        return run if _is_batch_independent(run, length) else self._run_one_by_one(run)
 
-    def _one_by_one(self, run: Run) -> Run:
-        """Texts in batches of their own, for a processor on which a text's bits depend on its batch."""
+    def _run_one_by_one(self, run: Run) -> Run:
+        """Encode each text alone, for a processor on which a text's bits depend on its batch."""
         msg = (
-            f"OpenVINO's last bits of a text depend on its batch for model {self.model!r} on this processor, so each "
-            "text is encoded alone; engine 'onnx' may be faster"
+            f"with OpenVINO on this processor, the last bits of vectors of model {self.model!r} depend on the batch, "
+            "so each text is encoded alone; engine 'onnx' may be faster"
         )
         warnings.warn(msg, NlgaugeWarning, stacklevel=user_stacklevel())
 
@@ -252,8 +252,8 @@ class OpenVinoEncoder(GraphEncoder):
     def _part_activations(self, network: Any) -> None:
         """Write gelu(x) as x / 2 + x / 2 erf(x / sqrt(2)) where it follows a product.
 
-        Fused into one, products wider than 384 are summed in another order from about a hundred rows on, and a text's
-        bits would depend on its batch.
+        Fused with gelu, products wider than 384 are summed in another order from about a hundred rows on, and a
+        text's bits would depend on its batch.
         """
         ops = self._openvino.opset13
         for node in network.get_ops():
@@ -265,11 +265,10 @@ class OpenVinoEncoder(GraphEncoder):
             node.output(0).replace(ops.add(half, ops.multiply(half, share)).output(0))
 
 
-def _bits_are_a_texts_own(run: Run, length: int) -> bool:
-    """Whether a text alone has the bits that it has in a batch.
+def _is_batch_independent(run: Run, length: int) -> bool:
+    """Whether a text has the same bits alone and in a batch.
 
-    OpenVINO chooses the kernel of a product by processor and by number of rows, so what holds on the processors that
-    the tests saw need not hold on all.
+    OpenVINO selects the kernel of a product by processor and number of rows, so this is tested on each machine.
     """
     ids = np.arange(_PROBED_TEXTS * length).reshape(_PROBED_TEXTS, length) % 4
     together, alone = run(ids), run(ids[-1:])

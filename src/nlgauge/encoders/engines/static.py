@@ -1,13 +1,13 @@
-"""Vectors of words without context: a file in the text format of GloVe or word2vec, or layer 0 of an encoder.
+"""Static word vectors: a file in the text format of GloVe or word2vec, or layer 0 of an encoder.
 
     the 0.418 0.24968 ...          GloVe: a word and its numbers
     3000000 300                    word2vec: a first line with the number of words and their width
 
 `WordVectors` and `InputVectors` look up single words, from a file (Dep2Vec is one) or from an encoder.
-`StaticEncoder` is a file as an encoder with one layer, 0: with such vectors a metric of the family is the word
-mover's distance of Kusner et al. (2015), the rows `+ W2V` of MoverScore's tables. Texts are split at white space and
-punctuation, and lower-cased if the file holds no capital letter. Words without a vector, or with a zero vector, are
-left out and counted.
+`StaticEncoder` is a file as an encoder with one layer, 0. With it, transport metrics are the word mover's distance of
+Kusner et al. (2015), as in the rows `+ W2V` of MoverScore's tables. Texts are split at white space and punctuation,
+and lower-cased if the file has no capital letters. Words without a vector, or with a zero vector, are removed and
+counted.
 """
 
 from __future__ import annotations
@@ -33,78 +33,78 @@ from nlgauge.text.windows import NO_LIMIT
 
 _UNKNOWN = "[UNK]"
 
-#: Files kept for the next call, by their digest.
+#: Loaded files, by their digest.
 _loaded: LoadedModels[WordVectors] = LoadedModels(1)
 
-#: Words that are remembered before all are forgotten; at a width of 768 they take 150 MB.
+#: Size of the cache of words before it is cleared; at a width of 768 it takes 150 MB.
 _MOST_WORDS = 50_000
 
-#: Tokens of words that are encoded together.
+#: Tokens per batch of words.
 _BATCH_TOKENS = 4096
 
 
 class WordVectors:
     """A table from words to vectors.
 
-    Words are looked up as they are, then in lower case: Dep2Vec and most GloVe files hold lower case only.
+    Words are looked up unchanged, then in lower case: Dep2Vec and most GloVe files contain lower case only.
     """
 
     def __init__(self, words: list[str], vectors: NDArray[np.float32], *, digest: str) -> None:
         self._rows = {word: row for row, word in enumerate(words)}
         self._vectors = vectors
         self.label = f"file[{short_digest(digest)}]"
-        """As a signature has it: a file is known by its digest, wherever it lies."""
+        """Name for signatures: the file's digest, not its path."""
 
     def __len__(self) -> int:
         return len(self._rows)
 
     def __call__(self, word: str) -> NDArray[np.float32] | None:
-        """The word's vector, or None."""
+        """The word's vector; None for an unknown word."""
         row = self._rows.get(word, self._rows.get(word.lower()))
         return None if row is None else self._vectors[row]
 
 
 class InputVectors:
-    """What an encoder's layer 0 makes of a word by itself: the mean over its pieces."""
+    """Vectors of single words from an encoder's layer 0: the mean over the word's pieces."""
 
     label = "layer-0"
 
     def __init__(self, encoder: Encoder) -> None:
         self._encoder = encoder
-        self._known: dict[str, NDArray[np.float32] | None] = {}
+        self._cache: dict[str, NDArray[np.float32] | None] = {}
 
     def __call__(self, word: str) -> NDArray[np.float32] | None:
-        """The word's vector; None for one without a token."""
-        if word not in self._known:
+        """The word's vector; None for a word without tokens."""
+        if word not in self._cache:
             self.add([word])
-        return self._known[word]
+        return self._cache[word]
 
     def add(self, words: Iterable[str]) -> None:
         """Encode many words at once, which is faster than one by one."""
-        new = list(dict.fromkeys(word for word in words if word not in self._known))
+        new = list(dict.fromkeys(word for word in words if word not in self._cache))
         if not new:
             return
-        if len(self._known) + len(new) > _MOST_WORDS:
-            self._known = {}
+        if len(self._cache) + len(new) > _MOST_WORDS:
+            self._cache = {}
         tokens = self._encoder.tokenizer.encode(new)
         encoded = encode_texts(self._encoder, tokens, (0,), batch_tokens=_BATCH_TOKENS)
         for word, text in zip(new, encoded, strict=True):
             pieces = text.layers[0][~text.tokens.is_special] if not text.tokens.empty else text.layers[0]
-            self._known[word] = pieces.mean(axis=0) if len(pieces) else None
+            self._cache[word] = pieces.mean(axis=0) if len(pieces) else None
 
 
 def load_word_vectors(path: str | Path) -> WordVectors:
-    """Read a file of word vectors, which may be packed by gzip or bzip2."""
+    """Read a file of word vectors, which can be compressed with gzip or bzip2."""
     file = Path(path)
     if not file.is_file():
-        msg = f"there is no file of word vectors {str(path)!r}; give one in the text format of GloVe or word2vec"
+        msg = f"no such file of word vectors: {str(path)!r}; give one in the text format of GloVe or word2vec"
         raise FileFormatError(msg)
     digest = file_digest(file)
     return _loaded.get(digest, lambda: WordVectors(*read_vectors(file), digest=digest))
 
 
 class WordTokenizer(TextTokenizer):
-    """Words of a fixed vocabulary; others are left out and counted."""
+    """Splits texts into words of a fixed vocabulary; other words are removed and counted."""
 
     def __init__(self, words: list[str]) -> None:
         vocabulary = {word: number for number, word in enumerate(words)}
@@ -117,15 +117,15 @@ class WordTokenizer(TextTokenizer):
 
     def _tokens(self, encoding: tokenizers.Encoding, text: str, *, whole: bool = False) -> Tokens:
         tokens = super()._tokens(encoding, text, whole=whole)
-        known = tokens.ids != self._outside
-        return replace(tokens.take(np.flatnonzero(known)), left_out=int((~known).sum()), unknown_token=None)
+        inside = tokens.ids != self._outside
+        return replace(tokens.take(np.flatnonzero(inside)), left_out=int((~inside).sum()), unknown_token=None)
 
-    def _known(self, ids: Sequence[int]) -> Sequence[int]:
+    def _counted_ids(self, ids: Sequence[int]) -> Sequence[int]:
         return [token for token in ids if token != self._outside]
 
 
 class StaticEncoder:
-    """A table from words to vectors behind the protocol of an encoder."""
+    """A file of word vectors as an encoder."""
 
     layers = 0
     engine = "static"
@@ -145,12 +145,12 @@ class StaticEncoder:
         return WordTokenizer(self._words)
 
     def encode(self, ids: NDArray[np.int64], layers: tuple[int, ...]) -> list[NDArray[np.float32]]:
-        """The words' vectors, for texts of one length; there is no layer but 0."""
+        """Vectors of words, for texts of one length; layer 0 is the only one."""
         return [self._vectors[ids] for _ in layers]
 
 
 def read_vectors(path: Path) -> tuple[list[str], NDArray[np.float32]]:
-    """Words and their vectors; the first of two equal words counts, as gensim has it."""
+    """Read words and their vectors; of equal words the first counts, as in gensim."""
     words: dict[str, None] = {}
     rows: list[NDArray[np.float32]] = []
     width = 0
@@ -160,7 +160,7 @@ def read_vectors(path: Path) -> tuple[list[str], NDArray[np.float32]]:
             width = int(fields[1])
             continue
         width = width or len(fields) - 1
-        # A word may hold spaces (". . ." in GloVe's largest file), so the numbers are counted from the end.
+        # A word may contain spaces (". . ." in GloVe's largest file), so numbers are counted from the end.
         word, numbers = " ".join(fields[:-width]), fields[-width:]
         try:
             row = np.array(numbers, dtype=np.float32)
@@ -170,11 +170,11 @@ def read_vectors(path: Path) -> tuple[list[str], NDArray[np.float32]]:
         if not word or len(row) != width or not np.isfinite(row).all():
             msg = f"{path.name}, line {number}: expected a word and {width} finite numbers, got {len(fields)} fields"
             raise FileFormatError(msg)
-        if word not in words and row.any():  # a zero vector has no direction: the word counts as unknown
+        if word not in words and row.any():  # a zero vector has no direction, so the word counts as unknown
             words[word] = None
             rows.append(row)
     if not rows:
-        msg = f"{path.name} holds no word vector; expected lines of a word and its numbers, with spaces between"
+        msg = f"{path.name} contains no word vectors; expected lines with a word and its numbers, separated by spaces"
         raise FileFormatError(msg)
     return list(words), np.stack(rows)
 
@@ -183,9 +183,9 @@ def _lines(path: Path) -> Iterator[str]:
     packed: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open}
     opened = packed.get(path.suffix, open)
     try:
-        # Some words of the published files are no valid UTF-8; nobody can write them in a text either.
+        # Some words in published files are not valid UTF-8; no text can contain them.
         with opened(path, "rt", encoding="utf-8-sig", errors="replace", newline="\n") as file:
             yield from file
     except OSError as error:
-        msg = f"word vectors {path.name!r} cannot be read: {error}"
+        msg = f"cannot read word vectors {path.name!r}: {error}"
         raise FileFormatError(msg) from error

@@ -1,8 +1,8 @@
 """The torch engine (extra `nlgauge[torch]`): any Hugging Face encoder in float32, and on CUDA in half precision.
 
-Half precision (fp16, bf16) is for CUDA: weights and vectors are half as large there, and vectors come back as
-float32. Tests of nlgauge run without a GPU: they cover the choices made here, and not what a CUDA device does.
-Language models and training use the functions for device, precision, copies and a quiet transformers library, too.
+Half precision (fp16, bf16) needs CUDA: weights and vectors are half as large there, and vectors are returned as
+float32. nlgauge's tests run without a GPU, so they cover this code but not CUDA itself. Language models and training
+use the functions for device, precision, copies and quiet loading too.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from nlgauge.io.packages import require
 from nlgauge.io.store.resolve import ModelFiles
 from nlgauge.text.tokenizer import TextTokenizer, has_published_space, token_limit
 
-#: Precisions by the name that torch gives them.
+#: torch's names of precisions.
 _DTYPES = {DEFAULT_PRECISION: "float32", "fp16": "float16", "bf16": "bfloat16"}
 
-#: Where the blocks of families that normalise after each block are. Their lower layers do not change when
-#: the upper ones are cut off; other families run whole, because a final normalisation may follow.
+#: Paths of the blocks in families that normalise after each block. Their lower layers do not change if upper ones are
+#: removed; other families always run completely, because a final normalisation may follow.
 _BLOCKS = {
     "bert": "encoder.layer",
     "roberta": "encoder.layer",
@@ -39,13 +39,13 @@ _BLOCKS = {
     "distilbert": "transformer.layer",
 }
 
-#: Families whose last layer is normalised once more; transformers returns it before that up to release 4, after it
-#: since release 5, and it is the same layer here.
+#: Families with a final normalisation of the last layer, which transformers returns before it up to release 4 and
+#: after it since release 5; here it is always after it.
 _FINAL_NORM = frozenset({"modernbert"})
 
 
 def choose_device(torch: Any, name: str, precision: str = DEFAULT_PRECISION) -> Any:
-    """The torch device of a name, if the precision is for it; `auto` is CUDA where there is one."""
+    """The torch device of a name, checked against the precision; `auto` is CUDA if available."""
     if name == "auto":
         name = "cuda" if torch.cuda.is_available() else "cpu"
     kind, colon, number = name.partition(":")
@@ -53,54 +53,54 @@ def choose_device(torch: Any, name: str, precision: str = DEFAULT_PRECISION) -> 
         msg = f"device must be auto, cpu, cuda or cuda:NUMBER, got {name!r}"
         raise RecipeError(msg)
     if kind == "cuda" and not torch.cuda.is_available():
-        msg = f"device {name!r} was asked for, but torch sees no CUDA device; use device 'cpu' (--device cpu)"
+        msg = f"device {name!r} is not available: torch found no CUDA device; use device 'cpu' (--device cpu)"
         raise RecipeError(msg)
     if kind == "cuda" and number and int(number) >= torch.cuda.device_count():
         count = torch.cuda.device_count()
-        msg = f"device {name!r} was asked for, but torch sees {count} CUDA device(s), numbered from 0"
+        msg = f"device {name!r} is not available: torch found {count} CUDA device(s), numbered from 0"
         raise RecipeError(msg)
     if kind == "cpu" and precision != DEFAULT_PRECISION:
-        why = "" if torch.cuda.is_available() else ", and torch sees no CUDA device"
+        problem = "the device is the CPU" if torch.cuda.is_available() else "torch found none"
         fix = f"use precision {DEFAULT_PRECISION!r}" + (" or device 'cuda'" if torch.cuda.is_available() else "")
-        msg = f"half precision is for CUDA: precision {precision!r} was asked for on the CPU{why}; {fix}"
+        msg = f"precision {precision!r} needs a CUDA device, but {problem}; {fix}"
         raise RecipeError(msg)
     return torch.device(name)
 
 
 def engine_label(torch: Any, device: Any, precision: str) -> str:
-    """Engine, version, precision and kind of device, as a signature shows them."""
+    """Engine, version, precision and kind of device for signatures."""
     return f"torch-{torch.__version__.partition('+')[0]}-{precision}-{device.type}"
 
 
 def in_precision(torch: Any, transformers: Any, precision: str) -> dict[str, Any]:
-    """The keyword that makes transformers load weights in that precision, whatever the file has."""
+    """The keyword with which transformers loads weights in a precision."""
     major, minor = transformers.__version__.split(".")[:2]
-    # Renamed in transformers 4.56; the other spelling is an error before and a warning after.
+    # Renamed in transformers 4.56: the new name fails in older versions, the old one warns in newer ones.
     name = "dtype" if (int(major), int(minor)) >= (4, 56) else "torch_dtype"
     return {name: getattr(torch, _DTYPES[precision])}
 
 
 def to_device(torch: Any, ids: NDArray[np.int64], device: Any) -> Any:
-    """Token ids on the device; on the way to CUDA from pinned memory, which need not be waited for."""
+    """Copy token ids to the device; to CUDA asynchronously from pinned memory."""
     batch = torch.from_numpy(ids)
     return batch.pin_memory().to(device, non_blocking=True) if device.type == "cuda" else batch.to(device)
 
 
 def to_host(torch: Any, arrays: Sequence[Any], device: Any) -> list[NDArray[np.float32]]:
-    """Arrays of a device as float32; from CUDA all copies run at once, in the precision that they have there."""
+    """Copy arrays from the device as float32; from CUDA in parallel, and converted afterwards."""
     if device.type != "cuda":
         return [array.float().cpu().numpy() for array in arrays]
     pinned = [torch.empty(array.shape, dtype=array.dtype, pin_memory=True) for array in arrays]
-    for place, array in zip(pinned, arrays, strict=True):
-        place.copy_(array, non_blocking=True)
+    for buffer, array in zip(pinned, arrays, strict=True):
+        buffer.copy_(array, non_blocking=True)
     torch.cuda.synchronize(device)
-    # A copy that is not pinned: vectors live as long as their window, and pinned memory is scarce.
-    return [place.to(torch.float32, copy=True).numpy() for place in pinned]
+    # Copied to normal memory, because vectors live long and pinned memory is scarce.
+    return [buffer.to(torch.float32, copy=True).numpy() for buffer in pinned]
 
 
 @contextmanager
 def thread_count(torch: Any, count: int) -> Iterator[None]:
-    """Torch has one thread count per process, and it is the caller's."""
+    """Set torch's thread count inside the block; it belongs to the process, so it is restored."""
     before = torch.get_num_threads()
     torch.set_num_threads(count)
     try:
@@ -111,7 +111,7 @@ def thread_count(torch: Any, count: int) -> Iterator[None]:
 
 @contextmanager
 def quiet(transformers: Any) -> Iterator[None]:
-    """No bar for reading a file, and no report of weights that are not needed (pooler, output head)."""
+    """Switch off transformers' progress bars and its reports about unused weights (pooler, output head)."""
     logging = transformers.utils.logging
     verbosity, bar = logging.get_verbosity(), logging.is_progress_bar_enabled()
     logging.set_verbosity_error()
@@ -125,24 +125,24 @@ def quiet(transformers: Any) -> Iterator[None]:
 
 
 def refuse_adapter(folder: Path, *, model: str) -> None:
-    """Refuse a folder with an adapter: transformers adds it to the weights where another package is installed."""
+    """Raise UnsupportedModelError for a folder with an adapter, which transformers may add to the weights."""
     if (folder / "adapter_config.json").is_file():
         msg = (
-            f"model {model!r} comes with an adapter (adapter_config.json), which no digest covers; "
+            f"model {model!r} has an adapter (adapter_config.json), which its digest does not cover; "
             "merge it into the weights, or remove the file"
         )
         raise UnsupportedModelError(msg)
 
 
 class Network(NamedTuple):
-    """A model, and the part of it that encodes: another one where there is a decoder."""
+    """A model and its encoder, which are the same unless the model has a decoder."""
 
     whole: Any
     encoder: Any
 
 
 def load_network(torch: Any, transformers: Any, files: ModelFiles, *, precision: str = DEFAULT_PRECISION) -> Network:
-    """Read it; weights that are missing or of another shape are refused by name."""
+    """Load a network; raises ModelError for weights that are missing or have another shape."""
     refuse_adapter(files.path, model=files.name)
     try:
         with quiet(transformers):
@@ -153,32 +153,32 @@ def load_network(torch: Any, transformers: Any, files: ModelFiles, *, precision:
                 ignore_mismatched_sizes=True,  # reported by name below
                 **in_precision(torch, transformers, precision),
             )
-    except Exception as error:  # whatever the reader of a file raises
+    except Exception as error:  # readers of files can raise any exception
         msg = f"transformers cannot load model {files.name!r}: {error}"
         raise ModelError(msg) from error
-    # By structure: config.json of an encoder cut out of such a model does not say what it was.
+    # By structure, because the config.json of an extracted encoder does not tell.
     encoder = whole.encoder if hasattr(whole, "encoder") and hasattr(whole, "decoder") else whole
     _require_weights(files.name, whole, encoder, report)
     return Network(whole, encoder)
 
 
 def _require_weights(name: str, whole: Any, encoder: Any, report: dict[str, Any]) -> None:
-    """Refuse weights that transformers would replace by random numbers; only a pooler is never used."""
+    """Raise ModelError for weights that transformers would initialise randomly, except an unused pooler."""
     used = {id(parameter) for parameter in encoder.parameters()}
     parameters = {name: id(parameter) for name, parameter in whole.named_parameters()}
-    lost = [*report["missing_keys"], *(entry[0] for entry in report["mismatched_keys"])]
-    lost = sorted(weight for weight in lost if parameters.get(weight) in used and "pooler" not in weight.split("."))
-    if lost:
-        more = f" and {len(lost) - 3} more" if len(lost) > 3 else ""
+    wrong = [*report["missing_keys"], *(entry[0] for entry in report["mismatched_keys"])]
+    wrong = sorted(weight for weight in wrong if parameters.get(weight) in used and "pooler" not in weight.split("."))
+    if wrong:
+        more = f" and {len(wrong) - 3} more" if len(wrong) > 3 else ""
         msg = (
-            f"the weights of model {name!r} do not fit its config.json ({encoder.config.model_type!r}): "
-            f"missing or of another shape: {', '.join(lost[:3])}{more}"
+            f"the weights of model {name!r} do not match its config.json ({encoder.config.model_type!r}): "
+            f"missing or of another shape: {', '.join(wrong[:3])}{more}"
         )
         raise ModelError(msg)
 
 
 def padding_id(network: Any) -> int:
-    """The token that fills short texts of a batch; families that number positions by it need their own."""
+    """The padding token of a batch; some families derive positions from it."""
     stated = getattr(network.config, "pad_token_id", None)
     return stated if isinstance(stated, int) and stated >= 0 else 0
 
@@ -194,7 +194,7 @@ class TorchEncoder:
         self._threads = threads
         self._device = choose_device(torch, device, precision)
         self._precision = precision
-        # A call cuts the network short and sets torch's thread count, so calls take turns.
+        # A call removes layers and sets torch's thread count, so calls are serialised.
         self._lock = threading.Lock()
         self.model = files.name
         self.weights_digest = files.weights_digest
@@ -210,7 +210,7 @@ class TorchEncoder:
 
     @property
     def network(self) -> Any:
-        """The network itself, on its device; not to be changed: encoders are shared."""
+        """The network on its device; do not change it, because encoders are shared."""
         return self._network
 
     @cached_property
@@ -219,7 +219,7 @@ class TorchEncoder:
         return engine_label(self._torch, self._device, self._precision)
 
     def encode(self, ids: NDArray[np.int64], layers: tuple[int, ...]) -> list[NDArray[np.float32]]:
-        """Vectors of each layer asked for, for texts of one length."""
+        """Vectors of each requested layer, for texts of one length."""
         rows = getattr(self._network.config, "vocab_size", None)
         if isinstance(rows, int):
             check_ids(ids, rows, model=self.model)
@@ -229,19 +229,19 @@ class TorchEncoder:
         if self._precision != DEFAULT_PRECISION and not all(np.isfinite(array).all() for array in vectors):
             msg = (
                 f"vectors of model {self.model!r} are too large for {self._precision}; "
-                "use precision 'fp32', or 'bf16', which holds larger numbers than 'fp16'"
+                "use precision 'fp32', or 'bf16', which has a larger range than 'fp16'"
             )
             raise ModelError(msg)
         return vectors
 
     def _run(self, ids: NDArray[np.int64]) -> Any:
-        """Vectors of layer 0 and of each block that the network has at the moment."""
+        """Vectors of layer 0 and of each block in the network."""
         torch = self._torch
         batch = to_device(torch, ids, self._device)
         with (
             thread_count(torch, self._threads),
             torch.inference_mode(),
-            # The caller's autocast would make this another precision than the signature says.
+            # The caller's autocast would change the precision, which is part of the signature.
             torch.autocast(self._device.type, enabled=False),
         ):
             output = self._network(input_ids=batch, attention_mask=torch.ones_like(batch), output_hidden_states=True)
@@ -250,20 +250,20 @@ class TorchEncoder:
         return output.hidden_states
 
     def _check_layers(self) -> None:
-        """Run the whole network once.
+        """Run the whole network once, and check the number of layers.
 
-        transformers 5 collects vectors with hooks that it installs in the first call, on the blocks it then
-        finds; so the first call must not be one that runs only some of them.
+        In its first call, transformers 5 installs hooks on the present blocks, so the first call must run all of
+        them.
         """
         count = len(self._run(np.zeros((1, 1), dtype=np.int64))) - 1
         if count != self.layers:
-            msg = f"model {self.model!r} states {self.layers} layers in config.json, but gives vectors of {count}"
+            msg = f"model {self.model!r} has {self.layers} layers in config.json, but returns vectors of {count}"
             raise UnsupportedModelError(msg)
 
     def _size(self, name: str) -> int:
         size = getattr(self._network.config, name, None)
         if not isinstance(size, int):
-            msg = f"model {self.model!r} states no {name} in config.json, and is not an encoder that nlgauge can use"
+            msg = f"model {self.model!r} has no {name} in config.json, so nlgauge cannot use it as an encoder"
             raise UnsupportedModelError(msg)
         return size
 
@@ -277,10 +277,10 @@ class TorchEncoder:
             with quiet(self._transformers):
                 converted = self._transformers.AutoTokenizer.from_pretrained(folder, local_files_only=True)
             backend = type(converted.backend_tokenizer).from_str(converted.backend_tokenizer.to_str())
-        except Exception as error:  # whatever the converter of this family raises
-            msg = f"model {self.model!r} has no tokenizer.json, and transformers cannot make one: {error}"
+        except Exception as error:  # converters can raise any exception
+            msg = f"model {self.model!r} has no tokenizer.json, and transformers cannot create one: {error}"
             raise ModelError(msg) from error
-        # What ran is named, not the vocabulary: what transformers makes of it also depends on other files.
+        # The digest is that of the converted tokenizer, which depends on more files than the vocabulary.
         digest = hashlib.sha256(backend.to_str().encode()).hexdigest()
         limit = token_limit(folder, positions=positions)
         return TextTokenizer(backend, limit=limit, digest=digest, published_space=has_published_space(folder))
@@ -288,7 +288,7 @@ class TorchEncoder:
 
 @contextmanager
 def _only_first_blocks(network: Any, top: int) -> Iterator[None]:
-    """Run only the blocks up to the highest layer asked for, where that leaves the lower ones unchanged."""
+    """Remove the blocks above the highest requested layer, in families where lower layers do not change."""
     path, _, name = _BLOCKS.get(network.config.model_type, "").rpartition(".")
     if not name:
         yield
@@ -303,10 +303,10 @@ def _only_first_blocks(network: Any, top: int) -> Iterator[None]:
 
 
 def _position_capacity(network: Any) -> int | None:
-    """How many tokens the model's position table holds; None for a model without one.
+    """Number of tokens that the model's position table allows; None for a model without one.
 
-    Families that number positions from after the padding index (RoBERTa and its many relatives) mark that
-    index on the table.
+    In families that number positions from after the padding index (RoBERTa and its relatives), the table has that
+    index.
     """
     rows = getattr(network.config, "max_position_embeddings", None)
     if rows is None or rows < 1:

@@ -1,16 +1,15 @@
-"""A graph under construction: sizes, operators, constants, parameters, and multi-head attention.
+"""Construction of graphs: sizes, operators, constants, parameters, and multi-head attention.
 
-A graph holds structure only. Its parameters are declared by the name and shape that they have in the model's
-safetensors file, and are handed over from there as they are when a session starts: nothing is transposed, cut or
-joined on the way. A graph is therefore a few kilobytes, and the weights of a model are in no other file. Its
-sizes come from `config.json`; an error names the entry that is wrong.
+A graph contains structure only. Its parameters are declared with their names and shapes in the model's safetensors
+file, and are passed unchanged when a session starts: nothing is transposed, cut or joined. So a graph has a few
+kilobytes, and no other file contains weights. Its sizes come from `config.json`; errors name the wrong entry.
 
 Attention is written in plain operators:
 
     Attention(Q, K, V) = softmax(Q K^T / sqrt(d) + bias) V
 
-Between products with weights, tokens of all texts of a batch are rows of one matrix (tokens, hidden); attention needs
-them by text and head.
+In products with weights, the tokens of all texts of a batch are rows of one matrix (tokens, hidden); in attention
+they are arranged by text and head.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
     import onnx
 
 
-#: Where most families state their sizes.
+#: Entries of sizes in the `config.json` of most families.
 ENTRIES: Mapping[str, str] = {
     "hidden": "hidden_size",
     "intermediate": "intermediate_size",
@@ -41,14 +40,14 @@ ENTRIES: Mapping[str, str] = {
     "positions": "max_position_embeddings",
 }
 
-#: Of ONNX the first with Gelu; of ONNX Runtime's own operators the only one.
+#: The first opset of ONNX with Gelu, and the only one of ONNX Runtime's own operators.
 _OPSETS = {"": 20, "com.microsoft": 1}
 _IR_VERSION = 9
 
 
 @dataclass(frozen=True)
 class Dimensions:
-    """What a graph's shapes depend on."""
+    """The sizes that determine a graph's shapes."""
 
     hidden: int
     intermediate: int
@@ -56,20 +55,20 @@ class Dimensions:
     layers: int
     vocabulary: int
     positions: int | None
-    """Tokens that the model can number."""
+    """Number of tokens that the position table allows."""
     epsilon: float
     first_position: int = 0
-    """Row of the position table that the first token takes."""
+    """Row of the first token in the position table."""
 
 
 def refuse(config: Mapping[str, Any], name: str, expected: str, *, model: str) -> NoReturn:
-    """An error that names an entry, what it must be, and what it is."""
+    """Raise ModelError for an entry of config.json, with its expected and actual value."""
     msg = f"config.json of model {model!r}: {name!r} must be {expected}, got {config.get(name)!r}"
     raise ModelError(msg)
 
 
 def check_whole(config: Mapping[str, Any], name: str, default: int | None, *, least: int, model: str) -> None:
-    """Refuse an entry, or its default, that is not a whole number of at least `least`."""
+    """Raise ModelError unless an entry, or its default, is a whole number of at least `least`."""
     value = config.get(name, default)
     if not is_whole(value) or value < least:
         refuse(config, name, f"a whole number, at least {least}", model=model)
@@ -81,30 +80,30 @@ def is_whole(value: Any) -> TypeGuard[int]:
 
 
 def has_other_heads(config: Mapping[str, Any], entry: str) -> bool:
-    """Whether an entry states a width of heads that does not divide the vectors among them."""
+    """Whether an entry sets a width of heads other than hidden size / number of heads."""
     hidden, heads = config.get("hidden_size"), config.get("num_attention_heads")
     return config.get(entry) is not None and is_whole(hidden) and is_whole(heads) and config[entry] * heads != hidden
 
 
 class Family(ABC):
-    """How a family's graph is built from a `config.json`."""
+    """Builds graphs of a model family from a `config.json`."""
 
     prefixes: tuple[str, ...]
-    """Under which the encoder may stand in a checkpoint that holds more."""
+    """Possible prefixes of the encoder's weights in a larger checkpoint."""
     probe: str = "embeddings.word_embeddings.weight"
-    """A weight that every checkpoint has, by which its prefix is found."""
+    """A weight of every checkpoint, with which the prefix is found."""
     entries: Mapping[str, str] = ENTRIES
     epsilon: ClassVar[tuple[str, float]] = ("layer_norm_eps", 1e-12)
-    """The entry that states it, and what it is where there is none."""
+    """The entry of epsilon, and its default."""
     after_padding: bool = False
     """Whether positions are numbered from after the padding index."""
 
     @abstractmethod
     def unsupported(self, config: Mapping[str, Any]) -> list[str]:
-        """Entries of a `config.json` that ask for what the graph does not do."""
+        """Entries of a `config.json` with values that the graph does not support."""
 
     def check(self, config: Mapping[str, Any], *, model: str) -> None:
-        """Refuse a `config.json` that no graph can be built from, saying which entry is wrong."""
+        """Raise ModelError, naming the wrong entry, for a `config.json` from which no graph can be built."""
         for name, entry in self.entries.items():
             check_whole(config, entry, None, least=0 if name == "layers" else 1, model=model)
         hidden, heads = self.entries["hidden"], self.entries["heads"]
@@ -119,7 +118,7 @@ class Family(ABC):
                 refuse(config, "pad_token_id", f"a whole number below {rows - 1}, where positions start", model=model)
 
     def dimensions(self, config: Mapping[str, Any]) -> Dimensions:
-        """The sizes of a `config.json` that `check` accepts."""
+        """The sizes of a checked `config.json`."""
         sizes = {name: int(config[entry]) for name, entry in self.entries.items()}
         first = int(config.get("pad_token_id", 1)) + 1 if self.after_padding else 0
         sizes["positions"] -= first
@@ -127,23 +126,23 @@ class Family(ABC):
 
     @abstractmethod
     def build(self, build: GraphBuilder, config: Mapping[str, Any], top: int) -> Iterable[str]:
-        """Names of the values (tokens, hidden) of layer 0, then of each layer up to `top`."""
+        """Build the layers, and yield the names of their values (tokens, hidden) from layer 0 to `top`."""
 
 
 @dataclass(frozen=True)
 class Graph:
-    """A finished graph and the shapes of the parameters it wants, by name."""
+    """A finished graph, and the shapes of its parameters by name."""
 
     data: bytes
     parameters: dict[str, tuple[int, ...]]
 
     def to_bytes(self) -> bytes:
-        """For a file: a line with the parameters, then the graph."""
+        """Serialise to a line with the parameters, then the graph."""
         return json.dumps(self.parameters).encode() + b"\n" + self.data
 
     @classmethod
     def from_bytes(cls, stored: bytes) -> Graph:
-        """What `to_bytes` made."""
+        """Read the output of `to_bytes`."""
         head, _, data = stored.partition(b"\n")
         return cls(data, {name: tuple(shape) for name, shape in json.loads(head).items()})
 
@@ -152,15 +151,15 @@ class Product(NamedTuple):
     """A product x W^T of a graph."""
 
     x: str
-    """The value that enters it."""
+    """Name of its input."""
     at: str
-    """Its weights, by their name in the checkpoint."""
+    """Name of its weights in the checkpoint."""
     into: int
     out: int
 
 
 class GraphBuilder:
-    """Collects nodes; values are known by their names."""
+    """Collects the nodes of a graph; values are identified by name."""
 
     def __init__(self) -> None:
         self.parameters: dict[str, tuple[int, ...]] = {}
@@ -187,7 +186,7 @@ class GraphBuilder:
         return names
 
     def constant(self, name: str, value: NDArray[Any] | float | Sequence[int]) -> str:
-        """Add a small value that belongs to the structure; whole numbers are int64 (or uint8), others float32."""
+        """Add a constant; whole numbers are int64 (or uint8), others float32."""
         from onnx import numpy_helper
 
         array = np.asarray(value)
@@ -198,7 +197,7 @@ class GraphBuilder:
         return name
 
     def parameter(self, name: str, *shape: int, of_bytes: bool = False) -> str:
-        """Declare a weight of the checkpoint, float32 unless it is one of signed bytes."""
+        """Declare a weight of the checkpoint: float32, or int8 with `of_bytes`."""
         self.parameters[name] = shape
         if of_bytes:
             self._of_bytes.add(name)
@@ -222,7 +221,7 @@ class GraphBuilder:
         return self.node("LayerNormalization", inputs, name, epsilon=epsilon)
 
     def declare_shapes(self, *, heads: int, width: int) -> None:
-        """The shapes that rows of tokens are brought into: by head, by text, and back to rows."""
+        """Declare the shapes for arranging tokens by head, and back to rows."""
         shape = self.node("Shape", ["ids"], "ids.shape")
         self.node("Concat", [shape, self.constant("head.shape", [heads, width // heads])], "by_head", axis=0)
         self.constant("rows", [-1, width])
@@ -233,7 +232,7 @@ class GraphBuilder:
         return self.node("Transpose", [split], f"{name}.heads", perm=[0, 2, 3, 1] if transposed else [0, 2, 1, 3])
 
     def attend(self, q: str, k: str, v: str, name: str, *, bias: str | None = None) -> str:
-        """The attended values as rows; q (scaled already) and v by head, k by head and transposed."""
+        """Attention, returned as rows; q (already scaled) and v are by head, k by head and transposed."""
         scores = self.node("MatMul", [q, k], f"{name}.scores")
         if bias is not None:
             scores = self.node("Add", [scores, bias], f"{name}.biased")
@@ -243,36 +242,36 @@ class GraphBuilder:
         return self.node("Reshape", [joined, "rows"], f"{name}.attended")
 
     def first_rows(self, table: str, name: str) -> str:
-        """The first rows of a table of positions, one for each token of a text."""
+        """The first rows of a position table, one for each token of a text."""
         length = self.node("Shape", ["ids"], "embeddings.length", start=1, end=2)
         start = self.constant("start", [0])
         return self.node("Slice", [table, start, length, start], name)
 
     def token_type(self, types: int, width: int) -> str:
-        """The vector of token type 0, which a single text has throughout."""
+        """The vector of token type 0, which all tokens of a single text have."""
         table = self.parameter("embeddings.token_type_embeddings.weight", types, width)
         return self.node("Gather", [table, self.constant("zero", 0)], "embeddings.type")
 
     def length(self) -> tuple[str, str]:
-        """The number of tokens of a text, as a list of one and as a number."""
+        """The number of tokens of a text, as a list of one element and as a scalar."""
         by_one = self.node("Shape", ["ids"], "length", start=1, end=2)
         return by_one, self.node("Squeeze", [by_one], "length.scalar")
 
     def places(self) -> str:
-        """The places of a text's tokens: 0, 1, ..."""
+        """The positions of a text's tokens: 0, 1, ..."""
         return self.node("Range", [self.constant("zero", 0), self.length()[1], self.constant("one", 1)], "places")
 
     def distances(self, places: str) -> str:
-        """A matrix (length, length) of key place - query place."""
+        """A matrix (length, length) of key position - query position."""
         keys = self.node("Unsqueeze", [places, self.constant("first_axis", [0])], "places.keys")
         queries = self.node("Unsqueeze", [places, self.constant("second_axis", [1])], "places.queries")
         return self.node("Sub", [keys, queries], "distances")
 
     def finish(self, outputs: Sequence[tuple[str, int]], *, as_inputs: bool) -> Graph:
-        """The graph from token ids (batch, length) to the outputs, each with its width.
+        """Finish the graph from token ids (batch, length) to the outputs, each with its width.
 
-        Parameters are external initializers, which ONNX Runtime takes from memory, or inputs, which OpenVINO can
-        replace by constants that share the caller's memory.
+        Parameters are external initializers, which ONNX Runtime reads from memory, or inputs, which OpenVINO can
+        replace by constants in shared memory.
         """
         from onnx import TensorProto, helper
 

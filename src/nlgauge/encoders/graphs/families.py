@@ -1,6 +1,4 @@
-"""Families that can be computed without torch, by the `model_type` of their `config.json`, and what a session needs:
-weights of a `model.safetensors` by name, as float32, and graphs, which are kept in the cache folder once built.
-"""
+"""Model families that run without torch, by the `model_type` of `config.json`; their weights and cached graphs."""
 
 from __future__ import annotations
 
@@ -22,7 +20,7 @@ from nlgauge.encoders.graphs.post_norm import RELATIVES, DebertaV2
 from nlgauge.errors import ModelError, UnsupportedModelError
 from nlgauge.io.storage import cache_dir, write_atomic
 
-#: Raised when the graphs change, so that cached ones of an older library are not used.
+#: Increased when the graphs change, so cached graphs of an older version are not used.
 GRAPH_VERSION = 2
 
 
@@ -30,7 +28,7 @@ FAMILIES: dict[str, Family] = {**RELATIVES, "deberta-v2": DebertaV2(), "modernbe
 
 
 def family_of(config: Mapping[str, Any], *, model: str, engine: str = "onnx") -> Family:
-    """The family of a `config.json`, checked, or an error that names the engine that takes any."""
+    """The family of a `config.json`, after checking its entries."""
     kind = config.get("model_type")
     if not isinstance(kind, str) or kind not in FAMILIES:
         reason = f"model_type {kind!r}"
@@ -38,7 +36,7 @@ def family_of(config: Mapping[str, Any], *, model: str, engine: str = "onnx") ->
         reason = ", ".join(f"{name}={config[name]!r}" for name in FAMILIES[kind].unsupported(config))
     if reason:
         msg = (
-            f"engine {engine!r} does not know {reason} of model {model!r} (it knows: {', '.join(FAMILIES)}); "
+            f"engine {engine!r} does not support {reason} of model {model!r} (supported: {', '.join(FAMILIES)}); "
             "install the torch engine with pip install 'nlgauge[torch]' and use engine 'torch'"
         )
         raise UnsupportedModelError(msg)
@@ -55,9 +53,9 @@ def encoder_graph(
     as_inputs: bool = False,
     build: GraphBuilder | None = None,
 ) -> Graph:
-    """A graph from token ids (batch, length) to exactly the layers asked for, each (batch, length, hidden).
+    """A graph from token ids (batch, length) to the requested layers, each (batch, length, hidden).
 
-    Layer 0 is the output of the embeddings. Nothing above the highest layer asked for is in the graph.
+    Layer 0 is the output of the embeddings. The graph ends at the highest requested layer.
     """
     build = build or GraphBuilder()
     width = family.dimensions(config).hidden
@@ -72,17 +70,17 @@ FloatArray = NDArray[np.float32]
 
 
 class CheckpointWeights:
-    """Reads what is asked for; the encoder may stand inside a larger checkpoint."""
+    """Reads weights of a `model.safetensors` as float32; the encoder may be part of a larger checkpoint."""
 
     def __init__(self, folder: Path, family: Family, *, model: str, engine: str, mapped: bool = False) -> None:
-        """`mapped` is for an engine that copies weights itself, and spares a copy: see `take`."""
+        """`mapped` saves a copy for engines that copy weights themselves; see `take`."""
         self._path = folder / "model.safetensors"
         self._model = model
         self._mapped = mapped
         self._read: dict[str, FloatArray] = {}
         if not self._path.is_file():
             msg = (
-                f"model {model!r} has no model.safetensors, which engine {engine!r} reads; install the torch engine "
+                f"model {model!r} has no model.safetensors, which engine {engine!r} needs; install the torch engine "
                 "with pip install 'nlgauge[torch]' and use engine 'torch'"
             )
             raise UnsupportedModelError(msg)
@@ -94,33 +92,33 @@ class CheckpointWeights:
     def take(self, wanted: Mapping[str, tuple[int, ...]]) -> dict[str, FloatArray]:
         """The weights of these names, which must have these shapes.
 
-        Mapped arrays are the bytes of the file: whoever writes to the file changes them, so they are to be let go as
-        soon as the engine has its copy. Others are read once, and kept for the next call.
+        Mapped arrays are the bytes of the file and change with it, so release them when the engine has its copy.
+        Others are read once and cached.
         """
-        arrays = self._views(wanted) if self._mapped else {name: self._one(name) for name in wanted}
+        arrays = self._views(wanted) if self._mapped else {name: self._cached(name) for name in wanted}
         for name, array in arrays.items():
             if array.shape != wanted[name]:
                 msg = (
-                    f"the weights of model {self._model!r} do not fit its config.json: {name!r} has the shape "
+                    f"the weights of model {self._model!r} do not match its config.json: {name!r} has the shape "
                     f"{array.shape}, expected {wanted[name]}"
                 )
                 raise ModelError(msg)
         return arrays
 
     def read(self, name: str) -> FloatArray:
-        """The weights of one name, which are not kept in memory for the next call."""
+        """Read the weights of a name, without caching them."""
         if name not in self._spellings:
             msg = f"model {self._model!r} lacks the weight {name!r} in model.safetensors"
             raise ModelError(msg)
         return self._load(self._spellings[name])
 
-    def _one(self, name: str) -> FloatArray:
+    def _cached(self, name: str) -> FloatArray:
         if name not in self._read:
             self._read[name] = self.read(name)
         return self._read[name]
 
     def _views(self, names: Iterable[str]) -> dict[str, FloatArray]:
-        """Weights inside the mapped file; read where they are not float32 there."""
+        """Weights as views of the mapped file; those that are not float32 are read."""
         views = {}
         for name in names:
             entry = self._header.get(self._spellings.get(name, ""), {"dtype": ""})
@@ -143,14 +141,14 @@ class CheckpointWeights:
             raise self._unreadable(error) from error
 
     def _bfloat16(self, name: str) -> FloatArray:
-        """numpy has no bfloat16, which is the upper half of a float32."""
+        """Convert bfloat16, which numpy does not have: it is the upper half of a float32."""
         start, end = self._header[name]["data_offsets"]
         halves = self._bytes[self._data_start + start : self._data_start + end].view("<u2")
         return (halves.astype(np.uint32) << 16).view(np.float32).reshape(self._header[name]["shape"])
 
     @cached_property
     def _header(self) -> dict[str, Any]:
-        """What a safetensors file says of its arrays: a JSON object after its length in eight bytes."""
+        """The header of the safetensors file: a JSON object after its length in eight bytes."""
         header: dict[str, Any] = json.loads(self._bytes[8 : self._data_start].tobytes())
         return header
 
@@ -159,27 +157,27 @@ class CheckpointWeights:
         return 8 + int.from_bytes(self._bytes[:8].tobytes(), "little")
 
     def _open(self) -> tuple[Any, NDArray[np.uint8]]:
-        """The file as safetensors reads it, which checks its header, and its bytes."""
+        """Open the file with safetensors, which checks its header, and map its bytes."""
         from safetensors import SafetensorError, safe_open
 
         try:
-            # Opened here first: safetensors calls a file that may not be read one that does not exist.
+            # Opened here first, because safetensors reports an unreadable file as missing.
             with self._path.open("rb") as file:
                 return safe_open(self._path, framework="numpy"), np.memmap(file, dtype=np.uint8, mode="r")
         except OSError as error:
-            msg = f"model.safetensors of {self._model!r} cannot be read: {error.strerror or error}"
+            msg = f"cannot read model.safetensors of {self._model!r}: {error.strerror or error}"
             raise ModelError(msg) from error
         except (SafetensorError, TypeError, KeyError, AttributeError) as error:  # damaged
             raise self._unreadable(error) from error
 
     def _unreadable(self, error: Exception) -> ModelError:
-        return ModelError(f"model.safetensors of {self._model!r} cannot be read as float arrays: {error}")
+        return ModelError(f"cannot read model.safetensors of {self._model!r} as float arrays: {error}")
 
 
 def _spellings(stored: Iterable[str], prefix: str) -> dict[str, str]:
-    """Names of weights inside a checkpoint by the names that graphs have for them."""
+    """Names of weights in a checkpoint, by their names in graphs."""
     own = {name.removeprefix(prefix): name for name in stored if name.startswith(prefix)}
-    # Checkpoints of 2018 spell a normalisation's scale and shift as gamma and beta.
+    # Checkpoints of 2018 call a normalisation's scale and shift gamma and beta.
     renamed = {
         name.replace("LayerNorm.gamma", "LayerNorm.weight").replace("LayerNorm.beta", "LayerNorm.bias"): spelling
         for name, spelling in own.items()
@@ -188,7 +186,7 @@ def _spellings(stored: Iterable[str], prefix: str) -> dict[str, str]:
 
 
 def stored_graph(config: Mapping[str, Any], kind: str, *, key: str, make: Callable[[], Graph]) -> Graph:
-    """The graph of that kind (its layers, its form) of a model, from the cache folder or made and put there."""
+    """A graph of a model, by its kind (layers and form), from the cache folder or built and stored there."""
     from nlgauge.encoders.graphs.families import GRAPH_VERSION
 
     described = json.dumps([key, config, kind, GRAPH_VERSION], sort_keys=True)
@@ -198,14 +196,13 @@ def stored_graph(config: Mapping[str, Any], kind: str, *, key: str, make: Callab
         stored = path.read_bytes()
     except OSError:
         stored = b""
-    # The file is a sha256 and the graph: what a full disk or a crash left behind, and the graph of another model or
-    # other layers, is built again.
+    # The file is a sha256 and the graph; a damaged file, or the graph of another model or other layers, is rebuilt.
     digest, data = stored[:32], stored[32:]
     if _sum(name, data) == digest:
         return Graph.from_bytes(data)
     graph = make()
     data = graph.to_bytes()
-    with contextlib.suppress(OSError):  # a cache that cannot be written is only slower
+    with contextlib.suppress(OSError):  # without a writable cache, graphs are built again
         path.parent.mkdir(parents=True, exist_ok=True)
         write_atomic(path, _sum(name, data) + data)
     return graph

@@ -2,9 +2,10 @@
 
     a = x + W_o Attention(LN(x))        h = a + W_2 (gelu(u) * g),  (u, g) = W_1 LN(a)
 
-Positions turn queries and keys: the halves (a, b) of a head's vector at place p become (a cos - b sin, b cos + a sin)
-of the angles p / theta^(2 i / d). Local layers see a window around each token and have a theta of their own. The
-highest layer's vectors are normalised once more, as the published model returns them; those of lower layers are not.
+Positions rotate queries and keys: the halves (a, b) of a head's vector at position p become
+(a cos - b sin, b cos + a sin) of the angles p / theta^(2 i / d). Local layers attend to a window around each token
+and have their own theta. The highest layer's vectors are normalised once more, as in the published model; those of
+lower layers are not.
 """
 
 from __future__ import annotations
@@ -20,9 +21,9 @@ from nlgauge.encoders.graphs.builder import Dimensions, Family, GraphBuilder, ch
 _GLOBAL, _LOCAL = "full_attention", "sliding_attention"
 _WINDOW = 128
 _EVERY = 3
-#: The entry of an older configuration, and what it is where none states it.
+#: The entry in older configurations, and its default.
 _THETA = {_GLOBAL: ("global_rope_theta", 160_000.0), _LOCAL: ("local_rope_theta", 10_000.0)}
-#: Added to the scores of tokens outside of a window.
+#: Added to the scores of tokens outside a window.
 _NEVER = -3e38
 
 
@@ -88,7 +89,7 @@ def _is_plain(rotary: Any) -> bool:
 
 
 def _kinds(config: Mapping[str, Any]) -> list[str]:
-    """Whether each layer attends globally or locally: listed, or every n-th globally in an older configuration."""
+    """The kind of attention of each layer: listed, or in older configurations global in every n-th layer."""
     stated = config.get("layer_types")
     if stated is not None:
         return list(stated)
@@ -114,7 +115,7 @@ def _normed(build: GraphBuilder, size: Dimensions, config: Mapping[str, Any], x:
 def _turns(build: GraphBuilder, size: Dimensions, places: str, kind: str, theta: float) -> dict[str, tuple[str, str]]:
     """Cosines and sines of queries (length, d / 2), which carry attention's scale, and of keys (d / 2, length)."""
     width = size.hidden // size.heads
-    # float32 throughout, like the published code: at far places an angle's rounding shows.
+    # float32 as in the published code, because at far positions the rounding of an angle matters.
     exponents = np.arange(0, width, 2, dtype=np.float32) / np.float32(width)
     frequencies = np.float32(1) / np.power(np.float32(theta), exponents)
     column = build.node("Unsqueeze", [places, build.constant("second_axis", [1])], f"{kind}.places")
@@ -130,14 +131,14 @@ def _turns(build: GraphBuilder, size: Dimensions, places: str, kind: str, theta:
 
 
 def _outside(build: GraphBuilder, places: str, reach: int) -> str:
-    """What is added to scores (length, length): nothing within `reach` tokens, and what leaves no weight beyond."""
+    """The mask of a window (length, length), added to scores: 0 within `reach` tokens, very negative beyond."""
     apart = build.node("Abs", [build.distances(places)], "distances.size")
     far = build.node("Greater", [apart, build.constant("window.reach", reach)], "window.outside")
     return build.node("Where", [far, build.constant("never", _NEVER), build.constant("nothing", 0.0)], "window")
 
 
 def _turned(build: GraphBuilder, x: str, turns: tuple[str, str], name: str, *, axis: int) -> str:
-    """A head's vectors, along an axis, turned by the angles of their places."""
+    """Rotate a head's vectors by the angles of their positions."""
     cos, sin = turns
     left, right = build.split(x, [f"{name}.left", f"{name}.right"], axis=axis)
 

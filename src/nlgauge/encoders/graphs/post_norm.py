@@ -11,9 +11,9 @@ DeBERTa-v2 and v3 attend by content and by relative position, each with vectors 
 
     KR = W_k R, QR = W_q R: position vectors as keys (content to position, c2p) and as queries (p2c)
 
-R holds a vector per distance; far distances share one in logarithmic buckets. Only distances that a text has are
-projected, in the order of the columns that the products need, so that what belongs to a pair of tokens is reached by
-cutting rows at another length instead of by looking up each pair.
+R has a vector per distance; far distances share logarithmic buckets. Only the distances in a text are projected, in
+the order of the columns of the products. So the values of all pairs of tokens are found by reshaping rows instead of
+looking up each pair.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from nlgauge.encoders.graphs.builder import (
 #: Distance beyond which MPNet's relative positions share a bucket (fixed in its published code).
 _MPNET_MAX_DISTANCE = 128
 
-#: Width of ELECTRA's embeddings where its configuration states none.
+#: Default width of ELECTRA's embeddings.
 _ELECTRA_WIDTH = 128
 
 _SELF = "encoder.layer.{}.attention.self."
@@ -48,7 +48,7 @@ _SELF = "encoder.layer.{}.attention.self."
 
 @dataclass(frozen=True)
 class PostNorm(Family):
-    """A family: the names of its weights (`{}` is the layer's number from 0), and what distinguishes it."""
+    """A family: the names of its weights (`{}` is the layer's number from 0), and its special properties."""
 
     prefixes: tuple[str, ...]
     query: str = _SELF + "query"
@@ -63,7 +63,7 @@ class PostNorm(Family):
     after_padding: bool = False
     relative_bias: str | None = None
     narrow_embeddings: bool = False
-    """Whether embeddings may be narrower than the layers, and are projected."""
+    """Whether embeddings may be narrower than the layers, with a projection."""
     activation: str = "hidden_act"
     entries: Mapping[str, str] = field(default_factory=lambda: ENTRIES)
 
@@ -131,7 +131,7 @@ class PostNorm(Family):
         return self.finish_block(build, size, x, build.attend(q, k, v, name, bias=bias), number)
 
     def finish_block(self, build: GraphBuilder, size: Dimensions, x: str, attended: str, number: int) -> str:
-        """A block from its attended values on: both sums, and the feed-forward layer between them."""
+        """Finish a block after attention: both sums, and the feed-forward layer between them."""
         name, hidden = f"block{number + 1}", size.hidden
         mixed = build.linear(attended, self.mix.format(number), hidden, hidden, f"{name}.mixed")
         total = build.node("Add", [mixed, x], f"{name}.residual1")
@@ -144,8 +144,10 @@ class PostNorm(Family):
 
 
 def _numbered(build: GraphBuilder, size: Dimensions) -> str:
-    """Rows of the position table: tokens are counted from after the padding index; padding, which a text may spell
-    out, has that index's own row and is not counted."""
+    """Rows of the position table: tokens are counted from after the padding index.
+
+    Padding tokens, which a text can spell out, have the row of that index and are not counted.
+    """
     padding = build.constant("padding", size.first_position - 1)
     is_token = build.node("Not", [build.node("Equal", ["ids", padding], "is_padding")], "is_token")
     counts = build.node("Cast", [is_token], "counts", to=7)  # int64
@@ -154,7 +156,7 @@ def _numbered(build: GraphBuilder, size: Dimensions) -> str:
 
 
 def _bias(build: GraphBuilder, size: Dimensions, config: Mapping[str, Any], table: str) -> str:
-    """Bias (heads, length, length) of each pair of tokens by the bucket of their distance."""
+    """Bias (heads, length, length) for each pair of tokens, by the bucket of their distance."""
     buckets = int(config.get("relative_attention_num_buckets", 32))
     weights = build.parameter(table, buckets, size.heads)
     reach = (size.positions or 1) - 1
@@ -172,7 +174,7 @@ def relative_bucket(distance: int, *, buckets: int, max_distance: int = _MPNET_M
     exact = half // 2
     if size < exact:
         return offset + size
-    # float32, like the published code: a boundary must not move by rounding.
+    # float32 as in the published code, because rounding would move the boundaries.
     ratio = np.log(np.float32(size) / np.float32(exact)) / np.float32(math.log(max_distance / exact))
     return offset + min(half - 1, exact + int(np.float32(ratio) * np.float32(half - exact)))
 
@@ -259,7 +261,7 @@ def relative_rows(config: Mapping[str, Any], distances: NDArray[np.int64]) -> ND
     if buckets > 0:
         half = buckets // 2
         size = np.maximum(np.abs(distances), half)
-        # float32, like the published code: a boundary must not move by rounding.
+        # float32 as in the published code, because rounding would move the boundaries.
         whole = np.float32(math.log(np.float32((_reach(config) - 1) / half)))
         share = np.log(size.astype(np.float32) / np.float32(half)) / whole
         far = np.ceil(share * np.float32(half - 1)).astype(np.int64) + half
@@ -285,14 +287,14 @@ def _span(config: Mapping[str, Any]) -> int:
 
 
 class _Graph:
-    """A graph under construction."""
+    """Builds the graph of a DeBERTa model."""
 
     def __init__(self, build: GraphBuilder, size: Dimensions, config: Mapping[str, Any]) -> None:
         self.build, self.size, self.config = build, size, config
         self.kinds = _kinds(config) if config.get("relative_attention", False) else ()
         self.shared = bool(config.get("share_att_key", False))
-        """Whether positions are projected by the weights of content."""
-        # Weights are scaled down by the number of terms in a score, also where attention is not relative.
+        """Whether positions are projected with the weights of content."""
+        # Scaled by the number of terms in a score, also if attention is not relative.
         self.scale = 1 / math.sqrt(size.hidden // size.heads * (1 + len(_kinds(config))))
 
     def layers(self, top: int) -> Iterator[str]:
@@ -326,8 +328,7 @@ class _Graph:
         return build.norm(rows, "embeddings.LayerNorm", size.hidden, size.epsilon, "embeddings.normed")
 
     def position_rows(self) -> dict[str, str]:
-        """Vectors of the distances of a text of n tokens, and one more, for keys (n - 1 down to -n) and for queries
-        (-(n - 1) up to n)."""
+        """Vectors of all distances in a text, plus one: for keys n - 1 down to -n, for queries -(n - 1) to n."""
         build, size, config = self.build, self.size, self.config
         normed = "layer_norm" in [part.strip() for part in str(config.get("norm_rel_ebd", "none")).lower().split("|")]
         reach = size.positions or 0
@@ -381,10 +382,10 @@ class _Graph:
         return BERT.finish_block(build, self.size, x, build.attend(q, k, v, name, bias=bias), number)
 
     def by_pair(self, content: str, positions: str, name: str) -> str:
-        """Products (batch, heads, n, n) of each token with the position vector of its distance to each other one.
+        """Products (batch, heads, n, n) of each token with the position vectors of its distances to all tokens.
 
-        Of 2 n columns, token i needs n from n - 1 - i on. Read as one list from n - 1 on and cut into rows of
-        2 n - 1, every row starts where it must.
+        Of 2 n columns, token i needs n from column n - 1 - i on. Flattened, started at n - 1 and reshaped into rows
+        of 2 n - 1, every row starts at its first column.
         """
         build, size = self.build, self.size
         shape = build.constant("positions.shape", [-1, size.heads, size.hidden // size.heads])
@@ -399,7 +400,7 @@ class _Graph:
         return build.node("Slice", [rows, zero, "length", axis], f"{name}.pairs")
 
     def convolve(self, first: str, x: str) -> str:
-        """LN(x + act(convolution of layer 0 over places)), as one product with each token and its neighbours."""
+        """LN(x + act(convolution of layer 0 over positions)), as one product with each token and its neighbours."""
         build, size, config = self.build, self.size, self.config
         hidden, width = size.hidden, int(config["conv_kernel_size"])
         by_text = build.node("Concat", ["ids.shape", build.constant("hidden", [hidden])], "convolution.shape", axis=0)
@@ -421,7 +422,7 @@ class _Graph:
         flat = build.node("Reshape", [kernel, build.constant("convolution.flat", [hidden, -1])], "convolution.kernel")
         bias = build.parameter("encoder.conv.conv.bias", hidden)
         convolved = build.node("Gemm", [rows, flat, bias], "convolution", transB=1)
-        # In two parts: an engine that fuses a product this wide with what follows sums it by the size of a batch.
+        # In two parts: if an engine fuses so wide a product with the next operator, its bits depend on the batch.
         parts = build.split(convolved, ["convolution.left", "convolution.right"], axis=1)
         op = _CONVOLUTIONS[config.get("conv_act", "tanh")]
         parts = [build.node(op, [part], f"{part}.active") for part in parts]

@@ -1,8 +1,8 @@
 """Model folders from the Hugging Face hub, through the hub's own cache, and the roles of their files.
 
-`huggingface_hub` is a dependency of `tokenizers`; it is imported only for models that are not found elsewhere. Weights
-and tokenizer are chosen in the order of preference of the `transformers` library, so the digest in a signature is that
-of the file that an engine reads.
+`huggingface_hub` is a dependency of `tokenizers`; it is imported only for models that are not found elsewhere.
+Weights and tokenizer are chosen in the order of preference of the `transformers` library, so the digest in a
+signature is that of the file that an engine reads.
 """
 
 from __future__ import annotations

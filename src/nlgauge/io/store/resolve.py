@@ -1,9 +1,9 @@
 """Find the files of a model, given its name, a local folder or a hub id.
 
 A model is identified by the digests of weights, tokenizer and configuration. The same weights with another number of
-heads or another epsilon are another model. Which keys of `config.json` matter depends on the family and on the engine,
-so every key counts except `HARMLESS_KEYS`; a key that is written out with its default value counts too. Order and
-white space do not count.
+heads or another epsilon are another model. Which keys of `config.json` matter depends on the family and on the
+engine, so every key counts except `HARMLESS_KEYS`; a key that is written out with its default value counts too. Order
+and white space do not count.
 """
 
 from __future__ import annotations
