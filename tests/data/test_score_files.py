@@ -133,7 +133,7 @@ def test_documents_and_names_of_columns(tmp_path: Path) -> None:
         RecipeError, match="unknown column role 'judge'; the roles are: system, segment, document, metric, langpair"
     ):
         read(tmp_path, "judge.tsv", text, columns={"judge": "model"})
-    with pytest.raises(FileFormatError, match="column 'models': there is none of that name"):
+    with pytest.raises(FileFormatError, match="column 'models': no such column"):
         read(tmp_path, "judge.tsv", text, columns={"system": "models"})
 
 
@@ -162,7 +162,7 @@ def test_documents_and_names_of_columns(tmp_path: Path) -> None:
         ("x.csv", "id;a\n1;.5\n", "columns are separated by ';', but CSV files use commas"),
         ("x.csv", "id,a\n1,1e200\n", r"column 'a': expected a score of at most 1e\+100"),
         ("x.jsonl", '{"id": 1, "a": true}\n', "column 'a': expected a number, got true"),
-        ("x.jsonl", '{"id": 1, "a": 1}\n{"id": 2}\n', "line 2, column 'a': there is none of that name"),
+        ("x.jsonl", '{"id": 1, "a": 1}\n{"id": 2}\n', "line 2, column 'a': no such column"),
     ],
 )
 def test_misaligned_scores_are_errors_with_their_location(tmp_path: Path, name: str, text: str, message: str) -> None:

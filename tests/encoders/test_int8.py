@@ -48,7 +48,10 @@ def test_a_signature_names_digest_engine_and_instructions() -> None:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"inputs": {"x": {"low": 0.5, "high": 1}}}, "the range of 'x' must hold 0 and more, got 0.5 to 1.0"),
+        (
+            {"inputs": {"x": {"low": 0.5, "high": 1}}},
+            "the range of 'x' must include 0 and not be empty, got 0.5 to 1.0",
+        ),
         ({"inputs": {"x": {"low": 0, "high": 0}}}, "must hold 0 and more"),
         ({"inputs": {"x": {"low": 0, "high": "much"}}}, "'high' of 'x' must be a number"),
         ({"inputs": {"x": {"low": -1, "high": 1, "powers": [1]}}}, "'powers' of 'x' must be a text"),

@@ -38,11 +38,14 @@ def test_they_are_made_once_and_not_silently(
 
     first = encode()
     said = capsys.readouterr().err
-    assert f"making the int8 weights of model 'tiny' (24 products, plan {plan.digest[:12]}: min-max" in said
+    assert (
+        "computing the int8 weights of model 'tiny', once" in said
+        and f"(24 products, plan {plan.digest[:12]}: min-max" in said
+    )
     assert "ranges from two texts" in said
     assert np.array_equal(encode(), first)
     assert capsys.readouterr().err == ""
     stored = own_cache / "int8" / f"{plan.digest}.safetensors"
     stored.write_bytes(stored.read_bytes()[:-9])
     assert np.array_equal(encode(), first)
-    assert "making the int8 weights" in capsys.readouterr().err
+    assert "computing the int8 weights" in capsys.readouterr().err

@@ -24,7 +24,7 @@ def test_the_engines_that_can_be_chosen() -> None:
     assert not {"muse", "static"} & set(engine_names())
     with pytest.raises(RecipeError, match="unknown engine 'onyx'; there are: onnx, openvino, torch"):
         load_encoder("minilm", engine="onyx")
-    with pytest.raises(RecipeError, match="'muse' comes with its models"):
+    with pytest.raises(RecipeError, match="'muse' belongs to its models"):
         load_encoder("minilm", engine="muse")
 
 

@@ -73,10 +73,10 @@ def test_an_engine_gets_the_precision_asked_for_and_the_signature_says_it(model:
 
 
 def test_a_precision_that_the_engine_does_not_have_is_refused_with_the_engines_that_have_it(model: str) -> None:
-    expected = "engine 'onnx' computes in fp32, int8, not in 'bf16'; use engine .*'coarse'"
+    expected = "engine 'onnx' supports fp32, int8, not 'bf16'; use engine .*'coarse'"
     with pytest.raises(RecipeError, match=expected):
         score(model, engine="onnx", precision="bf16")
-    with pytest.raises(RecipeError, match="engine 'coarse' computes in fp32, bf16, int8, not in 'fp16'"):
+    with pytest.raises(RecipeError, match="engine 'coarse' supports fp32, bf16, int8, not 'fp16'"):
         load_encoder(model, engine="coarse", precision="fp16")
 
 
@@ -91,11 +91,11 @@ def test_models_that_bring_their_own_engine_refuse_another_precision(tmp_path: P
     words = tmp_path / "words.txt"
     words.write_text("cat 1 2\ndog 2 1\n", encoding="utf-8")
     for name, engine in (("muse", "muse"), (str(words), "static")):
-        with pytest.raises(RecipeError, match=f"brings its own engine: engine '{engine}' computes in fp32, not in"):
+        with pytest.raises(RecipeError, match=f"has its own engine: engine '{engine}' supports fp32, not"):
             load_encoder(name, precision="int8")
     with (
         hash_encoder() as name,
-        pytest.raises(RecipeError, match=r"'hash' was added by a program.*leave the precision"),
+        pytest.raises(RecipeError, match=r"'hash' was registered with add_encoder.*omit the precision"),
     ):
         load_encoder(name, precision="bf16")
 
@@ -107,7 +107,7 @@ def test_models_of_whole_texts_compute_in_the_precision_of_the_run_or_refuse_it(
     assert rough.digest != fine.digest, "files made of one are not taken for the other"
     with pytest.raises(RecipeError, match="'muse' brings its own engine"):
         load_sentence_encoder("muse", engine="coarse", precision="bf16")
-    with pytest.raises(RecipeError, match=r"language models compute in .*, not in 'int8'.*lm=none"):
+    with pytest.raises(RecipeError, match=r"language models support .*, not 'int8'.*lm=none"):
         load_language_model("smollm2", precision="int8")
 
 

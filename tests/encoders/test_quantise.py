@@ -106,14 +106,12 @@ def test_a_plan_of_ones_own_can_be_given_up(model: str) -> None:
 
 
 def test_few_texts_are_warned_of(model: str) -> None:
-    with pytest.warns(
-        DataWarning, match="5 texts are few to take the ranges of an int8 model from; take at least 100"
-    ):
+    with pytest.warns(DataWarning, match="5 texts are too few to calibrate an int8 model; use at least 100"):
         quantise_model(model, texts_of(5))
 
 
 def test_models_with_an_engine_of_their_own_are_refused(tmp_path: Path) -> None:
     words = tmp_path / "words.txt"
     words.write_text("cat 1 2\ndog 2 1\n", encoding="utf-8")
-    with pytest.raises(UnsupportedModelError, match="brings its own engine, which does not compute in eight bits"):
+    with pytest.raises(UnsupportedModelError, match="has its own engine, which does not support int8"):
         quantise_model(str(words), texts_of(100))

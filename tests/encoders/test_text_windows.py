@@ -155,6 +155,6 @@ def test_the_windows_of_a_sentence_model_are_no_larger_than_it_reads() -> None:
 
 
 def test_a_sentence_model_that_goes_by_its_first_token_has_no_windows() -> None:
-    with pytest.raises(RecipeError, match=r"'hash' makes a text's vector of its first token, which sees one window"):
+    with pytest.raises(RecipeError, match=r"'hash' pools the first token, which sees one window"):
         PooledSentences(HashEncoder(), Pooling(("cls",)), reading=Reading("model"))
     PooledSentences(HashEncoder(), Pooling(("cls",)))

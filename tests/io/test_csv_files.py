@@ -41,7 +41,7 @@ def test_an_empty_line_of_one_column_is_an_empty_text(tmp_path: Path) -> None:
 def test_a_column_of_a_csv_file_is_a_column_of_texts(tmp_path: Path) -> None:
     (tmp_path / "out.csv").write_bytes('\ufeffid,mt\r\n1,"He said ""no"", twice."\r\n2,Yes\r\n'.encode())
     assert Inputs().texts(parse_source(f"{tmp_path / 'out.csv'}:mt")) == ['He said "no", twice.', "Yes"]
-    with pytest.raises(FileFormatError, match=r"say which column to read.*columns are \['id', 'mt'\]"):
+    with pytest.raises(FileFormatError, match=r"name the column to read.*columns are \['id', 'mt'\]"):
         Inputs().texts(parse_source(str(tmp_path / "out.csv")))
 
 
@@ -54,12 +54,12 @@ def rows_with_an_id(data: bytes) -> list[Row]:
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (b'id,text\n1,"open\n', r"x.csv, line 2: not a CSV file as RFC 4180 has it \(unexpected end of data\)"),
+        (b'id,text\n1,"open\n', r"x.csv, line 2: not valid CSV \(RFC 4180\): unexpected end of data"),
         (b'id,text\n1,"a"b\n', "line 2: not a CSV file"),
         (b"id,text\n1,a,b\n", "line 2: expected 2 comma-separated fields as in the header, got 3"),
         (b"id,text\n1\n", "line 2: expected 2 comma-separated fields.*column 'text' is missing"),
         (b"id,text\n1,a\n\n", "line 3: expected 2 comma-separated fields as in the header, got 0"),
-        (b"id,text\n", "a header and no rows"),
+        (b"id,text\n", "a header but no rows"),
         (b"id,id\n1,2\n", "column 'id': there are 2 of that name"),
         (b"", "empty; expected at least one line"),
         (b"id,text\n1,\xff\n", "line 2: byte 0xff is not UTF-8"),

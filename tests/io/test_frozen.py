@@ -123,5 +123,5 @@ def test_an_idf_file_without_a_digest_is_refused(tmp_path: Path) -> None:
     with pytest.raises(FileFormatError, match=r"is damaged: 'digest' is missing.*nlgauge build idf"):
         IdfTable.load(path)
     changed(path, frequency={})
-    with pytest.raises(FileFormatError, match="'frequency' holds no token"):
+    with pytest.raises(FileFormatError, match="'frequency' contains no token"):
         IdfTable.load(path)

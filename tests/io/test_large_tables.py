@@ -121,7 +121,7 @@ def test_lines_that_cannot_be_read_are_rows_with_a_reason(tmp_path: Path) -> Non
         (["no.parquet"], "cannot be read as Parquet"),
         (["no.arrow"], "cannot be read as Arrow"),
         (["no.jsonl"], "line 1: broken JSON"),
-        (["text.txt", "pairs.parquet"], "text files stand side by side"),
+        (["text.txt", "pairs.parquet"], "plain text files cannot be combined"),
         ([], "no table was named"),
         (["folder"], "no dataset on disk"),
         (["splits"], "a dataset with splits; name the folder of one: train, test"),
@@ -156,7 +156,7 @@ def test_text_files_of_unequal_length(tmp_path: Path) -> None:
     for name, lines in (("mt", 3), ("ref", 2)):
         (tmp_path / name).write_text("text\n" * lines, encoding="utf-8")
     table = open_table([tmp_path / "mt", tmp_path / "ref"])
-    with pytest.raises(InputError, match="equally many lines; 'mt' has 3, 'ref' has 2"):
+    with pytest.raises(InputError, match="same number of lines: 'mt' has 3, 'ref' has 2"):
         table.count()
     with pytest.raises(InputError, match="'ref' ends"):
         list(table.rows(NAMES))

@@ -179,17 +179,17 @@ def test_any_text_survives_jsonl(texts: list[str], ascii_only: bool) -> None:
             "t.tsv, line 3: expected 2 tab-separated fields as in the header, got 3 in '2\\tb\\tc'",
         ),
         ("t.tsv:hyp", "id\thyp\n1\ta\n\n", "t.tsv, line 3: expected 2 tab-separated fields as in the header, got 1"),
-        ("t.tsv:x", "id\thyp\n1\ta\n", "column 'x': there is none of that name; the header has ['id', 'hyp']"),
+        ("t.tsv:x", "id\thyp\n1\ta\n", "column 'x': no such column; the header has ['id', 'hyp']"),
         ("t.tsv:a", "a\ta\n1\t2\n", "t.tsv, line 1, column 'a': there are 2 of that name; the header has ['a', 'a']"),
         ("t.tsv", "id\thyp\n1\ta\n", "t.tsv:id'; its columns are ['id', 'hyp']"),
-        ("t.tsv:hyp", "id\thyp\n", "t.tsv: a header and no rows"),
+        ("t.tsv:hyp", "id\thyp\n", "t.tsv: a header but no rows"),
         ("j.jsonl:h", '{"h": "a"}\n{"h": \n', "line 2: broken JSON (Expecting value at character 7) in '{\"h\": '"),
         ("j.jsonl:h", '{"h": "a"}\n\n', "j.jsonl, line 2: broken JSON (Expecting value at character 1) in ''"),
         ("j.jsonl:h", '["a"]\n', "j.jsonl, line 1: expected one JSON object per line, got '[\"a\"]'"),
-        ("j.jsonl:h", '{"h": ' + "[" * 100_000, "j.jsonl, line 1: JSON that cannot be read ("),
-        ("j.jsonl:h", '{"h": ' + "1" * 10_000 + "}", "j.jsonl, line 1: JSON that cannot be read ("),
-        ("j.jsonl:h", '{"x": 1, "y": 2}', "line 1, column 'h': there is none of that name; the row has ['x', 'y']"),
-        ("j.jsonl:h", '{"h": "a", "h": "b"}', "j.jsonl, line 1, column 'h': the key stands more than once"),
+        ("j.jsonl:h", '{"h": ' + "[" * 100_000, "j.jsonl, line 1: unreadable JSON ("),
+        ("j.jsonl:h", '{"h": ' + "1" * 10_000 + "}", "j.jsonl, line 1: unreadable JSON ("),
+        ("j.jsonl:h", '{"x": 1, "y": 2}', "line 1, column 'h': no such column; the row has ['x', 'y']"),
+        ("j.jsonl:h", '{"h": "a", "h": "b"}', "j.jsonl, line 1, column 'h': the object has this key more than once"),
         ("j.jsonl", '{"x": 1, "y": 2}', "j.jsonl:x'; its keys are ['x', 'y']"),
         ("j.jsonl", "{}", "j.jsonl:NAME'; its keys are []"),
         ("j.jsonl:h", '{"h": "\\ud83d"}', "j.jsonl, line 1, column 'h': half of a surrogate pair"),
@@ -245,7 +245,7 @@ def test_damaged_gzip(cut: int, tmp_path: Path) -> None:
 def test_gzip_in_name_only(tmp_path: Path) -> None:
     path = tmp_path / "out.txt.gz"
     path.write_bytes(b"plain\n")
-    with pytest.raises(FileFormatError, match="not gzip data, in spite of its name; it starts with b'plai'"):
+    with pytest.raises(FileFormatError, match="not gzip data, despite its name; it starts with b'plai'"):
         Inputs().texts(parse_source(str(path)))
 
 
@@ -258,7 +258,7 @@ def test_two_columns_of_one_pipe() -> None:
     assert inputs.references(parse_source("-:ref", input_format="tsv")) == [("x",), ("y",)]
     with pytest.raises(FileFormatError, match=r"standard input, line 1, column 'z': .* has \['hyp', 'ref'\]"):
         inputs.texts(parse_source("-:z", input_format="tsv"))
-    with pytest.raises(FileFormatError, match=r"standard input: say which column to read, as in '-:hyp'"):
+    with pytest.raises(FileFormatError, match=r"standard input: name the column to read, as in '-:hyp'"):
         inputs.texts(parse_source("-", input_format="tsv"))
 
 
@@ -300,7 +300,7 @@ def test_why_files_are_not_parallel_is_said_where_it_shows(tmp_path: Path, monke
     monkeypatch.chdir(tmp_path)
     for name, text in (("a.txt", b"a\nb\n"), ("blank.txt", b"a\nb\n\n \n"), ("mac.txt", b"a\rb\n")):
         Path(name).write_bytes(text)
-    for other, why in (("blank.txt", "'blank.txt' has more of is blank lines at its end"), ("mac.txt", "a lone")):
+    for other, why in (("blank.txt", "The extra lines of 'blank.txt' are blank"), ("mac.txt", "A lone")):
         with pytest.raises(InputError, match=why):
             read_parallel(["a.txt"], [other])
 

@@ -94,7 +94,7 @@ def test_a_document_that_the_file_does_not_have_is_named(recipe: str) -> None:
     texts = [text(HYPOTHESIS), "Nobody parsed this."]
     refs = [[text(REFERENCE), text(OTHER)], [text(REFERENCE), texts[1]]]
     systems = {"a": [text(HYPOTHESIS)] * 2, "b": texts}
-    said = "parses.conllu does not have the document 'Nobody parsed this.'"
+    said = "parses.conllu does not contain the document 'Nobody parsed this.'"
     with pytest.raises(InputError, match=rf"^segment 1: {said}"):
         nlgauge.score(texts, metric=f"lc:{recipe}")
     with pytest.raises(InputError, match=rf"^segment 1, reference 1: {said}"):

@@ -306,7 +306,7 @@ def test_twenty_thousand_words_score(recipe: str) -> None:
 def test_transport_too_large_for_memory_is_refused_by_name() -> None:
     hyp, ref = (" ".join(itertools.islice(itertools.cycle(WORDS[shift:]), 20_000)) for shift in (0, 5))
     with hash_encoder("thin", layers=1, width=8) as model:
-        says = r"segment 1: transport of \d+ x \d+ points takes a matrix of \d\.\d GB.*solver=relaxed"
+        says = r"segment 1: transport of \d+ x \d+ points needs a matrix of \d\.\d GB.*solver=relaxed"
         with pytest.raises(TooLongError, match=says):
             nlgauge.score(["a", hyp], ["a", ref], metric="moverscore:idf=none", model=model, long="windows")
         with pytest.raises(TooLongError, match=r"segment 0: a barycentre of 20002 x 20002 points"):

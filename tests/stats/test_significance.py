@@ -51,7 +51,7 @@ def test_williams_is_one_sided() -> None:
         ((1.2, 0.5, 0.3, 50), "first must be"),
         ((0.5, float("nan"), 0.3, 50), "second must be"),
         ((0.5, 0.4, 0.3, 3), "at least 4"),
-        ((0.99, -0.99, 0.9, 50), "no three lists"),
+        ((0.99, -0.99, 0.9, 50), "contradict each other"),
     ],
 )
 def test_williams_refuses_invalid_input(arguments: tuple[float, float, float, int], message: str) -> None:

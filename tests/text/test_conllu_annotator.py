@@ -71,7 +71,7 @@ def test_sentences_by_another_rule_regroup_the_words(parses: str) -> None:
     ]
     rules = load_annotator(parses, sentences="rules").annotate([text])[0].sentences
     assert [text[one.start : one.end] for one in rules] == ["Il gatto\ndel vicino.", "Gatti!"]
-    with pytest.raises(RecipeError, match="say sentences=annotator, not rules"):
+    with pytest.raises(RecipeError, match="use sentences=annotator, not rules"):
         load_annotator(parses, trees=True)
 
 
@@ -89,11 +89,11 @@ def test_several_files_packed_or_not(parses: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("Il cane.", r"parses.conllu does not have the document 'Il cane.': no sentence of it starts so"),
+        ("Il cane.", r"parses.conllu does not contain the document 'Il cane.': no sentence starts like this"),
         (
             "Il gatto del vicino. Cani!",
-            r"document 'Il gatto del vicino. Cani!': its first 17 characters without blanks fit, then the text has "
-            r"'Cani!' and the file 'Gatti!'; annotate the very texts",
+            r"document 'Il gatto del vicino. Cani!': its first 17 characters without blanks match, then the text has "
+            r"'Cani!' and the file 'Gatti!'; annotate exactly the texts",
         ),
         ("Gatti! Gatti!", r"the text has 'Gatti!' and the file ends"),
         ("Gatti! " + "x" * 100, r"document 'Gatti! x{53}\.\.\.'"),

@@ -60,7 +60,7 @@ def test_cache_of_annotations_is_bounded() -> None:
 
 @pytest.mark.parametrize("name", ["spacy-de", "udpipe", "/nowhere"])
 def test_a_language_without_annotator_is_pointed_to_conllu(name: str) -> None:
-    with pytest.raises(RecipeError, match=r"no annotator is known as .*spacy-en for English.*CoNLL-U"):
+    with pytest.raises(RecipeError, match=r"unknown annotator .*spacy-en for English.*CoNLL-U"):
         load_annotator(name)
 
 
@@ -74,14 +74,12 @@ def test_without_spacy_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> No
 
     load._load.cache_clear()
     monkeypatch.setitem(sys.modules, "spacy", None)
-    with pytest.raises(MissingExtraError, match=r"pip install 'nlgauge\[spacy\]', or name CoNLL-U"):
+    with pytest.raises(MissingExtraError, match=r"pip install 'nlgauge\[spacy\]', or use your own CoNLL-U"):
         load_annotator("spacy-en")
 
 
 def test_an_annotator_is_no_encoder() -> None:
-    with pytest.raises(
-        UnsupportedModelError, match="'spacy-en' is an annotator, which gives no vectors; take an encoder"
-    ):
+    with pytest.raises(UnsupportedModelError, match="'spacy-en' is an annotator, not an encoder; use an encoder"):
         load_encoder("spacy-en")
 
 

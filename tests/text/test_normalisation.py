@@ -398,5 +398,5 @@ def test_rules_that_cannot_work_are_refused() -> None:
         RecipeError, match="unknown rule 'adjective'; there are: contractions, adjectives, objects, pun"
     ):
         normalise_sentence(FRENCH, ["adjective"])
-    with pytest.raises(RecipeError, match="it is the last rule; got punctuation objects"):
+    with pytest.raises(RecipeError, match="must be the last rule, got punctuation objects"):
         normalise_sentence(FRENCH, ["punctuation", "objects"])

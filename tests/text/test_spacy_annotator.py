@@ -129,7 +129,7 @@ def test_twenty_thousand_words(rule: str) -> None:
 def test_a_text_that_spacy_does_not_take_is_named(folder: Path) -> None:
     annotator = SpacyAnnotator(folder, name="spacy-en", sentences="rules", trees=False)
     annotator._model.max_length = 20
-    with pytest.raises(InputError, match=r"starts 'A sentence that is.*has 38 characters.*spaCy takes 20"):
+    with pytest.raises(InputError, match=r"starts 'A sentence that is.*has 38 characters.*spaCy accepts at most 20"):
         annotator.annotate(["Fine.", "A sentence that is longer than allowed"])
 
 
@@ -144,15 +144,15 @@ def test_a_model_in_a_folder_or_in_an_unpacked_package(folder: Path, tmp_path: P
     shutil.rmtree(copy / "parser")
     config = (copy / "config.cfg").read_text(encoding="utf-8")
     (copy / "config.cfg").write_text(config.replace('"parser",', ""), encoding="utf-8")
-    with pytest.raises(RecipeError, match="has no parser, which trees needs; it has: tok2vec, tagger"):
+    with pytest.raises(RecipeError, match="has no parser, required for trees; it has: tok2vec, tagger"):
         load_annotator(str(copy), trees=True)
 
 
 def test_a_folder_that_is_no_model(folder: Path, tmp_path: Path) -> None:
     shutil.copytree(folder, tmp_path / "copy")
     (tmp_path / "copy" / "tagger" / "model").unlink()
-    with pytest.raises(ModelError, match=r"the spaCy model .copy. cannot be loaded with spacy-3\.8"):
+    with pytest.raises(ModelError, match=r"cannot load the spaCy model .copy. with spacy-3\.8"):
         load_annotator(str(tmp_path / "copy"))
     (tmp_path / "copy" / "meta.json").write_text(json.dumps({"lang": "en"}), encoding="utf-8")
-    with pytest.raises(ModelError, match=r"meta.json is no description of a spaCy model"):
+    with pytest.raises(ModelError, match=r"meta.json does not describe a spaCy model"):
         load_annotator(str(tmp_path / "copy"))

@@ -72,8 +72,8 @@ def test_a_byte_order_mark_is_no_part_of_the_first_word(tmp_path: Path) -> None:
     ("name", "content", "says"),
     [
         ("empty.txt", "", "empty"),
-        ("blank.txt", "\n \n", "holds no words; write a word per line"),
-        ("list.json", '["the", "a"]', "is JSON, not a list of words; write a word per line"),
+        ("blank.txt", "\n \n", "contains no words; write one word per line"),
+        ("list.json", '["the", "a"]', "is JSON, not a list of words; write one word per line"),
         ("list.txt", '{\n  "the": 1}', "is JSON"),
         ("list.tsv", "the\n", "is a table with tabs"),
         ("tagged.txt", "the\tDET\na\tDET\n", "is a table with tabs"),

@@ -187,12 +187,12 @@ def test_languages_must_be_named(tmp_path: Path) -> None:
     rows = vectors_of(HYPS)
     path = saved(tmp_path, LanguageMeans.fit({"en": rows, "de": rows}))
     with pytest.raises(
-        RecipeError, match=r"means are those of de, en, and the source's language is 'not given'.*src_lang="
+        RecipeError, match=r"means are for de, en, but the language of the source is 'not given'.*src_lang="
     ):
         scored(path)
-    with pytest.raises(RecipeError, match="the source's language is 'fr'; name it: src_lang="):
+    with pytest.raises(RecipeError, match="the language of the source is 'fr'; set it with src_lang="):
         scored(path, src_lang="fr")
-    with pytest.raises(RecipeError, match="the target's language is 'fr'; name it: lang="):
+    with pytest.raises(RecipeError, match="the language of the target is 'fr'; set it with lang="):
         scored(path, src_lang="de", lang="fr")
 
 
@@ -227,7 +227,7 @@ def test_steps_of_another_model_or_layer_are_refused(tmp_path: Path) -> None:
 
 def test_a_re_mapping_of_another_language_is_refused(tmp_path: Path) -> None:
     path = saved(tmp_path, Remapping((Operation("linear", np.eye(384)),), origin(source="de", target="en")))
-    with pytest.raises(RecipeError, match="fitted for sources of language 'de', and these are of 'ru'"):
+    with pytest.raises(RecipeError, match="fitted for source language 'de', but the sources are in 'ru'"):
         scored(path, src_lang="ru")
     assert np.array_equal(scored(path, src_lang="de").f1, scored(path).f1), "nobody has to name it"
 

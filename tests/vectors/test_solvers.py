@@ -30,6 +30,6 @@ def test_a_regularisation_is_a_number_above_0(name: str) -> None:
 
 def test_a_matrix_that_would_fill_the_memory_is_refused() -> None:
     check_size(8192, 8192, what="transport", instead="")
-    says = r"transport of 20000 x 20000 points takes a matrix of 3\.2 GB .*\(8,192 x 8,192\): use a bound"
+    says = r"transport of 20000 x 20000 points needs a matrix of 3\.2 GB .*\(8,192 x 8,192\): use a bound"
     with pytest.raises(TooLongError, match=says):
         check_size(20_000, 20_000, what="transport", instead="use a bound")

@@ -112,8 +112,8 @@ class SpaceMap(FrozenArrays):
         if fitted.weights and (fitted.weights, fitted.layer) != (weights, layer):
             vectors = "sentence vectors" if fitted.layer < 0 else f"layer {fitted.layer}"
             msg = (
-                f"the re-mapping was fitted on {vectors} of model {fitted.model!r} ({shown_vectors(fitted.weights)}), "
-                f"but the vectors are of layer {layer} of {shown_vectors(weights)}; "
+                f"the re-mapping was fitted on {vectors} of model {fitted.model!r} "
+                f"({shown_vectors(fitted.weights)}), but the vectors are of layer {layer} of {shown_vectors(weights)}; "
                 "fit it again with 'nlgauge align fit'"
             )
             raise InputError(msg)

@@ -7,8 +7,8 @@
 *Exact* transport is solved on the m x n problem by POT's network simplex. The released MoverScore poses the same
 problem on the (m+n) x (m+n) matrix of all points; the optimum is the same, the work is not. Weights are normalised in
 float64, and points without mass are removed before solving: sums that differ in the last bit made POT report
-"infeasible" (POT issues 93, 190), and zero-mass bins made pyemd hang (issue 57). Problems of a text's size take 0.1 ms
-each, so they are solved one by one: a pool of two threads was slower (`python -m benchmarks.transport`).
+"infeasible" (POT issues 93, 190), and zero-mass bins made pyemd hang (issue 57). Problems of a text's size take
+0.1 ms each, so they are solved one by one: a pool of two threads was slower (`python -m benchmarks.transport`).
 
 *Entropic* transport (Cuturi 2013) is computed by POT. Its plain iteration multiplies by exp(-C / R), which underflows
 to 0 if R is small compared with the costs: it then stops and returns its current plan, near 0 for costs of 1 and

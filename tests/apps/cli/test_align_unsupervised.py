@@ -50,7 +50,7 @@ def test_a_map_between_two_models_without_parallel_text(run: Run, folder: Path, 
     left, right = (np.loadtxt(folder / f"{name}.vec", usecols=range(1, 13))[:FREQUENT] for name in ("left", "right"))
     distance = np.linalg.norm(fitted.apply(left)[:, None] - right[None], axis=2)
     assert (distance.argmin(axis=1) == two_languages).mean() > 0.99
-    with pytest.raises(InputError, match=r"from vectors of model 'left.vec' to those of 'right.vec'"):
+    with pytest.raises(InputError, match=r"maps vectors of model 'left.vec' to 'right.vec'"):
         fitted.check_model(origin.weights, layer=0, width=12)
     assert run(*FIT, *MODELS, "-o", "again.npz", "--quiet") == (0, "", "")
     assert (folder / "again.npz").read_bytes() == (folder / "map.npz").read_bytes()

@@ -71,7 +71,7 @@ def test_profile_released_is_shown_to_read_texts_as_given(run: Run, tmp_path: Pa
     short = "Cats=cat:N sat:V | The cat:N ran:V"
     options = f"annotator={write_conllu(tmp_path / 'parses.conllu', short)},sentences=annotator"
     nlgauge.score([text_of(short)], [text_of(short)], metric=f"{name}:profile=released,{options}")
-    with pytest.raises(nlgauge.errors.InputError, match="does not have the document 'cats sat"):
+    with pytest.raises(nlgauge.errors.InputError, match="does not contain the document 'cats sat"):
         nlgauge.score([text_of(short)], [text_of(short)], metric=f"{name}:profile=released,{options},lowercase=yes")
     shown = run("show", name).out
     assert "released   lower case" not in shown

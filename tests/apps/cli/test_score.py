@@ -342,7 +342,7 @@ def test_a_precision_that_the_engine_does_not_have_is_refused(run: Run, refused:
     command = ("score", "a.txt", "--refs", "ref.txt")
     assert run(*command, "--precision", "fp32", *JSON).out == run(*command, *JSON).out
     message = refused(2, *command, "--engine", "onnx", "--precision", "bf16")
-    assert "engine 'onnx' computes in fp32, int8, not in 'bf16'" in message
+    assert "engine 'onnx' supports fp32, int8, not 'bf16'" in message
 
 
 @pytest.mark.parametrize("option", [("--threads", "1"), ("--threads", "2"), ("--batch-tokens", "1")])

@@ -80,7 +80,10 @@ def test_a_language_that_muse_does_not_know_is_warned_of(run: Run, source: str) 
 def test_invalid_uses_of_sources_are_refused(refused: Refusal, folder: Path, source: str) -> None:
     short = write_lines(folder / "short.txt", SOURCE[:4])
     says = refused(1, "score", "a.txt", "--source", short, "--metric", "xmoverscore", "--quiet")
-    assert "'short.txt' has 4 segments, but 'a.txt' has 6; they must be parallel (the first of 'a.txt' that " in says
+    assert (
+        "'short.txt' has 4 segments, but 'a.txt' has 6; all files need the same number. First unmatched line: "
+        in says
+    )
     assert "references (--refs REF) or a source (--source SRC)" in refused(2, "score", "a.txt")
     says = refused(1, "score", "a.txt", "--source", source, "--quiet")
     assert "bertscore needs references; pass them with --refs" in says

@@ -347,7 +347,7 @@ def test_few_sentences_and_blank_lines_are_warned_of(run: Run, folder: Path) -> 
     write_lines(folder / "blank.txt", [""] * 12)
     counted = run("build", "idf", "blank.txt", "-o", "idf.json")
     assert counted.status == 0
-    assert "warning: 12 of 12 documents hold no token" in counted.err
+    assert "warning: 12 of 12 documents have no tokens" in counted.err
     made = run("build", "baseline", "--corpus", "ref.txt", "--pairs", "6", "-o", "base.tsv")
     assert made.status == 0
     assert "warning: a baseline from 6 sentences and 6 pairs is imprecise" in made.err

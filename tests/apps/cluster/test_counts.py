@@ -71,7 +71,7 @@ def test_document_frequencies_add_up() -> None:
     merged = IdfTable.merge(tables)
     assert merged.documents == 7
     assert merged.frequency.tolist() == [7, 2, 0]
-    with pytest.raises(InputError, match="idf tables of one tokenizer can be merged"):
+    with pytest.raises(InputError, match="cannot merge idf tables of different tokenizers"):
         IdfTable.merge([tables[0], IdfTable(1, np.array([1]), "other")])
 
 

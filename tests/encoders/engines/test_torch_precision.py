@@ -52,10 +52,10 @@ def half_on_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_half_precision_is_for_cuda(precision: str) -> None:
     for device in ("auto", "cuda", "cuda:0"):
         assert choose_device(machine(cuda=True), device, precision).type == "cuda"
-    with pytest.raises(RecipeError, match=f"half precision is for CUDA: precision '{precision}' .*or device 'cuda'"):
+    with pytest.raises(RecipeError, match=f"precision '{precision}' needs a CUDA device, but .*or device 'cuda'"):
         choose_device(machine(cuda=True), "cpu", precision)
     for device in ("auto", "cpu"):
-        with pytest.raises(RecipeError, match=r"on the CPU, and torch sees no CUDA device; use precision 'fp32'$"):
+        with pytest.raises(RecipeError, match=r"needs a CUDA device, but torch found none; use precision 'fp32'$"):
             choose_device(machine(cuda=False), device, precision)
 
 
@@ -65,11 +65,11 @@ def test_float32_is_for_every_device(device: str) -> None:
 
 
 def test_a_score_in_half_precision_is_refused_on_the_cpu() -> None:
-    with pytest.raises(RecipeError, match="half precision is for CUDA"):
+    with pytest.raises(RecipeError, match="needs a CUDA device"):
         nlgauge.score(TEXTS, TEXTS, engine="torch", device="cpu", precision="bf16")
-    with pytest.raises(RecipeError, match="engine 'torch' computes in fp32, fp16, bf16, not in 'int8'"):
+    with pytest.raises(RecipeError, match="engine 'torch' supports fp32, fp16, bf16, not 'int8'"):
         nlgauge.score(TEXTS, TEXTS, engine="torch", precision="int8")
-    with pytest.raises(RecipeError, match=r"engine 'onnx' computes in .*, not in 'bf16'; use engine .*'torch'"):
+    with pytest.raises(RecipeError, match=r"engine 'onnx' supports .*, not 'bf16'; use engine .*'torch'"):
         nlgauge.score(TEXTS, TEXTS, precision="bf16")
 
 

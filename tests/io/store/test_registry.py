@@ -75,7 +75,7 @@ def test_a_disk_too_full_for_a_log_is_said(tmp_path: Path, monkeypatch: pytest.M
 
 def test_python_that_cannot_be_started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", str(tmp_path / "absent"))
-    with pytest.raises(SourceError, match="could not be started"):
+    with pytest.raises(SourceError, match="could not start pip"):
         download_wheels(["tiny"], tmp_path, scratch=tmp_path, tick=lambda: None)
 
 

@@ -178,7 +178,7 @@ def test_path_that_is_no_folder_never_asks_the_hub(tmp_path: Path, fake_hub: Hub
     assert fake_hub.questions == 0
 
 
-@pytest.mark.parametrize(("text", "reason"), [("{", "cannot be read as JSON"), ("[1]", "JSON object, got list")])
+@pytest.mark.parametrize(("text", "reason"), [("{", "cannot read .* as JSON"), ("[1]", "JSON object, got list")])
 def test_config_that_is_no_config(text: str, reason: str, tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text(text)
     with pytest.raises(ModelError, match=reason) as caught:

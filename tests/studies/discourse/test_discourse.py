@@ -105,7 +105,7 @@ def test_entities_need_vectors(annotation: dict[str, str], tmp_path: Path) -> No
 def test_what_is_refused_names_the_document(annotation: dict[str, str]) -> None:
     with pytest.raises(InputError, match="refs: 1 entries for 2 hypotheses"):
         nlgauge.discourse([text(A), text(B)], [text(A)], **annotation)
-    with pytest.raises(InputError, match="does not have the document 'nobody wrote this'"):
+    with pytest.raises(InputError, match="does not contain the document 'nobody wrote this'"):
         nlgauge.discourse(["nobody wrote this"], **annotation)
     with pytest.raises(RecipeError, match="threshold must be a number from -1, below 1, got 2"):
         nlgauge.discourse([text(A)], threshold=2, **annotation)

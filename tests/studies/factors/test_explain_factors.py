@@ -104,7 +104,7 @@ def test_a_text_without_a_parse_is_left_out_and_counted(tmp_path: Path, making):
 
 def test_a_parser_that_has_no_text_at_all_says_why(tmp_path: Path, making):
     Path(making.parser).write_text(conllu(["Owls sing ."]), encoding="utf-8")
-    with pytest.raises(InputError, match="does not have the document"):
+    with pytest.raises(InputError, match="does not contain the document"):
         explain_factors(table(), ["bleu"], factors=["SYN"], making=making)
 
 

@@ -34,7 +34,7 @@ class Tagger:
 
     def annotate(self, texts: Sequence[str]) -> list[AnnotatedText]:
         if "unknown" in texts:
-            msg = "the list does not have the document 'unknown'"
+            msg = "the list does not contain the document 'unknown'"
             raise InputError(msg)
         return [self._annotated(text) for text in texts]
 
@@ -65,7 +65,7 @@ def test_a_file_of_triples_is_written_and_read(tmp_path: Path) -> None:
 
 def test_files_that_hold_no_triples_are_refused(tmp_path: Path) -> None:
     (tmp_path / "t.tsv").write_text("anchor\tparaphrase\na\tb\n")
-    with pytest.raises(FileFormatError, match="'lookalike': there is none of that name"):
+    with pytest.raises(FileFormatError, match="'lookalike': no such column"):
         load_triples(tmp_path / "t.tsv")
     (tmp_path / "t.txt").write_text("a")
     with pytest.raises(FileFormatError, match=r"must be .tsv or .jsonl with columns"):
@@ -90,7 +90,7 @@ def test_nouns_change_places_and_nothing_else_does() -> None:
 def test_a_text_that_the_annotator_refuses_is_counted() -> None:
     found = permute_nouns(["unknown", "the cat saw the dog"], ["b", "b"], Tagger())
     assert (len(found), found.skipped) == (1, 1)
-    with pytest.raises(InputError, match="does not have the document 'unknown'"):
+    with pytest.raises(InputError, match="does not contain the document 'unknown'"):
         permute_nouns(["unknown"], ["b"], Tagger())
 
 
