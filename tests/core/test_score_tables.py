@@ -367,7 +367,7 @@ def test_json_refuses_nan_inside_an_alignment() -> None:
     nan = np.array([np.nan])
     alignment = Alignment(0, ("a",), ("a",), one, one, nan, nan, nan, nan)
     score = make("a", {"f1": [0.5]}, alignments=(alignment,))
-    with pytest.raises(InputError, match="a value that JSON has no word for"):
+    with pytest.raises(InputError, match="a value that JSON cannot represent"):
         render([score], format="json", segments=True)
     assert "alignment" not in render([score], format="tsv", segments=True)
 

@@ -52,13 +52,13 @@ def test_a_signature_names_digest_engine_and_instructions() -> None:
             {"inputs": {"x": {"low": 0.5, "high": 1}}},
             "the range of 'x' must include 0 and not be empty, got 0.5 to 1.0",
         ),
-        ({"inputs": {"x": {"low": 0, "high": 0}}}, "must hold 0 and more"),
+        ({"inputs": {"x": {"low": 0, "high": 0}}}, "must include 0 and not be empty"),
         ({"inputs": {"x": {"low": 0, "high": "much"}}}, "'high' of 'x' must be a number"),
         ({"inputs": {"x": {"low": -1, "high": 1, "powers": [1]}}}, "'powers' of 'x' must be a text"),
         ({"inputs": []}, "'inputs' must be an object of objects"),
         ({"products": {"first": "nothing"}}, "'products' must be an object of names of inputs"),
         ({"method": 7}, "'method' must be a text, got 7"),
-        ({"corpus": "ef" * 32}, "its numbers are not those of its digest"),
+        ({"corpus": "ef" * 32}, "its digest does not match its numbers"),
     ],
 )
 def test_a_damaged_plan_is_refused(tmp_path: Path, change: dict[str, Any], said: str) -> None:

@@ -111,7 +111,7 @@ def test_a_text_is_computed_once(folder: Path, monkeypatch: pytest.MonkeyPatch) 
 @pytest.mark.usefixtures("folder")
 def test_over_long_texts_are_cut_with_a_warning(model: LanguageModel) -> None:
     assert model.limit == 12
-    with pytest.warns(TruncationWarning, match="1 of 2 texts were truncated to the 12 tokens that 'tiny-gpt2' reads"):
+    with pytest.warns(TruncationWarning, match="1 of 2 texts were truncated to 12 tokens, the limit of 'tiny-gpt2'"):
         found = model.score(["the cat " * 9, "a dog"])
     assert found.tokens.tolist() == [12, 2]
     assert found.log_likelihood[0] == model.score(["the cat " * 6]).log_likelihood[0]

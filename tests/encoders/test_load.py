@@ -22,7 +22,7 @@ HYPS, REFS = ["The ferry was late.", "She sang."], ["The ferry was delayed.", "T
 def test_the_engines_that_can_be_chosen() -> None:
     assert engine_names()[:3] == ("onnx", "openvino", "torch")
     assert not {"muse", "static"} & set(engine_names())
-    with pytest.raises(RecipeError, match="unknown engine 'onyx'; there are: onnx, openvino, torch"):
+    with pytest.raises(RecipeError, match="unknown engine 'onyx'; engines are: onnx, openvino, torch"):
         load_encoder("minilm", engine="onyx")
     with pytest.raises(RecipeError, match="'muse' belongs to its models"):
         load_encoder("minilm", engine="muse")

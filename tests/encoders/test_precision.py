@@ -105,7 +105,7 @@ def test_models_of_whole_texts_compute_in_the_precision_of_the_run_or_refuse_it(
     assert rough.engine == "coarse-7-bf16-cuda"
     fine = load_sentence_encoder(model, engine="coarse")
     assert rough.digest != fine.digest, "files made of one are not taken for the other"
-    with pytest.raises(RecipeError, match="'muse' brings its own engine"):
+    with pytest.raises(RecipeError, match="'muse' has its own engine"):
         load_sentence_encoder("muse", engine="coarse", precision="bf16")
     with pytest.raises(RecipeError, match=r"language models support .*, not 'int8'.*lm=none"):
         load_language_model("smollm2", precision="int8")

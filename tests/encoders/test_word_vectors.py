@@ -31,7 +31,7 @@ def test_a_packed_file_is_another_one_with_the_same_vectors(tmp_path: Path) -> N
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(FileFormatError, match=r"no file of word vectors .*glove\.txt"):
+    with pytest.raises(FileFormatError, match=r"no such file of word vectors: .*glove\.txt"):
         load_word_vectors(tmp_path / "glove.txt")
 
 

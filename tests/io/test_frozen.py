@@ -72,9 +72,9 @@ def test_a_missing_entry_is_named(table: FrozenTable, path: Path) -> None:
 @pytest.mark.parametrize(
     ("entries", "reason"),
     [
-        ({"documents": 1000}, "its numbers are not those of its digest"),
-        ({"frequency": {}}, "its numbers are not those of its digest"),
-        ({"frequency": {"0": 12, "2": 4, "3": 1}}, "its numbers are not those of its digest"),
+        ({"documents": 1000}, "its digest does not match its numbers"),
+        ({"frequency": {}}, "its digest does not match its numbers"),
+        ({"frequency": {"0": 12, "2": 4, "3": 1}}, "its digest does not match its numbers"),
         ({"documents": 12.0}, "'documents' must be a whole number, got 12.0"),
         ({"documents": True}, "'documents' must be a whole number, got True"),
         ({"documents": 0}, "must be at least 1, got 0"),
@@ -82,8 +82,8 @@ def test_a_missing_entry_is_named(table: FrozenTable, path: Path) -> None:
         ({"frequency": {"0": True}}, "the count of token 0 must be a whole number, got True"),
         ({"frequency": {"0": 0}}, "token 0 cannot be in 0 of 12 documents"),
         ({"frequency": {"0": 13}}, "token 0 cannot be in 13 of 12 documents"),
-        ({"frequency": {"4": 1}}, "holds '4', which is not a token id below 4"),
-        ({"frequency": {"word": 1}}, "holds 'word', which is not a token id"),
+        ({"frequency": {"4": 1}}, "contains '4', which is not a token id below 4"),
+        ({"frequency": {"word": 1}}, "contains 'word', which is not a token id"),
         ({"frequency": [1]}, "'frequency' must be an object"),
         ({"tokenizer": 3}, "'tokenizer' a text"),
     ],
@@ -99,8 +99,8 @@ def test_a_changed_idf_file_is_refused_in_words(tmp_path: Path, entries: dict[st
 @pytest.mark.parametrize(
     ("entries", "reason"),
     [
-        ({"pairs": 8}, "its numbers are not those of its digest"),
-        ({"bounds": {"sss": [0.1, 0.8]}}, "its numbers are not those of its digest"),
+        ({"pairs": 8}, "its digest does not match its numbers"),
+        ({"bounds": {"sss": [0.1, 0.8]}}, "its digest does not match its numbers"),
         ({"bounds": {"sss": [0.1]}}, "the bounds of 'sss' must be two numbers"),
         ({"bounds": {"sss": ["0.1", 1]}}, "'sss' must be a number, got '0.1'"),
         ({"bounds": []}, "'bounds' and 'made_with' must be objects"),

@@ -26,5 +26,5 @@ def test_rows_of_plain_values_are_lines() -> None:
 
 
 def test_no_number_is_refused() -> None:
-    with pytest.raises(InputError, match="JSON has no word for"):
+    with pytest.raises(InputError, match="JSON cannot represent"):
         json_text({"mean": [math.nan]})

@@ -86,7 +86,7 @@ def test_existing_path_decides_where_the_column_starts(tmp_path: Path) -> None:
 def test_invalid_file_specs_are_refused() -> None:
     with pytest.raises(InputError, match="'-:hyp' is a column of standard input: say if it is 'tsv', 'csv' or"):
         parse_source("-:hyp")
-    with pytest.raises(InputError, match="empty; give a path"):
+    with pytest.raises(InputError, match="empty name; give a path"):
         parse_source("")
     with pytest.raises(RecipeError, match="input format must be one of text, tsv, csv, jsonl, got 'xml'"):
         parse_source("out.xml", input_format="xml")
@@ -180,7 +180,7 @@ def test_any_text_survives_jsonl(texts: list[str], ascii_only: bool) -> None:
         ),
         ("t.tsv:hyp", "id\thyp\n1\ta\n\n", "t.tsv, line 3: expected 2 tab-separated fields as in the header, got 1"),
         ("t.tsv:x", "id\thyp\n1\ta\n", "column 'x': no such column; the header has ['id', 'hyp']"),
-        ("t.tsv:a", "a\ta\n1\t2\n", "t.tsv, line 1, column 'a': there are 2 of that name; the header has ['a', 'a']"),
+        ("t.tsv:a", "a\ta\n1\t2\n", "t.tsv, line 1, column 'a': 2 columns have this name; the header has ['a', 'a']"),
         ("t.tsv", "id\thyp\n1\ta\n", "t.tsv:id'; its columns are ['id', 'hyp']"),
         ("t.tsv:hyp", "id\thyp\n", "t.tsv: a header but no rows"),
         ("j.jsonl:h", '{"h": "a"}\n{"h": \n', "line 2: broken JSON (Expecting value at character 7) in '{\"h\": '"),

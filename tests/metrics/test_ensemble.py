@@ -168,7 +168,7 @@ def test_a_constant_metric_and_missing_scores_have_no_norms() -> None:
 def test_a_changed_file_is_refused(norms: str) -> None:
     path = Path(norms)
     path.write_text(path.read_text().replace("50.0", "51.0"))
-    with pytest.raises(FileFormatError, match="its numbers are not those of its digest"):
+    with pytest.raises(FileFormatError, match="its digest does not match its numbers"):
         load_norms(norms)
     path.write_text(path.read_text().replace('"deviation": 10.0', '"deviation": 0.0'))
     with pytest.raises(FileFormatError, match="must be a number above 0"):

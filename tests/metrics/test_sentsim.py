@@ -231,7 +231,7 @@ def test_invalid_bounds_files_are_refused(tmp_path: Path) -> None:
     content = json.loads(path.read_text())
     content["bounds"]["wmd"][0] += 0.01
     path.write_text(json.dumps(content))
-    with pytest.raises(FileFormatError, match="its numbers are not those of its digest"):
+    with pytest.raises(FileFormatError, match="its digest does not match its numbers"):
         sentsim(f"bounds={path}")
     path.write_text("[]")
     with pytest.raises(FileFormatError, match="is not a bounds file"):

@@ -395,7 +395,7 @@ def test_all_rules_combined() -> None:
 
 def test_rules_that_cannot_work_are_refused() -> None:
     with pytest.raises(
-        RecipeError, match="unknown rule 'adjective'; there are: contractions, adjectives, objects, pun"
+        RecipeError, match="unknown rule 'adjective'; rules are: contractions, adjectives, objects, pun"
     ):
         normalise_sentence(FRENCH, ["adjective"])
     with pytest.raises(RecipeError, match="must be the last rule, got punctuation objects"):

@@ -66,7 +66,7 @@ def test_a_file_gives_the_same_bits_and_digest(tmp_path: Path) -> None:
 
 def test_language_means_refuse_invalid_input() -> None:
     norm = LanguageMeans.fit({"de": [np.ones((2, 3))]})
-    with pytest.raises(InputError, match="language 'fi'; there are: de"):
+    with pytest.raises(InputError, match="language 'fi'; languages are: de"):
         norm.apply(np.ones((2, 3)), "fi")
     with pytest.raises(InputError, match="width 3"):
         norm.apply(np.ones((2, 4)), "de")

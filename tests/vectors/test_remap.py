@@ -130,7 +130,7 @@ def test_a_damaged_file_is_refused(tmp_path: Path) -> None:
         content: dict[str, Any] = dict(file)
     content["step0"][0, 0] += 1e-9
     np.savez(path, **content)
-    with pytest.raises(FileFormatError, match="not those of the digest"):
+    with pytest.raises(FileFormatError, match="its digest does not match its numbers"):
         Remapping.load(path)
     path.write_bytes(b"PK nothing")
     with pytest.raises(FileFormatError, match="is not a re-mapping"):
@@ -173,7 +173,7 @@ def test_other_files_are_refused_as_published_arrays(tmp_path: Path) -> None:
     with pytest.raises(FileFormatError, match="orthogonal matrix"):
         load_published([path])
     path.write_bytes(b"text")
-    with pytest.raises(FileFormatError, match=r"cannot be read as an \.npy array"):
+    with pytest.raises(FileFormatError, match=r"cannot read .* as an \.npy array"):
         load_published([path])
     with pytest.raises(FileFormatError, match=r"ends in \.BAM or \.GBDD"):
         load_published([tmp_path / "x.npz"])

@@ -113,7 +113,8 @@ class SpaceMap(FrozenArrays):
             vectors = "sentence vectors" if fitted.layer < 0 else f"layer {fitted.layer}"
             msg = (
                 f"the re-mapping was fitted on {vectors} of model {fitted.model!r} "
-                f"({shown_vectors(fitted.weights)}), but the vectors are of layer {layer} of {shown_vectors(weights)}; "
+                f"({shown_vectors(fitted.weights)}), but the vectors are of layer {layer} of "
+                f"{shown_vectors(weights)}; "
                 "fit it again with 'nlgauge align fit'"
             )
             raise InputError(msg)

@@ -274,7 +274,7 @@ def test_a_changed_run_is_refused(run: Run, refused: Refusal, folder: Path) -> N
     path = folder / save(run, "base")
     save(run, "worse")
     path.write_text(path.read_text().replace('"segment": 3, "chrf": ', '"segment": 3, "chrf": 1'))
-    assert "its numbers are not those of its digest" in refused(1, "compare", "base.json", "worse.json")
+    assert "its digest does not match its numbers" in refused(1, "compare", "base.json", "worse.json")
 
 
 # --- scores of other tools ------------------------------------------------------------------------------
@@ -318,7 +318,7 @@ def test_scores_alone_are_enough(run: Run, folder: Path) -> None:
         ({"line3": "2\t\t0.5"}, "line 4, column 'base': expected a number, got \"\""),
         ({"line3": "1\t0.5\t0.5"}, "second score of segment '1' of 'base'"),
         ({"line3": "2\t0.5"}, "line 4: expected 3 tab-separated fields"),
-        ({"line0": "id\tbase\tbase"}, "column 'base': there are 2 of that name"),
+        ({"line0": "id\tbase\tbase"}, "column 'base': 2 columns have this name"),
     ],
 )
 def test_scores_that_do_not_align_are_refused(

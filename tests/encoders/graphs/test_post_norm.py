@@ -226,5 +226,5 @@ def test_an_absent_torch_engine_says_how_to_get_it(
 
 
 def test_an_unknown_engine_lists_the_known_ones() -> None:
-    with pytest.raises(RecipeError, match=r"unknown engine 'tensorflow'; there are: onnx, openvino, torch"):
+    with pytest.raises(RecipeError, match=r"unknown engine 'tensorflow'; engines are: onnx, openvino, torch"):
         load_encoder("minilm", engine="tensorflow")

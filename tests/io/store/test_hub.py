@@ -108,5 +108,5 @@ def test_misspelt_name_is_suggested() -> None:
 
 @pytest.mark.parametrize("text", ["", " "])
 def test_an_empty_name_is_refused(text: str) -> None:
-    with pytest.raises(RecipeError, match="a model is a name"):
+    with pytest.raises(RecipeError, match="model must be a name, a folder or a hub id"):
         resolve(text)

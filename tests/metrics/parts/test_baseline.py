@@ -29,7 +29,7 @@ def test_baseline_file_round_trip(path: Path) -> None:
 @pytest.mark.parametrize("change", [("0.310000", "0.410000"), ("w" * 64, "v" * 64), ("\n0\t", "\n1\t")])
 def test_a_changed_baseline_is_refused(path: Path, change: tuple[str, str]) -> None:
     path.write_text(path.read_text(encoding="utf-8").replace(*change), encoding="utf-8")
-    with pytest.raises(FileFormatError, match=r"base\.tsv' is damaged: its numbers are not those of its digest"):
+    with pytest.raises(FileFormatError, match=r"base\.tsv' is damaged: its digest does not match its numbers"):
         Baseline.load(path)
 
 
