@@ -141,7 +141,7 @@ def test_wrong_assessment_error_names_line_and_column(package: Path, line: str, 
 
 def test_files_with_different_numbers_of_lines_are_errors(package: Path) -> None:
     write(package / "system-outputs/cs-en/newstest2017.A.1.cs-en", "a one .", "a two .")
-    message = r"newstest2017.A.1.cs-en: 2 lines,  but .*ref.en has 3; .*first missing line: .*, line 3"
+    message = r"newstest2017.A.1.cs-en: 2 lines, but .*ref.en has 3; .*first missing line: .*, line 3"
     for level in ("segment", "system"):
         with pytest.raises(FileFormatError, match=message):
             load("wmt17", package, level=level, detokenise=False)
@@ -209,7 +209,7 @@ def test_wmt15_json(tmp_path: Path) -> None:
     [
         (json.dumps({"0": wmt15_item(human="high")}), r"item '0', .*column 'human': expected a number, got \"high\""),
         (json.dumps({"0": wmt15_item(bary=[1, 2])}), r"column 'bary': expected a number or a list of one"),
-        (json.dumps({"0": {"system": {}}}), r"item '0', column 'references_sentences': there is none"),
+        (json.dumps({"0": {"system": {}}}), r"item '0', column 'references_sentences': no such column"),
         (json.dumps({"0": 3}), r"item '0': expected an object, got 3"),
         ('{"0": 1, "0": 2}', r"item '0' occurs more than once"),
         ("[1]", r"expected one JSON object"),

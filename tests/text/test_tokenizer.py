@@ -63,7 +63,7 @@ def test_a_folder_without_tokenizer_json_is_named(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match=r"no tokenizer\.json"):
         TextTokenizer.from_folder(tmp_path, positions=512, digest="")
     (tmp_path / "tokenizer.json").write_text("{}")
-    with pytest.raises(ModelError, match="cannot read tokenizer.json"):
+    with pytest.raises(ModelError, match=r"cannot read tokenizer\.json"):
         TextTokenizer.from_folder(tmp_path, positions=512, digest="")
 
 
