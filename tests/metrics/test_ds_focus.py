@@ -256,7 +256,7 @@ def test_twenty_thousand_words_are_cut_and_counted() -> None:
 
 
 def test_document_without_annotation_is_named(hand_made: dict[str, str]) -> None:
-    with pytest.raises(nlgauge.errors.InputError, match="does not have the document 'dog saw cat'"):
+    with pytest.raises(nlgauge.errors.InputError, match="does not contain the document 'dog saw cat'"):
         nlgauge.score(["dog saw cat"], [text_of(REFERENCE)], metric="ds-focus", **hand_made)
 
 

@@ -147,7 +147,7 @@ def _opened(path: str) -> io.BufferedReader:
         msg = f"no such file: {path!r}"
         before = path.rpartition(":")[0]
         if before and os.path.exists(before):
-            msg += f"; to read a column of {before!r}, say that it is 'tsv', 'csv' or 'jsonl' (input format)"
+            msg += f"; to read a column of {before!r}, set the input format to 'tsv', 'csv' or 'jsonl'"
         else:
             msg += _similar_file(path)
         raise InputError(msg) from error

@@ -58,7 +58,7 @@ def test_figures(run, scored, folder):
             2,
             "--lexicon is only used by factor MOR",
         ),
-        (("explain", "corpus", "a.txt", "--refs", "ref.txt", "--annotator", "nosuch"), 2, "no annotator is known as"),
+        (("explain", "corpus", "a.txt", "--refs", "ref.txt", "--annotator", "nosuch"), 2, "unknown annotator"),
         (("explain", "corpus"), 2, "needs either HYP"),
         (("explain", "corpus", "a.txt", "--data", "sts"), 2, "needs either"),
         (("explain", "corpus", "--data", "sts", "--refs", "ref.txt"), 2, "--refs belongs to texts in files"),

@@ -129,5 +129,5 @@ def test_score_that_is_not_a_number_is_refused_as_by_commands(number: float) -> 
     request = request_model(operations()["score"]).model_validate({"hyps": ["a"], "refs": ["a"], "metric": "chrf"})
     score = nlgauge.score(["a"], ["a"], metric="chrf")
     broken = ScoreTable((replace(score, segments={score.main: np.array([number])}),))
-    with pytest.raises(InputError, match="a value that JSON has no word for"):
+    with pytest.raises(InputError, match="a value that JSON cannot represent"):
         answer(request, broken, "json", [])

@@ -52,7 +52,7 @@ def test_moments_are_those_of_the_token_vectors() -> None:
 
 
 def test_what_the_model_does_not_read_is_warned_of() -> None:
-    with pytest.warns(TruncationWarning, match="1 of 2 texts were truncated to 512 tokens, the limit of 'minilm'"):
+    with pytest.warns(TruncationWarning, match="1 of 2 texts were truncated to the 512 tokens that 'minilm' reads"):
         moments = moments_of_texts(load_encoder("minilm"), {"en": ["A cat.", "word " * 600]}, layer=0)["en"]
     assert moments.count == 3 + 510
 

@@ -155,12 +155,11 @@ def resolve(
 ) -> ModelFiles:
     """Find a model by name, folder or hub id, and download it if need be.
 
-    In this order: a name that nlgauge knows (`minilm`, `mpnet`, `smollm2`, `muse`, or an alias), an existing
-    folder, an id of the Hugging Face hub. What starts with `./`, `../`, `/` or `~` is always a folder.
-    Nothing is downloaded with `download=False` or while the environment variable NLGAUGE_OFFLINE is set. While
-    `pulling`, as `nlgauge models pull` does, messages do not advise that command.
+    A model is, in this order, a name or alias (such as `minilm`), an existing folder, or an id of the Hugging Face
+    hub. Names that start with `./`, `../`, `/` or `~` are always folders. Nothing is downloaded with `download=False`
+    or if the environment variable NLGAUGE_OFFLINE is set. `pulling` leaves `nlgauge models pull` out of messages.
 
-    Raises ModelNotFoundError with the command to run, or DigestError if a known model's bytes have changed.
+    Raises ModelNotFoundError with the command to run, or DigestError if the files of a model with a card have changed.
     """
     if not isinstance(model, str):
         return _local(os.fspath(model))
