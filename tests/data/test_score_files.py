@@ -147,7 +147,7 @@ def test_documents_and_names_of_columns(tmp_path: Path) -> None:
         ("x.csv", LONG.replace("0.75", "nan"), r"line 3, column 'score': expected a number, got \"nan\""),
         ("x.tsv", WIDE.replace("0.75", "inf"), r"line 3, column 'a': expected a number, got \"inf\""),
         ("x.tsv", WIDE.replace("s2\t", "s1\t"), "second score of segment 's1' of 'a'"),
-        ("x.tsv", WIDE.replace("a\tb", "a\ta"), "column 'a': there are 2 of that name"),
+        ("x.tsv", WIDE.replace("a\tb", "a\ta"), "column 'a': 2 columns have this name"),
         (
             "x.tsv",
             "id\ttext\ta\n1\tno\t.5\n",

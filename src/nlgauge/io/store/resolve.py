@@ -159,7 +159,7 @@ def resolve(
     hub. Names that start with `./`, `../`, `/` or `~` are always folders. Nothing is downloaded with `download=False`
     or if the environment variable NLGAUGE_OFFLINE is set. `pulling` leaves `nlgauge models pull` out of messages.
 
-    Raises ModelNotFoundError with the command to run, or DigestError if the files of a model with a card have changed.
+    Raises ModelNotFoundError with the command to run, or DigestError if a model with a card has changed.
     """
     if not isinstance(model, str):
         return _local(os.fspath(model))
