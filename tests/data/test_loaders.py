@@ -317,7 +317,7 @@ def judged(**changes: Any) -> str:
     ("line", "message"),
     [
         (judged(), r"bagel.jsonl, line 2: duplicate of segment '0', en, first at .*line 1"),
-        (judged(id="1", human={"informativeness": 1}), r"line 2, 'human', column 'naturalness': there is none"),
+        (judged(id="1", human={"informativeness": 1}), r"line 2, 'human', column 'naturalness': no such column"),
         (judged(id="1", references=[]), r"line 2, column 'references': expected a string or a non-empty list"),
         (judged(id="1", hypothesis=None), r"line 2, column 'hypothesis': expected a string, got null"),
         (judged(id="1", human=[1]), r"line 2, column 'human': expected an object"),

@@ -170,7 +170,7 @@ def test_a_baseline_of_one_precision_does_not_rescale_scores_of_another(model: s
         made[precision].write_text(Baseline(header, {2: (0.3, 0.3, 0.3)}).text(), encoding="utf-8")
     score(model, rescale=str(made["fp32"]))
     score(model, rescale=str(made["bf16"]), precision="bf16")
-    expected = "was made in fp32, and these scores are in bf16.*do not compare.*build baseline .*--precision bf16"
+    expected = "was made in fp32, but these scores are in bf16.*not comparable.*build baseline .*--precision bf16"
     with pytest.raises(BaselineError, match=expected):
         score(model, rescale=str(made["fp32"]), precision="bf16")
     with pytest.raises(BaselineError, match="was made in bf16, and these scores are in int8@3f0a51c2d9e8"):
@@ -179,7 +179,7 @@ def test_a_baseline_of_one_precision_does_not_rescale_scores_of_another(model: s
 
 def test_shipped_baselines_are_for_fp32() -> None:
     encoder: Any = SimpleNamespace(model="minilm", digest=load_encoder("minilm").digest, engine="x-1-bf16-cuda")
-    with pytest.raises(BaselineError, match="'minilm' were made in fp32, and these scores are in bf16"):
+    with pytest.raises(BaselineError, match="'minilm' were made in fp32, but these scores are in bf16"):
         Baseline.shipped(encoder, "en")
 
 
@@ -201,5 +201,5 @@ def test_bounds_of_one_precision_do_not_scale_scores_of_another(model: str, tmp_
     made = score(model, precision="bf16", **options)
     Bounds.of_scores([made]).save(path)
     score(model, precision="bf16", bounds=str(path), **options)
-    with pytest.raises(InputError, match="was made with precision bf16, and the score has fp32"):
+    with pytest.raises(InputError, match="was made with precision bf16, but this recipe has fp32"):
         score(model, bounds=str(path), **options)

@@ -99,7 +99,8 @@ def test_invalid_options_of_networks_are_refused(refused: Refusal, two_languages
     assert "--method gan-flow needs --unsupervised" in refused(2, *parallel, "--method", "gan-flow")
     assert "--unsupervised takes only --method gan-flow, got flow" in refused(2, *texts, "--method", "flow")
     assert "--epochs is not used by this method" in refused(2, *parallel, "--epochs", "3")
-    assert "--constraint is not used by this method" in refused(2, *parallel, "--method", "fcnn", "--constraint", "graph")
+    network = (*parallel, "--method", "fcnn")
+    assert "--constraint is not used by this method" in refused(2, *network, "--constraint", "graph")
     assert "does not support --level sentence" in refused(
         2,
         "align",
