@@ -1,7 +1,7 @@
-"""How many functions of nlgauge a command calls: `python -m benchmarks.calls score a.txt --refs r.txt`.
+"""Count the calls of nlgauge's functions in a command: `python -m benchmarks.calls score a.txt --refs r.txt`.
 
-Counted are calls of functions while the command runs, and how often a call is in another file than the one before.
-Comprehensions and lambdas are not counted. Run it twice: the first run may fill caches.
+Also counts how often two calls in a row are in different files. Comprehensions and lambdas are not counted. Run it
+twice, because the first run may fill caches.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Shards beside one call on the same pairs: `python -m benchmarks.cluster`.
+"""Compare shards with one call on the same pairs: `python -m benchmarks.cluster`.
 
-Three questions, on a quiet machine. What do shards, parts and the plan cost beside `nlgauge.score` (bars: 10 % in
-all, 50 ms for each shard)? How much faster are two workers of one thread than one (bar: 1.8x)? Are the numbers equal?
-Contestants take turns, each in a process of its own, and the best round of each counts.
+Answers three questions on a quiet machine. What is the overhead of shards, parts and the plan over `nlgauge.score`
+(targets: 10 % in total, 50 ms per shard)? How much faster are two single-threaded workers than one (target: 1.8x)?
+Are the scores equal? Contestants take turns, each in its own process, and the best round of each counts.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from benchmarks.harness import Bar, machine, say
 
 __all__ = ["main"]
 
-#: What shards may cost beside one call: as a share, and in seconds for each of them.
+#: Largest overhead of shards over one call: as a share, and in seconds per shard.
 _SHARE, _SECONDS = 0.10, 0.050
 
-#: How much faster two workers should be than one.
+#: Smallest speed-up of two workers over one.
 _SPEED_UP = 1.8
 
 _CONTESTANTS = {
@@ -38,11 +38,13 @@ _CONTESTANTS = {
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Print the times side by side, and whether the bars hold."""
+    """Print the times, and whether the targets are reached."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.cluster", description=__doc__)
-    parser.add_argument("--pairs", type=int, default=20_000, metavar="N", help="to be scored (%(default)s)")
+    parser.add_argument(
+        "--pairs", type=int, default=20_000, metavar="N", help="number of pairs (default: %(default)s)"
+    )
     parser.add_argument("--repeats", type=int, default=3, metavar="N", help="rounds (%(default)s)")
-    parser.add_argument("--without-ray", action="store_true", help="processes of this machine only")
+    parser.add_argument("--without-ray", action="store_true", help="run local processes only")
     parser.add_argument("--run", nargs=3, help=argparse.SUPPRESS)  # how a contestant is called
     args = parser.parse_args(argv)
     if args.run is not None:
@@ -53,20 +55,20 @@ def main(argv: list[str] | None = None) -> int:
         folder = Path(name)
         _write_table(folder, args.pairs)
         chosen = {label: what for label, what in _CONTESTANTS.items() if not (args.without_ray and what[0] == "ray")}
-        found = _race(folder, chosen, args.repeats)
-    _tell(found, args.pairs)
+        results = _race(folder, chosen, args.repeats)
+    _tell(results, args.pairs)
     return 0
 
 
 def _write_table(folder: Path, count: int) -> None:
-    """Pairs as JSONL, each made different from the others by its number."""
+    """Write pairs as JSONL, each made unique by its number."""
     texts = pairs()
     say(f"{count} pairs of {texts.origin}")
     with open(folder / "pairs.jsonl", "w", encoding="utf-8") as file:
-        for at in range(count):
-            hyp = f"{texts.hypotheses[at % len(texts.hypotheses)]} {at}"
-            ref = f"{texts.references[at % len(texts.references)]} {at}"
-            file.write(json.dumps({"id": at, "hyp": hyp, "ref": ref}) + "\n")
+        for i in range(count):
+            hyp = f"{texts.hypotheses[i % len(texts.hypotheses)]} {i}"
+            ref = f"{texts.references[i % len(texts.references)]} {i}"
+            file.write(json.dumps({"id": i, "hyp": hyp, "ref": ref}) + "\n")
 
 
 def _race(folder: Path, chosen: dict[str, tuple[str, int]], repeats: int) -> dict[str, dict[str, float]]:
@@ -74,14 +76,14 @@ def _race(folder: Path, chosen: dict[str, tuple[str, int]], repeats: int) -> dic
     for _ in range(repeats):
         for label, (kind, workers) in chosen.items():
             command = [sys.executable, "-m", "benchmarks.cluster", "--run", kind, str(workers), str(folder)]
-            made: dict[str, float] = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
-            if label not in best or made["seconds"] < best[label]["seconds"]:
-                best[label] = made
+            result: dict[str, float] = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
+            if label not in best or result["seconds"] < best[label]["seconds"]:
+                best[label] = result
     return best
 
 
 def _contestant(kind: str, workers: int, folder: Path) -> int:
-    """Score the table once, and say how long it took, models and workers loaded on the way."""
+    """Score the table once and print the time, which includes loading models and starting workers."""
     import nlgauge
     import nlgauge.apps.cluster as many
 
@@ -106,24 +108,24 @@ def _contestant(kind: str, workers: int, folder: Path) -> int:
     return 0
 
 
-def _tell(found: dict[str, dict[str, float]], count: int) -> None:
-    for label, made in found.items():
-        rate = count / made["seconds"]
-        say(f"{label:36} {made['seconds']:8.2f} s  {rate:7.0f} pairs/s  {made['shards']:5.0f} shards")
-        say(f"{'':36} {made['processor']:8.2f} s of this process's processor time")
-    scores = {made["score"] for made in found.values()}
+def _tell(results: dict[str, dict[str, float]], count: int) -> None:
+    for label, result in results.items():
+        rate = count / result["seconds"]
+        say(f"{label:36} {result['seconds']:8.2f} s  {rate:7.0f} pairs/s  {result['shards']:5.0f} shards")
+        say(f"{'':36} {result['processor']:8.2f} s of CPU time of this process")
+    scores = {result["score"] for result in results.values()}
     say(f"equal scores: {'yes' if len(scores) == 1 else f'no: {scores}'}")
     labels = list(_CONTESTANTS)
-    call, local = found[labels[0]], found[labels[1]]
+    call, local = results[labels[0]], results[labels[1]]
     extra = local["seconds"] - call["seconds"]
     bars = [
-        Bar("share of time that shards cost", extra / call["seconds"], _SHARE, at_most=True),
-        Bar("seconds that a shard costs", extra / local["shards"], _SECONDS, at_most=True),
+        Bar("overhead of shards, share of time", extra / call["seconds"], _SHARE, at_most=True),
+        Bar("overhead per shard, seconds", extra / local["shards"], _SECONDS, at_most=True),
     ]
-    for one, two in ((labels[2], labels[3]), (labels[4], labels[5])):
-        if one in found:
-            ratio = found[one]["seconds"] / found[two]["seconds"]
-            bars.append(Bar(f"{two} beside one", ratio, _SPEED_UP))
+    for single, double in ((labels[2], labels[3]), (labels[4], labels[5])):
+        if single in results:
+            ratio = results[single]["seconds"] / results[double]["seconds"]
+            bars.append(Bar(f"{double}, speed-up over one", ratio, _SPEED_UP))
     for bar in bars:
         say(str(bar))
 

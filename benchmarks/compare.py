@@ -1,7 +1,8 @@
-"""How long comparisons of systems take: `make bench-compare`.
+"""Time comparisons of systems: `make bench-compare`.
 
-Generated scores of 3,000 segments. The bars are on Bradley-Terry with 1,000 bootstrap resamples for 50 systems, and
-on all pairs of 20 systems under three metrics with 10,000 resamples. Other tests and corpus scores are timed apart.
+Uses generated scores of 3,000 segments. Targets apply to Bradley-Terry with 1,000 bootstrap resamples for 50 systems,
+and to all pairs of 20 systems under three metrics with 10,000 resamples. Other tests and corpus scores are timed
+separately.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Time each part once and print the figures."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.compare", description=__doc__)
     parser.add_argument("--segments", type=int, default=3000, help="default: 3000")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures to this file as well")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the results to this file")
     options = parser.parse_args(argv)
     n: int = options.segments
     many = made_scores(n, 50, "metric")
@@ -52,7 +53,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         "20 systems x 3 metrics, bootstrap of 10,000": lambda: compare_systems(three, settings=settings),
         "... with all tests": lambda: compare_systems(three, tests_shown=TESTS),
         "... over documents of ten segments": lambda: compare_systems(
-            [in_documents(one) for one in three], settings=settings
+            [in_documents(scores) for scores in three], settings=settings
         ),
         "20 systems, corpus score, randomisation": lambda: compare_systems(
             corpus, test="randomisation", tests_shown=()
@@ -67,46 +68,46 @@ def main(argv: Sequence[str] | None = None) -> int:
         run()
         seconds[name], processor[name] = time.perf_counter() - start, time.process_time() - used
         say(f"{name}: {seconds[name]:.2f} s")
-    about = machine(["numpy", "scipy"])
+    environment = machine(["numpy", "scipy"])
     first, second = list(parts)[:2]
     bars = [
         Bar(first, seconds[first], _STRENGTHS_S, "s", at_most=True),
         Bar(second, seconds[second], _PAIRS_S, "s", at_most=True),
     ]
-    print(f"{n} segments{'':<40}{'s':>6}{'s of processor time':>22}")
-    for name, taken in seconds.items():
-        print(f"{name:<48}{taken:>8.2f}{processor[name]:>22.2f}")
+    print(f"{n} segments{'':<40}{'s':>6}{'CPU s':>22}")
+    for name, elapsed in seconds.items():
+        print(f"{name:<48}{elapsed:>8.2f}{processor[name]:>22.2f}")
     print(f"{'peak RSS':<48}{peak_rss():>8.2f} GB")
-    print("; ".join(f"{key} {value}" for key, value in about.items()), end="\n\n")
+    print("; ".join(f"{key} {value}" for key, value in environment.items()), end="\n\n")
     print(*bars, sep="\n")
     if options.json:
-        report = {"machine": about, "seconds": seconds, "processor": processor, "peak_gb": peak_rss()}
+        report = {"machine": environment, "seconds": seconds, "processor": processor, "peak_gb": peak_rss()}
         options.json.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
     return 0
 
 
 def made_scores(segments: int, systems: int, metric: str) -> SystemScores:
-    """Systems a little apart, on segments of unequal difficulty."""
+    """Generate scores of slightly different systems on segments of unequal difficulty."""
     rng = np.random.default_rng(len(metric) + systems)
     values = rng.normal(size=(segments, 1)) + np.linspace(0, 0.3, systems) + rng.normal(size=(segments, systems))
-    columns = {f"system-{at}": values[:, at] for at in range(systems)}
+    columns = {f"system-{i}": values[:, i] for i in range(systems)}
     return SystemScores(ScoreTable.from_numbers(metric, columns))
 
 
 def in_documents(scores: SystemScores) -> SystemScores:
-    """The same segments, ten to a document."""
-    documents = tuple(str(at // 10) for at in range(scores.n))
+    """Group the segments into documents of ten."""
+    documents = tuple(str(i // 10) for i in range(scores.n))
     return replace(scores, documents=documents)
 
 
 def corpus_scores(segments: int, systems: int) -> SystemScores:
-    """BLEU of ten counts per segment and system."""
+    """Generate corpus scores with ten BLEU counts per segment and system."""
     rng = np.random.default_rng(0)
     counts = rng.integers(1, 30, size=(segments, systems, 10)).astype(np.float64)
-    columns = {f"system-{at}": counts[:, at, 0] / counts[:, at, 1] for at in range(systems)}
+    columns = {f"system-{i}": counts[:, i, 0] / counts[:, i, 1] for i in range(systems)}
     scores = (
-        replace(score, corpus={"score": score.mean}, statistics=CorpusCounts("bleu:exp", counts[:, at]))
-        for at, score in enumerate(ScoreTable.from_numbers("corpus", columns))
+        replace(score, corpus={"score": score.mean}, statistics=CorpusCounts("bleu:exp", counts[:, i]))
+        for i, score in enumerate(ScoreTable.from_numbers("corpus", columns))
     )
     return SystemScores(ScoreTable(tuple(scores)))
 

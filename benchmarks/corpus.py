@@ -1,8 +1,7 @@
-"""Texts to measure on: WMT17 where the data is at hand, texts of the same lengths where it is not.
+"""Texts for benchmarks: WMT17 if available, otherwise generated texts of the same lengths.
 
-`$NLGAUGE_DATA` names the folder of human judgements. Without it everything is generated from a seed, so a
-benchmark runs anywhere; every result says which of the two it was, because only figures of the same texts
-compare.
+`$NLGAUGE_DATA` names the folder of data sets. Without it all texts are generated from a seed, so a benchmark runs
+anywhere. Results name the origin of their texts, because only results on the same texts are comparable.
 """
 
 from __future__ import annotations
@@ -20,18 +19,18 @@ _SEED = 20170907
 _PAIRS = 1120
 _DIRECTIONS = ("cs-en", "de-en")
 
-# What the 1,120 pairs look like, measured once (words are what white space separates; deciles 0, 10, ..., 100 %).
+# Statistics of the 1,120 pairs, measured once (words are separated by white space; deciles 0, 10, ..., 100 %).
 _REFERENCE_WORDS = (2, 10, 13, 16, 18, 20, 23, 26, 31, 36, 73)
-#: Words of the hypothesis for each word of its reference.
+#: Words of the hypothesis per word of its reference.
 _LENGTH_RATIO = (0.5, 0.79, 0.87, 0.92, 0.97, 1.0, 1.04, 1.08, 1.13, 1.23, 2.13)
-#: Share of pairs whose reference stands in another pair too (978 of the 1,120 are distinct).
+#: Share of pairs whose reference also occurs in another pair (978 of the 1,120 are distinct).
 _REPEATED = 142 / 1120
-#: Share of system outputs that another system has word for word (de-en, first 500 segments, ten systems).
+#: Share of system outputs identical to those of another system (de-en, first 500 segments, ten systems).
 _SHARED = 0.14
-#: Share of a hypothesis' words that its reference has.
+#: Share of a hypothesis' words that occur in its reference.
 _KEPT = 0.69
 
-# Frequent words with some that a WordPiece vocabulary splits: 1.13 tokens for each word (the pairs: 1.16).
+# Frequent words, and some that a WordPiece vocabulary splits: 1.13 tokens per word (the pairs: 1.16).
 _WORD_LIST = """
 the of and to in a that is was for on with as by at from his he it be has had are an which their this were
 but not they who have been its after said new more one will also about when there two people first would all
@@ -48,7 +47,7 @@ _WORDS = tuple(_WORD_LIST.split())
 
 
 class Pairs(NamedTuple):
-    """Hypotheses with a reference each."""
+    """Hypotheses with one reference each."""
 
     hypotheses: list[str]
     references: list[str]
@@ -89,7 +88,7 @@ def systems(count: int = 10, segments: int = 500) -> Systems:
 
 
 def made_texts(count: int, words: int, *, seed: int = _SEED) -> list[str]:
-    """Distinct generated texts of one length in words."""
+    """Generate distinct texts of one length in words."""
     source = random.Random(seed)
     texts = dict.fromkeys(_sentence(source, words) for _ in range(count))
     while len(texts) < count:
@@ -125,11 +124,11 @@ def _generated_systems(count: int, segments: int) -> Systems:
     outputs: dict[str, list[str]] = {}
     for number in range(1, count + 1):
         before = list(outputs.values())
-        # The first system has nobody to agree with, so the others agree a little more often.
+        # The first system has no earlier one to agree with, so the others agree a little more often.
         share = _SHARED * count / max(1, count - 1)
         outputs[f"system-{number}"] = [
-            source.choice(before)[at] if before and source.random() < share else _version(source, text)
-            for at, text in enumerate(references)
+            source.choice(before)[i] if before and source.random() < share else _version(source, text)
+            for i, text in enumerate(references)
         ]
     return Systems(outputs, references, "generated")
 
@@ -149,8 +148,8 @@ def _sentence(source: random.Random, words: int) -> str:
 
 
 def _version(source: random.Random, reference: str) -> str:
-    """What a system might say: another length, some of the words others."""
+    """Imitate a system's output: another length, some words replaced."""
     words = reference.split()
     length = max(2, round(len(words) * _quantile(_LENGTH_RATIO, source.random())))
-    kept = (at < len(words) and source.random() < _KEPT for at in range(length - 1))
-    return " ".join([*(words[at] if keep else source.choice(_WORDS) for at, keep in enumerate(kept)), "."])
+    matches = (i < len(words) and source.random() < _KEPT for i in range(length - 1))
+    return " ".join([*(words[i] if keep else source.choice(_WORDS) for i, keep in enumerate(matches)), "."])

@@ -1,8 +1,7 @@
-"""How the cost of a call grows: with the length of texts, the number of systems, the number of layers.
+"""Measure how the cost of a call grows with the length of texts, the number of systems and the number of layers.
 
-`make bench-costs` prints three tables and, with `--plot FILE`, draws them. Everything is on made texts and minilm, so
-that it runs anywhere. A table's first row is 1, and the others say how many times as long they took: those ratios
-carry over to other machines, seconds do not.
+`make bench-costs` prints the tables and, with `--plot FILE`, plots them. It uses generated texts and minilm, so it
+runs anywhere. Each row of a table is relative to the first: ratios carry over to other machines, seconds do not.
 """
 
 from __future__ import annotations
@@ -27,9 +26,9 @@ __all__ = ["main"]
 
 _WORDS = 25
 _METRICS = ("bertscore", "moverscore", "baryscore")
-#: n-grams of two words double a transport problem's points at most, but not its tokens.
+#: Bigrams at most double the points of a transport problem, but not its tokens.
 _OF_LENGTH = {name: name for name in _METRICS} | {"moverscore, n=2": "moverscore:n=2"}
-#: MiniLM's limit of 512 tokens is at about 440 of the made words.
+#: MiniLM's limit of 512 tokens is about 440 generated words.
 _LENGTHS = (12, 25, 50, 100, 200, 400)
 _PAIRS_OF_LENGTH = 24
 _SYSTEMS = (1, 2, 4, 8)
@@ -39,7 +38,7 @@ _WIDTH = 384
 
 
 class Table(NamedTuple):
-    """Seconds of several contestants along something that grows."""
+    """Seconds of several contestants for growing sizes."""
 
     title: str
     along: str
@@ -56,22 +55,22 @@ class Table(NamedTuple):
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Time, print, draw."""
+    """Time the calls, print the tables and plot them."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.costs", description=__doc__)
-    parser.add_argument("--repeats", type=int, default=3, help="rounds, of which the best counts (default: 3)")
-    parser.add_argument("--plot", type=Path, metavar="FILE", help="draw the tables into this file")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures to this file as well")
+    parser.add_argument("--repeats", type=int, default=3, help="number of rounds; the best counts (default: 3)")
+    parser.add_argument("--plot", type=Path, metavar="FILE", help="plot the tables into this file")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the results to this file")
     options = parser.parse_args(argv)
     tables = [_by_length(options.repeats), _by_systems(options.repeats), _by_layers(options.repeats), _transport()]
     for table in tables:
         print(table, end="\n\n")
-    about = machine(["onnxruntime", "POT"])
-    print("; ".join(f"{key} {value}" for key, value in about.items()))
+    environment = machine(["onnxruntime", "POT"])
+    print("; ".join(f"{key} {value}" for key, value in environment.items()))
     if options.plot:
         _draw(tables, options.plot)
     if options.json:
-        found = {"machine": about, "tables": [table._asdict() for table in tables]}
-        options.json.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
+        results = {"machine": environment, "tables": [table._asdict() for table in tables]}
+        options.json.write_text(json.dumps(results, indent=2) + "\n", encoding="utf-8")
     return 0
 
 
@@ -82,16 +81,16 @@ def _by_length(repeats: int) -> Table:
         outputs, references = {"": texts[words][:_PAIRS_OF_LENGTH]}, texts[words][_PAIRS_OF_LENGTH:]
         return _score(outputs, references, [metric])
 
-    title = f"words of a text ({_PAIRS_OF_LENGTH} pairs)"
+    title = f"words per text ({_PAIRS_OF_LENGTH} pairs)"
     calls = {name: partial(call, metric) for name, metric in _OF_LENGTH.items()}
     return _grown(title, "words", _LENGTHS, calls, repeats)
 
 
 def _by_systems(repeats: int) -> Table:
-    """The references are shared, so a second system costs less than the first."""
+    """Time calls with several systems; references are shared, so a second system costs less than the first."""
     count = 100
     texts = made_texts((1 + max(_SYSTEMS)) * count, _WORDS)
-    outputs = {f"system {at}": texts[at * count : (at + 1) * count] for at in range(1, 1 + max(_SYSTEMS))}
+    outputs = {f"system {i}": texts[i * count : (i + 1) * count] for i in range(1, 1 + max(_SYSTEMS))}
 
     def call(metrics: Sequence[str], systems: int) -> Callable[[], Scores]:
         return _score(dict(list(outputs.items())[:systems]), texts[:count], metrics)
@@ -112,7 +111,7 @@ def _by_layers(repeats: int) -> Table:
 
 
 def _transport() -> Table:
-    """One exact problem of n x n points: what MoverScore solves for texts of n tokens."""
+    """Time one exact problem of n x n points, as MoverScore solves for texts of n tokens."""
     random = np.random.default_rng(0)
 
     def call(count: int) -> Callable[[], Scores]:
@@ -125,8 +124,8 @@ def _transport() -> Table:
 
 def _score(outputs: dict[str, list[str]], references: list[str], metrics: Sequence[str]) -> Callable[[], Scores]:
     def run() -> Scores:
-        found = nlgauge.score_systems(outputs, references, metric=metrics, threads=default_threads())
-        return np.array([score.system_score for score in found])
+        scores = nlgauge.score_systems(outputs, references, metric=metrics, threads=default_threads())
+        return np.array([score.system_score for score in scores])
 
     return run
 
@@ -134,16 +133,16 @@ def _score(outputs: dict[str, list[str]], references: list[str], metrics: Sequen
 def _grown(
     title: str,
     along: str,
-    at: Sequence[int],
+    sizes: Sequence[int],
     calls: Mapping[str, Callable[[int], Callable[[], Scores]]],
     repeats: int,
 ) -> Table:
     say(title)
-    contestants = [Contestant(f"{name}, {value}", call(value), 0) for name, call in calls.items() for value in at]
+    contestants = [Contestant(f"{name}, {value}", call(value), 0) for name, call in calls.items() for value in sizes]
     timings: list[Timing] = race(contestants, repeats)
     best = [timing.best for timing in timings]
-    columns = {name: best[row * len(at) : (row + 1) * len(at)] for row, name in enumerate(calls)}
-    return Table(title, along, list(at), columns)
+    columns = {name: best[row * len(sizes) : (row + 1) * len(sizes)] for row, name in enumerate(calls)}
+    return Table(title, along, list(sizes), columns)
 
 
 def _draw(tables: Sequence[Table], path: Path) -> None:
@@ -169,7 +168,7 @@ def _draw(tables: Sequence[Table], path: Path) -> None:
 
 
 def _slope(panel: Any, table: Table) -> None:
-    """A line that grows in proportion, for the eye."""
+    """Draw a line of proportional growth for comparison."""
     first = min(times[0] for times in table.seconds.values())
     along = [first * value / table.at[0] for value in table.at]
     panel.plot(table.at, along, color="0.6", linestyle=":", linewidth=1, label="in proportion")

@@ -1,8 +1,8 @@
-"""What SummEval and Newsroom can say of DiscoScore's claims (`python -m benchmarks.disco_claims --at DATA`).
+"""Check DiscoScore's claims on SummEval and Newsroom (`python -m benchmarks.disco_claims --at DATA`).
 
 Kendall's tau between systems, for each metric and averaged over the four aspects, with 95 % bootstrap intervals over
 articles, over systems, and over both; differences from BERTScore with PERM-BOTH over single scores. `--scores FILE`
-keeps scores, so that a second run only counts. Figures stand in docs/findings.
+stores scores for later runs. Results: docs/findings.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _LAST = {"minilm": 6, "mpnet": 12}
 
 
 def recipes(model: str) -> list[str]:
-    """All that is tried under a model: the published layer (two thirds) and the last one."""
+    """All recipes of a model: with the published layer (two thirds) and with the last one."""
     last = f"layer={_LAST[model]}"
     focus = [f"ds-focus{rest}" for rest in ("", ":measure=f", f":{last}", f":measure=f,{last}", ":profile=corrected")]
     sent = [f"ds-sent{rest}" for rest in ("", f":{last}", ":adjacency=weighted", ":adjacency=none", ":match=greedy",
@@ -52,64 +52,74 @@ def recipes(model: str) -> list[str]:
     return ["bertscore", "bertscore:multiref=mean", "moverscore", *focus, *sent]
 
 
-#: With word vectors: metrics of entities, without and with a model.
+#: Metrics of entities that use word vectors, without and with a model.
 _ENTITIES_WITHOUT_MODEL = ("lexical-graph",)
 _ENTITIES = ("ds-focus:focus=entity", "ds-sent:focus=entity", "ds-sent:adjacency=weighted,focus=entity")
 
 
 def with_vectors(recipe: str, vectors: str) -> str:
-    """The recipe that reads a file of word vectors."""
+    """Add a file of word vectors to a recipe."""
     return f"{recipe}{',' if ':' in recipe else ':'}{_VECTORS}{vectors}"
 
 
 def _options(data: str) -> dict[str, Any]:
-    """How the paper loads a data set: of SummEval only the abstractive systems."""
+    """Loading options of the paper: only the abstractive systems of SummEval."""
     columns = [*PAPER_TABLES["disco-table1"].questions, *PAPER_TABLES["disco-table7"].questions]
-    return next(dict(one.question.options) for one in columns if one.question and one.question.data == data)
+    return next(
+        dict(column.question.options) for column in columns if column.question and column.question.data == data
+    )
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Score, count, print."""
+    """Score, resample and print the tables."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.disco_claims", description=__doc__)
-    parser.add_argument("--at", default=os.environ.get("NLGAUGE_DATA"), help="folder of data sets ($NLGAUGE_DATA)")
-    parser.add_argument("--models", nargs="*", default=list(_LAST), help="none, one or both of minilm and mpnet")
-    parser.add_argument("--scores", type=Path, metavar="FILE", help="JSON of scores: read where there, else written")
-    parser.add_argument("--vectors", metavar="FILE", help="word vectors: metrics of entities too")
+    parser.add_argument(
+        "--at", default=os.environ.get("NLGAUGE_DATA"), help="folder of data sets (default: $NLGAUGE_DATA)"
+    )
+    parser.add_argument(
+        "--models", nargs="*", default=list(_LAST), help="encoders: none, one or both of minilm and mpnet"
+    )
+    parser.add_argument(
+        "--scores", type=Path, metavar="FILE", help="JSON file of scores: read if it exists, else written"
+    )
+    parser.add_argument("--vectors", metavar="FILE", help="file of word vectors; adds metrics of entities")
     parser.add_argument("--draws", type=int, default=2000)
     options = parser.parse_args(argv)
     if not options.at:
-        print("no folder of data sets; nothing was run", file=sys.stderr)
+        print("folder of data sets is not set: use --at FOLDER or NLGAUGE_DATA", file=sys.stderr)
         return 0
     warnings.simplefilter("ignore", NlgaugeWarning)
-    kept: dict[str, dict[str, list[list[float]]]] = {}
+    cache: dict[str, dict[str, list[list[float]]]] = {}
     if options.scores is not None and options.scores.is_file():
-        kept = json.loads(options.scores.read_text(encoding="utf-8"))
+        cache = json.loads(options.scores.read_text(encoding="utf-8"))
     for data in _ASPECTS:
         table = load(data, options.at, **_options(data))
-        known = kept.setdefault(data, {})
+        cached = cache.setdefault(data, {})
         for model in ("", *options.models):
-            wanted = recipes(model) if model else list(_WITHOUT_MODEL)
+            names = recipes(model) if model else list(_WITHOUT_MODEL)
             if options.vectors:
                 entities = _ENTITIES if model else _ENTITIES_WITHOUT_MODEL
-                wanted += [with_vectors(recipe, options.vectors) for recipe in entities]
-            missing = [recipe for recipe in wanted if _name(recipe, model) not in known]
+                names += [with_vectors(recipe, options.vectors) for recipe in entities]
+            missing = [recipe for recipe in names if _name(recipe, model) not in cached]
             if missing:
                 scored = score_judgements(table, missing, **({"model": model} if model else {}))
-                known |= {_name(one.name, model): _grid(table, one.oriented).tolist() for one in scored.metrics}
+                cached |= {
+                    _name(metric.name, model): _grid(table, metric.oriented).tolist() for metric in scored.metrics
+                }
         human = {aspect: _grid(table, table.gold(aspect)) for aspect in _ASPECTS[data]}
-        _report(data, {name: np.array(values) for name, values in known.items()}, human, options.draws)
+        _report(data, {name: np.array(values) for name, values in cached.items()}, human, options.draws)
     if options.scores is not None:
-        options.scores.write_text(json.dumps(kept), encoding="utf-8")
+        options.scores.write_text(json.dumps(cache), encoding="utf-8")
     return 0
 
 
 def _name(recipe: str, model: str) -> str:
-    short = re.sub(rf"[:,]{_VECTORS}.*", "", recipe)  # a path says nothing
+    short = re.sub(rf"[:,]{_VECTORS}.*", "", recipe)  # drop the path
     return f"{short} [{model}]" if model else short
 
 
 def _grid(table: JudgementTable, values: Matrix) -> Matrix:
-    """Systems x articles."""
+    """Arrange values as systems x articles."""
     systems, articles = list(table.systems), list(dict.fromkeys(table.segment))
     grid = np.full((len(systems), len(articles)), np.nan)
     rows = [systems.index(name) for name in table.system]
@@ -118,7 +128,7 @@ def _grid(table: JudgementTable, values: Matrix) -> Matrix:
 
 
 def _taus(x: Matrix, y: Matrix) -> Matrix:
-    """Tau-b of many pairs of short lists (draws x systems); nan where all of a list tie."""
+    """Tau-b of many pairs of short lists (draws x systems); nan if all values of a list tie."""
     first, second = (np.sign(values[:, :, None] - values[:, None, :]) for values in (x, y))
     below = np.sqrt((first**2).sum(axis=(1, 2)) * (second**2).sum(axis=(1, 2)))
     with np.errstate(invalid="ignore"):
@@ -128,27 +138,29 @@ def _taus(x: Matrix, y: Matrix) -> Matrix:
 def _drawn(
     scores: Matrix, human: Mapping[str, Matrix], draws: int, *, articles: bool, systems: bool, seed: int = 12345
 ) -> Matrix:
-    """Taus of resamples, aspects x draws; the same seed draws the same articles and systems for every metric."""
+    """Taus of resamples, aspects x draws; every metric uses the same draws of articles and systems."""
     rng = np.random.default_rng(seed)
     count, width = scores.shape
     columns = rng.integers(0, width, (draws, width)) if articles else np.tile(np.arange(width), (draws, 1))
     rows = rng.integers(0, count, (draws, count)) if systems else np.tile(np.arange(count), (draws, 1))
     places = np.arange(draws)[:, None]
     means = scores[:, columns].mean(axis=2).T[places, rows]
-    return np.array([_taus(means, one[:, columns].mean(axis=2).T[places, rows]) for one in human.values()])
+    return np.array(
+        [_taus(means, judgements[:, columns].mean(axis=2).T[places, rows]) for judgements in human.values()]
+    )
 
 
 def _report(data: str, scores: Mapping[str, Matrix], human: Mapping[str, Matrix], draws: int) -> None:
     count = len(next(iter(human.values())))
     print(f"\n{data}: {count} systems, tau x 100; 95 % intervals of coherence over articles, systems, both")
-    print(f"|tau| that chance exceeds in under 5 %: {100 * _critical(count):.2f}")
-    for name, one in scores.items():
-        taus = [100 * kendalltau(one.mean(axis=1), gold.mean(axis=1)).statistic for gold in human.values()]
+    print(f"critical |tau| at the 5 % level: {100 * _critical(count):.2f}")
+    for name, values in scores.items():
+        taus = [100 * kendalltau(values.mean(axis=1), gold.mean(axis=1)).statistic for gold in human.values()]
         shown = [
-            _interval(_drawn(one, human, draws, articles=articles, systems=systems)[0])
+            _interval(_drawn(values, human, draws, articles=articles, systems=systems)[0])
             for articles, systems in ((True, False), (False, True), (True, True))
         ]
-        summary = np.mean([_summary(one, gold) for gold in human.values()])
+        summary = np.mean([_summary(values, gold) for gold in human.values()])
         row = " ".join(f"{value:7.2f}" for value in (*taus, np.mean(taus)))
         print(f"{name:45} {row}  {'  '.join(shown)}  summary {summary:6.2f}")
     bert = [name for name in scores if name.startswith("bertscore [")]
@@ -163,15 +175,15 @@ def _report(data: str, scores: Mapping[str, Matrix], human: Mapping[str, Matrix]
 
 
 def _difference(name: str, other: str, scores: Mapping[str, Matrix], human: Mapping[str, Matrix], draws: int) -> None:
-    """Of coherence, and of the average over aspects, with an interval over systems and articles."""
+    """Print the difference in coherence and in the average over aspects, with intervals over systems and articles."""
     both = [_drawn(scores[one], human, draws, articles=True, systems=True) for one in (name, other)]
     coherence, average = both[0][0] - both[1][0], (both[0] - both[1]).mean(axis=0)
     gold = next(iter(human.values())).mean(axis=1)
-    found = permutation_both_of_systems(
+    test = permutation_both_of_systems(
         [scores[name], scores[other]], gold, kind="kendall", aggregate=lambda table: table.mean(axis=-1)
     )
     delta = [100 * (_tau(scores[name], one) - _tau(scores[other], one)) for one in human.values()]
-    p = float(found.p_values[0, 1])
+    p = float(test.p_values[0, 1])
     print(
         f"{name} - {other}: coherence {delta[0]:6.2f} {_interval(coherence)}, PERM-BOTH p {p:.3f}; "
         f"average {np.mean(delta):6.2f} {_interval(average)}"
@@ -183,7 +195,7 @@ def _tau(scores: Matrix, gold: Matrix) -> float:
 
 
 def _summary(scores: Matrix, gold: Matrix) -> float:
-    """Mean over articles of tau over systems, constant ones left out."""
+    """Mean over articles of tau over systems, without constant articles."""
     return float(100 * np.nanmean(_taus(scores.T, gold.T)))
 
 
@@ -193,7 +205,7 @@ def _interval(values: Matrix) -> str:
 
 
 def _critical(count: int) -> float:
-    """The least tau that is significant at 5 %, two-sided, without ties: from all orders of so few systems."""
+    """The smallest tau that is significant at 5 %, two-sided and without ties, from the exact distribution."""
     for swaps in range(count * (count - 1) // 2 + 1):
         order = _order_with(count, swaps)
         found = kendalltau(np.arange(count), order, method="exact")
@@ -203,7 +215,7 @@ def _critical(count: int) -> float:
 
 
 def _order_with(count: int, swaps: int) -> list[int]:
-    """An order of so many inversions."""
+    """An order with a given number of inversions."""
     order: list[int] = []
     for number in range(count):
         shift = min(swaps, len(order))

@@ -1,8 +1,8 @@
-"""All variants of DiscoScore in one call: `make bench-documents`.
+"""Time all variants of DiscoScore in one call: `make bench-documents`.
 
-SummEval where the data is at hand ($NLGAUGE_DATA): 100 articles, 16 systems, 11 references. Without it, texts of the
-same lengths are generated. The call starts with nothing annotated and nothing encoded; the bar is on all of it.
-The parts are timed apart: what tagging and encoding take alone, and the same call with all texts tagged.
+Uses SummEval if available ($NLGAUGE_DATA): 100 articles, 16 systems, 11 references; otherwise generated texts of the
+same lengths. The call starts without annotations and vectors, and the target applies to all of it. Tagging, encoding
+and the same call with tagged texts are also timed separately.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ __all__ = ["RECIPES", "main"]
 _LIMIT_S = 60.0
 _SENTENCES, _WORDS, _REFERENCES, _SYSTEMS, _ARTICLES = 3, 20, 11, 16, 100
 
-#: Tables 1, 3, 4 and 6 of the paper, as released and as corrected, and what stands beside them. A DS-Focus has P, R
-#: and their mean as components.
+#: Tables 1, 3, 4 and 6 of the paper, as released and as corrected, and their baselines. DS-Focus has P, R and their
+#: mean as components.
 RECIPES = [
     recipe
     for profile in ("released", "corrected")
@@ -51,7 +51,7 @@ RECIPES = [
 
 
 class Documents(NamedTuple):
-    """Outputs of systems, and the references of each article."""
+    """System outputs, and the references of each article."""
 
     systems: dict[str, list[str]]
     references: list[list[str]]
@@ -59,13 +59,13 @@ class Documents(NamedTuple):
 
     @property
     def distinct(self) -> list[str]:
-        """All texts, each once."""
+        """All distinct texts."""
         texts = [*(text for outputs in self.systems.values() for text in outputs)]
         return list(dict.fromkeys(texts + [text for group in self.references for text in group]))
 
 
 def summaries() -> Documents:
-    """SummEval, or texts that look like it."""
+    """SummEval, or generated texts of the same size."""
     folder = os.environ.get("NLGAUGE_DATA")
     path = Path(folder or ".") / "summ" / "summeval.jsonl"
     if not folder or not path.is_file():
@@ -82,10 +82,10 @@ def summaries() -> Documents:
 def _made() -> Documents:
     count = _ARTICLES * (_SYSTEMS + _REFERENCES)
     sentences = [f"{text} ." for text in made_texts(count * _SENTENCES, _WORDS)]
-    texts = [" ".join(sentences[at : at + _SENTENCES]) for at in range(0, len(sentences), _SENTENCES)]
-    systems = {f"system-{at}": texts[at * _ARTICLES : (at + 1) * _ARTICLES] for at in range(_SYSTEMS)}
+    texts = [" ".join(sentences[i : i + _SENTENCES]) for i in range(0, len(sentences), _SENTENCES)]
+    systems = {f"system-{i}": texts[i * _ARTICLES : (i + 1) * _ARTICLES] for i in range(_SYSTEMS)}
     rest = texts[_SYSTEMS * _ARTICLES :]
-    groups = [rest[at : at + _REFERENCES] for at in range(0, len(rest), _REFERENCES)]
+    groups = [rest[i : i + _REFERENCES] for i in range(0, len(rest), _REFERENCES)]
     return Documents(systems, groups, "generated texts")
 
 
@@ -93,14 +93,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Time each part once and print the figures."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.documents", description=__doc__)
     parser.add_argument("--model", default="minilm", help="encoder (%(default)s)")
-    parser.add_argument("--articles", type=int, metavar="N", help="so many articles only")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures to this file as well")
+    parser.add_argument("--articles", type=int, metavar="N", help="number of articles (default: all)")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the results to this file")
     options = parser.parse_args(argv)
-    found = summaries()
+    documents = summaries()
     texts = Documents(
-        {name: outputs[: options.articles] for name, outputs in found.systems.items()},
-        found.references[: options.articles],
-        found.origin,
+        {name: outputs[: options.articles] for name, outputs in documents.systems.items()},
+        documents.references[: options.articles],
+        documents.origin,
     )
     warnings.simplefilter("ignore", nlgauge.errors.NlgaugeWarning)
     nlgauge.score(
@@ -110,29 +110,35 @@ def main(argv: Sequence[str] | None = None) -> int:
     before = annotator.annotated
     timed = _timed(texts, options.model)
     tagged = annotator.annotated - before
-    about = machine(["numpy", "onnxruntime", "spacy"])
+    environment = machine(["numpy", "onnxruntime", "spacy"])
     outputs = sum(map(len, texts.systems.values()))
     print(f"{len(RECIPES)} recipes, {outputs} outputs of {texts.origin}, {distinct} distinct texts, {options.model}")
-    print(f"{'':<48}{'s':>8}{'s of processor time':>22}")
-    for name, (taken, used) in timed.items():
-        print(f"{name:<48}{taken:>8.2f}{used:>22.2f}")
+    print(f"{'':<48}{'s':>8}{'CPU s':>22}")
+    for name, (elapsed, used) in timed.items():
+        print(f"{name:<48}{elapsed:>8.2f}{used:>22.2f}")
     print(f"{'peak RSS':<48}{peak_rss():>8.2f} GB")
-    print("; ".join(f"{key} {value}" for key, value in about.items()), end="\n\n")
+    print("; ".join(f"{key} {value}" for key, value in environment.items()), end="\n\n")
     print(Bar("all variants in one call", timed["all variants in one call"][0], _LIMIT_S, "s", at_most=True))
-    print(Bar("texts tagged, of those that are distinct", tagged / distinct, 1.0, at_most=True))
+    print(Bar("tagged texts per distinct text", tagged / distinct, 1.0, at_most=True))
     if options.json:
-        report = {"machine": about, "seconds": timed, "tagged": tagged, "distinct": distinct, "peak_gb": peak_rss()}
+        report = {
+            "machine": environment,
+            "seconds": timed,
+            "tagged": tagged,
+            "distinct": distinct,
+            "peak_gb": peak_rss(),
+        }
         options.json.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
     return 0
 
 
 def _timed(texts: Documents, model: str) -> dict[str, tuple[float, float]]:
-    """Seconds, and of processor time, of the call and of its parts."""
+    """Seconds and CPU seconds of the call and of its parts."""
 
     def run() -> None:
-        # Recipes of vectors take the model; one without them has no such option.
-        given = [recipe if recipe == "focus-frequency" else f"{recipe},model={model}" for recipe in RECIPES]
-        nlgauge.score_systems(texts.systems, texts.references, metric=given)
+        # Only recipes with vectors have the option `model`.
+        metrics = [recipe if recipe == "focus-frequency" else f"{recipe},model={model}" for recipe in RECIPES]
+        nlgauge.score_systems(texts.systems, texts.references, metric=metrics)
 
     plain = SpacyAnnotator(resolve("spacy-en").path, name="spacy-en", sentences="rules", trees=False)
 
@@ -151,13 +157,13 @@ def _timed(texts: Documents, model: str) -> dict[str, tuple[float, float]]:
         "tagging alone": tag,
         "encoding alone": encode,
     }
-    found = {}
+    times = {}
     for name, part in parts.items():
         start, used = time.perf_counter(), time.process_time()
         part()
-        found[name] = time.perf_counter() - start, time.process_time() - used
-        say(f"{name}: {found[name][0]:.1f} s")
-    return found
+        times[name] = time.perf_counter() - start, time.process_time() - used
+        say(f"{name}: {times[name][0]:.1f} s")
+    return times
 
 
 if __name__ == "__main__":

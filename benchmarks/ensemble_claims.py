@@ -1,8 +1,8 @@
-"""Which two metrics complete each other, released ones too (`python -m benchmarks.ensemble_claims --at DATA`).
+"""Search for the best averages of two metrics, including released scores.
 
-The search of `nlgauge study ensemble`, on the rows of `wmt17-testset` with the scores that were released for them
-(see `benchmarks.factor_claims`), and with metrics of ours beside them where some are named. Figures stand in
-docs/findings.
+`python -m benchmarks.ensemble_claims --at DATA` runs the search of `nlgauge study ensemble` on the rows of
+`wmt17-testset` with their released scores (see `benchmarks.factor_claims`), and with our metrics if `--metric` names
+some. Results: docs/findings.
 """
 
 from __future__ import annotations
@@ -24,23 +24,23 @@ RELEASED = ("bertscore", "moverscore", "laser", "sbert", "sbert_wk", "labse", "m
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Join, search, print."""
+    """Join the tables, run the search and print it."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.ensemble_claims", description=__doc__)
     add_shared_options(parser)
-    parser.add_argument("--released", nargs="*", default=list(RELEASED), help="scores of the study (all nine)")
+    parser.add_argument("--released", nargs="*", default=list(RELEASED), help="released scores (default: all nine)")
     parser.add_argument("--metric", nargs="*", default=[], help="metrics of nlgauge, such as bertscore:model=mpnet")
     parser.add_argument("--splits", type=int, default=50)
-    parser.add_argument("--seed", type=int, default=12345, help="of the halves (12345)")
+    parser.add_argument("--seed", type=int, default=12345, help="random seed of the halves (default: 12345)")
     options = parser.parse_args(argv)
     if not options.at:
-        print("no folder of data sets; nothing was run", file=sys.stderr)
+        print("folder of data sets is not set: use --at FOLDER or NLGAUGE_DATA", file=sys.stderr)
         return 0
     table = judged_and_released("wmt17-testset", options.at)
     scored = ScoredJudgements(table, ())
     if options.metric:
         run = RunOptions(cache=options.cache, cache_size=CACHE_SIZE, threads=options.threads)
         scored = score_judgements(table, options.metric, run=run)
-    found = search_ensembles(
+    study = search_ensembles(
         scored.add(*(released_rows(table, name) for name in options.released)).oriented,
         table.gold(),
         table.langpair,
@@ -49,7 +49,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         splits=options.splits,
         seed=options.seed,
     )
-    print(found.render(), end="")
+    print(study.render(), end="")
     return 0
 
 

@@ -1,8 +1,8 @@
-"""MoverScore and BaryScore on the scale of the bert-score package = 1, in one process: part of `make bench`.
+"""Time of MoverScore and BaryScore relative to the bert-score package, in one process: part of `make bench`.
 
-The released MoverScore and BaryScore are no packages and no longer install, so they are not run here. What they
-took beside bert-score when they were run side by side (560 pairs, MiniLM, bert-score with num_layers=6 and batch 64)
-stands in: MoverScore v1 2.3, BaryScore 13.4.
+The released MoverScore and BaryScore are not packages and no longer install, so they are not run here. Their times
+relative to bert-score (560 pairs, MiniLM, num_layers=6, batch 64) come from an earlier run: MoverScore v1 2.3,
+BaryScore 13.4.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ __all__ = ["main"]
 
 _PAIRS = 560
 
-#: Time of the released tools on the scale of bert-score = 1.
+#: Time of the released tools relative to bert-score.
 _RELEASED = {"bert-score": 1.0, "MoverScore v1": 2.3, "BaryScore": 13.4}
 _THREE = ("bertscore", "moverscore", "baryscore")
 
@@ -41,25 +41,30 @@ _SYSTEMS_SHARE = 1 / 30
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run, print, and leave by 0 whatever the bars say: a noisy machine is no error."""
+    """Run and print the benchmark; the status is 0 even if a target is missed, because machines are noisy."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.family", description=__doc__)
-    parser.add_argument("--repeats", type=int, default=3, help="rounds, of which the best counts (default: 3)")
+    parser.add_argument("--repeats", type=int, default=3, help="number of rounds; the best counts (default: 3)")
     parser.add_argument("--tasks", nargs="+", choices=("pairs", "systems"), default=["pairs", "systems"])
     parser.add_argument("--engine", choices=engines_with("fp32"), default="onnx", help="default: onnx")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures to this file as well")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the results to this file")
     options = parser.parse_args(argv)
     threads = default_threads()
     scorer = bert_scorer(threads)
     bars: list[Bar] = []
     for task in options.tasks:
         bars += (_pairs if task == "pairs" else _systems)(scorer, threads, options.repeats, options.engine)
-    about = machine(["onnxruntime", "openvino", "POT", "torch", "transformers", "bert-score"])
-    print("; ".join(f"{key} {value}" for key, value in about.items()) + f"; peak RSS {peak_rss():.2f} GB", end="\n\n")
+    environment = machine(["onnxruntime", "openvino", "POT", "torch", "transformers", "bert-score"])
+    print(
+        "; ".join(f"{key} {value}" for key, value in environment.items()) + f"; peak RSS {peak_rss():.2f} GB",
+        end="\n\n",
+    )
     for bar in bars:
         print(bar)
     if options.json:
         figures = [{"name": bar.name, "value": bar.value, "limit": bar.limit, "reached": bar.reached} for bar in bars]
-        options.json.write_text(json.dumps({"machine": about, "bars": figures}, indent=2) + "\n", encoding="utf-8")
+        options.json.write_text(
+            json.dumps({"machine": environment, "bars": figures}, indent=2) + "\n", encoding="utf-8"
+        )
     return 0
 
 
@@ -84,7 +89,7 @@ def _pairs(scorer: Any, threads: int, repeats: int, engine: str) -> list[Bar]:
 
 
 def _systems(scorer: Any, threads: int, repeats: int, engine: str) -> list[Bar]:
-    """Three metrics of ten systems in one call, beside a call of each released tool for each system."""
+    """Compare three metrics of ten systems in one call with one call per released tool and system."""
     outputs, references, origin = systems(10, 500)
     say(f"{len(outputs)} systems x {len(references)} segments ({origin})")
     contestants = [
@@ -103,8 +108,8 @@ def _nlgauge(
     outputs: dict[str, list[str]], references: list[str], metrics: Sequence[str], threads: int, engine: str
 ) -> Callable[[], Scores]:
     def run() -> Scores:
-        found = nlgauge.score_systems(outputs, references, metric=metrics, threads=threads, engine=engine)
-        return np.stack([score.segments[score.main] for score in found], axis=1)
+        scores = nlgauge.score_systems(outputs, references, metric=metrics, threads=threads, engine=engine)
+        return np.stack([score.segments[score.main] for score in scores], axis=1)
 
     return run
 

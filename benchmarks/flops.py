@@ -1,7 +1,7 @@
-"""How much arithmetic an encoding needs, and how much this machine can do.
+"""FLOP of an encoding, and the peak FLOP/s of this machine.
 
-The FLOP of an encoding are those that the model's definition asks for, counted over the unpadded tokens of
-each text that differs: work spent on padding or on encoding a text again earns nothing.
+FLOP follow from the model's definition and are counted over the unpadded tokens of distinct texts. Work on padding or
+on repeated texts does not count.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ __all__ = ["EncoderSize", "encoding_flop", "gemm_peak"]
 #: Rows, inner size, columns: a cube, and the products of a batch of 4,096 tokens through a block of MiniLM.
 _SHAPES = ((2048, 2048, 2048), (4096, 384, 1536), (4096, 1536, 384), (4096, 384, 1152), (4096, 384, 384))
 
-#: Seconds for one timing; shorter ones read the clock's and the scheduler's noise.
+#: Seconds per timing; shorter ones measure the noise of clock and scheduler.
 _LEAST_SECONDS = 0.05
 
 
 class EncoderSize(NamedTuple):
-    """What the FLOP of a transformer encoder depend on."""
+    """Sizes that determine the FLOP of a transformer encoder."""
 
     layers: int
     hidden: int
@@ -30,7 +30,7 @@ class EncoderSize(NamedTuple):
 
 
 def encoding_flop(lengths: Iterable[int], size: EncoderSize) -> int:
-    """FLOP of encoding texts of these many tokens: layers x (2n(4h^2 + 2hf) + 4n^2 h) for each.
+    """FLOP of encoding texts of n tokens: layers x (2n(4h^2 + 2hf) + 4n^2 h) for each.
 
     The first term is the products with weights (query, key, value, output; up, down), the second the
     products of attention.
@@ -43,7 +43,7 @@ def encoding_flop(lengths: Iterable[int], size: EncoderSize) -> int:
 
 
 def gemm_peak(threads: int, *, repeats: int = 5, clock: Callable[[], float] = time.perf_counter) -> float:
-    """Best GFLOP/s of float32 matrix products here and now: torch's where it is installed, else numpy's."""
+    """Measure the best GFLOP/s of float32 matrix products, of torch if it is installed, else of numpy."""
     best = 0.0
     for rows, inner, columns in _SHAPES:
         product = _product(rows, inner, columns, threads)
@@ -66,7 +66,7 @@ def _product(rows: int, inner: int, columns: int, threads: int) -> Callable[[], 
     except ImportError:
         from threadpoolctl import threadpool_limits
 
-        threadpool_limits(limits=threads, user_api="blas")  # stays, as torch's setting below does
+        threadpool_limits(limits=threads, user_api="blas")  # permanent, like torch's setting below
 
         def with_numpy() -> object:
             return np.matmul(a, b, out=out)

@@ -1,12 +1,12 @@
-"""What applying a flow costs beside encoding: `python -m benchmarks.flow_cost [--hidden N] [--couplings N]`.
+"""Cost of applying a flow relative to encoding: `python -m benchmarks.flow_cost [--hidden N] [--couplings N]`.
 
-Two shares, for muse and minilm in one process, taking turns; processor time of one thread, best of several rounds:
+Measures two ratios for muse and minilm in one process, in turns; CPU time of one thread, best of several rounds:
 
-    mapped texts   the map of texts, beside encoding (and tokenising) these texts
-    a run          the map within `nlgauge.score` with XMoverScore and `transforms=`, beside all encoding of that run:
-                   sources are mapped, hypotheses are encoded too
+    mapped texts   the map of texts, relative to tokenising and encoding these texts
+    a run          the map within `nlgauge.score` with XMoverScore and `transforms=`, relative to all encoding of that
+                   run (sources, which are mapped, and hypotheses)
 
-Networks of chance stand for fitted ones: what they cost depends on their sizes only.
+The networks are random, because the cost depends only on their size.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ from nlgauge.vectors.remap import Origin, fit_remapping
 from nlgauge.vectors.transforms import Transforms, load_transforms
 
 _SENTENCES, _ROUNDS, _LIMIT = 160, 7, 0.15
-#: The layer whose vectors XMoverScore takes.
+#: The layer of XMoverScore's vectors.
 _LAYERS = {"muse": 0, "minilm": 4}
 
 
 def main() -> int:
-    """Print both shares of each model."""
+    """Print both ratios of each model."""
     defaults = FlowOptions()
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--hidden", type=int, default=defaults.hidden)
@@ -62,7 +62,7 @@ def main() -> int:
 
 
 class _Task:
-    """One model: rounds of encoding, mapping and scoring."""
+    """Rounds of encoding, mapping and scoring with one model."""
 
     def __init__(
         self, model: str, folder: Path, args: argparse.Namespace, sources: list[str], hypotheses: list[str]
@@ -95,7 +95,7 @@ class _Task:
         self._seconds.setdefault(name, []).append(time.process_time() - start)
 
     def round(self) -> None:
-        """Each part once."""
+        """Run each part once."""
         self._timed("encode", self._encode)
         for name, transforms in self._maps.items():
             self._timed(name, lambda: [transforms.apply_together([text], "source") for text in self._texts])  # noqa: B023
@@ -119,22 +119,22 @@ class _Task:
             self._seconds.setdefault(name, []).append(seconds)
 
     def report(self) -> None:
-        """Shares of the best rounds."""
+        """Print the ratios of the best rounds."""
         best = {name: min(seconds) for name, seconds in self._seconds.items()}
-        print(f"{self.model}, milliseconds a sentence")
+        print(f"{self.model}, milliseconds per sentence")
         for name, seconds in best.items():
             print(f"  {name:<20}{1e3 * seconds / len(self._sources):8.3f}")
-        print(f"  clp, of encoding the mapped texts {best['clp'] / best['encode']:.3f}")
+        print(f"  clp, relative to encoding the mapped texts {best['clp'] / best['encode']:.3f}")
         for what, share in (
-            ("flow, of encoding the mapped texts", best["flow"] / best["encode"]),
-            ("flow, of all encoding of a run", best["flow in a run"] / best["encode in a run"]),
+            ("flow, relative to encoding the mapped texts", best["flow"] / best["encode"]),
+            ("flow, relative to all encoding of a run", best["flow in a run"] / best["encode in a run"]),
         ):
             print(f"  {Bar(what, share, _LIMIT, at_most=True)}")
 
 
 @contextmanager
 def _clocked(owner: Any, method: str, spent: dict[str, float], name: str) -> Iterator[None]:
-    """Add up the processor time of a method while this lasts."""
+    """Sum the CPU time of a method within the block."""
     plain = getattr(owner, method)
 
     def timed(*args: Any, **options: Any) -> Any:
@@ -163,7 +163,7 @@ def _flow(encoder: Encoder, layer: int, couplings: int, hidden: int) -> FlowMap:
         return (chance.normal(size=shape) / np.sqrt(shape[0]) / 2).astype(np.float32)
 
     def side() -> tuple[Coupling, ...]:
-        stays = [middle if number % 2 == 0 else width - middle for number in range(couplings)]
+        kept_dims = [middle if number % 2 == 0 else width - middle for number in range(couplings)]
         return tuple(
             Coupling(
                 number % 2 == 0,
@@ -172,7 +172,7 @@ def _flow(encoder: Encoder, layer: int, couplings: int, hidden: int) -> FlowMap:
                 numbers(hidden, 2 * (width - own)),
                 numbers(2 * (width - own)),
             )
-            for number, own in enumerate(stays)
+            for number, own in enumerate(kept_dims)
         )
 
     rotation = np.linalg.qr(chance.normal(size=(width, width)))[0].astype(np.float32)
@@ -181,7 +181,7 @@ def _flow(encoder: Encoder, layer: int, couplings: int, hidden: int) -> FlowMap:
 
 
 def _texts() -> tuple[list[str], list[str], str]:
-    """Sources and outputs of WMT17 de-en, or generated ones."""
+    """Sources and outputs of WMT17 de-en, or generated texts."""
     root = _data_folder("wmt17")
     outputs = sorted((root / "system-outputs/de-en").glob("*.de-en")) if root is not None else []
     if root is None or not outputs:

@@ -1,8 +1,8 @@
-"""What metrics that are fooled have in common (`python -m benchmarks.fooled_claims --at DATA`).
+"""Relate linguistic factors of metrics to their robustness (`python -m benchmarks.fooled_claims --at DATA`).
 
-For each metric, the nine released ones and ours: the coefficients of SEM and LEX on STS-B and on WMT17, by the
+For each metric, the nine released ones and ours: the coefficients of SEM and LEX on STS-B and on WMT17 by the
 released factors, and the share of adversarial triples of Freitag et al. and of PAWS whose paraphrase wins. Then
-Spearman's rho between the two over metrics. Figures stand in docs/findings.
+Spearman's rho between the two over metrics. Results: docs/findings.
 """
 
 from __future__ import annotations
@@ -32,32 +32,32 @@ _TRIPLES = ("freitag", "paws")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Score, fit, count, print."""
+    """Score, fit the factors, count wins and print the correlations."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.fooled_claims", description=__doc__)
     add_shared_options(parser)
     parser.add_argument("--models", nargs="*", default=["minilm", "mpnet"], help="encoders of our metrics")
     options = parser.parse_args(argv)
     if not options.at:
-        print("no folder of data sets; nothing was run", file=sys.stderr)
+        print("folder of data sets is not set: use --at FOLDER or NLGAUGE_DATA", file=sys.stderr)
         return 0
     warnings.simplefilter("ignore", NlgaugeWarning)
     ours = [*_WITHOUT_MODEL, *(f"{metric}model={model}" for model in options.models for metric in _WITH_MODEL)]
     run = {"cache": options.cache, "cache_size": CACHE_SIZE, "threads": options.threads}
-    found = {
+    columns = {
         f"{factor} {data}": values
         for data in DATA
         for factor, values in _coefficients(data, options.at, ours, run).items()
     }
     for name in _TRIPLES:
-        found[name] = _wins(name, options.at, ours, run)
-    _report(found, ours)
+        columns[name] = _wins(name, options.at, ours, run)
+    _report(columns, ours)
     return 0
 
 
-def _coefficients(data: str, at: str, ours: Sequence[str], run: Mapping[str, Any]) -> dict[str, dict[str, float]]:
-    """Of SEM and LEX, by metric."""
+def _coefficients(data: str, folder: str, ours: Sequence[str], run: Mapping[str, Any]) -> dict[str, dict[str, float]]:
+    """Coefficients of SEM and LEX by metric."""
     study = explain_factors(
-        judged_and_released(data, at),
+        judged_and_released(data, folder),
         list(ours),
         factors=["SEM", "syn", "lex", "mor"],
         released=RELEASED,
@@ -65,26 +65,28 @@ def _coefficients(data: str, at: str, ours: Sequence[str], run: Mapping[str, Any
         run=RunOptions(**run),
     )
     return {
-        name: {one.metric: one.effect(factor).coefficient for one in study.surrogates}
+        name: {surrogate.metric: surrogate.effect(factor).coefficient for surrogate in study.surrogates}
         for name, factor in (("SEM", "SEM"), ("LEX", "lex"))
     }
 
 
-def _wins(name: str, at: str, ours: Sequence[str], run: Mapping[str, Any]) -> dict[str, float]:
-    """Shares of triples whose paraphrase wins, by metric."""
-    triples = triples_of_table(load(name, at))
+def _wins(name: str, folder: str, ours: Sequence[str], run: Mapping[str, Any]) -> dict[str, float]:
+    """Share of triples whose paraphrase wins, by metric."""
+    triples = triples_of_table(load(name, folder))
     studies = released_wins(triples, RELEASED), score_triples(triples, list(ours), **run)
-    return {one.metric: one.share for study in studies for one in study.metrics}
+    return {metric.metric: metric.share for study in studies for metric in study.metrics}
 
 
-def _report(found: Mapping[str, Mapping[str, float]], ours: Sequence[str]) -> None:
-    rows: list[list[Cell]] = [[name, *(values[name] for values in found.values())] for name in (*RELEASED, *ours)]
-    print(Table(["metric", *found], rows).to_text(width=3))
+def _report(columns: Mapping[str, Mapping[str, float]], ours: Sequence[str]) -> None:
+    rows: list[list[Cell]] = [[name, *(values[name] for values in columns.values())] for name in (*RELEASED, *ours)]
+    print(Table(["metric", *columns], rows).to_text(width=3))
     lines: list[list[Cell]] = []
     for triples in _TRIPLES:
-        for column in (one for one in found if one not in _TRIPLES):
+        for column in (one for one in columns if one not in _TRIPLES):
             for label, names in (("released", RELEASED), ("all", (*RELEASED, *ours))):
-                rho, p = spearmanr([found[column][name] for name in names], [found[triples][name] for name in names])
+                rho, p = spearmanr(
+                    [columns[column][name] for name in names], [columns[triples][name] for name in names]
+                )
                 lines.append([triples, column, label, len(names), float(rho), float(p)])
     print(Table(["triples", "coefficient", "metrics", "n", "rho", "p"], lines).to_text(width=3), end="")
 

@@ -1,8 +1,7 @@
-"""Timing contestants against each other on a machine that others use too.
+"""Time contestants against each other on a shared machine.
 
-Absolute figures of a shared machine say little. Contestants therefore take turns (A, B, A, B, ...) in one
-process, and each keeps its best round: noise only ever adds time. On a machine that is never quiet,
-processor time with one thread still compares contestants; with more threads it would count their waiting.
+Contestants take turns (A, B, A, B, ...) in one process, and the best round of each counts, because noise only adds
+time. On a machine that is never quiet, compare CPU time with one thread; with more threads it would include waiting.
 """
 
 from __future__ import annotations
@@ -45,19 +44,19 @@ Clock: TypeAlias = Callable[[], float]
 
 @dataclass(frozen=True)
 class Contestant:
-    """Somebody who scores the task's texts: a call from nothing to an array (texts, components)."""
+    """A tool that scores the texts of the task: a call that returns an array (texts, components)."""
 
     name: str
     run: Callable[[], Scores]
     flop: int
-    """What its encoding needs at least (see `flops`)."""
+    """FLOP of its encoding (see `flops`)."""
     alone: Callable[[int], Scores] | None = None
-    """Scores of one pair in a call of its own, for somebody whose scores depend on a pair's neighbours."""
+    """Scores of one pair in its own call, for tools whose scores depend on the other pairs of a batch."""
 
 
 @dataclass
 class Timing:
-    """A contestant's rounds."""
+    """Times of a contestant's rounds."""
 
     contestant: Contestant
     scores: Scores
@@ -70,13 +69,13 @@ class Timing:
 
     @property
     def gflops(self) -> float:
-        """GFLOP/s of useful arithmetic in the fastest round; tokenising and matching count as time."""
+        """GFLOP/s of the encoding in the fastest round; the time includes tokenising and matching."""
         return 1e-9 * self.contestant.flop / self.best
 
 
 @dataclass(frozen=True)
 class Bar:
-    """A figure with what it should reach."""
+    """A measured value and its target."""
 
     name: str
     value: float
@@ -86,13 +85,15 @@ class Bar:
 
     @property
     def reached(self) -> bool:
-        """Whether the figure is on the right side of its limit."""
+        """Whether the value reaches the target."""
         return self.value <= self.limit if self.at_most else self.value >= self.limit
 
     def __str__(self) -> str:
         sign = "<=" if self.at_most else ">="
         verdict = "reached" if self.reached else "missed"
-        return f"{self.name:<56}{self.value:>8.3f}{self.unit:<3} bar {sign} {self.limit:.3g}{self.unit:<3} {verdict}"
+        return (
+            f"{self.name:<56}{self.value:>8.3f}{self.unit:<3} target {sign} {self.limit:.3g}{self.unit:<3} {verdict}"
+        )
 
 
 def race(
@@ -119,12 +120,12 @@ def race(
 
 
 def paired_ratio(slow: Timing, fast: Timing) -> float:
-    """Median over rounds of how many times longer one took than the other, for machines too noisy for a best."""
+    """Median over rounds of the ratio of times, for machines too noisy to use the best round."""
     return statistics.median(a / b for a, b in zip(slow.seconds, fast.seconds, strict=True))
 
 
 def rss() -> float:
-    """Resident memory now, in GB; nan where /proc does not tell."""
+    """Current resident memory in GB; nan without /proc."""
     try:
         pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
     except OSError:
@@ -133,14 +134,14 @@ def rss() -> float:
 
 
 def peak_rss() -> float:
-    """Highest resident memory of this process so far, in GB."""
+    """Peak resident memory of this process in GB."""
     unit = 1 if sys.platform == "darwin" else 1024
     return 1e-9 * unit * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
 def machine(packages: Sequence[str]) -> dict[str, str]:
-    """What a figure depends on besides the code."""
-    found = {
+    """Processor, Python and versions of packages, on which measurements depend."""
+    properties = {
         "cpu": _cpu(),
         "processors": str(default_threads()),
         "load": f"{os.getloadavg()[0]:.1f}",
@@ -149,14 +150,14 @@ def machine(packages: Sequence[str]) -> dict[str, str]:
     }
     for package in packages:
         try:
-            found[package] = version(package)
+            properties[package] = version(package)
         except PackageNotFoundError:
-            found[package] = "not installed"
-    return found
+            properties[package] = "not installed"
+    return properties
 
 
 def say(text: str) -> None:
-    """Progress goes to stderr; stdout holds the result only."""
+    """Print progress to stderr; only results go to stdout."""
     print(text, file=sys.stderr, flush=True)
 
 

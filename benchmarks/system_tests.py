@@ -1,8 +1,8 @@
-"""How often tests between two systems call a difference: `python -m benchmarks.system_tests`.
+"""Measure false positives and power of tests between two systems: `python -m benchmarks.system_tests`.
 
-Pairs of systems on instances of unequal difficulty, each pair a sample of its own: systems that are equal, that are
-equal and tie on six instances of ten, that differ by four standard errors of a mean, and the same where one score of
-fifty is wild. The first two should be called different in at most 5 of 100 cases, the others as often as possible.
+Draws independent pairs of systems on instances of unequal difficulty: equal systems, equal systems with ties on six
+of ten instances, systems four standard errors of a mean apart, and the same with one outlier in fifty scores. A test
+should call the first two different in at most 5 of 100 cases, and the others as often as possible.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ _Scores = NDArray[np.float64]
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Print a Markdown table of shares."""
+    """Print a Markdown table of the shares called different."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.system_tests", description=__doc__)
-    parser.add_argument("--pairs", type=int, default=4000, help="pairs for each row (default: 4000)")
+    parser.add_argument("--pairs", type=int, default=4000, help="pairs of systems per row (default: 4000)")
     parser.add_argument("--instances", type=int, nargs="+", default=[10, 30, 100, 500])
     options = parser.parse_args(argv)
     print("| instances | systems |", " | ".join(_TESTS), "|")
@@ -41,7 +41,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def made_pairs(n: int, pairs: int) -> dict[str, tuple[_Scores, _Scores]]:
-    """Scores of first and second systems, instances x pairs."""
+    """Generate scores of first and second systems, instances x pairs."""
     rng = np.random.default_rng(n)
     difficulty, first, second, wild = rng.normal(size=(4, n, pairs))
     first, second, shift = difficulty + first, difficulty + second, 4 / np.sqrt(n)

@@ -1,4 +1,4 @@
-"""Many small transport problems: one after the other, or on threads? `python -m benchmarks.transport`."""
+"""Compare many small transport problems in sequence and on threads: `python -m benchmarks.transport`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _WIDTH = 384
 
 
 def main() -> int:
-    """Print what a problem costs each way."""
+    """Print the time per problem of both methods."""
     rng = np.random.default_rng(0)
     problems = []
     for _ in range(_PROBLEMS):
@@ -35,10 +35,10 @@ def main() -> int:
 
     turn, pool = race([Contestant("in turn", in_turn, 0), Contestant("two threads", pooled, 0)], 3)
     if not np.array_equal(turn.scores, pool.scores):
-        msg = "the two ways disagree"
+        msg = "the results of both methods differ"
         raise AssertionError(msg)
     for timing in (turn, pool):
-        print(f"{timing.contestant.name:<12}{1e3 * timing.best / _PROBLEMS:.3f} ms a problem")
+        print(f"{timing.contestant.name:<12}{1e3 * timing.best / _PROBLEMS:.3f} ms per problem")
     return 0
 
 

@@ -1,8 +1,7 @@
-"""How fast this working tree scores beside another one: `python -m benchmarks.trees FOLDER`.
+"""Compare the speed of this working tree with another one: `python -m benchmarks.trees FOLDER`.
 
-Each tree has a process of its own with its model loaded. The two take turns, and the figure is the ratio of their
-best rounds, in time on the clock and in processor time. The last column says whether the scores are the same to the
-last bit.
+Each tree runs in its own process with the model loaded. The two take turns; the result is the ratio of their best
+rounds in wall time and CPU time. The last column shows whether scores are bit-identical.
 """
 
 from __future__ import annotations
@@ -22,11 +21,11 @@ from benchmarks.harness import machine, say
 
 __all__ = ["main"]
 
-#: Recipes that are scored; `systems` has ten systems of 500 segments in one call.
+#: Recipes; `systems` scores ten systems of 500 segments in one call.
 _RECIPES = ("bertscore", "moverscore", "moverscore:n=2", "baryscore")
 _SYSTEMS = "ten systems, bertscore"
 
-#: What a process does: it reads a task, then runs a recipe for each line that it is sent.
+#: Script of a process: it reads the task, then runs one recipe per line of input.
 _WORKER = """
 import hashlib, json, sys, time, warnings
 import numpy as np
@@ -47,7 +46,7 @@ for line in sys.stdin:
 
 
 class _Round(NamedTuple):
-    """Seconds on the clock, seconds of the processor, and a digest of the scores."""
+    """Wall seconds, CPU seconds, and a digest of the scores."""
 
     clock: float
     cpu: float
@@ -55,7 +54,7 @@ class _Round(NamedTuple):
 
 
 class _Tree:
-    """A process that scores with the source of one working tree."""
+    """Process that scores with the source of one working tree."""
 
     def __init__(self, source: Path, task: dict[str, Any]) -> None:
         environment = os.environ | {"PYTHONPATH": str(source)}
@@ -79,8 +78,8 @@ class _Tree:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the recipes in both trees in turn, and print the ratios."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.trees", description=__doc__)
-    parser.add_argument("folder", type=Path, help="the other working tree")
-    parser.add_argument("--repeats", type=int, default=5, help="rounds of each recipe (default: 5)")
+    parser.add_argument("folder", type=Path, help="other working tree")
+    parser.add_argument("--repeats", type=int, default=5, help="rounds per recipe (default: 5)")
     options = parser.parse_args(argv)
     texts, outputs = pairs(), systems()
     task = {

@@ -1,12 +1,12 @@
-"""Maps between the frequent words of two spaces, fitted to half of a dictionary and asked about the other half.
+"""Maps between the frequent words of two spaces, fitted to half of a dictionary and tested on the other half.
 
     python -m benchmarks.word_maps --source muse:0:de.txt --target muse:0:en.txt --parallel src.de ref.en
     python -m benchmarks.word_maps --source mpnet:12:a.txt --target minilm:6:b.txt
 
-The dictionary: equal words (two encoders of one language), or with `--parallel` words that stand in the same pairs of
-lines (Dice of .5 or more, three times or more). Both spaces are first turned to their own principal directions, so
-that a space that two languages share is not given away. P@1 by CSLS with an interval over words, and the difference
-to the centred rotation over the same words. Networks need nlgauge[torch].
+The dictionary contains equal words (two encoders of one language), or with `--parallel` words that occur in the same
+pairs of lines (Dice of at least .5, at least three times). Both spaces are first rotated to their own principal
+directions, because two languages may share a space. Prints P@1 by CSLS with an interval over words, and the
+difference from the centred rotation over the same words. Networks need nlgauge[torch].
 """
 
 from __future__ import annotations
@@ -37,29 +37,29 @@ _LEAST_DICE, _FEWEST_TOGETHER, _SEEDS = 0.5, 3, 3
 
 
 def vocabulary(spec: str) -> tuple[list[str], Rows]:
-    """Words and vectors of MODEL:LAYER:FILE; a file of arrays (w, and l with the layer) serves for texts."""
+    """Words and vectors of MODEL:LAYER:FILE; FILE holds texts, or arrays (w, and l with the layer)."""
     model, layer, name = spec.split(":", 2)
     if name.endswith(".npz"):
         with np.load(name) as file:
             return list(file["w"]), file[f"l{layer}"]
     texts = [line for line in Path(name).read_text(encoding="utf-8").split("\n") if line.strip()]
-    found = vocabulary_of_texts(load_encoder(model), texts, layer=int(layer))
-    return list(found.words), found.vectors
+    words = vocabulary_of_texts(load_encoder(model), texts, layer=int(layer))
+    return list(words.words), words.vectors
 
 
 def dictionary(source: list[str], target: list[str], parallel: list[str] | None) -> list[tuple[int, int]]:
-    """Rows of words that belong together."""
+    """Rows of linked words."""
     places = {word: row for row, word in enumerate(target)}
     if parallel is None:
         return [(row, places[word]) for row, word in enumerate(source) if word in places]
     own, own_other, both = Counter[str](), Counter[str](), Counter[tuple[str, str]]()
-    known = set(source)
+    shared = set(source)
     sides = [Path(name).read_text(encoding="utf-8").split("\n") for name in parallel]
     for left, right in zip(*sides, strict=True):
         a, b = (set(re.findall(r"\w+", line.casefold())) for line in (left, right))
-        own.update(a & known)
+        own.update(a & shared)
         own_other.update(b & set(places))
-        both.update((x, y) for x in a & known for y in b & set(places))
+        both.update((x, y) for x in a & shared for y in b & set(places))
     rows = {word: row for row, word in enumerate(source)}
     best: dict[int, tuple[float, int]] = {}
     for (x, y), count in both.items():
@@ -69,15 +69,15 @@ def dictionary(source: list[str], target: list[str], parallel: list[str] | None)
     return sorted((row, column) for row, (_, column) in best.items())
 
 
-def hits(moved: Rows, target: Rows, asked: list[tuple[int, int]]) -> NDArray[np.float64]:
-    """1 for each word whose first by CSLS among all target words is its own."""
+def hits(moved: Rows, target: Rows, test: list[tuple[int, int]]) -> NDArray[np.float64]:
+    """1 for each test word whose nearest neighbour by CSLS among all target words is its counterpart."""
     x, z = (unit_rows(rows - rows.mean(axis=0), pairwise=True) for rows in (moved, target))
     similarity = csls(x @ z.T)
-    return np.array([similarity[row].argmax() == column for row, column in asked], dtype=np.float64)
+    return np.array([similarity[row].argmax() == column for row, column in test], dtype=np.float64)
 
 
 def methods(x: Rows, z: Rows, learned: list[tuple[int, int]]) -> dict[str, Callable[[int], Apply]]:
-    """How each is fitted, from a seed."""
+    """Methods by name: each fits a map from a seed."""
     rows, columns = (np.array(side) for side in zip(*learned, strict=True))
     left, right = x[rows], z[columns]
 
@@ -93,7 +93,7 @@ def methods(x: Rows, z: Rows, learned: list[tuple[int, int]]) -> dict[str, Calla
         options = FlowOptions(learning_rate=5e-5, constraint="cross-correlation", rounds=3, epochs=5, seed=seed)
         return fit_gan_flow(x, z, Pairs(rows, columns), options=options).map.apply
 
-    made: dict[str, Callable[[int], Apply]] = {
+    fits: dict[str, Callable[[int], Apply]] = {
         name: partial(linear, method)
         for name, method in (
             ("rotation", "clp"),
@@ -102,12 +102,12 @@ def methods(x: Rows, z: Rows, learned: list[tuple[int, int]]) -> dict[str, Calla
             ("clp-umd", "clp-umd"),
         )
     }
-    made["least squares"] = partial(linear, "lsq")
-    made["fcnn"] = partial(network, fit_fcnn, {"hidden": 512, "epochs": 60, "batch": 64})
-    made["flow"] = partial(network, fit_flow, {"batch": 64, "hidden": 128})
-    made["flow, slow"] = partial(network, fit_flow, {"batch": 64, "hidden": 128, "learning_rate": 1e-4})
-    made["flow, default size"] = partial(network, fit_flow, {"batch": 64})
-    return made | {"gan-flow": gan}
+    fits["least squares"] = partial(linear, "lsq")
+    fits["fcnn"] = partial(network, fit_fcnn, {"hidden": 512, "epochs": 60, "batch": 64})
+    fits["flow"] = partial(network, fit_flow, {"batch": 64, "hidden": 128})
+    fits["flow, slow"] = partial(network, fit_flow, {"batch": 64, "hidden": 128, "learning_rate": 1e-4})
+    fits["flow, default size"] = partial(network, fit_flow, {"batch": 64})
+    return fits | {"gan-flow": gan}
 
 
 def main() -> None:
@@ -125,15 +125,15 @@ def main() -> None:
         ((rows - rows.mean(axis=0)) @ principal_directions(rows, count=width)).astype(np.float32) for rows in (x, z)
     )
     gold = dictionary(source, target, args.parallel)
-    learned, asked = gold[::2], gold[1::2]
-    print(f"{len(learned)} words learned from, {len(asked)} asked about, among {len(target)}; width {width}")
+    learned, test = gold[::2], gold[1::2]
+    print(f"{len(learned)} training words, {len(test)} test words, among {len(target)}; width {width}")
     print("map\tP@1\tlow\thigh\tdifference\tlow\thigh")
-    made = methods(x, z, learned)
-    base = hits(made["centred rotation"](0)(x), z, asked)
-    for name in args.methods or made:
+    fits = methods(x, z, learned)
+    base = hits(fits["centred rotation"](0)(x), z, test)
+    for name in args.methods or fits:
         seeds = args.seeds if name.startswith(("fcnn", "flow", "gan-flow")) else 1
-        found = np.mean([hits(made[name](seed)(x), z, asked) for seed in range(seeds)], axis=0)
-        numbers = [*bootstrap_mean(found)[:3], *bootstrap_mean(found - base)[:3]]
+        precisions = np.mean([hits(fits[name](seed)(x), z, test) for seed in range(seeds)], axis=0)
+        numbers = [*bootstrap_mean(precisions)[:3], *bootstrap_mean(precisions - base)[:3]]
         print("\t".join([name, *(f"{number:.3f}" for number in numbers)]), flush=True)
 
 

@@ -86,9 +86,9 @@ def scores(
     """The metrics' scores of all rows, higher being better; `lm` is for XMoverScore only."""
     source, target = langpair.split("-")
     recipes = [METRICS[name][0] + (f",lm={lm}" if lm != "none" else "") for name in names]
-    found = score_judgements(table, recipes, src_lang=source, lang=target, transforms=steps, model="muse")
+    scored = score_judgements(table, recipes, src_lang=source, lang=target, transforms=steps, model="muse")
     result = {}
-    for name, rows in zip(names, found.metrics, strict=True):
+    for name, rows in zip(names, scored.metrics, strict=True):
         chosen = rows.component(METRICS[name][1]) if METRICS[name][1] else rows
         result[name] = chosen.values if chosen.higher_is_better else -chosen.values
     return result

@@ -74,8 +74,8 @@ def interpreters(version: str) -> Iterator[Path]:
         if found := shutil.which(name, path=folder):
             yield Path(found)
     pyenv = shutil.which("pyenv")
-    asked = subprocess.run([pyenv, "root"], capture_output=True, text=True).stdout.strip() if pyenv else ""
-    roots = dict.fromkeys([os.environ.get("PYENV_ROOT", ""), asked, str(Path.home() / ".pyenv")])
+    pyenv_root = subprocess.run([pyenv, "root"], capture_output=True, text=True).stdout.strip() if pyenv else ""
+    roots = dict.fromkeys([os.environ.get("PYENV_ROOT", ""), pyenv_root, str(Path.home() / ".pyenv")])
     for root in filter(None, roots):
         yield from sorted(Path(root, "versions").glob(f"{version}*/bin/{name}"))
 

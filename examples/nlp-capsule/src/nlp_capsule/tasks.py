@@ -132,12 +132,12 @@ def _at_most(rows: Iterable[_Row], most: int | None, seed: int) -> list[_Row]:
     for row in rows:
         if row.text.strip():
             by_label.setdefault(row.labels[-1], {})[row] = None
-    kept: list[_Row] = []
+    selected: list[_Row] = []
     for number, label in enumerate(sorted(by_label)):
         found = list(by_label[label])
         order = np.random.default_rng([seed, 0, number]).permutation(len(found))[:most]
-        kept.extend(found[at] for at in sorted(order.tolist()))
-    return kept
+        selected.extend(found[at] for at in sorted(order.tolist()))
+    return selected
 
 
 def _files(folder: Path, *, ending: str = "", below: bool = False) -> list[Path]:

@@ -81,7 +81,7 @@ def read_vectors(path: Path, vocabulary: Vocabulary, *, seed: int = 0) -> NDArra
     wanted = {word: number for number, word in enumerate(vocabulary.words)}
     table: NDArray[np.float32] | None = None
     with path.open(encoding="utf-8") as lines:
-        for at, line in enumerate(lines, start=1):
+        for line_number, line in enumerate(lines, start=1):
             word, *rest = line.rstrip().split(" ")
             if table is None:
                 chance = np.random.default_rng(seed)
@@ -92,7 +92,7 @@ def read_vectors(path: Path, vocabulary: Vocabulary, *, seed: int = 0) -> NDArra
             try:
                 table[wanted[word]] = np.array(rest, dtype=np.float32).reshape(table.shape[1])
             except ValueError as error:
-                msg = f"{path}, line {at}: not a word and {table.shape[1]} numbers"
+                msg = f"{path}, line {line_number}: not a word and {table.shape[1]} numbers"
                 raise FileFormatError(msg) from error
     if table is None:
         msg = f"{path} holds no vectors"
