@@ -30,11 +30,7 @@ _LIMITS = {"score, one pair": 0.7, "--help": 0.3}
 
 _EXAMPLES = Path(__file__).parents[1] / "examples"
 
-<<<<<<< HEAD
 #: The commands to measure.
-=======
-#: Commands; the target applies to the first.
->>>>>>> ad3be0de (benchmarks: use plain words in help, tables, docstrings and names)
 _COMMANDS = {
     "score, one pair": ("score", "hyp.txt", "--refs", "ref.txt", "--quiet"),
     "score, 12 segments": ("score", str(_EXAMPLES / "system-a.txt"), "--refs", str(_EXAMPLES / "reference.txt")),
@@ -64,21 +60,13 @@ def main(argv: Sequence[str] | None = None) -> int:
             other = others[name]
             line += f" {min(other):6.3f} {statistics.median(other):7.3f} {min(seconds) / min(other):6.3f}"
         print(line)
-<<<<<<< HEAD
-    print("; ".join(f"{key} {value}" for key, value in about.items()), end="\n\n")
-    # The best run: other processes only ever add time, and most of all to this figure.
-    bars = [Bar(f"{name}, best", min(found[name]), limit, "s", at_most=True) for name, limit in _LIMITS.items()]
-    print(*bars, sep="\n")
-    if options.json:
-        report = {"machine": about, "seconds": found, "limits": _LIMITS, "reached": all(bar.reached for bar in bars)}
-=======
     print("; ".join(f"{key} {value}" for key, value in environment.items()), end="\n\n")
     # The best run counts, because other processes only add time.
-    bar = Bar("score of one pair, best", min(next(iter(times.values()))), _LIMIT, "s", at_most=True)
-    print(bar)
+    bars = [Bar(f"{name}, best", min(times[name]), limit, "s", at_most=True) for name, limit in _LIMITS.items()]
+    print(*bars, sep="\n")
     if options.json:
-        report = {"machine": environment, "seconds": times, "limit": _LIMIT, "reached": bar.reached}
->>>>>>> ad3be0de (benchmarks: use plain words in help, tables, docstrings and names)
+        reached = all(bar.reached for bar in bars)
+        report = {"machine": environment, "seconds": times, "limits": _LIMITS, "reached": reached}
         options.json.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
     return 0
 
