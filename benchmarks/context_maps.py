@@ -217,7 +217,7 @@ def maps(learned: Words, options: FlowOptions, seeds: int, origin: Origin) -> It
 
 
 def agreement(data: Path, lang: str, transforms: Sequence[Any]) -> list[str]:
-    """Correlation of XMoverScore with human judgements without and with each map, and the difference with interval."""
+    """Correlation of XMoverScore with human judgements, without and with each map, and their differences."""
     table = load("wmt17", data, langpairs=[f"{lang}-en"])
     human = table.human[table.default_criterion or ""]
     judged = np.flatnonzero(~np.isnan(human))

@@ -1,11 +1,11 @@
-"""Compare transcribed tables with the papers' texts (`python -m docs.check_papers FOLDER`).
+"""Compare transcribed tables with the texts of the papers (`python -m docs.check_papers FOLDER`).
 
-FOLDER holds the texts of the papers, which are not part of this project: bertscore.txt, moverscore.txt,
-reproducibility.txt, sentsim.txt, dissertation.txt. Of each published table the values of a row, in the order of its
-columns, must stand in one line (or in a few lines close to each other) near the caption of that table. Understood are
-lines of cells between tabs, HTML tables, cells with two values (`.970/.995`) and cells with those of several rows.
+FOLDER contains the texts of the papers, which are not part of this project: bertscore.txt, moverscore.txt,
+reproducibility.txt, sentsim.txt, dissertation.txt. The values of each row, in the order of the columns, must occur in
+one line (or in a few lines close to each other) near the caption of the table. Supported are cells separated by tabs,
+HTML tables, cells with two values (`.970/.995`) and cells with the values of several rows.
 
-What cannot be compared is named: rows that the text has lost or broken (`BROKEN`), and tables whose cells are names.
+The check lists what it cannot compare: rows damaged in the text (`BROKEN`), and tables whose cells are names.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from pathlib import Path
 from nlgauge.studies.published.load import PAPER_TABLES
 from nlgauge.studies.published.tables import PaperTable, TableRow
 
-__all__ = ["BROKEN", "Checked", "check_table", "main", "printed_rows", "text_of"]
+__all__ = ["BROKEN", "TableCheck", "check_table", "main", "printed_rows", "text_of"]
 
-#: By the beginning of an id: file, and chapter where the file is a collection.
+#: File by prefix of a table id, with the chapter if the file is a collection.
 _TEXTS: Mapping[str, tuple[str, int | None]] = {
     "repro": ("reproducibility.txt", None),
     "bertscore": ("bertscore.txt", None),
@@ -35,17 +35,17 @@ _TEXTS: Mapping[str, tuple[str, int | None]] = {
     "explain": ("dissertation.txt", 12),
 }
 
-#: Rows whose values the texts at hand have broken or lost, by table; read by eye, or from another table of the paper.
+#: Rows damaged in the texts, by table; checked by eye or against another table of the paper.
 BROKEN: Mapping[str, tuple[str, ...]] = {
     # The line of F has lost its name, and F (idf) its values: Table 30 has both.
     "bertscore-table6": ("F BERT", "F BERT (idf)"),
-    # Values stand in the cell of the names.
+    # Values are in the cell of the names.
     "xmoverscore-table1": ("COSINE + CLP(LASER)", "COSINE + UMD(LASER)"),
     # A value without its point; values in the cell of the names.
     "bt-table3": ("WMT18 ROUGE-WE", "MSCOCO BLEU"),
 }
 
-#: Columns that are not in print, but computed from those that are.
+#: Columns computed from the printed ones.
 _DERIVED = ("avg of 7",)
 
 _NUMBER = re.compile(r"-?(?:\d*\.\d+|\d+)")
@@ -54,20 +54,20 @@ _CAPTION = re.compile(r"^Table ([\d.]+\d|\d+)(?::|\.\s)")
 
 
 @dataclass(frozen=True)
-class Checked:
-    """One table beside the text."""
+class TableCheck:
+    """Result of comparing one table with the text."""
 
     id: str
-    found: tuple[str, ...]
-    """Rows whose values stand in the text."""
+    matched: tuple[str, ...]
+    """Rows whose values occur in the text."""
     absent: tuple[str, ...]
-    """Rows whose values do not."""
+    """Rows whose values do not occur in the text."""
     broken: tuple[str, ...] = ()
-    """Rows that the text at hand has broken."""
+    """Rows damaged in the text."""
 
 
 def text_of(folder: Path, table: PaperTable) -> list[str] | None:
-    """The lines of a table's paper, or of its chapter; None where the text is not there."""
+    """Lines of the table's paper or chapter; None if the text is missing."""
     file, chapter = _TEXTS[table.id.partition("-")[0]]
     path = folder / file
     if not path.is_file():
@@ -75,24 +75,24 @@ def text_of(folder: Path, table: PaperTable) -> list[str] | None:
     lines = path.read_text(encoding="utf-8").splitlines()
     if chapter is None:
         return lines
-    starts = {int(match[1]): at for at, line in enumerate(lines) if (match := _CHAPTER.search(line))}
+    starts = {int(match[1]): i for i, line in enumerate(lines) if (match := _CHAPTER.search(line))}
     return lines[starts[chapter] : starts.get(chapter + 1)]
 
 
 def printed_rows(lines: Sequence[str], numbers: Sequence[str]) -> list[tuple[float, ...]]:
-    """The values of every line between the captions before and after those of these tables."""
-    captions = [(at, match[1]) for at, line in enumerate(lines) if (match := _CAPTION.match(line))]
-    found = []
+    """Values of every line between the captions before and after those of these tables."""
+    captions = [(i, match[1]) for i, line in enumerate(lines) if (match := _CAPTION.match(line))]
+    values = []
     for place, (_, number) in enumerate(captions):
         if number in numbers:
             first = captions[place - 1][0] if place else 0
             last = captions[place + 1][0] if place + 1 < len(captions) else len(lines)
-            found += [row for line in _table_lines(lines[first:last]) for row in _values(line)]
-    return found
+            values += [row for line in _table_lines(lines[first:last]) for row in _values(line)]
+    return values
 
 
 def _table_lines(lines: Sequence[str]) -> Iterator[list[str]]:
-    """Cells of each line of a table, in any of the layouts."""
+    """Cells of each line of a table, in any of the supported layouts."""
     text = "\n".join(lines)
     for line in re.findall(r"<tr>(.*?)</tr>", text, flags=re.DOTALL):
         yield [
@@ -104,7 +104,7 @@ def _table_lines(lines: Sequence[str]) -> Iterator[list[str]]:
 
 
 def _values(cells: Sequence[str]) -> Iterator[tuple[float, ...]]:
-    """The rows of a line: one, or several where cells hold the values of several rows."""
+    """Rows of a line: one, or several if cells contain the values of several rows."""
     kept = []
     for cell in cells:
         plain = re.sub(r"</?\w+/?>|[*$%\\]|mathbf|[{}]", "", cell)
@@ -121,18 +121,18 @@ def _values(cells: Sequence[str]) -> Iterator[tuple[float, ...]]:
             yield tuple(value for value in row if value is not None)
 
 
-def check_table(table: PaperTable, lines: Sequence[str]) -> Checked:
-    """Which rows of a table stand in the text."""
+def check_table(table: PaperTable, lines: Sequence[str]) -> TableCheck:
+    """Find the rows of a table in the text."""
     where = table.source.rpartition(", ")[2] if "code:" not in table.source else table.source.split("; code:")[0]
     numbers = re.findall(r"\d+(?:\.\d+)?", where.rpartition("Table")[2])
     rows = printed_rows(lines, numbers)
     broken = BROKEN.get(table.id, ())
-    found, absent = [], []
+    matched, absent = [], []
     for row in table.rows:
         values = _printed_values(table, row)
         if len(values) > 1 and row.name not in broken:
-            (found if _stands_in(values, rows) else absent).append(row.name)
-    return Checked(table.id, tuple(found), tuple(absent), tuple(broken))
+            (matched if _occurs_in(values, rows) else absent).append(row.name)
+    return TableCheck(table.id, tuple(matched), tuple(absent), tuple(broken))
 
 
 def _printed_values(table: PaperTable, row: TableRow) -> list[float]:
@@ -140,46 +140,46 @@ def _printed_values(table: PaperTable, row: TableRow) -> list[float]:
     return [value for label in labels if isinstance(value := row.published.get(label), float | int)]
 
 
-#: How many lines further on the next values of a row may stand: print has other rows in between (Table 4 of the
+#: Largest distance in lines to the next values of a row: print has other rows in between (Table 4 of the
 #: reproducibility study), or a line for each measure (Table 3 of Better than Average).
 _APART = 3
 
 
-def _stands_in(values: Sequence[float], rows: Sequence[tuple[float, ...]]) -> bool:
-    """Whether values are a stretch of one line, or of several in their order, none far from the one before."""
-    return any(_stands_from(tuple(values), rows, first) for first in range(len(rows)))
+def _occurs_in(values: Sequence[float], rows: Sequence[tuple[float, ...]]) -> bool:
+    """Whether values are consecutive in one line, or in several ordered lines close to each other."""
+    return any(_occurs_from(tuple(values), rows, first) for first in range(len(rows)))
 
 
-def _stands_from(wanted: tuple[float, ...], rows: Sequence[tuple[float, ...]], first: int) -> bool:
-    """Whether values begin in that line, and go on in those after it."""
+def _occurs_from(values: tuple[float, ...], rows: Sequence[tuple[float, ...]], first: int) -> bool:
+    """Whether values begin in a line and continue in the following ones."""
     row = rows[first]
-    for size in range(len(wanted), 1, -1):
-        if any(wanted[:size] == row[at : at + size] for at in range(len(row) - size + 1)):
+    for size in range(len(values), 1, -1):
+        if any(values[:size] == row[i : i + size] for i in range(len(row) - size + 1)):
             rest = range(first + 1, min(first + 1 + _APART, len(rows)))
-            if size == len(wanted) or any(_stands_from(wanted[size:], rows, line) for line in rest):
+            if size == len(values) or any(_occurs_from(values[size:], rows, line) for line in rest):
                 return True
     return False
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Check every table; status 1 where a row does not stand in the text."""
+    """Check every table; the status is 1 if a row is missing in the text."""
     parser = argparse.ArgumentParser(prog="python -m docs.check_papers", description=__doc__)
-    parser.add_argument("folder", type=Path, help="where the papers' texts lie")
+    parser.add_argument("folder", type=Path, help="folder with the texts of the papers")
     parser.add_argument("--tables", nargs="*", metavar="ID", help="only these")
     options = parser.parse_args(argv)
     worst = 0
     for table in PAPER_TABLES.values():
-        # Figures print no values in a text, and what is not in print is not there either.
+        # Figures and unpublished tables have no values in the text.
         if "-table" not in table.id or (options.tables and table.id not in options.tables):
             continue
         lines = text_of(options.folder, table)
         if lines is None:
-            print(f"{table.id}: no text here", file=sys.stderr)
+            print(f"{table.id}: text is missing", file=sys.stderr)
             continue
         checked = check_table(table, lines)
-        said = f"{table.id}: {len(checked.found)} rows as in the text"
-        said += f", {len(checked.broken)} broken there" if checked.broken else ""
-        print(said + (f"; NOT FOUND: {', '.join(checked.absent)}" if checked.absent else ""))
+        summary = f"{table.id}: {len(checked.matched)} rows match the text"
+        summary += f", {len(checked.broken)} damaged in the text" if checked.broken else ""
+        print(summary + (f"; MISSING: {', '.join(checked.absent)}" if checked.absent else ""))
         worst = max(worst, bool(checked.absent))
     return worst
 

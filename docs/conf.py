@@ -8,7 +8,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE / "site")]
 
-from pygments.lexers.special import TextLexer  # noqa: E402  # the path comes first
+from pygments.lexers.special import TextLexer  # noqa: E402  # needs the path set above
 from sphinx.application import Sphinx  # noqa: E402
 
 from nlgauge._version import __version__  # noqa: E402
@@ -29,14 +29,14 @@ extensions = [
 ]
 exclude_patterns = ["site", "_build"]
 
-# Pages are written for people who read them in the repository too, so links are those of Markdown.
+# Pages are also read in the repository, so links use Markdown.
 myst_heading_anchors = 4
 myst_enable_extensions = ["dollarmath", "deflist"]
 
-# What the names of a module say of themselves: docstrings of Google's form, types as they are written.
+# API reference: docstrings in Google style, types as written.
 autodoc_typehints = "signature"
 autodoc_member_order = "bysource"
-autodoc_default_options = {"undoc-members": True}  # so that `docstrings` is asked about them, and refuses
+autodoc_default_options = {"undoc-members": True}  # `docstrings` then rejects members without a docstring
 autodoc_mock_imports = ["pandas"]  # nlgauge.apps.compat.pandas imports it; the site is built without extras
 autosummary_generate = True
 napoleon_google_docstring = True
@@ -56,5 +56,5 @@ pygments_dark_style = "monokai"
 
 
 def setup(app: Sphinx) -> None:
-    """Tables that pages show as they are stand in blocks named csv, for which there are no colours."""
+    """Register a lexer without colours for blocks named csv."""
     app.add_lexer("csv", TextLexer)

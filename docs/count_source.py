@@ -1,7 +1,7 @@
-"""Counts the source: files, lines, imports, public names and flags. It reports and never fails a build.
+"""Count the source: files, lines, imports, public names and flags. This report never fails a build.
 
-python -m docs.count_source            prints all figures and lists
-python -m docs.count_source --write    also writes the main figures into docs/architecture.md
+python -m docs.count_source            print all figures and lists
+python -m docs.count_source --write    also write the main figures into docs/architecture.md
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Module:
 
 @dataclass(frozen=True, kw_only=True)
 class Figure:
-    """A figure of the table, and its bar if it has one."""
+    """A figure of the table, with its target if it has one."""
 
     name: str
     value: str
@@ -95,9 +95,9 @@ def imported_names(module: Module) -> Iterator[str]:
 
 
 def find_single_importers(modules: Sequence[Module]) -> dict[str, str]:
-    """Modules that only one module imports, and that one is in the same folder: by path, the importer's file name.
+    """Modules imported only by one module of the same folder: the importer's file name by path.
 
-    A module that only the `__init__` of its folder imports is public, and not a part of another.
+    A module imported only by the `__init__` of its folder is public, so it does not count.
     """
     by_name = {module.name: module for module in modules}
     importers: dict[str, set[str]] = defaultdict(set)
@@ -114,7 +114,7 @@ def find_single_importers(modules: Sequence[Module]) -> dict[str, str]:
 
 
 def function_lengths(modules: Sequence[Module]) -> list[tuple[int, str]]:
-    """Lines of each function, with its place; the longest first."""
+    """Length of each function in lines, with its location; longest first."""
     lengths = [
         ((node.end_lineno or node.lineno) - node.lineno + 1, f"{relative(module.path)}:{node.lineno} {node.name}")
         for module in modules
@@ -131,7 +131,7 @@ def repeated_names(modules: Sequence[Module]) -> dict[str, int]:
 
 
 def count_flags() -> dict[str, tuple[int, int]]:
-    """By command, the flags that `--help` shows and those that `--help-all` shows, without `-h`."""
+    """Number of flags in `--help` and in `--help-all` by command, without `-h`."""
     from nlgauge.apps.cli import build_parser
     from nlgauge.apps.cli.flags import CommandParser, is_shown
 
@@ -153,7 +153,7 @@ def count_flags() -> dict[str, tuple[int, int]]:
 
 
 def relative(path: Path) -> str:
-    """The path inside the package."""
+    """Path inside the package."""
     return path.relative_to(SOURCE).as_posix() if path.is_relative_to(SOURCE) else path.name
 
 
@@ -211,7 +211,7 @@ def format_lists(modules: Sequence[Module], flags: dict[str, tuple[int, int]]) -
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Print the figures, and write them into the page if asked to."""
+    """Print the figures, and write them into the page with `--write`."""
     parser = argparse.ArgumentParser(prog="python -m docs.count_source", description="Count the source.")
     parser.add_argument("--write", action="store_true", help="write the main figures into docs/architecture.md")
     args = parser.parse_args(arguments)

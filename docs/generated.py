@@ -1,7 +1,7 @@
-"""Files that are made from the code: written, or compared with what they should be.
+"""Write files generated from the code, or check that they are up to date.
 
-python -m docs.make_operations            writes the files of a generator
-python -m docs.make_operations --check    ends with 1 where one is not up to date
+python -m docs.make_operations            write the files of a generator
+python -m docs.make_operations --check    exit with status 1 if a file is not up to date
 """
 
 from __future__ import annotations
@@ -11,18 +11,18 @@ from pathlib import Path
 
 from nlgauge.core.options import BY_PROFILE, Option
 
-#: The head of a table of options.
+#: Header of a table of options.
 TABLE_HEAD = ("| option | values | default | meaning |", "|---|---|---|---|")
 
 
 def write_or_check(
-    arguments: Sequence[str], files: Mapping[Path, str], command: str, *, there: Iterable[Path] = ()
+    arguments: Sequence[str], files: Mapping[Path, str], command: str, *, existing: Iterable[Path] = ()
 ) -> int:
-    """Write the files, or with `--check` name those that are not up to date.
+    """Write the files, or with `--check` list those that are not up to date.
 
-    Files that are `there` but not wanted are removed, or named.
+    Of the `existing` files, those that are no longer generated are removed or listed.
     """
-    unwanted = [path for path in there if path not in files]
+    unwanted = [path for path in existing if path not in files]
     stale = [path for path, text in files.items() if not path.is_file() or path.read_text(encoding="utf-8") != text]
     if "--check" in arguments:
         for path in (*stale, *unwanted):
@@ -37,7 +37,7 @@ def write_or_check(
 
 
 def option_row(entry: Option, name: str = "") -> str:
-    """A line of a table of options."""
+    """Format an option as a row of a table."""
     text = str(entry.default) if isinstance(entry.default, bool) else entry.default_text
     default = f"`{text}`"
     if entry.default is BY_PROFILE or entry.required:

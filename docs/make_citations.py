@@ -1,8 +1,8 @@
-"""Writes what to cite for each metric into docs/cite.md, from the metrics themselves.
+"""Write the citations of all metrics into docs/cite.md.
 
     python docs/make_citations.py
 
-Between `<!-- citations -->` and `<!-- end -->` everything is made here. Metrics of one paper share an entry.
+The text between `<!-- citations -->` and `<!-- end -->` is generated. Metrics of one paper share an entry.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ PAGE = Path(__file__).parent / "cite.md"
 _PART = re.compile(r"(<!-- citations -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
-def citations() -> str:
-    """The metrics of each paper, and its BibTeX."""
+def format_citations() -> str:
+    """List the metrics of each paper with its BibTeX."""
     by_entry: dict[str, list[str]] = {}
     for name, metric in sorted(built_in_metrics().items()):
         by_entry.setdefault(metric.citation.strip(), []).append(name)
@@ -26,10 +26,10 @@ def citations() -> str:
     return "\n".join(f"{names}:\n\n```bibtex\n{entry}\n```\n" for names, entry in named.items())
 
 
-def with_citations(page: str) -> str:
-    """The page with today's entries."""
-    return _PART.sub(lambda found: f"{found[1]}\n{citations()}\n{found[2]}", page)
+def update_page(page: str) -> str:
+    """Update the entries of the page."""
+    return _PART.sub(lambda match: f"{match[1]}\n{format_citations()}\n{match[2]}", page)
 
 
 if __name__ == "__main__":
-    PAGE.write_text(with_citations(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+    PAGE.write_text(update_page(PAGE.read_text(encoding="utf-8")), encoding="utf-8")

@@ -1,7 +1,7 @@
-"""The reference page of commands, docs/commands.md, made from the declarations of their options.
+"""Generate the reference page of commands, docs/commands.md, from the declared options.
 
-python -m docs.make_commands            writes the page
-python -m docs.make_commands --check    ends with 1 where it is not up to date
+python -m docs.make_commands            write the page
+python -m docs.make_commands --check    exit with status 1 if it is not up to date
 """
 
 from __future__ import annotations
@@ -38,32 +38,34 @@ SHARED = """\
 These options belong to many commands. Sections of commands list only options of their own, or with another default.
 """
 
-#: Options that are described once.
+#: Options described once for all commands.
 _SHARED = {"Metrics": MetricOptions, "Run": RunOptions, "Output": OutputOptions}
 
 
 def page() -> str:
-    """The page as it should be."""
-    commands = dict(_leaves(build_parser()))
+    """Generate the page."""
+    commands = dict(_leaf_commands(build_parser()))
     added = {operation.spelling for operation in added_operations()}
     shared = _shared_rows()
     parts = [HEAD, SHARED]
     parts += ["\n".join([f"### {title}", "", *TABLE_HEAD, *rows, ""]) for title, rows in shared.items()]
-    known = {row for rows in shared.values() for row in rows}
+    shared_rows = {row for rows in shared.values() for row in rows}
     for title, entries in command_groups().items():
         parts.append(f"## {title}\n")
         for spelling, command in entries.items():
             below = [name for name in commands if name == spelling or name.startswith(f"{spelling} ")]
-            parts += [_section(name, commands[name], command.help, known) for name in below if name not in added]
+            parts += [
+                _section(name, commands[name], command.help, shared_rows) for name in below if name not in added
+            ]
     return "\n".join(parts)
 
 
-def _leaves(parser: CommandParser) -> Iterator[tuple[str, CommandParser]]:
-    """Commands by their words behind `nlgauge`."""
+def _leaf_commands(parser: CommandParser) -> Iterator[tuple[str, CommandParser]]:
+    """Commands with their words after `nlgauge`."""
     groups = [action for action in parser._actions if isinstance(action, argparse._SubParsersAction)]
     for action in groups:
         for child in action.choices.values():
-            yield from _leaves(child)
+            yield from _leaf_commands(child)
     if not groups:
         yield parser.prog.partition(" ")[2], parser
 
@@ -78,7 +80,7 @@ def _shared_rows() -> dict[str, list[str]]:
 
 
 def _rows(parser: CommandParser) -> dict[str, str]:
-    """By the name of an option of a command, a line of a table."""
+    """Table rows of a command's options by name."""
     actions: list[Any] = [action for action in parser._actions if hasattr(action, "option")]
     return {_name(action): _row(action.option, _name(action)) for action in actions}
 
@@ -88,13 +90,13 @@ def _row(entry: Option, name: str) -> str:
 
 
 def _name(action: argparse.Action) -> str:
-    """Flags, or the name of a positional argument."""
+    """Format the flags, or the name of a positional argument."""
     metavar = action.metavar if isinstance(action.metavar, str) else " ".join(action.metavar or ())
     return ", ".join(f"`{flag}`" for flag in action.option_strings) or f"`{metavar}`"
 
 
 def _section(name: str, parser: CommandParser, line: str, shared: set[str]) -> str:
-    """A command: its usage, one line of help, and its options."""
+    """Describe a command: usage, one line of help, and options."""
     described = " ".join((parser.description or f"{line[0].upper()}{line[1:]}.").split())
     rows = _rows(parser)
     own = [row for row in rows.values() if row not in shared]
@@ -106,7 +108,7 @@ def _section(name: str, parser: CommandParser, line: str, shared: set[str]) -> s
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Write the page, or check it."""
+    """Write or check the page."""
     return write_or_check(arguments, {PAGE: page()}, "python -m docs.make_commands")
 
 

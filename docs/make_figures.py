@@ -1,11 +1,11 @@
-"""Every figure of the site, made from real runs.
+"""Make the figures of the site from real runs.
 
-    python -m docs.make_figures                    all of them
-    python -m docs.make_figures --only NAME ...    some: metric-bertscore, report, ...
-    python -m docs.make_figures --list             what makes each, what it needs, and how long it takes
+    python -m docs.make_figures                    make all figures
+    python -m docs.make_figures --only NAME ...    make some: metric-bertscore, report, ...
+    python -m docs.make_figures --list             show the command, requirements and duration of each figure
 
-Figures go to docs/images. Data sets are looked for in the folder that NLGAUGE_DATA names (`--at`). Most figures are
-drawn by a command of nlgauge, which `--list` shows with the file that it writes.
+Figures are written to docs/images. NLGAUGE_DATA (or `--at`) is the folder of data sets. Most figures are drawn by a
+command of nlgauge, which `--list` shows.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ from typing import Any
 
 IMAGES = Path(__file__).resolve().parent / "images"
 
-#: Texts of the worked pairs, as on the pages of metrics. The first two are those of Figure 1 of the MoverScore paper.
+#: Example texts of the pages of metrics. The first two are those of Figure 1 of the MoverScore paper.
 BOAT, CANOE = "A guy with a red jacket is standing on a boat", "A man wearing a lifevest is sitting in a canoe"
 KANU = "Ein Mann mit Schwimmweste sitzt in einem Kanu."
 FERRY = "The ferry was cancelled . We waited for the ferry . A storm hit the harbour ."
 STORM = "A storm stopped the ferry . We slept at the harbour . The ferry left after the storm ."
 
-#: The word mover's distance of SentSim, as a recipe of MoverScore: raw vectors of one layer, all words alike.
+#: The word mover's distance of SentSim, as a recipe of MoverScore: raw vectors of one layer, equal weights.
 SENTSIM_WMD = (
     "moverscore:profile=paper,aggregation=last,idf=none,subwords=all,punctuation=keep,specials=drop,"
     "against=source,model=muse"
 )
 
-#: Study behind wmt17-sensitivity: the sweeps of the preset `all` but its layers.
+#: Study behind wmt17-sensitivity: the sweeps of the preset `all` without layers.
 GRIDS = """\
-name = "what preprocessing moves"
+name = "effect of preprocessing"
 metric = ["moverscore:model=minilm", "moverscore:n=2,model=minilm", "bertscore:idf=refs,model=minilm"]
 
 [[sweep]]
@@ -60,42 +60,42 @@ punctuation = ["drop-ascii", "keep"]
 
 @dataclass(frozen=True)
 class Figure:
-    """A file of docs/images, and what makes it."""
+    """A file of docs/images and how to make it."""
 
     name: str
     command: Sequence[str] = ()
-    """Of nlgauge, without the flag that names the file; DATA stands for the folder of data sets."""
+    """Command of nlgauge, without the flag for the output file; DATA is the folder of data sets."""
     made_by: Callable[[Path, str], None] | None = None
-    """Where it takes more than a command: is given the file to write and the folder of data sets."""
+    """Function for figures that need more than a command; takes the output file and the folder of data sets."""
     needs: Sequence[str] = ()
     takes: str = "seconds"
     flag: str = field(default="--plot")
 
     @property
     def path(self) -> Path:
-        """Where it lies."""
+        """Path of the image."""
         return IMAGES / f"{self.name}.png"
 
     @property
-    def said(self) -> str:
-        """What makes it, as one would type it."""
+    def recipe(self) -> str:
+        """The command that makes the figure."""
         if self.made_by is not None:
-            told = (self.made_by.__doc__ or "").strip().partition("\n")[0]
-            return f"python -m docs.make_figures --only {self.name}    # {told}"
+            summary = (self.made_by.__doc__ or "").strip().partition("\n")[0]
+            return f"python -m docs.make_figures --only {self.name}    # {summary}"
         return f"nlgauge {shlex.join(self.command)} {self.flag} docs/images/{self.path.name}"
 
-    def make(self, at: str) -> None:
-        """Write it."""
+    def make(self, data: str) -> None:
+        """Write the image."""
         if self.made_by is not None:
-            self.made_by(self.path, at)
+            self.made_by(self.path, data)
             return
         from nlgauge.apps.cli import main as nlgauge
 
-        words = [at if word == "DATA" else word for word in self.command]
-        with tempfile.TemporaryDirectory() as folder:  # what a command prints is not looked at here
+        words = [data if word == "DATA" else word for word in self.command]
+        with tempfile.TemporaryDirectory() as folder:  # the printed output is discarded
             status = nlgauge([*words, self.flag, str(self.path), "--output", f"{folder}/out", "--quiet"])
         if status:
-            msg = f"{self.said} ended with {status}"
+            msg = f"{self.recipe} ended with {status}"
             raise SystemExit(msg)
 
 
@@ -104,17 +104,17 @@ def _pair(metric: str, hypothesis: str, *, ref: str = "", source: str = "", more
     return ["explain", "pair", "--hyp-text", hypothesis, *other, "--metric", metric, *more]
 
 
-def draw_sentsim(path: Path, at: str) -> None:
-    """the flow behind wmd, which is a recipe of MoverScore, under the name that it has in SentSim"""
+def draw_sentsim(path: Path, data: str) -> None:
+    """flow of SentSim's wmd, computed by its recipe of MoverScore"""
     import nlgauge
     from nlgauge.io.canvas import save_figure
 
-    found = nlgauge.explain_pair(f"{BOAT}.", source=KANU, metric=SENTSIM_WMD)
-    save_figure(found.figure(title=f"sentsim: wmd {found.score:.3f}"), path)
+    explanation = nlgauge.explain_pair(f"{BOAT}.", source=KANU, metric=SENTSIM_WMD)
+    save_figure(explanation.figure(title=f"sentsim: wmd {explanation.score:.3f}"), path)
 
 
-def draw_sentence_graph(path: Path, at: str) -> None:
-    """sentences of the page's pair that share a noun, as nlgauge.metrics.parts.foci has them"""
+def draw_sentence_graph(path: Path, data: str) -> None:
+    """sentences of the page's pair that share a noun, from nlgauge.metrics.parts.foci"""
     from nlgauge.io.canvas import COLOURS, finish_figure, new_panels, save_figure
     from nlgauge.metrics.parts.foci import adjacency, noun_sentences
     from nlgauge.text.annotators import load_annotator
@@ -133,14 +133,14 @@ def draw_sentence_graph(path: Path, at: str) -> None:
             if shared:
                 high = 0.25 + 0.4 * (second - first)
                 _arc(axes, first, second, high, COLOURS[0])
-                said = f"{', '.join(shared)}: {weights[first, second]:g}"
-                axes.text((first + second) / 2, high + 0.08, said, ha="center", va="bottom", fontsize=8)
+                label = f"{', '.join(shared)}: {weights[first, second]:g}"
+                axes.text((first + second) / 2, high + 0.08, label, ha="center", va="bottom", fontsize=8)
         for number, sentence in enumerate(text.sentences):
             axes.plot(number, 0, "o", color=COLOURS[5], markersize=8)
             words = " ".join(word.form for word in sentence.words)
             axes.text(number, -0.2, f"{number + 1}. {words}", ha="center", va="top", fontsize=8)
-    about = "Dots are sentences; an arc joins two that share a noun, with the noun and 1 / distance"
-    finish_figure(figure, title="Which sentences a noun ties together", caption=f"{about} (adjacency=unweighted).")
+    note = "Dots are sentences; an arc joins two that share a noun, with the noun and 1 / distance"
+    finish_figure(figure, title="Sentences connected by nouns", caption=f"{note} (adjacency=unweighted).")
     save_figure(figure, path)
 
 
@@ -151,32 +151,32 @@ def _arc(axes: Any, first: float, second: float, high: float, colour: str) -> No
     axes.plot(first + (second - first) * along, high * np.sin(np.pi * along), color=colour, linewidth=1.6)
 
 
-def draw_newsroom(path: Path, at: str) -> None:
-    """nlgauge.discourse on the data set newsroom, as nlgauge study discourse --plot draws it"""
+def draw_newsroom(path: Path, data: str) -> None:
+    """nlgauge.discourse on the data set newsroom, drawn like nlgauge study discourse --plot"""
     import nlgauge
     from nlgauge.data.cards import load
 
-    table = load("newsroom", at)
+    table = load("newsroom", data)
     systems: dict[str, dict[str, str]] = {}
     for segment, system, text in zip(table.segment, table.system, table.hypothesis, strict=True):
         systems.setdefault(system, {})[segment] = text
     references = dict(zip(table.segment, (group[0] for group in table.references), strict=True))
     order = list(references)
-    found = nlgauge.discourse(
+    result = nlgauge.discourse(
         {name: [texts[segment] for segment in order] for name, texts in systems.items()},
         [references[segment] for segment in order],
     )
-    found.save_figure(path)
+    result.save_figure(path)
 
 
-def draw_sensitivity(path: Path, at: str) -> None:
+def draw_sensitivity(path: Path, data: str) -> None:
     """nlgauge study sensitivity --study grids.toml --data wmt17 --levels segment on seven pairs to English, --plot"""
     from nlgauge.apps.cli import main as nlgauge
 
     with tempfile.TemporaryDirectory() as folder:
         study = Path(folder, "grids.toml")
         study.write_text(GRIDS, encoding="utf-8")
-        words = ["study", "sensitivity", "--study", str(study), "--data", "wmt17", "--at", at, "--level", "segment"]
+        words = ["study", "sensitivity", "--study", str(study), "--data", "wmt17", "--at", data, "--level", "segment"]
         pairs = [f"{language}-en" for language in ("cs", "de", "fi", "lv", "ru", "tr", "zh")]
         status = nlgauge([*words, "--langpairs", *pairs, "--plot", str(path), "--output", f"{folder}/out"])
     if status:
@@ -184,28 +184,28 @@ def draw_sensitivity(path: Path, at: str) -> None:
         raise SystemExit(msg)
 
 
-def draw_costs(path: Path, at: str) -> None:
-    """python -m benchmarks.costs --repeats 1 --plot, on a machine that does nothing else"""
+def draw_costs(path: Path, data: str) -> None:
+    """python -m benchmarks.costs --repeats 1 --plot, on an idle machine"""
     from benchmarks.costs import main as costs
 
     costs(["--repeats", "1", "--plot", str(path)])
 
 
-def draw_readme(path: Path, at: str) -> None:
+def draw_readme(path: Path, data: str) -> None:
     """docs/readme_picture.py on newstest2017 ru-en, first 300 segments"""
     from docs.readme_picture import draw
 
-    draw(path, at)
+    draw(path, data)
 
 
-def draw_report(path: Path, at: str) -> None:
+def draw_report(path: Path, data: str) -> None:
     """nlgauge compare --report on newstest2017 ru-en, first 200 segments, and a browser"""
     from docs.report_picture import draw
 
-    draw(path, Path(at))
+    draw(path, Path(data))
 
 
-def draw_page(path: Path, at: str) -> None:
+def draw_page(path: Path, data: str) -> None:
     """python -m docs.make_screenshot"""
     from docs.make_screenshot import main as screenshot
 
@@ -216,13 +216,13 @@ def draw_page(path: Path, at: str) -> None:
         sys.argv = arguments
 
 
-def draw_ranking(path: Path, at: str) -> None:
-    """ranking.png of the tutorial on comparing two systems, its commands typed as a reader would"""
+def draw_ranking(path: Path, data: str) -> None:
+    """ranking.png of the tutorial on comparing two systems"""
     _from_tutorial("compare-systems", "ranking.png", path)
 
 
-def draw_flip(path: Path, at: str) -> None:
-    """study-ranks.png of the tutorial on what moves a score, its commands typed as a reader would"""
+def draw_flip(path: Path, data: str) -> None:
+    """study-ranks.png of the tutorial on what moves a score"""
     _from_tutorial("what-moves-a-score", "study-ranks.png", path)
 
 
@@ -273,24 +273,36 @@ FIGURES = {
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Make figures, or say how."""
-    parser = argparse.ArgumentParser(prog="python -m docs.make_figures", description="the figures of the site")
-    parser.add_argument("--only", nargs="+", choices=list(FIGURES), metavar="NAME", help="some of them")
-    parser.add_argument("--list", action="store_true", help="what makes each of them")
-    parser.add_argument("--at", default=os.environ.get("NLGAUGE_DATA", ""), metavar="FOLDER", help="data sets")
+    """Make the figures, or list how to."""
+    parser = argparse.ArgumentParser(prog="python -m docs.make_figures", description="Make the figures of the site.")
+    parser.add_argument(
+        "--only", nargs="+", choices=list(FIGURES), metavar="NAME", help="figures to make (default: all)"
+    )
+    parser.add_argument(
+        "--list", action="store_true", help="show the command, requirements and duration of each figure"
+    )
+    parser.add_argument(
+        "--at",
+        default=os.environ.get("NLGAUGE_DATA", ""),
+        metavar="FOLDER",
+        help="folder of data sets (default: $NLGAUGE_DATA)",
+    )
     args = parser.parse_args(arguments)
     chosen = [FIGURES[name] for name in args.only or FIGURES]
     if args.list:
-        for one in chosen:
-            print(f"{one.path.name} ({', '.join([*one.needs, one.takes])})\n    {one.said}")
+        for figure in chosen:
+            print(f"{figure.path.name} ({', '.join([*figure.needs, figure.takes])})\n    {figure.recipe}")
         return 0
-    lacking = [one.name for one in chosen if "data" in one.needs and not args.at]
-    if lacking:
-        print(f"{', '.join(lacking)}: name the folder of data sets by --at or NLGAUGE_DATA", file=sys.stderr)
+    without_data = [figure.name for figure in chosen if "data" in figure.needs and not args.at]
+    if without_data:
+        print(
+            f"{', '.join(without_data)}: folder of data sets is not set: use --at FOLDER or NLGAUGE_DATA",
+            file=sys.stderr,
+        )
         return 2
-    for one in chosen:
-        one.make(args.at)
-        print(f"{one.path.name}: {one.path.stat().st_size / 1000:.0f} kB", file=sys.stderr)
+    for figure in chosen:
+        figure.make(args.at)
+        print(f"{figure.path.name}: {figure.path.stat().st_size / 1000:.0f} kB", file=sys.stderr)
     return 0
 
 

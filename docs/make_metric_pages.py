@@ -1,17 +1,17 @@
-"""What pages of metrics (docs/metrics/*.md) have from code, runs and other pages, made again.
+"""Update the generated blocks on pages of metrics (docs/metrics/*.md).
 
-    python -m docs.make_metric_pages [NAME ...]       runs the example of each page (or of those named)
+    python -m docs.make_metric_pages [NAME ...]       run the example of each page (or of the named ones)
 
-A block stands between a marker and `<!-- end -->`:
+A block is between a marker and `<!-- end -->`:
 
     <!-- about: NAME, ... -->       classes of metrics, their components, and which way is better
-    <!-- output -->                 what the page's one Python example prints
+    <!-- output -->                 output of the page's Python example
     <!-- signature -->              the signatures of its `score`, or `scores`
     <!-- deviations: D5.1 to D5.3, D19; rest of MoverScore -->    rows of docs/deviations.md
     <!-- cite: NAME, ... -->        how to cite
     <!-- index -->                  docs/metrics.md: all metrics with their pages
 
-Tables of options are made by `python -m docs.make_options`, pictures by `python -m docs.make_figures`.
+`python -m docs.make_options` generates tables of options, `python -m docs.make_figures` figures.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ NUMBER = re.compile(r"D\d+(?:\.\d+)?")
 
 @dataclass(frozen=True)
 class Run:
-    """What the example of a page printed, and the signatures of its scores."""
+    """Output of a page's example, and the signatures of its scores."""
 
     printed: str
     signatures: Sequence[Signature]
 
     @classmethod
     def of(cls, page: str) -> Run:
-        """Run it."""
+        """Run the example of a page."""
         (code,) = CODE.findall(page)
         names: dict[str, Any] = {}
         with contextlib.redirect_stdout(io.StringIO()) as printed:
@@ -69,12 +69,12 @@ class Row:
 
     @property
     def link(self) -> str:
-        """Its number, leading to its section."""
+        """Its number as a link to its section."""
         return f"[{self.number}](../deviations.md#{_anchor(self.section)})"
 
 
 def deviation_rows() -> dict[str, Row]:
-    """All rows, by number."""
+    """All rows by number."""
     rows, section = {}, ""
     for line in DEVIATIONS.read_text(encoding="utf-8").splitlines():
         if line.startswith("## "):
@@ -86,20 +86,20 @@ def deviation_rows() -> dict[str, Row]:
 
 
 def chosen_numbers(text: str, rows: Mapping[str, Row]) -> list[str]:
-    """Numbers of a list with ranges, in its order; a number without a row is an error."""
+    """Expand a list of numbers and ranges, in its order; a number without a row is an error."""
     order, chosen = list(rows), []
     for part in text.split(", "):
         first, _, last = part.partition(" to ")
         for end in filter(None, (first, last)):
             if end not in rows:
-                msg = f"docs/deviations.md has no row {end!r}"
+                msg = f"docs/deviations.md does not have row {end!r}"
                 raise SystemExit(msg)
         chosen += order[order.index(first) : order.index(last or first) + 1]
     return chosen
 
 
 def deviations(marker: str) -> str:
-    """The rows that a marker names, and the numbers of the rest of a section."""
+    """Table of a marker's rows, with the numbers of the other rows of a section."""
     rows = deviation_rows()
     listed, _, section = marker.partition("; rest of ")
     numbers = chosen_numbers(listed, rows)
@@ -116,37 +116,42 @@ def deviations(marker: str) -> str:
 
 
 def about(names: str) -> str:
-    """A table of metrics."""
+    """Generate a table of metrics."""
     lines = ["| metric | class | components (main first) | better |", "|---|---|---|---|"]
     for name in names.split(", "):
         metric = built_in_metrics()[name]
-        told = describe_metric(metric)
-        components = [told.main, *(one for one in told.components if one != told.main)]
-        shown = [f"`{one}`" + " (a distance)" * (one in told.distances) for one in components]
-        way = told.better
+        description = describe_metric(metric)
+        components = [
+            description.main,
+            *(component for component in description.components if component != description.main),
+        ]
+        shown = [
+            f"`{component}`" + " (a distance)" * (component in description.distances) for component in components
+        ]
+        way = description.better
         lines.append(f"| `{name}` | `nlgauge.metrics.{metric.__name__}` | {', '.join(shown)} | {way} |")
     return "\n".join([*lines, ""])
 
 
 def output(run: Run) -> str:
-    """What was printed."""
+    """Format the printed output."""
     return f"```text\n{run.printed}```\n"
 
 
 def signature(run: Run) -> str:
     """Show the signatures."""
-    shown = "".join(f"{one}\n" for one in run.signatures)
+    shown = "".join(f"{line}\n" for line in run.signatures)
     return f"```text\n{shown}```\n"
 
 
 def cite(names: str) -> str:
-    """Citations, each once; `nlgauge show NAME` prints the same."""
+    """List distinct citations, as printed by `nlgauge show NAME`."""
     entries = dict.fromkeys(built_in_metrics()[name].citation.strip() for name in names.split(", "))
     return "```bibtex\n" + "\n\n".join(entries) + "\n```\n"
 
 
 def index() -> str:
-    """All metrics, in the order of the pages in the table of contents."""
+    """Table of all metrics in the order of the table of contents."""
     lines = ["| metric | better | what it computes |", "|---|---|---|"]
     for page in pages_in_order():
         for name in metrics_of(page.read_text(encoding="utf-8")):
@@ -156,20 +161,20 @@ def index() -> str:
 
 
 def pages_in_order() -> list[Path]:
-    """As the table of contents of docs/metrics.md has them."""
+    """Pages in the order of the table of contents in docs/metrics.md."""
     return [DOCS / f"{name}.md" for name in re.findall(r"^(metrics/[\w-]+)$", INDEX.read_text("utf-8"), re.M)]
 
 
 def metrics_of(page: str) -> list[str]:
-    """Metrics that a page is about."""
+    """Metrics described on a page."""
     return [name for marker in re.findall(r"<!-- about: ([^>]*) -->", page) for name in marker.split(", ")]
 
 
 def made(page: str, run: Run | None) -> str:
-    """The page with all its blocks up to date; without a run, what comes out of one stays as it is."""
+    """Update all blocks of a page; blocks with results of a run stay as they are without one."""
 
-    def block(found: re.Match[str]) -> str:
-        start, kind, marker, old, end = found.groups()
+    def block(match: re.Match[str]) -> str:
+        start, kind, marker, old, end = match.groups()
         if kind in ("output", "signature"):
             new = old if run is None else {"output": output, "signature": signature}[kind](run)
         elif kind == "index":
@@ -182,7 +187,7 @@ def made(page: str, run: Run | None) -> str:
 
 
 def _from_below(cell: str) -> str:
-    """Links of a page of docs/ as a page below it has them."""
+    """Adapt links of a page in docs/ to a page in a folder of docs/."""
     cell = re.sub(r"\]\(#", "](../deviations.md#", cell)
     return re.sub(r"\]\((?!http|\.\./deviations)", "](../", cell)
 
@@ -193,17 +198,17 @@ def _anchor(title: str) -> str:
 
 def main(names: Iterable[str]) -> int:
     """Rewrite the pages in place."""
-    wanted = set(names)
-    unknown = wanted - {page.stem for page in pages_in_order()}
+    selected = set(names)
+    unknown = selected - {page.stem for page in pages_in_order()}
     if unknown:
-        there = ", ".join(page.stem for page in pages_in_order())
-        print(f"no page of a metric: {', '.join(sorted(unknown))}; there are {there}", file=sys.stderr)
+        known = ", ".join(page.stem for page in pages_in_order())
+        print(f"unknown pages: {', '.join(sorted(unknown))}. Pages: {known}", file=sys.stderr)
         return 2
     for page in pages_in_order():
-        if not wanted or page.stem in wanted:
+        if not selected or page.stem in selected:
             text = page.read_text(encoding="utf-8")
             page.write_text(made(text, Run.of(text)), encoding="utf-8")
-            print(f"made {page.relative_to(DOCS.parent)}", file=sys.stderr)
+            print(f"updated {page.relative_to(DOCS.parent)}", file=sys.stderr)
     INDEX.write_text(made(INDEX.read_text(encoding="utf-8"), None), encoding="utf-8")
     return 0
 

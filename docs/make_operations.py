@@ -1,7 +1,7 @@
-"""The reference page of operations, docs/operations.md, made from their table.
+"""Generate the reference page of operations, docs/operations.md.
 
-python -m docs.make_operations            writes the page
-python -m docs.make_operations --check    ends with 1 where it is not up to date
+python -m docs.make_operations            write the page
+python -m docs.make_operations --check    exit with status 1 if it is not up to date
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ the metric and of the run ([quick start](quickstart.md)) are keywords as well wh
 
 
 def section(operation: Operation) -> str:
-    """What is known of one operation."""
+    """Describe one operation."""
     function = operation.call
     result = operation.result_class
     address = f"`POST /v1/{operation.name}`, " if operation.at_once else ""
@@ -63,7 +63,7 @@ def section(operation: Operation) -> str:
 
 
 def page() -> str:
-    """The page as it should be."""
+    """Generate the page."""
     own = [operation for operation in operations().values() if _is_built_in(operation)]
     return "\n".join([HEAD, *map(section, own)])
 
@@ -73,7 +73,7 @@ def _is_built_in(operation: Operation) -> bool:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Write the page, or check it."""
+    """Write or check the page."""
     return write_or_check(arguments, {PAGE: page()}, "python -m docs.make_operations")
 
 

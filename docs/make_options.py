@@ -1,11 +1,11 @@
-"""Tables of options in docs/metrics.md and on the pages of metrics, made from the options themselves.
+"""Generate the tables of options in docs/metrics.md and on the pages of metrics.
 
-    python -m docs.make_options            rewrites the tables in place
-    python -m docs.make_options --check    ends with 1 where one is not up to date
+    python -m docs.make_options            rewrite the tables in place
+    python -m docs.make_options --check    exit with status 1 if one is not up to date
 
-A table stands between `<!-- options: NAME -->` and `<!-- end -->`. NAME is a metric; several that take the same
-(`rouge1, rouge2`); a metric `beside` one or several others, whose options are left out; or `vectors`: the options of
-all metrics of vectors, which the other tables leave out.
+A table is between `<!-- options: NAME -->` and `<!-- end -->`. NAME is a metric; several metrics with the same
+options (`rouge1, rouge2`); a metric `beside` others, whose options are omitted; or `vectors`: the options of all
+metrics of vectors, which the other tables omit.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ BLOCK = re.compile(r"(<!-- options: ([^>]*) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
 def rows_of(name: str) -> dict[str, str]:
-    """Lines by option: of a metric, or of all metrics of vectors."""
+    """Table rows by option, for a metric or for all metrics of vectors."""
     metric = VectorMetric if name == "vectors" else built_in_metrics()[name]
-    return {option: option_row(about) for option, about in metric.options().items()}
+    return {name: option_row(option) for name, option in metric.options().items()}
 
 
 def table(marker: str) -> str:
-    """The table that a marker asks for."""
+    """Generate the table of a marker."""
     names, _, bases = marker.partition(" beside ")
     first, *others = [rows_of(name) for name in names.split(", ")]
     if any(other != first for other in others):
-        msg = f"{names} do not take the same options"
+        msg = f"{names} have different options"
         raise SystemExit(msg)
     listed = {} if marker == "vectors" else rows_of("vectors")
     for base in filter(None, bases.split(", ")):
@@ -46,12 +46,12 @@ def table(marker: str) -> str:
 
 
 def made(text: str) -> str:
-    """The page with all tables up to date."""
-    return BLOCK.sub(lambda found: found[1] + table(found[2]) + found[3], text)
+    """Update all tables of a page."""
+    return BLOCK.sub(lambda match: match[1] + table(match[2]) + match[3], text)
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Rewrite the pages, or check them."""
+    """Rewrite or check the pages."""
     pages = {page: made(page.read_text(encoding="utf-8")) for page in PAGES}
     return write_or_check(arguments, pages, "python -m docs.make_options")
 

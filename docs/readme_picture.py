@@ -1,4 +1,4 @@
-"""The picture of the README: `python -m docs.make_figures --only readme`.
+"""Picture of the README: `python -m docs.make_figures --only readme`.
 
 Left: five systems of newstest2017 ru-en (first 300 segments) with 95 % intervals of BERTScore, and which of them are
 significantly worse than the best. Right: the words of a hypothesis, linked to the words that they match.

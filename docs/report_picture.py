@@ -1,6 +1,7 @@
-"""The picture of a report, half light and half dark: `python -m docs.make_figures --only report`.
+"""Picture of a report, half light and half dark: `python -m docs.make_figures --only report`.
 
-The first 200 segments of newstest2017 ru-en, nine systems. The browser is that of the tests (`make browser-tools`).
+Shows the first 200 segments of newstest2017 ru-en and nine systems. The browser is that of the tests
+(`make browser-tools`).
 """
 
 from __future__ import annotations
@@ -17,51 +18,51 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
 SEGMENTS = 200
-#: Of a half: a window so wide that tables fit, shown at three quarters of its size.
+#: Size of a half: a window wide enough for tables, scaled to three quarters.
 WIDTH, HEIGHT, SCALE = 1060, 960, 0.75
 
 
-def draw(path: Path, at: Path) -> None:
+def draw(path: Path, data: Path) -> None:
     """Write the picture."""
     from playwright.sync_api import sync_playwright
 
     names = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
     program = os.environ.get("NLGAUGE_CHROMIUM") or next(filter(None, map(shutil.which, names)), None)
     if program is None:
-        msg = "there is no Chromium; run: make browser-tools"
+        msg = "Chromium is not installed; run: make browser-tools"
         raise SystemExit(msg)
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
-        report = written(Path(folder), at)
+        report = write_report(Path(folder), data)
         browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
-        light = opened(browser, report, "light")
+        light = open_report(browser, report, "light")
         light.locator("nav a", has_text="bertscore").click()
-        dark = opened(browser, report, "dark")
+        dark = open_report(browser, report, "dark")
         dark.locator("nav a", has_text="Segments").click()
-        dark.locator("#segments-list .row").nth(0).click()  # its words fit in a row, so lines are drawn
+        dark.locator("#segments-list .row").nth(0).click()  # its words fit in one row, so links are drawn
         dark.locator("#segment .alignment").first.wait_for(timeout=60_000)
-        dark.locator("nav a", has_text="Segments").click()  # a row that was clicked is scrolled to
-        dark.wait_for_timeout(2000)  # scrolling is smooth, and a picture on the way shows the navigation out of place
+        dark.locator("nav a", has_text="Segments").click()  # the click above scrolled to the row
+        dark.wait_for_timeout(2000)  # wait for smooth scrolling to end
         halves = [base64.b64encode(page.screenshot(animations="disabled")).decode() for page in (light, dark)]
         frame = browser.new_page(viewport={"width": round(2 * WIDTH * SCALE), "height": round(HEIGHT * SCALE)})
         images = "".join(f'<img src="data:image/png;base64,{half}">' for half in halves)
         frame.set_content(f'<body style="margin: 0; display: flex">{images}')
-        path.write_bytes(with_few_colours(frame.screenshot()))
+        path.write_bytes(reduce_colours(frame.screenshot()))
         browser.close()
 
 
-def with_few_colours(picture: bytes) -> bytes:
-    """The picture in 256 colours, which takes half as many bytes."""
+def reduce_colours(picture: bytes) -> bytes:
+    """Reduce the picture to 256 colours, which halves its size."""
     from PIL import Image  # comes with matplotlib
 
     small = io.BytesIO()
     whole = Image.open(io.BytesIO(picture)).convert("RGB")
-    # Not by how many pixels a colour has: the few orange ones are what the picture is about.
+    # Do not weight colours by pixels: the few orange ones matter most.
     whole.quantize(256, Image.Quantize.MAXCOVERAGE).save(small, "png", optimize=True)
     return small.getvalue()
 
 
-def opened(browser: Browser, report: Path, colours: Literal["light", "dark"]) -> Page:
-    """The report, ready."""
+def open_report(browser: Browser, report: Path, colours: Literal["light", "dark"]) -> Page:
+    """Open the report and wait until it is ready."""
     page = browser.new_page(
         viewport={"width": WIDTH, "height": HEIGHT}, color_scheme=colours, device_scale_factor=SCALE
     )
@@ -70,8 +71,8 @@ def opened(browser: Browser, report: Path, colours: Literal["light", "dark"]) ->
     return page
 
 
-def written(folder: Path, at: Path) -> Path:
-    """The report itself."""
+def write_report(folder: Path, data: Path) -> Path:
+    """Write the report."""
     from nlgauge.apps.cli import main as nlgauge
 
     def first(source: Path, name: str) -> str:
@@ -79,10 +80,10 @@ def written(folder: Path, at: Path) -> Path:
         (folder / name).write_text("".join(lines), encoding="utf-8")
         return str(folder / name)
 
-    outputs = sorted((at / "wmt17" / "system-outputs" / "ru-en").glob("newstest2017.*.ru-en"))
-    systems = [first(one, one.name.split(".")[1]) for one in outputs]
-    refs = first(at / "wmt17" / "references" / "newstest2017-ruen-ref.en", "reference")
-    source = first(at / "wmt17" / "source" / "newstest2017-ruen-src.ru", "source")
+    outputs = sorted((data / "wmt17" / "system-outputs" / "ru-en").glob("newstest2017.*.ru-en"))
+    systems = [first(output, output.name.split(".")[1]) for output in outputs]
+    refs = first(data / "wmt17" / "references" / "newstest2017-ruen-ref.en", "reference")
+    source = first(data / "wmt17" / "source" / "newstest2017-ruen-src.ru", "source")
     report = folder / "report.html"
     words = ["compare", *systems, "--refs", refs, "--source", source, "--metric", "bertscore", "moverscore", "chrf"]
     status = nlgauge([*words, "--report", str(report), "--output", str(folder / "out"), "--quiet"])

@@ -1,7 +1,7 @@
-"""Write src/nlgauge/core/keywords.py: what `**options` of the public functions may hold, from the declared options.
+"""Generate src/nlgauge/core/keywords.py, the keywords of `**options` of public functions, from the declared options.
 
-python -m docs.write_keywords            writes the file
-python -m docs.write_keywords --check    ends with 1 where it is not up to date
+python -m docs.write_keywords            write the file
+python -m docs.write_keywords --check    exit with status 1 if it is not up to date
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from typing import Literal, TypedDict
 
 
 class Keywords(NamedTuple):
-    """A class of the file: groups of options, without those that its functions name themselves or do not take."""
+    """A class of the file: groups of options, without those that its functions name or do not accept."""
 
     name: str
     what: str
@@ -76,10 +76,10 @@ CLASSES = (
 )
 
 
-#: Letters of a type that fit on a line.
+#: Longest type that fits on a line.
 LONGEST = 90
 
-#: Options that are not those of metrics, by the name of their group.
+#: Options of runs and analyses by group.
 OPTION_SETS: dict[str, type[OptionSet]] = {
     "Run": RunOptions,
     "Explanation": ExplainOptions,
@@ -94,26 +94,26 @@ OPTION_SETS: dict[str, type[OptionSet]] = {
 
 
 def option_groups() -> dict[str, dict[str, str]]:
-    """Types of options by name, in groups; where metrics differ, a type takes what any of them takes."""
+    """Types of options by group and name; for options that differ between metrics, the union of their types."""
     declared: dict[str, list[Option]] = {}
     for metric in built_in_metrics().values():
-        for name, about in metric.options().items():
-            declared.setdefault(name, []).append(about)
+        for name, option in metric.options().items():
+            declared.setdefault(name, []).append(option)
     groups = {"Metric": {name: type_of(options) for name, options in sorted(declared.items())}}
     for group, options in OPTION_SETS.items():
-        groups[group] = {name: type_of([about]) for name, about in options.options().items()}
+        groups[group] = {name: type_of([option]) for name, option in options.options().items()}
     return groups
 
 
 def type_of(options: Iterable[Option]) -> str:
-    """What all options of one name take, as an annotation."""
+    """Annotation for the values of all options with one name."""
     words: dict[str, None] = {}
     types: dict[str, None] = {}
-    for about in options:
-        words |= dict.fromkeys(about.kind.words) if isinstance(about.kind, Choice) else {}
-        words |= {PROFILE_WORD: None} if about.default is BY_PROFILE else {}
-        types |= dict.fromkeys(types_of(about.kind))
-        if about.default is None:
+    for option in options:
+        words |= dict.fromkeys(option.kind.words) if isinstance(option.kind, Choice) else {}
+        words |= {PROFILE_WORD: None} if option.default is BY_PROFILE else {}
+        types |= dict.fromkeys(types_of(option.kind))
+        if option.default is None:
             types["None"] = None
     choices = ", ".join(f'"{word}"' for word in words)
     literal = [f"Literal[{choices}]"] if words and "str" not in types else []
@@ -121,7 +121,7 @@ def type_of(options: Iterable[Option]) -> str:
 
 
 def types_of(kind: Kind) -> list[str]:
-    """The Python types of a kind's values, but for the words of a choice."""
+    """Python types of a kind's values, without the words of a choice."""
     yes_or_no = ["bool"] if {"yes", "no"} <= set(getattr(kind, "words", ())) else []
     if isinstance(kind, Choice):
         return yes_or_no
@@ -140,7 +140,7 @@ def types_of(kind: Kind) -> list[str]:
 
 
 def file_text() -> str:
-    """The file as it should be; a class has the fields of others that it has all of from them."""
+    """Generate the file; a class inherits from other classes whose fields it contains."""
     groups = option_groups()
     shared = {
         f"_{group}": {
@@ -159,23 +159,23 @@ def file_text() -> str:
         }
         for keywords in CLASSES
     }
-    known, bases = dict(shared), {}
+    classes, bases = dict(shared), {}
     for keywords, types in sorted(whole.items(), key=lambda item: len(item[1])):
-        bases[keywords] = find_bases(types, known)
-        known[keywords.name] = types
+        bases[keywords] = find_bases(types, classes)
+        classes[keywords.name] = types
     used = [base for chosen in bases.values() for base in chosen]
     parts = [class_text(name, ["TypedDict"], types) for name, types in shared.items() if used.count(name) > 1]
-    for keywords, found in bases.items():
-        chosen = [base for base in found if base not in shared or used.count(base) > 1]
-        covered = {name for base in chosen for name in known[base]}
+    for keywords, candidates in bases.items():
+        chosen = [base for base in candidates if base not in shared or used.count(base) > 1]
+        covered = {name for base in chosen for name in classes[base]}
         own = {name: kind for name, kind in whole[keywords].items() if name not in covered}
         parts.append(class_text(keywords.name, chosen or ["TypedDict"], own, keywords.what))
     return "\n\n".join([HEAD, *parts])
 
 
-def find_bases(types: Mapping[str, str], known: Mapping[str, Mapping[str, str]]) -> list[str]:
-    """Classes all of whose fields a class has, and no two of which have one in common: those with most together."""
-    fitting = {name: fields for name, fields in known.items() if fields and fields.items() <= types.items()}
+def find_bases(types: Mapping[str, str], classes: Mapping[str, Mapping[str, str]]) -> list[str]:
+    """Choose disjoint classes whose fields a class contains, covering as many fields as possible."""
+    fitting = {name: fields for name, fields in classes.items() if fields and fields.items() <= types.items()}
     largest = sorted(fitting, key=lambda name: -len(fitting[name]))
     choices: list[list[str]] = [[]]
     for first in largest:
@@ -188,13 +188,13 @@ def find_bases(types: Mapping[str, str], known: Mapping[str, Mapping[str, str]])
 
 
 def hidden(keywords: Keywords, group: str, groups: Mapping[str, Mapping[str, str]]) -> set[str]:
-    """Options of a group that a class does not have from it: a later group has one of the same name."""
+    """Options of a group that a class excludes, or takes from a later group with the same name."""
     later = keywords.groups[keywords.groups.index(group) + 1 :]
     return set(keywords.without).union(*(groups[name] for name in later))
 
 
 def class_text(name: str, bases: Sequence[str], types: Mapping[str, str], what: str = "") -> str:
-    """A TypedDict, with a line per option."""
+    """Generate a TypedDict with one line per option."""
     lines = [f"class {name}({', '.join(bases)}, total=False):"]
     lines += [f'    """{what}"""'] if what else []
     lines += [""] if what and types else []
@@ -202,7 +202,7 @@ def class_text(name: str, bases: Sequence[str], types: Mapping[str, str], what: 
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Write the file, or check it."""
+    """Write or check the file."""
     return write_or_check(arguments, {TARGET: file_text()}, "python -m docs.write_keywords")
 
 

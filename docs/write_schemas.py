@@ -1,7 +1,7 @@
-"""JSON Schemas of results, frozen tables and other files, made from classes, in `src/nlgauge/core/schemas`.
+"""Generate the JSON Schemas of results, frozen tables and other files in `src/nlgauge/core/schemas`.
 
-python -m docs.write_schemas            writes the files
-python -m docs.write_schemas --check    ends with 1 where one is not up to date
+python -m docs.write_schemas            write the files
+python -m docs.write_schemas --check    exit with status 1 if a file is not up to date
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from nlgauge.io.storage import FrozenTable, json_text
 
 FOLDER = Path(nlgauge.__file__).parent / "core" / "schemas"
 
-#: Rooms whose modules define classes that are written as JSON.
+#: Packages with classes that are written as JSON.
 _ROOMS = ("apps.cluster", "core", "data", "metrics", "report", "studies", "text")
 
 Kind = TypeVar("Kind", bound=type)
@@ -34,7 +34,7 @@ def result_classes() -> list[type[Result]]:
 
 
 def frozen_classes() -> list[type[FrozenTable]]:
-    """All tables that are frozen in a JSON file and are not results."""
+    """All tables frozen in a JSON file, without results."""
     _import_rooms()
     return [kind for kind in _subclasses(FrozenTable) if not issubclass(kind, Result)]
 
@@ -46,7 +46,7 @@ def document_classes() -> list[type[Document]]:
 
 
 def _import_rooms() -> None:
-    importlib.import_module("nlgauge.encoders.int8")  # alone: modules next to it need engines that may be missing
+    importlib.import_module("nlgauge.encoders.int8")  # only this module: others need engines that may be missing
     for room in _ROOMS:
         package = importlib.import_module(f"nlgauge.{room}")
         for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
@@ -61,13 +61,13 @@ def _subclasses(kind: Kind) -> Iterator[Kind]:
 
 
 def schema_of_table(kind: type[FrozenTable]) -> dict[str, Any]:
-    """The JSON Schema of a frozen table's file."""
+    """JSON Schema of a frozen table's file."""
     schema = schema_of_document(kind, kind.FORMAT, record=kind.RECORD, digest=schema_of(str))
     return schema | {"required": [*schema["required"], "digest"]}
 
 
 def files() -> dict[str, str]:
-    """The text of each file, by its name."""
+    """Text of each file by name."""
     schemas = {kind.format: kind.schema() for kind in result_classes()}
     schemas |= {kind.FORMAT.replace("/", "-"): schema_of_table(kind) for kind in frozen_classes()}
     schemas |= {kind.format.replace("/", "-"): kind.schema() for kind in document_classes()}
@@ -76,8 +76,8 @@ def files() -> dict[str, str]:
 
 def main(arguments: Sequence[str]) -> int:
     """Write the files, or check them."""
-    wanted = {FOLDER / name: text for name, text in files().items()}
-    return write_or_check(arguments, wanted, "python -m docs.write_schemas", there=FOLDER.glob("*.json"))
+    texts = {FOLDER / name: text for name, text in files().items()}
+    return write_or_check(arguments, texts, "python -m docs.write_schemas", existing=FOLDER.glob("*.json"))
 
 
 if __name__ == "__main__":

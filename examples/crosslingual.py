@@ -1,10 +1,10 @@
-"""What do re-mapping and normalisation change, without references? Pearson with people, and each change's interval.
+"""Effect of re-mapping and normalisation on reference-free metrics: Pearson with human judgements, with intervals.
 
     python examples/crosslingual.py --at DATA --work FOLDER > table.md
 
-DATA holds wmt17, wmt17/testset (the same judgements, texts lower-cased and tokenised), mlqe-pe and wmt18. All is
-fitted on the first 2,000 sources and references of wmt18, never on what is tested. Steps (files made in FOLDER) are
-those of `nlgauge align fit` and `nlgauge build means`.
+DATA contains wmt17, wmt17/testset (the same judgements, texts lower-cased and tokenised), mlqe-pe and wmt18. All steps
+are fitted to the first 2,000 sources and references of wmt18, never to test data, with `nlgauge align fit` and
+`nlgauge build means`, which write to FOLDER.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from nlgauge.data.judgements import JudgementTable
 from nlgauge.stats.correlation import bootstrap_correlations
 from nlgauge.studies.meta.score_judgements import score_judgements
 
-#: Data set, language pair, and the WMT18 pair whose texts are fitted on.
+#: Data set, language pair, and the WMT18 pair for fitting.
 TESTED = (
     ("wmt17", "de-en", "deen"),
     ("wmt17", "ru-en", "ruen"),
@@ -37,7 +37,7 @@ TESTED = (
     ("mlqe-pe", "ru-en", "ruen"),
 )
 
-#: Metrics by name: the recipe, and the component that stands for it.
+#: Metrics by name: recipe and reported component.
 METRICS = {
     "SSS": ("xmoverscore:unit=sentence", ""),
     "WMD": ("sentsim:combine=wmd", "wmd"),
@@ -49,12 +49,12 @@ METRICS = {
     "XMoverScore head": ("xmoverscore:profile=head", ""),
 }
 
-#: Steps of token vectors; sentence vectors have maps of their own, and no means.
+#: Steps of token vectors; sentence vectors have separate maps and no means.
 STEPS = ("clp", "umd", "clp-umd", "centre", "standardise")
 
 
 def fit(at: Path, work: Path, langpair: str, files: str) -> tuple[dict[str, str], dict[str, str]]:
-    """Files of the steps, for token vectors and for sentence vectors."""
+    """Fit the steps, and return their files for token vectors and for sentence vectors."""
     source, target = langpair.split("-")
     texts = [at / "wmt18" / "source" / f"newstest2018-{files}-src.{source}"]
     texts.append(at / "wmt18" / "references" / f"newstest2018-{files}-ref.{target}")
@@ -75,7 +75,7 @@ def fit(at: Path, work: Path, langpair: str, files: str) -> tuple[dict[str, str]
 
 
 def run(*words: object) -> None:
-    """A command of nlgauge, as it would be typed."""
+    """Run a command of nlgauge."""
     if nlgauge([str(word) for word in words]):
         sys.exit(1)
 
@@ -83,7 +83,7 @@ def run(*words: object) -> None:
 def scores(
     table: JudgementTable, langpair: str, steps: str, names: list[str], lm: str = "none"
 ) -> dict[str, np.ndarray]:
-    """The metrics' scores of all rows, higher being better; `lm` is for XMoverScore only."""
+    """Score all rows with all metrics, higher is better; `lm` is for XMoverScore only."""
     source, target = langpair.split("-")
     recipes = [METRICS[name][0] + (f",lm={lm}" if lm != "none" else "") for name in names]
     scored = score_judgements(table, recipes, src_lang=source, lang=target, transforms=steps, model="muse")
@@ -95,16 +95,16 @@ def scores(
 
 
 def main() -> None:
-    """Write the table, and the numbers as JSON beside it."""
+    """Write the table, and the numbers as JSON."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--at", type=Path, required=True, help="folder of the data sets")
     parser.add_argument("--work", type=Path, required=True, help="folder for fitted files and results")
-    parser.add_argument("--lm", default="none", help="language model of the fluency term, into English (smollm2)")
+    parser.add_argument("--lm", default="none", help="language model of the fluency term for English outputs, such as smollm2 (default: none)")
     args = parser.parse_args()
     args.work.mkdir(parents=True, exist_ok=True)
     records = []
     for data, langpair, files in TESTED:
-        done = args.work / f"{data}-{langpair}-{Path(args.lm).name}.json"  # an interrupted run goes on
+        done = args.work / f"{data}-{langpair}-{Path(args.lm).name}.json"  # an interrupted run continues
         if not done.exists():
             words, sentences = fit(args.at, args.work, langpair, files)
             table = load(
@@ -119,7 +119,7 @@ def main() -> None:
 def compare(
     table: JudgementTable, langpair: str, words: dict[str, str], sentences: dict[str, str], lm: str
 ) -> list[dict[str, object]]:
-    """Each metric with each step: Pearson with people, and what the step changes with its 95 % interval."""
+    """Pearson with human judgements for each metric and step, and the change by the step with its 95 % interval."""
     plain = scores(table, langpair, "none", list(METRICS))
     lines = {(name, "plain"): values for name, values in plain.items()}
     for step in STEPS:
@@ -127,7 +127,7 @@ def compare(
             lines[name, step] = values
         if step in sentences:
             lines["SSS", step] = scores(table, langpair, sentences[step], ["SSS"])["SSS"]
-    # A language model of English, and texts in the case and spacing that it knows.
+    # The language model is English and needs texts with normal case and spacing.
     if lm != "none" and langpair.endswith("-en") and table.name != "wmt17-testset":
         for step, file in (("lm", "none"), ("clp + lm", words["clp"])):
             for name, values in scores(table, langpair, file, ["XMoverScore-1", "XMoverScore-2"], lm).items():
@@ -143,7 +143,7 @@ def compare(
 
 
 def render(records: list[dict[str, object]]) -> str:
-    """Rows of metric and step; in bold where the interval of the change leaves out 0."""
+    """Format rows of metrics and steps; a change is bold if its interval excludes 0."""
     columns = list(dict.fromkeys((r["data"], r["langpair"]) for r in records))
     rows = list(dict.fromkeys((r["metric"], r["steps"]) for r in records))
     cells = {(r["metric"], r["steps"], r["data"], r["langpair"]): r for r in records}

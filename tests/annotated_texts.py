@@ -1,7 +1,7 @@
-"""Annotated texts in short: `cat:N see a dog:N . | dog:N run .` has two sentences, and its words stand as they are.
+"""Short notation for annotated texts: `cat:N see a dog:N . | dog:N run .` has two sentences.
 
-A word is its own lemma in lower case, or `form=lemma:TAG`; tags are N (noun), P (name), V, J (adjective), R (adverb),
-D (determiner, the default) and `.` (punctuation).
+The lemma of a word is its lower-case form unless given as `form=lemma:TAG`. Tags are N (noun), P (name), V,
+J (adjective), R (adverb), D (determiner, the default) and `.` (punctuation).
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ from nlgauge.text.annotation import AnnotatedSentence, AnnotatedText, AnnotatedW
 TAGS = {"N": "NOUN", "P": "PROPN", "V": "VERB", "J": "ADJ", "R": "ADV", "D": "DET", ".": "PUNCT"}
 
 
-def _word(short: str, at: int) -> AnnotatedWord:
+def _parse_word(short: str, index: int) -> AnnotatedWord:
     spelt, _, tag = short.partition(":") if short != "." else (".", "", ".")
     form, _, lemma = spelt.partition("=")
-    return AnnotatedWord(at, at + len(form), form, lemma or form.lower(), TAGS[tag or "D"])
+    return AnnotatedWord(index, index + len(form), form, lemma or form.lower(), TAGS[tag or "D"])
 
 
 def annotated(short: str) -> AnnotatedText:
-    """The text that is meant."""
+    """Parse the notation."""
     sentences, text = [], ""
     for part in short.split("|"):
         words: list[AnnotatedWord] = []
-        for one in part.split():
+        for word in part.split():
             text += " " if text else ""
-            words.append(_word(one, len(text)))
+            words.append(_parse_word(word, len(text)))
             text += words[-1].form
         if words:
             sentences.append(AnnotatedSentence(words[0].start, words[-1].end, tuple(words)))
@@ -35,7 +35,7 @@ def annotated(short: str) -> AnnotatedText:
 
 
 def conllu(*shorts: str) -> str:
-    """The same as a CoNLL-U file."""
+    """Convert the notation to CoNLL-U."""
     lines: list[str] = []
     for short in shorts:
         for sentence in annotated(short).sentences:
@@ -49,18 +49,18 @@ def conllu(*shorts: str) -> str:
 
 
 def text_of(short: str) -> str:
-    """A document without its annotation."""
+    """Plain text of a document."""
     return annotated(short).text
 
 
 def write_conllu(path: Path, *documents: str) -> str:
-    """A file with the annotation of documents, as `annotator=` takes it."""
+    """Write a file with the annotation of documents for `annotator=`."""
     path.write_text(conllu(*documents), encoding="utf-8")
     return str(path)
 
 
 def write_vectors(path: Path, vectors: Mapping[str, Sequence[float]]) -> str:
-    """A file of word vectors, which is a model without context: a token is a word, and there is layer 0 only."""
+    """Write a file of word vectors: a model without context, with words as tokens and only layer 0."""
     lines = [" ".join([word, *map(str, vector)]) for word, vector in vectors.items()]
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return str(path)

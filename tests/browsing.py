@@ -1,6 +1,6 @@
-"""A real browser for tests of pages: what a page said and asked for, and what axe-core finds in it.
+"""Real browser for tests of pages: console messages, requests, and accessibility problems found by axe-core.
 
-Needs Debian's chromium-headless-shell (or any Chromium that NLGAUGE_CHROMIUM names) and the dependency group
+Needs Debian's chromium-headless-shell (or another Chromium, set by NLGAUGE_CHROMIUM) and the dependency group
 `browser`; `make browser-tools` installs both.
 """
 
@@ -19,7 +19,7 @@ import pytest
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
-#: Milliseconds that anything on a page may take on a busy machine.
+#: Timeout in milliseconds for any action on a page, on a busy machine.
 PATIENCE = 60_000
 
 _MISSING = "the dependency group 'browser' is not installed; run: make browser-tools"
@@ -27,21 +27,21 @@ _MISSING = "the dependency group 'browser' is not installed; run: make browser-t
 
 @contextlib.contextmanager
 def launched() -> Iterator[Browser]:
-    """The browser of this machine; a test is skipped where there is none."""
+    """Start the browser, or skip the test if it is missing."""
     names = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
     program = os.environ.get("NLGAUGE_CHROMIUM") or next(filter(None, map(shutil.which, names)), None)
     if program is None:
-        pytest.skip("there is no Chromium; run: make browser-tools (apt-get install chromium-headless-shell)")
+        pytest.skip("Chromium is not installed; run: make browser-tools (apt-get install chromium-headless-shell)")
     api = pytest.importorskip("playwright.sync_api", reason=_MISSING)
     with api.sync_playwright() as playwright:
-        # Without a sandbox, because tests may run as root; the page is our own.
-        found = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
-        yield found
-        found.close()
+        # Without a sandbox, because tests may run as root and the page is trusted.
+        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        yield browser
+        browser.close()
 
 
 class Opened:
-    """A page, with what it said to the console and what it asked the network for."""
+    """A page with its console messages and requests."""
 
     def __init__(self, browser: Browser, address: str, **options: Any) -> None:
         self.page = browser.new_page(**{"viewport": {"width": 1200, "height": 900}} | options)
@@ -58,11 +58,12 @@ class Opened:
 
 
 def accessibility_problems(page: Page) -> list[tuple[str, str, list[str]]]:
-    """What axe-core finds: rule, impact, and the elements that break it."""
+    """Problems found by axe-core: rule, impact and elements."""
     axe = pytest.importorskip("axe_playwright_python", reason=_MISSING)
-    # As the debugger, which the content policy of a page does not hold back.
+    # Through the debugger, which the content security policy of a page does not block.
     page.evaluate(resources.files(axe).joinpath("axe.min.js").read_text(encoding="utf-8"))
-    found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
+    results = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
     return [
-        (one["id"], one["impact"], [node["html"][:160] for node in one["nodes"][:3]]) for one in found["violations"]
+        (problem["id"], problem["impact"], [node["html"][:160] for node in problem["nodes"][:3]])
+        for problem in results["violations"]
     ]

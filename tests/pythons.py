@@ -1,9 +1,9 @@
-"""Installs nlgauge on the oldest and the newest supported Python, and compares its scores with those of this one.
+"""Install nlgauge on the oldest and the newest supported Python, and compare scores with those of this Python.
 
     python -m tests.pythons        (make test-pythons)
 
-Which versions are supported is read from the classifiers of pyproject.toml. Interpreters are looked for on PATH and
-among those of pyenv. A version without an interpreter is named, and the next one is taken in its place.
+Supported versions are the classifiers of pyproject.toml. Interpreters are searched on PATH and in pyenv. A version
+without an interpreter is reported and replaced by the next one.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from typing import Any
 
 ROOT = Path(__file__).parents[1]
 
-#: What the default model and the lighter extras are enough for.
+#: Recipes that need only the default model and the lighter extras.
 RECIPES = (
     "bertscore",
     "bertscore:idf=refs",
@@ -40,10 +40,10 @@ RECIPES = (
     "ensemble:bertscore+chrf",
 )
 
-#: Between versions of numpy, scipy and ONNX Runtime that differ: five decimals of a score as they are printed.
+#: Tolerance between different versions of numpy, scipy and ONNX Runtime: five printed decimals.
 TOLERANCE = 2e-6
 
-#: Every module of nlgauge; those that need an extra that is not installed are left out.
+#: Script that imports every module of nlgauge except those with a missing extra.
 IMPORT_ALL = """
 import importlib, pkgutil, nlgauge
 for module in pkgutil.walk_packages(nlgauge.__path__, "nlgauge."):
@@ -59,7 +59,7 @@ for module in pkgutil.walk_packages(nlgauge.__path__, "nlgauge."):
 
 
 def supported_versions(pyproject: str) -> list[str]:
-    """Versions that the classifiers name, oldest first.
+    """Versions in the classifiers, oldest first.
 
     >>> supported_versions('"Programming Language :: Python :: 3.10", "Programming Language :: Python :: 3.9"')
     ['3.9', '3.10']
@@ -68,11 +68,11 @@ def supported_versions(pyproject: str) -> list[str]:
 
 
 def interpreters(version: str) -> Iterator[Path]:
-    """Files that may be an interpreter of that version."""
+    """Possible interpreters of a version."""
     name = f"python{version}"
     for folder in os.environ.get("PATH", "").split(os.pathsep):
-        if found := shutil.which(name, path=folder):
-            yield Path(found)
+        if path := shutil.which(name, path=folder):
+            yield Path(path)
     pyenv = shutil.which("pyenv")
     pyenv_root = subprocess.run([pyenv, "root"], capture_output=True, text=True).stdout.strip() if pyenv else ""
     roots = dict.fromkeys([os.environ.get("PYENV_ROOT", ""), pyenv_root, str(Path.home() / ".pyenv")])
@@ -81,17 +81,17 @@ def interpreters(version: str) -> Iterator[Path]:
 
 
 def starts(interpreter: Path, version: str) -> bool:
-    """Whether it runs, is of that version, and can make environments; a shim of pyenv may do none of it."""
+    """Whether an interpreter runs, has the version and can create environments; a shim of pyenv may fail."""
     code = "import ensurepip, sys, venv; print('%d.%d' % sys.version_info[:2])"
     try:
-        done = subprocess.run([interpreter, "-c", code], capture_output=True, text=True, timeout=60)
+        process = subprocess.run([interpreter, "-c", code], capture_output=True, text=True, timeout=60)
     except (OSError, subprocess.TimeoutExpired):
         return False
-    return done.returncode == 0 and done.stdout.strip() == version
+    return process.returncode == 0 and process.stdout.strip() == version
 
 
 def first_available(versions: Iterable[str], which: str) -> tuple[str, Path] | None:
-    """The first version that an interpreter starts for; those before it are named."""
+    """First version with a working interpreter; earlier ones are printed."""
     for version in versions:
         for interpreter in interpreters(version):
             if starts(interpreter, version):
@@ -101,7 +101,7 @@ def first_available(versions: Iterable[str], which: str) -> tuple[str, Path] | N
 
 
 def install(version: str, interpreter: Path) -> Path:
-    """An environment of that version with nlgauge and its lighter extras; the interpreter in it."""
+    """Create an environment with nlgauge and its lighter extras, and return its interpreter."""
     folder = ROOT / f".venv-{version}"
     python = folder / "bin" / "python"
     inputs = [ROOT / name for name in ("pyproject.toml", "constraints.txt")]
@@ -115,18 +115,18 @@ def install(version: str, interpreter: Path) -> Path:
 
 
 def run(command: Sequence[str | Path], **options: Any) -> str:
-    """What a command prints. Nothing of this environment's own settings reaches another Python."""
+    """Run a command without the settings of this environment, and return its output."""
     foreign = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "PYENV_VERSION"))}
     options = {"env": foreign, "cwd": ROOT, "stdout": subprocess.PIPE, "text": True, "check": True} | options
     return str(subprocess.run(command, **options).stdout)
 
 
 def scores(python: Path | str, **options: Any) -> dict[str, float]:
-    """Every number that the recipes give on the example, by where it is in the JSON."""
+    """All numbers of the recipes on the example, by location in the JSON."""
     texts = ("examples/system-a.txt", "examples/system-b.txt", "--refs", "examples/reference.txt")
     words = ("score", *texts, "--metric", *RECIPES, "--segments", "--format", "json", "--quiet")
-    found = json.loads(run([python, "-m", "nlgauge", *words], **options))
-    return dict(numbers(found["scores"]))
+    results = json.loads(run([python, "-m", "nlgauge", *words], **options))
+    return dict(numbers(results["scores"]))
 
 
 def numbers(value: Any, place: str = "") -> Iterator[tuple[str, float]]:
@@ -146,7 +146,7 @@ def numbers(value: Any, place: str = "") -> Iterator[tuple[str, float]]:
 
 
 def differences(expected: dict[str, float], values: dict[str, float]) -> list[str]:
-    """Numbers that are missing, new or further away than the tolerance.
+    """Numbers that are missing, new, or differ by more than the tolerance.
 
     >>> differences({"a": 1.0, "b": 2.0}, {"a": 1.000001, "b": 2.00001})
     ['b: 2.0 here, 2.00001 there']
@@ -159,7 +159,7 @@ def differences(expected: dict[str, float], values: dict[str, float]) -> list[st
 
 
 def main() -> int:
-    """Status 1 where an import fails or a number differs."""
+    """Return 1 if an import fails or a number differs."""
     versions = supported_versions((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     ends = [first_available(versions, "oldest"), first_available(reversed(versions), "newest")]
     chosen = dict(filter(None, ends))
@@ -172,7 +172,7 @@ def main() -> int:
             python = install(version, chosen[version])
             run([python, "-c", IMPORT_ALL])
             return differences(expected, scores(python))
-        except subprocess.CalledProcessError as error:  # its own message is on stderr already
+        except subprocess.CalledProcessError as error:  # its message is already on stderr
             command = " ".join(str(word).split("\n")[0] for word in error.cmd[:4])
             return [f"status {error.returncode} of {command} ..."]
 

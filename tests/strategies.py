@@ -1,4 +1,4 @@
-"""Hypothesis strategies for texts, and the corpora that contracts are checked on."""
+"""Hypothesis strategies for texts and for the corpora of contract tests."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from nlgauge.text.conllu import Sentence, Word, spell
 WORDS = """the a ferry committee repaired bread storm of wages twenty minutes was cancelled because nobody letters
 to museum windowless isn't antidisestablishmentarianism 3.14 Ōsaka naïve 東京 ! , — 🙂""".split()  # noqa: SIM905
 
-#: A text of one to thirty words, so that a corpus of ten is of very unequal lengths.
+#: Text of one to thirty words; a corpus of ten has very unequal lengths.
 texts = st.lists(st.sampled_from(WORDS), min_size=1, max_size=30).map(" ".join)
 
 #: At least ten texts: torchmetrics' mis-ordering after sorting by length shows in >99 % of such corpora.
 corpora = st.lists(st.tuples(texts, texts), min_size=10, max_size=14)
 
-#: What people's files hold: anything, without surrogates (no text) and without control characters' noise.
+#: Any text of a user's file, without surrogates and control characters.
 any_text = st.text(st.characters(exclude_categories=("Cs",)), max_size=80)
 
 
 @st.composite
 def trees(draw: st.DrawFn) -> Sentence:
-    """A sentence of one to nine words in any tree, projective or not; no two forms alike but for commas."""
+    """Sentence of one to nine words in any tree, projective or not; forms are distinct except commas."""
     size = draw(st.integers(1, 9))
     order = draw(st.permutations(range(1, size + 1)))
     words: dict[int, Word] = {}

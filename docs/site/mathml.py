@@ -1,6 +1,6 @@
-"""Formulas as MathML, which browsers draw themselves: no script and no font from elsewhere.
+"""Render formulas as MathML, which browsers draw without scripts or external fonts.
 
-A command that the converter does not know would stand in the page as it is typed: a warning, and so an error.
+A command that the converter does not support is a warning, which fails the build.
 """
 
 from __future__ import annotations
@@ -15,27 +15,27 @@ from sphinx.util import logging
 LOGGER = logging.getLogger(__name__)
 
 
-def converted(node: nodes.Element, display: str = "inline") -> str:
-    """The formula; what is left of LaTeX in it is warned of."""
-    found = convert(node.astext(), display=display)
-    if "\\" in found:
-        LOGGER.warning("latex2mathml does not know a command of the formula %r", node.astext(), location=node)
-    return found
+def to_mathml(node: nodes.Element, display: str = "inline") -> str:
+    """Convert a formula, and warn about remaining LaTeX."""
+    mathml = convert(node.astext(), display=display)
+    if "\\" in mathml:
+        LOGGER.warning("latex2mathml does not support a command of the formula %r", node.astext(), location=node)
+    return mathml
 
 
 def inline(writer: Any, node: nodes.Element) -> None:
-    """A formula within a line."""
-    writer.body.append(converted(node))
+    """Write an inline formula."""
+    writer.body.append(to_mathml(node))
     raise nodes.SkipNode
 
 
 def display(writer: Any, node: nodes.Element) -> None:
-    """A formula on a line of its own."""
-    writer.body.append(f'<div class="math">{converted(node, display="block")}</div>')
+    """Write a display formula."""
+    writer.body.append(f'<div class="math">{to_mathml(node, display="block")}</div>')
     raise nodes.SkipNode
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    """Offer it to Sphinx as `html_math_renderer = "mathml"`."""
+    """Register the renderer as `html_math_renderer = "mathml"`."""
     app.add_html_math_renderer("mathml", (inline, None), (display, None))
     return {"parallel_read_safe": True, "parallel_write_safe": True}

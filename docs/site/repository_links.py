@@ -1,6 +1,6 @@
-"""Links out of the pages to files of the repository, which the site does not hold: they lead to the repository.
+"""Point links to repository files outside the site to the repository.
 
-A link to a file that is not there stays as it is: a warning of Sphinx, and so an error.
+A link to a missing file stays unchanged, which Sphinx reports as a warning and fails the build.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ REPOSITORY = "https://github.com/nlgauge/nlgauge/blob/main/"
 _UPWARDS = re.compile(r"\]\((\.\./[^)#\s]+)")
 
 
-def lead_outside(app: Sphinx, page: str, source: list[str]) -> None:
-    """Give links that leave the folder of pages their address in the repository."""
+def link_to_repository(app: Sphinx, page: str, source: list[str]) -> None:
+    """Replace links that leave the folder of pages by addresses in the repository."""
     pages = Path(app.srcdir).resolve()
     folder = Path(app.env.doc2path(page)).resolve().parent
 
@@ -31,6 +31,6 @@ def lead_outside(app: Sphinx, page: str, source: list[str]) -> None:
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    """Look at every page as it is read."""
-    app.connect("source-read", lead_outside)
+    """Process every page as it is read."""
+    app.connect("source-read", link_to_repository)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

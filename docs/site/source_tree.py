@@ -1,4 +1,4 @@
-"""Appends the list of source files, with the first sentence of each module docstring, to the page on architecture."""
+"""Append the list of source files, with the first sentence of each module docstring, to the page on architecture."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:  # a test reads the tree where Sphinx is not installed
+if TYPE_CHECKING:  # a test reads the tree without Sphinx
     from sphinx.application import Sphinx
 
 SOURCE = Path(__file__).resolve().parents[2] / "src" / "nlgauge"
 
 
 def summary(path: Path) -> str:
-    """The first sentence of the module's docstring, without its full stop."""
+    """First sentence of a module's docstring, without its full stop."""
     text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
     paragraph = " ".join(text.partition("\n\n")[0].split())
     return re.split(r"\.(?:\s|$)", paragraph, maxsplit=1)[0]
 
 
 def escape(text: str) -> str:
-    """Text in which only backticks are Markdown."""
+    """Escape all Markdown except backticks."""
     parts = text.split("`")
     parts[::2] = [re.sub(r"([\\*_\[\]<>$#|~])", r"\\\1", part) for part in parts[::2]]
     return "`".join(parts)
@@ -34,7 +34,7 @@ def folders(folder: Path) -> list[Path]:
 
 
 def items(folder: Path, depth: int = 0) -> Iterator[str]:
-    """A nested list of a folder: its files, then its folders with their files."""
+    """Nested list of a folder: its files, then its folders with their files."""
     indent = "  " * depth
     for path in sorted(folder.glob("*.py")):
         if path.name != "__init__.py":

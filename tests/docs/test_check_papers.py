@@ -54,7 +54,7 @@ def test_a_wrong_digit_and_exchanged_values_are_found() -> None:
     right = [row("BLEU", 0.512, 0.604, 0.558), row("WMD", 0.611, 0.622, 0.617), row("two", 0.2, 0.4, 0.6)]
     wrong = [row("digit", 0.513, 0.604, 0.558), row("exchanged", 0.604, 0.512, 0.558), row("far", 0.9, 0.8, 0.7)]
     checked = check_table(small(*right, *wrong), TEXT.splitlines())
-    assert checked.found == ("BLEU", "WMD", "two")
+    assert checked.matched == ("BLEU", "WMD", "two")
     assert checked.absent == ("digit", "exchanged", "far")  # a table further away is another table
 
 
@@ -65,7 +65,7 @@ def test_a_row_may_go_on_in_the_next_lines_but_not_be_patched_from_anywhere() ->
     def found(*values: float) -> bool:
         rows = (TableRow("row", dict(zip("abcd", values, strict=True))),)
         table = PaperTable("bertscore-table2", "", "Paper, Table 2; code: x", columns, rows, unavailable="x")
-        return bool(check_table(table, lines).found)
+        return bool(check_table(table, lines).matched)
 
     assert found(1.1, 1.2, 2.1, 2.2)
     assert found(1.1, 1.2, 4.1, 4.2)
@@ -84,10 +84,10 @@ def test_check_papers_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     text = "\n".join(["Table 6: before.", "", *lines, "", "Table 7: itself."])
     (tmp_path / "sentsim.txt").write_text(text, encoding="utf-8")
     assert main([str(tmp_path), "--tables", "sentsim-table7"]) == 0
-    assert capsys.readouterr().out == "sentsim-table7: 5 rows as in the text\n"
+    assert capsys.readouterr().out == "sentsim-table7: 5 rows match the text\n"
     (tmp_path / "sentsim.txt").write_text(text.replace("0.743", "0.734"), encoding="utf-8")
     assert main([str(tmp_path), "--tables", "sentsim-table7"]) == 1
-    assert "NOT FOUND: WMD" in capsys.readouterr().out
+    assert "MISSING: WMD" in capsys.readouterr().out
 
 
 def test_transcriptions_are_those_of_the_papers(data_folder: Path) -> None:
@@ -100,6 +100,6 @@ def test_transcriptions_are_those_of_the_papers(data_folder: Path) -> None:
         if lines is not None:
             checked = check_table(table, lines)
             assert not checked.absent, (table.id, checked.absent)
-            rows += len(checked.found)
+            rows += len(checked.matched)
     assert rows >= 1500
     assert sum(map(len, BROKEN.values())) == 6

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from docs.make_citations import with_citations
+from docs.make_citations import update_page
 from tests.extras import LazyModule
 
 import nlgauge
@@ -19,7 +19,7 @@ ENTRIES = re.findall(r"```bibtex\n(.*?)\n```", PAGE, re.S)
 
 
 def test_entries_are_those_of_the_metrics() -> None:
-    assert with_citations(PAGE) == PAGE, "run: python docs/make_citations.py"
+    assert update_page(PAGE) == PAGE, "run: python docs/make_citations.py"
     missing = [name for name, metric in built_in_metrics().items() if metric.citation.strip() not in ENTRIES]
     assert missing == []
 

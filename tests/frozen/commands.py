@@ -1,16 +1,16 @@
-"""Commands whose output is frozen: every kind of report in every format, help, catalogues and mistakes."""
+"""Commands with frozen output: every kind of report in every format, help, catalogues and errors."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-#: Formats of tables, and those of commands that have fewer.
+#: Formats of tables, and of commands with fewer formats.
 ALL = ("text", "tsv", "markdown", "latex", "json")
 FEW = ("text", "markdown", "json")
 
 
 def in_formats(command: str, formats: Sequence[str] = ALL) -> list[str]:
-    """The command in each format."""
+    """Repeat a command in each format."""
     return [f"nlgauge {command} --format {name}" for name in formats]
 
 
@@ -24,7 +24,7 @@ METRICS = (
     "sentsim", "smd", "xmoverscore",
 )  # fmt: skip
 
-#: No model, or next to nothing to compute. By the name of the file.
+#: Commands without a model or with little computation, by file.
 QUICK: dict[str, list[str]] = {
     "metrics": [
         *in_formats("list", FEW),
@@ -114,7 +114,7 @@ QUICK: dict[str, list[str]] = {
     ],
 }  # fmt: skip
 
-#: What encodes texts. By the name of the file.
+#: Commands that encode texts, by file.
 REPORTS: dict[str, list[str]] = {
     "score": [
         *in_formats(f"score {_TWO} --metric bertscore moverscore"),
@@ -246,7 +246,7 @@ REPORTS: dict[str, list[str]] = {
     ],
 }
 
-#: Replaces digests of computed numbers. A digest of texts or of a model stays.
+#: Masks of digests of computed numbers. Digests of texts and models are kept.
 MASKS = {
     r'("digest": ")[0-9a-f]{64}"': r'\1DIGEST"',
     r"(?m)^(# digest: )[0-9a-f]{64}$": r"\1DIGEST",

@@ -1,7 +1,7 @@
-"""Compares a recorded file with what comes out now, and names the lines that differ.
+"""Compare a recorded file with the current output, and list the lines that differ.
 
-Text is equal, but for the widths of columns. A number may differ by 2e-6, relative to its size where that is above 1,
-because processors round the last bits of single precision otherwise; in tables, by one in the last decimal shown.
+Text must be equal except for the widths of columns. Numbers may differ by 2e-6 (relative to values above 1), because
+processors round the last bits of single precision differently; in tables, by one in the last decimal.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ TOLERANCE = 2e-6
 
 @dataclass(frozen=True)
 class Looser:
-    """Numbers that may differ by more, with the reason."""
+    """An exception with a larger tolerance, and its reason."""
 
-    file: str  # a pattern, of files below outputs/
-    command: str  # found in the command of the block; empty: the whole file
+    file: str  # pattern of files in outputs/
+    command: str  # substring of the command of the block; empty: the whole file
     tolerance: float
     reason: str
 
@@ -54,7 +54,7 @@ EXCEPTIONS = (
 
 @dataclass(frozen=True)
 class Difference:
-    """A line that is not as recorded."""
+    """A line that differs from the recorded one."""
 
     file: str
     line: int  # in the recorded file, from 1
@@ -68,36 +68,38 @@ class Difference:
 
 
 def differences(file: str, recorded: str, current: str) -> list[Difference]:
-    """Lines of a file that are not as recorded; all of them."""
+    """All lines of a file that differ from the recorded ones."""
     if recorded == current:
         return []
     old, new = recorded.splitlines(), current.splitlines()
     contexts = list(_contexts(file, old))
-    found = []
+    result = []
     for old_at, new_at in _aligned(old, new):
-        one = old[old_at] if old_at is not None else ""
+        recorded_line = old[old_at] if old_at is not None else ""
         other = new[new_at] if new_at is not None else ""
-        line = old_at if old_at is not None else min(_last(found), len(old) - 1)
+        line = old_at if old_at is not None else min(_last(result), len(old) - 1)
         context = contexts[max(line, 0)] if contexts else _Context("", False, TOLERANCE)
-        if old_at is None or new_at is None or not _same(one, other, context):
-            shown = [text if at is not None else "(no such line)" for text, at in ((one, old_at), (other, new_at))]
-            found.append(Difference(file, line + 1, *shown, context.command))
-    return found
+        if old_at is None or new_at is None or not _same(recorded_line, other, context):
+            shown = [
+                text if i is not None else "(no such line)" for text, i in ((recorded_line, old_at), (other, new_at))
+            ]
+            result.append(Difference(file, line + 1, *shown, context.command))
+    return result
 
 
-def _last(found: list[Difference]) -> int:
-    return found[-1].line - 1 if found else 0
+def _last(result: list[Difference]) -> int:
+    return result[-1].line - 1 if result else 0
 
 
 @dataclass(frozen=True)
 class _Context:
     command: str
-    in_full: bool  # numbers with all their digits, not rounded for a table
+    in_full: bool  # numbers with all digits, not rounded for a table
     tolerance: float
 
 
 def _contexts(file: str, lines: list[str]) -> Iterator[_Context]:
-    """What applies to each line of a transcript."""
+    """Context of each line of a transcript."""
     command, in_full = "", file.endswith(".json")
     for line in lines:
         if line.startswith("$ "):
@@ -115,18 +117,18 @@ def _contexts(file: str, lines: list[str]) -> Iterator[_Context]:
 
 
 def _aligned(old: list[str], new: list[str]) -> Iterator[tuple[int | None, int | None]]:
-    """Pairs of line numbers that belong together."""
+    """Pairs of corresponding line numbers."""
     left, right = ([_shape(line) for line in lines] for lines in (old, new))
     if len(left) == len(right):
-        yield from ((at, at) for at in range(len(left)))
+        yield from ((i, i) for i in range(len(left)))
         return
     for _, i1, i2, j1, j2 in difflib.SequenceMatcher(None, left, right, autojunk=False).get_opcodes():
-        for at in range(max(i2 - i1, j2 - j1)):
-            yield (i1 + at if i1 + at < i2 else None), (j1 + at if j1 + at < j2 else None)
+        for i in range(max(i2 - i1, j2 - j1)):
+            yield (i1 + i if i1 + i < i2 else None), (j1 + i if j1 + i < j2 else None)
 
 
 def _shape(line: str) -> str:
-    """A line without its numbers and the widths of its columns."""
+    """Line without numbers and column widths."""
     indent = len(line) - len(line.lstrip())
     return line[:indent] + re.sub(r"([ -])\1+", r"\1", NUMBER.sub("#", line[indent:]))
 
@@ -137,15 +139,15 @@ def _same(old: str, new: str, context: _Context) -> bool:
     if _shape(old) != _shape(new):
         return False
     pairs = zip(NUMBER.findall(old), NUMBER.findall(new), strict=True)
-    return all(one == other or _close(one, other, context) for one, other in pairs)
+    return all(left == right or _close(left, right, context) for left, right in pairs)
 
 
 def _close(old: str, new: str, context: _Context) -> bool:
-    one, other = float(old), float(new)
-    tolerance = context.tolerance * max(1.0, abs(one))
+    left, right = float(old), float(new)
+    tolerance = context.tolerance * max(1.0, abs(left))
     if not context.in_full:
         tolerance = max(tolerance, 1.01 * 10.0 ** -max(map(_decimals, (old, new))))
-    return abs(one - other) <= tolerance
+    return abs(left - right) <= tolerance
 
 
 def _decimals(number: str) -> int:

@@ -1,4 +1,4 @@
-"""The texts and tables that the frozen outputs are computed from."""
+"""Input texts and tables of the frozen outputs."""
 
 from __future__ import annotations
 
@@ -113,21 +113,21 @@ idf = ["none", "refs"]
 
 SETTINGS = 'model = "minilm"\nmetric = ["bertscore:idf=refs", "chrf"]\nthreads = 1\n'
 
-#: Words with vectors, for entities of documents.
+#: Word vectors for entities of documents.
 VECTORS = "cat 1 0\nferry 0.9 0.1\nrain 0 1\nwheat 0.1 0.9\nking 0.7 0.7\ncastle 0.6 0.8\n"
 
 
 def examples() -> dict[str, list[str]]:
-    """Systems a and b and the references of the repository's examples, and system c."""
+    """Systems a and b and the references of the repository's examples, plus system c."""
     names = {"a": "system-a", "b": "system-b", "ref": "reference"}
     texts = {key: (ROOT / "examples" / f"{name}.txt").read_text(encoding="utf-8") for key, name in names.items()}
     return {key: text.splitlines() for key, text in texts.items()} | {"c": list(SYSTEM_C)}
 
 
 def write_inputs(folder: Path) -> None:
-    """Write the files that commands name."""
+    """Write the input files of the commands."""
     texts = examples()
-    second = [SECOND_REFERENCES.get(at, text) for at, text in enumerate(texts["ref"])]
+    second = [SECOND_REFERENCES.get(i, text) for i, text in enumerate(texts["ref"])]
     files: dict[str, Sequence[str]] = {
         **dict.fromkeys(("a.txt", "base.txt", "system.txt", "sample1.txt", "system.en"), texts["a"]),
         **dict.fromkeys(("b.txt", "new.txt", "sample2.txt"), texts["b"]),
@@ -137,7 +137,7 @@ def write_inputs(folder: Path) -> None:
         "corpus.txt": [*texts["ref"], *texts["a"]],
         "sentences.txt": [*texts["ref"], *texts["b"], *texts["c"]],
         "source.de": SOURCES,
-        "docs.txt": [f"d{at // 3}" for at in range(12)],
+        "docs.txt": [f"d{i // 3}" for i in range(12)],
         "summaries.txt": DOCUMENTS,
         "jumps.txt": JUMPING_DOCUMENTS,
         "references.txt": DOCUMENT_REFERENCES,
@@ -158,15 +158,15 @@ def write_inputs(folder: Path) -> None:
 def _write_tables(folder: Path, texts: dict[str, list[str]]) -> None:
     _write_rows(folder / "out.tsv", ["translation", "reference"], zip(texts["a"], texts["ref"], strict=True))
     judged = [
-        (f"s{at}", system, f"d{at // 3}", SOURCES[at], texts[system][at], texts["ref"][at], HUMAN[system][at])
+        (f"s{i}", system, f"d{i // 3}", SOURCES[i], texts[system][i], texts["ref"][i], HUMAN[system][i])
         for system in HUMAN
-        for at in range(12)
+        for i in range(12)
     ]
     header = ["segment", "system", "document", "source", "hypothesis", "reference", "score"]
     _write_rows(folder / "judged.tsv", header, judged)
     factors = [(row[0], row[1], row[6], len(row[4]), 50 + row[6] % 7 * 5) for row in judged]
     _write_rows(folder / "factors.tsv", ["id", "system", "adequacy", "length", "metric"], factors)
-    comet = [(f"{system}.txt", at, (HUMAN[system][at] + at % 4) / 100) for system in ("a", "b") for at in range(12)]
+    comet = [(f"{system}.txt", i, (HUMAN[system][i] + i % 4) / 100) for system in ("a", "b") for i in range(12)]
     _write_rows(folder / "comet.tsv", ["system", "segment", "comet"], comet)
     pairs = zip(texts["a"], texts["c"], texts["b"], strict=True)
     (folder / "samples.jsonl").write_text(

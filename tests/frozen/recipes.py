@@ -1,4 +1,4 @@
-"""Recipes whose scores are frozen, and the corpus they score: those of the contract and stage tests, as data."""
+"""Recipes with frozen scores and their corpus; the contract and stage tests use the same recipes."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from pathlib import Path
 
 from tests.frozen.inputs import SOURCES, VECTORS
 
-#: Files that recipes name: bounds of SentSim as `nlgauge build bounds` wrote them, and word vectors.
+#: Files used by recipes: bounds of SentSim from `nlgauge build bounds`, and word vectors.
 FILES = Path(__file__).parent / "files"
 
-#: Contract tests: recipes that look at a pair only.
+#: Contract tests: recipes whose scores depend only on a pair.
 ALONE = [
     "bertscore",
     "bertscore:layer=6,multiref=mean",
@@ -46,10 +46,10 @@ ALONE = [
     "rc",
 ]
 
-#: Contract tests: rounding decides, so values are not compared (tests/frozen/comparing.py).
+#: Contract tests: values depend on rounding, so they are not compared (tests/frozen/comparing.py).
 ROUNDING_DECIDES = ["baryscore:profile=released"]
 
-#: Stage tests: what depends on more than a pair. Metrics without options are above, or here where they have idf.
+#: Stage tests: recipes whose scores depend on more than a pair. Metrics without options are above, or here with idf.
 STAGES = [
     "baryscore",
     "moverscore",
@@ -62,7 +62,7 @@ STAGES = [
     "xmoverscore:transforms=position-norm",
 ]
 
-#: Other options that users rely on.
+#: Other common options.
 MORE = [
     "bertscore:multiref=best-each,stopwords=iso-en",
     "bertscore:model=mpnet,rescale=yes",
@@ -80,10 +80,10 @@ MORE = [
 
 RECIPES = [*ALONE, *ROUNDING_DECIDES, *STAGES, *MORE]
 
-#: The bounds that it names are of one reference.
+#: Its bounds are for one reference.
 ONE_REFERENCE = frozenset(recipe for recipe in RECIPES if "bounds-refs" in recipe)
 
-#: Metrics without an encoder, which have no option `unknown`.
+#: Metrics without an encoder, and so without the option `unknown`.
 WITHOUT_VECTORS = frozenset(
     {"bleu", "chrf", "rouge1", "rouge2", "rougel", "lc", "rc"}
     | {"entity-graph", "lexical-graph", "lexical-chain", "focus-frequency"}

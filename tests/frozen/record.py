@@ -1,11 +1,11 @@
-"""Records what users rely on: scores, signatures, output of commands, help, the HTTP interface, published tables.
+"""Record public behaviour: scores, signatures, output of commands, help, the HTTP interface, published tables.
 
-    python -m tests.frozen.record                       write all of tests/frozen/outputs
-    python -m tests.frozen.record scores readme         only these parts
-    python -m tests.frozen.record --all-digits FOLDER   numbers in full, to a folder outside the repository
+    python -m tests.frozen.record                       write all of tests/frozen/outputs python -m
+    tests.frozen.record scores readme         write only these parts python -m tests.frozen.record --all-digits FOLDER
+    write numbers with all digits to a folder outside the repository
 
-Compare two commits bit by bit on one machine with `diff -r` of two such folders. Data sets are taken from
-NLGAUGE_DATA; without it, the part that needs them is left as it is. tests/frozen/test_frozen.py compares.
+To compare two commits bit by bit on one machine, use `diff -r` on two such folders. Data sets are read from
+NLGAUGE_DATA; without it, the part that needs them is not updated. tests/frozen/test_frozen.py compares the outputs.
 """
 
 from __future__ import annotations
@@ -41,16 +41,16 @@ from nlgauge.apps.cli import build_parser
 
 OUTPUTS = Path(__file__).parent / "outputs"
 
-#: Contents by the name of the file, below the folder of the part.
+#: Contents by file name, in the folder of the part.
 Files = dict[str, str]
 
 
 @dataclass(frozen=True)
 class Part:
-    """A folder of outputs, and how it is made."""
+    """A folder of outputs and the function that records it."""
 
     record: Callable[[Workplace], Files]
-    lane: str  # first, slow, data, or none where nothing is compared
+    lane: str  # first, slow, data, or none if nothing is compared
 
 
 # Scores
@@ -63,12 +63,12 @@ def record_scores(place: Workplace) -> Files:
     return {f"{slug(recipe)}.json": place.json(scores_of(recipe), masks=_RANGE) for recipe in recipes.RECIPES}
 
 
-#: The bounds files that recipes name are fixed; only the range over the corpus is computed.
+#: Bounds files of recipes are fixed; only the range over the corpus is computed.
 _RANGE = {pattern: new for pattern, new in commands.MASKS.items() if "range" in pattern}
 
 
 def scores_of(recipe: str) -> dict[str, Any]:
-    """What `nlgauge.score_systems` gives for a recipe."""
+    """Result of `nlgauge.score_systems` for a recipe."""
     options = {} if recipe.partition(":")[0] in recipes.WITHOUT_VECTORS else {"unknown": "score"}
     refs = [some[:1] for some in recipes.REFERENCES] if recipe in recipes.ONE_REFERENCE else recipes.REFERENCES
     with warnings.catch_warnings(record=True) as caught:
@@ -95,12 +95,12 @@ def slug(recipe: str) -> str:
 
 
 def record_quick(place: Workplace) -> Files:
-    """Catalogues, mistakes, and metrics without a model."""
+    """Record catalogues, errors, and metrics without a model."""
     return {f"{name}.txt": place.transcript(group, masks=commands.MASKS) for name, group in commands.QUICK.items()}
 
 
 def record_reports(place: Workplace) -> Files:
-    """Every kind of report in its formats."""
+    """Record every kind of report in its formats."""
     files = {}
     for name, group in commands.REPORTS.items():
         masks = {} if name in commands.UNMASKED else commands.MASKS
@@ -109,7 +109,7 @@ def record_reports(place: Workplace) -> Files:
 
 
 def record_help(place: Workplace) -> Files:
-    """`--help` and `--help-all` of every command and sub-command, one file for each command."""
+    """Record `--help` and `--help-all` of every command and sub-command, one file per command."""
     files: dict[str, list[str]] = {}
     for command in _command_tree(build_parser()):
         name = command[0] if command else "nlgauge"
@@ -119,7 +119,7 @@ def record_help(place: Workplace) -> Files:
 
 
 def _command_tree(parser: argparse.ArgumentParser) -> Iterator[list[str]]:
-    """A command and its sub-commands, as words behind the program's name."""
+    """A command and its sub-commands, as words after the program's name."""
     yield parser.prog.split()[1:]
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
@@ -139,7 +139,7 @@ NOT_RUN = {
 
 
 def record_readme(place: Workplace) -> Files:
-    """Commands and Python examples of README.md, in a folder that has the files it names."""
+    """Record commands and Python examples of README.md, run in a folder with its input files."""
     page = (ROOT / "README.md").read_text(encoding="utf-8")
     blocks = []
     for command in readme_commands(page):
@@ -166,14 +166,14 @@ PAGES = ("docs/quickstart.md", "docs/tutorials/*.md")
 
 
 def pages() -> list[Path]:
-    """Pages whose steps a reader types."""
+    """Pages with steps to run."""
     return [path for pattern in PAGES for path in sorted(ROOT.glob(pattern)) if path.name != "index.md"]
 
 
 def record_pages(place: Workplace) -> Files:
-    """What quick start and tutorials tell their readers to type, and what they show; nothing is run.
+    """Record the steps of quick start and tutorials with their shown output, without running them.
 
-    tests/docs/test_tutorials.py runs all of it and compares with the page.
+    tests/docs/test_tutorials.py runs all steps and compares with the page.
     """
     files = {}
     for path in pages():
@@ -183,11 +183,11 @@ def record_pages(place: Workplace) -> Files:
 
 
 def record_tutorials(place: Workplace) -> Files:
-    """Full output of pages that shorten some of it with "..."."""
+    """Record the full output of pages that shorten some of it with "..."."""
     files = {}
     for path in pages():
         steps = [step for step in steps_of(path.read_text(encoding="utf-8")) if step.tag != "data"]
-        shortened = [at for at, step in enumerate(steps) if step.kind == "console" and "..." in step.shown]
+        shortened = [i for i, step in enumerate(steps) if step.kind == "console" and "..." in step.shown]
         if not shortened or path.stem in NOT_TYPED:
             continue
         (place.folder / path.stem).mkdir()
@@ -214,7 +214,7 @@ def _step_block(step: Step, printed: str) -> str:
 
 @contextlib.contextmanager
 def _reader(place: Workplace, name: str = "reader") -> Iterator[Callable[[Step], str]]:
-    """Takes steps of a page in a folder of its own; both streams are in the order of a terminal."""
+    """Run steps of a page in a separate folder; both streams are in the order of a terminal."""
     folder = place.folder / name
     folder.mkdir(exist_ok=True)
     with reading(folder) as reader:
@@ -225,7 +225,7 @@ def _reader(place: Workplace, name: str = "reader") -> Iterator[Callable[[Step],
 
 
 def record_service(place: Workplace) -> Files:
-    """The OpenAPI document, and answers to requests."""
+    """Record the OpenAPI document and answers to requests."""
     with _served(place) as address:
         document = json.loads(_answer(f"{address}/openapi.json")[1])
         blocks = [_request_block(address, *request) for request in REQUESTS]
@@ -276,7 +276,7 @@ JOB_FORMATS = {"score": ("tsv", "segments"), "compare": ("tsv", "pairs", "html")
 
 @contextlib.contextmanager
 def _served(place: Workplace) -> Iterator[str]:
-    """`nlgauge serve` in a process of its own, until the block ends; its address."""
+    """Run `nlgauge serve` in a separate process within the block, and yield its address."""
     log = place.folder / "serve.log"
     words = [sys.executable, "-m", "nlgauge", "serve", "--port", "0", "--data", str(place.folder / "jobs")]
     with log.open("w", encoding="utf-8") as output, subprocess.Popen(words, stderr=output, stdout=output) as process:
@@ -308,7 +308,7 @@ def _request_block(address: str, method: str, path: str, body: Any) -> str:
 
 
 def _job_blocks(address: str, request: str, status: int, *, job: str) -> str:
-    """A job when it is done, not as it was in the queue, and its result in all forms."""
+    """A finished job, and its result in all forms."""
     ended = _wait_for_job(f"{address}/v1/jobs/{job}")
     blocks = [_answer_block(request, status, ended)]
     kind = json.loads(ended)["kind"]
@@ -350,32 +350,34 @@ def _answer(url: str, body: Any = None) -> tuple[int, str]:
 
 # Published tables
 
-#: Entries that compute without data, restricted to what is quick.
+#: Entries that compute without data, restricted to quick rows.
 _QUICK_ROWS = {
     "density-simulation": "--rows Real-NVP GAN-Real-NVP",
     "bt-figure3": "--draws 2",
 }
 
 
-#: Cells without a value of ours are written short.
+#: Abbreviations of cells without our value.
 _NO_VALUE = {', "ours": null, "difference": null': ""}
 
 
 def record_reproduce(place: Workplace) -> Files:
-    """The list of published tables, and of each its printed values, recipes and notes."""
+    """Record the list of published tables, and the printed values, recipes and notes of each."""
     (place.folder / "empty").mkdir()
-    at = "--at empty"
+    flag = "--at empty"
     files = {
-        "list.txt": place.transcript([f"nlgauge study reproduce list {at} --format {name}" for name in commands.FEW])
+        "list.txt": place.transcript(
+            [f"nlgauge study reproduce list {flag} --format {name}" for name in commands.FEW]
+        )
     }
     papers: dict[str, list[str]] = {}
     for name in _published(place):
         more = f" {_QUICK_ROWS[name]}" if name in _QUICK_ROWS else ""
-        command = f"nlgauge study reproduce {name} {at} --format json{more}"
+        command = f"nlgauge study reproduce {name} {flag} --format json{more}"
         papers.setdefault(name.partition("-")[0], []).append(place.run(command, masks=_NO_VALUE))
     files |= {f"{paper}.txt": "\n".join(blocks) for paper, blocks in papers.items()}
     formats = [name for name in commands.ALL if name != "json"]
-    shown = [f"nlgauge study reproduce {name} {at} --format {form}" for name in _IN_ALL_FORMATS for form in formats]
+    shown = [f"nlgauge study reproduce {name} {flag} --format {form}" for name in _IN_ALL_FORMATS for form in formats]
     return files | {"formats.txt": place.transcript(shown)}
 
 
@@ -396,7 +398,7 @@ def _published(place: Workplace) -> list[str]:
     return [entry["id"] for entry in json.loads(out)["entries"] if entry["id"]]
 
 
-#: Tables that are computed from data, restricted to what is quick.
+#: Tables computed from data, restricted to quick cells.
 COMPUTED = (
     "bt-table1",
     "explain-table6",
@@ -410,7 +412,7 @@ COMPUTED = (
 
 
 def record_computed(place: Workplace) -> Files:
-    """Computed cells of some published tables, on real data."""
+    """Record computed cells of some published tables, on real data."""
     data = os.environ["NLGAUGE_FROZEN_DATA"]
     place.replaced[data] = "DATA"
     (place.folder / "DATA").symlink_to(data)
@@ -422,7 +424,7 @@ def record_computed(place: Workplace) -> Files:
 
 
 def record_python(place: Workplace) -> Files:
-    """Public names of the package and of the modules that most programs use, with their signatures."""
+    """Record public names of the package and its most used modules, with their signatures."""
     modules = (nlgauge, nlgauge.metrics, nlgauge.plugin, nlgauge.studies.factors, nlgauge.errors)
     lines = (line for module in modules for name in sorted(module.__all__) for line in _described(module, name))
     return {"names.txt": place.clean("".join(f"{line}\n" for line in lines))}
@@ -465,7 +467,7 @@ print(len(sys.modules), own, "numpy" in sys.modules, file=sys.stderr)
 
 
 def record_startup(place: Workplace) -> Files:
-    """CPU time and number of imported modules; written down, and not compared."""
+    """Record CPU time and number of imported modules, which are not compared."""
     module = 'runpy.run_module("nlgauge", run_name="__main__", alter_sys=True)'
     runs = {
         "nlgauge --version": (["-m", "nlgauge", "--version"], ["--version"], module),
@@ -494,7 +496,7 @@ def record_startup(place: Workplace) -> Files:
 
 
 def _cpu_seconds(words: list[str]) -> float:
-    """Of a process and its children, in user and system mode."""
+    """CPU seconds of a process and its children, user and system."""
     with subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
         _, status, used = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
@@ -519,13 +521,13 @@ PARTS: Mapping[str, Part] = {
 
 
 def record(part: str, *, digits: int | None = DIGITS) -> Files:
-    """The files of a part, by their names below outputs/."""
+    """Record a part: its files by name in outputs/."""
     with workplace(digits=digits) as place:
         return {f"{part}/{name}": text for name, text in PARTS[part].record(place).items()}
 
 
 def write(folder: Path, part: str, files: Files) -> None:
-    """Write the files of a part, and remove those that it no longer has."""
+    """Write the files of a part and remove outdated ones."""
     shutil.rmtree(folder / part, ignore_errors=True)
     for name, text in files.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
@@ -533,10 +535,12 @@ def write(folder: Path, part: str, files: Files) -> None:
 
 
 def main() -> None:
-    """The command."""
+    """Record the chosen parts."""
     parser = argparse.ArgumentParser(prog="python -m tests.frozen.record", description=(__doc__ or "").split("\n")[0])
     parser.add_argument("parts", nargs="*", metavar="PART", help=f"{', '.join(PARTS)} (default: all)")
-    parser.add_argument("--all-digits", metavar="FOLDER", type=Path, help="write numbers in full to this folder")
+    parser.add_argument(
+        "--all-digits", metavar="FOLDER", type=Path, help="write numbers with all digits to this folder"
+    )
     args = parser.parse_args()
     if unknown := set(args.parts) - set(PARTS):
         parser.error(f"unknown parts: {', '.join(sorted(unknown))}")

@@ -1,16 +1,16 @@
-"""A folder with small input files in which commands of nlgauge run and are written down.
+"""A folder with small input files in which commands of nlgauge run and are recorded.
 
-Commands run in this process, through `python -m nlgauge`. What they print is a block of a transcript:
+Commands run in this process, through `python -m nlgauge`. The output of each is a block of a transcript:
 
     $ nlgauge score a.txt --refs ref.txt --format json      the command
-    [status 1]                                              where it is not 0
-    [json, 120 lines]                                       stdout is JSON of so many lines; here with short lines
+    [status 1]                                              exit status if it is not 0
+    [json, 120 lines]                                       stdout is JSON with 120 lines; recorded with short lines
     ...                                                     stdout
     [stderr]
     ...                                                     stderr
     [files] run.json                                        new files, if any
 
-`cat FILE` shows a file that a command wrote, and `text FILE.html` the text of a page.
+`cat FILE` shows a file written by a command, and `text FILE.html` the text of a page.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ from unittest import mock
 
 from tests.frozen.inputs import write_inputs
 
-#: Significant digits in the repository; all of them on request.
+#: Significant digits in the repository; `--all-digits` records all.
 DIGITS = 9
 
-#: A number with decimals or an exponent. Whole numbers are text: counts, ranks, seeds.
+#: A number with decimals or an exponent. Integers (counts, ranks, seeds) count as text.
 NUMBER = re.compile(r"(?<![\w.])[+-]?(?:\d+\.\d*|\.\d+|\d+(?=[eE][+-]\d))(?:[eE][+-]?\d+)?(?![\w.]*\w)")
 
 #: Versions of packages, which differ between environments.
@@ -50,20 +50,20 @@ _VERSION = re.compile(
     r"[0-9][0-9.]*[0-9]"
 )
 
-#: What argparse says of a wrong choice, with or without quotation marks, by the version of Python.
+#: Message of argparse about a wrong choice, whose quotation marks depend on the version of Python.
 _CHOICES = re.compile(r"\(choose from [^)]*\)")
 
-#: Variables that change what commands print.
+#: Environment variables that change the output of commands.
 _ENVIRONMENT = {"COLUMNS": "100", "LINES": "40", "NLGAUGE_OFFLINE": "1", "NO_COLOR": "1"}
 _UNSET = ("NLGAUGE_DATA", "NLGAUGE_CONFIG", "NLGAUGE_API_KEY", "NLGAUGE_SERVICE", "FORCE_COLOR", "PYTHONWARNINGS")
 
-#: Models of a workplace, whatever else a machine has.
+#: The only models of a workplace.
 _MODELS = ("minilm", "mpnet", "spacy-en")
 
 
 @dataclass
 class Workplace:
-    """The folder, and how what is printed is written down."""
+    """The folder, and the settings of its records."""
 
     folder: Path
     cache: Path
@@ -72,11 +72,11 @@ class Workplace:
 
     @property
     def all_digits(self) -> bool:
-        """Whether nothing is rounded or masked, to compare two commits on one machine."""
+        """Whether to skip rounding and masking, to compare two commits on one machine."""
         return self.digits is None
 
     def run(self, command: str, *, masks: Mapping[str, str] | None = None) -> str:
-        """Run a command; its block of the transcript. Masks replace digests of computed numbers."""
+        """Run a command and return its block of the transcript. Masks replace digests of computed numbers."""
         before = _files(self.folder)
         status, out, err = self._call(command)
         lines = [f"$ {command}"] + [f"[status {status}]"] * (status != 0)
@@ -88,11 +88,11 @@ class Workplace:
         return self.clean(text, masks=masks)
 
     def transcript(self, commands: list[str], *, masks: Mapping[str, str] | None = None) -> str:
-        """The blocks of several commands."""
+        """Run several commands and return their blocks."""
         return "\n".join(self.run(command, masks=masks) for command in commands)
 
     def clean(self, text: str, *, masks: Mapping[str, str] | None = None) -> str:
-        """Without folders of this machine; and, but for all digits, without versions and with numbers rounded."""
+        """Remove local folders; unless all digits are recorded, also remove versions and round numbers."""
         for old, new in self.replaced.items():
             text = text.replace(old, new)
         text = _CHOICES.sub(lambda choices: choices[0].replace("'", ""), text)
@@ -103,7 +103,7 @@ class Workplace:
         return NUMBER.sub(lambda number: _rounded(number[0], self.digits or DIGITS), _VERSION.sub(r"\1X", text))
 
     def json(self, value: Any, *, masks: Mapping[str, str] | None = None) -> str:
-        """A value as JSON with short lines."""
+        """Format a value as JSON with short lines."""
         return self.clean(short_json(value) + "\n", masks=masks)
 
     def _printed(self, out: str) -> list[str]:
@@ -132,7 +132,7 @@ class Workplace:
 
 
 def call(words: list[str]) -> tuple[int, str, str]:
-    """`python -m nlgauge WORDS` in this process: status, stdout and stderr."""
+    """Run `python -m nlgauge WORDS` in this process: status, stdout and stderr."""
     with (
         mock.patch.object(sys, "argv", ["nlgauge", *words]),
         contextlib.redirect_stdout(io.StringIO()) as out,
@@ -147,7 +147,7 @@ def call(words: list[str]) -> tuple[int, str, str]:
 
 @contextlib.contextmanager
 def workplace(*, digits: int | None = DIGITS) -> Iterator[Workplace]:
-    """A temporary folder with the inputs as the working directory, and the same environment everywhere."""
+    """Use a temporary folder with the inputs as working directory, and a fixed environment."""
     cache = _model_cache()
     with tempfile.TemporaryDirectory(prefix="nlgauge-frozen-") as name, mock.patch.dict(os.environ, _ENVIRONMENT):
         place = Workplace(Path(name).resolve() / "work", cache, digits)
@@ -167,9 +167,9 @@ def workplace(*, digits: int | None = DIGITS) -> Iterator[Workplace]:
 
 @functools.cache
 def _model_cache() -> Path:
-    """A cache with the models of a workplace and no others, which shares what was computed from them.
+    """A cache with only the models of a workplace, which shares the files computed from them.
 
-    It lasts as long as the process, because models in memory know where they came from.
+    It lasts as long as the process, because loaded models refer to their files.
     """
     models = []
     for model in _MODELS:
@@ -188,15 +188,15 @@ def _model_cache() -> Path:
 
 
 def _files(folder: Path) -> dict[str, tuple[int, int]]:
-    found = {}
+    files = {}
     for path in folder.rglob("*"):
         if path.is_file():
-            found[path.relative_to(folder).as_posix()] = (path.stat().st_size, path.stat().st_mtime_ns)
-    return found
+            files[path.relative_to(folder).as_posix()] = (path.stat().st_size, path.stat().st_mtime_ns)
+    return files
 
 
 def _rounded(number: str, digits: int) -> str:
-    """With so many significant digits at most; a number that has fewer stays as it is."""
+    """Round a number to at most this many significant digits."""
     shown = re.sub(r"[eE].*|\D", "", number).lstrip("0")
     if len(shown) <= digits:
         return number
@@ -205,7 +205,7 @@ def _rounded(number: str, digits: int) -> str:
 
 
 def short_json(value: Any, indent: int = 0) -> str:
-    """JSON whose lines are short: a list or object is on one line where it fits.
+    """Format JSON with short lines: a list or object is on one line if it fits.
 
     >>> print(short_json({"a": [1, 2], "b": "x" * 100}))
     {
@@ -230,7 +230,7 @@ def short_json(value: Any, indent: int = 0) -> str:
 
 
 def _width(value: Any) -> int:
-    """Width on one line, with all numbers of one length so that lines break in the same places everywhere."""
+    """Width on one line; all numbers count with equal length, so lines break at the same places on every machine."""
     if isinstance(value, float):
         return 11
     if isinstance(value, list):
@@ -241,7 +241,7 @@ def _width(value: Any) -> int:
 
 
 class _PageText(html.parser.HTMLParser):
-    """The text of a page, a row of a table on a line, and how many shapes its figures have."""
+    """Extracts the text of a page with one line per table row, and counts the shapes of its figures."""
 
     _LINE_ENDS = frozenset(
         {"p", "div", "li", "h1", "h2", "h3", "h4", "tr", "caption", "section", "summary", "details"}
@@ -276,7 +276,7 @@ class _PageText(html.parser.HTMLParser):
 
 
 def page_text(page: str) -> str:
-    """The text of an HTML page."""
+    """Extract the text of an HTML page."""
     parser = _PageText()
     parser.feed(page)
     lines = (

@@ -1,4 +1,4 @@
-"""The page of the Space: evaluate's own form around the metric."""
+"""Page of the Space: evaluate's default form for the metric."""
 
 import evaluate
 from evaluate.utils import launch_gradio_widget

@@ -15,7 +15,7 @@ returns: precision, recall and f1 (a list each), and hashcode (the signature)
 
 
 class NlgaugeBertscore(evaluate.Metric):
-    """The interface of evaluate around `nlgauge.apps.compat.evaluate`."""
+    """Adapter of `nlgauge.apps.compat.evaluate` to the interface of evaluate."""
 
     def _info(self):
         text = datasets.Value("string", id="sequence")
