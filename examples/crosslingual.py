@@ -2,8 +2,8 @@
 
     python examples/crosslingual.py --at DATA --work FOLDER > table.md
 
-DATA contains wmt17, wmt17/testset (the same judgements, texts lower-cased and tokenised), mlqe-pe and wmt18. All steps
-are fitted to the first 2,000 sources and references of wmt18, never to test data, with `nlgauge align fit` and
+DATA contains wmt17, wmt17/testset (the same judgements, texts lower-cased and tokenised), mlqe-pe and wmt18. All
+steps are fitted to the first 2,000 sources and references of wmt18, never to test data, with `nlgauge align fit` and
 `nlgauge build means`, which write to FOLDER.
 """
 
@@ -53,24 +53,24 @@ METRICS = {
 STEPS = ("clp", "umd", "clp-umd", "centre", "standardise")
 
 
-def fit(at: Path, work: Path, langpair: str, files: str) -> tuple[dict[str, str], dict[str, str]]:
+def fit(data: Path, work: Path, langpair: str, files: str) -> tuple[dict[str, str], dict[str, str]]:
     """Fit the steps, and return their files for token vectors and for sentence vectors."""
     source, target = langpair.split("-")
-    texts = [at / "wmt18" / "source" / f"newstest2018-{files}-src.{source}"]
-    texts.append(at / "wmt18" / "references" / f"newstest2018-{files}-ref.{target}")
+    texts = [data / "wmt18" / "source" / f"newstest2018-{files}-src.{source}"]
+    texts.append(data / "wmt18" / "references" / f"newstest2018-{files}-ref.{target}")
     words, sentences = {}, {}
     for method in ("clp", "umd", "clp-umd"):
-        for level, found in (("word", words), ("sentence", sentences)):
+        for level, files_of_level in (("word", words), ("sentence", sentences)):
             path = work / f"{files}-{level}-{method}.npz"
-            found[method] = str(path)
+            files_of_level[method] = str(path)
             if not path.exists():
                 run("align", "fit", "--parallel", *texts, "--method", method, "--level", level, "-o", path)
     for mode in ("centre", "standardise"):
         path = work / f"{files}-{mode}.npz"
         words[mode] = str(path)
         if not path.exists():
-            given = [f"{language}={file}" for language, file in zip((source, target), texts, strict=True)]
-            run("build", "means", "--texts", *given, "--mode", mode, "-o", path)
+            named_texts = [f"{language}={file}" for language, file in zip((source, target), texts, strict=True)]
+            run("build", "means", "--texts", *named_texts, "--mode", mode, "-o", path)
     return words, sentences
 
 
@@ -99,19 +99,23 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--at", type=Path, required=True, help="folder of the data sets")
     parser.add_argument("--work", type=Path, required=True, help="folder for fitted files and results")
-    parser.add_argument("--lm", default="none", help="language model of the fluency term for English outputs, such as smollm2 (default: none)")
+    parser.add_argument(
+        "--lm",
+        default="none",
+        help="language model of the fluency term for English outputs, such as smollm2 (default: none)",
+    )
     args = parser.parse_args()
     args.work.mkdir(parents=True, exist_ok=True)
     records = []
     for data, langpair, files in TESTED:
-        done = args.work / f"{data}-{langpair}-{Path(args.lm).name}.json"  # an interrupted run continues
-        if not done.exists():
+        path = args.work / f"{data}-{langpair}-{Path(args.lm).name}.json"  # an interrupted run continues
+        if not path.exists():
             words, sentences = fit(args.at, args.work, langpair, files)
             table = load(
                 data, args.at, langpairs=[langpair], **({"unquote": True} if data == "wmt17-testset" else {})
             )
-            done.write_text(json.dumps(compare(table, langpair, words, sentences, args.lm), indent=1))
-        records += json.loads(done.read_text())
+            path.write_text(json.dumps(compare(table, langpair, words, sentences, args.lm), indent=1))
+        records += json.loads(path.read_text())
         print(f"{data} {langpair}: done", file=sys.stderr)
     print(render(records))
 
@@ -150,9 +154,9 @@ def render(records: list[dict[str, object]]) -> str:
     lines = ["| metric | steps | " + " | ".join(f"{data} {pair}" for data, pair in columns) + " |"]
     lines.append("|" + "---|" * (len(columns) + 2))
     for metric, steps in sorted(rows, key=lambda row: list(METRICS).index(str(row[0]))):
-        there = [cells.get((metric, steps, *column)) for column in columns]
-        found = ["" if cell is None else _cell(cell, plain=steps == "plain") for cell in there]
-        lines.append(f"| {metric} | {steps} | " + " | ".join(found) + " |")
+        records_of_row = [cells.get((metric, steps, *column)) for column in columns]
+        texts = ["" if cell is None else _cell(cell, plain=steps == "plain") for cell in records_of_row]
+        lines.append(f"| {metric} | {steps} | " + " | ".join(texts) + " |")
     return "\n".join(lines)
 
 

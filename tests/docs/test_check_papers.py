@@ -75,7 +75,7 @@ def test_a_row_may_go_on_in_the_next_lines_but_not_be_patched_from_anywhere() ->
 
 def test_check_papers_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([str(tmp_path), "--tables", "sentsim-table7"]) == 0
-    assert "sentsim-table7: no text here" in capsys.readouterr().err
+    assert "sentsim-table7: text is missing" in capsys.readouterr().err
     lines = [
         "\t".join([name, *(str(value) for value in values.published.values())])
         for values in PAPER_TABLES["sentsim-table7"].rows

@@ -1,18 +1,18 @@
-"""NLP-Capsule: a text classifier, and a chooser of answers, of capsules that are routed by agreement.
+"""NLP-Capsule: text classification and answer selection with capsules that are routed by agreement.
 
 Zhao, Peng, Eger, Cambria, Yang 2019, "Towards Scalable and Reliable Capsule Networks for Challenging NLP
 Applications".
 
     text          words to numbers
     layers        feature maps, primary capsules, compression, proposals
-    routing       proposals to poses, each instance on its own
-    network       all of these, and how many parameters they have
-    partial       which few labels a text is routed to, in training and in use
+    routing       proposals to poses, independently per instance
+    network       the whole network and its number of parameters
+    partial       partial routing: selection of labels per text, in training and inference
     losses, training, measures
     answers       cosine of two poses
     baseline      a bag of words, for comparison
     tasks, pairs, eurlex    data
-    experiments   a network beside its baseline, from first to last
+    experiments   training and evaluation of a network and its baseline
 """
 
 from nlp_capsule.answers import AnswerPairs, draw_candidates, score_answers, train_answers

@@ -1,13 +1,13 @@
-"""Choosing the answer to a question: the cosine of the poses of the two.
+"""Answer selection by the cosine of the poses of question and answer.
 
     s(q, a) = cos(v_q, v_a)
 
-One network makes both poses. In print each text has one final capsule. By the released rule nothing is routed then:
-a softmax over one output is 1 for every input, and the pose is the squashed mean of the proposals; so the number of
-final capsules is an option here, and the pose of a text is all of them in a row.
+One network computes both poses. In the paper each text has one final capsule. The released rule then has no effect: a
+softmax over one output is 1 for every input, and the pose is the squashed mean of the proposals. Here the number of
+final capsules is an option, and the pose of a text is their concatenation.
 
-Training and loss of this head are not in print and were never released (D7.11). Ours: for each right answer some
-wrong ones are drawn, and the cross-entropy of choosing the right one is made small.
+Training and loss of this head are neither in the paper nor released (D7.11). We draw wrong answers for each right
+one, and minimise the cross-entropy of choosing the right one.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ from nlp_capsule.training import TrainingPlan, run_epochs
 
 __all__ = ["AnswerPairs", "Question", "draw_candidates", "pose_of", "score_answers", "train_answers"]
 
-#: Divides the cosine before the softmax: a cosine alone spans too little for one.
+#: Temperature: divides the cosine before the softmax, because its range is too small.
 _TEMPERATURE = 0.1
 
 
 @dataclass(frozen=True)
 class AnswerPairs:
-    """Questions, all answers there are, and which of them are right."""
+    """Questions, all answers, and the right answers of each question."""
 
     questions: list[str]
     answers: list[str]
     right: list[frozenset[int]]
-    """For each question, places in `answers`."""
+    """For each question, indices in `answers`."""
 
     def __post_init__(self) -> None:
         if len(self.questions) != len(self.right) or not all(self.right):
@@ -51,7 +51,7 @@ class Question(NamedTuple):
     """The candidates of one question."""
 
     candidates: list[int]
-    """Places in the answers."""
+    """Indices in the answers."""
     right: list[int]
     """1 or 0 for each candidate."""
 
@@ -81,10 +81,10 @@ def train_answers(
     plan: TrainingPlan,
 ) -> list[float]:
     """Train on rows of word numbers; `plan.negatives` wrong answers (7 where None) for each right one."""
-    pairs = [(number, one) for number, own in enumerate(right) for one in sorted(own)]
+    pairs = [(number, answer) for number, own in enumerate(right) for answer in sorted(own)]
     negatives = 7 if plan.negatives is None else plan.negatives
     if negatives < 1:
-        msg = f"a right answer is told from wrong ones: negatives must be 1 or more, got {negatives}"
+        msg = f"negatives must be 1 or more, got {negatives}"
         raise RecipeError(msg)
     if len(answers) <= negatives + max(map(len, right)):
         msg = f"{len(answers)} answers are too few to draw {negatives} wrong ones for each right one"
@@ -92,14 +92,14 @@ def train_answers(
 
     def step(chosen: NDArray[np.int64], epoch: int) -> Tensor:
         rows = []
-        for at in chosen.tolist():
-            number, one = pairs[at]
-            chance = np.random.default_rng([plan.seed, epoch, at])
+        for i in chosen.tolist():
+            number, answer = pairs[i]
+            chance = np.random.default_rng([plan.seed, epoch, i])
             wrong = [other for other in chance.permutation(len(answers)).tolist() if other not in right[number]]
-            rows.append([one, *wrong[:negatives]])
-        asked = pose_of(network, torch.from_numpy(questions[[pairs[at][0] for at in chosen]]))
+            rows.append([answer, *wrong[:negatives]])
+        question_poses = pose_of(network, torch.from_numpy(questions[[pairs[i][0] for i in chosen]]))
         offered = pose_of(network, torch.from_numpy(answers[np.ravel(rows)])).view(len(chosen), negatives + 1, -1)
-        cosines = torch.einsum("bd,bnd->bn", asked, offered)
+        cosines = torch.einsum("bd,bnd->bn", question_poses, offered)
         return -(cosines / _TEMPERATURE).log_softmax(dim=1)[:, 0].mean()
 
     return run_epochs(network, len(pairs), plan, step)
@@ -116,7 +116,7 @@ def score_answers(
 ) -> list[NDArray[np.float64]]:
     """For each question, the cosines of its candidates."""
     q, a = (
-        torch.cat([pose_of(network, torch.from_numpy(rows[at : at + batch])) for at in range(0, len(rows), batch)])
+        torch.cat([pose_of(network, torch.from_numpy(rows[i : i + batch])) for i in range(0, len(rows), batch)])
         for rows in (questions, answers)
     )
-    return [(a[one.candidates] @ q[at]).double().numpy() for at, one in enumerate(asked)]
+    return [(a[question.candidates] @ q[i]).double().numpy() for i, question in enumerate(asked)]

@@ -1,28 +1,28 @@
-"""Routing by agreement: many candidates become few outputs, each candidate weighing as it agrees with the rest.
+"""Routing by agreement: many candidates become few outputs, weighted by their agreement.
 
 Zhao, Peng, Eger, Cambria, Yang 2019, "Towards Scalable and Reliable Capsule Networks for Challenging NLP
 Applications", section 3.2 and Algorithm 1. Input i proposes u_j|i for output j, and in rounds
 
-    c_ij  <- softmax over the outputs of b_ij                          how much of input i goes to output j
+    c_ij  <- softmax over the outputs of b_ij                          share of input i in output j
     v_j   <- weighted sum of the proposals                             the output's pose
     b_ij  <- b_ij + alpha k(d(v_j, u_j|i))                             proposals near the pose gain
     NAS   <- log sum_ij c_ij k(d(v_j, u_j|i))                          negative agreement score, D7.12
 
-NAS is that of Eq. 1 and of the released code, of the c that the poses were made with; Algorithm 1 takes it of c that
-have gained already, and so it may fall (D7.19).
+NAS follows Eq. 1 and the released code and uses the c of the poses. Algorithm 1 uses the updated c, so its NAS may
+decrease (D7.19).
 
-`kde_routing` makes a fixed number of rounds, `adaptive_kde_routing` stops when the agreement no longer changes,
-`dynamic_routing` (Sabour, Frosst, Hinton 2017) lets proposals gain by their inner product with the pose. Where the
-paper and its code part, `update` says whose rule is followed:
+`kde_routing` runs a fixed number of rounds, `adaptive_kde_routing` stops when the agreement converges, and
+`dynamic_routing` (Sabour, Frosst, Hinton 2017) updates by the inner product of proposal and pose. Where paper and
+code differ, `update` selects the rule:
 
     released   plain softmax, shared out over the inputs too (D7.3); the pose is squashed with the constant .5 (D7.1,
                D7.5); k = 1 - ||squash(u) - v||^2, which may be negative (D7.4)
     paper      softmax with a leak (D7.3); v = sum c k' u / sum k', not squashed (D7.5); k = max(0, 1 - ||u - v||)
                (D7.4), from a start at the mean of the proposals, which the paper leaves open
 
-An array is one instance, and every instance stops on its own: a batch that stops as one (D7.6) would let a result
-depend on its neighbours. With one output the softmax over outputs is 1 whatever happens, so nothing is routed: layers
-of a token are joined by nlgauge's `aggregation=kde-routing`, where the softmax is over the layers.
+An array is one instance, and instances stop independently: with a common stop (D7.6) a result would depend on the
+batch. With one output the softmax over outputs is always 1, so routing has no effect. nlgauge's
+`aggregation=kde-routing` combines layers of a token with a softmax over layers instead.
 """
 
 from __future__ import annotations
@@ -40,22 +40,22 @@ __all__ = ["Routed", "adaptive_kde_routing", "dynamic_routing", "kde_routing", "
 
 Update: TypeAlias = Literal["released", "paper"]
 
-#: Constant of `squash` in the released code and in print (D7.1).
+#: Constant of `squash` in the released code and in the paper (D7.1).
 _RELEASED_CONSTANT = 0.5
-#: Rounds after which an agreement that still changes is let go: the released loop has no end of its own.
+#: Maximum number of rounds; the released loop has no limit.
 _MOST_ROUNDS = 100
 
 
 @dataclass(frozen=True, eq=False)
 class Routed:
-    """What routing made of the proposals."""
+    """Result of routing."""
 
     poses: NDArray[np.float64]
     """(outputs, width)"""
     activations: NDArray[np.float64]
-    """(outputs,): how long each pose is."""
+    """(outputs,): length of each pose."""
     coefficients: NDArray[np.float64]
-    """(inputs, outputs): what each input weighs in each output."""
+    """(inputs, outputs): weight of each input in each output."""
     agreement: tuple[float, ...]
     """NAS after every round; NaN where the kernels sum to 0 or less, which has no logarithm."""
 
@@ -121,10 +121,9 @@ def adaptive_kde_routing(
 
 
 def dynamic_routing(proposals: ArrayLike, *, iterations: int = 3, leaky: bool = True) -> Routed:
-    """Routing by inner products, as the released code has it for comparison; its agreement is sum c_ij <v_j, u_j|i>.
+    """Routing by inner products, the baseline of the released code; its agreement is sum c_ij <v_j, u_j|i>.
 
-    With `leaky` an input may go to no output at all: an output that proposes nothing stands among the others in the
-    softmax.
+    With `leaky` the softmax has an additional empty output, so an input may go to no output.
     """
     if iterations < 1:
         msg = f"iterations must be 1 or more, got {iterations!r}"
@@ -154,7 +153,7 @@ class _KernelRounds:
             raise RecipeError(msg)
         self._u, self._step, self._released = proposals, step, update == "released"
         self._squashed = squash(proposals, constant=_RELEASED_CONSTANT) if self._released else proposals
-        # Both starts share an input out alike over the outputs (D7.8).
+        # Both starts distribute an input equally over the outputs (D7.8).
         start = 0.0 if self._released else 1 / proposals.shape[1]
         self._logits = np.full(proposals.shape[:2], start)
         self._poses: NDArray[np.float64] = proposals.mean(axis=0)
@@ -186,8 +185,8 @@ class _KernelRounds:
         return not self._released and math.isnan(self._agreement[-1])
 
     def _distances(self) -> NDArray[np.float64]:
-        found: NDArray[np.float64] = np.sqrt(((self._u - self._poses) ** 2).sum(axis=-1))
-        return found
+        distances: NDArray[np.float64] = np.sqrt(((self._u - self._poses) ** 2).sum(axis=-1))
+        return distances
 
     def _weighted_by_slope(self, shares: NDArray[np.float64]) -> NDArray[np.float64]:
         """sum c k' u / sum k': k' is constant within 1 of the pose and 0 beyond; a pose with none near stays."""
@@ -203,8 +202,8 @@ def _softmax(logits: NDArray[np.float64], *, leaky: bool) -> NDArray[np.float64]
     highest = np.maximum(highest, 0.0) if leaky else highest
     powers = np.exp(logits - highest)
     total = powers.sum(axis=1, keepdims=True)
-    found: NDArray[np.float64] = powers / (total + np.exp(-highest) if leaky else total)
-    return found
+    shares: NDArray[np.float64] = powers / (total + np.exp(-highest) if leaky else total)
+    return shares
 
 
 def _checked(proposals: ArrayLike) -> NDArray[np.float64]:
@@ -213,7 +212,7 @@ def _checked(proposals: ArrayLike) -> NDArray[np.float64]:
         msg = f"proposals are an array of (inputs, outputs, width), none of them 0, got the shape {u.shape}"
         raise InputError(msg)
     if not np.isfinite(u).all():
-        at = np.argwhere(~np.isfinite(u))[0]
-        msg = f"proposal of input {at[0]} to output {at[1]} is not finite; check what made it"
+        place = np.argwhere(~np.isfinite(u))[0]
+        msg = f"proposal of input {place[0]} to output {place[1]} is not finite; check the layers before"
         raise InputError(msg)
     return u

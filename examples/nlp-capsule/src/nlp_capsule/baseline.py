@@ -1,4 +1,4 @@
-"""A bag of words: tf-idf and one logistic regression per label. What a network of capsules has to beat.
+"""Bag-of-words baseline: tf-idf and one logistic regression per label.
 
 w(t, x) = (1 + ln tf) (1 + ln((1 + N) / (1 + df)))       per word t of text x, the vector scaled to length 1
 min over W, b of  sum_x sum_j  log(1 + exp(-y_xj (W_j . x + b_j)))  +  penalty / 2 ||W||^2
@@ -22,7 +22,7 @@ __all__ = ["BagOfWords", "tfidf_cosine"]
 def tfidf(
     texts: NDArray[np.int64], words: int, idf: NDArray[np.float64] | None = None
 ) -> tuple[Any, NDArray[np.float64]]:
-    """Sparse (texts, words) with rows of length 1, and the idf; padding is no word."""
+    """Sparse matrix (texts, words) with rows of length 1, and the idf; padding is not a word."""
     rows, columns = np.nonzero(texts)
     counts = sparse.csr_matrix((np.ones(len(rows)), (rows, texts[rows, columns])), shape=(len(texts), words))
     if idf is None:
@@ -54,7 +54,7 @@ class BagOfWords:
         penalty: float = 1.0,
         iterations: int = 60,
     ) -> BagOfWords:
-        """By L-BFGS; texts are rows of word numbers, 0 for padding."""
+        """Fit by L-BFGS; texts are rows of word numbers, 0 for padding."""
         if len(texts) != len(owned) or not len(texts):
             msg = f"as many texts as sets of labels are needed, at least one; got {len(texts)} and {len(owned)}"
             raise InputError(msg)
@@ -75,15 +75,15 @@ class BagOfWords:
             return float(value), gradient.ravel()
 
         start = np.zeros((words + 1) * labels)
-        done = optimize.minimize(objective, start, jac=True, method="L-BFGS-B", options={"maxiter": iterations})
-        table = done.x.reshape(words + 1, labels)
+        solution = optimize.minimize(objective, start, jac=True, method="L-BFGS-B", options={"maxiter": iterations})
+        table = solution.x.reshape(words + 1, labels)
         return cls(table[:-1], table[-1], idf)
 
     def scores(self, texts: NDArray[np.int64]) -> NDArray[np.float64]:
         """(texts, labels), higher for likelier ones."""
         x, _ = tfidf(texts, len(self.weights), self.idf)
-        found: NDArray[np.float64] = x @ self.weights + self.bias
-        return found
+        scores: NDArray[np.float64] = x @ self.weights + self.bias
+        return scores
 
 
 def tfidf_cosine(
@@ -92,5 +92,5 @@ def tfidf_cosine(
     """(questions, answers): the cosine of their tf-idf vectors."""
     x, _ = tfidf(questions, words, idf)
     y, _ = tfidf(answers, words, idf)
-    found: NDArray[np.float64] = (x @ y.T).toarray()
-    return found
+    cosines: NDArray[np.float64] = (x @ y.T).toarray()
+    return cosines

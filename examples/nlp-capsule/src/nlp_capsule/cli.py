@@ -1,4 +1,4 @@
-"""The command `nlp-capsule`. Numbers go to standard output, progress to standard error."""
+"""The command `nlp-capsule`. Results are written to stdout, progress to stderr."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ __all__ = ["main"]
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """0 done, 1 the work failed, 2 the command was wrong."""
+    """Run the command; 0: success, 1: runtime error, 2: usage error."""
     args = _parser().parse_args(argv)
     torch.set_num_threads(args.threads)
     try:
@@ -46,7 +46,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _from(least: int) -> Callable[[str], int]:
-    """Whole numbers that are not below `least`, as the parser reads them."""
+    """Argument type of integers of at least `least`."""
 
     def whole(text: str) -> int:
         value = int(text)
@@ -62,37 +62,37 @@ def _from(least: int) -> Callable[[str], int]:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="nlp-capsule", description=main.__doc__)
     parser.add_argument(
-        "--threads", type=_from(1), default=1, help="of torch; the last bits depend on it (default 1)"
+        "--threads", type=_from(1), default=1, help="number of torch threads; affects the last bits (default: 1)"
     )
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
-    classify = commands.add_parser("classify", help="train on labelled texts, beside a bag of words")
+    classify = commands.add_parser("classify", help="train on labelled texts and compare with a bag of words")
     classify.add_argument("task", choices=TASKS)
-    classify.add_argument("--most", type=_from(1), default=1000, help="texts of a label (default 1000)")
+    classify.add_argument("--most", type=_from(1), default=1000, help="maximum texts per label (default: 1000)")
     classify.add_argument("--routing", choices=("adaptive", "kde", "dynamic"), default="adaptive")
     classify.add_argument("--profile", choices=("released", "paper"), default="released")
     _add_data(classify)
     _add_plan(classify, SMALL_PLAN)
     classify.set_defaults(run=_classify)
 
-    answer = commands.add_parser("answer", help="train to choose answers, beside the cosine of tf-idf vectors")
+    answer = commands.add_parser(
+        "answer", help="train answer selection and compare with the cosine of tf-idf vectors"
+    )
     answer.add_argument(
-        "--final", type=_from(1), default=Sizes().final, help="final capsules of a text (default 8; in print 1)"
+        "--final", type=_from(1), default=Sizes().final, help="final capsules per text (default: 8; paper: 1)"
     )
     _add_data(answer)
     _add_plan(answer, ANSWER_PLAN, labels=False)
     answer.set_defaults(run=_answer)
 
-    eurlex = commands.add_parser("eurlex", help="train and measure as published, for those who have EUR-Lex")
+    eurlex = commands.add_parser("eurlex", help="train and evaluate on EUR-Lex as published")
     eurlex.add_argument("path", type=Path, help="eurlex_raw_text.p, or a folder with train.jsonl and test.jsonl")
-    eurlex.add_argument("--vectors", type=Path, help="word vectors in GloVe's layout")
-    eurlex.add_argument(
-        "--candidates", type=_from(1), default=200, help="labels that a text is routed to (default 200)"
-    )
+    eurlex.add_argument("--vectors", type=Path, help="word vectors in GloVe format")
+    eurlex.add_argument("--candidates", type=_from(1), default=200, help="candidate labels per text (default: 200)")
     _add_plan(eurlex, TrainingPlan())
     eurlex.set_defaults(run=_eurlex)
 
-    parameters = commands.add_parser("parameters", help="how many parameters a network for EUR-Lex has")
+    parameters = commands.add_parser("parameters", help="print the number of parameters of a network for EUR-Lex")
     parameters.add_argument("--profile", choices=("released", "paper"), default="released")
     parameters.set_defaults(run=_parameters)
     return parser
@@ -103,29 +103,29 @@ def _add_data(parser: argparse.ArgumentParser) -> None:
         "--data",
         type=Path,
         default=os.environ.get("NLGAUGE_DATA"),
-        help="folder of data sets (default $NLGAUGE_DATA)",
+        help="folder of data sets (default: $NLGAUGE_DATA)",
     )
 
 
 def _add_plan(parser: argparse.ArgumentParser, plan: TrainingPlan, *, labels: bool = True) -> None:
-    """Options of a training; without labels it has a loss of its own, and no partial routing."""
+    """Add training options; answer selection (no labels) has its own loss and no partial routing."""
     parser.add_argument("--epochs", type=int, default=plan.epochs, help=f"default {plan.epochs}")
     parser.add_argument("--batch", type=int, default=plan.batch, help=f"default {plan.batch}")
     parser.add_argument(
         "--learning-rate", type=float, default=plan.learning_rate, help=f"default {plan.learning_rate}"
     )
     parser.add_argument(
-        "--negatives", type=_from(0), default=plan.negatives, help="labels or answers drawn beside the right ones"
+        "--negatives", type=_from(0), default=plan.negatives, help="number of sampled wrong labels or answers"
     )
     parser.add_argument("--seed", type=_from(0), default=0)
     parser.set_defaults(loss=plan.loss, negative_weight=plan.negative_weight, unknown=plan.unknown)
     if labels:
         parser.add_argument("--loss", choices=LOSSES, default=plan.loss)
         parser.add_argument(
-            "--negative-weight", type=float, default=1.0, help="lambda of partial routing (default 1)"
+            "--negative-weight", type=float, default=1.0, help="lambda of partial routing (default: 1)"
         )
         parser.add_argument(
-            "--unknown", type=float, default=plan.unknown, help="share of words hidden in training (default 0)"
+            "--unknown", type=float, default=plan.unknown, help="share of words hidden in training (default: 0)"
         )
 
 
@@ -148,7 +148,7 @@ def _plan(args: argparse.Namespace) -> TrainingPlan:
 
 def _folder(args: argparse.Namespace) -> Path:
     if args.data is None:
-        print("nlp-capsule: name a folder of data sets with --data or NLGAUGE_DATA", file=sys.stderr)
+        print("nlp-capsule: folder of data sets is not set: use --data FOLDER or NLGAUGE_DATA", file=sys.stderr)
         raise SystemExit(2)
     return Path(args.data)
 

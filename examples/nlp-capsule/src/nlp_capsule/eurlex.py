@@ -1,11 +1,11 @@
-"""EUR-Lex for those who have the files: 15.4 thousand documents to learn from, 3.8 thousand to test on.
+"""Loader of EUR-Lex: 15.4 thousand training documents, 3.8 thousand test documents.
 
-    eurlex_raw_text.p            what the released code reads: a pickle of [train, test, vocabulary, categories],
-                                 where a document is {"text": ..., "catgy": [numbers]}
+    eurlex_raw_text.p            file of the released code: a pickle of [train, test, vocabulary, categories] with
+                                 documents {"text": ..., "catgy": [numbers]}
     train.jsonl and test.jsonl   a folder with a document per line, {"text": ..., "labels": [numbers or names]}
 
-A pickle can run any code when it is read. This one holds lists, dictionaries, texts and numbers; a file that asks for
-anything else is refused.
+Reading a pickle can run any code. This loader refuses pickles that contain more than lists, dictionaries, texts and
+numbers.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ __all__ = ["load_eurlex"]
 
 
 def load_eurlex(path: Path) -> Split:
-    """From either layout. Labels of the test alone are kept, as numbers without a text to learn them from.
+    """Load either layout. Labels that occur only in the test are kept.
 
-    There is no development set: whoever chooses an epoch by the test (as the published run did) chooses by the test.
+    There is no development set; the published run chose the epoch on the test set.
     """
     if path.is_dir():
         parts = [_from_lines(path / f"{name}.jsonl") for name in ("train", "test")]
@@ -47,7 +47,7 @@ def load_eurlex(path: Path) -> Split:
 
 
 def _natural(label: str) -> tuple[int, str]:
-    """Numbers by size, before names."""
+    """Sort key: numbers by size, before names."""
     return (int(label), "") if label.isdigit() else (1 << 62, label)
 
 
@@ -55,16 +55,16 @@ def _from_lines(path: Path) -> list[tuple[str, list[str]]]:
     if not path.is_file():
         msg = f"{path} is not there"
         raise InputError(msg)
-    found = []
-    # By newlines alone: splitlines() also breaks at separators inside a text.
-    for at, line in enumerate(path.read_text(encoding="utf-8").rstrip("\n").split("\n"), start=1):
+    documents = []
+    # Split at newlines only; splitlines() also breaks at separators inside a text.
+    for number, line in enumerate(path.read_text(encoding="utf-8").rstrip("\n").split("\n"), start=1):
         try:
             record = json.loads(line)
         except json.JSONDecodeError as error:
-            msg = f"{path}, line {at}: not JSON ({error})"
+            msg = f"{path}, line {number}: not JSON ({error})"
             raise FileFormatError(msg) from error
-        found.append(_document(record, "labels", f"{path}, line {at}"))
-    return found
+        documents.append(_document(record, "labels", f"{path}, line {number}"))
+    return documents
 
 
 def _from_pickle(path: Path) -> list[list[tuple[str, list[str]]]]:
@@ -77,7 +77,7 @@ def _from_pickle(path: Path) -> list[list[tuple[str, list[str]]]]:
         msg = f"{path} must hold [train, test, vocabulary, categories]"
         raise FileFormatError(msg)
     return [
-        [_document(one, "catgy", f"{path}, {name} document {at}") for at, one in enumerate(documents)]
+        [_document(document, "catgy", f"{path}, {name} document {i}") for i, document in enumerate(documents)]
         for name, documents in zip(("training", "test"), content[:2], strict=True)
     ]
 
@@ -91,7 +91,7 @@ def _document(record: Any, key: str, place: str) -> tuple[str, list[str]]:
 
 
 class _PlainUnpickler(pickle.Unpickler):
-    """Reads what needs no import."""
+    """Unpickler that refuses imports."""
 
     def find_class(self, module: str, name: str) -> Any:
         msg = f"it asks for {module}.{name}"

@@ -1,4 +1,4 @@
-"""A network beside a bag of words, on a task from first to last."""
+"""Experiments: train a network and its baseline on a task and evaluate both."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ ANSWER_PLAN = TrainingPlan(epochs=6, batch=32, learning_rate=4e-3, negatives=5)
 
 @dataclass(frozen=True, kw_only=True)
 class Sizes:
-    """Of a network small enough to be trained on a processor; other settings are those of `CapsuleConfig`."""
+    """Sizes of a network small enough to train on a CPU; other settings are in `CapsuleConfig`."""
 
     vocabulary: int = 20_000
     words: int = 32
@@ -45,11 +45,11 @@ class Sizes:
     compressed: int = 32
     widths: tuple[int, ...] = (2, 4, 8)
     final: int = 8
-    """Capsules of a pose of a question or an answer; in print 1."""
+    """Final capsules per question or answer; 1 in the paper."""
 
     @classmethod
     def of_answers(cls) -> Sizes:
-        """Filters of the widths in print for question answering, and narrower word vectors for its few words."""
+        """Sizes for answers: the paper's filter widths for question answering, and narrower word vectors."""
         return cls(widths=(3, 4, 5), dimensions=32)
 
     def config(self, vocabulary: int, labels: int) -> CapsuleConfig:
@@ -79,9 +79,9 @@ def compare_labels(
     sizes: Sizes = Sizes(),  # noqa: B008 - frozen
     change: Callable[[CapsuleConfig], CapsuleConfig] = replace,
 ) -> Verdict:
-    """Train on a task and measure on its test set; the baseline's penalty is chosen on the development set.
+    """Train on a task and evaluate on its test set; the baseline's penalty is chosen on the development set.
 
-    `change` may set what `sizes` has no name for, such as the routing.
+    `change` may set other fields of the configuration, such as the routing.
     """
     words = Vocabulary.of(split.training.texts, most=sizes.vocabulary)
     training, development, test = (words.encode(part.texts, length=sizes.words) for part in split[:3])
@@ -94,7 +94,7 @@ def compare_labels(
         for penalty in _PENALTIES
     ]
     chosen = max(
-        fitted, key=lambda one: label_quality(one.scores(development), split.development.owned, ks=(1,))["P@1"]
+        fitted, key=lambda model: label_quality(model.scores(development), split.development.owned, ks=(1,))["P@1"]
     )
     return Verdict(
         label_quality(score_labels(network, test), split.test.owned, ks=ks),
@@ -109,20 +109,22 @@ def compare_answers(
     *,
     sizes: Sizes = Sizes.of_answers(),  # noqa: B008 - frozen
 ) -> Verdict:
-    """Train to choose answers; the baseline is the cosine of tf-idf vectors, which learns nothing but idf."""
-    seen = [*pairs.training.questions, *pairs.training.answers]
-    words = Vocabulary.of(seen, most=sizes.vocabulary, split=split_act)
+    """Train answer selection; the baseline is the cosine of tf-idf vectors, which learns only idf."""
+    texts = [*pairs.training.questions, *pairs.training.answers]
+    words = Vocabulary.of(texts, most=sizes.vocabulary, split=split_act)
     network = new_network(sizes.config(len(words), sizes.final), seed=plan.seed)
     questions, answers = (words.encode(side, length=sizes.words) for side in _sides(pairs.training))
     losses = train_answers(network, questions, answers, pairs.training.right, plan)
     _, idf = tfidf(np.vstack([questions, answers]), len(words))
     questions, answers = (words.encode(side, length=sizes.words) for side in _sides(pairs.test))
-    asked = draw_candidates(pairs.test, seed=plan.seed)
+    test_questions = draw_candidates(pairs.test, seed=plan.seed)
     cosines = tfidf_cosine(questions, answers, words=len(words), idf=idf)
-    right = [one.right for one in asked]
-    found = answer_quality(score_answers(network, questions, answers, asked), right)
-    plain = answer_quality([row[one.candidates] for row, one in zip(cosines, asked, strict=True)], right)
-    return Verdict(_named(found), _named(plain), losses)
+    right = [question.right for question in test_questions]
+    quality = answer_quality(score_answers(network, questions, answers, test_questions), right)
+    plain = answer_quality(
+        [row[question.candidates] for row, question in zip(cosines, test_questions, strict=True)], right
+    )
+    return Verdict(_named(quality), _named(plain), losses)
 
 
 def compare_eurlex(
@@ -135,7 +137,7 @@ def compare_eurlex(
 ) -> Verdict:
     """The published experiment: a network of `base`'s sizes re-ranks the labels of Kim's network, its baseline here.
 
-    NDCG has the ideal of the released code, without which no published figure can be compared (D7.18).
+    NDCG uses the ideal of the released code, so results are comparable with published ones (D7.18).
     """
     words = Vocabulary.of(split.training.texts, most=base.vocabulary - 2, split=split_english)
     table = None if vectors is None else read_vectors(vectors, words, seed=plan.seed)

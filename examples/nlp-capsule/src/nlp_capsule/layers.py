@@ -1,6 +1,6 @@
 """The layers below routing: feature maps, primary capsules, compression, proposals.
 
-Where print and code part, an option says whose reading is taken; D-numbers are those of nlgauge's docs/deviations.md.
+Where paper and code differ, an option selects the variant; D-numbers refer to nlgauge's docs/deviations.md.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ class FeatureMaps(nn.Module):
             )
             raise RecipeError(msg)
         self.maps = nn.ModuleList(nn.Conv1d(words, filters, width, stride=_STRIDE) for width in widths)
-        for one in self.maps:
-            nn.init.xavier_uniform_(one.weight)
+        for layer in self.maps:
+            nn.init.xavier_uniform_(layer.weight)
         self.relu = relu
         self.columns = sum((dimensions - width) // _STRIDE + 1 for width in widths)
 
     def forward(self, vectors: Tensor) -> Tensor:
-        found = torch.cat([one(vectors) for one in self.maps], dim=2)
-        return found.relu() if self.relu else found  # D7.2
+        result = torch.cat([layer(vectors) for layer in self.maps], dim=2)
+        return result.relu() if self.relu else result  # D7.2
 
 
 class PrimaryCapsules(nn.Module):
@@ -99,7 +99,7 @@ class Proposals(nn.Module):
         if chosen is None:
             return torch.einsum("jiok,bik->bijo", self.weights, capsules)
         union, places = chosen.unique(return_inverse=True)
-        found = torch.einsum("jiok,bik->bijo", self.weights[union], capsules)
-        batch, inputs, _, width = found.shape
+        result = torch.einsum("jiok,bik->bijo", self.weights[union], capsules)
+        batch, inputs, _, width = result.shape
         places = places.view(batch, 1, -1, 1).expand(batch, inputs, chosen.shape[1], width)
-        return found.gather(2, places)
+        return result.gather(2, places)

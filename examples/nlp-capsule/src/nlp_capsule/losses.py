@@ -1,4 +1,4 @@
-"""What training makes small. The paper names no loss; its code has the binary cross-entropy of lengths.
+"""Training losses. The paper does not name one; its code uses the binary cross-entropy of lengths.
 
 Activations, targets (0 or 1) and weights are (batch, outputs); where the weight is 0 an output is only filling. Each
 loss is a mean over the outputs of a text, and then over texts, so that a text with many outputs counts as one.
@@ -38,8 +38,8 @@ def spread(activations: Tensor, targets: Tensor, weights: Tensor, *, gap: float 
 
 
 def _mean(losses: Tensor, weights: Tensor) -> Tensor:
-    there = weights > 0
-    return ((losses * there).sum(dim=1) / there.sum(dim=1)).mean()
+    mask = weights > 0
+    return ((losses * mask).sum(dim=1) / mask.sum(dim=1)).mean()
 
 
 LOSSES: dict[str, Callable[[Tensor, Tensor, Tensor], Tensor]] = {

@@ -1,4 +1,4 @@
-"""How good rankings are: of labels (P@k, NDCG@k) and of answers (MAP, MRR)."""
+"""Ranking measures of labels (P@k, NDCG@k) and of answers (MAP, MRR)."""
 
 from __future__ import annotations
 
@@ -67,8 +67,8 @@ def label_quality(
         raise InputError(msg)
     rankings = np.argsort(-table, axis=1, kind="stable")[:, : max(_RELEASED_DEPTH, *ks)].tolist()
     pairs = list(zip(rankings, relevant, strict=True))
-    precision = {f"P@{k}": _mean([precision_at_k(ranks, found, k) for ranks, found in pairs]) for k in ks}
-    gain = {f"N@{k}": _mean([ndcg_at_k(ranks, found, k, ideal=ideal) for ranks, found in pairs]) for k in ks}
+    precision = {f"P@{k}": _mean([precision_at_k(ranks, gold, k) for ranks, gold in pairs]) for k in ks}
+    gain = {f"N@{k}": _mean([ndcg_at_k(ranks, gold, k, ideal=ideal) for ranks, gold in pairs]) for k in ks}
     return {**precision, **gain}
 
 
@@ -110,5 +110,5 @@ def _check_ranking(ranking: Sequence[int], k: int) -> None:
 
 
 def _mean(values: list[float]) -> float:
-    found: NDArray[np.float64] = np.asarray(values, dtype=np.float64)
-    return float(found.mean())
+    array: NDArray[np.float64] = np.asarray(values, dtype=np.float64)
+    return float(array.mean())

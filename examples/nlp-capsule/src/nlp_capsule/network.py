@@ -51,9 +51,9 @@ class CapsuleConfig:
             if getattr(self, name) < 1:
                 msg = f"{name} must be 1 or more, got {getattr(self, name)!r}"
                 raise RecipeError(msg)
-        for name, known in (("profile", ("released", "paper")), ("routing", ("adaptive", "kde", "dynamic"))):
-            if getattr(self, name) not in known:
-                msg = f"{name} must be one of {', '.join(known)}, got {getattr(self, name)!r}"
+        for name, choices in (("profile", ("released", "paper")), ("routing", ("adaptive", "kde", "dynamic"))):
+            if getattr(self, name) not in choices:
+                msg = f"{name} must be one of {', '.join(choices)}, got {getattr(self, name)!r}"
                 raise RecipeError(msg)
 
 
@@ -110,5 +110,5 @@ def count_parameters(config: CapsuleConfig) -> dict[str, int]:
     """Layer by layer, without making the network; the last is their sum."""
     with torch.device("meta"):
         network = CapsuleNetwork(config)
-    counts = {name: sum(one.numel() for one in layer.parameters()) for name, layer in network.named_children()}
+    counts = {name: sum(tensor.numel() for tensor in layer.parameters()) for name, layer in network.named_children()}
     return {**counts, "all": sum(counts.values())}

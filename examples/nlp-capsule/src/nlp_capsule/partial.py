@@ -1,6 +1,6 @@
-"""Partial routing: which few outputs a text is routed to.
+"""Partial routing: selection of few outputs per text.
 
-In training these are its own labels and some drawn at random, in use the labels that a cheaper network would give.
+In training these are the text's labels and some random ones, in inference the candidates of a cheaper network.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class ChosenOutputs(NamedTuple):
     targets: Tensor
     """1 for the labels that a text has."""
     weights: Tensor
-    """1 for these, lambda for those drawn, 0 for filling."""
+    """1 for labels, lambda for sampled outputs, 0 for padding."""
 
 
 def choose_outputs(
@@ -58,10 +58,10 @@ def choose_outputs(
         rows.append((sorted(own), drawn))
     widest = max(len(own) + len(drawn) for own, drawn in rows)
     table = torch.zeros(3, len(rows), widest)
-    for at, (own, drawn) in enumerate(rows):
-        table[0, at, : len(own) + len(drawn)] = torch.tensor([*own, *drawn], dtype=table.dtype)
-        table[1, at, : len(own)] = 1
-        table[2, at, : len(own) + len(drawn)] = torch.tensor([1.0] * len(own) + [negative_weight] * len(drawn))
+    for i, (own, drawn) in enumerate(rows):
+        table[0, i, : len(own) + len(drawn)] = torch.tensor([*own, *drawn], dtype=table.dtype)
+        table[1, i, : len(own)] = 1
+        table[2, i, : len(own) + len(drawn)] = torch.tensor([1.0] * len(own) + [negative_weight] * len(drawn))
     return ChosenOutputs(table[0].long(), table[1], table[2])
 
 
@@ -85,7 +85,7 @@ class CandidateNetwork(nn.Module):
     def forward(self, texts: Tensor) -> Tensor:
         """Logits, (batch, labels)."""
         vectors = self.table(texts).transpose(1, 2)
-        pooled = [one(vectors).relu().amax(dim=2) for one in self.maps]
+        pooled = [layer(vectors).relu().amax(dim=2) for layer in self.maps]
         logits: Tensor = self.last(torch.cat(pooled, dim=1))
         return logits
 

@@ -1,8 +1,8 @@
 """Routing by agreement for batches of torch tensors, with gradients.
 
-The rules are those of `nlp_capsule.array_routing`, which explains them; tests compare the two. Here a tensor of
-proposals is (batch, inputs, outputs, width), and every instance still stops on its own (D7.6): one that has settled
-leaves the batch, so that no result depends on its neighbours.
+The rules are those of `nlp_capsule.array_routing`, which explains them; tests compare the two. Proposals are a tensor
+(batch, inputs, outputs, width). Instances stop independently (D7.6): a converged instance leaves the batch, so no
+result depends on the other instances.
 
 Partial routing leaves each instance its own few outputs. Where instances have different numbers of them, `weights`
 (batch, outputs) is 0 at the places that are only filling, and those are routed nowhere. An output of weight w counts
@@ -34,14 +34,14 @@ _TINY = 1e-30
 
 @dataclass(frozen=True, eq=False)
 class Routed:
-    """What routing made of the proposals of each instance."""
+    """Result of routing for each instance."""
 
     poses: Tensor
     """(batch, outputs, width)"""
     activations: Tensor
-    """(batch, outputs): how long each pose is; 0 where an output is only filling."""
+    """(batch, outputs): length of each pose; 0 for padding."""
     coefficients: Tensor
-    """(batch, inputs, outputs): what each input weighs in each output."""
+    """(batch, inputs, outputs): weight of each input in each output."""
     agreement: Tensor
     """(batch,): NAS after the last round of each instance; NaN where the kernels sum to 0 or less."""
     rounds: Tensor
@@ -49,7 +49,7 @@ class Routed:
 
 
 def length(x: Tensor) -> Tensor:
-    """Over the last axis, which goes."""
+    """Length over the last axis."""
     return x.square().sum(dim=-1).clamp_min(_TINY).sqrt()
 
 
@@ -102,22 +102,22 @@ def dynamic_routing(
     if iterations < 1:
         msg = f"iterations must be 1 or more, got {iterations!r}"
         raise RecipeError(msg)
-    u, given = _checked(proposals, weights)
-    there = (given > 0).unsqueeze(1)
+    u, weight_rows = _checked(proposals, weights)
+    present = (weight_rows > 0).unsqueeze(1)
     logits = u.new_zeros(u.shape[:3])
     for number in range(iterations):
-        shares = _softmax(logits, there, leaky=leaky)
+        shares = _softmax(logits, present, leaky=leaky)
         poses = squash(torch.einsum("bij,bijd->bjd", shares, u), constant=_RELEASED_CONSTANT)
-        products = torch.einsum("bjd,bijd->bij", poses, u) * given.unsqueeze(1)
+        products = torch.einsum("bjd,bijd->bij", poses, u) * weight_rows.unsqueeze(1)
         agreement = (shares * products).sum(dim=(1, 2))
         if number < iterations - 1:
             logits = logits + products
     rounds = torch.full((len(u),), iterations)
-    return Routed(poses, length(poses) * there.squeeze(1), shares, agreement, rounds)
+    return Routed(poses, length(poses) * present.squeeze(1), shares, agreement, rounds)
 
 
 class _State(NamedTuple):
-    """Where the instances of a batch stand between two rounds."""
+    """State of the instances of a batch between two rounds."""
 
     u: Tensor
     near: Tensor
@@ -158,12 +158,12 @@ class _Kernel:
     def start(self, u: Tensor, weights: Tensor) -> _State:
         near = squash(u, constant=_RELEASED_CONSTANT) if self.released else u
         # Both starts share an input out alike over the outputs that are there (D7.8).
-        alike = 0.0 if self.released else 1 / (weights > 0).sum(dim=1).view(-1, 1, 1)
-        return _State(u, near, weights, u.new_zeros(u.shape[:3]) + alike, u.mean(dim=1))
+        equal = 0.0 if self.released else 1 / (weights > 0).sum(dim=1).view(-1, 1, 1)
+        return _State(u, near, weights, u.new_zeros(u.shape[:3]) + equal, u.mean(dim=1))
 
     def go(self, state: _State) -> _Round:
-        there = (state.weights > 0).unsqueeze(1)
-        shares = _softmax(state.logits, there, leaky=not self.released)
+        present = (state.weights > 0).unsqueeze(1)
+        shares = _softmax(state.logits, present, leaky=not self.released)
         if self.released:
             shares = shares / shares.sum(dim=1, keepdim=True).clamp_min(_TINY)
             poses = squash(torch.einsum("bij,bijd->bjd", shares, state.u), constant=_RELEASED_CONSTANT)
@@ -192,33 +192,35 @@ class _Kernel:
 
 def _route(kernel: _Kernel, proposals: Tensor, weights: Tensor | None, *, most: int, epsilon: float | None) -> Routed:
     """Rounds until `most`; with `epsilon`, an instance leaves as soon as its agreement has settled."""
-    u, given = _checked(proposals, weights)
-    state = kernel.start(u, given)
+    u, weight_rows = _checked(proposals, weights)
+    state = kernel.start(u, weight_rows)
     places = torch.arange(len(u))
     previous = u.new_zeros(len(u))
     left: list[tuple[Tensor, Tensor, Tensor, Tensor, Tensor]] = []
     for number in range(1, most + 1):
         state, shares, agreement = kernel.go(state)
-        done = torch.full_like(agreement, number == most, dtype=torch.bool)
+        finished = torch.full_like(agreement, number == most, dtype=torch.bool)
         if epsilon is not None:
-            done |= ((agreement - previous).abs() < epsilon) | kernel.stuck(agreement)
-        if done.any():
-            rounds = torch.full((int(done.sum()),), number)
-            left.append((places[done.cpu()], state.poses[done], shares[done], agreement[done], rounds))
-            state, places, agreement = state.of(~done), places[~done.cpu()], agreement[~done]
+            finished |= ((agreement - previous).abs() < epsilon) | kernel.stuck(agreement)
+        if finished.any():
+            rounds = torch.full((int(finished.sum()),), number)
+            left.append(
+                (places[finished.cpu()], state.poses[finished], shares[finished], agreement[finished], rounds)
+            )
+            state, places, agreement = state.of(~finished), places[~finished.cpu()], agreement[~finished]
         if not len(places):
             break
         previous = agreement
     order = torch.cat([part[0] for part in left]).argsort()
-    poses, coefficients, final, rounds = (torch.cat([part[at] for part in left])[order] for at in (1, 2, 3, 4))
-    there = (given > 0).to(u.dtype)
-    poses = poses * there.unsqueeze(-1)
-    return Routed(poses, length(poses) * there, coefficients, final, rounds)
+    poses, coefficients, final, rounds = (torch.cat([part[i] for part in left])[order] for i in (1, 2, 3, 4))
+    present = (weight_rows > 0).to(u.dtype)
+    poses = poses * present.unsqueeze(-1)
+    return Routed(poses, length(poses) * present, coefficients, final, rounds)
 
 
-def _softmax(logits: Tensor, there: Tensor, *, leaky: bool) -> Tensor:
+def _softmax(logits: Tensor, present: Tensor, *, leaky: bool) -> Tensor:
     """Over the outputs that are there; with a leak, beside one more of logit 0."""
-    masked = logits.masked_fill(~there, -torch.inf)
+    masked = logits.masked_fill(~present, -torch.inf)
     if not leaky:
         return masked.softmax(dim=2)
     return torch.cat((masked.new_zeros(*masked.shape[:2], 1), masked), dim=2).softmax(dim=2)[:, :, 1:]
@@ -233,9 +235,9 @@ def _checked(proposals: Tensor, weights: Tensor | None) -> tuple[Tensor, Tensor]
         )
         raise InputError(msg)
     if not proposals.isfinite().all():
-        instance, at, output, _ = (~proposals.isfinite()).nonzero()[0].tolist()
+        instance, row, output, _ = (~proposals.isfinite()).nonzero()[0].tolist()
         msg = (
-            f"proposal of input {at} to output {output} of instance {instance} is not finite; has training diverged?"
+            f"proposal of input {row} to output {output} of instance {instance} is not finite; has training diverged?"
         )
         raise InputError(msg)
     outputs = (proposals.shape[0], proposals.shape[2])

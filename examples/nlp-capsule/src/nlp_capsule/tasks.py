@@ -1,4 +1,4 @@
-"""Labelled texts made of data sets at hand, in the layouts in which they were published.
+"""Labelled texts from available data sets in their published layouts.
 
     languages   segments of WMT18 in eight languages; the label is the language
     domains     English: news, captions of pictures, talks, answers of a hotel's and a restaurant's assistant
@@ -33,7 +33,7 @@ class LabelledTexts(NamedTuple):
 
 
 class Split(NamedTuple):
-    """A task: what to learn from and what to be tried on."""
+    """A task: training, development and test texts."""
 
     training: LabelledTexts
     development: LabelledTexts
@@ -65,12 +65,12 @@ def load_task(name: str, folder: Path, *, most: int | None = None, seed: int = 0
     numbers = {label: number for number, label in enumerate(labels)}
     segments = sorted({row.segment for row in rows})
     order = np.random.default_rng([seed, 1]).permutation(len(segments))
-    share = {segments[at]: place / len(segments) for place, at in enumerate(order)}
+    share = {segments[part]: place / len(segments) for place, part in enumerate(order)}
     parts: list[LabelledTexts] = [LabelledTexts([], []) for _ in range(3)]
     for row in rows:
-        at = 2 if share[row.segment] < 0.2 else 1 if share[row.segment] < 0.3 else 0
-        parts[at].texts.append(row.text)
-        parts[at].owned.append(frozenset(numbers[label] for label in row.labels))
+        part = 2 if share[row.segment] < 0.2 else 1 if share[row.segment] < 0.3 else 0
+        parts[part].texts.append(row.text)
+        parts[part].owned.append(frozenset(numbers[label] for label in row.labels))
     return Split(parts[0], parts[1], parts[2], labels)
 
 
@@ -79,15 +79,15 @@ def _languages(folder: Path) -> Iterator[_Row]:
     for side in ("source", "references"):
         for path in _files(folder / _PACKAGE / side):
             pair = path.name.split("-")[1]
-            for at, line in enumerate(_lines(path)):
+            for number, line in enumerate(_lines(path)):
                 # A test set of one direction is the other's the other way round.
-                yield _Row(line, (path.suffix[1:],), f"{'-'.join(sorted((pair[:2], pair[2:])))} {at}")
+                yield _Row(line, (path.suffix[1:],), f"{'-'.join(sorted((pair[:2], pair[2:])))} {number}")
 
 
 def _domains(folder: Path) -> Iterator[_Row]:
     for path in _files(folder / _PACKAGE / "references", ending=".en"):
-        for at, line in enumerate(_lines(path)):
-            yield _Row(line.lower(), ("news",), f"{path.name} {at}")
+        for number, line in enumerate(_lines(path)):
+            yield _Row(line.lower(), ("news",), f"{path.name} {number}")
     captions = json.loads(_one(folder / "multi30k" / "MMTsourcedict.json").read_text(encoding="utf-8"))
     for picture, text in captions.items():
         yield _Row(str(text).lower(), ("captions",), picture)
@@ -113,8 +113,8 @@ def _outputs(folder: Path, *, ending: str = "") -> Iterator[_Row]:
         system, _, pair = path.name.split(".", 1)[1].rpartition(".")
         source, _, target = pair.partition("-")
         name = system.rpartition(".")[0].lower()
-        for at, line in enumerate(_lines(path)):
-            segment = f"{'-'.join(sorted((source, target)))} {at}"
+        for number, line in enumerate(_lines(path)):
+            segment = f"{'-'.join(sorted((source, target)))} {number}"
             yield _Row(line, (f"into {target}", f"from {source}", name), segment)
 
 
@@ -134,18 +134,18 @@ def _at_most(rows: Iterable[_Row], most: int | None, seed: int) -> list[_Row]:
             by_label.setdefault(row.labels[-1], {})[row] = None
     selected: list[_Row] = []
     for number, label in enumerate(sorted(by_label)):
-        found = list(by_label[label])
-        order = np.random.default_rng([seed, 0, number]).permutation(len(found))[:most]
-        selected.extend(found[at] for at in sorted(order.tolist()))
+        candidates = list(by_label[label])
+        order = np.random.default_rng([seed, 0, number]).permutation(len(candidates))[:most]
+        selected.extend(candidates[i] for i in sorted(order.tolist()))
     return selected
 
 
 def _files(folder: Path, *, ending: str = "", below: bool = False) -> list[Path]:
-    found = sorted(folder.glob("*/*" if below else "*"))
-    if not found:
+    paths = sorted(folder.glob("*/*" if below else "*"))
+    if not paths:
         msg = f"no files in {folder}; where NLGAUGE_DATA points there must be a folder {folder.parent.name}"
         raise InputError(msg)
-    return [path for path in found if path.name.endswith(ending)]
+    return [path for path in paths if path.name.endswith(ending)]
 
 
 def _one(path: Path) -> Path:

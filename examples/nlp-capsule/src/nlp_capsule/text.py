@@ -37,9 +37,9 @@ def split_english(text: str) -> list[str]:
     >>> split_english("The Council's decision (No. 5) isn't in force!")
     ['the', 'council', "'s", 'decision', '(', 'no', '5', ')', 'is', "n't", 'in', 'force', '!']
     """
-    kept = re.sub(r"[^A-Za-z0-9(),!?'`]", " ", text)
-    kept = re.sub(r"([,!?()])", r" \1 ", _CLITIC.sub(r" \1", kept))
-    return kept.lower().split()
+    cleaned = re.sub(r"[^A-Za-z0-9(),!?'`]", " ", text)
+    cleaned = re.sub(r"([,!?()])", r" \1 ", _CLITIC.sub(r" \1", cleaned))
+    return cleaned.lower().split()
 
 
 @dataclass(frozen=True)
@@ -71,14 +71,14 @@ class Vocabulary:
         numbers = {word: number for number, word in enumerate(self.words)}
         rows = np.zeros((len(texts), length), dtype=np.int64)
         for row, text in zip(rows, texts, strict=True):
-            found = [numbers.get(word, 1) for word in self.split(text)[:length]]
-            row[: len(found)] = found
+            ids = [numbers.get(word, 1) for word in self.split(text)[:length]]
+            row[: len(ids)] = ids
         return rows
 
 
 def read_vectors(path: Path, vocabulary: Vocabulary, *, seed: int = 0) -> NDArray[np.float32]:
     """Word vectors in GloVe's layout, `word 0.1 -0.2 ...` by line; words it lacks are uniform in (-.25, .25)."""
-    wanted = {word: number for number, word in enumerate(vocabulary.words)}
+    indices = {word: number for number, word in enumerate(vocabulary.words)}
     table: NDArray[np.float32] | None = None
     with path.open(encoding="utf-8") as lines:
         for line_number, line in enumerate(lines, start=1):
@@ -87,10 +87,10 @@ def read_vectors(path: Path, vocabulary: Vocabulary, *, seed: int = 0) -> NDArra
                 chance = np.random.default_rng(seed)
                 table = chance.uniform(-0.25, 0.25, size=(len(vocabulary), len(rest))).astype(np.float32)
                 table[0] = 0
-            if word not in wanted:
+            if word not in indices:
                 continue
             try:
-                table[wanted[word]] = np.array(rest, dtype=np.float32).reshape(table.shape[1])
+                table[indices[word]] = np.array(rest, dtype=np.float32).reshape(table.shape[1])
             except ValueError as error:
                 msg = f"{path}, line {line_number}: not a word and {table.shape[1]} numbers"
                 raise FileFormatError(msg) from error

@@ -87,15 +87,15 @@ def train(
 
     def step(chosen: NDArray[np.int64], epoch: int) -> Tensor:
         outputs = choose_outputs(
-            [owned[at] for at in chosen],
+            [owned[i] for i in chosen],
             labels=labels,
             negatives=negatives,
             instances=chosen.tolist(),
             seed=(plan.seed, epoch),
             negative_weight=plan.negative_weight,
         )
-        given = _partly_unknown(texts[chosen], chosen, plan, epoch)
-        routed = network(torch.from_numpy(given), outputs.labels, outputs.weights)
+        inputs = _partly_unknown(texts[chosen], chosen, plan, epoch)
+        routed = network(torch.from_numpy(inputs), outputs.labels, outputs.weights)
         return loss_of(routed.activations, outputs.targets, outputs.weights)
 
     _check_lengths(len(texts), len(owned))
@@ -128,25 +128,25 @@ def score_labels(
 
     With `candidates`, each text is routed to its `count` likeliest labels only, and the others score -inf.
     """
-    found = np.full((len(texts), network.config.labels), -np.inf)
+    scores = np.full((len(texts), network.config.labels), -np.inf)
     for rows in _batches(np.arange(len(texts)), batch):
-        given = torch.from_numpy(texts[rows])
-        labels = None if candidates is None else candidates.candidates(given, count)
-        activations = network(given, labels).activations.double().numpy()
+        inputs = torch.from_numpy(texts[rows])
+        labels = None if candidates is None else candidates.candidates(inputs, count)
+        activations = network(inputs, labels).activations.double().numpy()
         if labels is None:
-            found[rows] = activations
+            scores[rows] = activations
         else:
-            np.put_along_axis(block := found[rows], labels.numpy(), activations, axis=1)
-            found[rows] = block
-    return found
+            np.put_along_axis(block := scores[rows], labels.numpy(), activations, axis=1)
+            scores[rows] = block
+    return scores
 
 
 @torch.no_grad()
 def score_candidates(network: CandidateNetwork, texts: NDArray[np.int64], *, batch: int = 256) -> NDArray[np.float64]:
     """(texts, labels): logits of the network that proposes labels."""
-    rows = [network(torch.from_numpy(texts[at : at + batch])) for at in range(0, len(texts), batch)]
-    found: NDArray[np.float64] = torch.cat(rows).double().numpy()
-    return found
+    rows = [network(torch.from_numpy(texts[i : i + batch])) for i in range(0, len(texts), batch)]
+    scores: NDArray[np.float64] = torch.cat(rows).double().numpy()
+    return scores
 
 
 def run_epochs(
@@ -179,7 +179,7 @@ def _partly_unknown(
     """Some words of each text as the unknown one, drawn by the text's own number; padding stays."""
     if not plan.unknown:
         return texts
-    draws = [np.random.default_rng([plan.seed, epoch, at, 1]).random(texts.shape[1]) for at in instances.tolist()]
+    draws = [np.random.default_rng([plan.seed, epoch, i, 1]).random(texts.shape[1]) for i in instances.tolist()]
     return np.where((np.stack(draws) < plan.unknown) & (texts > 0), 1, texts)
 
 
