@@ -173,7 +173,7 @@ def test_a_baseline_of_one_precision_does_not_rescale_scores_of_another(model: s
     expected = "was made in fp32, but these scores are in bf16.*not comparable.*build baseline .*--precision bf16"
     with pytest.raises(BaselineError, match=expected):
         score(model, rescale=str(made["fp32"]), precision="bf16")
-    with pytest.raises(BaselineError, match="was made in bf16, and these scores are in int8@3f0a51c2d9e8"):
+    with pytest.raises(BaselineError, match="was made in bf16, but these scores are in int8@3f0a51c2d9e8"):
         score(model, rescale=str(made["bf16"]), precision="int8")
 
 
