@@ -332,7 +332,7 @@ def _remove_marks(row: Row, column: str) -> str:
 def _find_spans(text: str) -> list[tuple[int, int]]:
     """Find the spans between <v> and </v>, as offsets in the text without marks; an unclosed span ends with the text.
 
-    >>> _marked("a <v>b</v> c"), _marked("<v>ab")
+    >>> _find_spans("a <v>b</v> c"), _find_spans("<v>ab")
     ([(2, 3)], [(0, 2)])
     """
     spans: list[tuple[int, int]] = []

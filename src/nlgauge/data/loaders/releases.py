@@ -112,7 +112,7 @@ def load_realsumm(
 def _split_sentences(tagged: str) -> str:
     """Put each sentence between tags on a line.
 
-    >>> _lines("<t> <t> One . </t> <t> Two . </t> </t>")
+    >>> _split_sentences("<t> <t> One . </t> <t> Two . </t> </t>")
     'One .\\nTwo .'
     """
     return "\n".join(part for part in _TAGS.split(tagged) if part)
