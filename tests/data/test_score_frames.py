@@ -77,5 +77,5 @@ def test_frames_of_needs_a_full_grid(frames: Path) -> None:
 
     table: JudgementTable = load("tac08-scores", frames)
     assert frames_of(table)["ROUGE_1"].values.tolist() == [[0.5, 0.25], [0.125, 0.001], [0.3, 0.30000000000000004]]
-    with pytest.raises(InputError, match="5 rows are no grid of 3 segments x 2 systems"):
+    with pytest.raises(InputError, match="expected one row for each of 3 segments x 2 systems, got 5 rows"):
         frames_of(table.take(range(5)))

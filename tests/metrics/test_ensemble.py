@@ -151,7 +151,7 @@ def test_an_ensemble_in_a_matrix_and_in_a_ranking() -> None:
 
 
 def test_unsupported_uses_are_refused() -> None:
-    with pytest.raises(RecipeError, match="explain its members one by one: bertscore, chrf"):
+    with pytest.raises(RecipeError, match="explain its members separately: bertscore, chrf"):
         nlgauge.explain_pair("a cat", "a dog", metric="ensemble:bertscore+chrf")
 
 

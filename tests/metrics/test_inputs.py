@@ -94,7 +94,7 @@ def test_a_missing_text_names_the_system() -> None:
     ],
 )
 def test_half_a_surrogate_pair_is_named_by_its_place(given: dict[str, Any], place: str) -> None:
-    with pytest.raises(InputError, match=says(place, r"'\ud83d' at character 5")):
+    with pytest.raises(InputError, match=says(place, r"'\ud83d', at index 5")):
         nlgauge.score(**given)
 
 

@@ -240,7 +240,7 @@ def test_explanations_find_words_far_beyond_the_limit() -> None:
     assert (last.text, hyp[last.start : last.end]) == ("ferry", "ferry")
     linked = [explanation.reference.words[link.reference] for link in explanation.links if link.hypothesis == 120]
     assert [ref[word.start : word.end] for word in linked][:1] == ["ferry"]
-    assert "hypothesis: 123 tokens were read in 13 windows" in explanation.notes
+    assert "hypothesis: 123 tokens were encoded in 13 windows" in explanation.notes
 
 
 def test_checkpoint_key_contains_windows(tmp_path: Path) -> None:

@@ -178,7 +178,7 @@ def test_transforms_of_sentence_vectors_change_the_source(tmp_path: Path) -> Non
     assert score.signature.recipe["transforms"].startswith("clp[")
     with pytest.raises(InputError, match="re-mapping was fitted on sentence vectors"):
         xmover(f"transforms={path}")
-    with pytest.raises(RecipeError, match="which these vectors do not tell"):
+    with pytest.raises(RecipeError, match="which these vectors do not have"):
         xmover("unit=sentence,transforms=position-norm")
 
 

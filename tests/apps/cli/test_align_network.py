@@ -126,7 +126,7 @@ def test_two_layers_of_one_model_with_parallel_text(run: Run, folder: Path) -> N
     assert run(*fit, "--layer", "6", "--target-layer", "4", "-o", "map.npz").status == 0
     origin = load_map(folder / "map.npz").origin
     assert (origin.layer, origin.target_layer, origin.target_model) == (6, 4, "minilm")
-    with pytest.raises(InputError, match="of model 'minilm' to those of its layer 4"):
+    with pytest.raises(InputError, match="maps vectors of model 'minilm' to its layer 4"):
         load_map(folder / "map.npz").check_model(origin.weights, layer=6, width=384)
 
 

@@ -85,7 +85,7 @@ def test_a_flag_that_no_metric_of_a_study_knows_is_refused(refused: Refusal, fol
 
 
 def test_a_study_takes_no_signature(refused: Refusal) -> None:
-    assert "not the signature 'bertscore|layer:4'" in refused(2, *STUDY, "--metric", "bertscore|layer:4")
+    assert "got the signature 'bertscore|layer:4'" in refused(2, *STUDY, "--metric", "bertscore|layer:4")
 
 
 def test_a_metric_in_capitals_is_the_same_metric(run: Run) -> None:

@@ -161,7 +161,7 @@ def test_missing_arguments_of_evaluate_are_named(refused: Refusal, folder: Path)
     (folder / "tags").write_text("0 1 0\n", encoding="utf-8")
     assert "needs either --gold FILE or --data NAME" in refused(2, "explain", "evaluate")
     assert "needs --scores FILE" in refused(2, "explain", "evaluate", "--gold", "tags")
-    assert "is not here" in refused(
+    assert "language pair 'de-en' does not exist" in refused(
         2, "explain", "evaluate", "--data", "mqm-ted", "--at", ".", "--langpairs", "de-en"
     )
 

@@ -64,6 +64,6 @@ def test_invalid_rules_and_files_are_refused(run: Run, refused: Refusal, parsed:
     assert "unknown rule 'verbs'" in refused(2, "normalise", "it.conllu", "--rules", "verbs")
     (parsed / "bad.conllu").write_text(PARSED.replace("\t", " "), encoding="utf-8")
     message = refused(1, "normalise", "bad.conllu", "--rules", "objects", "-o", "out.txt")
-    assert "bad.conllu, line 1: expected 10 columns" in message
+    assert "bad.conllu, line 1: expected 10 tab-separated columns" in message
     assert not (parsed / "out.txt").exists()
     assert run("normalise", "it.conllu").status == 2

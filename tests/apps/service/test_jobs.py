@@ -199,7 +199,7 @@ def test_a_language_is_a_plain_code(service: TestClient, lang: str) -> None:
 def test_a_study_of_a_signature_fails_with_a_reason(service: TestClient) -> None:
     signature = str(nlgauge.score(["a cat"], ["a dog"], **HASH).signature)
     name = submitted(service, {**BODY, "options": {}, "metric": [signature], "preset": "idf"}, "sensitivity")
-    assert "not the signature" in ended(service, name)["problem"]["detail"]
+    assert "got the signature" in ended(service, name)["problem"]["detail"]
 
 
 def test_unknown_job_is_not_found(service: TestClient) -> None:

@@ -104,4 +104,4 @@ def test_job_explaining_a_metric_without_references_says_what_it_needs(service: 
     assert answer.status_code == 202, answer.text
     status = ended(service, answer.json()["id"])
     assert status["state"] == "failed"
-    assert "lc reads the hypothesis alone; give references" in str(status)
+    assert "lc does not use sources; give references" in str(status)

@@ -30,5 +30,5 @@ def test_one_width_is_left_alone_and_numbers_must_be_finite() -> None:
     assert same_width(rows, rows)[2] == {}
     with pytest.raises(InputError, match="target vectors are not finite"):
         same_width(rows, np.full((3, 4), np.nan))
-    with pytest.raises(InputError, match="3 rows of width 9 have no 5 principal directions"):
+    with pytest.raises(InputError, match="cannot find 5 principal directions of 3 rows of width 9"):
         same_width(np.ones((3, 9)), np.ones((3, 5)))
