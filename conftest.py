@@ -55,7 +55,7 @@ def pytest_configure(config: pytest.Config) -> None:
         # By import_module, because the package's attribute `resolve` is the function.
         module = importlib.import_module(f"nlgauge.io.store.{name}")
         module.cached_card = _skip_without_model(module.cached_card)
-    packages.not_installed = _skip_without_package(packages.not_installed)
+    packages.missing_package_message = _skip_without_package(packages.missing_package_message)
 
 
 def _skip_without_model(cached_card: Callable[[ModelCard], Path | None]) -> Callable[[ModelCard], Path | None]:
@@ -75,12 +75,12 @@ def _skip_without_model(cached_card: Callable[[ModelCard], Path | None]) -> Call
     return search
 
 
-def _skip_without_package(not_installed: Callable[[str, str], str]) -> Callable[[str, str], str]:
+def _skip_without_package(missing_package_message: Callable[[str, str], str]) -> Callable[[str, str], str]:
     """A message about a missing package that skips the running test unless the test only simulates its absence."""
 
     def message(package: str, extra: str) -> str:
         skip_without(package)
-        return not_installed(package, extra)
+        return missing_package_message(package, extra)
 
     return message
 

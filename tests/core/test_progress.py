@@ -7,7 +7,7 @@ import io
 import pytest
 
 import nlgauge
-from nlgauge.core.run_options import Progress, ticked
+from nlgauge.core.run_options import Progress, report_progress
 from nlgauge.encoders.run_context import run_context
 from nlgauge.io.progress import ProgressReport, reporting
 
@@ -53,10 +53,10 @@ def test_no_bar_with_progress_off(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_progress_is_reported_to_run_context() -> None:
     counted: list[int] = []
-    assert list(ticked("ab")) == ["a", "b"]
+    assert list(report_progress("ab")) == ["a", "b"]
     with run_context(advance=counted.append):
-        assert list(ticked("abc")) == ["a", "b", "c"]
-    list(ticked("d"))
+        assert list(report_progress("abc")) == ["a", "b", "c"]
+    list(report_progress("d"))
     assert counted == [1, 1, 1]
 
 

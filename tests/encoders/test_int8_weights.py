@@ -10,7 +10,7 @@ from tests.encoders.tiny_models import TINY, write_model
 
 from nlgauge.encoders.calibrate import calibrate
 from nlgauge.encoders.engines.graph_engines import OnnxEncoder
-from nlgauge.encoders.int8 import rounded_weights
+from nlgauge.encoders.int8 import round_weights
 from nlgauge.io.store.resolve import resolve
 
 
@@ -18,7 +18,7 @@ def test_a_weight_moves_by_half_a_step_of_its_row_at_most() -> None:
     random = np.random.default_rng(0)
     weights = (random.normal(size=(7, 30)) * random.uniform(0.1, 9, (7, 1))).astype(np.float32)
     powers = tuple(int(power) for power in random.integers(-3, 4, 30))
-    whole, steps = rounded_weights(weights, powers)
+    whole, steps = round_weights(weights, powers)
     assert whole.shape == (30, 7)
     assert np.abs(whole).max() == 64
     scaled = weights * np.exp2(np.array(powers))

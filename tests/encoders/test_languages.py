@@ -9,7 +9,7 @@ import pytest
 
 import nlgauge
 from nlgauge.errors import LanguageWarning
-from nlgauge.text.languages import one_language_of, warn_if_unsupported
+from nlgauge.text.languages import single_language, warn_if_unsupported
 
 GERMAN = [
     "Ein Mann und eine Frau sitzen auf der Bank, und das Kind ist bei ihnen.",
@@ -31,7 +31,7 @@ def language_warnings(texts: list[str], *, sources: list[str] | None = None, **o
 
 def test_models_of_one_language() -> None:
     names = ["minilm", "sentence-transformers/all-MiniLM-L6-v2", "roberta-large", "muse", "./folder"]
-    assert [one_language_of(name) for name in names] == ["en", "en", "en", "", ""]
+    assert [single_language(name) for name in names] == ["en", "en", "en", "", ""]
 
 
 @pytest.mark.parametrize("options", [{}, {"lang": "de"}, {"lang": "de-AT", "metric": "moverscore"}])

@@ -94,7 +94,7 @@ def test_real_vectors_are_those_of_the_window_alone_whatever_stands_beside_it() 
         assert np.array_equal(one.layers[3], alone.layers[3])
         for window in text.windows.cut(len(text)) if text.windows is not None else ():
             (part,) = encoder.encode(text.ids[window.places][None].astype(np.int64), (3,))
-            assert np.array_equal(one.layers[3][window.at], part[0][window.taken])
+            assert np.array_equal(one.layers[3][window.rows_in_text], part[0][window.used_rows])
 
 
 def test_a_text_that_fits_is_encoded_as_without_windows() -> None:

@@ -29,7 +29,10 @@ def test_what_a_csv_writer_wrote_is_read_back(rows: list[list[str]], end: str) -
 def test_a_record_is_named_by_the_line_that_it_begins_on() -> None:
     _, rows = parse_table(b'id,text\n1,"two\nlines"\n2,x\n', "x.csv", "csv")
     first, second = rows
-    assert [row.at("id") for row in (first, second)] == ["x.csv, line 2, column 'id'", "x.csv, line 4, column 'id'"]
+    assert [row.location("id") for row in (first, second)] == [
+        "x.csv, line 2, column 'id'",
+        "x.csv, line 4, column 'id'",
+    ]
     assert first.text("text") == "two\nlines"
 
 

@@ -81,7 +81,7 @@ def required(function: str) -> Iterator[tuple[str, str]]:
                     yield str(name.value).partition(".")[0].replace("_", "-"), str(extra.value)
 
 
-@pytest.mark.parametrize("function", ["require", "package_version", "not_installed"])
+@pytest.mark.parametrize("function", ["require", "package_version", "missing_package_message"])
 def test_extras_have_the_packages_that_errors_name(function: str) -> None:
     calls = set(required(function))
     assert calls

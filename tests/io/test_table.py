@@ -14,9 +14,9 @@ from nlgauge.io.table import (
     Span,
     Table,
     display_width,
+    escape_control,
     escape_latex,
     fit_columns,
-    visible,
 )
 
 ANY_TEXT = st.text(st.one_of(st.sampled_from("\t\n\r\x0b\x0c\x1c\x85\u2028\u2029\\\"'&%$[*"), st.characters()))
@@ -151,7 +151,7 @@ def test_widths_and_escapes() -> None:
     assert display_width("\u1112\u1161\u11ab") == 2  # a decomposed Hangul syllable
     assert display_width("ｆ１") == 4
     assert display_width("") == 0
-    assert visible("\x1b[31m\udcff") == "\\x1b[31m\\udcff"
+    assert escape_control("\x1b[31m\udcff") == "\\x1b[31m\\udcff"
 
 
 def test_malformed_tables_are_refused() -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from nlgauge.errors import InputError
-from nlgauge.stats.least_squares import least_squares, standardised
+from nlgauge.stats.least_squares import least_squares, standardise
 
 RNG = np.random.default_rng(7)
 FACTORS = RNG.normal(size=(120, 3)) @ np.array([[1.0, 0.6, 0.0], [0.0, 1.0, 0.3], [0.0, 0.0, 1.0]])
@@ -19,22 +19,22 @@ def test_as_statsmodels_has_it():
 
     ours = least_squares(TARGET, FACTORS)
     # With a constant, which takes the degree of freedom that standardising takes here.
-    design = sm.add_constant(standardised(FACTORS))
-    theirs = sm.OLS(standardised(TARGET), design).fit()
+    design = sm.add_constant(standardise(FACTORS))
+    theirs = sm.OLS(standardise(TARGET), design).fit()
     np.testing.assert_allclose(ours.coefficients, theirs.params[1:], atol=1e-12)
     np.testing.assert_allclose(ours.errors, theirs.bse[1:], atol=1e-12)
     np.testing.assert_allclose(ours.p, theirs.pvalues[1:], atol=1e-12)
     assert ours.r2 == pytest.approx(theirs.rsquared, abs=1e-12)
     np.testing.assert_allclose(ours.vif, [variance_inflation_factor(design, at) for at in (1, 2, 3)], rtol=1e-10)
     for at, partial in enumerate(ours.partial_r2):
-        rest = sm.OLS(standardised(TARGET), np.delete(design, at + 1, axis=1)).fit()
+        rest = sm.OLS(standardise(TARGET), np.delete(design, at + 1, axis=1)).fit()
         assert partial == pytest.approx((rest.ssr - theirs.ssr) / rest.ssr, abs=1e-12)
 
 
 def test_t_intervals_of_few_rows_are_those_of_statsmodels():
     sm = pytest.importorskip("statsmodels.api")
     ours = least_squares(TARGET[:20], FACTORS[:20])
-    theirs = sm.OLS(standardised(TARGET[:20]), sm.add_constant(standardised(FACTORS[:20]))).fit().conf_int()[1:]
+    theirs = sm.OLS(standardise(TARGET[:20]), sm.add_constant(standardise(FACTORS[:20]))).fit().conf_int()[1:]
     np.testing.assert_allclose(np.column_stack([ours.low, ours.high]), theirs, atol=1e-10)
 
 
@@ -43,7 +43,7 @@ def test_a_resample_is_standardised_and_fitted_anew():
     rng = np.random.default_rng(3)
     drawn = []
     for rows in rng.integers(0, 120, size=(200, 120)):
-        drawn.append(np.linalg.lstsq(standardised(FACTORS[rows]), standardised(TARGET[rows]), rcond=None)[0])
+        drawn.append(np.linalg.lstsq(standardise(FACTORS[rows]), standardise(TARGET[rows]), rcond=None)[0])
     for tail, ends in ((0, ours.low), (100, ours.high)):
         # Percentiles lie a little outside of the plain ones, so within the drawn values.
         assert (np.percentile(drawn, abs(tail - 2.5), axis=0) - ends) @ np.ones(3) * (1 if tail == 0 else -1) >= 0

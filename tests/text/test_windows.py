@@ -38,9 +38,9 @@ def test_each_token_is_taken_from_the_window_where_it_stands_farthest_from_an_ed
     found = windows.cut(length)
     owner = np.full(length, -1)
     for number, window in enumerate(found):
-        assert (owner[window.at] == -1).all()
-        owner[window.at] = number
-        assert window.places[window.taken].tolist() == list(range(length))[window.at]
+        assert (owner[window.rows_in_text] == -1).all()
+        owner[window.rows_in_text] = number
+        assert window.places[window.used_rows].tolist() == list(range(length))[window.rows_in_text]
     for place in range(head, length - tail):
         distances = [from_edge(windows, window, place) for window in found]
         assert owner[place] == distances.index(max(distances)), "not the farthest, or not the first of equals"
@@ -74,8 +74,8 @@ def test_windows_worked_out_by_hand() -> None:
     first, last = Windows(size=9, stride=2, frame=(2, 1)).cut(11)
     assert first.places.tolist() == [0, 1, 2, 3, 4, 5, 6, 7, 10]
     assert last.places.tolist() == [0, 1, 4, 5, 6, 7, 8, 9, 10]
-    assert (first.taken, first.at) == (slice(0, 6), slice(0, 6))
-    assert (last.taken, last.at) == (slice(4, 9), slice(6, 11))
+    assert (first.used_rows, first.rows_in_text) == (slice(0, 6), slice(0, 6))
+    assert (last.used_rows, last.rows_in_text) == (slice(4, 9), slice(6, 11))
 
 
 def whole(text: str) -> tokenizers.Encoding:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 from nlgauge.errors import InputError
-from nlgauge.vectors.transport import exact_transport, normalised_weights, squared_distances
+from nlgauge.vectors.transport import exact_transport, normalise_weights, squared_distances
 
 quick = settings(max_examples=60, deadline=None)
 
@@ -117,6 +117,6 @@ def test_transport_refuses_invalid_input(a: list[float], b: list[float], cost: n
 
 
 def test_weights_are_normalised_in_double_precision() -> None:
-    weights = normalised_weights(np.full(3, 0.1, dtype=np.float32))
+    weights = normalise_weights(np.full(3, 0.1, dtype=np.float32))
     assert weights.dtype == np.float64
     assert weights.sum() == pytest.approx(1.0, abs=1e-15)

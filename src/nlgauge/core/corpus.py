@@ -199,7 +199,7 @@ def make_corpus(
         if not isinstance(name, str) or (len(systems) > 1 and not name):
             msg = f"a system name must be a string that is not empty, got {name!r}"
             raise InputError(msg)
-    checked = {name: checked_texts(texts, _name_hypotheses(name)) for name, texts in systems.items()}
+    checked = {name: as_texts(texts, _name_hypotheses(name)) for name, texts in systems.items()}
     first = next(iter(checked))
     count = len(checked[first])
     for name, texts in checked.items():
@@ -214,7 +214,7 @@ def make_corpus(
         references = _check_references(refs, count)
     elif ref_streams is not None:
         references = _transpose_streams(ref_streams, count)
-    originals = None if sources is None else checked_texts(sources, "sources")
+    originals = None if sources is None else as_texts(sources, "sources")
     if originals is not None and len(originals) != count:
         msg = f"sources: {len(originals)} texts for {count} hypotheses; pass one per hypothesis"
         raise InputError(msg)
@@ -225,9 +225,9 @@ def _name_hypotheses(system: str) -> str:
     return f"system {system!r}" if system else "hyps"
 
 
-def checked_texts(texts: Iterable[str], what: str) -> list[str]:
+def as_texts(texts: Iterable[str], what: str) -> list[str]:
     """Check that the items are strings; `what` is their name in messages."""
-    items = checked_list(texts, what, "a list of strings")
+    items = as_list(texts, what, "a list of strings")
     for index, item in enumerate(items):
         _check_text(item, f"{what}[{index}]")
     return items
@@ -241,7 +241,7 @@ def _check_text(item: object, what: str) -> None:
 
 
 def _check_references(refs: References, count: int) -> list[tuple[str, ...]]:
-    groups = checked_list(refs, "refs", "a list with an entry per segment")
+    groups = as_list(refs, "refs", "a list with an entry per segment")
     if len(groups) != count:
         msg = f"refs: {len(groups)} entries for {count} hypotheses; pass one per hypothesis"
         if groups and all(_is_list_of(group, count) for group in groups):
@@ -258,7 +258,7 @@ def _check_references(refs: References, count: int) -> list[tuple[str, ...]]:
             msg = f"refs[{index}]: expected a string or a list of strings, got {group!r}; use '' for an empty text"
             raise InputError(msg)
         else:
-            texts = checked_texts(group, f"refs[{index}]")
+            texts = as_texts(group, f"refs[{index}]")
         if not texts:
             msg = f"refs[{index}]: the list is empty; a segment needs at least one reference"
             raise InputError(msg)
@@ -267,7 +267,7 @@ def _check_references(refs: References, count: int) -> list[tuple[str, ...]]:
 
 
 def _transpose_streams(streams: Iterable[Iterable[str]], count: int) -> list[tuple[str, ...]]:
-    listed = checked_list(streams, "ref_streams", "a list of lists of strings")
+    listed = as_list(streams, "ref_streams", "a list of lists of strings")
     if not listed:
         msg = "ref_streams: the list is empty; pass at least one stream"
         raise InputError(msg)
@@ -276,7 +276,7 @@ def _transpose_streams(streams: Iterable[Iterable[str]], count: int) -> list[tup
         if len(listed) == count:
             msg += f"; there is one for each of the {count} hypotheses: pass them as refs="
         raise InputError(msg)
-    texts = [checked_texts(stream, f"ref_streams[{number}]") for number, stream in enumerate(listed)]
+    texts = [as_texts(stream, f"ref_streams[{number}]") for number, stream in enumerate(listed)]
     for number, stream in enumerate(texts):
         if len(stream) != count:
             msg = f"ref_streams[{number}]: {len(stream)} segments for {count} hypotheses"
@@ -286,7 +286,7 @@ def _transpose_streams(streams: Iterable[Iterable[str]], count: int) -> list[tup
     return list(zip(*texts, strict=True))
 
 
-def checked_list(items: Iterable[Any], what: str, expected: str) -> list[Any]:
+def as_list(items: Iterable[Any], what: str, expected: str) -> list[Any]:
     """Make a list; refuse a string, a set, and a dict or data frame, whose items would be keys."""
     if isinstance(items, str | bytes):
         msg = f"{what}: expected {expected}, got a bare string {items[:40]!r}; wrap it: [text]"

@@ -344,7 +344,9 @@ class Metric(ABC, metaclass=_RecipeType):
         from nlgauge.core.corpus import make_corpus
         from nlgauge.core.pipeline import run_metrics
 
-        corpus = make_corpus({"": hyps}, refs, ref_streams=ref_streams, sources=sources, alone=looks_alone([self]))
+        corpus = make_corpus(
+            {"": hyps}, refs, ref_streams=ref_streams, sources=sources, alone=needs_no_reference([self])
+        )
         return run_metrics([self], corpus, RunOptions.of(run))[0]
 
 
@@ -360,7 +362,7 @@ def base_metrics(recipes: Iterable[Metric]) -> list[Metric]:
     return [metric for recipe in recipes for metric in recipe.base_metrics]
 
 
-def looks_alone(metrics: Iterable[Metric]) -> bool:
+def needs_no_reference(metrics: Iterable[Metric]) -> bool:
     """Whether all of them read the hypotheses only, so neither references nor sources are needed."""
     return all(getattr(metric, "against", "refs") == "nothing" for metric in metrics)
 

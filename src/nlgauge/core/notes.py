@@ -37,7 +37,7 @@ from nlgauge.text.languages import (
     count_scripts,
     foreign_script,
     language_of_texts,
-    one_language_of,
+    single_language,
     warn_if_unsupported,
     warn_of_other_language,
 )
@@ -266,7 +266,7 @@ def _warn_about_scripts(tokenized: TokenizedCorpus) -> None:
 def _warn_about_function_words(tokenized: TokenizedCorpus, checked: Collection[str]) -> None:
     """Warn of texts whose words are of another language than the only one of the model."""
     corpus, model = tokenized.corpus, tokenized.encoder.model
-    own = one_language_of(model)
+    own = single_language(model)
     if not own:
         return
     known = {own, *(language.partition("-")[0] for language in checked)}

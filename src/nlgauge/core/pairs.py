@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from nlgauge.core.corpus import Corpus, TextNames, checked_texts
+from nlgauge.core.corpus import Corpus, TextNames, as_texts
 from nlgauge.core.engine import Block, BlockPairs, Place, Window, compare_windows, fill, layers_of, window_budget
 from nlgauge.core.metric import Metric, SystemResult
 from nlgauge.core.notes import (
@@ -33,7 +33,7 @@ from nlgauge.core.prepare import Prepared, PreparedMetric, PreparedTextMetric, S
 from nlgauge.core.result import ComponentsResult
 from nlgauge.core.run_options import Progress, RunOptions
 from nlgauge.core.score import COMMON_NOTES, SegmentNotes, count_notes, order_notes
-from nlgauge.core.scoring import AnyMetric, one_metric, resolved_call
+from nlgauge.core.scoring import AnyMetric, resolve_call, single_metric
 from nlgauge.core.short_signature import format_signature
 from nlgauge.core.signature import Signature
 from nlgauge.core.vector_metric import VectorMetric
@@ -431,9 +431,9 @@ def matrix(
     >>> scores.shape, scores.scores.argmax(axis=1).tolist()
     ((2, 3), [2, 1])
     """
-    recipes, run, check = resolved_call(one_metric(metric, function="matrix"), options)
-    hypotheses = checked_texts(a, "a")
-    references = None if b is None else checked_texts(b, "b")
+    recipes, run, check = resolve_call(single_metric(metric, function="matrix"), options)
+    hypotheses = as_texts(a, "a")
+    references = None if b is None else as_texts(b, "b")
     prepared = prepare_pairs(recipes[0], _make_grid(hypotheses, references), run, check)
     first = 0 if references is None else len(hypotheses)
     shape = len(hypotheses), len(hypotheses if references is None else references)

@@ -37,7 +37,7 @@ from nlgauge.core.run_options import RunOptions
 from nlgauge.core.score import SegmentNotes
 from nlgauge.core.signature import GRAMMAR, RUNNER_FIELDS, Signature
 from nlgauge.core.tokens import TokenizedCorpus
-from nlgauge.core.vector_metric import EncodingSpec, State, VectorMetric, offer_multilingual, with_reason
+from nlgauge.core.vector_metric import EncodingSpec, State, VectorMetric, name_selecting_language, offer_multilingual
 from nlgauge.encoders.base import Encoder
 from nlgauge.encoders.load import load_encoder
 from nlgauge.errors import ModelNotFoundError, RecipeError, UnknownTextError
@@ -130,7 +130,7 @@ def prepare(
     `check_signature` gets the number and the signature of each recipe; it may raise. With `warn=False`, callers
     report the notes of the scores themselves.
     """
-    metrics = [as_asked(metric, options) for metric in expand(recipes)]
+    metrics = [with_windows(metric, options) for metric in expand(recipes)]
     specs: dict[EncodingSpec, dict[int, AnyVectorMetric]] = {}
     for number, metric in enumerate(metrics):
         if isinstance(metric, VectorMetric):
@@ -155,7 +155,7 @@ def prepare(
     return Prepared(corpus, options, prepared_recipes, ready, tuple(groups))
 
 
-def as_asked(metric: Metric, options: RunOptions) -> Metric:
+def with_windows(metric: Metric, options: RunOptions) -> Metric:
     """The recipe, with windows if the run has `long="windows"`."""
     return metric.in_windows() if options.long == "windows" and isinstance(metric, VectorMetric) else metric
 
@@ -193,7 +193,7 @@ def _prepare_group(
     try:
         encoder = load_encoder(spec.model, **options.loading)
     except ModelNotFoundError as error:
-        raise with_reason(error, spec.model, (metric.lang for metric in metrics.values())) from error
+        raise name_selecting_language(error, spec.model, (metric.lang for metric in metrics.values())) from error
     texts = corpus.lowered if spec.lowercase == "yes" else corpus
     views = _tokenise(list(metrics.values()), texts, encoder, spec)
     unknown = {against: view.corpus.unknown_only(view.tokens) for against, view in views.items()}

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nlgauge.core.corpus import References, TextNames, checked_list, checked_texts, make_corpus
+from nlgauge.core.corpus import References, TextNames, as_list, as_texts, make_corpus
 from nlgauge.core.engine import Block
 from nlgauge.core.metric import Metric
 from nlgauge.core.pairs import Grid, TextPairs, compare_pairs, prepare_pairs
@@ -24,7 +24,7 @@ from nlgauge.core.pipeline import run_metrics
 from nlgauge.core.prepare import SignatureCheck
 from nlgauge.core.result import Result
 from nlgauge.core.run_options import RunOptions
-from nlgauge.core.scoring import AnyMetric, one_metric, resolved_call
+from nlgauge.core.scoring import AnyMetric, resolve_call, single_metric
 from nlgauge.core.short_signature import format_signature
 from nlgauge.core.signature import Signature
 from nlgauge.core.vector_metric import VectorMetric
@@ -215,22 +215,22 @@ def rank(
     >>> rank([["It rains.", "A cat sat.", "The cat sat."]]).chosen
     ['The cat sat.']
     """
-    recipes, run, check = resolved_call(one_metric(metric, function="rank"), options)
-    groups = checked_candidates(candidates)
+    recipes, run, check = resolve_call(single_metric(metric, function="rank"), options)
+    groups = as_candidates(candidates)
     if refs is None and sources is None:
         return _rank_by_each_other(recipes[0], groups, run, check)
     return _rank_by_references(recipes[0], groups, refs, sources, run, check)
 
 
-def checked_candidates(candidates: Iterable[Iterable[str]]) -> tuple[tuple[str, ...], ...]:
+def as_candidates(candidates: Iterable[Iterable[str]]) -> tuple[tuple[str, ...], ...]:
     """Check candidates by segment; each segment needs at least one."""
-    groups = checked_list(candidates, "candidates", "a list with a list of candidates per segment")
+    groups = as_list(candidates, "candidates", "a list with a list of candidates per segment")
     if not groups:
         msg = "candidates: the list is empty; pass at least one segment"
         raise InputError(msg)
     checked = []
     for segment, group in enumerate(groups):
-        checked.append(tuple(checked_texts(group, f"candidates[{segment}]")))
+        checked.append(tuple(as_texts(group, f"candidates[{segment}]")))
         if not checked[-1]:
             msg = f"candidates[{segment}]: the list is empty; a segment needs at least one candidate"
             raise InputError(msg)

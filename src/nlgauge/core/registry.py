@@ -248,7 +248,7 @@ def recipe_from_signature(signature: str | Signature, **replace: Any) -> Metric:
     >>> recipe_from_signature("bertscore|layer:4|idf:none|multiref:mean|rescale:no|model:minilm").multiref
     'mean'
     """
-    parsed = todays_signature(Signature.parse(signature) if isinstance(signature, str) else signature)
+    parsed = upgrade_signature(Signature.parse(signature) if isinstance(signature, str) else signature)
     metric, recipe = check_signature_fields(parsed), parsed.recipe
     options = metric.options_from_signature(recipe)
     if issubclass(metric, CompositeMetric):
@@ -303,7 +303,7 @@ def check_signature_fields(signature: Signature) -> type[Metric]:
     return metric
 
 
-def todays_signature(signature: Signature) -> Signature:
+def upgrade_signature(signature: Signature) -> Signature:
     """The signature with the metric's canonical name; an error if its grammar is newer."""
     grammar = signature.recipe.get("sig")
     if grammar not in {None, GRAMMAR}:

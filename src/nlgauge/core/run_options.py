@@ -95,7 +95,7 @@ class RunOptions(OptionSet):
         return {name: getattr(self, name) for name in ("engine", "precision", "threads", "device", "progress")}
 
 
-def ticked(items: Iterable[Item]) -> Iterator[Item]:
+def report_progress(items: Iterable[Item]) -> Iterator[Item]:
     """Iterate over items, report each one as done, and check for cancellation."""
     run = current_run()
     for item in items:

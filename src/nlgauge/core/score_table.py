@@ -40,7 +40,7 @@ from nlgauge.core.signature import Signature
 from nlgauge.errors import FileFormatError, InputError, SignatureError
 from nlgauge.io.paper_table import HasPaperTable, MetricScores, PaperKeywords, PaperTable, paper_table
 from nlgauge.io.storage import ContentError, FrozenTable, json_text, text_digest
-from nlgauge.io.table import Table, counted
+from nlgauge.io.table import Table, format_count
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -170,7 +170,7 @@ class ScoreTable(Result, HasPaperTable, FrozenTable, _ListOfScores):
             name = metric_title(title, str(first.signature))
             short = Signature(first.metric, first.signature.recipe).short()
             metrics.append(MetricScores(name, first.higher_is_better, values, table_decimals(first.metric), short))
-        segments = " and ".join(dict.fromkeys(counted(len(score), "segment") for score in self.scores))
+        segments = " and ".join(dict.fromkeys(format_count(len(score), "segment") for score in self.scores))
         return paper_table([system or "" for system in systems], metrics, segments, **options)
 
     def render(

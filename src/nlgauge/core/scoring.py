@@ -11,14 +11,14 @@ from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from nlgauge.core.corpus import SEGMENT_NAMES, Corpus, References, TextNames, make_corpus
-from nlgauge.core.metric import Metric, base_metrics, looks_alone
+from nlgauge.core.metric import Metric, base_metrics, needs_no_reference
 from nlgauge.core.pipeline import run_metrics
 from nlgauge.core.prepare import SignatureCheck
 from nlgauge.core.registry import (
     metric_name,
     parse_metric,
     recipe_from_signature,
-    todays_signature,
+    upgrade_signature,
 )
 from nlgauge.core.run_options import RunOptions
 from nlgauge.core.score import Score
@@ -83,7 +83,7 @@ def score(
     >>> round(result.system_score, 4)
     1.0
     """
-    chosen = one_metric(metric, function="score")
+    chosen = single_metric(metric, function="score")
     return score_systems({"": hyps}, refs, chosen, ref_streams=ref_streams, sources=sources, **options)[0]
 
 
@@ -101,7 +101,7 @@ def score_systems(
     Texts are encoded once for all systems and metrics. The result has a `Score` per metric and system, ordered by
     metric. Options are those of `score`; `metric` is one metric or a list.
     """
-    call = resolved_call(chosen_metrics(metric), options)
+    call = resolve_call(metric_list(metric), options)
     return call.score(systems, refs, ref_streams=ref_streams, sources=sources)
 
 
@@ -123,7 +123,7 @@ class Call(NamedTuple):
         names: TextNames = SEGMENT_NAMES,
     ) -> ScoreTable:
         """Score texts; `names` are the names of their segments in messages."""
-        alone = looks_alone(self.recipes)
+        alone = needs_no_reference(self.recipes)
         corpus = make_corpus(systems, refs, ref_streams=ref_streams, sources=sources, alone=alone)
         corpus = replace(corpus, names=names)
         return ScoreTable(tuple(run_metrics(self.recipes, corpus, self.run, check_signature=self.check_signature)))
@@ -145,8 +145,8 @@ class Accumulator:
     """
 
     def __init__(self, metric: AnyMetric | None = None, **options: Unpack[ScoreKeywords]) -> None:
-        chosen = one_metric(metric, function="Accumulator")
-        self._recipes, self._run, self._check = resolved_call(chosen, options)
+        chosen = single_metric(metric, function="Accumulator")
+        self._recipes, self._run, self._check = resolve_call(chosen, options)
         self.keeps_texts = any(_depends_on_corpus(recipe) for recipe in base_metrics(self._recipes))
         """Whether the recipe depends on the whole corpus, so texts are scored in `compute`."""
         self._texts: list[Corpus] = []
@@ -182,7 +182,7 @@ class Accumulator:
         sources: Iterable[str] | None = None,
     ) -> Corpus:
         """Check texts as `update` does, and return them as a corpus."""
-        alone = looks_alone(self._recipes)
+        alone = needs_no_reference(self._recipes)
         return make_corpus({"": hyps}, refs, ref_streams=ref_streams, sources=sources, alone=alone)
 
     def merge(self, other: Accumulator) -> None:
@@ -225,7 +225,7 @@ def _depends_on_corpus(recipe: Metric) -> bool:
     return recipe.whole_corpus or recipe.group > 1 or (isinstance(recipe, VectorMetric) and recipe.counts_idf)
 
 
-def resolved_call(metrics: Sequence[AnyMetric], options: Mapping[str, Any]) -> Call:
+def resolve_call(metrics: Sequence[AnyMetric], options: Mapping[str, Any]) -> Call:
     """Parse and check the metrics and options of a call."""
     named = [_parse_signature(metric) for metric in metrics]
     if not named:
@@ -256,16 +256,16 @@ def _truncates(signature: Signature | None, recipe: Metric) -> bool:
     return signature is not None and isinstance(recipe, VectorMetric) and recipe.window == NO_WINDOWS
 
 
-def one_metric(metric: Metrics | None, *, function: str) -> list[AnyMetric]:
+def single_metric(metric: Metrics | None, *, function: str) -> list[AnyMetric]:
     """The metric of a call that accepts only one."""
-    chosen = chosen_metrics(metric)
+    chosen = metric_list(metric)
     if len(chosen) != 1:
         msg = f"{function}() accepts one metric, got {len(chosen)}; use score_systems() for several"
         raise RecipeError(msg)
     return chosen
 
 
-def chosen_metrics(metric: Metrics | None) -> list[AnyMetric]:
+def metric_list(metric: Metrics | None) -> list[AnyMetric]:
     """The metrics of a call as a list; BERTScore by default."""
     if metric is None:
         return ["bertscore"]
@@ -282,7 +282,7 @@ def _parse_signature(metric: Any) -> Any:
     if isinstance(metric, str) and is_short(metric):
         metric = Signature.find(metric)
     if isinstance(metric, Signature) or (isinstance(metric, str) and _is_signature(metric)):
-        return todays_signature(Signature.parse(metric) if isinstance(metric, str) else metric)
+        return upgrade_signature(Signature.parse(metric) if isinstance(metric, str) else metric)
     return metric
 
 

@@ -27,7 +27,7 @@ from nlgauge.text.idf import IdfTable
 from nlgauge.text.tokenizer import TextTokenizer, Tokens
 from nlgauge.text.windows import Windows
 from nlgauge.vectors.cloud import Cloud, PointSpans, TokenCloud, TokenPoints, unit_rows
-from nlgauge.vectors.points import Aggregation, TokenFilter, kept_tokens, ngram_labels, ngram_spans, surfaces_of
+from nlgauge.vectors.points import Aggregation, TokenFilter, ngram_labels, ngram_spans, select_tokens, surfaces_of
 
 Value = TypeVar("Value")
 
@@ -157,7 +157,7 @@ class TextView:
         weight.
         """
         tokens, by_word = self.tokens, keep is not None and keep.subwords == "average"
-        rows = np.arange(len(tokens)) if keep is None else kept_tokens(self.encoded, keep, self.tokenizer)
+        rows = np.arange(len(tokens)) if keep is None else select_tokens(self.encoded, keep, self.tokenizer)
         special = tokens.is_special[tokens.starts_word] if by_word else tokens.is_special
         if self.idf is not None:
             weights = self.idf.weights[tokens.ids]
@@ -173,7 +173,7 @@ class TextView:
 def _unit_vectors(text: TextView, layer: int, keep: TokenFilter | None) -> NDArray[np.float32]:
     if keep is None:
         return unit_rows(text.layers[layer])
-    return text.unit(layer)[kept_tokens(text.encoded, keep, text.tokenizer)]
+    return text.unit(layer)[select_tokens(text.encoded, keep, text.tokenizer)]
 
 
 def _token_points(
@@ -265,7 +265,7 @@ def _count_or_read(choice: str, corpus: TokenizedCorpus) -> IdfTables:
         return IdfTables()
     if choice not in COUNTED:
         loaded = IdfTable.load(Path(choice))
-        if loaded.tokenizer == tokenizer.digest_otherwise:
+        if loaded.tokenizer == tokenizer.alternative_digest:
             ways = "without a space before each document" if tokenizer.prefix_space else "with one"
             mine = tokenizer.signed_prefix_space
             msg = (

@@ -26,7 +26,7 @@ from nlgauge.core.resources import LoadContext, Loaded, Resource, TransformFiles
 from nlgauge.core.run_options import RunOptions
 from nlgauge.core.tokens import COUNTED, IdfTables, TextView, TokenizedCorpus
 from nlgauge.encoders.base import EncodedText, Encoder
-from nlgauge.encoders.load import stated_name
+from nlgauge.encoders.load import configured_name
 from nlgauge.errors import ModelNotFoundError, RecipeError
 from nlgauge.io.store.catalog import CARDS, card_of_digest
 from nlgauge.io.store.fetch import pull_advice
@@ -98,7 +98,7 @@ def default_layer(encoder: Encoder) -> int:
     card = card_of_digest(encoder.digest)  # the name may differ
     if card is not None and card.name in LAYERS:
         return LAYERS[card.name]
-    stated = stated_name(encoder)
+    stated = configured_name(encoder)
     for candidate in (name, name.rpartition("/")[2], stated, stated.rpartition("/")[2]):
         if candidate in LAYERS:
             return LAYERS[candidate]
@@ -109,7 +109,7 @@ def default_layer(encoder: Encoder) -> int:
     raise RecipeError(msg)
 
 
-def chosen_layer(layer: int | None, encoder: Encoder) -> int:
+def resolve_layer(layer: int | None, encoder: Encoder) -> int:
     """The chosen layer, or the model's default; an error if the model has no such layer."""
     chosen = default_layer(encoder) if layer is None else layer
     if chosen > encoder.layers:
@@ -124,7 +124,7 @@ def model_for_language(language: str) -> str:
     return LANGUAGE_MODELS.get(code) or LANGUAGE_MODELS.get(code.partition("-")[0], OTHER_LANGUAGES)
 
 
-def with_reason(error: ModelNotFoundError, model: str, languages: Iterable[str]) -> ModelNotFoundError:
+def name_selecting_language(error: ModelNotFoundError, model: str, languages: Iterable[str]) -> ModelNotFoundError:
     """The error with the language that selected the model, and with an offline alternative."""
     for language in dict.fromkeys(languages):
         if language and model_for_language(language) == model:

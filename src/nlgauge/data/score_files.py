@@ -23,7 +23,7 @@ from nlgauge.core.score_table import ScoreTable
 from nlgauge.core.signature import Signature
 from nlgauge.errors import FileFormatError, InputError, RecipeError
 from nlgauge.io.storage import bytes_digest, short_digest
-from nlgauge.io.tables import Row, check_header, cut, parse_table, read_bytes, read_json, row_of, suffix_format
+from nlgauge.io.tables import Row, as_row, check_header, cut, parse_table, read_bytes, read_json, suffix_format
 from nlgauge.io.textfiles import parse_source
 
 Role = Literal["system", "segment", "document", "metric", "langpair"]
@@ -213,7 +213,7 @@ def _read_comet_rows(path: str) -> Iterator[Row]:
             raise FileFormatError(msg)
         for number, item in enumerate(items):
             location = f"{system!r}, segment {number}"
-            row = row_of(item, path, location)
+            row = as_row(item, path, location)
             yield Row(path, location, {**row.values, "system": system, "segment": number})
 
 
@@ -244,9 +244,10 @@ class _Cells:
         self._places: dict[tuple[str, str], str] = {}
 
     def add(self, row: Row, system: str, instance: str, column: str) -> None:
-        first = self._places.setdefault((system, instance), row.at(column))
-        if first != row.at(column):
-            msg = f"{row.at(column)}: second score of segment {instance!r} of {system!r} (first: {first}); keep one"
+        first = self._places.setdefault((system, instance), row.location(column))
+        if first != row.location(column):
+            second = f"second score of segment {instance!r} of {system!r}"
+            msg = f"{row.location(column)}: {second} (first: {first}); keep one"
             raise FileFormatError(msg)
         value = row.number(column)
         if abs(value) > _LARGEST:
@@ -342,7 +343,9 @@ def _read_documents(rows: Sequence[Row], roles: Mapping[str, str]) -> dict[str, 
         document = row.label(roles["document"])
         if documents.setdefault(instance, document) != document:
             first = documents[instance]
-            msg = f"{row.at(roles['document'])}: segment {instance!r} is in document {first!r} in an earlier row"
+            msg = (
+                f"{row.location(roles['document'])}: segment {instance!r} is in document {first!r} in an earlier row"
+            )
             raise FileFormatError(msg)
     return documents
 

@@ -72,13 +72,13 @@ def vectors_digest(encoder: Encoder) -> str:
     return encoder.digest if precision == DEFAULT_PRECISION else f"{encoder.digest}-{precision}"
 
 
-def shown_vectors(digest: str) -> str:
+def format_vectors_digest(digest: str) -> str:
     """A short form of a `vectors_digest` for messages."""
     model, precision = _parts(digest)
     return short_digest(model) + ("" if precision == DEFAULT_PRECISION else f" in {precision}")
 
 
-def other_precision(stored: str, current: str) -> tuple[str, str] | None:
+def differing_precisions(stored: str, current: str) -> tuple[str, str] | None:
     """The precisions of two `vectors_digest` that differ only in precision; otherwise None."""
     (model, before), (same, now) = _parts(stored), _parts(current)
     return (before, now) if model == same and before != now else None
@@ -196,7 +196,11 @@ class Portion(NamedTuple):
     @property
     def share(self) -> int:
         """Number of the text's tokens whose vectors come from this portion."""
-        return len(self.tokens) if self.window is None else self.window.at.stop - self.window.at.start
+        return (
+            len(self.tokens)
+            if self.window is None
+            else self.window.rows_in_text.stop - self.window.rows_in_text.start
+        )
 
 
 def portions(tokens: Sequence[Tokens]) -> Iterator[Portion]:
@@ -238,7 +242,7 @@ def encode_texts(
         for layer, array in vectors.items():
             if whole[layer] is empty:
                 whole[layer] = np.empty((len(tokens[portion.text]), encoder.hidden_size), dtype=np.float32)
-            whole[layer][portion.window.at] = array[portion.window.taken]
+            whole[layer][portion.window.rows_in_text] = array[portion.window.used_rows]
 
     remaining = []
     for portion in portions(tokens) if layers else ():

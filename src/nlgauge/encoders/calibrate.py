@@ -119,7 +119,7 @@ def calibrate(
     extremes = _extremes(encoder, encoder.session(graph), names, distinct)
     inputs = {}
     for x in dict.fromkeys(product.x for product in chosen):
-        weights = [encoder.weight(f"{product.at}.weight") for product in chosen if product.x == x]
+        weights = [encoder.weight(f"{product.weights}.weight") for product in chosen if product.x == x]
         inputs[x] = _rounding(extremes[x], weights, strength)
     excluded = f", float32 {' '.join(float32)}" if float32 else ""
     return Plan(
@@ -129,7 +129,7 @@ def calibrate(
         about=about or f"{len(distinct)} texts",
         method=f"min-max, smoothed by {strength:g}, weights of 7 bits by row{excluded}",
         inputs=inputs,
-        products={product.at: product.x for product in chosen},
+        products={product.weights: product.x for product in chosen},
     )
 
 
@@ -178,14 +178,16 @@ def _exclude(products: Sequence[Product], patterns: Sequence[str], *, model: str
     both.
     """
     for pattern in patterns:
-        if not any(fnmatchcase(product.at, pattern) for product in products):
-            msg = f"no product of model {model!r} matches {pattern!r}; an example of a name is {products[-1].at!r}"
+        if not any(fnmatchcase(product.weights, pattern) for product in products):
+            msg = (
+                f"no product of model {model!r} matches {pattern!r}; an example of a name is {products[-1].weights!r}"
+            )
             raise RecipeError(msg)
-    uses = Counter(product.at for product in products)
+    uses = Counter(product.weights for product in products)
     chosen = [
         product
         for product in products
-        if uses[product.at] == 1 and not any(fnmatchcase(product.at, pattern) for pattern in patterns)
+        if uses[product.weights] == 1 and not any(fnmatchcase(product.weights, pattern) for pattern in patterns)
     ]
     if not chosen:
         msg = f"float32 excludes all products of model {model!r}; leave at least one for int8"

@@ -275,12 +275,12 @@ class QuantisedBuilder(GraphBuilder):
         return self.node("Mul", [parameter, self.constant(f"{name}.scale", scale)], f"{parameter}.scaled")
 
 
-def rounded_weights(
+def round_weights(
     weights: NDArray[np.float32], powers: tuple[int, ...] = ()
 ) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
     """Round weights (out, into) to whole numbers (into, out), and return the size of a step in each row.
 
-    >>> whole, steps = rounded_weights(np.array([[0.5, -1.0], [0.0, 0.0]], dtype=np.float32))
+    >>> whole, steps = round_weights(np.array([[0.5, -1.0], [0.0, 0.0]], dtype=np.float32))
     >>> whole.tolist(), steps.tolist()
     ([[32, 0], [-64, 0]], [0.015625, 1.0])
     """
@@ -324,7 +324,7 @@ class QuantisedWeights:
         arrays: dict[str, NDArray[Any]] = {}
         for product, x in plan.products.items():
             weights = self._checkpoint.read(f"{product}.weight")
-            arrays[bytes_name(product)], arrays[steps_name(product)] = rounded_weights(weights, plan.inputs[x].powers)
+            arrays[bytes_name(product)], arrays[steps_name(product)] = round_weights(weights, plan.inputs[x].powers)
         with contextlib.suppress(OSError):  # without a writable cache, weights are computed again
             path.parent.mkdir(parents=True, exist_ok=True)
             write_atomic(path, save(arrays))

@@ -284,7 +284,7 @@ def _load(model: str, engine: str, precision: str, threads: int | None, device: 
     return _loaded.get(key, load)
 
 
-def stated_name(encoder: Encoder) -> str:
+def configured_name(encoder: Encoder) -> str:
     """The model's name in the config.json of a loaded encoder (`_name_or_path`); empty if there is none."""
     return _stated.get(encoder, "")
 

@@ -226,7 +226,7 @@ class TextFiles(Source):
 
 
 #: A file, a folder written by `Dataset.save_to_disk`, a pattern of file names; or several of them.
-TableGiven: TypeAlias = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
+TablePaths: TypeAlias = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
 _KINDS: Mapping[str, Callable[[Path], Source]] = {
     ".parquet": ParquetFile,
@@ -270,7 +270,7 @@ class Table:
                 yield number, position, row
 
 
-def open_table(given: TableGiven) -> Table:
+def open_table(given: TablePaths) -> Table:
     """Open the table of one or several files, patterns or dataset folders."""
     tables = [given] if isinstance(given, str | os.PathLike) else list(given)
     paths = [path for table in tables for path in _files(os.fspath(table))]

@@ -79,7 +79,7 @@ def require(name: str, extra: str, *, instead: str = "") -> Any:
         return load(name)
     except ImportError as error:
         if find_spec(package) is None:
-            msg = not_installed(package, extra)
+            msg = missing_package_message(package, extra)
         else:  # the package is installed, but one of its dependencies is missing, such as a system library
             reason = " ".join(str(error).split())
             msg = f"the package {package} cannot be imported ({reason}); run: {install_command(extra)}"
@@ -94,10 +94,10 @@ def package_version(distribution: str, extra: str) -> str:
     return version(distribution)
 
 
-def not_installed(package: str, extra: str) -> str:
+def missing_package_message(package: str, extra: str) -> str:
     """The error message for a missing package.
 
-    >>> not_installed("sacrebleu", "lexical")
+    >>> missing_package_message("sacrebleu", "lexical")
     "the package sacrebleu is not installed; run: pip install 'nlgauge[lexical]'"
     """
     return f"the package {package} is not installed; run: {install_command(extra)}"

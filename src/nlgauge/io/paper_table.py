@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, TypedDict
 
 from nlgauge.errors import RecipeError
-from nlgauge.io.table import Formatted, Table, counted, escape_html, escape_latex, escape_markdown
+from nlgauge.io.table import Formatted, Table, escape_html, escape_latex, escape_markdown, format_count
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -311,7 +311,7 @@ def paper_table(
         columns.append(PaperColumn(metric.title, metric.higher_is_better, list(cells)))
     caption = options.get("caption")
     if caption is None:
-        caption = f"Scores of {counted(len(systems), 'system')} on {segments}"
+        caption = f"Scores of {format_count(len(systems), 'system')} on {segments}"
         caption += f", {' and '.join(multiplied)} times 100." if multiplied else "."
     signatures = list(dict.fromkeys(metric.signature for metric in metrics if metric.signature))
     return PaperTable(systems, columns, caption, marks, signatures, options.get("label", PaperTable.label))

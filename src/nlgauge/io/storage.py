@@ -355,7 +355,7 @@ def arrays_digest(head: Iterable[object], arrays: Iterable[tuple[str, NDArray[An
     return state.hexdigest()
 
 
-def stated_format(path: Path) -> str:
+def read_format(path: Path) -> str:
     """The format in a file's header; empty for a file of another kind."""
     import numpy as np
 

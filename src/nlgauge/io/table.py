@@ -31,10 +31,10 @@ from typing import Literal, NamedTuple, TypeAlias, TypeGuard
 from nlgauge.errors import InputError, RecipeError
 
 
-def counted(count: int, noun: str) -> str:
+def format_count(count: int, noun: str) -> str:
     """Format a count with its noun.
 
-    >>> counted(1, "segment"), counted(1200, "segment")
+    >>> format_count(1, "segment"), format_count(1200, "segment")
     ('1 segment', '1,200 segments')
     """
     return f"{count:,} {noun}{'s' * (count != 1)}"
@@ -49,10 +49,10 @@ def decimals_for(scores: Iterable[float]) -> int:
     return 2 if max((abs(score) for score in scores), default=0.0) >= 10 else 4
 
 
-def number(value: float | None, decimals: int) -> str:
+def format_number(value: float | None, decimals: int) -> str:
     """Format a number with a true minus sign; None gives an empty text.
 
-    >>> number(-0.5, 2), number(-0.001, 2), number(None, 2)
+    >>> format_number(-0.5, 2), format_number(-0.001, 2), format_number(None, 2)
     ('−0.50', '0.00', '')
     """
     if value is None or not math.isfinite(value):
@@ -61,29 +61,29 @@ def number(value: float | None, decimals: int) -> str:
     return text.removeprefix("-") if not float(text) else text.replace("-", "−")
 
 
-def signed(value: float, decimals: int) -> str:
+def format_signed(value: float, decimals: int) -> str:
     """Format a difference with its sign.
 
-    >>> signed(0.05, 2), signed(-0.05, 2), signed(0.0, 2)
+    >>> format_signed(0.05, 2), format_signed(-0.05, 2), format_signed(0.0, 2)
     ('+0.05', '−0.05', '0.00')
     """
-    text = number(value, decimals)
+    text = format_number(value, decimals)
     return f"+{text}" if value > 0 and float(text) else text
 
 
-def p_text(p: float) -> str:
+def format_p(p: float) -> str:
     """Format a p-value for a sentence.
 
-    >>> p_text(0.0001), p_text(0.0123), p_text(1.0)
+    >>> format_p(0.0001), format_p(0.0123), format_p(1.0)
     ('p < 0.001', 'p = 0.012', 'p = 1.000')
     """
     return "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
 
 
-def level_text(level: float) -> str:
+def format_level(level: float) -> str:
     """Format a confidence level in per cent.
 
-    >>> level_text(0.95), level_text(0.995)
+    >>> format_level(0.95), format_level(0.995)
     ('95 %', '99.5 %')
     """
     return f"{100 * level:g} %"
@@ -261,7 +261,7 @@ class Table:
         starred = [any(isinstance(cell, Marked) for cell in column) for column in zip(*self.rows, strict=True)]
         starred = starred or [False] * len(self.columns)
         grid = [self._labels(), *self._format_cells(width)]
-        cells = [[visible(cell) for cell in row] for row in grid]
+        cells = [[escape_control(cell) for cell in row] for row in grid]
         for row, texts in zip(self.rows, cells[1:], strict=True):
             for i, cell in enumerate(row):
                 texts[i] += "*" if isinstance(cell, Marked) else " " * starred[i]
@@ -270,7 +270,7 @@ class Table:
     def _as_text(self, width: int, line: int | None, *, wrap_cells: bool = True) -> str:
         cells = self._text_cells(width)
         widths = [max(map(display_width, column)) for column in zip(*cells, strict=True)]
-        notes = list(map(visible, self.notes))
+        notes = list(map(escape_control, self.notes))
         if line is not None:
             if wrap_cells:
                 widths[-1] = min(widths[-1], max(_LEAST_LAST, line - sum(widths[:-1]) - 2 * (len(widths) - 1)))
@@ -279,7 +279,7 @@ class Table:
         cells.insert(1, ["-" * size for size in widths])
         layout = list(zip(widths, self._numeric(), strict=True))
         lines = [_align(row, layout) for row in cells]
-        caption = [] if self.caption is None else [visible(self.caption)]
+        caption = [] if self.caption is None else [escape_control(self.caption)]
         return _join_lines([*caption, *lines, *notes])
 
     def to_tsv(self, *, width: int = 4) -> str:
@@ -305,11 +305,11 @@ class Table:
         """Header and rows for programs, with p-values as numbers."""
         numbers = [[f"{cell.value:.3g}" if _too_small(cell, width) else cell for cell in row] for row in self.rows]
         grid = [self._labels(), *([_format_cell(cell, width) for cell in row] for row in numbers)]
-        return [[visible(cell) for cell in row] for row in grid]
+        return [[escape_control(cell) for cell in row] for row in grid]
 
     def to_latex(self, *, width: int = 4) -> str:
         """A booktabs tabular with escaped cells."""
-        lines = [] if self.caption is None else [f"% {visible(self.caption)}"]
+        lines = [] if self.caption is None else [f"% {escape_control(self.caption)}"]
         layout = "".join("r" if right else "l" for right in self._numeric())
         lines += [rf"\begin{{tabular}}{{{layout}}}", r"\toprule"]
         if self.spans:
@@ -317,7 +317,7 @@ class Table:
         lines += [_latex_row(self._latex_columns()), r"\midrule"]
         lines += map(_latex_row, self._write_cells(width, _latex_cell))
         lines += [r"\bottomrule", r"\end{tabular}"]
-        return _join_lines([*lines, *(f"% {visible(note)}" for note in self.notes)])
+        return _join_lines([*lines, *(f"% {escape_control(note)}" for note in self.notes)])
 
     def to_markdown(self, *, width: int = 4) -> str:
         r"""A pipe table with escaped cells.
@@ -425,7 +425,7 @@ class Paragraphs(Table):
         texts[0] = lead + texts[0]
         if format == "html":
             return "".join(f"<p>{escape_html(text)}</p>" for text in texts)
-        texts = list(map(visible, texts))
+        texts = list(map(escape_control, texts))
         columns = _COLUMNS.get()
         if format == "text" and columns is not None:
             texts = [part for text in texts for part in _wrap(text, columns, indent="  ")]
@@ -469,10 +469,10 @@ def escape_html(text: str) -> str:
 _INVISIBLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
 
-def visible(text: str) -> str:
+def escape_control(text: str) -> str:
     r"""Escape control characters, line ends and lone surrogates.
 
-    >>> visible("a\tb\u2028c")
+    >>> escape_control("a\tb\u2028c")
     'a\\tb\\u2028c'
     """
     return _INVISIBLE.sub(lambda match: match[0].encode("unicode_escape").decode("ascii"), text)
@@ -511,7 +511,11 @@ def shorten_name(text: str, size: int) -> str:
 
 
 def _shortened(cell: Cell, size: int) -> Cell:
-    return shorten_name(visible(cell), size) if isinstance(cell, str) and not isinstance(cell, Formatted) else cell
+    return (
+        shorten_name(escape_control(cell), size)
+        if isinstance(cell, str) and not isinstance(cell, Formatted)
+        else cell
+    )
 
 
 def escape_latex(text: str) -> str:
@@ -520,7 +524,7 @@ def escape_latex(text: str) -> str:
     >>> escape_latex("50%_a--b")
     '50\\%\\_a-{}-b'
     """
-    escaped = re.sub("-(?=-)", "-{}", visible(text).translate(_LATEX))  # "--" would print as a dash
+    escaped = re.sub("-(?=-)", "-{}", escape_control(text).translate(_LATEX))  # "--" would print as a dash
     # After \\ and \midrule, also across a line end, LaTeX reads "[" or "*" as an argument.
     return re.sub(r"^\s*[\[*]", lambda match: f"{{{match[0]}}}", escaped)
 
@@ -531,7 +535,7 @@ def escape_markdown(text: str) -> str:
     >>> escape_markdown("a_b <i>|"), escape_markdown("-0.5")
     ('a\\_b &lt;i&gt;\\|', '-0.5')
     """
-    escaped = re.sub(r"([\\`*_\[\]|~#])", r"\\\1", visible(text))
+    escaped = re.sub(r"([\\`*_\[\]|~#])", r"\\\1", escape_control(text))
     return escaped.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 

@@ -237,17 +237,17 @@ class Row:
     where: str
     values: Mapping[str, Any]
 
-    def at(self, column: str | None = None) -> str:
+    def location(self, column: str | None = None) -> str:
         """The location, for error messages."""
         return f"{self.file}, {self.where}" + ("" if column is None else f", column {column!r}")
 
     def value(self, column: str) -> Any:
         """The column's value, of any type."""
         if column not in self.values:
-            msg = f"{self.at(column)}: no such column; the row has {list(self.values)!r}"
+            msg = f"{self.location(column)}: no such column; the row has {list(self.values)!r}"
             raise FileFormatError(msg)
         if column in getattr(self.values, "repeated", ()):
-            msg = f"{self.at(column)}: the object has this key more than once; keep one"
+            msg = f"{self.location(column)}: the object has this key more than once; keep one"
             raise FileFormatError(msg)
         return self.values[column]
 
@@ -307,18 +307,18 @@ class Row:
 
     def _check_pairs(self, column: str, text: str) -> None:
         if _SURROGATE.search(text):
-            msg = f"{self.at(column)}: half of a surrogate pair, which is not a character, in {cut(text)!r}"
+            msg = f"{self.location(column)}: half of a surrogate pair, which is not a character, in {cut(text)!r}"
             raise FileFormatError(msg)
 
     def refuse(self, column: str, expected: str) -> NoReturn:
         """Raise FileFormatError for the column's value."""
         # As JSON, which distinguishes the number 3 from the string "3".
         got = cut(json.dumps(self.values[column], ensure_ascii=False, default=str))
-        msg = f"{self.at(column)}: expected {expected}, got {got}"
+        msg = f"{self.location(column)}: expected {expected}, got {got}"
         raise FileFormatError(msg)
 
 
-def row_of(value: object, file: str, where: str) -> Row:
+def as_row(value: object, file: str, where: str) -> Row:
     """An object inside a JSON file, as a row."""
     if not isinstance(value, dict):
         msg = f"{file}, {where}: expected an object, got {cut(json.dumps(value, ensure_ascii=False))}"
@@ -484,20 +484,20 @@ def json_object(text: str, place: str, *, what: str = "one JSON object per line"
     return record
 
 
-def spreadsheet_quoted(text: str) -> bool:
+def is_spreadsheet_quoted(text: str) -> bool:
     """Whether a text is quoted as by a spreadsheet: quotes around it, and only doubled quotes inside.
 
-    >>> spreadsheet_quoted('"He said ""no""."'), spreadsheet_quoted('"No."')
+    >>> is_spreadsheet_quoted('"He said ""no""."'), is_spreadsheet_quoted('"No."')
     (True, False)
     """
     inner = text[1:-1]
     return len(text) > 1 and text[0] == text[-1] == '"' and '""' in inner and '"' not in inner.replace('""', "")
 
 
-def unquoted(text: str) -> str:
+def remove_quotes(text: str) -> str:
     """Remove the quotes of a spreadsheet, if the text has them.
 
-    >>> unquoted('"He said ""no""."'), unquoted('"No."')
+    >>> remove_quotes('"He said ""no""."'), remove_quotes('"No."')
     ('He said "no".', '"No."')
     """
-    return text[1:-1].replace('""', '"') if spreadsheet_quoted(text) else text
+    return text[1:-1].replace('""', '"') if is_spreadsheet_quoted(text) else text

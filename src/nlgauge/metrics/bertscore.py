@@ -77,7 +77,7 @@ from nlgauge.core.metric import Comparison, Pair, SystemResult
 from nlgauge.core.options import option
 from nlgauge.core.resources import StopwordList, idf_option
 from nlgauge.core.tokens import TextView
-from nlgauge.core.vector_metric import State, VectorMetric, chosen_layer
+from nlgauge.core.vector_metric import State, VectorMetric, resolve_layer
 from nlgauge.encoders.base import Encoder
 from nlgauge.metrics.parts import cite
 from nlgauge.metrics.parts.baseline import BaselineChoice
@@ -113,7 +113,7 @@ class BERTScore(VectorMetric[Cloud]):
     stopwords: str = option("none", StopwordList(), help="words to drop", optional=True)
 
     def layers(self, encoder: Encoder) -> tuple[int, ...]:
-        return (chosen_layer(self.layer, encoder),)
+        return (resolve_layer(self.layer, encoder),)
 
     def represent(self, text: TextView, state: State) -> Cloud | None:
         stopwords = state["stopwords"].words

@@ -55,7 +55,7 @@ import numpy as np
 from nlgauge.core.kinds import Choice, Text
 from nlgauge.core.metric import SystemResult, TextMetric
 from nlgauge.core.options import option
-from nlgauge.core.run_options import ticked
+from nlgauge.core.run_options import report_progress
 from nlgauge.errors import MissingExtraError, RecipeError
 from nlgauge.io.packages import package_version, require
 from nlgauge.metrics.parts import cite
@@ -121,7 +121,7 @@ class SacreBLEUMetric(TextMetric):
         sentence, corpus = self._engine(sentences=True), self._engine(sentences=False)
         values = [
             sentence.sentence_score(hypothesis, list(group)).score
-            for hypothesis, group in ticked(zip(hypotheses, references, strict=True))
+            for hypothesis, group in report_progress(zip(hypotheses, references, strict=True))
         ]
         most = max(len(group) for group in references)
         # sacrebleu takes streams; if the number of references varies, None stands for a missing one.

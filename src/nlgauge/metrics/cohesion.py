@@ -63,7 +63,7 @@ from nlgauge.metrics.parts.foci import (
     Foci,
     WordVectorFile,
     adjacency,
-    foci_of,
+    find_foci,
     noun_sentences,
     score_each,
 )
@@ -97,7 +97,7 @@ class Devices(NamedTuple):
         return self.mentions / self.of_mentions if self.of_mentions else 0.0
 
 
-def devices(text: AnnotatedText, words: str = "nouns") -> Devices:
+def count_devices(text: AnnotatedText, words: str = "nouns") -> Devices:
     """Count repeated nouns out of all nouns (released), or repeated content words out of all words (paper, D6.9)."""
     if words == "nouns":
         counts = Counter({lemma: len(mentions) for lemma, mentions in noun_sentences(text).items()})
@@ -143,7 +143,7 @@ class LC(AnnotatedTextMetric):
 
     def score_texts(self, hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> SystemResult:
         def lc(text: AnnotatedText) -> float | None:
-            counts = devices(text, self.devices)
+            counts = count_devices(text, self.devices)
             return counts.cohesion if counts.of_lemmas else None
 
         return score_each(self, hypotheses, lc)
@@ -167,7 +167,7 @@ class RC(AnnotatedTextMetric):
 
     def score_texts(self, hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> SystemResult:
         def rc(text: AnnotatedText) -> float | None:
-            counts = devices(text, self.devices)
+            counts = count_devices(text, self.devices)
             return counts.repetition if counts.of_lemmas else None
 
         return score_each(self, hypotheses, rc)
@@ -195,7 +195,7 @@ class EntityGraph(AnnotatedTextMetric):
 
     def score_texts(self, hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> SystemResult:
         def conn(text: AnnotatedText) -> float | None:
-            foci = foci_of(text)
+            foci = find_foci(text)
             return connectivity(foci, len(text.sentences), average=self.average) if foci else None
 
         return score_each(self, hypotheses, conn, of_ties=True)
@@ -235,7 +235,7 @@ class LexicalGraph(AnnotatedTextMetric):
 
     def score_texts(self, hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> SystemResult:
         def conn(text: AnnotatedText) -> float | None:
-            foci = foci_of(text, self.word_vectors, self.threshold)
+            foci = find_foci(text, self.word_vectors, self.threshold)
             return connectivity(foci, len(text.sentences), average=self.average) if foci else None
 
         return score_each(self, hypotheses, conn, of_ties=True)

@@ -48,7 +48,7 @@ import numpy as np
 
 from nlgauge.core.annotation import AnnotatedTextMetric
 from nlgauge.core.metric import Comparison, Profile, SystemResult, profile_option
-from nlgauge.core.run_options import ticked
+from nlgauge.core.run_options import report_progress
 from nlgauge.core.score import Note
 from nlgauge.metrics.ds_focus import FOCUS_PROFILES, DSFocus, compare_foci, sum_mentions
 from nlgauge.metrics.parts.foci import NO_FOCUS, FocusTable, describe_no_focus, find_mentions
@@ -88,7 +88,7 @@ class FocusFrequency(AnnotatedTextMetric):
         c = {text.text: self._count_mentions(text) for text in self.annotation.annotate(texts)}
         flags = {"squared": self.distance == "squared", "origin": self.unmatched == "origin"}
         comparisons, unmatched = [], []
-        for number, (hypothesis, group) in enumerate(ticked(zip(hypotheses, references, strict=True))):
+        for number, (hypothesis, group) in enumerate(report_progress(zip(hypotheses, references, strict=True))):
             # sum_(v in Omega) (c_v^hyp - c_v^ref)^2 / N, and the size of Omega
             values = np.array([compare_foci(c[hypothesis], c[reference], **flags) for reference in group])
             comparisons.append(Comparison(values[:, :3]))

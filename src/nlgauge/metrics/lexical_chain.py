@@ -50,10 +50,10 @@ from nlgauge.core.annotation import AnnotatedTextMetric
 from nlgauge.core.kinds import Choice
 from nlgauge.core.metric import SystemResult
 from nlgauge.core.options import option
-from nlgauge.core.run_options import ticked
+from nlgauge.core.run_options import report_progress
 from nlgauge.core.score import Note
 from nlgauge.metrics.parts import cite
-from nlgauge.metrics.parts.foci import NO_NOUN, NO_TIES, Foci, foci_of
+from nlgauge.metrics.parts.foci import NO_NOUN, NO_TIES, Foci, find_foci
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,9 +71,9 @@ class LexicalChain(AnnotatedTextMetric):
 
     def score_texts(self, hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> SystemResult:
         texts = list(dict.fromkeys([*hypotheses, *(text for group in references for text in group)]))
-        nouns = {annotated.text: foci_of(annotated) for annotated in self.annotation.annotate(texts)}
+        nouns = {annotated.text: find_foci(annotated) for annotated in self.annotation.annotate(texts)}
         values, best = [], []
-        for hypothesis, group in ticked(zip(hypotheses, references, strict=True)):
+        for hypothesis, group in report_progress(zip(hypotheses, references, strict=True)):
             row = np.array([_overlap(nouns[hypothesis], nouns[reference]) for reference in group])
             best.append(int(row.argmax()))
             values.append(float(row.max() if self.multiref == "best" else row.mean()))

@@ -52,7 +52,7 @@ import numpy as np
 from nlgauge.core.kinds import Choice
 from nlgauge.core.metric import Comparison, SystemResult, TextMetric
 from nlgauge.core.options import option
-from nlgauge.core.run_options import ticked
+from nlgauge.core.run_options import report_progress
 from nlgauge.io.packages import package_version, require
 from nlgauge.metrics.parts import cite
 
@@ -102,7 +102,7 @@ class _Rouge(TextMetric):
         compare = self.pair_function(words)
         comparisons = [
             Comparison(np.array([compare(reference, hypothesis) for reference in group]))
-            for hypothesis, group in ticked(zip(hypotheses, references, strict=True))
+            for hypothesis, group in report_progress(zip(hypotheses, references, strict=True))
         ]
         return self.joined(comparisons, rule=self.multiref)
 

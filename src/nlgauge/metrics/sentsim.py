@@ -70,7 +70,7 @@ from nlgauge.core.metric import Comparison, Pair, SystemResult
 from nlgauge.core.options import option
 from nlgauge.core.resources import SentenceModelName, encode_sentences, sentence_vector
 from nlgauge.core.tokens import Selection, TextView
-from nlgauge.core.vector_metric import State, VectorMetric, WindowTexts, chosen_layer
+from nlgauge.core.vector_metric import State, VectorMetric, WindowTexts, resolve_layer
 from nlgauge.encoders.base import Encoder
 from nlgauge.errors import RecipeError
 from nlgauge.metrics.parts import cite
@@ -200,7 +200,7 @@ class SentSim(VectorMetric[TextParts]):
             raise RecipeError(msg)
 
     def layers(self, encoder: Encoder) -> tuple[int, ...]:
-        return () if "layer" in self.unused else (chosen_layer(self.layer, encoder),)
+        return () if "layer" in self.unused else (resolve_layer(self.layer, encoder),)
 
     def check_recipe(self, recipe: Mapping[str, str], state: State) -> None:
         if state["bounds"] is not None:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from nlgauge._version import __version__
 from nlgauge.core.short_signature import shorten_text
 from nlgauge.io.storage import write_atomic
-from nlgauge.io.table import Cell, Table, counted, level_text, number
+from nlgauge.io.table import Cell, Table, format_count, format_level, format_number
 from nlgauge.report.elements import (
     Html,
     export,
@@ -149,10 +149,10 @@ def _policy(*texts: str) -> Html:
 def _facts(comparison: SystemComparison, texts: ReportTexts | None) -> Html:
     """Numbers of systems, segments and metrics in one line."""
     first = comparison.metrics[0]
-    facts = [counted(len(first.systems), "system"), counted(first.n, "segment")]
+    facts = [format_count(len(first.systems), "system"), format_count(first.n, "segment")]
     if first.documents is not None:
-        facts.append(counted(first.documents, "document"))
-    facts.append(counted(len(comparison.metrics), "metric"))
+        facts.append(format_count(first.documents, "document"))
+    facts.append(format_count(len(comparison.metrics), "metric"))
     if texts is not None and texts.references is not None:
         most = max(map(len, texts.references), default=0)
         facts.append(f"up to {most} references each" if most > 1 else "one reference each")
@@ -189,7 +189,7 @@ def _overview(comparison: SystemComparison) -> Html:
             row = rows[system]
             line += [row.score, row.rank]
             rank = tag("span", f"{row.rank}", class_="place", title="rank")
-            score = number(row.score, metric_decimals(metric))
+            score = format_number(row.score, metric_decimals(metric))
             cells.append(tag("td", score, " ", rank, class_="num first" if row.rank == 1 else "num"))
         body.append(tag("tr", *cells))
         plain.append(line)
@@ -258,7 +258,7 @@ def _settings(comparison: SystemComparison) -> Html:
     items = [
         f"Test of two systems: {test_name(used)}, two-sided; correction for the number of pairs: {used.correction}.",
         f"Draws for tests: {used.permutations:,}; smallest difference that counts: {used.smallest_difference:g}.",
-        f"Intervals: {level_text(used.level)}; those of Bradley–Terry strengths from {used.resamples:,} resamples; "
+        f"Intervals: {format_level(used.level)}; those of Bradley–Terry strengths from {used.resamples:,} resamples; "
         f"seed {used.seed}.",
         f"Bradley–Terry: ties count as {ties.get(used.ties, used.ties)}; "
         f"scores closer than {used.tie_tolerance:g} (relative) are ties.",

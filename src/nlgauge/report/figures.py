@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlgauge.io.canvas import ticks
-from nlgauge.io.table import Cell, Table, level_text, number, p_text, signed
+from nlgauge.io.table import Cell, Table, format_level, format_number, format_p, format_signed
 from nlgauge.report.elements import Html, export, heads, hidden, joined, name_of, scrolling, tag
 from nlgauge.studies.compare.sentences import decision_rule, metric_decimals
 from nlgauge.studies.compare.tables import DIFFERENCE, GAMES, INTERVAL, row_table
@@ -73,14 +73,14 @@ def axis(scale: Scale, decimals: int) -> Html:
     """Ticks with their numbers, below a column of figures of the same scale."""
     marks = []
     values = ticks(scale.low, scale.high, most=_TICKS)
-    digits = max((len(number(value, decimals).partition(".")[2].rstrip("0")) for value in values), default=0)
+    digits = max((len(format_number(value, decimals).partition(".")[2].rstrip("0")) for value in values), default=0)
     for order, value in enumerate(values):
         position = scale.position(value)
         x, anchor = f"{position}%", "start" if position < 4 else "end" if position > 96 else None
         marks.append(tag("line", x1=x, x2=x, y1=0.0, y2=4.0, class_="tick"))
         # Where the page is narrow, every second number is left out.
         label = "tick-label second" if order % 2 else "tick-label"
-        marks.append(tag("text", number(value, digits), x=x, y=16.0, class_=label, text_anchor=anchor))
+        marks.append(tag("text", format_number(value, digits), x=x, y=16.0, class_=label, text_anchor=anchor))
     return tag("svg", *marks, class_="axis", width="100%", height="20", aria_hidden="true")
 
 
@@ -116,7 +116,7 @@ def distributions(metric: MetricComparison, scores: SystemScores, *, name: str) 
     for system, values in columns.items():
         ends = np.percentile(values, [0, 25, 50, 75, 100]).tolist()
         plain.append([system, len(values), float(values.mean()), float(values.std()), *ends])
-        quarter, median, three = (number(end, decimals) for end in ends[1:4])
+        quarter, median, three = (format_number(end, decimals) for end in ends[1:4])
         label = f"{system}: median {median}, half of the scores between {quarter} and {three}"
         row = tag(
             "tr", tag("th", name_of(system), scope="row", class_="name"), tag("td", median, class_="num"),
@@ -192,11 +192,11 @@ def pair_table(metric: MetricComparison) -> Table:
 def _cell(pair: PairRow, sign: int, decimals: int, *, numbers: bool) -> Html:
     """One cell: the row's system compared with the column's."""
     row, column = (pair.first, pair.second) if sign > 0 else (pair.second, pair.first)
-    difference = signed(sign * pair.difference, decimals)
+    difference = format_signed(sign * pair.difference, decimals)
     mark, class_, word = "·", "even", "not significantly different from"
     if pair.better is not None:
         mark, class_, word = ("▲", "better", "better than") if pair.better == row else ("▼", "worse", "worse than")
-    adjusted = "" if pair.p_adjusted is None else f", {p_text(pair.p_adjusted)}"
+    adjusted = "" if pair.p_adjusted is None else f", {format_p(pair.p_adjusted)}"
     return tag(
         "td", tag("span", mark, class_="mark", aria_hidden="true"),
         tag("span", difference, class_="difference") if numbers else None, hidden(f"{word} {column}"),
@@ -220,7 +220,7 @@ def _legend(metric: MetricComparison, settings: CompareSettings, *, numbers: boo
 
 def ranking(metric: MetricComparison, settings: CompareSettings, *, name: str) -> Html:
     """The table of systems with a figure of their intervals, and the same table to copy."""
-    decimals, level = metric_decimals(metric), level_text(settings.level)
+    decimals, level = metric_decimals(metric), format_level(settings.level)
     scale = scale_over([value for row in metric.systems for value in (row.score, *_ends(row.interval))])
     rows = [
         tag("tr", *_cells(row, scale, level, decimals), class_=line)
@@ -252,10 +252,10 @@ def ranking_table(metric: MetricComparison) -> Table:
 
 
 def _cells(row: SystemRow, scale: Scale, level: str, decimals: int) -> list[Html]:
-    score = number(row.score, decimals)
-    between = " – ".join(number(end, decimals) for end in _ends(row.interval))
+    score = format_number(row.score, decimals)
+    between = " – ".join(format_number(end, decimals) for end in _ends(row.interval))
     label = f"{row.system}: {score}" + (f", {level} interval {between}" if between else "")
-    strength = " – ".join(number(end, 3) for end in _ends(row.bt_interval))
+    strength = " – ".join(format_number(end, 3) for end in _ends(row.bt_interval))
     title = f"{level} interval {strength}" if strength else None
     return [
         tag("td", str(row.rank), class_="rank"),
@@ -263,7 +263,7 @@ def _cells(row: SystemRow, scale: Scale, level: str, decimals: int) -> list[Html
         tag("td", score, class_="num"),
         tag("td", between, class_="num wide"),
         tag("td", interval_bar(scale, row.score, _ends(row.interval), label=label), class_="figure"),
-        tag("td", number(row.bradley_terry, 3), class_="num wide", title=title),
+        tag("td", format_number(row.bradley_terry, 3), class_="num wide", title=title),
         tag("td", f"{row.wins:,} / {row.ties:,} / {row.losses:,}", class_="num wide games"),
     ]
 

@@ -47,10 +47,10 @@ class LeastSquares(NamedTuple):
     rows: int
 
 
-def standardised(values: Vector) -> Vector:
+def standardise(values: Vector) -> Vector:
     """Columns minus their means, divided by their standard deviations (of n values).
 
-    >>> standardised(np.array([1.0, 2.0, 3.0])).round(4).tolist()
+    >>> standardise(np.array([1.0, 2.0, 3.0])).round(4).tolist()
     [-1.2247, 0.0, 1.2247]
     """
     return np.asarray((values - values.mean(axis=0)) / values.std(axis=0), dtype=np.float64)
@@ -76,7 +76,7 @@ def least_squares(
     response, data = numbers(y, "least squares"), numbers(columns, "least squares")
     called = _names(names, data)
     _check(response, data, called)
-    whole = standardised(np.column_stack([response, data]))
+    whole = standardise(np.column_stack([response, data]))
     target, factors = whole[:, 0], whole[:, 1:]
     n, count = factors.shape
     degrees = n - count - 1

@@ -47,9 +47,9 @@ from nlgauge.io.canvas import (
     panel_grid,
     shorten,
 )
-from nlgauge.io.table import LINE, Cell, Table, counted
-from nlgauge.metrics.cohesion import connectivity, devices
-from nlgauge.metrics.parts.foci import NO_NOUN, Foci, foci_of
+from nlgauge.io.table import LINE, Cell, Table, format_count
+from nlgauge.metrics.cohesion import connectivity, count_devices
+from nlgauge.metrics.parts.foci import NO_NOUN, Foci, find_foci
 from nlgauge.text.annotation import AnnotatedText, Annotator
 from nlgauge.text.annotators import load_annotator
 
@@ -89,7 +89,7 @@ def text_features(
         }
 
     try:
-        nouns, repeats = foci_of(text), devices(text)
+        nouns, repeats = find_foci(text), count_devices(text)
         features = of_foci(nouns) | {
             "lc": repeats.cohesion,
             "rc": repeats.repetition,
@@ -98,7 +98,7 @@ def text_features(
             "repeated": float(repeats.lemmas),
         }
         if vectors is not None:
-            features |= of_foci(foci_of(text, vectors, threshold), "-entity")
+            features |= of_foci(find_foci(text, vectors, threshold), "-entity")
     except TooLongError as error:
         error.document = text.text
         raise
@@ -263,7 +263,7 @@ class Discourse(Result):
         lacking = {name or "hyps": system_features.no_noun for name, system_features in self.systems.items()}
         lacking["references"] = self.references_without_noun
         without = [
-            f"{name}: {counted(len(documents), 'document')} without a noun"
+            f"{name}: {format_count(len(documents), 'document')} without a noun"
             for name, documents in lacking.items()
             if documents
         ]

@@ -30,7 +30,7 @@ from nlgauge.core.options import OptionSet, option, seed_option
 from nlgauge.core.result import Result
 from nlgauge.core.run_options import RunOptions
 from nlgauge.core.score import Score
-from nlgauge.core.scoring import Metrics, chosen_metrics, recipes_and_run
+from nlgauge.core.scoring import Metrics, metric_list, recipes_and_run
 from nlgauge.core.signature import Signature
 from nlgauge.data.judgements import JudgementTable
 from nlgauge.errors import InputError, RecipeError
@@ -67,7 +67,7 @@ def fit_norms(
 
     An ensemble among the metrics is replaced by its members. Options are those of `nlgauge.score`.
     """
-    recipes, score_options = recipes_and_run(chosen_metrics(metric), options)
+    recipes, score_options = recipes_and_run(metric_list(metric), options)
     members = list(dict.fromkeys(base_metrics(recipes)))
     for recipe in members:
         if recipe.whole_corpus:

@@ -32,7 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlgauge.stats.paired_tests import mood, paired_t, sign_test, wilcoxon
-from nlgauge.studies.compare.rankings import count_wins, policy_wins
+from nlgauge.studies.compare.rankings import count_wins, wins_with_ties
 from nlgauge.studies.compare.system_scores import SystemScores
 from nlgauge.studies.paired_evaluation import (
     FrameSet,
@@ -289,7 +289,7 @@ def _significant(scores: Matrix, options: RankingOptions) -> NDArray[np.bool_]:
     first, second = scores[:, i], scores[:, j]
     counts = count_wins(scores, tolerance=options.tie_tolerance)
     wins, losses = counts.strict[i, j], counts.strict[j, i]
-    credited = policy_wins(counts, options.ties)
+    credited = wins_with_ties(counts, options.ties)
     # Of two systems Bradley-Terry prefers the one with more wins, with ties credited by the policy.
     preferred = credited[i, j] >= credited[j, i]
     better, worse = np.where(preferred, wins, losses), np.where(preferred, losses, wins)

@@ -175,7 +175,7 @@ def split_at_lines(text: str) -> list[Span]:
     return spans
 
 
-def stripped(text: str, start: int, end: int) -> Span | None:
+def strip_span(text: str, start: int, end: int) -> Span | None:
     """The span from `start` to `end` without surrounding blanks; None if only blanks are left."""
     piece = text[start:end]
     inner = piece.strip()
@@ -184,7 +184,7 @@ def stripped(text: str, start: int, end: int) -> Span | None:
 
 
 def _add(spans: list[Span], text: str, start: int, end: int) -> None:
-    span = stripped(text, start, end)
+    span = strip_span(text, start, end)
     if span is None:
         return
     if spans and not any(map(str.isalnum, text[span.start : span.end])):

@@ -38,7 +38,7 @@ from nlgauge.text.annotation import (
     Span,
     split_at_lines,
     split_sentences,
-    stripped,
+    strip_span,
 )
 from nlgauge.text.conllu import Contraction, Sentence, parse_conllu
 
@@ -395,7 +395,7 @@ def _digest(folder: Path) -> str:
 def _spans(doc: Any) -> list[Span]:
     """The sentences of a spaCy document, without surrounding blanks."""
     text = doc.text  # a property that joins the tokens at each access
-    spans = (stripped(text, sentence.start_char, sentence.end_char) for sentence in doc.sents)
+    spans = (strip_span(text, sentence.start_char, sentence.end_char) for sentence in doc.sents)
     return [span for span in spans if span is not None]
 
 

@@ -160,7 +160,7 @@ def language_of_texts(texts: Iterable[str]) -> str:
 MULTILINGUAL = "muse"
 
 
-def one_language_of(model: str) -> str:
+def single_language(model: str) -> str:
     """The language of a monolingual model; empty for multilingual and unknown models."""
     card = find_card(model)
     languages = ("en",) if model in _TABLES["english_only"] else () if card is None else card.languages
@@ -180,7 +180,7 @@ def warn_if_unsupported(model: str, language: str, *, read: bool = False, stackl
             f"it was trained on: {', '.join(card.languages)}"
         )
         warnings.warn(msg, LanguageWarning, stacklevel=stacklevel + 1)
-    elif read and (trained := one_language_of(model)) and language.partition("-")[0] != trained:
+    elif read and (trained := single_language(model)) and language.partition("-")[0] != trained:
         what = f"texts are in {language_name(language)}"
         warn_of_other_language(model, what, language, stacklevel=stacklevel + 1)
 
@@ -192,6 +192,6 @@ def warn_of_other_language(model: str, what: str, language: str, *, stacklevel: 
     offer = (
         f"a multilingual model, such as model='{MULTILINGUAL}'" if covered else "a model of that language (model=)"
     )
-    trained = language_name(one_language_of(model))
+    trained = language_name(single_language(model))
     msg = f"{what}, but model {model!r} was trained on {trained} only; use {offer}"
     warnings.warn(msg, LanguageWarning, stacklevel=stacklevel + 1)

@@ -265,7 +265,7 @@ class TextTokenizer:
         return self._twin
 
     @property
-    def digest_otherwise(self) -> str:
+    def alternative_digest(self) -> str:
         """The digest of the same tokenizer with the other setting of `prefix_space`; empty if there is none."""
         if not self.byte_level or self._own_space:
             return ""

@@ -36,9 +36,9 @@ class TextWindow(NamedTuple):
 
     places: NDArray[np.intp]
     """Indices of its tokens in the text, special ones included."""
-    taken: slice
+    used_rows: slice
     """Rows of the window whose vectors are used."""
-    at: slice
+    rows_in_text: slice
     """Indices of these rows in the text."""
 
 
@@ -69,7 +69,7 @@ class Windows(NamedTuple):
     def cut(self, length: int) -> list[TextWindow]:
         """The windows of a text of `length` tokens, special ones included.
 
-        >>> [(w.places.tolist(), w.at) for w in Windows(size=5, stride=2, frame=(1, 1)).cut(7)]
+        >>> [(w.places.tolist(), w.rows_in_text) for w in Windows(size=5, stride=2, frame=(1, 1)).cut(7)]
         [([0, 1, 2, 3, 6], slice(0, 4, None)), ([0, 3, 4, 5, 6], slice(4, 7, None))]
         """
         head, tail = self.frame

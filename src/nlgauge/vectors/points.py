@@ -35,7 +35,7 @@ from nlgauge.encoders.base import EncodedText, Encoder
 from nlgauge.errors import RecipeError
 from nlgauge.text.tokenizer import TextTokenizer, Tokens, is_punctuation
 from nlgauge.vectors.cloud import PointSpans, unit_rows
-from nlgauge.vectors.transport import Barycentre, free_support_barycentre, normalised_weights
+from nlgauge.vectors.transport import Barycentre, free_support_barycentre, normalise_weights
 
 SUBWORDS = ("first", "all", "average")
 PUNCTUATION = ("keep", "drop-ascii", "drop-unicode")
@@ -117,7 +117,7 @@ def _join_pieces(tokens: Tokens, pieces: Sequence[str]) -> tuple[str, ...]:
     return tuple("".join(pieces[start : start + size]) for start, size in zip(starts, sizes, strict=True))
 
 
-def kept_tokens(text: EncodedText, keep: TokenFilter, tokenizer: TextTokenizer) -> NDArray[np.intp]:
+def select_tokens(text: EncodedText, keep: TokenFilter, tokenizer: TextTokenizer) -> NDArray[np.intp]:
     """Indices of the tokens to keep; if pieces are averaged, indices of words."""
 
     def make() -> NDArray[np.intp]:
@@ -177,7 +177,7 @@ def kde_routing_of_layers(
 def barycentre_of_layers(layers: Sequence[NDArray[np.float32]], weights: NDArray[np.float64]) -> Barycentre:
     """Barycentre of the layers, a point per token, each with the token's weight (all above 0)."""
     clouds = [layer.astype(np.float64) for layer in layers]
-    return free_support_barycentre(clouds, normalised_weights(weights), np.mean(clouds, axis=0))
+    return free_support_barycentre(clouds, normalise_weights(weights), np.mean(clouds, axis=0))
 
 
 def _route(layers: NDArray[np.float64], step: float, epsilon: float) -> NDArray[np.float64]:

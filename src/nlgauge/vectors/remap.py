@@ -30,7 +30,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from nlgauge.encoders.base import shown_vectors
+from nlgauge.encoders.base import format_vectors_digest
 from nlgauge.errors import DataWarning, FileFormatError, InputError, RecipeError
 from nlgauge.io.storage import FrozenArrays, arrays_digest
 
@@ -113,8 +113,8 @@ class SpaceMap(FrozenArrays):
             vectors = "sentence vectors" if fitted.layer < 0 else f"layer {fitted.layer}"
             msg = (
                 f"the re-mapping was fitted on {vectors} of model {fitted.model!r} "
-                f"({shown_vectors(fitted.weights)}), but the vectors are of layer {layer} of "
-                f"{shown_vectors(weights)}; "
+                f"({format_vectors_digest(fitted.weights)}), but the vectors are of layer {layer} of "
+                f"{format_vectors_digest(weights)}; "
                 "fit it again with 'nlgauge align fit'"
             )
             raise InputError(msg)

@@ -33,9 +33,9 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from nlgauge.encoders.base import EncodedText, shown_vectors
+from nlgauge.encoders.base import EncodedText, format_vectors_digest
 from nlgauge.errors import FileFormatError, InputError, RecipeError
-from nlgauge.io.storage import FrozenArrays, arrays_digest, short_digest, stated_format, text_digest
+from nlgauge.io.storage import FrozenArrays, arrays_digest, read_format, short_digest, text_digest
 from nlgauge.vectors.network_maps import FlowMap, TanhNetwork
 from nlgauge.vectors.remap import Remapping, Side, load_published
 
@@ -167,9 +167,9 @@ class LanguageMeans(FrozenArrays):
         """Raise InputError for vectors of another model or layer."""
         if self.weights and (self.weights, self.layer) != (weights, layer):
             msg = (
-                f"the language means were fitted on layer {self.layer} of weights {shown_vectors(self.weights)}, but "
-                f"the vectors are of layer {layer} of {shown_vectors(weights)}; "
-                "fit them again with the model you score with"
+                f"the language means were fitted on layer {self.layer} of weights "
+                f"{format_vectors_digest(self.weights)}, but the vectors are of layer {layer} of "
+                f"{format_vectors_digest(weights)}; fit them again with the model you score with"
             )
             raise InputError(msg)
 
@@ -314,7 +314,7 @@ def load_transforms(choice: str, *, source: str | None, target: str) -> Transfor
 def load_map(path: Path) -> FittedTransform:
     """Load a map of any kind that `nlgauge align fit` wrote."""
     kinds: dict[str, type[FittedTransform]] = {kind.FORMAT: kind for kind in (Remapping, FlowMap, TanhNetwork)}
-    return kinds.get(stated_format(path), Remapping).load(path)
+    return kinds.get(read_format(path), Remapping).load(path)
 
 
 def _read(name: str) -> FittedTransform | LanguageMeans:
@@ -322,7 +322,7 @@ def _read(name: str) -> FittedTransform | LanguageMeans:
     if path.suffix.upper() in {".BAM", ".GBDD"}:
         return load_published([path])
     for kind in (Remapping, LanguageMeans, FlowMap, TanhNetwork):
-        if stated_format(path) == kind.FORMAT:
+        if read_format(path) == kind.FORMAT:
             return kind.load(path)
     msg = (
         f"{path.name!r} is not a transform: expected {POSITION_NORM}, or a file made by 'nlgauge align fit' or "

@@ -97,10 +97,10 @@ def check_size(rows: int, columns: int, *, what: str, instead: str) -> None:
         raise TooLongError(msg)
 
 
-def normalised_weights(weights: ArrayLike, *, what: str = "weights") -> NDArray[np.float64]:
+def normalise_weights(weights: ArrayLike, *, what: str = "weights") -> NDArray[np.float64]:
     """Weights as float64 that sum to 1.
 
-    >>> normalised_weights([1, 3]).tolist()
+    >>> normalise_weights([1, 3]).tolist()
     [0.25, 0.75]
     """
     mass = np.asarray(weights, dtype=np.float64)
@@ -126,7 +126,7 @@ def exact_transport(a: ArrayLike, b: ArrayLike, cost: ArrayLike) -> Plan:
     >>> exact_transport([1, 1], [1, 1], [[0.0, 2.0], [2.0, 0.0]]).cost
     0.0
     """
-    rows, columns = normalised_weights(a, what="a"), normalised_weights(b, what="b")
+    rows, columns = normalise_weights(a, what="a"), normalise_weights(b, what="b")
     matrix = np.ascontiguousarray(cost, dtype=np.float64)
     if matrix.shape != (rows.size, columns.size):
         msg = f"cost: expected shape {(rows.size, columns.size)} for these weights, got {matrix.shape}"
@@ -172,7 +172,7 @@ class RelaxedBound(NamedTuple):
 
     def plan(self, a: ArrayLike, b: ArrayLike) -> Plan:
         """The flow behind the bound; it keeps the weights of one side only."""
-        rows, columns = normalised_weights(a, what="a"), normalised_weights(b, what="b")
+        rows, columns = normalise_weights(a, what="a"), normalise_weights(b, what="b")
         flow = np.zeros((rows.size, columns.size))
         if self.rows_move:
             flow[np.arange(rows.size), self.row_target] = rows
@@ -189,7 +189,7 @@ def relaxed_transport(a: ArrayLike, b: ArrayLike, costs: Iterable[NDArray[np.flo
     >>> relaxed_transport([1, 1], [3, 1], [np.array([[0.0, 2.0], [2.0, 1.0]])]).cost
     0.5
     """
-    rows, columns = normalised_weights(a, what="a"), normalised_weights(b, what="b")
+    rows, columns = normalise_weights(a, what="a"), normalise_weights(b, what="b")
     row_target, row_cost = np.empty(rows.size, dtype=np.intp), np.empty(rows.size)
     column_target, column_cost = np.zeros(columns.size, dtype=np.intp), np.full(columns.size, np.inf)
     closed = columns == 0
@@ -232,7 +232,7 @@ def sinkhorn_transport(
     if not regularisation > 0:
         msg = f"the regularisation of a Sinkhorn distance must be a number above 0, got {regularisation!r}"
         raise RecipeError(msg)
-    rows, columns = normalised_weights(a, what="a"), normalised_weights(b, what="b")
+    rows, columns = normalise_weights(a, what="a"), normalise_weights(b, what="b")
     keep = np.ix_(rows > 0, columns > 0)
     problem = rows[rows > 0], columns[columns > 0], np.ascontiguousarray(cost[keep])
     run = partial(_iterate, *problem, regularisation, most=most_iterations, stop=_Stop(_STOP, check))

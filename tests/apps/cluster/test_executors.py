@@ -62,7 +62,7 @@ def test_progress_without_a_terminal_is_plain_lines(
     with progress_bar(1000, already=200, what="scoring") as bar:
         tasks = Tasks(SHARDS[:1], bar)
         tasks.take()
-        tasks.tell("the cluster has no room")
+        tasks.show_message("the cluster has no room")
         tasks.settle(0, Report(0, 800, 0, 1.0, 0), workers=8)
     assert capsys.readouterr().err.splitlines() == [
         "nlgauge: scoring: the cluster has no room",
@@ -77,7 +77,7 @@ def test_progress_counts_pairs_and_workers(
     with progress_bar(1000, already=200, what="scoring") as bar:
         tasks = Tasks(SHARDS[:1], bar)
         tasks.take()
-        tasks.tell("the cluster has no room")
+        tasks.show_message("the cluster has no room")
         tasks.settle(0, Report(0, 800, 0, 1.0, 0), workers=8)
     shown = capsys.readouterr().err
     assert "scoring: the cluster has no room\n" in shown
@@ -322,7 +322,7 @@ def test_an_actor_that_has_not_started_gets_no_shard() -> None:
 def test_a_full_cluster_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     told: list[str] = []
     monkeypatch.setattr(pool_module, "_PATIENCE_SECONDS", 0.0)
-    monkeypatch.setattr(Tasks, "tell", lambda _, text: told.append(text))
+    monkeypatch.setattr(Tasks, "show_message", lambda _, text: told.append(text))
     ray, looks = FakeRay(), [1, 2, 3]
 
     def wait(references: list[int], **_: Any) -> tuple[list[int], list[int]]:

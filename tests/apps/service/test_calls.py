@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 import nlgauge
 from nlgauge.apps.operations import operations
-from nlgauge.apps.service.calls import answer, collected_warnings, request_model
+from nlgauge.apps.service.calls import answer, capture_warnings, request_model
 from nlgauge.core.kinds import Folder, InputFile, Int, Many, OutputFile, Text
 from nlgauge.core.operations import SEGMENTS, Operation
 from nlgauge.core.options import OptionSet, option
@@ -88,7 +88,7 @@ def test_warnings_are_collected_per_thread() -> None:
     found: dict[int, list[str]] = {number: [] for number in range(8)}
 
     def work(number: int) -> None:
-        with collected_warnings(found[number]):
+        with capture_warnings(found[number]):
             start.wait(60)
             for _ in range(50):
                 warnings.warn(f"of {number}", DataWarning, stacklevel=1)
@@ -105,7 +105,7 @@ def test_other_warnings_reach_the_previous_receiver() -> None:
     said: list[str] = []
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")
-        with collected_warnings(said):
+        with capture_warnings(said):
             warnings.warn("mine", NlgaugeWarning, stacklevel=1)
             warnings.warn("elsewhere", UserWarning, stacklevel=1)
         warnings.warn("after", NlgaugeWarning, stacklevel=1)
@@ -116,10 +116,10 @@ def test_other_warnings_reach_the_previous_receiver() -> None:
 def test_left_over_warning_filters_do_not_matter() -> None:
     said: list[str] = []
     with warnings.catch_warnings():
-        with collected_warnings(said):
+        with capture_warnings(said):
             pass
         warnings.simplefilter("ignore", NlgaugeWarning)
-        with collected_warnings(said):
+        with capture_warnings(said):
             warnings.warn("heard", NlgaugeWarning, stacklevel=1)
     assert said == ["heard"]
 

@@ -18,7 +18,7 @@ from nlgauge.apps.service.policy import estimated_seconds
 from nlgauge.apps.service.settings import Limits
 from nlgauge.core.corpus import make_corpus
 from nlgauge.core.prepare import prepare
-from nlgauge.core.scoring import resolved_call
+from nlgauge.core.scoring import resolve_call
 from nlgauge.metrics.rouge import RougeL
 
 TEXTS = {"hyps": [f"a cat sat {number}" for number in range(70)], "refs": ["the cat sat"] * 70}
@@ -115,7 +115,7 @@ def test_single_pair_is_stopped_at_the_time_limit(
 def test_the_estimate_grows_with_tokens_and_lets_normal_requests_pass() -> None:
     def seconds(metric: str, words: int, count: int, **options: Any) -> float:
         corpus = make_corpus({"a": [" ".join(WORDS[:words])] * count}, [" ".join(WORDS[:words])] * count)
-        recipes, run, _ = resolved_call([metric], options)
+        recipes, run, _ = resolve_call([metric], options)
         return estimated_seconds(prepare(recipes, corpus, run))
 
     # Measured on one core with minilm: 17 s of 125 x 125 tokens and 72 s of 250 x 250 at regularisation .001.

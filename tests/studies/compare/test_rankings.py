@@ -15,9 +15,9 @@ from nlgauge.studies.compare.rankings import (
     different_top3,
     different_winner,
     disagreement,
-    levelled,
     mean_scores,
     median_scores,
+    round_ties,
     win_counts,
 )
 
@@ -87,7 +87,7 @@ def test_a_condorcet_winner_beats_everybody() -> None:
 
 def test_last_bits_make_no_rank() -> None:
     values = np.array([0.3, 0.1 + 0.2, 1e-12, 2e-12, -1.0, -1.0 - 1e-12, 0.0])
-    found = levelled(values)
+    found = round_ties(values)
     assert found[0] == found[1]
     assert found[4] == found[5]
     assert len(set(found.tolist())) == 5

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from nlgauge.errors import RecipeError
-from nlgauge.studies.explain.explanation import ExplainOptions, WordView, lowered_spans
+from nlgauge.studies.explain.explanation import ExplainOptions, WordView, original_spans
 from nlgauge.text.words import split_words
 
 WORDS = split_words("ofgem sat.")  # 0-5, 6-9, 9-10
@@ -45,5 +45,5 @@ def test_places_in_lower_case_are_those_of_the_text() -> None:
     lowered = text.lower()
     assert len(lowered) == len(text) + 1
     start = lowered.index("am")
-    assert lowered_spans(text, [((start, start + 2),), ((0, 2),), ()]) == (((2, 4),), ((0, 1),), ())
-    assert lowered_spans("The", [((0, 3),)]) == (((0, 3),),)
+    assert original_spans(text, [((start, start + 2),), ((0, 2),), ()]) == (((2, 4),), ((0, 1),), ())
+    assert original_spans("The", [((0, 3),)]) == (((0, 3),),)

@@ -12,7 +12,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from nlgauge.apps.cli.align_fit import FIT, MODEL_FLAGS, chosen_layer, parallel_texts, warn_of_languages
+from nlgauge.apps.cli.align_fit import FIT, MODEL_FLAGS, parallel_texts, resolve_layer, warn_of_languages
 from nlgauge.apps.cli.common import (
     MESSAGES,
     MODEL,
@@ -204,7 +204,7 @@ def _load_encoder(args: argparse.Namespace) -> tuple[RunOptions, Encoder, int]:
     """Load the model; return the run options, the encoder and the layer."""
     options = RunOptions.of(run_options(args))
     encoder = load_encoder(args.model, **options.loading)
-    return options, encoder, chosen_layer(args.layer, encoder)
+    return options, encoder, resolve_layer(args.layer, encoder)
 
 
 def _name_files(files: Sequence[str]) -> list[tuple[str, Path]]:

@@ -76,7 +76,7 @@ class ModelOptions(OptionSet):
 MODEL_FLAGS = (Flags(ModelOptions), *run_flags(cache=False))
 
 
-def chosen_layer(layer: int | None, encoder: Encoder) -> int:
+def resolve_layer(layer: int | None, encoder: Encoder) -> int:
     """Return the chosen layer, or the default of the model."""
     return check_layer(encoder, default_layer(encoder) if layer is None else layer)
 
@@ -345,7 +345,7 @@ def _sides(args: argparse.Namespace, options: RunOptions) -> tuple[ModelLayer, M
     same = models[0] == models[1] and args.target_layer is None
     layers = (args.layer, args.layer if same else args.target_layer)
     source, target = (
-        ModelLayer(loaded[model], chosen_layer(layer, loaded[model]))
+        ModelLayer(loaded[model], resolve_layer(layer, loaded[model]))
         for model, layer in zip(models, layers, strict=True)
     )
     return source, target

@@ -30,7 +30,7 @@ from nlgauge.core.registry import METRICS, metric_name
 from nlgauge.core.resources import Resource
 from nlgauge.core.result import FORMATS, Result
 from nlgauge.core.run_options import RunOptions
-from nlgauge.core.scoring import Call, resolved_call
+from nlgauge.core.scoring import Call, resolve_call
 from nlgauge.core.short_signature import format_signature
 from nlgauge.errors import FileFormatError, InputError, NlgaugeWarning, RecipeError
 from nlgauge.io.canvas import check_figure
@@ -265,7 +265,7 @@ def check_metrics(args: argparse.Namespace, metrics: Sequence[str] | None = None
                 f"nlgauge {args.command} {text} ... --metric {' '.join(others) or 'NAME'}"
             )
             raise RecipeError(msg)
-    call = resolved_call(metrics, metric_options(args) | run)
+    call = resolve_call(metrics, metric_options(args) | run)
     recipes = call.recipes
     if any(getattr(recipe, "against", "refs") == "source" for recipe in base_metrics(recipes)):
         return call

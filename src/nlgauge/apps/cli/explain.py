@@ -31,7 +31,7 @@ from nlgauge.apps.cli.flags import Command, Flags, flag_of, given_options, read_
 from nlgauge.apps.cli.operations import commands_of_group, read_segments, run_operation
 from nlgauge.apps.operations import operations
 from nlgauge.core.kinds import Choice, FigureFile, Flag, InputFile, Int, Many, Text
-from nlgauge.core.metric import Metric, looks_alone
+from nlgauge.core.metric import Metric, needs_no_reference
 from nlgauge.core.options import OptionSet, option
 from nlgauge.core.run_options import RunOptions
 from nlgauge.core.short_signature import format_signature
@@ -112,7 +112,7 @@ def _check_pair(args: argparse.Namespace, recipe: Metric) -> None:
         if "against" in recipe.options():
             alone = "give it alone with" if args.ref_text else "use"
             fix += f", or {alone} -m {recipe.name}:against=source"
-        reads = "reads the hypothesis alone" if looks_alone([recipe]) else "compares with references"
+        reads = "reads the hypothesis alone" if needs_no_reference([recipe]) else "compares with references"
         msg = f"--source-text is not used: {recipe.name} {reads}; {fix}"
         raise RecipeError(msg)
     if args.ref_text and with_source:
@@ -174,7 +174,7 @@ def _pair(args: argparse.Namespace) -> int:
 
 def change_corpus(command: Command) -> Command:
     """Add data sets to the command."""
-    return command.varied(
+    return command.with_flags(
         data_flags(required=False, limit=True),
         change={"decimals": {"default": 3}},
         run=partial(run_operation, operation=operations()["explain-corpus"], read=_read_corpus),

@@ -263,7 +263,7 @@ class Command:
     """Arguments in the first line of help, without `[options]`."""
     examples: str = ""
 
-    def varied(self, *flags: Flags, change: Mapping[str, Mapping[str, Any]] = {}, **fields: Any) -> Command:
+    def with_flags(self, *flags: Flags, change: Mapping[str, Mapping[str, Any]] = {}, **fields: Any) -> Command:
         """Copy the command with further flags and changed fields; `change` is that of `Flags`."""
 
         def change_flags(own: Flags) -> Flags:

@@ -18,7 +18,7 @@ from nlgauge.apps.cli.common import MESSAGES, METRIC, format_flag, read_columns,
 from nlgauge.apps.cli.flags import Command, CommandParser, Flags, is_shown
 from nlgauge.core.kinds import Choice, InputFile, Many, Text, TextColumn
 from nlgauge.core.options import OptionSet, option
-from nlgauge.core.registry import METRICS, check_signature_fields, metric_class, todays_signature
+from nlgauge.core.registry import METRICS, check_signature_fields, metric_class, upgrade_signature
 from nlgauge.core.short_signature import is_short
 from nlgauge.core.signature import (
     MEANINGS,
@@ -167,7 +167,7 @@ def _show(args: argparse.Namespace) -> int:
     signature = _parse(args.left, args.files)
     meanings = {part: {"metric": "study", "nlgauge": MEANINGS["nlgauge"]} for part in ("recipe", "run")}
     if signature.metric in METRICS or not is_short(args.left):  # the signature of a study has no metric
-        signature = todays_signature(signature)
+        signature = upgrade_signature(signature)
         _check_fields(signature)
         own = {name: option.help for name, option in metric_class(signature.metric).options().items()}
         meanings = {"recipe": MEANINGS | own, "run": MEANINGS}
@@ -226,7 +226,7 @@ def _parse(text: str, files: Sequence[str]) -> Signature:
 def _parse_and_update(text: str, files: Sequence[str]) -> Signature:
     """Parse a signature and update old names; signatures of unknown metrics are not changed."""
     signature = _parse(text, files)
-    return todays_signature(signature) if signature.metric in METRICS else signature
+    return upgrade_signature(signature) if signature.metric in METRICS else signature
 
 
 def _verdict(differences: list[FieldDifference]) -> tuple[str, int]:

@@ -28,7 +28,7 @@ from nlgauge.apps.cli.common import (
 )
 from nlgauge.apps.cli.flags import Command, Flags, flag_of, refuse_flags
 from nlgauge.core.kinds import Flag, Float, Folder, InputFile, Int, Many, Pattern, Text
-from nlgauge.core.metric import looks_alone
+from nlgauge.core.metric import needs_no_reference
 from nlgauge.core.options import OptionSet, option, seed_option
 from nlgauge.core.score_layout import Confidence
 from nlgauge.core.score_table import ScoreTable, digests_of_texts
@@ -154,7 +154,7 @@ def _write(args: argparse.Namespace, scores: ScoreTable, confidence: Confidence 
 
 def _check(args: argparse.Namespace, call: Call) -> None:
     check_systems_first(args)
-    if not args.hyps or not (args.refs or args.source or looks_alone(call.recipes)):
+    if not args.hyps or not (args.refs or args.source or needs_no_reference(call.recipes)):
         missing = "a system's output (HYP)" if not args.hyps else "references (--refs REF) or a source (--source SRC)"
         msg = f"nlgauge score needs {missing}; see 'nlgauge score --help'"
         raise RecipeError(msg)

@@ -181,7 +181,7 @@ def change_sensitivity(command: Command) -> Command:
     change["documents"] |= {"help": "resample documents instead of segments", "hidden": True}
     change |= {"plot": {"help": "figure of CV and RD; also FILE-ranks with the scores by setting"}}
     title = "data with human judgements instead of files"
-    return command.varied(
+    return command.with_flags(
         data_flags(title, required=False),
         Flags(StudyChoice, title, only=["without_humans", "rows"]),
         Flags(DocumentOptions, only=["document_ids"]),
@@ -257,7 +257,7 @@ def change_discourse(command: Command) -> Command:
     """Add flags for joining lines to documents, and `--segments`."""
     ids = {"document_ids": {"help": "document of each line, one per line (with --unit document)"}}
     segments = {"segments": {"help": "print the features of each document"}}
-    return command.varied(
+    return command.with_flags(
         Flags(DocumentOptions, without=["documents"], change=ids),
         Flags(ScoreOutput, only=["segments"], change=segments),
         run=_discourse,

@@ -20,7 +20,7 @@ from nlgauge.apps.cluster.shards import Plan, RowShard
 from nlgauge.core.compare import Comparisons
 from nlgauge.core.corpus import WholeCorpus
 from nlgauge.core.metric import Metric, base_metrics
-from nlgauge.core.prepare import Prepared, as_asked
+from nlgauge.core.prepare import Prepared, with_windows
 from nlgauge.core.result import Document, from_plain
 from nlgauge.core.run_options import RunOptions
 from nlgauge.core.tokens import IdfTables
@@ -145,7 +145,7 @@ class ShardCounts(Document):
     """Of metrics that are scaled over the table, by index among the scored rows."""
 
 
-def looks_at_table(recipes: Iterable[Metric]) -> bool:
+def needs_table_counts(recipes: Iterable[Metric]) -> bool:
     """Whether a first pass is needed."""
     return any(
         scaled_over_table(metric) or (isinstance(metric, VectorMetric) and metric.counts_idf)
@@ -242,7 +242,7 @@ def _frozen_path(folder: Path, digest: str) -> Path:
 
 def _iter_counting_metrics(recipes: Iterable[Metric], options: RunOptions) -> Iterator[VectorMetric[Any]]:
     for leaf in base_metrics(recipes):
-        metric = as_asked(leaf, options)
+        metric = with_windows(leaf, options)
         if isinstance(metric, VectorMetric) and metric.counts_idf:
             yield metric
 

@@ -21,7 +21,7 @@ from nlgauge.apps.cluster.counts import (
     check_countable,
     counts_path,
     freeze,
-    looks_at_table,
+    needs_table_counts,
     scaled_over_table,
 )
 from nlgauge.apps.cluster.executors import Executor, Local, Pool, Tasks, progress_bar
@@ -45,10 +45,10 @@ from nlgauge.core.metric import Metric, base_metrics
 from nlgauge.core.pipeline import finish
 from nlgauge.core.prepare import Prepared, SignatureCheck, prepare
 from nlgauge.core.run_options import RunOptions
-from nlgauge.core.scoring import Metrics, chosen_metrics, resolved_call
+from nlgauge.core.scoring import Metrics, metric_list, resolve_call
 from nlgauge.core.signature import Signature
 from nlgauge.errors import InputError, RecipeError
-from nlgauge.io.large_tables import Table, TableGiven, open_table
+from nlgauge.io.large_tables import Table, TablePaths, open_table
 from nlgauge.io.table import html_table
 
 if TYPE_CHECKING:
@@ -156,7 +156,7 @@ class Call:
 
 
 def resolve(
-    table: TableGiven,
+    table: TablePaths,
     metric: Metrics | None,
     columns: ColumnsGiven | None,
     shard_rows: int | None,
@@ -165,7 +165,7 @@ def resolve(
     """Check all arguments before anything is written."""
     if shard_rows is not None:
         check_count(shard_rows, "shard_rows")
-    recipes, run, check_signature = resolved_call(chosen_metrics(metric), options)
+    recipes, run, check_signature = resolve_call(metric_list(metric), options)
     if run.alignments:
         msg = "parts do not contain alignments; score single segments with nlgauge.score to see theirs"
         raise RecipeError(msg)
@@ -177,7 +177,7 @@ def resolve(
 
 
 def score(
-    table: TableGiven,
+    table: TablePaths,
     out: str | PathLike[str],
     *,
     metric: Metrics | None = None,
@@ -213,7 +213,7 @@ def score(
     with executor.open(Job(str(folder), call.recipes, call.options, strict)) as pool:
         driver = _Driver(plan, folder, executor.shard_numbers(plan), pool, progress)
         counts, frozen = Counts(), ""
-        if looks_at_table(call.recipes):
+        if needs_table_counts(call.recipes):
             if not driver.count():
                 return driver.result(began, waiting=True)
             counts = freeze(folder, plan)
@@ -395,7 +395,7 @@ class Prediction:
 
 
 def dry_run(
-    table: TableGiven,
+    table: TablePaths,
     *,
     metric: Metrics | None = None,
     columns: ColumnsGiven | None = None,
@@ -461,7 +461,7 @@ def _measure(call: Call, plan: Plan, rows: ShardRows) -> tuple[float, int]:
     run = prepared(scorable)
     finish(run, compare(run), warn=False)
     seconds = time.perf_counter() - began
-    if looks_at_table(call.recipes) and not any(map(scaled_over_table, call.recipes)):
+    if needs_table_counts(call.recipes) and not any(map(scaled_over_table, call.recipes)):
         began = time.perf_counter()
         prepared(scorable)  # the first pass counts on the texts of all shards
         seconds += time.perf_counter() - began

@@ -90,7 +90,7 @@ class Tasks:
         """Put a shard that was taken but not started at the front of the queue."""
         self._waiting.appendleft(self._running.pop(number))
 
-    def tell(self, text: str) -> None:
+    def show_message(self, text: str) -> None:
         """Show a message above the progress bar."""
         if self._bar is not None:
             self._bar.write(f"{self._bar.desc}: {text}", file=sys.stderr)
@@ -428,7 +428,7 @@ def run_on_actors(ray: Any, actors: list[Any], step: Any, tasks: Tasks) -> None:
             patient_until = time.monotonic() + _PATIENCE_SECONDS
         elif time.monotonic() > patient_until:
             patient_until = math.inf
-            tasks.tell(f"no free room on the cluster for {_PATIENCE_SECONDS:g} s; still waiting")
+            tasks.show_message(f"no free room on the cluster for {_PATIENCE_SECONDS:g} s; still waiting")
         for reference in ready:
             if reference in starting:
                 actor, since = starting.pop(reference)

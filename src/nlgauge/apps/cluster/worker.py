@@ -15,7 +15,7 @@ from nlgauge.apps.cluster.counts import (
     Counts,
     ShardCounts,
     count_shard,
-    looks_at_table,
+    needs_table_counts,
     read_counts,
     read_frozen,
     scaled_over_table,
@@ -166,7 +166,7 @@ class Worker:
 
     def _score(self, shard: RowShard, rows: ShardRows, step: Pass) -> int:
         counts = None
-        if looks_at_table(self._job.recipes):
+        if needs_table_counts(self._job.recipes):
             counts = read_counts(self._folder, self._plan, shard, tables=False)
 
         def attempt(chosen: Sequence[int]) -> list[Score]:

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence, Sized
 from dataclasses import dataclass, field
 from typing import Any
 
-from nlgauge.core.corpus import checked_list, checked_texts
+from nlgauge.core.corpus import as_list, as_texts
 from nlgauge.core.scoring import Accumulator
 from nlgauge.errors import InputError, RecipeError
 
@@ -24,11 +24,11 @@ def reference_groups(values: Any, name: str) -> list[list[str]]:
     [['a'], ['b', 'c']]
     """
     groups = []
-    for index, group in enumerate(checked_list(values, name, "a list with a text, or a list of texts, per segment")):
+    for index, group in enumerate(as_list(values, name, "a list with a text, or a list of texts, per segment")):
         if group is None or isinstance(group, float):  # NaN of a missing value
             msg = f"{name}[{index}]: expected a text or a list of texts, got {group!r}; use '' for an empty text"
             raise InputError(msg)
-        texts = [group] if isinstance(group, str) else checked_texts(group, f"{name}[{index}]")
+        texts = [group] if isinstance(group, str) else as_texts(group, f"{name}[{index}]")
         if not texts:
             msg = f"{name}[{index}]: the list is empty; a segment needs at least one reference"
             raise InputError(msg)

@@ -33,9 +33,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlgauge.apps.compat import check_lengths, reference_groups
-from nlgauge.core.corpus import checked_texts
+from nlgauge.core.corpus import as_texts
 from nlgauge.core.scoring import score_systems
-from nlgauge.core.vector_metric import chosen_layer
+from nlgauge.core.vector_metric import resolve_layer
 from nlgauge.encoders.base import Encoder, vectors_digest
 from nlgauge.encoders.load import load_encoder
 from nlgauge.errors import BaselineError, FileFormatError, InputError, ModelNotFoundError, RecipeError
@@ -229,11 +229,11 @@ class BERTScorer:
     @property
     def num_layers(self) -> int:
         """Layer of the scores: set by the caller, else the default of bert-score, else of nlgauge."""
-        return chosen_layer(self._layer, self._encoder)
+        return resolve_layer(self._layer, self._encoder)
 
     def compute_idf(self, sents: Sequence[str]) -> None:
         """Count idf on sentences, each a document; replaces earlier counts."""
-        self._table = IdfTable.count(checked_texts(sents, "sents"), self._tokenizer)
+        self._table = IdfTable.count(as_texts(sents, "sents"), self._tokenizer)
 
     def score(
         self,
@@ -264,7 +264,7 @@ class BERTScorer:
         self, cands: Iterable[str], refs: Iterable[Any], idf: bool | IdfTable, *, verbose: bool, return_hash: bool
     ) -> Any:
         """Compute P, R and F: an array each, or with all layers a table each with a row per layer."""
-        texts, groups = checked_texts(cands, "cands"), reference_groups(refs, "refs")
+        texts, groups = as_texts(cands, "cands"), reference_groups(refs, "refs")
         check_lengths("cands", texts, "refs", groups)
         if not texts:
             msg = "cands: the list is empty, so there is nothing to score"

@@ -37,7 +37,7 @@ import numpy as np
 
 from nlgauge._version import __version__
 from nlgauge.apps.compat import bert_score, check_lengths, reference_groups
-from nlgauge.core.corpus import checked_list, checked_texts, make_corpus
+from nlgauge.core.corpus import as_list, as_texts, make_corpus
 from nlgauge.core.kinds import Flag, Float, Int
 from nlgauge.core.metric import Metric
 from nlgauge.core.notes import run_fields
@@ -115,10 +115,10 @@ class EvaluationModule:
         if predictions is None:
             msg = "add_batch() needs predictions="
             raise InputError(msg)
-        texts = checked_texts(predictions, "predictions")
+        texts = as_texts(predictions, "predictions")
         columns: dict[str, list[Any] | None] = {
             "references": None if references is None else reference_groups(references, "references"),
-            "sources": None if sources is None else checked_texts(sources, "sources"),
+            "sources": None if sources is None else as_texts(sources, "sources"),
         }
         if sources is not None and self.name in _METRICS:
             msg = f"{self.name} of evaluate does not use sources; omit sources="
@@ -390,7 +390,7 @@ def _rouge(
 ) -> dict[str, Any]:
     """F of each kind of ROUGE, 0 to 1, the maximum over references; a list each without the aggregator."""
     usual = ["rouge1", "rouge2", "rougeL", "rougeLsum"]
-    kinds = usual if rouge_types is None else checked_list(rouge_types, "rouge_types", "a list of kinds")
+    kinds = usual if rouge_types is None else as_list(rouge_types, "rouge_types", "a list of kinds")
     for kind in kinds:
         if not isinstance(kind, str) or not re.fullmatch("rouge[1-9]|rougeL|rougeLsum", kind):
             msg = f"rouge_types must be among {', '.join(usual)} or rouge3 to rouge9, got {kind!r}"

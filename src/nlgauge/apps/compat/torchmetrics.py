@@ -16,9 +16,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from nlgauge.apps.compat import check_lengths, reference_groups
-from nlgauge.core.corpus import checked_texts
+from nlgauge.core.corpus import as_texts
 from nlgauge.core.score import Score
-from nlgauge.core.scoring import Accumulator, one_metric, resolved_call, score
+from nlgauge.core.scoring import Accumulator, resolve_call, score, single_metric
 from nlgauge.errors import InputError, MissingExtraError
 
 __all__ = ["TextScore"]
@@ -52,7 +52,7 @@ class TextScore(Metric):  # type: ignore[misc]  # torchmetrics need not be here
         super().__init__(**{name: options.pop(name) for name in _THEIRS & options.keys()})
         self._metric, self._options, self._average = metric, options, average
         # Raise errors for unknown options now, not after the first batch.
-        recipes, *_ = resolved_call(one_metric(metric, function="TextScore"), options)
+        recipes, *_ = resolve_call(single_metric(metric, function="TextScore"), options)
         self._higher_is_better = recipes[0].higher_is_better
         self.result: Score | None = None
         # Lines of JSON, a number per byte: torchmetrics gathers, moves and saves them as any other state. Floats,
@@ -80,12 +80,12 @@ class TextScore(Metric):  # type: ignore[misc]  # torchmetrics need not be here
         """Add segments; a target is a text or a list of texts. Source-based metrics need no target."""
         import torch
 
-        preds = checked_texts([preds] if isinstance(preds, str) else preds, "preds")
+        preds = as_texts([preds] if isinstance(preds, str) else preds, "preds")
         if target is not None:
             target = reference_groups([target] if isinstance(target, str) else target, "target")
             check_lengths("preds", preds, "target", target)
         if sources is not None:
-            sources = checked_texts([sources] if isinstance(sources, str) else sources, "sources")
+            sources = as_texts([sources] if isinstance(sources, str) else sources, "sources")
             check_lengths("preds", preds, "sources", sources)
         if positions is not None and len(positions) != len(preds):
             msg = f"preds and positions must have the same length, got {len(preds)} and {len(positions)}"

@@ -27,14 +27,14 @@ from nlgauge.apps.service.policy import Policy
 from nlgauge.apps.service.settings import Settings
 from nlgauge.core.corpus import Corpus, make_corpus
 from nlgauge.core.kinds import Choice, Flag, Float, Int, Kind, Many
-from nlgauge.core.metric import Metric, looks_alone
+from nlgauge.core.metric import Metric, needs_no_reference
 from nlgauge.core.operations import CANDIDATES, DOCUMENTS, LISTS, PAIR, SEGMENTS, SYSTEMS, Input, Operation
 from nlgauge.core.options import Option
 from nlgauge.core.prepare import Prepared, SignatureCheck, prepare
 from nlgauge.core.run_options import RunOptions
 from nlgauge.core.score import Score
 from nlgauge.core.score_table import ScoreTable
-from nlgauge.core.scoring import resolved_call
+from nlgauge.core.scoring import resolve_call
 from nlgauge.core.short_signature import is_short
 from nlgauge.errors import InputError, NlgaugeWarning, RecipeError, SignatureError
 from nlgauge.report.document import html_report
@@ -252,11 +252,11 @@ _install_lock = threading.Lock()
 
 
 @contextlib.contextmanager
-def collected_warnings(messages: list[str]) -> Iterator[None]:
+def capture_warnings(messages: list[str]) -> Iterator[None]:
     """Add the library's warnings inside the block, in this thread, to the list, each once.
 
     >>> messages = []
-    >>> with collected_warnings(messages):
+    >>> with capture_warnings(messages):
     ...     warnings.warn("short", NlgaugeWarning)
     >>> messages
     ['short']
@@ -333,7 +333,7 @@ class Caller:
         `score` computes the scores for `score` and `compare`: at once, or in steps.
         """
         operation, options = request.operation, request.chosen
-        with collected_warnings(messages):
+        with capture_warnings(messages):
             if operation.name in {"score", "compare"}:
                 scores = ScoreTable(tuple(score(self.score(request, messages))))
                 if operation.name == "score":
@@ -353,7 +353,9 @@ class Caller:
         recipes, options, check, resolving = self.recipes(request)
         messages += resolving
         texts = request.inputs
-        corpus = make_corpus(texts["systems"], texts["refs"], sources=texts["sources"], alone=looks_alone(recipes))
+        corpus = make_corpus(
+            texts["systems"], texts["refs"], sources=texts["sources"], alone=needs_no_reference(recipes)
+        )
         chosen = {name: value for name, value in request.chosen.items() if name in RunOptions.options()}
         return ScoreCall(recipes, corpus, replace(options, **chosen), check, messages)
 
@@ -364,11 +366,11 @@ class Caller:
 
     def _resolve(self, metrics: tuple[str, ...], options: tuple[tuple[str, type, Any], ...]) -> _Resolved:
         messages: list[str] = []
-        with collected_warnings(messages):
+        with capture_warnings(messages):
             if any(map(is_short, metrics)):
                 msg = "a service does not resolve short signatures: send the full signature"
                 raise SignatureError(msg)
-            recipes, run, check = resolved_call(metrics, {name: value for name, _, value in options})
+            recipes, run, check = resolve_call(metrics, {name: value for name, _, value in options})
         for recipe in recipes:
             self._policy.check(recipe)
         return recipes, self._run_options(run), check, tuple(messages)

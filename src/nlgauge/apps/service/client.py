@@ -37,7 +37,7 @@ from nlgauge.apps.service.exchange import (
 from nlgauge.core.corpus import References
 from nlgauge.core.operations import Operation
 from nlgauge.core.score import Score
-from nlgauge.core.scoring import AnyMetric, Metrics, one_metric
+from nlgauge.core.scoring import AnyMetric, Metrics, single_metric
 from nlgauge.errors import ServiceError
 from nlgauge.io.packages import require
 
@@ -273,7 +273,7 @@ class _Calls(ABC, Generic[J]):
         **options: Unpack[ScoreKeywords],
     ) -> Exchange[Score]:
         """Score the outputs of one system: `nlgauge.score`."""
-        chosen = one_metric(metric, function="score")
+        chosen = single_metric(metric, function="score")
         texts = {"ref_streams": ref_streams, "sources": sources}
         scores = yield from self._run(operations()["score"], {"": hyps}, refs, chosen, **texts, **options)
         score: Score = scores[0]

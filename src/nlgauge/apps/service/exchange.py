@@ -16,10 +16,10 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias, TypeVar
 
 from nlgauge import errors
-from nlgauge.core.corpus import checked_texts, make_corpus
+from nlgauge.core.corpus import as_texts, make_corpus
 from nlgauge.core.metric import Metric
 from nlgauge.core.operations import LISTS, Operation
-from nlgauge.core.scoring import AnyMetric, chosen_metrics, one_metric
+from nlgauge.core.scoring import AnyMetric, metric_list, single_metric
 from nlgauge.errors import NlgaugeError, NlgaugeWarning, RecipeError, ServiceError, user_stacklevel
 
 #: Status of requests that are too large for an immediate answer, but may be submitted as jobs.
@@ -110,9 +110,9 @@ class Call:
             body["hyps"] = body.pop("systems")[""]
         if (metric := arguments.pop("metric", None)) is not None:
             if operation.metric == "one":
-                body["metric"] = _recipe_text(one_metric(metric, function=operation.method)[0])
+                body["metric"] = _recipe_text(single_metric(metric, function=operation.method)[0])
             else:
-                body["metric"] = [_recipe_text(chosen) for chosen in chosen_metrics(metric)]
+                body["metric"] = [_recipe_text(chosen) for chosen in metric_list(metric)]
         try:
             self.body = json.dumps(body | _options(operation, arguments), allow_nan=False).encode()
         except (TypeError, ValueError) as error:
@@ -132,15 +132,15 @@ def _checked(operation: Operation, texts: Mapping[str, Any]) -> dict[str, Any]:
     value = texts[first.name]
     present = [(entry.name, texts[entry.name]) for entry in operation.inputs if texts[entry.name] is not None]
     if operation.inputs == LISTS:
-        return {name: checked_texts(value, name) for name, value in present}
+        return {name: as_texts(value, name) for name, value in present}
     if first.shape == "text":
         return {name: value if isinstance(value, str) else list(value) for name, value in present}
     checked: dict[str, Any] = {}
     systems = value
     if first.shape == "groups":
-        from nlgauge.core.rank import checked_candidates  # not needed for scoring
+        from nlgauge.core.rank import as_candidates  # not needed for scoring
 
-        checked["candidates"] = [list(group) for group in checked_candidates(value)]
+        checked["candidates"] = [list(group) for group in as_candidates(value)]
         systems = {"": [group[0] for group in checked["candidates"]]}
     elif first.shape == "texts" or (operation.metric == "none" and not isinstance(value, Mapping)):
         systems = {"": value}

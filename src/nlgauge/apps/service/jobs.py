@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from nlgauge.apps.operations import operations
-from nlgauge.apps.service.calls import Caller, ScoreCall, answer, collected_warnings, formats, request_model
+from nlgauge.apps.service.calls import Caller, ScoreCall, answer, capture_warnings, formats, request_model
 from nlgauge.apps.service.problems import FAILED, ProblemError, library_problem
 from nlgauge.apps.service.settings import Limits, Monitor, log
 from nlgauge.core.compare import Comparisons, compare, ranges
@@ -229,7 +229,7 @@ def _run_job(kind: str, content: bytes, context: _Running) -> dict[str, bytes]:
     context.pairs = pairs
     with run_context(advance=context.count_pairs) if pairs else contextlib.nullcontext():
         result = context.caller.run(request, warnings, lambda call: _scores(call, context))
-    with collected_warnings(warnings):
+    with capture_warnings(warnings):
         return {form: answer(request, result, form, warnings) for form in formats(operation)}
 
 

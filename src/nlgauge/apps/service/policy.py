@@ -29,7 +29,7 @@ from nlgauge.core.resources import LanguageModelName, Resource, SentenceModelNam
 from nlgauge.core.vector_metric import VectorMetric
 from nlgauge.encoders.load import is_added
 from nlgauge.errors import DigestError, ModelNotFoundError, NlgaugeError, RecipeError
-from nlgauge.io.packages import not_installed
+from nlgauge.io.packages import missing_package_message
 from nlgauge.io.storage import short_digest
 from nlgauge.io.store.catalog import CARDS, ModelCard, find_card
 from nlgauge.io.store.fetch import cached_card
@@ -105,7 +105,7 @@ class Policy:
             for name, opt in recipe.options().items():
                 self._check_option(opt, opt.kind, getattr(recipe, name), recipe.name)
                 if isinstance(opt.kind, AnnotatorName) and find_spec("spacy") is None:
-                    return not_installed("spacy", "spacy")
+                    return missing_package_message("spacy", "spacy")
             if isinstance(recipe, TextMetric) and not isinstance(recipe, AnnotatedTextMetric):
                 recipe.versions()  # raises if its package is missing
         except NlgaugeError as error:

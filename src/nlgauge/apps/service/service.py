@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlgauge.apps.operations import operations
-from nlgauge.apps.service.calls import Caller, ScoreCall, collected_warnings, request_model
+from nlgauge.apps.service.calls import Caller, ScoreCall, capture_warnings, request_model
 from nlgauge.apps.service.jobs import JobRunner, JobStore
 from nlgauge.apps.service.policy import Policy, estimated_seconds
 from nlgauge.apps.service.problems import ProblemError
@@ -210,7 +210,7 @@ def _score_together(thread: InferenceThread, chosen: Sequence[_Waiting], batch_t
         for waiting in chosen:
             if waiting.future.set_running_or_notify_cancel():
                 try:
-                    with collected_warnings(waiting.call.warnings):
+                    with capture_warnings(waiting.call.warnings):
                         prepared[waiting] = waiting.call.prepare()
                 except Exception as error:  # raised where the result is awaited
                     waiting.future.set_exception(error)
@@ -228,7 +228,7 @@ def _score_together(thread: InferenceThread, chosen: Sequence[_Waiting], batch_t
                     continue
                 # Processor time, because a request is not larger on a busy machine.
                 check = deadline(longest, SlowError(), time.thread_time)
-                with run_context(check=check), collected_warnings(waiting.call.warnings):
+                with run_context(check=check), capture_warnings(waiting.call.warnings):
                     waiting.future.set_result(finish(ready, compare(ready)))
             except Exception as error:  # raised where the result is awaited
                 waiting.future.set_exception(error)
@@ -378,7 +378,7 @@ class Service:
 
     def score_here(self, call: ScoreCall) -> list[Score]:
         """Score a request in the current thread; requests that would take far too long are refused."""
-        with collected_warnings(call.warnings):
+        with capture_warnings(call.warnings):
             prepared = call.prepare()
             seconds, most = estimated_seconds(prepared), self.settings.limits.seconds
             if seconds > _ESTIMATE_MARGIN * most:

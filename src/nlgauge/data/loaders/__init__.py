@@ -53,10 +53,10 @@ class TableBuilder:
         key = (langpair, system, segment)
         if key in self._places:
             of = f" of system {system!r}" if system else ""
-            msg = f"{row.at()}: duplicate of segment {segment!r}{of}, {langpair}, first at {self._places[key]}"
+            msg = f"{row.location()}: duplicate of segment {segment!r}{of}, {langpair}, first at {self._places[key]}"
             raise FileFormatError(msg)
         before = len(self._places)
-        self._places[key] = row.at()
+        self._places[key] = row.location()
         errors = hypothesis_errors, source_errors
         values = (segment, system, langpair, hypothesis, references, source, topic, document, *errors)
         for column, value in zip(self._columns.values(), values, strict=True):

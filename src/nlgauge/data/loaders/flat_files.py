@@ -45,13 +45,13 @@ from nlgauge.errors import FileFormatError, InputError, RecipeError
 from nlgauge.io.tables import (
     Row,
     check_header,
+    is_spreadsheet_quoted,
     parse_table,
     read_bytes,
     read_csv,
     read_tsv,
-    spreadsheet_quoted,
+    remove_quotes,
     suffix_format,
-    unquoted,
 )
 
 _ENGLISH = (
@@ -80,8 +80,8 @@ def load_sts(
     rows = read_tsv(name, columns=("score", "first", "second"))
     for line, row in enumerate(rows, start=1):
         sentences = [row.text("first"), row.text("second")]
-        quoted += sum(map(spreadsheet_quoted, sentences))
-        first, second = map(unquoted, sentences) if unquote else sentences
+        quoted += sum(map(is_spreadsheet_quoted, sentences))
+        first, second = map(remove_quotes, sentences) if unquote else sentences
         build.add(
             row,
             segment=str(line),
@@ -162,7 +162,7 @@ def load_custom(
         check_header(header, [column for _, column in chosen], file)
     build = TableBuilder()
     for number, row in enumerate(rows, start=1):
-        _check_columns(chosen, row.values, row.at())
+        _check_columns(chosen, row.values, row.location())
         build.add(
             row,
             segment=str(number) if segment is None else row.label(segment),

@@ -156,12 +156,12 @@ class _LanguagePairFiles:
         for row in read_tsv(file, columns=("SYSTEM", "SCORE"), separator=None):
             system = row.text("SYSTEM")
             if system not in systems:
-                msg = f"{row.at('SYSTEM')}: {system!r} has no file in system-outputs/{self.langpair}"
+                msg = f"{row.location('SYSTEM')}: {system!r} has no file in system-outputs/{self.langpair}"
                 raise FileFormatError(msg)
             scores = scores_of.setdefault(system, [])
             scores.append(math.nan if row.text("SCORE") == "None" else row.number("SCORE"))
             if len(scores) > expected:
-                msg = f"{row.at('SYSTEM')}: more than {expected} scores of {system!r}"
+                msg = f"{row.location('SYSTEM')}: more than {expected} scores of {system!r}"
                 raise FileFormatError(msg)
         for system, scores in scores_of.items():
             if len(scores) != expected:
@@ -291,7 +291,7 @@ def _add_file(build: TableBuilder, path: Path, langpair: str, reference: str, *,
         if system == reference or (system in human_peers and not humans):
             continue
         if (reference, segment) not in items:
-            msg = f"{rows[0].at()}: segment {segment!r} has no line of the reference {reference!r}"
+            msg = f"{rows[0].location()}: segment {segment!r} has no line of the reference {reference!r}"
             raise FileFormatError(msg)
         _add_item(build, rows, segment, langpair, _remove_marks(items[reference, segment][0], "target"))
     return human_peers if humans else set()

@@ -65,7 +65,7 @@ from pathlib import Path
 from nlgauge.data.judgements import UNKNOWN_SYSTEM, ErrorSpan, JudgementTable, select_known
 from nlgauge.data.loaders import TableBuilder, archive_members, language_files, need_file
 from nlgauge.errors import DataWarning, FileFormatError, RecipeError
-from nlgauge.io.tables import Record, Row, read_json, read_jsonl, read_tsv, row_of, split_lines, unequal_lines
+from nlgauge.io.tables import Record, Row, as_row, read_json, read_jsonl, read_tsv, split_lines, unequal_lines
 from nlgauge.text.words import split_words
 
 _GOLD = "litepyramid_recall"
@@ -143,7 +143,7 @@ def load_tac(
     writers: set[str] = set()
     short = 0
     for topic, item in read_json(path).items():
-        row = row_of(item, str(path), f"topic {topic!r}")
+        row = as_row(item, str(path), f"topic {topic!r}")
         references = tuple(_read_text(reference) for reference in _read_objects(row, "references"))
         for peer in _read_objects(row, "annotations"):
             system = peer.label("summ_id")
@@ -181,7 +181,7 @@ def _read_objects(row: Row, column: str) -> list[Row]:
     value = row.value(column)
     if not isinstance(value, list) or not value:
         row.refuse(column, "a non-empty list")
-    return [row_of(item, row.file, f"{row.where}, {column!r}[{index}]") for index, item in enumerate(value)]
+    return [as_row(item, row.file, f"{row.where}, {column!r}[{index}]") for index, item in enumerate(value)]
 
 
 def _read_sentences(row: Row) -> list[str]:
@@ -292,7 +292,7 @@ def _add_language(
     for image, judged in read_json(path).items():
         row = Row(str(path), f"item {image!r}", {"translations": judged, "source": sources.get(image)})
         if image not in sources or image not in gold:
-            msg = f"{row.at()}: the image has no {'source' if image not in sources else 'reference'}"
+            msg = f"{row.location()}: the image has no {'source' if image not in sources else 'reference'}"
             raise FileFormatError(msg)
         if not isinstance(judged, list):
             row.refuse("translations", "a list of [translation, score]")
@@ -366,6 +366,7 @@ def _add_tagged_archive(build: TableBuilder, path: Path, langpair: str) -> None:
 def _read_errors(row: Row, text: str, tags: str) -> tuple[ErrorSpan, ...]:
     words, marks = split_words(row.text(text), "blanks"), row.text(tags).split()
     if len(words) != len(marks) or not set(marks) <= {"0", "1"}:
-        msg = f"{row.at(tags)}: expected 0 or 1 for each of the {len(words)} words of {text!r}, got {len(marks)} tags"
+        expected = f"expected 0 or 1 for each of the {len(words)} words of {text!r}"
+        msg = f"{row.location(tags)}: {expected}, got {len(marks)} tags"
         raise FileFormatError(msg)
     return tuple(ErrorSpan(word.start, word.end) for word, mark in zip(words, marks, strict=True) if mark == "1")

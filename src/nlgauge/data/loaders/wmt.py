@@ -48,7 +48,7 @@ from nlgauge.data.loaders import (
     quote_notes,
 )
 from nlgauge.errors import FileFormatError, InputError, RecipeError
-from nlgauge.io.tables import Row, read_json, read_lines, read_tsv, row_of, spreadsheet_quoted, unquoted
+from nlgauge.io.tables import Row, as_row, is_spreadsheet_quoted, read_json, read_lines, read_tsv, remove_quotes
 
 _SEGMENT_COLUMNS = ("LP", "DATA", "SYSTEM", "SID", "HUMAN")
 _SYSTEM_COLUMNS = ("LP", "HUMAN", "SYSTEM")
@@ -147,7 +147,7 @@ class WmtPackage:
         for row in rows:
             system = row.text("SYSTEM").partition("+")[0]
             if system not in self.outputs[langpair]:
-                msg = f"{row.at('SYSTEM')}: no output file of {system!r} among those of {langpair}"
+                msg = f"{row.location('SYSTEM')}: no output file of {system!r} among those of {langpair}"
                 raise FileFormatError(msg)
             if system not in texts:
                 texts[system] = self._lines_of(system, langpair, parallel)
@@ -196,7 +196,7 @@ class WmtPackage:
             if langpair not in scores_of or _is_hybrid(system):
                 continue
             if system in scores_of[langpair]:
-                msg = f"{row.at('SYSTEM')}: duplicate of {system!r}, {langpair}; a system has one score"
+                msg = f"{row.location('SYSTEM')}: duplicate of {system!r}, {langpair}; a system has one score"
                 raise FileFormatError(msg)
             scores_of[langpair][system] = row.number("HUMAN")
         return {langpair: scores for langpair, scores in scores_of.items() if scores}
@@ -281,7 +281,7 @@ def load_wmt_json(path: Path, *, year: int, langpairs: str | Iterable[str] | Non
     name = rf"{year}_([a-z]{{2}}-[a-z]{{2}})_formated\.json"
     for langpair, file in language_files(path, f"{year}_*_formated.json", name, langpairs).items():
         for segment, item in read_json(file).items():
-            row = row_of(item, str(file), f"item {segment!r}")
+            row = as_row(item, str(file), f"item {segment!r}")
             references = tuple(text.removesuffix("\n") for text in row.texts("references_sentences"))
             outputs = row.inner("system")
             for system in outputs.values:
@@ -327,15 +327,15 @@ def load_wmt_testset(
     for langpair, file in files.items():
         for number, row in enumerate(read_tsv(file, needed=_COLUMNS), start=1):
             if row.text("LP") != langpair:
-                msg = f"{row.at('LP')}: expected {langpair!r} as in the file's name, got {row.text('LP')!r}"
+                msg = f"{row.location('LP')}: expected {langpair!r} as in the file's name, got {row.text('LP')!r}"
                 raise FileFormatError(msg)
             source = row.text("source")
-            quoted += spreadsheet_quoted(source)
+            quoted += is_spreadsheet_quoted(source)
             build.add(
                 row,
                 segment=str(number),
                 langpair=langpair,
-                source=unquoted(source) if unquote else source,
+                source=remove_quotes(source) if unquote else source,
                 hypothesis=row.text("translation"),
                 references=(row.text("reference"),),
                 human={"HUMAN_score": row.number("HUMAN_score")},

@@ -152,7 +152,7 @@ class Product(NamedTuple):
 
     x: str
     """Name of its input."""
-    at: str
+    weights: str
     """Name of its weights in the checkpoint."""
     into: int
     out: int

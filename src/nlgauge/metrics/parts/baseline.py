@@ -23,12 +23,12 @@ from nlgauge.core.corpus import make_corpus
 from nlgauge.core.pipeline import run_metrics
 from nlgauge.core.resources import LoadContext, Loaded, Resource
 from nlgauge.core.run_options import RunOptions
-from nlgauge.core.vector_metric import with_reason
+from nlgauge.core.vector_metric import name_selecting_language
 from nlgauge.encoders.base import (
     DEFAULT_PRECISION,
     Encoder,
-    other_precision,
-    shown_vectors,
+    differing_precisions,
+    format_vectors_digest,
     signed_precision,
     vectors_digest,
 )
@@ -82,7 +82,7 @@ class Baseline:
             msg = f"baseline {path!r} is for language {self.language!r}, not for lang={language!r}"
             raise BaselineError(msg)
         expected, actual = self.header.get("weights", ""), vectors_digest(encoder)
-        precisions = other_precision(expected, actual)
+        precisions = differing_precisions(expected, actual)
         if precisions is not None:
             msg = (
                 f"baseline {path!r} was made in {precisions[0]}, but these scores are in {precisions[1]}, "
@@ -92,8 +92,8 @@ class Baseline:
         if expected != actual:
             msg = (
                 f"baseline {path!r} was made with model {self.header.get('model')!r} "
-                f"({shown_vectors(expected)}), not with {encoder.model!r} "
-                f"({shown_vectors(actual)}); build one with 'nlgauge build baseline'"
+                f"({format_vectors_digest(expected)}), not with {encoder.model!r} "
+                f"({format_vectors_digest(actual)}); build one with 'nlgauge build baseline'"
             )
             raise BaselineError(msg)
 
@@ -257,7 +257,7 @@ def build_baseline(
     try:
         encoder = load_encoder(model, **options.loading)
     except ModelNotFoundError as error:
-        raise with_reason(error, model, [language]) from error
+        raise name_selecting_language(error, model, [language]) from error
     distinct = sorted({text.strip() for text in sentences})
     tokens = encoder.tokenizer.encode(distinct)
     distinct = [text for text, its in zip(distinct, tokens, strict=True) if not (its.empty or its.only_unknown)]

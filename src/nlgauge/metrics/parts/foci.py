@@ -26,10 +26,10 @@ from nlgauge.core.kinds import Choice, Float, Int
 from nlgauge.core.metric import SystemResult
 from nlgauge.core.options import BY_PROFILE, option
 from nlgauge.core.resources import LoadContext, Loaded, Resource
-from nlgauge.core.run_options import ticked
+from nlgauge.core.run_options import report_progress
 from nlgauge.core.score import Note, declare_note
 from nlgauge.core.tokens import TextView
-from nlgauge.core.vector_metric import Representation, State, VectorMetric, WindowTexts, chosen_layer
+from nlgauge.core.vector_metric import Representation, State, VectorMetric, WindowTexts, resolve_layer
 from nlgauge.encoders.base import Encoder
 from nlgauge.encoders.engines.static import InputVectors, WordVectors, load_word_vectors
 from nlgauge.errors import NoFocusWarning, NoNounWarning, TooLongError
@@ -289,7 +289,7 @@ def focus_sentences(
     return {entity: tuple(sorted(numbers)) for entity, numbers in sentences.items()}
 
 
-def foci_of(
+def find_foci(
     text: AnnotatedText,
     vectors: Callable[[str], NDArray[np.float32] | None] | None = None,
     threshold: float = 0.8,
@@ -335,7 +335,7 @@ def score_each(
     `of_ties`: a measure of 0 means that no two sentences share a focus.
     """
     values = []
-    for text in ticked(metric.annotation.annotate(hypotheses)):
+    for text in report_progress(metric.annotation.annotate(hypotheses)):
         try:
             values.append(measure(text))
         except TooLongError as error:
@@ -427,7 +427,7 @@ class DiscoMetric(VectorMetric[Representation]):
     def layers(self, encoder: Encoder) -> tuple[int, ...]:
         if self.layer is None:
             return (round(encoder.layers * 2 / 3),)
-        return (chosen_layer(self.layer, encoder),)
+        return (resolve_layer(self.layer, encoder),)
 
     def run_text_models(self, texts: WindowTexts, state: State) -> None:
         """Annotate the texts of the window, each once for all recipes with the same annotator and sentence rule."""

@@ -127,10 +127,10 @@ def median_scores(matrix: Matrix) -> Matrix:
     return np.asarray(np.median(matrix, axis=0), dtype=np.float64)
 
 
-def levelled(values: Matrix, *, tolerance: float = 1e-9) -> Matrix:
+def round_ties(values: Matrix, *, tolerance: float = 1e-9) -> Matrix:
     """Make values equal that differ only in their last bits, so that no rank depends on these.
 
-    >>> levelled(np.array([0.1 + 0.2, 0.5, 0.3])).tolist()
+    >>> round_ties(np.array([0.1 + 0.2, 0.5, 0.3])).tolist()
     [0.30000000000000004, 0.5, 0.30000000000000004]
     """
     order = np.argsort(-values, kind="stable")
@@ -171,7 +171,7 @@ def count_wins(matrix: Matrix, *, tolerance: float = 1e-9) -> Wins:
     return Wins(strict, ties)
 
 
-def policy_wins(wins: Wins, ties: TiePolicy) -> Matrix:
+def wins_with_ties(wins: Wins, ties: TiePolicy) -> Matrix:
     """Wins with ties counted by a policy: half a win for both, a win for the later column, or nothing (D1)."""
     strict, tied = wins.strict.astype(np.float64), wins.ties.astype(np.float64)
     if ties == "half":
@@ -194,7 +194,7 @@ def win_counts(matrix: ArrayLike, *, ties: TiePolicy = "half", tolerance: float 
     >>> win_counts([[1.0, 2.0], [2.0, 1.0], [3.0, 3.0], [4.0, 1.0]]).tolist()
     [[0.0, 2.5], [1.5, 0.0]]
     """
-    return policy_wins(count_wins(np.asarray(matrix, dtype=np.float64), tolerance=tolerance), ties)
+    return wins_with_ties(count_wins(np.asarray(matrix, dtype=np.float64), tolerance=tolerance), ties)
 
 
 def condorcet_winner(strict: ArrayLike) -> int | None:
@@ -214,7 +214,7 @@ def disagreement(first: ArrayLike, second: ArrayLike) -> float:
     """(1 - tau_b) / 2, the measure of Peyrard et al. (2021); nan if a ranking is constant.
 
     Where nothing ties it is the share of the pairs of systems that two rankings order differently; where something
-    does it is not (`opposed_share`).
+    does it is not (`disagreement_rate`).
 
     >>> disagreement([3.0, 2.0, 1.0], [2.0, 3.0, 1.0]) == 1 / 3
     True
@@ -224,10 +224,10 @@ def disagreement(first: ArrayLike, second: ArrayLike) -> float:
     return (1 - correlate(first, second, kind="kendall", undefined="nan").value) / 2
 
 
-def opposed_share(first: ArrayLike, second: ArrayLike) -> float:
+def disagreement_rate(first: ArrayLike, second: ArrayLike) -> float:
     """Share of all pairs of systems that two rankings order in opposite ways; nan if one is constant.
 
-    >>> opposed_share([3.0, 2.0, 2.0], [2.0, 3.0, 1.0]) == 1 / 3
+    >>> disagreement_rate([3.0, 2.0, 2.0], [2.0, 3.0, 1.0]) == 1 / 3
     True
     """
     a, b = (np.asarray(values, dtype=np.float64) for values in (first, second))

@@ -305,10 +305,10 @@ def read_budgets(path: str | os.PathLike[str], systems: Sequence[str]) -> Budget
     for row in read_score_rows(name):
         system = row.label("system")
         if system in budgets:
-            msg = f"{row.at('system')}: duplicate budget of {system!r}; keep one"
+            msg = f"{row.location('system')}: duplicate budget of {system!r}; keep one"
             raise FileFormatError(msg)
         if system not in systems:
-            msg = f"{row.at('system')}: unknown system {system!r}; systems: {', '.join(systems)}"
+            msg = f"{row.location('system')}: unknown system {system!r}; systems: {', '.join(systems)}"
             raise InputError(msg)
         values = {key: value for key, value in row.values.items() if key != "system" and value not in ("", None)}
         budgets[system] = {

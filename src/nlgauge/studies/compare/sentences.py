@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from nlgauge.core.registry import metric_title
-from nlgauge.io.table import decimals_for, level_text, number, p_text
+from nlgauge.io.table import decimals_for, format_level, format_number, format_p
 
 if TYPE_CHECKING:
     from nlgauge.stats.resampling import Interval
@@ -88,7 +88,7 @@ def metric_verdict(comparison: MetricComparison, settings: CompareSettings) -> l
     metric = MetricName(title_of(comparison))
     if len(comparison.systems) == 1:
         row = comparison.systems[0]
-        score = number(row.score, metric_decimals(comparison))
+        score = format_number(row.score, metric_decimals(comparison))
         return [
             SystemName(row.system),
             " has a ",
@@ -105,8 +105,8 @@ def _verdict_of_two(
 ) -> list[str]:
     decimals = metric_decimals(comparison)
     row = pair if pair.difference >= 0 else pair.turned()
-    numbers = f": difference {number(row.difference, decimals)}{_interval(row, decimals, settings)}"
-    numbers += "" if pair.p_adjusted is None else f", {p_text(pair.p_adjusted)}"
+    numbers = f": difference {format_number(row.difference, decimals)}{_interval(row, decimals, settings)}"
+    numbers += "" if pair.p_adjusted is None else f", {format_p(pair.p_adjusted)}"
     if pair.better is not None:
         worse = pair.second if pair.better == pair.first else pair.first
         better = [SystemName(pair.better), " is significantly better than ", SystemName(worse)]
@@ -114,7 +114,7 @@ def _verdict_of_two(
     systems = names([pair.first, pair.second])
     sentence = ["No significant difference between ", *systems, " (", metric, f"){numbers}."]
     if pair.detectable:  # 0 between copies of a system, which never differ
-        size = number(pair.detectable, decimals)
+        size = format_number(pair.detectable, decimals)
         sentence.append(f" This test set can detect a difference of {size} with 80 % power.")
     return sentence
 
@@ -124,7 +124,7 @@ def _verdict_of_many(comparison: MetricComparison, metric: MetricName, settings:
     decimals = metric_decimals(comparison)
     shared = _winners(comparison)
     if len(shared) > 1:
-        place = f" of {len(comparison.systems)} systems ({number(first.score, decimals)})."
+        place = f" of {len(comparison.systems)} systems ({format_number(first.score, decimals)})."
         return [*names(shared), " share the best ", metric, place]
     beaten = {
         pair.first if pair.better == pair.second else pair.second
@@ -133,7 +133,7 @@ def _verdict_of_many(comparison: MetricComparison, metric: MetricName, settings:
     }
     level = [row.system for row in others if row.system not in beaten]
     worse = [row.system for row in others if row.system in beaten]
-    numbers = f" of {len(comparison.systems)} systems ({number(first.score, decimals)}"
+    numbers = f" of {len(comparison.systems)} systems ({format_number(first.score, decimals)}"
     numbers += f"{_interval(first.interval, decimals, settings)})"
     best = [SystemName(first.system), " has the best ", metric, numbers]
     pairs = len(comparison.pairs)
@@ -194,4 +194,5 @@ def names(listed: Sequence[str], kind: type[SystemName] | type[MetricName] = Sys
 def _interval(row: PairRow | Interval | None, decimals: int, settings: CompareSettings) -> str:
     if row is None or row.low is None or row.high is None:
         return ""
-    return f", {level_text(settings.level)} interval {number(row.low, decimals)} to {number(row.high, decimals)}"
+    low, high = format_number(row.low, decimals), format_number(row.high, decimals)
+    return f", {format_level(settings.level)} interval {low} to {high}"

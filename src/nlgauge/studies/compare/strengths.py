@@ -42,7 +42,7 @@ from numpy.typing import ArrayLike, NDArray
 from nlgauge.errors import ConvergenceWarning, InputError, user_stacklevel
 from nlgauge.stats.numeric import numbers
 from nlgauge.studies.compare.comparison import TiePolicy
-from nlgauge.studies.compare.rankings import levelled, outcomes
+from nlgauge.studies.compare.rankings import outcomes, round_ties
 from nlgauge.studies.compare.system_scores import Matrix
 
 _TINY = 1e-290
@@ -135,7 +135,7 @@ def _newton(wins: Matrix, *, max_iterations: int) -> tuple[Matrix, int, bool]:
         logs += step * min(1.0, 1 / size) if size else 0.0
         steps, rests = steps + 1, size <= _REST
     strengths = np.where(won, np.exp(logs - logs[won].max()), 0.0)
-    return levelled(strengths / strengths.sum()), steps, rests
+    return round_ties(strengths / strengths.sum()), steps, rests
 
 
 def zermelo(wins: Matrix, *, tolerance: float = 1e-9, max_iterations: int = 10_000) -> tuple[Matrix, int, bool]:

@@ -46,11 +46,11 @@ from nlgauge.studies.compare.rankings import (
     count_wins,
     different_top3,
     different_winner,
-    levelled,
+    disagreement_rate,
     mean_scores,
     median_scores,
-    opposed_share,
-    policy_wins,
+    round_ties,
+    wins_with_ties,
 )
 from nlgauge.studies.compare.strengths import BradleyTerry, bradley_terry, elo, trueskill
 from nlgauge.studies.compare.system_scores import Matrix, Scores, SystemScores, score_tables
@@ -314,10 +314,10 @@ def _documents_digest(tables: list[SystemScores]) -> str:
 def _compare(sample: Sample, draws: Matrix | None, settings: CompareSettings) -> MetricComparison:
     table = sample.table
     wins = count_wins(table.oriented, tolerance=settings.tie_tolerance)
-    strengths = bradley_terry(policy_wins(wins, settings.ties))
+    strengths = bradley_terry(wins_with_ties(wins, settings.ties))
     values = {"mean": sample.observed, "median": median_scores(table.oriented), "bt": strengths.strengths}
     # Of equal values the earlier column comes first.
-    ranking = levelled(values[settings.ranking])
+    ranking = round_ties(values[settings.ranking])
     order = np.argsort(-ranking, kind="stable")
     pairs = _in_order(pair_rows(sample, draws, settings), [table.systems[i] for i in order])
     systems = _system_rows(sample, draws, wins, strengths, settings)
@@ -422,15 +422,15 @@ def _disagreements(metrics: tuple[MetricComparison, ...]) -> tuple[RankingDisagr
     for metric in metrics:
         rows = {row.system: row for row in metric.systems}
         sign = 1 if metric.higher_is_better else -1
-        rankings[f"{metric.metric} mean"] = levelled(np.array([sign * rows[name].score for name in systems]))
-        rankings[f"{metric.metric} BT"] = levelled(np.array([rows[name].bradley_terry for name in systems]))
+        rankings[f"{metric.metric} mean"] = round_ties(np.array([sign * rows[name].score for name in systems]))
+        rankings[f"{metric.metric} BT"] = round_ties(np.array([rows[name].bradley_terry for name in systems]))
     names = [metric.metric for metric in metrics]
     pairs = [(f"{name} mean", f"{name} BT") for name in names]
     pairs += [(f"{first} mean", f"{other} mean") for first, other in itertools.combinations(names, 2)]
     disagreements = []
     for first, second in pairs:
         values = rankings[first], rankings[second]
-        share, places = opposed_share(*values), _ties_broken_alike(*values)
+        share, places = disagreement_rate(*values), _ties_broken_alike(*values)
         share_of_pairs = None if np.isnan(share) else share
         disagreements.append(
             RankingDisagreement(first, second, share_of_pairs, different_winner(*places), different_top3(*places))

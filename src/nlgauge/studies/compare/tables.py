@@ -24,9 +24,9 @@ from nlgauge.io.table import (
     Paragraphs,
     Probability,
     Table,
-    counted,
     escape_markdown,
-    level_text,
+    format_count,
+    format_level,
 )
 from nlgauge.studies.compare.sentences import decision_rule, metric_decimals, plain_verdicts, title_of
 
@@ -117,7 +117,7 @@ def system_table(
 ) -> Table:
     """Systems as rows, best first by the first metric; metrics as columns, with intervals where they fit."""
     systems = [row.system for row in comparison.metrics[0].systems]
-    interval = f"{level_text(comparison.settings.level)} interval"
+    interval = f"{format_level(comparison.settings.level)} interval"
     columns: dict[int, tuple[str, list[Cell]]] = {}
     intervals = []
     for metric in comparison.metrics:
@@ -162,7 +162,7 @@ def _short_legend(comparison: SystemComparison) -> list[str]:
         for row in metric.systems
         if row.interval is not None
     )
-    how = f"; {level_text(settings.level)} intervals: {', '.join(methods)}" if methods else ""
+    how = f"; {format_level(settings.level)} intervals: {', '.join(methods)}" if methods else ""
     lines.append(f"{', '.join(counts)}{how}")
     lines.append("more with --all (Python: all_tables=True): pairs, rank clusters, strengths")
     warnings: dict[str, list[str]] = {}
@@ -175,8 +175,8 @@ def _short_legend(comparison: SystemComparison) -> list[str]:
 
 
 def _counted(metric: MetricComparison) -> str:
-    segments = counted(metric.n, "segment")
-    return segments if metric.documents is None else f"{segments} of {counted(metric.documents, 'document')}"
+    segments = format_count(metric.n, "segment")
+    return segments if metric.documents is None else f"{segments} of {format_count(metric.documents, 'document')}"
 
 
 def comparison_paper_table(comparison: SystemComparison, **options: Unpack[PaperKeywords]) -> PaperTable:
@@ -273,8 +273,8 @@ def ranking_table(metric: MetricComparison, budgets: Budgets | None = None, *, s
         ]
         for row in metric.systems
     ]
-    caption = f"{metric.metric}: {counted(metric.n, 'instance')}"
-    caption += "" if metric.documents is None else f" of {counted(metric.documents, 'document')}"
+    caption = f"{metric.metric}: {format_count(metric.n, 'instance')}"
+    caption += "" if metric.documents is None else f" of {format_count(metric.documents, 'document')}"
     caption += "" if metric.higher_is_better else " (distance: lower is better)"
     notes = [*metric.notes, _diagnostics(metric.diagnostics)]
     names = [*columns, *spent, *(["signature"] if signed else [])]

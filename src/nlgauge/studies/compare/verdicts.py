@@ -25,7 +25,7 @@ from nlgauge.core.result import Result
 from nlgauge.core.short_signature import format_signature
 from nlgauge.data.score_files import ROLES, ScoreSpec, read_score_rows
 from nlgauge.errors import FileFormatError, InputError, RecipeError
-from nlgauge.io.table import Table, counted
+from nlgauge.io.table import Table, format_count
 from nlgauge.io.tables import Row
 from nlgauge.stats.numeric import blocks
 from nlgauge.stats.paired_tests import sign_test
@@ -38,7 +38,7 @@ from nlgauge.studies.compare.paired_tests import (
     adjusted_p,
     strength_intervals,
 )
-from nlgauge.studies.compare.rankings import Wins, condorcet_winner, policy_wins
+from nlgauge.studies.compare.rankings import Wins, condorcet_winner, wins_with_ties
 from nlgauge.studies.compare.strengths import bradley_terry, newman
 from nlgauge.studies.compare.system_scores import Matrix
 from nlgauge.studies.compare.tables import FOR_PROGRAMS, GAMES, STRENGTHS, join_tables, row_table
@@ -87,7 +87,7 @@ class PositionCheck:
 
     def __str__(self) -> str:
         share = "" if self.share_first is None else f" ({self.share_first:.0%} of those decided)"
-        first = counted(self.first, "verdict")
+        first = format_count(self.first, "verdict")
         text = f"position: {first} for the output shown first{share}, {self.second} for the second"
         if self.swapped:
             text += f"; {self.agreed} of {self.swapped} pairs judged in both orders got the same verdict"
@@ -158,7 +158,7 @@ class VerdictComparison(ComparedSystems[VerdictPair], Result):
     def tables(self, form: str = "text") -> list[Table]:
         """Systems by the Bradley-Terry strength that verdicts give them."""
         judge, digest, _ = self.name.partition("|")
-        caption = f"{judge}: {counted(self.verdicts, 'verdict')} on {counted(self.instances, 'instance')}"
+        caption = f"{judge}: {format_count(self.verdicts, 'verdict')} on {format_count(self.instances, 'instance')}"
         notes = [str(self.position), *self.notes]
         notes += [f"verdicts: {self.name}"] * bool(digest) + [f"signature: {format_signature(self.signature)}"]
         table = row_table(self.systems, {"rank": "rank", "system": "system"} | STRENGTHS | GAMES, caption, notes)
@@ -179,7 +179,7 @@ def compare_verdicts(
     systems = list(dict.fromkeys(system for verdict in verdicts for system in (verdict.first, verdict.second)))
     votes = _votes(verdicts, systems)
     wins, voices = _count(votes, len(systems)), _count(_one_per_instance(votes), len(systems))
-    fit = bradley_terry(policy_wins(wins, settings.ties))
+    fit = bradley_terry(wins_with_ties(wins, settings.ties))
     strengths, instances = fit.strengths, len({verdict.instance for verdict in verdicts})
     intervals: list[Interval | None] = [None] * len(systems)
     if instances >= LEAST_UNITS:
@@ -388,7 +388,7 @@ def read_verdicts(spec: str | os.PathLike[str], *, columns: Mapping[str, str] | 
 def _verdict(row: Row, instance: str) -> Verdict:
     first, second = row.label("first"), row.label("second")
     if first == second:
-        msg = f"{row.at('second')}: the two systems of a verdict must differ, got {first!r} twice"
+        msg = f"{row.location('second')}: the two systems of a verdict must differ, got {first!r} twice"
         raise FileFormatError(msg)
     winner = _winner(row, first, second)
     if "position" in row.values:
@@ -408,7 +408,7 @@ def _winner(row: Row, first: str, second: str) -> Literal["first", "second", "ti
         place, other = ("first", _SECOND) if value == first else ("second", _FIRST)
         if word in (*other, *_TIES):
             msg = (
-                f"{row.at('winner')}: {value!r} is the name of the {place} system, and also means "
+                f"{row.location('winner')}: {value!r} is the name of the {place} system, and also means "
                 f"{'a tie' if word in _TIES else 'that the other one won'}; rename the systems in the file"
             )
             raise FileFormatError(msg)

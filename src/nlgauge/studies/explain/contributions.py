@@ -38,7 +38,7 @@ from nlgauge.studies.explain.explanation import SIDES, Attribution, ExplainOptio
 from nlgauge.text.tokenizer import Tokens, is_punctuation
 from nlgauge.text.words import WordSpan, split_words
 from nlgauge.vectors.cloud import Alignment, Flow
-from nlgauge.vectors.transport import NOTHING, exact_transport, normalised_weights
+from nlgauge.vectors.transport import NOTHING, exact_transport, normalise_weights
 
 Vector: TypeAlias = NDArray[np.float64]
 
@@ -75,7 +75,7 @@ def other_links(alignment: Alignment | Flow) -> list[Link] | None:
 
 def shares_of(weights: Vector) -> Vector:
     """Normalise weights to sum 1; all 0 for a text without weight."""
-    return normalised_weights(weights) if weights.sum() > 0 else np.zeros(len(weights))
+    return normalise_weights(weights) if weights.sum() > 0 else np.zeros(len(weights))
 
 
 def _flow_links(flow: Vector, cost: Vector) -> list[Link]:

@@ -31,7 +31,7 @@ from nlgauge.core.corpus import References
 from nlgauge.core.kinds import Choice, Float, Int
 from nlgauge.core.options import OptionSet, option, seed_option
 from nlgauge.core.result import Result
-from nlgauge.core.scoring import AnyMetric, one_metric, resolved_call
+from nlgauge.core.scoring import AnyMetric, resolve_call, single_metric
 from nlgauge.core.short_signature import format_signature
 from nlgauge.data.judgements import JudgementTable
 from nlgauge.errors import FileFormatError, InputError
@@ -161,7 +161,7 @@ def explain_corpus(
     rest |= {"shapley": method == "shapley", "leave_one_out": method == "leave-one-out", "side": side}
     if tagger.language:
         of_recipe = {name: value for name, value in rest.items() if name not in ExplainOptions.options()}
-        (recipe,), _, _ = resolved_call(one_metric(metric, function="explain_corpus"), of_recipe)
+        (recipe,), _, _ = resolve_call(single_metric(metric, function="explain_corpus"), of_recipe)
         check_annotator(recipe, chosen.annotator, (tagger.language,))
     count, first = 0, None
     parts: list[_TextParts] = []
@@ -402,7 +402,7 @@ def read_word_scores(path: str, *, lower_is_error: bool = False) -> list[list[fl
     else:
         for row in read_jsonl(name):
             value = row.value(source.column)
-            rows.append((row.at(source.column), value if isinstance(value, list) else [value]))
+            rows.append((row.location(source.column), value if isinstance(value, list) else [value]))
     sign = -1.0 if lower_is_error else 1.0
     return [[sign * _number(value, place) for value in values] for place, values in rows]
 

@@ -89,7 +89,7 @@ def _overlaps(words: Sequence[WordSpan], ends: Sequence[int], span: tuple[int, i
     return overlaps
 
 
-def lowered_spans(text: str, spans: Sequence[PointSpans]) -> tuple[PointSpans, ...]:
+def original_spans(text: str, spans: Sequence[PointSpans]) -> tuple[PointSpans, ...]:
     """Convert spans in `text.lower()`, which may be longer (dotted capital I), to spans in `text`."""
     lowered = [len(char.lower()) for char in text]
     if all(size == 1 for size in lowered):

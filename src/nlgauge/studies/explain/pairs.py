@@ -16,7 +16,7 @@ from nlgauge.core.pipeline import finish
 from nlgauge.core.prepare import Prepared, SignatureCheck, prepare
 from nlgauge.core.run_options import RunOptions
 from nlgauge.core.score import NOTES, Score, order_notes
-from nlgauge.core.scoring import AnyMetric, one_metric, resolved_call
+from nlgauge.core.scoring import AnyMetric, resolve_call, single_metric
 from nlgauge.errors import InputError, RecipeError
 from nlgauge.studies.explain.contributions import (
     MOST_WORDS,
@@ -39,7 +39,7 @@ from nlgauge.studies.explain.explanation import (
     Word,
     WordedText,
     WordView,
-    lowered_spans,
+    original_spans,
 )
 from nlgauge.text.words import split_words
 from nlgauge.vectors.cloud import Alignment, Flow
@@ -127,7 +127,7 @@ def iter_explanations(
     """
     rest: dict[str, Any] = {"shapley": False, **options}
     chosen = ExplainOptions.take(rest)
-    (recipe,), run, check = resolved_call(one_metric(metric, function="explain_pairs"), rest)
+    (recipe,), run, check = resolve_call(single_metric(metric, function="explain_pairs"), rest)
     corpus = make_corpus({"": hyps}, refs, sources=sources)
     return _explain(recipe, corpus, run, chosen, segments=segments, check=check)
 
@@ -290,7 +290,7 @@ class _Explainer:
             )
             return replace(explanation, hypothesis=hypothesis, reference=reference)
         if getattr(self.metric, "lowercase", "no") == "yes":
-            spans = [lowered_spans(text, points) for text, points in zip(texts, spans, strict=True)]
+            spans = [original_spans(text, points) for text, points in zip(texts, spans, strict=True)]
         left, right = map(WordView.of, split, spans)
         views = left, right
         filters = [TextFilter(self.prepared.compared[0], text) for text in texts]

@@ -18,7 +18,7 @@ from typing import Any
 from nlgauge.core.short_signature import format_signature
 from nlgauge.errors import InputError
 from nlgauge.io.canvas import COLOURS, finish_figure, new_panels
-from nlgauge.io.table import Cell, Table, escape_markdown, visible
+from nlgauge.io.table import Cell, Table, escape_control, escape_markdown
 from nlgauge.studies.explain.explanation import SIDES, Attribution, Explanation, Link, Side, Word, error_of
 from nlgauge.vectors.cloud import ORIGIN
 
@@ -158,10 +158,10 @@ _RESET = "\x1b[0m"
 
 def render_text(explanation: Explanation, width: int, *, colour: bool) -> str:
     """Render an explanation for a terminal."""
-    blocks = [visible(explanation.sentence) + "\n", _render_texts(explanation, colour=colour)]
+    blocks = [escape_control(explanation.sentence) + "\n", _render_texts(explanation, colour=colour)]
     blocks += [table.to_text(width=width) for table in word_tables(explanation)]
     if explanation.notes:
-        blocks.append("".join(f"note: {visible(note)}\n" for note in explanation.notes))
+        blocks.append("".join(f"note: {escape_control(note)}\n" for note in explanation.notes))
     return "\n".join(blocks)
 
 
@@ -184,7 +184,7 @@ def _render_texts(explanation: Explanation, *, colour: bool) -> str:
         highest = max((error for word in words if (error := error_of(word)) is not None), default=0.0)
         texts = []
         for word in words:
-            text, error = visible(word.text), error_of(word)
+            text, error = escape_control(word.text), error_of(word)
             if word.removed:
                 texts.append(f"{_FAINT}{text}{_RESET}" if colour else f"({text})")
             elif colour and error is not None:

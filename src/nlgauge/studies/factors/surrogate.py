@@ -22,14 +22,14 @@ from nlgauge.core.kinds import Float, Int
 from nlgauge.core.options import OptionSet, option, seed_option
 from nlgauge.core.result import Result
 from nlgauge.core.run_options import RunOptions
-from nlgauge.core.scoring import AnyMetric, Metrics, chosen_metrics
+from nlgauge.core.scoring import AnyMetric, Metrics, metric_list
 from nlgauge.core.short_signature import format_signature
 from nlgauge.data.judgements import JudgementTable
 from nlgauge.data.score_files import read_score_rows
 from nlgauge.errors import InputError, RecipeError
 from nlgauge.io.canvas import COLOURS, WIDEST, finish_figure, new_panels, panel_grid, series_styles, shorten
 from nlgauge.io.table import LINE, Cell, Probability, Table
-from nlgauge.stats.least_squares import least_squares, standardised
+from nlgauge.stats.least_squares import least_squares, standardise
 from nlgauge.stats.numeric import Vector, numbers
 from nlgauge.studies.factors.columns import CLB, COMPUTED, FactorMaker, FactorOptions
 from nlgauge.studies.meta.row_scores import RowScores, check_distinct, released_rows
@@ -358,7 +358,7 @@ def _fit(
         Effect(name, *map(float, row))
         for name, *row in zip(factors, *(column.tolist() for column in figures), strict=True)
     )
-    return Surrogate(metric, fit.r2, fit.rows, effects, signature, standardised(values), fit.fitted)
+    return Surrogate(metric, fit.r2, fit.rows, effects, signature, standardise(values), fit.fitted)
 
 
 def explain_factors(
@@ -395,7 +395,7 @@ def explain_factors(
         msg = f"translations= is for data without references, but {table.name} has references; remove it"
         raise RecipeError(msg)
     columns = {name: maker.column(name, criterion=criterion) for name in names if name != CLB}
-    scored = _score_table(table, chosen_metrics(metric), list(released), run=run, **options)
+    scored = _score_table(table, metric_list(metric), list(released), run=run, **options)
     own = {}
     if CLB in names:
         if list(released):

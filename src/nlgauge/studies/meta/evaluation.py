@@ -39,7 +39,7 @@ from nlgauge.core.short_signature import format_signature
 from nlgauge.encoders.run_context import run_context
 from nlgauge.errors import NlgaugeError
 from nlgauge.io.canvas import series_styles
-from nlgauge.io.table import Cell, Marked, Table, counted
+from nlgauge.io.table import Cell, Marked, Table, format_count
 from nlgauge.stats.correlation import Undefined, bootstrap_correlations, correlate
 from nlgauge.stats.resampling import bootstrap_mean
 from nlgauge.studies.bars import Bar, BarPanel, draw_bar_panels
@@ -343,7 +343,7 @@ def evaluate(
             with run_context(stage=f"pair {number} of {len(table.langpairs)}" * (len(table.langpairs) > 1)):
                 _add_significance(metric_cells, gold, scored.metrics, significance, progress=progress)
         elif question.testable:
-            count = counted(gold.items, str(unit))
+            count = format_count(gold.items, str(unit))
             notes.append(
                 f"{langpair}: {count}, too few for an interval or significance test (minimum: {LEAST_ITEMS})"
             )

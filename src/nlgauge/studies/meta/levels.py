@@ -234,7 +234,7 @@ def system_vectors(
             check_scores(matrix, ~np.isnan(gold), name)  # raises
     judged[~systems] = False
     ours = np.where(judged, check_scores(matrix, judged, name), np.nan)[systems]
-    return aggregated(ours, aggregate), official, int((~systems).sum())
+    return aggregate_systems(ours, aggregate), official, int((~systems).sum())
 
 
 def systems_with_scores(gold: Matrix) -> Mask:
@@ -242,7 +242,7 @@ def systems_with_scores(gold: Matrix) -> Mask:
     return np.asarray((~np.isnan(gold)).reshape(len(gold), -1).any(axis=1))
 
 
-def aggregated(table: Matrix, aggregate: str | Aggregate) -> Vector:
+def aggregate_systems(table: Matrix, aggregate: str | Aggregate) -> Vector:
     """Join the scores of each system into one number."""
     if isinstance(aggregate, str):
         if aggregate not in AGGREGATES:

@@ -23,7 +23,7 @@ from nlgauge.stats.resampling import unit_numbers
 from nlgauge.studies.meta.levels import (
     LevelCorrelation,
     Matrix,
-    aggregated,
+    aggregate_systems,
     check_choices,
     grouped_level,
     segment_level,
@@ -278,7 +278,7 @@ class Judgements:
             sign = 1 if metric.higher_is_better else -1
             corpus = metric.corpus
             return sign * np.array([[corpus.get((self.langpair, name), np.nan) for _, name in self.systems]])
-        return aggregated(matrix[[line for line, _ in self.systems]], self.question.aggregate)[None, :]
+        return aggregate_systems(matrix[[line for line, _ in self.systems]], self.question.aggregate)[None, :]
 
     def answer(self, metric: RowScores, *, resamples: int = 1000, seed: int = 12345) -> AgreementCell:
         """Agreement of one metric, without interval and test."""

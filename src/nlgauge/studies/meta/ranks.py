@@ -30,7 +30,7 @@ from nlgauge.studies.meta.levels import (
     LevelCorrelation,
     Mask,
     Matrix,
-    aggregated,
+    aggregate_systems,
     check_choices,
     grouped_level,
     human_scores,
@@ -280,7 +280,7 @@ class _Comparison(NamedTuple):
         """Join the scores of each system, in tables of systems x segments, into one number."""
         if isinstance(self.aggregate, str):
             return np.asarray(tables.mean(axis=-1) if self.aggregate == "mean" else np.median(tables, axis=-1))
-        return np.stack([aggregated(table, self.aggregate) for table in tables])
+        return np.stack([aggregate_systems(table, self.aggregate) for table in tables])
 
     def test_vectors(self, matrices: Sequence[Matrix], *, bootstrap: bool) -> Matrix:
         """Test all pairs of metrics with bootstrap or Williams' test, on one list of numbers per metric."""

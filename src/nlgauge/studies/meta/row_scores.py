@@ -313,7 +313,7 @@ def _match_rows(table: JudgementTable, rows: Sequence[Row], roles: Mapping[str, 
         langpair, system = (row.label(roles[role]) if role in roles else "" for role in ("langpair", "system"))
         key = (langpair, system, row.label(roles["segment"]))
         if key in indices:
-            msg = f"{row.at()}: {_format_key(key)} has two scores (the first is in {rows[indices[key]].where})"
+            msg = f"{row.location()}: {_format_key(key)} has two scores (the first is in {rows[indices[key]].where})"
             raise FileFormatError(msg)
         indices[key] = index
     keys = [

@@ -28,7 +28,7 @@ from nlgauge.core.pipeline import run_metrics
 from nlgauge.core.result import Result
 from nlgauge.core.run_options import RunOptions
 from nlgauge.core.score import Score
-from nlgauge.core.scoring import Metrics, chosen_metrics, metric_text, recipes_and_run
+from nlgauge.core.scoring import Metrics, metric_list, metric_text, recipes_and_run
 from nlgauge.core.vector_metric import VectorMetric
 from nlgauge.data.judgements import JudgementTable
 from nlgauge.encoders.load import load_encoder
@@ -64,7 +64,7 @@ def score_judgements(
     name (`bertscore:layer=4`). With `undefined="nan"`, a metric that cannot be computed for a language pair has nan
     there, and the error is in `RowScores.failed`; the other scores are kept.
     """
-    metrics = chosen_metrics(metric)
+    metrics = metric_list(metric)
     recipes, keywords = recipes_and_run(metrics, options)
     running = RunOptions.of(keywords) if run is None else replace(run, **keywords)
     _check_compared(table, recipes)

@@ -55,12 +55,12 @@ class Perturbation(NamedTuple):
     needs_annotator: bool = False
 
 
-def drawn(seed: int, name: str, text: str) -> random.Random:
+def text_random(seed: int, name: str, text: str) -> random.Random:
     """Random generator for a text, independent of its position."""
     return random.Random(f"{seed} {name} {text}")
 
 
-def replaced(text: str, start: int, end: int, new: str) -> str:
+def replace_span(text: str, start: int, end: int, new: str) -> str:
     """Replace a part of the text."""
     return text[:start] + new + text[end:]
 
@@ -167,7 +167,7 @@ def replace_name(text: str, context: Context) -> str | None:
     if not names or not others:
         return None
     name = context.draw.choice(names)
-    return replaced(text, name.start, name.end, context.draw.choice(others))
+    return replace_span(text, name.start, name.end, context.draw.choice(others))
 
 
 #: "not" after the first of these negates the sentence. "may" is left out: "may not" forbids.
@@ -189,7 +189,7 @@ _NUMBER_WORDS = (
 def negate(text: str, context: Context) -> str | None:
     """Add a negation, or remove the one that the text has.
 
-    >>> context = Context(drawn(1, "", ""))
+    >>> context = Context(text_random(1, "", ""))
     >>> negate("The ferry was late.", context), negate("It didn't rain.", context)
     ('The ferry was not late.', 'It did rain.')
     """
@@ -197,20 +197,20 @@ def negate(text: str, context: Context) -> str | None:
     for word in words:
         plain = word.text.lower().replace("’", "'")
         if plain in _CONTRACTED:
-            return replaced(text, word.start, word.end, with_case_of(_CONTRACTED[plain], word.text))
+            return replace_span(text, word.start, word.end, with_case_of(_CONTRACTED[plain], word.text))
     for before, word in pairwise(words):
         if word.text.lower() in ("not", "n't") and before.text.lower() in _AUXILIARIES:
-            return replaced(text, before.end, word.end, "")
+            return replace_span(text, before.end, word.end, "")
     for word in words:
         if word.text.lower() in _AUXILIARIES and word is not words[-1]:
-            return replaced(text, word.end, word.end, " NOT" if text.isupper() else " not")
+            return replace_span(text, word.end, word.end, " NOT" if text.isupper() else " not")
     return None
 
 
 def replace_by_antonym(text: str, context: Context) -> str | None:
     """Replace a word by its antonym.
 
-    >>> replace_by_antonym("A hot summer.", Context(drawn(1, "", "")))
+    >>> replace_by_antonym("A hot summer.", Context(text_random(1, "", "")))
     'A cold summer.'
     """
     opposites = antonyms()
@@ -218,7 +218,7 @@ def replace_by_antonym(text: str, context: Context) -> str | None:
     if not words:
         return None
     word = context.draw.choice(words)
-    return replaced(text, word.start, word.end, with_case_of(opposites[word.text.lower()], word.text))
+    return replace_span(text, word.start, word.end, with_case_of(opposites[word.text.lower()], word.text))
 
 
 def replace_number(text: str, context: Context) -> str | None:
@@ -230,13 +230,13 @@ def replace_number(text: str, context: Context) -> str | None:
     lower = word.text.lower()
     if lower in _NUMBER_WORDS:
         other = context.draw.choice([name for name in _NUMBER_WORDS if name != lower])
-        return replaced(text, word.start, word.end, with_case_of(other, word.text))
+        return replace_span(text, word.start, word.end, with_case_of(other, word.text))
     digits = [place for place, char in enumerate(word.text) if char in "0123456789"]
     place = context.draw.choice(digits)
     # A number of several digits does not start with 0.
     allowed = "123456789" if place == digits[0] and len(digits) > 1 else "0123456789"
     other = context.draw.choice([digit for digit in allowed if digit != word.text[place]])
-    return replaced(text, word.start + place, word.start + place + 1, other)
+    return replace_span(text, word.start + place, word.start + place + 1, other)
 
 
 def _is_number(word: WordSpan) -> bool:
@@ -268,7 +268,7 @@ _SHORTEST = 4
 def add_typo(text: str, context: Context) -> str | None:
     """Swap two neighbouring inner letters of a word.
 
-    >>> add_typo("The cat", Context(drawn(1, "", ""))), add_typo("late", Context(drawn(1, "", "")))
+    >>> add_typo("The cat", Context(text_random(1, "", ""))), add_typo("late", Context(text_random(1, "", "")))
     (None, 'ltae')
     """
     places = [
@@ -281,7 +281,7 @@ def add_typo(text: str, context: Context) -> str | None:
     if not places:
         return None
     place = context.draw.choice(places)
-    return replaced(text, place, place + 2, text[place + 1] + text[place])
+    return replace_span(text, place, place + 2, text[place + 1] + text[place])
 
 
 def change_case(text: str, context: Context) -> str | None:
@@ -302,9 +302,9 @@ def drop_word(text: str, context: Context) -> str | None:
         return None
     word = context.draw.choice([word for word in words if len(word.text) >= _LONG] or words)
     if text[word.end : word.end + 1] == " ":
-        return replaced(text, word.start, word.end + 1, "")
+        return replace_span(text, word.start, word.end + 1, "")
     start = word.start - 1 if text[word.start - 1 : word.start] == " " else word.start
-    return replaced(text, start, word.end, "")
+    return replace_span(text, start, word.end, "")
 
 
 def swap_words(text: str, context: Context) -> str | None:
@@ -330,7 +330,7 @@ def permuted(text: AnnotatedText, *, seed: int) -> str | None:
     common = [word for _, word in text.nouns() if word.upos == "NOUN"]
     nouns = [word for word in common if word.features.get("Number", "Sing") != "Plur"]
     forms = [text.text[word.start : word.end] for word in nouns]
-    other = other_order(forms, drawn(seed, "nouns", text.text))
+    other = other_order(forms, text_random(seed, "nouns", text.text))
     return None if other is None else put_in(text.text, nouns, other)
 
 
@@ -435,7 +435,9 @@ def perturb(
     names = tuple(sorted({name.text for text, of_text in pairs for name in find_names(text, of_text)}))
     perturbed = []
     for entry in perturbations:
-        changes = [entry.change(text, Context(drawn(seed, entry.name, text), names, own)) for text, own in pairs]
+        changes = [
+            entry.change(text, Context(text_random(seed, entry.name, text), names, own)) for text, own in pairs
+        ]
         results = tuple(text if new is None else new for new, text in zip(changes, texts, strict=True))
         changed = tuple(new != text for new, text in zip(results, texts, strict=True))
         perturbed.append(PerturbedTexts(entry, results, changed))

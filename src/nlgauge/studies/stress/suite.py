@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlgauge.core.annotation import AnnotatorName
-from nlgauge.core.corpus import References, checked_texts
+from nlgauge.core.corpus import References, as_texts
 from nlgauge.core.kinds import Choice, Many
 from nlgauge.core.metric import base_metrics
 from nlgauge.core.options import option
 from nlgauge.core.result import Result
 from nlgauge.core.score import Score
-from nlgauge.core.scoring import Metrics, chosen_metrics, metric_text, recipes_and_run, score_systems
+from nlgauge.core.scoring import Metrics, metric_list, metric_text, recipes_and_run, score_systems
 from nlgauge.core.short_signature import format_signature
 from nlgauge.core.signature import Signature
 from nlgauge.errors import InputError
@@ -219,12 +219,12 @@ def stress(
     keywords: dict[str, Any] = dict(options)
     own = StressOptions.take(keywords)
     tagger = load_annotator(annotator) if isinstance(annotator, str) else annotator
-    listed = checked_texts(texts, "texts")
-    others = None if paraphrases is None else checked_texts(paraphrases, "paraphrases")
+    listed = as_texts(texts, "texts")
+    others = None if paraphrases is None else as_texts(paraphrases, "paraphrases")
     language = lang or "en"
     chosen = chosen_perturbations(own.perturbations, lang=language, annotator=tagger is not None)
     changed = perturb(listed, chosen, seed=own.seed, annotator=tagger)
-    metrics = chosen_metrics(metric)
+    metrics = metric_list(metric)
     recipes, _ = recipes_and_run(metrics, keywords)
     if lang is not None and any("lang" in recipe.options() for recipe in base_metrics(recipes)):
         keywords["lang"] = lang

@@ -28,7 +28,7 @@ from nlgauge.core.kinds import Float, Int
 from nlgauge.core.metric import base_metrics
 from nlgauge.core.options import OptionSet, option, seed_option
 from nlgauge.core.result import Result
-from nlgauge.core.scoring import Metrics, chosen_metrics, metric_text, recipes_and_run, score_systems
+from nlgauge.core.scoring import Metrics, metric_list, metric_text, recipes_and_run, score_systems
 from nlgauge.core.short_signature import format_signature
 from nlgauge.core.signature import Signature
 from nlgauge.data.judgements import JudgementTable
@@ -439,7 +439,7 @@ def score_triples(triples: Triples, metric: Metrics | None = None, **options: Un
     """
     keywords: dict[str, Any] = dict(options)
     own = DrawOptions.take(keywords)
-    metrics = chosen_metrics(metric)
+    metrics = metric_list(metric)
     recipes, _ = recipes_and_run(metrics, keywords)
     anchors = [entry.anchor for entry in triples.triples]
     systems = {
