@@ -48,5 +48,5 @@ def test_a_model_with_an_endless_name_is_refused(model: str) -> None:
 
 @pytest.mark.parametrize("option", ["idf", "stopwords"])
 def test_a_null_character_in_a_path_is_refused(option: str) -> None:
-    with pytest.raises(nlgauge.errors.InputError, match="cannot read|cannot be read"):
+    with pytest.raises(nlgauge.errors.InputError, match=r"cannot read|cannot be read"):
         nlgauge.score(["a"], ["b"], metric="moverscore", **{option: "a\0b"})
