@@ -412,7 +412,9 @@ def matrix(
     metric: AnyMetric | None = None,
     **options: Unpack[PairKeywords],
 ) -> ScoreMatrix:
-    """Score every text of `a` against every text of `b`; each text is encoded once.
+    """Score every text of the first list against every text of the second (default: against itself).
+
+    Each text is encoded once.
 
     Each score equals that of `nlgauge.score([a[i]], [b[j]])` to the bit, whatever else is in the lists. With
     `idf="refs"`, idf is counted on `b`, each text once (with `idf="both"` also on `a`), as by `nlgauge.score` with

@@ -51,9 +51,9 @@ _GROUPS = {
     "Build resources": {
         "build idf": _Command("build", "count inverse document frequencies in a corpus"),
         "build baseline": _Command("build", "compute a baseline for rescaling"),
-        "build bounds": _Command("build", "compute the bounds of SentSim's components over a corpus"),
-        "build norms": _Command("meta", "compute means and deviations for ensembles"),
-        "build means": _Command("align", "compute mean and variance of each language's vectors"),
+        "build bounds": _Command("build", "compute minimum and maximum of SentSim's parts, for scaling"),
+        "build norms": _Command("meta", "compute score means and standard deviations, for ensembles"),
+        "build means": _Command("align", "compute mean and variance of vectors, to centre languages"),
         "build int8": _Command("lists", "calibrate a model for 8-bit inference (--precision int8)"),
         "align": _Command("align", "fit, train and evaluate cross-lingual mappings"),
     },

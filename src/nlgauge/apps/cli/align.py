@@ -364,5 +364,6 @@ COMMANDS = {
             output_file("means (.npz)"),
             *MODEL_FLAGS,
         ),
+        description="Compute mean and variance of each language's vectors, to centre or standardise the vectors.",
     ),
 }

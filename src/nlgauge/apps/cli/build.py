@@ -49,7 +49,7 @@ class IdfOptions(OptionSet):
         metavar="CORPUS",
     )
     long: str = option(
-        "truncate", Choice("truncate", "windows"), help="how to count documents over the model's limit"
+        "truncate", Choice("truncate", "windows"), help="what to do with documents longer than the model's limit"
     )
     prefix_space: str = option(
         "auto",
@@ -187,7 +187,7 @@ COMMANDS = {
             Flags(IdfOptions, without=["corpus"]),
             *run_flags(cache=False),
         ),
-        description="Count in how many documents each token of a model occurs.",
+        description="Count the documents that contain each token of a model's vocabulary.",
     ),
     "build baseline": Command(
         run=_build_baseline,
@@ -211,7 +211,7 @@ COMMANDS = {
             ),
             *run_flags(texts=True),
         ),
-        description="Compute the lowest and highest value of each SentSim component over a corpus.",
+        description="Compute the minimum and maximum of each part of SentSim over a corpus, for scaling.",
     ),
     "normalise": Command(
         run=_normalise,

@@ -77,7 +77,7 @@ class MetricOptions(OptionSet):
         None,
         InputFile("a rule or an idf file"),
         help="none, refs, both or a file",
-        unset="by metric",
+        unset="depends on the metric",
         metavar="IDF",
     )
     lang: str | None = option(

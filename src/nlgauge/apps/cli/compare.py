@@ -77,7 +77,11 @@ class ScoreFiles(OptionSet):
         (), Many(InputFile()), help="[METRIC=]FILE[:COLUMN,...]: .tsv, .csv, .jsonl, or the .json of COMET"
     )
     lower_is_better: tuple[str, ...] = option(
-        (), Many(Text("a metric")), help="metrics of these files that are distances", needs="scores", metavar="METRIC"
+        (),
+        Many(Text("a metric")),
+        help="metrics in the --scores files for which lower is better",
+        needs="scores",
+        metavar="METRIC",
     )
     score_columns: tuple[str, ...] = option(
         (),
@@ -90,7 +94,7 @@ class ScoreFiles(OptionSet):
     other_versions: bool = option(
         False, Flag(), help="allow runs whose signatures differ only in package versions", hidden=True
     )
-    runs: bool = option(False, Flag(), help="files of one NAME=FILE are runs (seeds) of a system")
+    runs: bool = option(False, Flag(), help="files with the same NAME are runs (seeds) of one system")
     budget: str | None = option(
         None,
         InputFile(),
@@ -295,7 +299,12 @@ class GateOptions(OptionSet):
     gate: bool = option(
         False, Flag(), help=f"exit status {GATE_FAILED} if the second system is significantly worse than the first"
     )
-    strict: bool = option(False, Flag(), help=f"exit status {GATE_UNDECIDED} if the gate is undecided", needs="gate")
+    strict: bool = option(
+        False,
+        Flag(),
+        help=f"exit status {GATE_UNDECIDED} if the gate is undecided (for example, too few segments)",
+        needs="gate",
+    )
     base: str | None = option(
         None, Text("a system"), help="system to compare with (default: the first of two)", needs="gate", hidden=True
     )
@@ -317,7 +326,7 @@ class CompareFiles(OptionSet):
     """Options of the output."""
 
     report: str | None = option(None, OutputFile(), help="HTML report in one file, with all segments")
-    all: bool = option(False, Flag(), help="print all tables: pairs, rank clusters, strengths")
+    all: bool = option(False, Flag(), help="print all tables: pairwise tests, rank clusters, Bradley-Terry strengths")
     table: str = option(
         "ranking",
         Choice("ranking", *ComparisonReport.further, PAPER),
@@ -509,7 +518,7 @@ COMMANDS = {
         flags=(
             Flags(TextInputs),
             score_file_flags(runs=True),
-            *scoring_flags("bertscore; of saved runs all"),
+            *scoring_flags("bertscore; for saved runs: all their metrics"),
             Flags(CompareSettings, "tests and rankings"),
             Flags(DocumentOptions, "tests and rankings", without=["documents"]),
             Flags(GateOptions, "gate"),

@@ -67,7 +67,9 @@ class PairOptions(OptionSet):
     source_text: str | None = option(
         None, Text("a text", empty=True), help="source text, for metrics that compare with it", metavar="TEXT"
     )
-    side_by_side: bool = option(False, Flag(), help="show both alignments: transport (soft) and greedy (hard)")
+    side_by_side: bool = option(
+        False, Flag(), help="show greedy (BERTScore) and transport (MoverScore) alignments side by side"
+    )
     plot_kind: str = option("flow", Choice("flow", "heat-map"), help="figure type", needs="plot")
 
 
@@ -85,9 +87,9 @@ class ErrorOptions(OptionSet):
     method: str = option("match", Choice(*ERROR_METHODS), help="method that computes error scores")
 
 
-def _word_flags(*without: str, words: str = "words") -> Flags:
+def _word_flags(*without: str, side_help: str, words: str = "words") -> Flags:
     """Flags for splitting texts into words and leaving words out."""
-    side = {"kind": Choice("hypothesis", "reference", "source"), "help": "text whose words are left out or evaluated"}
+    side = {"kind": Choice("hypothesis", "reference", "source"), "help": side_help}
     return Flags(ExplainOptions, without=without, change={"words": {"default": words}, "side": side})
 
 
@@ -372,13 +374,13 @@ COMMANDS = {
         run=_pair,
         flags=(
             Flags(PairOptions, without=["plot_kind"]),
-            _word_flags("beside", "matrix"),
+            _word_flags("beside", "matrix", side_help="text whose words --leave-one-out and --shapley examine"),
             *scoring_flags(one=True),
             output_flags(formats=("text", "json", "markdown"), plot="figure: .png, .svg or .pdf"),
             Flags(PairOptions, "output", only=["plot_kind"]),
         ),
         help="explain the score of one pair",
-        usage="--hyp-text TEXT --ref-text TEXT ...",
+        usage="--hyp-text TEXT\n       (--ref-text TEXT ... | --source-text TEXT)",
         description="Show which words of a pair match, and how much each word contributes to the score.",
         examples="""\
   nlgauge explain pair --hyp-text "A cat sat." --ref-text "The cat sits."
@@ -393,7 +395,11 @@ COMMANDS = {
             data_flags(required=False, limit=True),
             Flags(ErrorOptions, "data", only=["gold"]),
             Flags(ErrorOptions, without=["gold"]),
-            _word_flags("shapley", "leave_one_out", "beside", "matrix", words="blanks"),
+            _word_flags(
+                *("shapley", "leave_one_out", "beside", "matrix"),
+                side_help="text whose words are evaluated",
+                words="blanks",
+            ),
             *scoring_flags("bertscore"),
             output_flags(3),
         ),

@@ -48,6 +48,10 @@ class _Formatter(argparse.RawDescriptionHelpFormatter):
         width = min(shutil.get_terminal_size().columns, _WIDEST) - 2
         super().__init__(prog, max_help_position=27, width=width)
 
+    def _split_lines(self, text: str, width: int) -> list[str]:
+        """Wrap help without breaking names such as `name-swap`."""
+        return textwrap.wrap(" ".join(text.split()), width, break_on_hyphens=False)
+
     def _format_args(self, action: argparse.Action, default_metavar: str) -> str:
         if action.nargs in {"+", "*"}:
             return f"{self._metavar_formatter(action, default_metavar)(1)[0]} ..."
@@ -277,7 +281,9 @@ class Command:
 
     def add_to(self, parser: CommandParser, spelling: str) -> None:
         """Set up the parser of this command."""
-        parser.description = textwrap.fill(" ".join((self.description or parser.description or "").split()), _LINE)
+        parser.description = textwrap.fill(
+            " ".join((self.description or parser.description or "").split()), _LINE, break_on_hyphens=False
+        )
         parser.usage = f"nlgauge {spelling} {self.usage} [options]" if self.usage else None
         heading = "example" if self.examples.count("\n") < 2 else "examples"
         parser.epilog = f"{heading}:\n{self.examples}" if self.examples else ""

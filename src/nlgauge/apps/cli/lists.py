@@ -351,7 +351,7 @@ COMMANDS = {
     "signature diff": Command(
         run=_diff,
         flags=(Flags(_Signatures),),
-        help="list differing fields; exit status 1 if the recipes differ in more than versions",
+        help="list differing fields; exit status 1 if the recipes differ in anything but versions",
     ),
     "completion": Command(
         run=_complete,

@@ -52,7 +52,12 @@ class MetaOptions(OptionSet):
     """How agreement with human judgements is measured."""
 
     level: str = option("segment", Choice(*LEVELS), help="level at which scores are compared")
-    agreement: tuple[str, ...] = option(("pearson",), Many(Choice(*AGREEMENTS), least=1), help="agreement measures")
+    agreement: tuple[str, ...] = option(
+        ("pearson",),
+        Many(Choice(*AGREEMENTS), least=1),
+        help="agreement measures (acc-eq: pairwise accuracy with ties; differences: Pearson of differences within an "
+        "item; spa: soft pairwise accuracy; auc: area under the ROC curve)",
+    )
     criterion: str | None = option(None, Text("a criterion"), help="human rating", unset="set by the data set")
     aggregate: str = option(
         "mean", Choice("mean", "median"), help="how segment scores are aggregated to a system score", hidden=True
@@ -172,7 +177,8 @@ COMMANDS = {
         examples="""\
   nlgauge study meta --data wmt17 --at DATA -m bertscore moverscore
   nlgauge study meta --data tac2008 --at DATA --level topic -m rouge1 rouge2
-  nlgauge study meta --data mt-metrics-eval --at wmt20 --level document
+  nlgauge study meta --data mt-metrics-eval --at mt-metrics-eval-v2/wmt20 \\
+      --level document
   nlgauge study meta --data custom --at mine.tsv --set human=adequacy
 """,
     ),
@@ -210,7 +216,7 @@ COMMANDS = {
             *scoring_flags("none", project=False),
             output_file("norms (.json), or - for stdout"),
         ),
-        description="Compute means and deviations of metrics over a data set, or over saved scores.",
+        description="Compute means and standard deviations of scores over a data set or saved runs, for ensembles.",
         examples="""\
   nlgauge build norms --data wmt17-testset -m bertscore moverscore -o norms.json
   nlgauge score a.txt --refs r.txt -m bertscore chrf -o a.json

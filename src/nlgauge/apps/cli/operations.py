@@ -104,8 +104,11 @@ def command_of(operation: Operation) -> Command:
     files = _FILES[operation.inputs]
     names = [entry.name for entry in operation.inputs]
     documentation = (operation.call.__doc__ or operation.help).strip()
-    name = "" if operation.inputs == LISTS else "[NAME=]"
-    texts = f"{operation.inputs[0].help}: {name}FILE, FILE.tsv:COLUMN, .csv, .jsonl, .gz or - (stdin)"
+    if operation.inputs == LISTS:
+        content = "one or two files (rows, then columns): FILE"
+    else:
+        content = f"{operation.inputs[0].help}: [NAME=]FILE"
+    texts = f"{content}, FILE.tsv:COLUMN, .csv, .jsonl, .gz or - (stdin)"
     absent = [flag for flag, name in (("refs", "refs"), ("source", "sources")) if name not in names]
     hyps = {"metavar": files.metavar, "help": texts}
     flags = [Flags(TextInputs, without=absent, change={"hyps": hyps})]

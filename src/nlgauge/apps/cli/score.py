@@ -321,6 +321,7 @@ COMMANDS = {
   nlgauge score base=a.txt new=out.tsv:mt --refs out.tsv:ref -o run.json
   nlgauge score system.en --source source.de -m sentsim xmoverscore
   nlgauge score --table pairs.parquet --columns hyp=mt,ref=ref --parts scores/
+      (see --help-all)
 """,
     )
 }

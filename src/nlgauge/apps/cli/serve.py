@@ -23,7 +23,9 @@ _NETWORK = ("host", "port", "host_names", "insecure", "allow_origins", "trust_pr
 class KeyOptions(OptionSet):
     """API keys."""
 
-    key_file: str | None = option(None, InputFile(), help="API keys, one per line", unset="$NLGAUGE_API_KEY")
+    key_file: str | None = option(
+        None, InputFile(), help="API keys, one per line, besides the key in $NLGAUGE_API_KEY"
+    )
 
 
 def _run(args: argparse.Namespace) -> int:

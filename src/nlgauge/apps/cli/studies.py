@@ -303,7 +303,7 @@ COMMANDS = {
         run=_stress,
         flags=(
             Flags(StressTexts, "texts", only=["system"]),
-            Flags(TextInputs, only=["refs", "source"], change={"refs": {"unset": "the outputs themselves"}}),
+            Flags(TextInputs, only=["refs", "source"], change={"refs": {"unset": "the unperturbed outputs"}}),
             Flags(StressTexts, only=["paraphrases"]),
             Flags(StressOptions, "perturbations"),
             Flags(TripleOptions, "triples"),
@@ -311,7 +311,8 @@ COMMANDS = {
             output_flags(3, plot="figure: .png, .svg or .pdf"),
         ),
         usage="SYSTEM --metric METRIC ...",
-        description="Perturb system outputs and measure how far metrics drop, or score adversarial triples.",
+        description="Perturb system outputs and measure how far metrics drop, or score adversarial triples "
+        "(text, paraphrase, lookalike).",
         examples="""\
   nlgauge study stress system.txt -m bertscore moverscore chrf
   nlgauge study stress system.txt --paraphrases ref2.txt --plot drops.png

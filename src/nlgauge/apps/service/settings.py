@@ -93,24 +93,26 @@ class ServeOptions(OptionSet):
 
     host: str = option("127.0.0.1", Text("an address"), help="address to listen on", metavar="HOST")
     port: int = option(8765, Int(0, 65535), help="port; 0: a free one")
-    host_names: tuple[str, ...] = option((), Many(Text("a name")), help="names that the service is reached by")
+    host_names: tuple[str, ...] = option(
+        (), Many(Text("a name")), help="host names to accept in requests, besides --host"
+    )
     """In addition to those of this machine; compared with the Host header."""
     insecure: bool = option(False, Flag(), help="allow access from other machines without a key")
     allow_origins: tuple[str, ...] = option(
         (), Many(Text("a site")), help="web sites whose pages may call the service", hidden=True, metavar="URL"
     )
     trust_proxy: str = option(
-        "", Text("addresses", empty=True), help="proxy that names the clients", hidden=True, metavar="ADDRESS"
+        "", Text("addresses", empty=True), help="address of the trusted proxy", hidden=True, metavar="ADDRESS"
     )
     root_path: str = option(
         "",
         Pattern(r"((/[A-Za-z0-9._~-]+)+)?", "like /scores or /tools/scores, without a / at its end"),
-        help="path under which a proxy has the service, such as /scores",
+        help="path prefix behind a proxy, such as /scores",
         hidden=True,
         metavar="PATH",
     )
     folder: Path = option(
-        None, Folder(), help="folder that keeps the jobs", unset="$NLGAUGE_SERVICE_DATA, or in the cache"
+        None, Folder(), help="folder for jobs and results", unset="$NLGAUGE_SERVICE_DATA, or a folder in the cache"
     )
     """It belongs to one process."""
     models: tuple[str, ...] = option(
@@ -122,7 +124,7 @@ class ServeOptions(OptionSet):
     instance: str = option(
         "",
         Pattern(r"[a-z0-9]{0,16}", "up to 16 letters a to z or digits"),
-        help="start of the names of jobs, where several processes share an address",
+        help="prefix of job ids, where several processes share an address",
         hidden=True,
         metavar="NAME",
     )
@@ -130,13 +132,17 @@ class ServeOptions(OptionSet):
     precision: str = option("fp32", Choice(*PRECISIONS), help="precision", hidden=True)
     threads: int | None = option(None, Int(1), help="number of threads", unset="all available cores", hidden=True)
     batch_wait: float = option(
-        0.005, Float(0, 1, unit="seconds"), help="longest wait for others to share a batch", hidden=True, metavar="S"
+        0.005,
+        Float(0, 1, unit="seconds"),
+        help="how long to wait for other requests to share a batch",
+        hidden=True,
+        metavar="S",
     )
     batch_tokens: int = option(4096, Int(1), help="tokens per batch", hidden=True)
     stop_seconds: float = option(
         20.0,
         Float(0, _LONGEST_STOP, unit="seconds"),
-        help="longest wait for what is under way at a stop",
+        help="how long to wait for running requests when stopping",
         hidden=True,
         metavar="S",
     )

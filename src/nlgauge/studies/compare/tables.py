@@ -164,7 +164,7 @@ def _short_legend(comparison: SystemComparison) -> list[str]:
     )
     how = f"; {format_level(settings.level)} intervals: {', '.join(methods)}" if methods else ""
     lines.append(f"{', '.join(counts)}{how}")
-    lines.append("more with --all (Python: all_tables=True): pairs, rank clusters, strengths")
+    lines.append("more with --all (Python: all_tables=True): pairwise tests, rank clusters, Bradley-Terry strengths")
     warnings: dict[str, list[str]] = {}
     for metric in metrics:
         for warning in metric.warnings:

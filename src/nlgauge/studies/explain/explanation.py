@@ -124,7 +124,10 @@ class ExplainOptions(OptionSet):
         hidden=True,
     )
     shapley: bool | None = option(
-        None, Flag(), help="compute Shapley values", unset="if the score is not a sum over words"
+        None,
+        Flag(),
+        help="compute Shapley values of words",
+        unset="only for metrics that do not add up word scores, such as bleu",
     )
     leave_one_out: bool = option(False, Flag(), help="compute how much the score drops without each word")
     side: Side = option(

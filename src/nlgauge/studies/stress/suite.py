@@ -172,7 +172,7 @@ class StressOptions(DrawOptions):
     annotator: str | None = option(
         None,
         AnnotatorName(),
-        help="tagger for names and nouns: spacy-en or parses.conllu",
+        help="tagger for names and nouns: spacy-en or a .conllu FILE",
         unset="none",
         metavar="NAME",
     )
