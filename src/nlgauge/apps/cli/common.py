@@ -76,8 +76,8 @@ class MetricOptions(OptionSet):
     idf: str | None = option(
         None,
         InputFile("a rule or an idf file"),
-        help="none, refs, both or a file",
-        unset="depends on the metric",
+        help="none, refs, both, FILE",
+        unset="set by the metric",
         metavar="IDF",
     )
     lang: str | None = option(

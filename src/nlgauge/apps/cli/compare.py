@@ -79,7 +79,7 @@ class ScoreFiles(OptionSet):
     lower_is_better: tuple[str, ...] = option(
         (),
         Many(Text("a metric")),
-        help="metrics in the --scores files for which lower is better",
+        help="metrics in --scores for which lower is better",
         needs="scores",
         metavar="METRIC",
     )
@@ -94,7 +94,7 @@ class ScoreFiles(OptionSet):
     other_versions: bool = option(
         False, Flag(), help="allow runs whose signatures differ only in package versions", hidden=True
     )
-    runs: bool = option(False, Flag(), help="files with the same NAME are runs (seeds) of one system")
+    runs: bool = option(False, Flag(), help="files of the same NAME are runs (seeds) of a system")
     budget: str | None = option(
         None,
         InputFile(),
@@ -302,7 +302,7 @@ class GateOptions(OptionSet):
     strict: bool = option(
         False,
         Flag(),
-        help=f"exit status {GATE_UNDECIDED} if the gate is undecided (for example, too few segments)",
+        help=f"exit status {GATE_UNDECIDED} if undecided, as on too few segments",
         needs="gate",
     )
     base: str | None = option(
@@ -326,7 +326,7 @@ class CompareFiles(OptionSet):
     """Options of the output."""
 
     report: str | None = option(None, OutputFile(), help="HTML report in one file, with all segments")
-    all: bool = option(False, Flag(), help="print all tables: pairwise tests, rank clusters, Bradley-Terry strengths")
+    all: bool = option(False, Flag(), help="all tables: pairwise tests, clusters, Bradley-Terry")
     table: str = option(
         "ranking",
         Choice("ranking", *ComparisonReport.further, PAPER),

@@ -55,8 +55,7 @@ class MetaOptions(OptionSet):
     agreement: tuple[str, ...] = option(
         ("pearson",),
         Many(Choice(*AGREEMENTS), least=1),
-        help="agreement measures (acc-eq: pairwise accuracy with ties; differences: Pearson of differences within an "
-        "item; spa: soft pairwise accuracy; auc: area under the ROC curve)",
+        help="measures (acc-eq: pairwise accuracy, spa: its soft version)",
     )
     criterion: str | None = option(None, Text("a criterion"), help="human rating", unset="set by the data set")
     aggregate: str = option(
@@ -176,9 +175,7 @@ COMMANDS = {
         description="Correlate metrics with the human judgements of a data set.",
         examples="""\
   nlgauge study meta --data wmt17 --at DATA -m bertscore moverscore
-  nlgauge study meta --data tac2008 --at DATA --level topic -m rouge1 rouge2
-  nlgauge study meta --data mt-metrics-eval --at mt-metrics-eval-v2/wmt20 \\
-      --level document
+  nlgauge study meta --data mt-metrics-eval --at mt-metrics-eval-v2/wmt20
   nlgauge study meta --data custom --at mine.tsv --set human=adequacy
 """,
     ),
