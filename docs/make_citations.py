@@ -1,35 +1,48 @@
-"""Write the citations of all metrics into docs/cite.md.
+"""The page with BibTeX of all metrics, docs/citations.md, made from the metrics themselves.
 
-    python docs/make_citations.py
+python -m docs.make_citations            writes the page
+python -m docs.make_citations --check    ends with 1 where it is not up to date
 
-The text between `<!-- citations -->` and `<!-- end -->` is generated. Metrics of one paper share an entry.
+Metrics of one paper share an entry.
 """
 
 from __future__ import annotations
 
-import re
+import sys
+from collections.abc import Sequence
 from pathlib import Path
+
+from docs.generated import write_or_check
 
 from nlgauge.core.registry import built_in_metrics
 
-PAGE = Path(__file__).parent / "cite.md"
+PAGE = Path(__file__).parent / "citations.md"
 
-_PART = re.compile(r"(<!-- citations -->\n).*?(<!-- end -->)", re.DOTALL)
+HEAD = """\
+# BibTeX of the metrics
+
+`nlgauge show NAME` and `nlgauge score --citation` print these entries. How to report a score:
+[citing](cite.md). This page is made from the code by `python -m docs.make_citations`.
+"""
 
 
-def format_citations() -> str:
-    """List the metrics of each paper with its BibTeX."""
+def headings() -> dict[str, str]:
+    """BibTeX entries by heading: the metrics of the paper."""
     by_entry: dict[str, list[str]] = {}
     for name, metric in sorted(built_in_metrics().items()):
         by_entry.setdefault(metric.citation.strip(), []).append(name)
-    named = {", ".join(f"`{name}`" for name in names): entry for entry, names in by_entry.items()}
-    return "\n".join(f"{names}:\n\n```bibtex\n{entry}\n```\n" for names, entry in named.items())
+    return {", ".join(names): entry for entry, names in by_entry.items()}
 
 
-def update_page(page: str) -> str:
-    """Update the entries of the page."""
-    return _PART.sub(lambda match: f"{match[1]}\n{format_citations()}\n{match[2]}", page)
+def page() -> str:
+    """All entries."""
+    return "\n".join([HEAD, *(f"## {names}\n\n```bibtex\n{entry}\n```\n" for names, entry in headings().items())])
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Write the page, or check it."""
+    return write_or_check(arguments, {PAGE: page()}, "python -m docs.make_citations")
 
 
 if __name__ == "__main__":
-    PAGE.write_text(update_page(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+    sys.exit(main(sys.argv[1:]))

@@ -1,16 +1,11 @@
-"""Generate the tables of options in docs/metrics.md and on the pages of metrics.
+"""The reference page of the options of metrics, docs/options.md, made from their declarations.
 
-    python -m docs.make_options            rewrite the tables in place
-    python -m docs.make_options --check    exit with status 1 if one is not up to date
-
-A table is between `<!-- options: NAME -->` and `<!-- end -->`. NAME is a metric; several metrics with the same
-options (`rouge1, rouge2`); a metric `beside` others, whose options are omitted; or `vectors`: the options of all
-metrics of vectors, which the other tables omit.
+python -m docs.make_options            writes the page
+python -m docs.make_options --check    ends with 1 where it is not up to date
 """
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,40 +15,55 @@ from docs.generated import TABLE_HEAD, option_row, write_or_check
 from nlgauge.core.registry import built_in_metrics
 from nlgauge.core.vector_metric import VectorMetric
 
-DOCS = Path(__file__).parent
-PAGES = [DOCS / "metrics.md", *sorted((DOCS / "metrics").glob("*.md"))]
-BLOCK = re.compile(r"(<!-- options: ([^>]*) -->\n).*?(<!-- end -->)", re.DOTALL)
+PAGE = Path(__file__).parent / "options.md"
+
+VECTORS = "All metrics of vectors"
+
+HEAD = f"""\
+# Options of the metrics
+
+Options follow the name of a metric (`-m bertscore:layer=4,idf=refs`), or are keywords in Python (`layer=4`).
+`nlgauge show NAME` prints the same. What the metrics compute: [metrics](metrics.md). This page is made from the code
+by `python -m docs.make_options`.
+
+## {VECTORS}
+
+`prefix_space` is in the signature only if the model has a byte-level BPE ([D25](deviations.md#bertscore)).
+"""
 
 
-def rows_of(name: str) -> dict[str, str]:
-    """Table rows by option, for a metric or for all metrics of vectors."""
-    metric = VectorMetric if name == "vectors" else built_in_metrics()[name]
-    return {name: option_row(option) for name, option in metric.options().items()}
+def option_rows(metric: type) -> dict[str, str]:
+    """Lines of a table by option."""
+    return {name: option_row(declared) for name, declared in metric.options().items()}
 
 
-def table(marker: str) -> str:
-    """Generate the table of a marker."""
-    names, _, bases = marker.partition(" beside ")
-    first, *others = [rows_of(name) for name in names.split(", ")]
-    if any(other != first for other in others):
-        msg = f"{names} have different options"
-        raise SystemExit(msg)
-    listed = {} if marker == "vectors" else rows_of("vectors")
-    for base in filter(None, bases.split(", ")):
-        listed |= rows_of(base)
-    lines = [line for option, line in first.items() if listed.get(option) != line]
-    return "\n".join([*TABLE_HEAD, *lines, ""]) if lines else "No further options.\n"
+def groups() -> dict[str, dict[str, str]]:
+    """Rows of each metric, without those of all metrics of vectors; metrics with the same options share a heading."""
+    common = option_rows(VectorMetric)
+    headings: dict[tuple[str, ...], list[str]] = {}
+    tables: dict[tuple[str, ...], dict[str, str]] = {}
+    for name, metric in sorted(built_in_metrics().items()):
+        rows = {option: row for option, row in option_rows(metric).items() if common.get(option) != row}
+        key = (str(issubclass(metric, VectorMetric)), *rows.values())
+        headings.setdefault(key, []).append(name)
+        tables[key] = rows
+    return {", ".join(names): tables[key] for key, names in headings.items()}
 
 
-def made(text: str) -> str:
-    """Update all tables of a page."""
-    return BLOCK.sub(lambda match: match[1] + table(match[2]) + match[3], text)
+def page() -> str:
+    """The page with all tables."""
+    parts = [HEAD, "\n".join([*TABLE_HEAD, *option_rows(VectorMetric).values()]), ""]
+    for heading, rows in groups().items():
+        parts += [f"## {heading}", ""]
+        parts += ["\n".join([*TABLE_HEAD, *rows.values()]), ""] if rows else ["No options of its own.", ""]
+        if issubclass(built_in_metrics()[heading.partition(",")[0]], VectorMetric):
+            parts += ["Also: [options of all metrics of vectors](#all-metrics-of-vectors).", ""]
+    return "\n".join(parts).rstrip() + "\n"
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Rewrite or check the pages."""
-    pages = {page: made(page.read_text(encoding="utf-8")) for page in PAGES}
-    return write_or_check(arguments, pages, "python -m docs.make_options")
+    """Write the page, or check it."""
+    return write_or_check(arguments, {PAGE: page()}, "python -m docs.make_options")
 
 
 if __name__ == "__main__":
