@@ -11,8 +11,8 @@ A block stands between a marker and `<!-- end -->`:
     <!-- cite: NAME, ... -->        links to the entries of docs/citations.md
     <!-- index -->                  docs/metrics.md: all metrics with their pages
 
-Options are on docs/options.md (`python -m docs.make_options`), BibTeX on docs/citations.md (`docs.make_citations`); pictures
-are made by `python -m docs.make_figures`.
+Options are in docs/options.md (`python -m docs.make_options`), BibTeX in docs/citations.md (`docs.make_citations`).
+Pictures are made by `python -m docs.make_figures`.
 """
 
 from __future__ import annotations

@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from docs.make_citations import headings
 from docs.make_figures import BOAT, FIGURES, GRIDS, IMAGES, KANU, SENTSIM_WMD
 from docs.make_metric_pages import DOCS, INDEX, PAGES, Run, made, metrics_of, pages_in_order
 
@@ -67,8 +68,9 @@ def test_a_page_has_all_its_parts(name: str) -> None:
     assert bool(section(name, "Profiles").strip()) == profiled
     assert section(name, "Equation").count("$$") >= 2
     assert "nlgauge.score" in section(name, "Example")
-    for metric in metrics:
-        assert metric.citation.strip() in section(name, "How to cite")
+    linked = set(re.findall(r"\[([^\]]*)\]\(\.\./citations\.md#", section(name, "How to cite")))
+    assert linked == {heading for heading in headings() if set(heading.split(", ")) & set(metrics_of(page(name)))}
+    assert "](../options.md#" in section(name, "Options")
 
 
 @pytest.mark.parametrize("name", NAMES)

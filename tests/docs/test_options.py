@@ -1,43 +1,46 @@
-"""The tables of options in docs/metrics.md and on the pages of metrics are those of the code."""
+"""docs/options.md has the options of all metrics, as the code declares them."""
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import pytest
 
 from docs import make_options
 from nlgauge.core.registry import built_in_metrics
+from nlgauge.core.vector_metric import VectorMetric
 
 
-def test_the_tables_are_up_to_date() -> None:
+def test_page_is_up_to_date() -> None:
     assert make_options.main(["--check"]) == 0, "run: python -m docs.make_options"
 
 
-def test_a_table_that_was_changed_is_noticed(
+def test_changed_page_is_noticed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    text = (make_options.DOCS / "metrics" / "bertscore.md").read_text(encoding="utf-8")
+    text = make_options.PAGE.read_text(encoding="utf-8")
     changed = text.replace("| `layer` | a", "| `layers` | a", 1)
     assert changed != text
-    page = tmp_path / "bertscore.md"
+    page = tmp_path / "options.md"
     page.write_text(changed, encoding="utf-8")
-    monkeypatch.setattr(make_options, "PAGES", [page])
+    monkeypatch.setattr(make_options, "PAGE", page)
     assert make_options.main(["--check"]) == 1
-    assert "bertscore.md is not up to date: python -m docs.make_options" in capsys.readouterr().out
+    assert "options.md is not up to date: python -m docs.make_options" in capsys.readouterr().out
     make_options.main([])
     assert page.read_text(encoding="utf-8") == text
 
 
-def test_every_metric_has_a_table() -> None:
-    text = "".join(page.read_text(encoding="utf-8") for page in make_options.PAGES)
-    markers = re.findall(r"<!-- options: ([^>]*) -->", text)
-    named = [name for marker in markers for name in marker.partition(" beside ")[0].split(", ")]
-    assert sorted(named) == sorted([*built_in_metrics(), "vectors"])
+def test_every_metric_is_under_one_heading() -> None:
+    names = [name for heading in make_options.groups() for name in heading.split(", ")]
+    assert sorted(names) == sorted(built_in_metrics())
 
 
-def test_options_of_the_metrics_beside_are_left_out() -> None:
-    lines = make_options.table("discoscore beside ds-sent, ds-focus").splitlines()
-    assert [line.split("|")[1].strip() for line in lines[2:]] == ["`sent_threshold`"]
-    assert make_options.table("bertscore beside bertscore") == "No further options.\n"
+def test_every_option_of_a_metric_is_listed_or_common() -> None:
+    common = set(VectorMetric.options())
+    for heading, rows in make_options.groups().items():
+        metric = built_in_metrics()[heading.partition(",")[0]]
+        left_out = set(metric.options()) - set(rows)
+        assert left_out <= (common if issubclass(metric, VectorMetric) else set()), heading
+    text = make_options.PAGE.read_text(encoding="utf-8")
+    section = text.partition(f"\n## {make_options.VECTORS}\n")[2].partition("\n## ")[0]
+    assert all(f"| `{option}` |" in section for option in common)

@@ -13,7 +13,7 @@ from nlgauge.apps.cli import parser_for
 
 DOCS = ROOT / "docs"
 NEW_PAGES = ("install", "which-metric", "coming-from", "faq")
-WITH_COMPARABILITY = ("quickstart", "cite", "tutorials/score-and-report", "metrics/bertscore")
+WITH_COMPARABILITY = ("../README", "quickstart", "cite", "tutorials/score-and-report", "metrics/bertscore")
 _BOX = re.compile(r"^> \*\*These numbers are not those of most papers\.\*\*.*\n(?:> .*\n)+", re.MULTILINE)
 
 
