@@ -14,13 +14,13 @@ DOCS = Path(__file__).parent
 PAGE = DOCS / "questions.md"
 QUESTIONS = 60
 
-_ROW = re.compile(r"^\| (\d+) \| (.+?) \| \[[^\]]+\]\(([^)#]+)#?([^)]*)\) \|$", re.MULTILINE)
+_ROW = re.compile(r"^(\d+)\. \[([^\]]+)\]\(([^)#]+)#?([^)]*)\)$", re.MULTILINE)
 _HEADING = re.compile(r"^#+ +(.+?) *$")
 
 
 @dataclass(frozen=True)
 class Question:
-    """A row of the table."""
+    """An entry of the list."""
 
     number: int
     text: str
@@ -29,7 +29,7 @@ class Question:
 
 
 def read_questions(text: str) -> list[Question]:
-    """Read the rows of the table."""
+    """Read the entries of the list."""
     return [Question(int(number), question, page, anchor) for number, question, page, anchor in _ROW.findall(text)]
 
 
