@@ -78,7 +78,7 @@ def test_table_of_tests_has_the_rows_of_the_page() -> None:
     assert list(TESTS_OF_ROWS) == [cells[0] for cells in ROWS]
     for number, tests in TESTS_OF_ROWS.items():
         assert all(TEST.fullmatch(test) for test in tests.split()), number
-    assert sum(bool(tests) for tests in TESTS_OF_ROWS.values()) > 100
+    assert sum(bool(tests) for tests in TESTS_OF_ROWS.values()) >= 95
 
 
 def test_tables_of_rows_have_these_columns() -> None:
