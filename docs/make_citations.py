@@ -1,7 +1,7 @@
-"""The page with BibTeX of all metrics, docs/citations.md, made from the metrics themselves.
+"""Generate docs/citations.md, the BibTeX entries of all metrics.
 
-python -m docs.make_citations            writes the page
-python -m docs.make_citations --check    ends with 1 where it is not up to date
+python -m docs.make_citations            write the page
+python -m docs.make_citations --check    exit with status 1 if it is not up to date
 
 Metrics of one paper share an entry.
 """
@@ -22,12 +22,12 @@ HEAD = """\
 # BibTeX of the metrics
 
 `nlgauge show NAME` and `nlgauge score --citation` print these entries. How to report a score:
-[citing](cite.md). This page is made from the code by `python -m docs.make_citations`.
+[citing](cite.md). This page is generated from the code by `python -m docs.make_citations`.
 """
 
 
 def headings() -> dict[str, str]:
-    """BibTeX entries by heading: the metrics of the paper."""
+    """Group BibTeX entries by heading, the metrics of the paper."""
     by_entry: dict[str, list[str]] = {}
     for name, metric in sorted(built_in_metrics().items()):
         by_entry.setdefault(metric.citation.strip(), []).append(name)
@@ -35,7 +35,7 @@ def headings() -> dict[str, str]:
 
 
 def page() -> str:
-    """All entries."""
+    """Write the page with all entries."""
     return "\n".join([HEAD, *(f"## {names}\n\n```bibtex\n{entry}\n```\n" for names, entry in headings().items())])
 
 

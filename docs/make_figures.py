@@ -176,7 +176,18 @@ def draw_sensitivity(path: Path, data: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
         study = Path(folder, "grids.toml")
         study.write_text(GRIDS, encoding="utf-8")
-        words = ["study", "sensitivity", "--study", str(study), "--data", "wmt17", "--at", data, "--levels", "segment"]
+        words = [
+            "study",
+            "sensitivity",
+            "--study",
+            str(study),
+            "--data",
+            "wmt17",
+            "--at",
+            data,
+            "--levels",
+            "segment",
+        ]
         pairs = [f"{language}-en" for language in ("cs", "de", "fi", "lv", "ru", "tr", "zh")]
         status = nlgauge([*words, "--langpairs", *pairs, "--plot", str(path), "--output", f"{folder}/out"])
     if status:

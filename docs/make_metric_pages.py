@@ -1,18 +1,18 @@
-"""What pages of metrics (docs/metrics/*.md) have from code, runs and other pages, made again.
+"""Update the generated blocks on pages of metrics (docs/metrics/*.md).
 
-    python -m docs.make_metric_pages [NAME ...]       runs the example of each page (or of those named)
+    python -m docs.make_metric_pages [NAME ...]       run the example of each page (or of the named ones)
 
-A block stands between a marker and `<!-- end -->`:
+A block is between a marker and `<!-- end -->`:
 
     <!-- about: NAME, ... -->       classes of metrics, their components, and which way is better
-    <!-- output -->                 what the page's one Python example prints
+    <!-- output -->                 output of the page's Python example
     <!-- signature -->              the signatures of its `score`, or `scores`
     <!-- deviations: D5.1 to D5.3, D19 -->    links to rows of docs/deviations.md
     <!-- cite: NAME, ... -->        links to the entries of docs/citations.md
     <!-- index -->                  docs/metrics.md: all metrics with their pages
 
-Options are in docs/options.md (`python -m docs.make_options`), BibTeX in docs/citations.md (`docs.make_citations`).
-Pictures are made by `python -m docs.make_figures`.
+Options are in docs/options.md (`python -m docs.make_options`), BibTeX is in docs/citations.md
+(`python -m docs.make_citations`). `python -m docs.make_figures` draws the figures.
 """
 
 from __future__ import annotations
@@ -46,14 +46,14 @@ NUMBER = re.compile(r"D\d+(?:\.\d+)?")
 
 @dataclass(frozen=True)
 class Run:
-    """What the example of a page printed, and the signatures of its scores."""
+    """Output of a page's example, and the signatures of its scores."""
 
     printed: str
     signatures: Sequence[Signature]
 
     @classmethod
     def of(cls, page: str) -> Run:
-        """Run it."""
+        """Run the example of a page."""
         (code,) = CODE.findall(page)
         names: dict[str, Any] = {}
         with contextlib.redirect_stdout(io.StringIO()) as printed:
@@ -62,7 +62,7 @@ class Run:
 
 
 def deviation_sections() -> dict[str, str]:
-    """The section of each row of docs/deviations.md, by number."""
+    """Find the section of each row of docs/deviations.md."""
     sections, section = {}, ""
     for line in DEVIATIONS.read_text(encoding="utf-8").splitlines():
         if line.startswith("## "):
@@ -74,13 +74,13 @@ def deviation_sections() -> dict[str, str]:
 
 
 def deviations(marker: str) -> str:
-    """Links to the rows that a marker names; a number without a row is an error."""
+    """Link to the rows of a marker; a number without a row is an error."""
     sections = deviation_sections()
     by_section: dict[str, list[str]] = {}
     for part in marker.split(", "):
         for number in part.split(" to "):
             if number not in sections:
-                msg = f"docs/deviations.md has no row {number!r}"
+                msg = f"docs/deviations.md does not have row {number!r}"
                 raise SystemExit(msg)
         by_section.setdefault(sections[part.partition(" to ")[0]], []).append(part)
     links = [f"[{section}](../deviations.md#{anchor(section)})" for section in by_section]
@@ -89,38 +89,43 @@ def deviations(marker: str) -> str:
 
 
 def about(names: str) -> str:
-    """A table of metrics."""
+    """Generate a table of metrics."""
     lines = ["| metric | class | components (main first) | better |", "|---|---|---|---|"]
     for name in names.split(", "):
         metric = built_in_metrics()[name]
-        told = describe_metric(metric)
-        components = [told.main, *(one for one in told.components if one != told.main)]
-        shown = [f"`{one}`" + " (a distance)" * (one in told.distances) for one in components]
-        way = told.better
+        description = describe_metric(metric)
+        components = [
+            description.main,
+            *(component for component in description.components if component != description.main),
+        ]
+        shown = [
+            f"`{component}`" + " (a distance)" * (component in description.distances) for component in components
+        ]
+        way = description.better
         lines.append(f"| `{name}` | `nlgauge.metrics.{metric.__name__}` | {', '.join(shown)} | {way} |")
     return "\n".join([*lines, ""])
 
 
 def output(run: Run) -> str:
-    """What was printed."""
+    """Format the printed output."""
     return f"```text\n{run.printed}```\n"
 
 
 def signature(run: Run) -> str:
     """Show the signatures."""
-    shown = "".join(f"{one}\n" for one in run.signatures)
+    shown = "".join(f"{line}\n" for line in run.signatures)
     return f"```text\n{shown}```\n"
 
 
 def cite(names: str) -> str:
-    """Links to the entries of docs/citations.md, each once."""
+    """Link to the entries of docs/citations.md, each once."""
     cited = [heading for heading in headings() if set(heading.split(", ")) & set(names.split(", "))]
     links = [f"[{heading}](../citations.md#{anchor(heading)})" for heading in cited]
     return f"BibTeX: {'; '.join(links)}.\n"
 
 
 def index() -> str:
-    """All metrics, in the order of the pages in the table of contents."""
+    """Table of all metrics in the order of the table of contents."""
     lines = ["| metric | better | what it computes |", "|---|---|---|"]
     for page in pages_in_order():
         for name in metrics_of(page.read_text(encoding="utf-8")):
@@ -130,20 +135,20 @@ def index() -> str:
 
 
 def pages_in_order() -> list[Path]:
-    """As the table of contents of docs/metrics.md has them."""
+    """Pages in the order of the table of contents in docs/metrics.md."""
     return [DOCS / f"{name}.md" for name in re.findall(r"^(metrics/[\w-]+)$", INDEX.read_text("utf-8"), re.M)]
 
 
 def metrics_of(page: str) -> list[str]:
-    """Metrics that a page is about."""
+    """Metrics described on a page."""
     return [name for marker in re.findall(r"<!-- about: ([^>]*) -->", page) for name in marker.split(", ")]
 
 
 def made(page: str, run: Run | None) -> str:
-    """The page with all its blocks up to date; without a run, what comes out of one stays as it is."""
+    """Update all blocks of a page; blocks with results of a run stay as they are without one."""
 
-    def block(found: re.Match[str]) -> str:
-        start, kind, marker, old, end = found.groups()
+    def block(match: re.Match[str]) -> str:
+        start, kind, marker, old, end = match.groups()
         if kind in ("output", "signature"):
             new = old if run is None else {"output": output, "signature": signature}[kind](run)
         elif kind == "index":
@@ -156,23 +161,23 @@ def made(page: str, run: Run | None) -> str:
 
 
 def anchor(title: str) -> str:
-    """The anchor of a heading."""
+    """Build the anchor of a heading."""
     return re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-")
 
 
 def main(names: Iterable[str]) -> int:
     """Rewrite the pages in place."""
-    wanted = set(names)
-    unknown = wanted - {page.stem for page in pages_in_order()}
+    selected = set(names)
+    unknown = selected - {page.stem for page in pages_in_order()}
     if unknown:
-        there = ", ".join(page.stem for page in pages_in_order())
-        print(f"no page of a metric: {', '.join(sorted(unknown))}; there are {there}", file=sys.stderr)
+        known = ", ".join(page.stem for page in pages_in_order())
+        print(f"unknown pages: {', '.join(sorted(unknown))}. Pages: {known}", file=sys.stderr)
         return 2
     for page in pages_in_order():
-        if not wanted or page.stem in wanted:
+        if not selected or page.stem in selected:
             text = page.read_text(encoding="utf-8")
             page.write_text(made(text, Run.of(text)), encoding="utf-8")
-            print(f"made {page.relative_to(DOCS.parent)}", file=sys.stderr)
+            print(f"updated {page.relative_to(DOCS.parent)}", file=sys.stderr)
     INDEX.write_text(made(INDEX.read_text(encoding="utf-8"), None), encoding="utf-8")
     return 0
 

@@ -1,7 +1,7 @@
-"""The reference page of the options of metrics, docs/options.md, made from their declarations.
+"""Generate docs/options.md, the reference page of the options of metrics.
 
-python -m docs.make_options            writes the page
-python -m docs.make_options --check    ends with 1 where it is not up to date
+python -m docs.make_options            write the page
+python -m docs.make_options --check    exit with status 1 if it is not up to date
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ HEAD = f"""\
 # Options of the metrics
 
 Options follow the name of a metric (`-m bertscore:layer=4,idf=refs`), or are keywords in Python (`layer=4`).
-`nlgauge show NAME` prints the same. What the metrics compute: [metrics](metrics.md). This page is made from the code
-by `python -m docs.make_options`.
+`nlgauge show NAME` prints the same. What the metrics compute: [metrics](metrics.md). This page is generated from
+the code by `python -m docs.make_options`.
 
 ## {VECTORS}
 
@@ -33,12 +33,12 @@ by `python -m docs.make_options`.
 
 
 def option_rows(metric: type) -> dict[str, str]:
-    """Lines of a table by option."""
+    """Format the options of a metric as rows of a table."""
     return {name: option_row(declared) for name, declared in metric.options().items()}
 
 
 def groups() -> dict[str, dict[str, str]]:
-    """Rows of each metric, without those of all metrics of vectors; metrics with the same options share a heading."""
+    """Group metrics with the same options under a heading, without the options of all metrics of vectors."""
     common = option_rows(VectorMetric)
     headings: dict[tuple[str, ...], list[str]] = {}
     tables: dict[tuple[str, ...], dict[str, str]] = {}
@@ -51,7 +51,7 @@ def groups() -> dict[str, dict[str, str]]:
 
 
 def page() -> str:
-    """The page with all tables."""
+    """Write the page with all tables."""
     parts = [HEAD, "\n".join([*TABLE_HEAD, *option_rows(VectorMetric).values()]), ""]
     for heading, rows in groups().items():
         parts += [f"## {heading}", ""]
