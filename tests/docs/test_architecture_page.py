@@ -97,15 +97,6 @@ def test_modules_and_functions_named_on_the_page_exist(name: str) -> None:
         assert hasattr(importlib.import_module(module), attribute)
 
 
-def test_public_import_paths_are_those_of_the_page_on_stability() -> None:
-    section = PAGE.partition("## Public import paths")[2].partition("\n## ")[0]
-    public = (ROOT / "docs" / "stability.md").read_text(encoding="utf-8").partition("Everything else")[0]
-    promised = set(re.findall(r"`(nlgauge[\w.]*)`", public.partition("| modules |")[2]))
-    # The drop-ins are one row here.
-    promised = {re.sub(r"^(nlgauge\.apps\.compat)\..*", r"\1", name) for name in promised}
-    assert set(re.findall(r"`(nlgauge[\w.]*)`", section)) == promised
-
-
 @pytest.mark.parametrize("code", [code for code in CODE if re.fullmatch(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)?", code)])
 def test_names_on_the_page_occur_in_the_source(code: str) -> None:
     if (SOURCE / code).is_dir():

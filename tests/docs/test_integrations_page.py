@@ -190,8 +190,8 @@ def test_action_takes_the_examples_and_saved_runs(tmp_path: Path) -> None:
     done = action(tmp_path, "system-a.txt", "system-b.txt", **given)
     assert done.returncode == 0, done.stderr
     assert said(tmp_path, "output") == "result=passed\n"
-    assert "chrf: 12 instances" in done.stdout
-    assert "rouge1: 12 instances" in done.stdout
+    assert "| system | chrF | 95 % interval | ROUGE-1 | 95 % interval |" in done.stdout
+    assert "12 segments" in done.stdout
     texts = {path.name: path.read_text(encoding="utf-8").splitlines() for path in tmp_path.glob("*.txt")}
     for name, file in (("system-a", "-system-a.json"), ("system-b", "system-b.json")):
         refs = texts["reference.txt"]

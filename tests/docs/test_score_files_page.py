@@ -37,7 +37,7 @@ def shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_every_command_of_the_page_can_be_typed(shown: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert len(COMMANDS) == 13
+    assert len(COMMANDS) == 14
     for command in COMMANDS:
         status = main([*command.split()[1:], "--quiet"])
         assert status in ((0, 3) if "--gate" in command else (0,)), (command, capsys.readouterr().err)
