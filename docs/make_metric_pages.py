@@ -85,7 +85,8 @@ def deviations(marker: str) -> str:
         by_section.setdefault(sections[part.partition(" to ")[0]], []).append(part)
     links = [f"[{section}](../deviations.md#{anchor(section)})" for section in by_section]
     rows = [f"{', '.join(parts)} of {link}" for parts, link in zip(by_section.values(), links, strict=True)]
-    return f"Rows {' and '.join(rows)}.\n"
+    word = "Row" if NUMBER.fullmatch(marker) else "Rows"
+    return f"{word} {' and '.join(rows)}.\n"
 
 
 def about(names: str) -> str:
