@@ -78,7 +78,7 @@ def sandbox(tmp_path: Path) -> Sandbox:
     return Sandbox(tmp_path)
 
 
-SCORE = ("score", "hyp.txt", "--refs", "ref.txt")
+SCORE = ("score", "hyp.txt", "--refs", "ref.txt", "--signature", "full")
 
 
 @pytest.mark.slow

@@ -151,7 +151,7 @@ def test_another_configuration_or_tokenizer_is_another_digest(
 @pytest.mark.torch
 def test_encoders_are_refused_as_language_models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("transformers")
-    with pytest.raises(ModelNotFoundError, match=r"'none\.gguf' does not exist"):
+    with pytest.raises(ModelNotFoundError, match=r"no such language model file: 'none\.gguf'"):
         LanguageModel("none.gguf", **ONE)
     (tmp_path / "small.gguf").write_bytes(b"GGUF")
     for package in ("gguf", "accelerate"):

@@ -207,7 +207,7 @@ def test_the_command_says_what_is_wrong(capsys: pytest.CaptureFixture[str], monk
     monkeypatch.delenv("NLGAUGE_DATA", raising=False)
     with pytest.raises(SystemExit, match="2"):
         main(["classify", "domains"])
-    assert "--data or NLGAUGE_DATA" in capsys.readouterr().err
+    assert "use --data FOLDER or NLGAUGE_DATA" in capsys.readouterr().err
     assert main(["answer", "--data", "/nowhere"]) == 1
     for odd in (
         ["--threads", "0", "parameters"],

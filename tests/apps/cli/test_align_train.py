@@ -60,7 +60,7 @@ def test_without_links_and_with_two_languages(run: Run, refused: Refusal, texts:
     assert "of 40 pairs of texts (0 left out), 1 epochs" in result.err
     write_lines(texts / "few.txt", ["ubb"])
     few = ("align", "train", "--model", "./tiny", "--parallel", "few.txt", "right.txt", "-o", "few")
-    assert "have 1 and 60 lines" in refused(1, *few)
+    assert "few.txt and right.txt have 1 and 60" in refused(1, *few)
     assert "1 pairs of texts have a link" in refused(1, *TRAIN, "--sentences", "1", "-o", "few")
 
 

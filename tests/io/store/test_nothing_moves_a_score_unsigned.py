@@ -335,4 +335,4 @@ def test_entries_that_only_transformers_reads(folder: Path) -> None:
         check(before, outcome(folder, engine="torch"), f"config.json: {changes}")
     (folder / "config.json").write_text(json.dumps(CONFIG), encoding="utf-8")
     (folder / "adapter_config.json").write_text("{}", encoding="utf-8")
-    assert "comes with an adapter" in outcome(folder, engine="torch")
+    assert "has an adapter" in outcome(folder, engine="torch")

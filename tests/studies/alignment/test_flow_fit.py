@@ -81,13 +81,13 @@ def test_an_interrupted_fit_goes_on_to_the_same_end(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="state of a fit with other vectors or options"):
         fit_flow(y, x, options=four, run=FitRun(state=state))
     state.write_bytes(b"something else")
-    with pytest.raises(InputError, match="is not the state of a fit"):
+    with pytest.raises(InputError, match="is not a state file of a fit"):
         fit_flow(x, y, options=four, run=FitRun(state=state))
 
 
 def test_a_fit_that_diverges_ends_with_its_last_good_state() -> None:
     x, y = bent(300)
-    with pytest.warns(ConvergenceWarning, match=r"diverged in epoch \d+.*kept is the state of epoch \d+"):
+    with pytest.warns(ConvergenceWarning, match=r"diverged in epoch \d+.*the result is that of epoch \d+"):
         fitted = fit_flow(x, y, options=FlowOptions(hidden=16, epochs=5, batch=32, learning_rate=1e30))
     assert fitted.ended == "diverged"
     assert "ended: diverged" in fitted.map.origin.note
@@ -189,13 +189,13 @@ def test_validation_by_the_error_of_pairs_kept_apart() -> None:
 
 def test_refusals() -> None:
     x, y = bent(300)
-    with pytest.raises(InputError, match="10 pairs are too few for a flow of width 8; give 20"):
+    with pytest.raises(InputError, match="10 pairs are too few for a flow of width 8; provide 20"):
         fit_flow(x[:10], y[:10])
-    with pytest.raises(RecipeError, match="rounds belong to fits without parallel text"):
+    with pytest.raises(RecipeError, match="rounds need a fit without parallel text"):
         fit_flow(x, y, options=FlowOptions(rounds=2))
-    with pytest.raises(RecipeError, match="needs pairs that are known"):
+    with pytest.raises(RecipeError, match="needs known pairs"):
         fit_gan_flow(x, y, Pairs(np.arange(9), np.arange(9)), options=FlowOptions(validation="error"))
-    with pytest.raises(RecipeError, match="choose one, or rounds=1"):
+    with pytest.raises(RecipeError, match="set constraint= or rounds=1"):
         fit_gan_flow(x, y, Pairs(np.arange(9), np.arange(9)), options=FlowOptions(rounds=2))
     broken = y.copy()
     broken[0, 0] = np.nan
