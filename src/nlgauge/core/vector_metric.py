@@ -145,9 +145,8 @@ def offer_multilingual(scripts: Iterable[str], *, model: str) -> str:
     )
     if not covered:
         return "use a model trained on the language (--model)"
-    count = len(CARDS[MULTILINGUAL].languages)
-    names = " and ".join(covered)
-    return f"use --model {MULTILINGUAL}, which covers {names} ({count} languages: see 'nlgauge models list')"
+    languages = f"{len(CARDS[MULTILINGUAL].languages)} languages, see 'nlgauge models list'"
+    return f"use model {MULTILINGUAL!r} (--model {MULTILINGUAL}: {languages}), which covers {' and '.join(covered)}"
 
 
 Representation = TypeVar("Representation")
